@@ -76,7 +76,7 @@ os.kill(os.getpid(), signal.SIGKILL)
     (tmp_path / "half").mkdir()
     next(folder.glob("*-*.arrow")).rename(tmp_path / "half" / "x-2.1.arrow")
     done = run(script("import sys, h5py\ntry:\n    h5py.File(sys.argv[1])\nexcept OSError as error:\n    print(error)", tmp_path / "half"), plugins)
-    assert "a folder without catalog.arrow: no container, or one whose creation was cut short" in done.stdout, done.stderr
+    assert "a folder without catalog.arrow: not a container, or one whose creation was interrupted" in done.stdout, done.stderr
 
 
 def test_a_type_that_no_column_can_hold_is_refused_and_the_file_goes_on(plugins: pathlib.Path, tmp_path: pathlib.Path) -> None:
@@ -101,6 +101,6 @@ with h5py.File(sys.argv[1], "w") as f:
     folder = tmp_path / "f"
     done = run(script(made, folder), plugins)
     odd, old = done.stdout.splitlines()
-    assert "a member's name is not UTF-8; Arrow's names are" in odd, done.stderr
+    assert "the name of a member is not UTF-8, which Arrow requires" in odd, done.stderr
     assert "use H5T_STD_REF" in old
     assert sorted(tables(folder)) == ["/x", "/y"]

@@ -104,7 +104,7 @@ def test_bad_places_are_refused_with_a_sentence(plugins: pathlib.Path, tmp_path:
     (tmp_path / "note.txt").write_text("precious")
     assert "without catalog.arrow" in failure(plugins, "h5py.File(sys.argv[1])", tmp_path / "other")
     assert "other files" in failure(plugins, "h5py.File(sys.argv[1], 'w')", tmp_path / "other")
-    assert "no HDF5 file" in failure(plugins, "h5py.File(sys.argv[1], 'w')", tmp_path / "note.txt")
+    assert "not an HDF5 file" in failure(plugins, "h5py.File(sys.argv[1], 'w')", tmp_path / "note.txt")
     assert (tmp_path / "other" / "precious.txt").read_text() == "x"
     assert (tmp_path / "note.txt").read_text() == "precious"
     assert "cannot create" in failure(plugins, "h5py.File(sys.argv[1], 'w')", tmp_path / "no" / "where")

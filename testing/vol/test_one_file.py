@@ -208,7 +208,7 @@ def test_one_form_takes_the_place_of_the_other_and_other_things_stay(plugins: pa
     (tmp_path / "note").write_text("precious")
     (tmp_path / "plain.arrow").write_bytes(b"ARROW1\0\0precious")
     for name in ("note", "plain.arrow"):
-        assert "no HDF5 file" in refused(plugins, "h5py.File(sys.argv[1], 'w')", tmp_path / name)
+        assert "not an HDF5 file" in refused(plugins, "h5py.File(sys.argv[1], 'w')", tmp_path / name)
         assert b"precious" in (tmp_path / name).read_bytes()
     native = run(script("import sys, h5py; h5py.File(sys.argv[1])", path))
     assert native.returncode != 0

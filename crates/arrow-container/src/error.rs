@@ -1,30 +1,30 @@
-//! What went wrong, as the sentence that a user reads on HDF5's error stack.
+//! Errors, as HDF5's error stack shows them to a user.
 
-/// A failure and what it belongs to on the error stack.
+/// A message for the error stack, and its class there.
 #[derive(Debug, Clone)]
 pub struct Error {
-    /// What happened, and what to do about it.
+    /// What is wrong, where, and what to do.
     pub message: String,
-    /// Whether the operation is one that no Arrow container can do.
+    /// Whether a container cannot do the operation at all (`H5E_UNSUPPORTED`), as opposed to a failure.
     pub unsupported: bool,
 }
 
-/// What most functions here return.
+/// The result of this crate's functions.
 pub type Result<T> = std::result::Result<T, Error>;
 
 impl Error {
-    /// Something asked for that is not so, or not there.
+    /// An operation that failed.
     pub fn new(message: impl Into<String>) -> Self {
         Self { message: message.into(), unsupported: false }
     }
 
-    /// Something that the connector does not do.
+    /// An operation that a container does not support.
     pub fn unsupported(message: impl Into<String>) -> Self {
         Self { message: message.into(), unsupported: true }
     }
 }
 
-/// `fault!("text {}", value)`.
+/// Builds an [`Error`] from a format string: `error!("text {}", value)`.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! arrow_container_error {
@@ -32,7 +32,7 @@ macro_rules! arrow_container_error {
 }
 pub use crate::arrow_container_error as error;
 
-/// The system's error in the words that HDF5 has for it, which h5py reads the number from.
+/// Formats an operating system error as HDF5 does: h5py parses the `errno` out of the text.
 pub(crate) fn os_error_message(error: &std::io::Error) -> String {
     match error.raw_os_error() {
         Some(errno) => {

@@ -1,6 +1,6 @@
-//! The processes that have one file open together. They make the same calls about its structure in the same order, so
-//! that each knows the whole tree; values go into one file at places of their own. Nothing is locked: they meet where
-//! HDF5 says that a call is collective.
+//! MPI ranks that have one file open together. HDF5 requires that all ranks change the structure of a file by the same
+//! calls in the same order, so each rank holds the whole tree. Each rank writes values to its own regions of a shared file,
+//! without locks; the ranks synchronize only in calls that HDF5 declares collective.
 
 use std::hash::{DefaultHasher, Hasher};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -8,28 +8,29 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use crate::error::{Error, Result, error};
 use crate::files::names::unique_name;
 
-/// Gives every process's bytes to every process.
+/// An all-gather: sends this rank's bytes, and returns the bytes of all ranks, in rank order.
 pub(crate) type Exchange = Box<dyn Fn(&[u8]) -> Result<Vec<Vec<u8>>> + Send + Sync>;
 
-/// Whether this process is one of several, which share the cores.
+/// Whether this process is one of several ranks on the same cores.
 static SEVERAL: AtomicBool = AtomicBool::new(false);
 
-/// Says that this process opens a file as one of several.
+/// Records that this process is one of several ranks. It then uses one thread for each transfer, because the ranks share
+/// the cores.
 pub fn set_multi_process() {
     SEVERAL.store(true, Ordering::Relaxed);
 }
 
-/// Whether this process has opened a file as one of several.
+/// Whether [`set_multi_process`] was called.
 pub(crate) fn is_multi_process() -> bool {
     SEVERAL.load(Ordering::Relaxed)
 }
 
-/// The processes, and which of them this one is.
+/// A group of ranks, and this process's place in it.
 pub struct Ranks {
     pub(crate) rank: usize,
     pub(crate) size: usize,
     exchange: Exchange,
-    /// What all processes know and no other file has.
+    /// A random string that all ranks share and no other open file has.
     salt: String,
     names: AtomicU64,
 }
@@ -41,23 +42,26 @@ impl std::fmt::Debug for Ranks {
 }
 
 impl Ranks {
-    /// All processes call this together.
+    /// Creates the group: `rank` of `size`, with an all-gather of bytes. Collective.
+    ///
+    /// # Errors
+    /// If the exchange fails.
     pub fn new(rank: usize, size: usize, exchange: Exchange) -> Result<Self> {
-        let salt = exchange(unique_name().as_bytes())?.into_iter().next().ok_or_else(|| error!("no process answers"))?;
+        let salt = exchange(unique_name().as_bytes())?.into_iter().next().ok_or_else(|| error!("no MPI rank answers"))?;
         Ok(Self { rank, size, exchange, salt: String::from_utf8_lossy(&salt).into_owned(), names: AtomicU64::new(0) })
     }
 
-    /// Whether this process does what one alone must do.
+    /// Whether this rank does the work that only one rank may do.
     pub(crate) fn is_leader(&self) -> bool {
         self.rank == 0
     }
 
-    /// Gives every process's bytes to every process.
+    /// Sends this rank's bytes and returns those of all ranks. Collective.
     pub(crate) fn exchange(&self, own: &[u8]) -> Result<Vec<Vec<u8>>> {
         (self.exchange)(own)
     }
 
-    /// Waits for all processes; where one has failed, all fail.
+    /// Waits for all ranks. If one of them failed, all of them fail. Collective.
     pub(crate) fn agree<T>(&self, own: Result<T>) -> Result<T> {
         let message = own.as_ref().err().map_or("", |failure| failure.message.as_str());
         let all = self.exchange(message.as_bytes())?;
@@ -68,7 +72,7 @@ impl Ranks {
         }
     }
 
-    /// What the first process finds, for all.
+    /// Runs `work` on the leader and returns its bytes on every rank. Collective.
     pub(crate) fn run_on_leader(&self, work: impl FnOnce() -> Result<Vec<u8>>) -> Result<Vec<u8>> {
         let own = if self.is_leader() { work() } else { Ok(Vec::new()) };
         let (failed, bytes) = match own {
@@ -79,16 +83,16 @@ impl Ranks {
         match first.split_first() {
             Some((0, bytes)) => Ok(bytes.to_vec()),
             Some((_, message)) => Err(error!("{}", String::from_utf8_lossy(message))),
-            None => Err(error!("the first process does not answer")),
+            None => Err(error!("MPI rank 0 does not answer")),
         }
     }
 
-    /// The next name for a file aside: the same for every process.
+    /// The next name for a temporary file, the same on every rank.
     pub(crate) fn next_name(&self) -> String {
         self.name_for(&self.names.fetch_add(1, Ordering::Relaxed).to_string())
     }
 
-    /// A name for a file aside that all processes make of the same words.
+    /// A name for a temporary file, derived from `words`, the same on every rank.
     pub(crate) fn name_for(&self, words: &str) -> String {
         let mut name = String::new();
         for half in [0, 1] {
@@ -101,7 +105,7 @@ impl Ranks {
         name
     }
 
-    /// Which rows of `rows` are this process's share, and those of the others: where each share begins, and the end.
+    /// Divides `rows` among the ranks: the first row of each rank's share, and the end.
     pub(crate) fn shares(&self, rows: u64) -> Vec<u64> {
         let size = self.size as u64;
         (0..=size).map(|rank| (u128::from(rows) * u128::from(rank) / u128::from(size)) as u64).collect()

@@ -138,5 +138,5 @@ def test_one_file_is_refused_by_name(program: pathlib.Path, ours: dict[str, str]
     command = [ENVIRONMENT / "bin/mpiexec", "-n", "2", program, str(tmp_path / "f"), "10"]
     done = subprocess.run(command, env=ours | {"HDF5_VOL_CONNECTOR": "arrow form=file"}, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode != 0
-    assert "a file in one piece (form=file) that several MPI ranks write; take form=folder" in done.stdout + done.stderr
+    assert "one file (form=file) cannot be written by several MPI ranks; use form=folder" in done.stdout + done.stderr
     assert not list(tmp_path.iterdir())

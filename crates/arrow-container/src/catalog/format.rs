@@ -1,10 +1,10 @@
-//! The words that the catalog is written in.
+//! Names and encodings that the catalog uses.
 
-/// The version of what is written; others are refused.
+/// The format version. Other versions are refused.
 pub(super) const VERSION: &str = "1";
-/// Marks the column that is no attribute but a dataset's fill value.
+/// Metadata key of a column that is a dataset's fill value, not an attribute.
 pub(super) const FILL: &str = "hyperslab.fill";
-/// The file that makes a folder a container.
+/// The file whose presence makes a folder a container.
 pub(crate) const CATALOG: &str = "catalog.arrow";
 
 pub(super) fn to_hex(bytes: &[u8]) -> String {

@@ -1,4 +1,4 @@
-//! The tree from its three files, in which nothing is trusted.
+//! Reads the tree from its three files; nothing in them is trusted.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -27,7 +27,7 @@ fn numbers(text: &str) -> Vec<u64> {
 
 fn load_attribute(field: &Field, array: &ArrayRef, decode: DecodeDatatype<'_>) -> Result<AttributeValue> {
     let metadata = field.metadata();
-    let missing = |key: &str| error!("the attribute {} has no {key}", field.name());
+    let missing = |key: &str| error!("the attribute {} has no valid {key}", field.name());
     let word = |key: &str| metadata.get(&format!("hyperslab.{key}")).map(String::as_str).ok_or_else(|| missing(key));
     let encoded = from_hex(word("type")?).ok_or_else(|| missing("type"))?;
     let datatype = StoredDatatype { decoded: decode(&encoded)?, encoded, committed: word("committed_type").ok().and_then(|text| text.parse().ok()) };
@@ -44,7 +44,7 @@ fn load_attribute(field: &Field, array: &ArrayRef, decode: DecodeDatatype<'_>) -
         arrow_arrays::from_arrow(&Datatype::Array { count, element: Box::new(datatype.decoded.clone()) }, array, &mut arenas)?
     };
     if bytes.len() != count.saturating_mul(datatype.decoded.bytes()) {
-        return Err(error!("the attribute {} holds {} bytes", field.name(), bytes.len()));
+        return Err(error!("the attribute {} has {} bytes, which does not fit its datatype and dataspace", field.name(), bytes.len()));
     }
     Ok(AttributeValue {
         name: word("name")?.to_owned(),
@@ -62,7 +62,7 @@ struct Columns<'a>(&'a RecordBatch, String);
 
 impl Columns<'_> {
     fn wrong(&self, name: &str) -> Error {
-        error!("{}: no column '{name}' of the type that it should have", self.1)
+        error!("{}: column '{name}' is missing or has the wrong type", self.1)
     }
     fn column(&self, name: &str) -> Result<&ArrayRef> {
         self.0.column_by_name(name).ok_or_else(|| self.wrong(name))
@@ -100,7 +100,7 @@ impl Columns<'_> {
     }
 }
 
-/// Whether a folder or a file claims to be a container.
+/// Whether a folder or file is a container, judging by its catalog's metadata or its mark.
 pub(crate) fn is_container(path: &Path) -> bool {
     if path.is_file() {
         return Archive::is_claimed(path) && Archive::open(path).is_ok();
@@ -108,19 +108,19 @@ pub(crate) fn is_container(path: &Path) -> bool {
     File::open(path.join(CATALOG)).ok().and_then(|file| FileReader::try_new_buffered(file, None).ok()).is_some_and(|reader| reader.schema().metadata().contains_key("hyperslab.container"))
 }
 
-/// Reads a tree; `kind_of` reads an encoded datatype.
+/// Reads a tree and its generation.
 pub(crate) fn load(folder: &Folder, decode: DecodeDatatype<'_>) -> Result<(Tree, u64)> {
     let objects = read(folder, CATALOG)?;
     let schema = objects.schema();
-    let word = |key: &str| schema.metadata().get(&format!("hyperslab.{key}")).cloned().ok_or_else(|| error!("{}: not a container of Hyperslab: it has no '{key}'", folder.display()));
+    let word = |key: &str| schema.metadata().get(&format!("hyperslab.{key}")).cloned().ok_or_else(|| error!("{}: not a container of Hyperslab: its metadata have no '{key}'", folder.display()));
     let version = word("container")?;
     if version != VERSION {
-        return Err(error!("{}: version {version} of the container is not known; this connector reads version {VERSION}", folder.display()));
+        return Err(error!("{}: version {version} of the container is unknown; this connector reads version {VERSION}", folder.display()));
     }
     let columns = Columns(&objects, folder.join(CATALOG).display().to_string());
     let regions = word("regions").unwrap_or_default();
     let regions = regions.split(',').filter(|text| !text.is_empty()).map(|text| from_hex(text).map(|selection| Region { selection }));
-    let regions = regions.collect::<Option<Vec<_>>>().ok_or_else(|| error!("{}: a selection is damaged", folder.display()))?;
+    let regions = regions.collect::<Option<Vec<_>>>().ok_or_else(|| error!("{}: the selection of a region reference is damaged", folder.display()))?;
     let mut tree = Tree { objects: BTreeMap::new(), next: word("next")?.parse().unwrap_or(2), creation: from_hex(&word("creation")?).unwrap_or_default(), unlinked: 0, regions };
     for row in 0..objects.num_rows() {
         let datatype = |encoded: Option<Vec<u8>>| -> Result<StoredDatatype> {
@@ -138,11 +138,11 @@ pub(crate) fn load(folder: &Folder, decode: DecodeDatatype<'_>) -> Result<(Tree,
                 };
                 let extent = Extent { space, table: None, file: columns.text("file", row)?, source: None };
                 if extent.file.as_deref().is_some_and(|name| name.contains('/')) {
-                    return Err(error!("{}: a file of values outside of the folder", columns.1));
+                    return Err(error!("{}: the name of a file of values leads out of the folder", columns.1));
                 }
                 Body::Dataset(Arc::new(Dataset { datatype: datatype(columns.bytes("type", row)?)?, extent: Mutex::new(extent) }))
             }
-            other => return Err(error!("{}: an object of kind {other:?}", columns.1)),
+            other => return Err(error!("{}: an object has the unknown kind {other:?}", columns.1)),
         };
         let mut object = Object::new(body, columns.bytes("creation", row)?.unwrap_or_default());
         object.attributes_tracked = columns.flag("attribute_order", row)?;
@@ -152,13 +152,13 @@ pub(crate) fn load(folder: &Folder, decode: DecodeDatatype<'_>) -> Result<(Tree,
         object.comment = columns.text("comment", row)?;
         tree.objects.insert(columns.u64("object", row)?.ok_or_else(|| columns.wrong("object"))?, object);
     }
-    let inside = |name: String| if name.contains('/') { Err(error!("{}: '{name}' is outside of the folder", columns.1)) } else { Ok(name) };
+    let inside = |name: String| if name.contains('/') { Err(error!("{}: the file name '{name}' leads out of the folder", columns.1)) } else { Ok(name) };
     let links_file = inside(word("links")?)?;
     let links = read(folder, &links_file)?;
     let links_columns = Columns(&links, links_file);
     for row in 0..links.num_rows() {
         let target = match links_columns.i32("class", row)? {
-            0 => Target::Hard(links_columns.u64("object", row)?.filter(|id| tree.objects.contains_key(id)).ok_or_else(|| error!("{}: a link to no object", links_columns.1))?),
+            0 => Target::Hard(links_columns.u64("object", row)?.filter(|id| tree.objects.contains_key(id)).ok_or_else(|| error!("{}: the target of a link does not exist", links_columns.1))?),
             1 => Target::Soft(String::from_utf8(links_columns.large_bytes("value", row)?).map_err(|_| links_columns.wrong("value"))?),
             class => Target::User(class, links_columns.large_bytes("value", row)?),
         };
@@ -167,13 +167,13 @@ pub(crate) fn load(folder: &Folder, decode: DecodeDatatype<'_>) -> Result<(Tree,
         let name = links_columns.text("name", row)?.ok_or_else(|| links_columns.wrong("name"))?;
         match tree.objects.get_mut(&group).map(|object| &mut object.body) {
             Some(Body::Group { links, .. }) => links.insert(name, link),
-            _ => return Err(error!("{}: a link of no group", links_columns.1)),
+            _ => return Err(error!("{}: the group of a link does not exist", links_columns.1)),
         };
     }
     let attributes = read(folder, &inside(word("attributes")?)?)?;
     for (field, array) in attributes.schema().fields().iter().zip(attributes.columns()) {
         let attribute = load_attribute(field, array, decode)?;
-        let object = tree.objects.get_mut(&attribute.object).ok_or_else(|| error!("the attribute {} belongs to no object", field.name()))?;
+        let object = tree.objects.get_mut(&attribute.object).ok_or_else(|| error!("the object of the attribute {} does not exist", field.name()))?;
         if field.metadata().contains_key(FILL) {
             object.fill = Some(Arc::new(Mutex::new(attribute)));
         } else {
@@ -181,7 +181,7 @@ pub(crate) fn load(folder: &Folder, decode: DecodeDatatype<'_>) -> Result<(Tree,
         }
     }
     if !matches!(tree.objects.get(&ROOT).map(|object| &object.body), Some(Body::Group { .. })) {
-        return Err(error!("{}: no root group", columns.1));
+        return Err(error!("{}: the root group is missing", columns.1));
     }
     Ok((tree, word("generation")?.parse().unwrap_or(0)))
 }

@@ -1,6 +1,6 @@
-//! The tree in three Arrow files: `catalog.arrow` (a row an object), and under the names that its schema's metadata
-//! gives, the links (a row a link) and the attributes (a column an attribute, one row). The catalog's rename is the
-//! moment that readers see.
+//! Stores the tree in three Arrow files: `catalog.arrow` (one row per object), links (one row per link) and attributes (one
+//! column per attribute, one row). The schema metadata of the catalog names the other two. A state becomes visible to readers
+//! when its catalog is renamed into place.
 
 mod format;
 mod load;

@@ -1,4 +1,4 @@
-//! The tree to its three files.
+//! Writes the tree to its three files.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
@@ -41,7 +41,8 @@ fn space_word(space: &Dataspace) -> &'static str {
     }
 }
 
-/// Writes the tree; the values are published already. `files` names the values of each dataset.
+/// Writes the tree, whose values were published before. `files` maps each dataset to the file of its values. Returns the
+/// names of the files.
 pub(crate) fn save(tree: &Tree, folder: &Path, generation: u64, files: &BTreeMap<ObjectId, String>, sync: bool) -> Result<Vec<String>> {
     let paths = tree.reachable();
     let (mut ids, mut kinds, mut path_names, mut names) = (UInt64Builder::new(), StringBuilder::new(), StringBuilder::new(), StringBuilder::new());
@@ -195,7 +196,7 @@ fn save_attribute(id: ObjectId, path: &str, name: &str, attribute: &AttributeVal
     let array = if attribute.space == Dataspace::Scalar {
         arrow_arrays::to_arrow(datatype, &attribute.bytes, datatype.bytes(), 1)?
     } else {
-        let inner = usize::try_from(count).map_err(|_| error!("an attribute of {count} elements"))?;
+        let inner = usize::try_from(count).map_err(|_| error!("an attribute of {count} elements is too large"))?;
         arrow_arrays::to_arrow(&Datatype::Array { count: inner, element: Box::new(datatype.clone()) }, &attribute.bytes, attribute.bytes.len(), 1)?
     };
     let list = |lengths: &[u64]| lengths.iter().map(u64::to_string).collect::<Vec<_>>().join(",");

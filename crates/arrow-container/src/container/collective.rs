@@ -1,5 +1,5 @@
-//! Creating, opening and publishing a file by several processes together. The first one does what one alone must do:
-//! it holds the lock, names the files of values and writes the catalog; the others learn the outcome.
+//! Creating, opening and publishing a container by several MPI ranks. Rank 0 leads: it holds the writer lock, names the files
+//! of values and writes the catalog; the other ranks receive the outcome.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -16,13 +16,13 @@ use crate::model::{Body, Dataset, Object, ObjectId, Tree};
 use crate::ranks::Ranks;
 use crate::table::Table;
 
-/// The datasets of a file that this process has changed.
+/// The datasets that this rank has changed.
 fn changed(tree: &Tree) -> Vec<ObjectId> {
     let is_changed = |dataset: &Dataset| lock(&dataset.extent).table.as_ref().is_some_and(|table| table.changed);
     tree.objects.iter().filter(|(_, object)| matches!(&object.body, Body::Dataset(dataset) if is_changed(dataset))).map(|(id, _)| *id).collect()
 }
 
-/// Columns of datasets that the first process publishes, and that this one has written to.
+/// The columns that this rank has written to and the leader publishes, as (dataset, leaf).
 fn written(tree: &Tree) -> Vec<(ObjectId, usize)> {
     let leaves = |dataset: &Dataset| lock(&dataset.extent).table.as_ref().map(Table::written_leaves).unwrap_or_default();
     tree.objects.iter().filter_map(|(id, object)| match &object.body {
@@ -31,7 +31,7 @@ fn written(tree: &Tree) -> Vec<(ObjectId, usize)> {
     }).flatten().collect()
 }
 
-/// Elements of a column of a dataset that a process sends to the leader.
+/// Elements of one column that a rank sends to the leader.
 struct Contribution {
     rank: usize,
     id: ObjectId,
@@ -55,11 +55,14 @@ fn lines(bytes: &[u8]) -> impl Iterator<Item = &str> {
 }
 
 fn folder_only(options: Options) -> Result<()> {
-    if options.one_file { Err(Error::unsupported("a file in one piece (form=file) that several MPI ranks write; take form=folder")) } else { Ok(()) }
+    if options.one_file { Err(Error::unsupported("one file (form=file) cannot be written by several MPI ranks; use form=folder")) } else { Ok(()) }
 }
 
 impl Container {
-    /// As [`Container::create`]; all processes call it together.
+    /// As [`Container::create`], called by all ranks together.
+    ///
+    /// # Errors
+    /// As for [`Container::create`], on all ranks; and if `options` ask for one file.
     pub fn create_collective(path: &Path, how: Create, root: Object, creation: Vec<u8>, options: Options, ranks: Arc<Ranks>) -> Result<Arc<Self>> {
         folder_only(options)?;
         let mut own = None;
@@ -73,7 +76,7 @@ impl Container {
         let container = match own {
             Some(container) => container,
             None => {
-                let real = path.canonicalize().map_err(|error| error!("{} is not seen by every rank: {error}", path.display()))?;
+                let real = path.canonicalize().map_err(|error| error!("{} is not visible to every MPI rank: {error}", path.display()))?;
                 let container = Self::assemble(real.clone(), Folder::plain(real), false, Tree::new(creation, root), generation, true, options, None);
                 register(&container);
                 container
@@ -84,7 +87,10 @@ impl Container {
         Ok(container)
     }
 
-    /// As [`Container::open`] for writing; all processes call it together.
+    /// As [`Container::open`] for writing, called by all ranks together.
+    ///
+    /// # Errors
+    /// As for [`Container::open`], on all ranks; and if the container is one file.
     pub fn open_collective(path: &Path, options: Options, decode: DecodeDatatype<'_>, ranks: Arc<Ranks>) -> Result<Arc<Self>> {
         folder_only(options)?;
         let mut own = None;
@@ -101,7 +107,7 @@ impl Container {
         Ok(container)
     }
 
-    /// As [`Container::publish`]; all processes call it together.
+    /// As [`Container::publish`], called by all ranks together.
     pub(super) fn publish_collective(&self, ranks: &Ranks) -> Result<()> {
         let (mine, any) = (changed(&lock(&self.tree)), self.changed.load(Ordering::Relaxed));
         let own = if ranks.is_leader() { Vec::new() } else { written(&lock(&self.tree)) };
@@ -145,7 +151,7 @@ impl Container {
         Ok(())
     }
 
-    /// Notes that another process has changed the values of a dataset.
+    /// Records that another rank has changed the values of a dataset.
     fn mark_changed(&self, id: ObjectId) -> Result<()> {
         let Ok(Body::Dataset(dataset)) = lock(&self.tree).object(id).map(|object| object.body.clone()) else { return Ok(()) };
         dataset.with_table(&self.folder, self.ranks.get(), || Ok(Vec::new()), |table, _| {
@@ -154,14 +160,14 @@ impl Container {
         })
     }
 
-    /// Writes this process's elements of a column to a file that the leader reads.
+    /// Writes this rank's elements of a column to a temporary file for the leader.
     fn send_contribution(&self, ranks: &Ranks, contribution: &Contribution) -> Result<()> {
         let dataset = self.dataset(contribution.id)?;
         let batch = dataset.with_table(&self.folder, self.ranks.get(), || Ok(Vec::new()), |table, _| table.written_values(contribution.leaf))?;
         record_batch::write(&self.folder, &contribution.name(ranks, self.generation.load(Ordering::Relaxed)), &batch, false)
     }
 
-    /// Merges the elements that another process sent, and removes the file that they came in.
+    /// Merges the elements that another rank sent, and removes the temporary file.
     fn receive_contribution(&self, ranks: &Ranks, contribution: &Contribution) -> Result<()> {
         let name = contribution.name(ranks, self.generation.load(Ordering::Relaxed));
         let batch = record_batch::read(&self.folder, &name)?;
@@ -172,11 +178,11 @@ impl Container {
     fn dataset(&self, id: ObjectId) -> Result<Arc<Dataset>> {
         match &lock(&self.tree).object(id)?.body {
             Body::Dataset(dataset) => Ok(Arc::clone(dataset)),
-            _ => Err(error!("object {id} is no dataset")),
+            _ => Err(error!("object {id} is not a dataset")),
         }
     }
 
-    /// The file of the values of each dataset.
+    /// The file with the values of each dataset.
     fn files(&self) -> BTreeMap<ObjectId, String> {
         let tree = lock(&self.tree);
         tree.objects.iter().filter_map(|(id, object)| match &object.body {

@@ -1,4 +1,4 @@
-//! Creating a file in place of what was there.
+//! Creating containers.
 
 use std::fs::File;
 use std::path::Path;
@@ -18,18 +18,18 @@ use crate::files::writer_lock::{check_writable, remove_leftovers, remove_leftove
 use crate::lock;
 use crate::model::{Object, Tree};
 
-/// How to create a file.
+/// What to do if the path exists already.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Create {
-    /// There must be nothing of this name.
+    /// Fail.
     New,
-    /// What is there is replaced.
+    /// Replace a container, an HDF5 file, an empty file or an empty folder; refuse anything else.
     Truncate,
 }
 
-/// netCDF-C asks HDF5 to open a folder only where an extended attribute has a name that ends in `.daos`.
+/// Marks a folder for netCDF-C, which lets HDF5 open a folder only if it has an extended attribute whose name ends in `.daos`.
 fn mark(folder: &Path) {
-    // A file system without extended attributes has no mark.
+    // Best effort: the file system may not support extended attributes.
     let _ = rustix::fs::setxattr(folder, "user.hyperslab.daos", b"Hyperslab", rustix::fs::XattrFlags::empty());
 }
 
@@ -43,7 +43,7 @@ fn generation_of(path: &Path) -> u64 {
 }
 
 impl Container {
-    /// What is at a path makes way for a new file, or is refused; the generation of a container that was there.
+    /// Checks that a new container may replace what is at `path`. Returns the generation of a container that is there.
     fn give_way(path: &Path, how: Create) -> Result<u64> {
         let shown = path.display();
         if std::fs::symlink_metadata(path).is_err() {
@@ -54,7 +54,7 @@ impl Container {
         }
         if let Some(open) = path.canonicalize().ok().and_then(|real| Self::already_open(&real)) {
             if open.file_handles.load(Ordering::Relaxed) > 0 {
-                return Err(error!("{shown} is open in this program; close it before it is created anew"));
+                return Err(error!("{shown} is open in this program; close it before creating it again"));
             }
             open.writable.store(false, Ordering::Relaxed);
             drop(lock(&open.lock).take());
@@ -64,18 +64,22 @@ impl Container {
         }
         if path.is_dir() {
             return match std::fs::read_dir(path)?.next() {
-                Some(_) => Err(error!("{shown} is a folder that holds other files; it is not replaced: remove it, or choose another name")),
+                Some(_) => Err(error!("{shown} is a folder with other files and was not replaced; remove it, or choose another name")),
                 None => Ok(0),
             };
         }
         let bytes = std::fs::metadata(path).map_or(0, |metadata| metadata.len());
         if bytes > 0 && !is_hdf5(path) && !Archive::is_claimed(path) {
-            return Err(error!("{shown} is a file, and no HDF5 file; it is not replaced: remove it, or choose another name"));
+            return Err(error!("{shown} is not an HDF5 file and was not replaced; remove it, or choose another name"));
         }
         Ok(0)
     }
 
-    /// Creates a file; readers see it at once, and what it held before until the first publishing.
+    /// Creates a container. Readers see an empty container at once; if it replaces another one, they see the old state until
+    /// the new one is first published.
+    ///
+    /// # Errors
+    /// If the path may not be replaced or written, or another process has it open for writing.
     pub fn create(path: &Path, how: Create, root: Object, creation: Vec<u8>, options: Options) -> Result<Arc<Self>> {
         let shown = path.display();
         let cannot = |error: std::io::Error| error!("cannot create {shown}: {}", os_error_message(&error));
@@ -85,7 +89,7 @@ impl Container {
             std::fs::remove_file(path).map_err(|error| error!("cannot replace {shown}: {}", os_error_message(&error)))?;
         }
         if options.one_file && !was_file && !was_folder {
-            // Nobody takes the name for a folder meanwhile, and there is something to lock.
+            // Reserves the name, and gives the lock a file.
             File::create_new(path).map_err(cannot)?;
         } else if !options.one_file && !was_folder {
             std::fs::create_dir(path).map_err(cannot)?;
@@ -94,7 +98,7 @@ impl Container {
             generation = 0;
         }
         let real = path.canonicalize()?;
-        // What is there stays until the first publishing, which must not be the first to find out.
+        // The old state stays until the first publishing, which is too late to find out that writing is not allowed.
         check_writable(&real).map_err(cannot)?;
         let held = write_lock(&real)?;
         let folder = if options.one_file {

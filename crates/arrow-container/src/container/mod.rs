@@ -1,8 +1,8 @@
-//! Files: creating, opening, publishing, and who has what open in this process.
+//! Containers: creating, opening and publishing them, and paths in them.
 //!
-//! - [`state`]: an open file; [`create`], [`open`]; [`publish`]: what others see; [`collective`]: the same by several
-//!   processes together
-//! - [`path`]: from a place and a path to an object
+//! - `state`: an open container; `create`, `open`; `publish`: makes changes visible
+//! - `collective`: the same for several MPI ranks
+//! - `path`: resolves paths and follows links
 
 mod collective;
 mod create;

@@ -1,4 +1,4 @@
-//! Opening, and removing, what is there.
+//! Opening and deleting containers.
 
 use std::fs::File;
 use std::path::Path;
@@ -24,27 +24,32 @@ pub(super) fn is_hdf5(path: &Path) -> bool {
 }
 
 impl Container {
-    /// Opens a file; `kind_of` reads an encoded datatype.
+    /// Opens a container, or a plain Arrow or Parquet file for reading. A container that this process has open already is
+    /// shared.
+    ///
+    /// # Errors
+    /// If there is no such container, it is damaged, or it cannot be written but `writable` is asked for.
     pub fn open(path: &Path, writable: bool, options: Options, decode: DecodeDatatype<'_>) -> Result<Arc<Self>> {
         Self::open_as(path, writable, true, options, decode)
     }
 
-    /// As [`Container::open`]; `alone`: no other process may write.
+    /// As [`Container::open`]. `alone`: takes the writer lock; without it another rank holds it.
     pub(super) fn open_as(path: &Path, writable: bool, alone: bool, options: Options, decode: DecodeDatatype<'_>) -> Result<Arc<Self>> {
         let shown = path.display();
         let real = path.canonicalize().map_err(|error| error!("cannot open {shown}: {}", os_error_message(&error)))?;
-        // What is open without a file, such as a reference that was never given back, keeps the state that it has.
+        // A container that is open only through other handles, such as a reference that was never released, keeps its state
+        // and is opened again.
         let open = Self::already_open(&real).filter(|open| open.writable.load(Ordering::Relaxed) || open.file_handles.load(Ordering::Relaxed) > 0);
         if let Some(container) = open {
             if writable && !container.writable.load(Ordering::Relaxed) {
-                return Err(error!("{shown} is open for reading in this program; close it before it is opened for writing"));
+                return Err(error!("{shown} is open for reading in this program; close it before opening it for writing"));
             }
             return Ok(container);
         }
         let one_file = Archive::is_claimed(&real);
         if !one_file && plain::is_plain(&real) {
             if writable {
-                return Err(error!("{shown} is a plain Arrow or Parquet file, which opens for reading only; copy it into a container with h5repack to change it"));
+                return Err(error!("{shown} is a plain Arrow or Parquet file, which can only be read; copy it into a container with h5repack to change it"));
             }
             let container = Self::assemble(real.clone(), Folder::plain(real.parent().unwrap_or(&real)), false, plain::open(&real, decode)?, 0, false, options, None);
             register(&container);
@@ -54,11 +59,11 @@ impl Container {
             return Err(match (is_hdf5(&real), plain::other_form(&real)) {
                 (_, Some(form)) => error!("{shown} is {form}"),
                 (true, _) => error!("{shown} is a native HDF5 file; unset HDF5_VOL_CONNECTOR to open it, or copy it into a container with h5repack"),
-                (false, _) => error!("{shown} is no container of Arrow files, and no plain Arrow or Parquet file"),
+                (false, _) => error!("{shown} is not a container of Arrow files, nor a plain Arrow or Parquet file"),
             });
         }
         if real.is_dir() && !real.join(CATALOG).exists() {
-            return Err(error!("{shown} is a folder without {CATALOG}: no container, or one whose creation was cut short"));
+            return Err(error!("{shown} is a folder without {CATALOG}: not a container, or one whose creation was interrupted"));
         }
         let held = if writable && alone { write_lock(&real)? } else { None };
         if writable && (std::fs::metadata(&real)?.permissions().readonly() || check_writable(&real).is_err()) {
@@ -78,7 +83,7 @@ impl Container {
                 }
                 let archive = Archive::open(&real)?;
                 let work = sibling_path(&real, "open");
-                std::fs::create_dir(&work).map_err(|error| error!("{shown} cannot be written: the folder beside it cannot be made: {}", os_error_message(&error)))?;
+                std::fs::create_dir(&work).map_err(|error| error!("{shown} cannot be written: cannot create a folder next to it: {}", os_error_message(&error)))?;
                 Folder::of_archive(work, archive)
             }
         };
@@ -93,21 +98,24 @@ impl Container {
     }
 }
 
-/// Removes a file whole.
+/// Deletes a container.
+///
+/// # Errors
+/// If the path is not a container, or it is open in this process.
 pub fn delete(path: &Path) -> Result<()> {
     let shown = path.display();
     let cannot = |error: std::io::Error| error!("cannot delete {shown}: {}", os_error_message(&error));
     let real = path.canonicalize().map_err(cannot)?;
     if Container::already_open(&real).is_some() {
-        return Err(error!("{shown} is open in this program; close it before it is deleted"));
+        return Err(error!("{shown} is open in this program; close it before deleting it"));
     }
     if !is_container(&real) {
-        return Err(error!("{shown} is no container of Arrow files; it is not deleted"));
+        return Err(error!("{shown} is not a container of Arrow files and was not deleted"));
     }
     if real.is_dir() { std::fs::remove_dir_all(&real) } else { std::fs::remove_file(&real) }.map_err(cannot)
 }
 
-/// Whether a file can be opened with this connector.
+/// Whether a path is a container, or a plain Arrow or Parquet file.
 pub fn is_accessible(path: &Path) -> bool {
     is_container(path) || plain::is_plain(path)
 }

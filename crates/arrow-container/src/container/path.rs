@@ -1,4 +1,4 @@
-//! From a place and a path to an object: hard, soft and external links.
+//! Resolves paths: hard, soft and external links.
 
 use std::sync::Arc;
 
@@ -7,43 +7,46 @@ use crate::error::{Result, error};
 use crate::lock;
 use crate::model::{Link, ObjectId, ROOT, Target, path_names};
 
-/// HDF5's class of external links.
+/// HDF5's link class of external links.
 pub(crate) const EXTERNAL: i32 = 64;
 
-/// An object of an open file.
+/// An object of an open container.
 #[derive(Debug, Clone)]
 pub struct Place {
-    /// The file.
+    /// The container.
     pub container: Arc<Container>,
     /// The object in it.
     pub object: ObjectId,
 }
 
-/// Opens the file that an external link names: (the file that the link is in, the name in the link).
+/// Opens the target file of an external link. Arguments: the container that has the link, and the file name in the link.
 pub type OpenExternal<'a> = &'a dyn Fn(&Arc<Container>, &str) -> Result<Arc<Container>>;
 
-/// How to follow links.
+/// Follows links.
 pub struct Walk<'a> {
-    /// How many soft and external links may yet be followed.
+    /// How many more soft and external links may be followed.
     pub links_left: usize,
-    /// Opens files that external links name.
+    /// Opens the target files of external links.
     pub open: OpenExternal<'a>,
 }
 
-/// The file and the path in the value of an external link.
+/// The file name and the path in the value of an external link.
 pub(crate) fn external_parts(value: &[u8]) -> Option<(&str, &str)> {
     let mut words = value.get(1..)?.split(|byte| *byte == 0);
     Some((std::str::from_utf8(words.next()?).ok()?, std::str::from_utf8(words.next()?).ok()?))
 }
 
-/// Makes a group of this name that is missing on the way.
+/// Creates a missing intermediate group of this name.
 pub(crate) type Missing<'a> = Option<&'a mut dyn FnMut(&Place, &str) -> Result<()>>;
 
 impl Walk<'_> {
-    /// Where a link leads from the group that it is in.
+    /// Follows a link in the group `from`.
+    ///
+    /// # Errors
+    /// If the target does not exist, too many links were followed, or a program defines the class of the link.
     pub fn follow(&mut self, from: &Place, name: &str, link: &Link) -> Result<Place> {
         let mut spend = || -> Result<()> {
-            self.links_left = self.links_left.checked_sub(1).ok_or_else(|| error!("too many soft links one after the other at '{name}'"))?;
+            self.links_left = self.links_left.checked_sub(1).ok_or_else(|| error!("too many soft links in a row at '{name}'"))?;
             Ok(())
         };
         match &link.target {
@@ -62,7 +65,10 @@ impl Walk<'_> {
         }
     }
 
-    /// The object at a path.
+    /// The object at a path, which may be absolute or relative to `from`.
+    ///
+    /// # Errors
+    /// As for [`Walk::follow`].
     pub fn resolve(&mut self, from: &Place, path: &str) -> Result<Place> {
         let mut at = from.clone();
         if path.starts_with('/') {
@@ -70,13 +76,16 @@ impl Walk<'_> {
         }
         for name in path_names(path) {
             let link = lock(&at.container.tree).links(at.object)?.get(name).cloned();
-            let link = link.ok_or_else(|| error!("there is no link '{name}' (in '{path}')"))?;
+            let link = link.ok_or_else(|| error!("link '{name}' not found (in '{path}')"))?;
             at = self.follow(&at, name, &link)?;
         }
         Ok(at)
     }
 
-    /// The group in which a path ends, and the last name; `missing` makes groups that are not there.
+    /// The parent group of a path, and the last name in it. `missing` creates intermediate groups that do not exist.
+    ///
+    /// # Errors
+    /// As for [`Walk::follow`], or if the path has no names.
     pub fn parent<'p>(&mut self, from: &Place, path: &'p str, mut missing: Missing<'_>) -> Result<(Place, &'p str)> {
         let mut at = from.clone();
         if path.starts_with('/') {
@@ -92,9 +101,9 @@ impl Walk<'_> {
                 make(&at, name)?;
                 link = lock(&at.container.tree).links(at.object)?.get(name).cloned();
             }
-            let link = link.ok_or_else(|| error!("there is no link '{name}' (in '{path}')"))?;
+            let link = link.ok_or_else(|| error!("link '{name}' not found (in '{path}')"))?;
             at = self.follow(&at, name, &link)?;
         }
-        Err(error!("'{path}' names no link"))
+        Err(error!("the path '{path}' does not name a link"))
     }
 }

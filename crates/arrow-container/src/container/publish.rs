@@ -1,4 +1,4 @@
-//! Publishing: what was written becomes visible to those that open the file from then on.
+//! Publishing: makes changes visible to programs that open the container from then on.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -22,7 +22,7 @@ impl Container {
         format!("{safe}-{id}.{generation}.arrow")
     }
 
-    /// Brings the values of a dataset that nobody has open into its file; readers see them with the next publishing.
+    /// Writes the changed values of a dataset to a new file, which readers see after the next publishing.
     pub(crate) fn write_values(&self, id: ObjectId, path: &str, dataset: &Dataset) -> Result<()> {
         let mut extent = lock(&dataset.extent);
         let Extent { space, table, file, .. } = &mut *extent;
@@ -42,13 +42,16 @@ impl Container {
         Ok(())
     }
 
-    /// Brings values that lie in a file to rest when nobody has the dataset open, and closes that file.
+    /// Called when the last handle of a dataset is closed: writes changed values that are in a file, and closes the file.
+    ///
+    /// # Errors
+    /// If the values cannot be written.
     pub fn release_values(&self, id: ObjectId, path: &str, dataset: &Dataset) -> Result<()> {
         if lock(&dataset.extent).source.is_some() {
             lock(&dataset.extent).table = None;
             return Ok(());
         }
-        // Several processes publish together, when the file is closed.
+        // MPI ranks publish together, when they close or flush the container.
         if self.ranks.get().is_some() || !lock(&dataset.extent).table.as_ref().is_some_and(Table::in_file) {
             return Ok(());
         }
@@ -60,7 +63,10 @@ impl Container {
         Ok(())
     }
 
-    /// Makes all that was written visible to those that open the file from now on.
+    /// Publishes all changes. Collective if there are MPI ranks.
+    ///
+    /// # Errors
+    /// If files cannot be written; the changes can then be published again.
     pub fn publish(&self) -> Result<()> {
         match self.ranks.get() {
             Some(ranks) if self.writable.load(Ordering::Relaxed) => self.publish_collective(ranks),
@@ -68,7 +74,7 @@ impl Container {
         }
     }
 
-    /// As [`Container::publish`], by one process.
+    /// As [`Container::publish`], by this process alone.
     pub(super) fn publish_alone(&self) -> Result<()> {
         if !self.writable.load(Ordering::Relaxed) || !self.changed.swap(false, Ordering::Relaxed) {
             return Ok(());
@@ -89,7 +95,7 @@ impl Container {
             self.generation.store(generation, Ordering::Relaxed);
             self.changed.store(false, Ordering::Relaxed);
             kept.extend(files.into_values());
-            // An object without a link lives on while it is open.
+            // An object without a link stays usable while it is open.
             kept.extend(tree.objects.values().filter_map(|object| match &object.body {
                 Body::Dataset(dataset) => lock(&dataset.extent).file.clone(),
                 _ => None,
@@ -105,13 +111,13 @@ impl Container {
         work().inspect_err(|_| self.changed.store(true, Ordering::Relaxed))
     }
 
-    /// Puts a new file in the place of the one file; its rename is the moment that readers see.
+    /// Replaces the one file by a new one, which becomes visible to readers when it is renamed.
     fn publish_one_file(&self, names: &BTreeSet<String>) -> Result<()> {
         let pieces = names.iter().map(|name| Ok((name.clone(), self.folder.piece(name)?))).collect::<Result<Vec<_>>>()?;
         let aside = sibling_path(&self.path, "part");
         let work = || -> Result<()> {
             let archive = Archive::write(&aside, &pieces, self.options.sync)?;
-            // The lock goes over to the new file before anybody can see it.
+            // Lock the new file before others can see it.
             let held = if lock(&self.lock).is_some() { write_lock(&aside)? } else { None };
             if self.path.is_dir() {
                 let old = sibling_path(&self.path, "open");
@@ -136,7 +142,7 @@ impl Container {
     }
 }
 
-/// Removes files of the forms that this connector writes and that no catalog names any more.
+/// Removes files of earlier generations, recognized by their names, that the catalog no longer refers to.
 fn remove_superseded(folder: &Path, kept: &BTreeSet<String>) {
     let Ok(entries) = std::fs::read_dir(folder) else { return };
     for entry in entries.flatten() {

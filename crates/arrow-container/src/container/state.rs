@@ -1,4 +1,4 @@
-//! An open file, and what this process has open.
+//! Open containers, and the list of those that this process has open.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -13,39 +13,39 @@ use crate::lock;
 use crate::model::Tree;
 use crate::ranks::Ranks;
 
-/// What a user may ask of a file, in the connector's info string.
+/// Options of a container, which users set in the connector's info string.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Options {
-    /// Wait until what is published is on the disk.
+    /// Whether publishing waits until the data are on disk.
     pub sync: bool,
-    /// Create one file, not a folder.
+    /// Whether to create one file instead of a folder.
     pub one_file: bool,
 }
 
-/// An open file, shared by all that opened it.
+/// An open container, shared by all handles that this process has of it.
 #[derive(Debug)]
 pub struct Container {
-    /// The folder or the one file, without links on the way.
+    /// The folder or the one file, with symbolic links resolved.
     pub path: PathBuf,
-    /// Where its Arrow files lie.
+    /// Its Arrow files.
     pub folder: Folder,
-    /// Whether it is one file.
+    /// Whether it is one file, not a folder.
     pub(super) one_file: bool,
-    /// Identifies the file while it is open (`H5Fget_fileno`).
+    /// Identifies the container while it is open (`H5Fget_fileno`).
     pub number: u64,
     /// Whether it is open for writing.
     pub writable: AtomicBool,
     /// Its objects.
     pub tree: Mutex<Tree>,
-    /// Blobs that were written since it was opened.
+    /// The blobs that were written since it was opened.
     pub arena: Arc<Arena>,
-    /// How it was opened.
+    /// The options that it was opened with.
     pub options: Options,
-    /// The processes that have it open for writing together.
+    /// The MPI ranks that have it open for writing together.
     pub ranks: OnceLock<Arc<Ranks>>,
-    /// How many handles there are.
+    /// Number of open handles.
     pub handles: AtomicUsize,
-    /// How many of them a program got from `H5Fopen` or `H5Fcreate`.
+    /// Number of open handles from `H5Fopen` and `H5Fcreate`.
     pub file_handles: AtomicUsize,
     pub(super) changed: AtomicBool,
     pub(super) generation: AtomicU64,
@@ -80,12 +80,15 @@ impl Container {
         lock(&OPEN).get(path).and_then(Weak::upgrade)
     }
 
-    /// A file that is none: what a datatype is located in while a file is being opened.
+    /// A container without files, in which datatypes are located while a container is being opened.
     pub fn placeholder() -> Arc<Self> {
         Self::assemble(PathBuf::new(), Folder::plain(""), false, Tree::default(), 0, false, Options::default(), None)
     }
 
-    /// Says that there is something to publish; an error where the file is open for reading.
+    /// Records that there are changes to publish.
+    ///
+    /// # Errors
+    /// If the container is open for reading.
     pub fn change(&self) -> Result<()> {
         if !self.writable.load(Ordering::Relaxed) {
             return Err(error!("{} is open for reading only", self.path.display()));
@@ -95,7 +98,7 @@ impl Container {
     }
 }
 
-/// Says that a file is open in this process.
+/// Adds a container to those that are open in this process.
 pub(super) fn register(container: &Arc<Container>) {
     lock(&OPEN).insert(container.path.clone(), Arc::downgrade(container));
 }

@@ -1,5 +1,5 @@
-//! Elements in their form in the file to Arrow arrays and back, one by one: what variable-length data, references
-//! and nested arrays of compounds need. Plain numbers take the road of `table`, without an array.
+//! Converts elements between their file form and Arrow arrays, one by one. Variable-length data, references and arrays of
+//! compounds need this. Plain numbers are copied by `table` instead, without an Arrow array in between.
 
 use std::sync::Arc;
 
@@ -12,21 +12,21 @@ use super::blob::{Arena, BlobName, is_null, with_blob};
 use super::datatype::{Datatype, HEAP_NAME_BYTES, REFERENCE_BYTES};
 use crate::error::{Error, Result, error};
 
-/// Where the length of a blob and its name lie, in front of which `skip` bytes are the element's own.
+/// Reads a blob's length and name from the element at `at`, after `skip` bytes that precede them.
 fn heap_entry(bytes: &[u8], at: usize, skip: usize) -> Result<(usize, BlobName)> {
-    let entry = bytes.get(at + skip..at + skip + HEAP_NAME_BYTES).ok_or_else(|| error!("an element ends early"))?;
+    let entry = bytes.get(at + skip..at + skip + HEAP_NAME_BYTES).ok_or_else(|| error!("an element is truncated"))?;
     let (length, name) = entry.split_at(4);
     let length = u32::from_le_bytes(length.try_into().unwrap_or_default()) as usize;
     Ok((length, name.try_into().unwrap_or_default()))
 }
 
-/// Whether a reference is whole within its element, as those to objects of the same file are: `H5R_OBJECT2` without
-/// `H5R_IS_EXTERNAL`. Of any other the element names a blob.
+/// Whether a reference is stored entirely in its element. References to objects of the same file are (`H5R_OBJECT2`
+/// without `H5R_IS_EXTERNAL`); the element of any other reference names a blob. `head` is the first two bytes.
 pub fn is_whole(head: &[u8]) -> bool {
     matches!(head, [2, flags] if flags & 1 == 0)
 }
 
-/// Turns numbers of `bytes` bytes round, in place.
+/// Reverses the byte order of numbers of `bytes` bytes, in place.
 pub(crate) fn swap(values: &mut [u8], bytes: usize) {
     if bytes > 1 {
         values.chunks_exact_mut(bytes).for_each(<[u8]>::reverse);
@@ -36,12 +36,12 @@ pub(crate) fn swap(values: &mut [u8], bytes: usize) {
 fn packed(bytes: &[u8], stride: usize, count: usize, width: usize) -> Result<Vec<u8>> {
     let mut out = Vec::with_capacity(count.saturating_mul(width));
     for i in 0..count {
-        out.extend_from_slice(bytes.get(i * stride..i * stride + width).ok_or_else(|| error!("an element ends early"))?);
+        out.extend_from_slice(bytes.get(i * stride..i * stride + width).ok_or_else(|| error!("an element is truncated"))?);
     }
     Ok(out)
 }
 
-/// `count` elements, each `stride` bytes after the one before, as an Arrow array.
+/// Converts `count` elements, `stride` bytes apart, to an Arrow array.
 pub(crate) fn to_arrow(datatype: &Datatype, bytes: &[u8], stride: usize, count: usize) -> Result<ArrayRef> {
     match datatype {
         Datatype::Integer { bytes: width, swapped, .. } | Datatype::Float { bytes: width, swapped } => {
@@ -67,7 +67,7 @@ pub(crate) fn to_arrow(datatype: &Datatype, bytes: &[u8], stride: usize, count: 
             let values = packed(bytes, stride, count, datatype.bytes())?;
             let values = to_arrow(element, &values, element.bytes(), count * inner)?;
             let field = Arc::new(Field::new("item", values.data_type().clone(), true));
-            let size = i32::try_from(*inner).map_err(|_| error!("an array datatype of {inner} elements"))?;
+            let size = i32::try_from(*inner).map_err(|_| error!("an array datatype of {inner} elements exceeds the limit of {}", i32::MAX))?;
             Ok(Arc::new(FixedSizeListArray::try_new_with_length(field, size, values, None, count)?))
         }
         Datatype::Text | Datatype::Reference => {
@@ -80,7 +80,7 @@ pub(crate) fn to_arrow(datatype: &Datatype, bytes: &[u8], stride: usize, count: 
                 if is_whole(element) {
                     // The length of the token and the token follow.
                     let token = bytes.get(i * stride + own).map_or(0, |length| usize::from(*length)).min(HEAP_NAME_BYTES - 1);
-                    values.extend_from_slice(bytes.get(i * stride..i * stride + own + 1 + token).ok_or_else(|| error!("an element ends early"))?);
+                    values.extend_from_slice(bytes.get(i * stride..i * stride + own + 1 + token).ok_or_else(|| error!("an element is truncated"))?);
                     present.push(true);
                     offsets.push(values.len() as i64);
                     continue;
@@ -127,10 +127,10 @@ pub(crate) fn to_arrow(datatype: &Datatype, bytes: &[u8], stride: usize, count: 
 }
 
 fn unexpected(datatype: &Datatype, array: &dyn Array) -> Error {
-    error!("a column is {}, and its datatype asks for {}", array.data_type(), datatype.data_type())
+    error!("a column is {}, but its datatype needs {}", array.data_type(), datatype.data_type())
 }
 
-/// The elements of an Arrow array in their form in the file, side by side; blobs live as long as the `arenas`.
+/// Converts an Arrow array to contiguous elements in file form. The blobs that these name live as long as `arenas`.
 pub(crate) fn from_arrow(datatype: &Datatype, array: &dyn Array, arenas: &mut Vec<Arc<Arena>>) -> Result<Vec<u8>> {
     let count = array.len();
     match datatype {
@@ -191,7 +191,7 @@ pub(crate) fn from_arrow(datatype: &Datatype, array: &dyn Array, arenas: &mut Ve
                     out.extend(std::iter::repeat_n(0, HEAP_NAME_BYTES - token.len()));
                     continue;
                 }
-                out.extend_from_slice(&u32::try_from(length).map_err(|_| error!("a value of {length} bytes"))?.to_le_bytes());
+                out.extend_from_slice(&u32::try_from(length).map_err(|_| error!("a value of {length} bytes exceeds the limit of {}", u32::MAX))?.to_le_bytes());
                 out.extend_from_slice(&if own > 0 && length == 0 { [0; 16] } else { arena.name(start + own as u64) });
             }
             arenas.push(arena);
@@ -204,7 +204,7 @@ pub(crate) fn from_arrow(datatype: &Datatype, array: &dyn Array, arenas: &mut Ve
             let mut out = Vec::with_capacity(count * HEAP_NAME_BYTES);
             for (i, pair) in list.value_offsets().windows(2).enumerate() {
                 let &[start, end] = pair else { continue };
-                let length = u32::try_from(end - start).map_err(|_| error!("a sequence of {} elements", end - start))?;
+                let length = u32::try_from(end - start).map_err(|_| error!("a sequence of {} elements exceeds the limit of {}", end - start, u32::MAX))?;
                 out.extend_from_slice(&length.to_le_bytes());
                 out.extend_from_slice(&if array.is_null(i) { [0; 16] } else { arena.name(start as u64 * width) });
             }

@@ -1,5 +1,5 @@
-//! Blobs: the bytes of variable-length values and references, while a container is open. In the files they are
-//! Arrow strings, lists and binaries; a name of a blob never leaves the process.
+//! Blobs: the bytes of variable-length values and references while a container is open. In the files they are Arrow
+//! strings, lists and binaries. The name of a blob is valid only inside this process.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,16 +11,16 @@ use crate::error::{Result, error};
 
 enum Bytes {
     Growing(Vec<u8>),
-    Still(Buffer),
+    Fixed(Buffer),
 }
 
-/// Bytes that blobs lie in; they end with the last owner.
+/// Memory that holds blobs. It is freed with its last owner, and its blobs with it.
 pub struct Arena {
     number: u64,
     bytes: RwLock<Bytes>,
 }
 
-/// The name of a blob: the number of an arena, and where in it; zeros for no blob at all.
+/// The name of a blob: the ID of an arena and an offset in it, 8 bytes each. Zeros: no blob.
 pub type BlobName = [u8; 16];
 
 static ARENAS: LazyLock<RwLock<HashMap<u64, std::sync::Weak<Arena>>>> = LazyLock::new(Default::default);
@@ -34,17 +34,17 @@ impl Arena {
         arena
     }
 
-    /// An empty one.
-    pub(crate) fn new() -> Arc<Self> {
+    /// An empty arena, which [`Arena::put`] fills.
+    pub fn new() -> Arc<Self> {
         Self::of(Bytes::Growing(Vec::new()))
     }
 
-    /// One whose blobs lie in `buffer` already.
+    /// An arena whose blobs are in `buffer` already.
     pub(crate) fn over(buffer: Buffer) -> Arc<Self> {
-        Self::of(Bytes::Still(buffer))
+        Self::of(Bytes::Fixed(buffer))
     }
 
-    /// The name of what lies at `offset`.
+    /// The name of the blob at `offset`.
     pub(crate) fn name(&self, offset: u64) -> BlobName {
         let mut name = [0; 16];
         name[..8].copy_from_slice(&self.number.to_le_bytes());
@@ -52,10 +52,13 @@ impl Arena {
         name
     }
 
-    /// Keeps `bytes`.
+    /// Stores a blob and returns its name.
+    ///
+    /// # Errors
+    /// If the arena was made over a buffer, which cannot grow.
     pub fn put(&self, bytes: &[u8]) -> Result<BlobName> {
         let mut all = self.bytes.write().unwrap_or_else(|poisoned| poisoned.into_inner());
-        let Bytes::Growing(all) = &mut *all else { return Err(error!("blobs cannot be added to what was read")) };
+        let Bytes::Growing(all) = &mut *all else { return Err(error!("cannot add blobs to values that were read")) };
         let offset = all.len() as u64;
         all.extend_from_slice(bytes);
         Ok(self.name(offset))
@@ -74,23 +77,26 @@ impl Drop for Arena {
     }
 }
 
-/// Whether a name is that of no blob.
+/// Whether a name stands for "no blob".
 pub fn is_null(name: &BlobName) -> bool {
     name.iter().all(|byte| *byte == 0)
 }
 
-/// Hands the `length` bytes of a blob to `take`.
+/// Calls `take` with the `length` bytes of a blob.
+///
+/// # Errors
+/// If the blob's file was closed, or `length` is more than the arena holds from there on.
 pub fn with_blob<T>(name: &BlobName, length: usize, take: impl FnOnce(&[u8]) -> T) -> Result<T> {
     let (number, offset) = name.split_at(8);
     let word = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().unwrap_or_default());
     let arena = ARENAS.read().unwrap_or_else(|poisoned| poisoned.into_inner()).get(&word(number)).and_then(std::sync::Weak::upgrade);
-    let arena = arena.ok_or_else(|| error!("the variable-length value is of a file that was closed"))?;
+    let arena = arena.ok_or_else(|| error!("the variable-length value belongs to a file that was closed"))?;
     let bytes = arena.bytes.read().unwrap_or_else(|poisoned| poisoned.into_inner());
     let all: &[u8] = match &*bytes {
         Bytes::Growing(all) => all,
-        Bytes::Still(all) => all,
+        Bytes::Fixed(all) => all,
     };
-    let start = usize::try_from(word(offset)).map_err(|_| error!("a blob beyond memory"))?;
+    let start = usize::try_from(word(offset)).map_err(|_| error!("the offset of a blob is out of range"))?;
     let found = start.checked_add(length).and_then(|end| all.get(start..end));
-    found.map(take).ok_or_else(|| error!("a blob of {length} bytes at {start} does not lie in its {} bytes", all.len()))
+    found.map(take).ok_or_else(|| error!("a blob of {length} bytes at {start} exceeds the {} bytes of its arena", all.len()))
 }

@@ -1,23 +1,23 @@
-//! Dataspaces: how many elements there are, and may become.
+//! Dataspaces: the number of elements, and how far it may grow.
 
-/// The extent of a dataset or an attribute.
+/// The extent of a dataset or an attribute. HDF5 has these three classes and no others, so matches may be exhaustive.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Dataspace {
     /// No element at all.
     Null,
     /// One element.
     Scalar,
-    /// `shape` elements, growing up to `max_shape` (`u64::MAX`: without end).
+    /// An array that may grow to `max_shape` (`u64::MAX`: unlimited).
     Simple {
         /// Extent of each dimension.
         shape: Vec<u64>,
-        /// How far each dimension may grow.
+        /// Maximum extent of each dimension.
         max_shape: Vec<u64>,
     },
 }
 
 impl Dataspace {
-    /// How many elements there are; `None` where that is more than can be counted.
+    /// The number of elements; `None` if it exceeds `u64`.
     pub fn count(&self) -> Option<u64> {
         match self {
             Self::Null => Some(0),
@@ -26,7 +26,7 @@ impl Dataspace {
         }
     }
 
-    /// The lengths; none for one element or none at all.
+    /// The extent of each dimension; empty for a scalar or null dataspace.
     pub fn shape(&self) -> &[u64] {
         match self {
             Self::Simple { shape, .. } => shape,
@@ -35,7 +35,8 @@ impl Dataspace {
     }
 }
 
-/// The runs of a box that is common to two row-major arrays, as (from, to, elements), for a change of shape.
+/// Calls `each` with the runs that two row-major arrays of different shapes have in common, as (first element in `from`,
+/// first element in `to`, number of elements). A change of shape copies these runs.
 pub(crate) fn common_runs(from: &[u64], to: &[u64], mut each: impl FnMut(u64, u64, u64)) {
     let shared: Vec<u64> = from.iter().zip(to).map(|(a, b)| *a.min(b)).collect();
     let Some((run, outer)) = shared.split_last() else { return };

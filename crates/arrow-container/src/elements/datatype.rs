@@ -1,4 +1,4 @@
-//! Datatypes as the storage sees them: which bytes of an element go into which Arrow column.
+//! Datatypes: which bytes of an element belong to which Arrow column.
 
 use std::sync::Arc;
 
@@ -6,70 +6,70 @@ use arrow_schema::{DataType, Field, Fields};
 
 use crate::error::Result;
 
-/// The bytes of a variable-length element within a record: its length (4) and the name of its blob (16).
+/// Bytes of a variable-length value in its element: its length (4) and the name of its blob (16).
 pub(crate) const HEAP_NAME_BYTES: usize = 20;
-/// The bytes of a reference within a record: two of its own, the length of its blob (4) and its name (16).
+/// Bytes of a reference in its element: two of its own, the length of its blob (4) and the blob's name (16).
 pub const REFERENCE_BYTES: usize = 22;
 
-/// A datatype in its form in the file.
+/// A datatype as its elements are laid out in a container.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Datatype {
-    /// An integer of 1, 2, 4 or 8 bytes that uses all of its bits; also what an enumeration or a bit field is.
+    /// An integer of 1, 2, 4 or 8 bytes that uses all of its bits. Enumerations and bit fields are stored like this, too.
     Integer {
-        /// Its length.
+        /// Its size.
         bytes: usize,
-        /// Whether it has a sign.
+        /// Whether it is signed.
         signed: bool,
-        /// Whether its bytes are in the other order than this machine's.
+        /// Whether its byte order is the opposite of this machine's.
         swapped: bool,
     },
-    /// An IEEE number of 2, 4 or 8 bytes.
+    /// An IEEE 754 number of 2, 4 or 8 bytes.
     Float {
-        /// Its length.
+        /// Its size.
         bytes: usize,
-        /// Whether its bytes are in the other order than this machine's.
+        /// Whether its byte order is the opposite of this machine's.
         swapped: bool,
     },
-    /// Bytes that Arrow gives as they are: strings of a fixed length, opaque values, numbers of other forms.
+    /// A number of bytes that Arrow stores unchanged: fixed-length strings, opaque values, nonstandard numbers.
     Fixed(usize),
-    /// Named members at offsets.
+    /// A compound: named members at offsets.
     Compound {
-        /// Length of an element, with gaps between members.
+        /// Size of an element, including gaps between members.
         bytes: usize,
-        /// The members, in the order of the datatype.
+        /// The members in their order in the datatype.
         members: Vec<Member>,
     },
-    /// `count` elements, one after the other.
+    /// A fixed-size array of `count` contiguous elements.
     Array {
         /// Number of elements, over all dimensions.
         count: usize,
-        /// What each of them is.
+        /// The datatype of each element.
         element: Box<Datatype>,
     },
-    /// Text of any length.
+    /// A variable-length string.
     Text,
-    /// A sequence of any length.
+    /// A variable-length sequence.
     Sequence(Box<Datatype>),
     /// A reference to an object, a selection or an attribute.
     Reference,
 }
 
-/// Decodes a datatype that `H5Tencode` encoded. The HDF5 library does that; this crate does not know it.
+/// Decodes the bytes of `H5Tencode`. The caller provides it, because this crate does not link the HDF5 library.
 pub type DecodeDatatype<'a> = &'a dyn Fn(&[u8]) -> Result<Datatype>;
 
-/// A member of a compound.
+/// A member of a compound datatype.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Member {
     /// Its name.
     pub name: String,
-    /// Where it begins in an element, in bytes.
+    /// Its byte offset in an element.
     pub offset: usize,
     /// Its datatype.
     pub datatype: Datatype,
 }
 
 impl Datatype {
-    /// The length of an element within a record, in bytes.
+    /// The size of an element, in bytes.
     pub fn bytes(&self) -> usize {
         match self {
             Self::Integer { bytes, .. } | Self::Float { bytes, .. } | Self::Fixed(bytes) | Self::Compound { bytes, .. } => *bytes,
@@ -79,7 +79,7 @@ impl Datatype {
         }
     }
 
-    /// Whether part of the value lies in blobs.
+    /// Whether part of a value is stored in blobs.
     pub fn has_heap(&self) -> bool {
         match self {
             Self::Integer { .. } | Self::Float { .. } | Self::Fixed(_) => false,
@@ -115,32 +115,32 @@ impl Datatype {
     }
 }
 
-/// A list of a fixed length.
+/// Arrow's list of a fixed length.
 pub(crate) fn list_of(count: u64, element: DataType) -> DataType {
     DataType::FixedSizeList(Arc::new(Field::new("item", element, true)), i32::try_from(count).unwrap_or(i32::MAX))
 }
 
-/// Bytes of an element that lie side by side in an Arrow buffer: a column without nesting.
+/// Bytes of an element that one Arrow buffer holds: a column without nesting.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Leaf {
-    /// Where the leaf begins in an element, in bytes.
+    /// Its byte offset in an element.
     pub offset: usize,
-    /// Its length in an element.
+    /// Its size in an element.
     pub(crate) bytes: usize,
-    /// The length of the numbers whose bytes are the wrong way round in an element; 1: none.
+    /// The size of the numbers whose bytes must be swapped; 1: none.
     pub(crate) swap_bytes: usize,
 }
 
-/// A column of a dataset's table: a member of a compound, or all there is.
+/// A column of a dataset's table: a member of a compound, or the whole element of any other datatype.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Column {
     pub(crate) name: String,
     pub(crate) offset: usize,
     pub(crate) datatype: Datatype,
-    /// One for each Arrow buffer in the order of the buffers, or the whole member where the values must be
-    /// taken apart one by one.
+    /// One leaf for each Arrow buffer, in the order of the buffers; a single leaf (the whole member) if the values must
+    /// be converted one by one.
     pub leaves: Vec<Leaf>,
-    /// Whether the leaves are the Arrow buffers.
+    /// Whether the leaves correspond to Arrow buffers.
     pub direct: bool,
 }
 
@@ -174,7 +174,7 @@ fn innermost(datatype: &Datatype) -> &Datatype {
     }
 }
 
-/// The columns of a type, in the order of its members.
+/// The columns of a datatype, in the order of its members.
 pub fn columns(datatype: &Datatype) -> Vec<Column> {
     let one = |name: &str, offset: usize, datatype: &Datatype| {
         let mut leaves = Vec::new();

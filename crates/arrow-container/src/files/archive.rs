@@ -1,5 +1,5 @@
-//! One file in place of a folder: an Arrow file with a row for each file that the folder would hold, its name and its
-//! bytes. They begin at multiples of 64 bytes, so that the Arrow files in it can be used where they lie.
+//! The one-file form of a container: an Arrow file with one row (name, content) for each file that the folder form has.
+//! Each content begins at a multiple of 64 bytes, so that the Arrow files can be memory-mapped in place.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs::{File, OpenOptions};
@@ -16,23 +16,23 @@ use super::ipc::{self, ALIGNMENT, Frame, Parts, Source};
 use super::piece::Piece;
 use crate::error::{Result, error};
 
-/// The version of what is written; others are refused.
+/// The format version. Other versions are refused.
 const VERSION: &str = "1";
-/// Where the rows' bytes begin.
+/// Offset of the first row's content, in bytes.
 const HEAD: u64 = 4096;
-/// Where the mark stands: one of the places where HDF5's signature may be, between the messages of Arrow.
+/// Offset of the mark, in bytes: one of the offsets at which HDF5 looks for its signature, unused by Arrow's messages.
 const MARK_AT: u64 = 2048;
-/// HDF5's signature, for programs that look for it before they ask the library; a version of the superblock that
-/// there is not, so that HDF5 itself refuses it; and a word to who looks.
+/// HDF5's signature, for programs that look for it before they call the library; then a superblock version that does not
+/// exist, so that HDF5 without the connector refuses the file; then a note for anyone who inspects the bytes.
 const MARK: &[u8] = b"\x89HDF\r\n\x1a\n\xff\nAn Arrow file that holds an HDF5 file: open it with HDF5_VOL_CONNECTOR=arrow and the connector of Hyperslab.\n";
-/// More names than any container has are a damaged file.
+/// More rows than this mean that the file is damaged.
 const MAX_ROWS: u64 = 1 << 24;
 
-/// The one file, open for reading.
+/// An archive that is open for reading.
 #[derive(Debug)]
 pub(crate) struct Archive {
     file: File,
-    /// Where the bytes of each name begin, and how many they are.
+    /// Offset and length of each file's bytes, by name.
     members: BTreeMap<String, (u64, u64)>,
 }
 
@@ -42,13 +42,13 @@ fn schema() -> Schema {
 }
 
 impl Archive {
-    /// Whether a file says that it is one.
+    /// Whether a file has the mark of an archive.
     pub(crate) fn is_claimed(path: &Path) -> bool {
         let mut mark = vec![0; MARK.len()];
         path.is_file() && File::open(path).and_then(|file| file.read_exact_at(&mut mark, MARK_AT)).is_ok() && mark == MARK
     }
 
-    /// Opens one; nothing in it is trusted.
+    /// Opens an archive and checks its table of files; nothing in the file is trusted.
     pub(crate) fn open(path: &Path) -> Result<Self> {
         Self::read(File::open(path)?).map_err(|error| error!("{}: {}", path.display(), error.message))
     }
@@ -58,10 +58,10 @@ impl Archive {
         let found = ipc::find(&file, 0, length)?;
         let version = found.schema.metadata().get("hyperslab.archive");
         if version.is_none_or(|version| version != VERSION) {
-            return Err(error!("version {version:?} of the one file is not known; this connector reads version {VERSION}"));
+            return Err(error!("version {version:?} of the one-file form is unknown; this connector reads version {VERSION}"));
         }
-        let damaged = || error!("the table of its files is damaged");
-        // Validity, offsets and values of both columns.
+        let damaged = || error!("its table of files is damaged");
+        // The buffers of both columns: validity, offsets, values.
         let [batch] = found.batches.as_slice() else { return Err(damaged()) };
         let &[_, name_ends, names, _, ends, content] = batch.buffers.as_slice() else { return Err(damaged()) };
         if batch.rows > MAX_ROWS || batch.compressed {
@@ -90,18 +90,18 @@ impl Archive {
         Ok(Self { file, members })
     }
 
-    /// The names in it.
+    /// The names of its files.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         self.members.keys().map(String::as_str)
     }
 
-    /// The bytes under a name.
+    /// The bytes of the file of this name.
     pub(crate) fn piece(&self, name: &str) -> Result<Option<Piece>> {
         let Some((start, bytes)) = self.members.get(name) else { return Ok(None) };
         Ok(Some(Piece::part(self.file.try_clone()?, *start, *bytes)))
     }
 
-    /// Writes one of these files, under a name aside.
+    /// Writes an archive of `pieces` to the temporary path `aside`.
     pub(crate) fn write(aside: &Path, pieces: &[(String, Piece)], sync: bool) -> Result<Self> {
         let file = OpenOptions::new().read(true).write(true).create_new(true).open(aside)?;
         let (mut at, mut ends, mut name_ends, mut text) = (HEAD, vec![0u64], vec![0u64], String::new());
@@ -132,10 +132,10 @@ impl Archive {
     }
 }
 
-/// Appends an Arrow file at a multiple of 64 bytes, and gives where it ends. So that the next one begins at such a
-/// place too, zeros go in front of its footer, which readers find from the end.
+/// Appends an Arrow file at offset `at`, a multiple of 64, and returns its end, again a multiple of 64: zeros are inserted
+/// before its footer, which readers find from the end of the file.
 fn append(to: &File, at: u64, piece: &Piece) -> Result<u64> {
-    let odd = || error!("it is no Arrow file");
+    let odd = || error!("it is not an Arrow file");
     let mut tail = [0; 10];
     piece.file.read_exact_at(&mut tail, piece.start + piece.bytes.checked_sub(10).ok_or_else(odd)?)?;
     let footer = arrow_ipc::reader::read_footer_length(tail)? as u64 + 10;
@@ -146,16 +146,15 @@ fn append(to: &File, at: u64, piece: &Piece) -> Result<u64> {
     Ok(at + whole)
 }
 
-/// Copies bytes between files by position; the system does it where it can.
+/// Copies a range of bytes between files, in the kernel if possible.
 fn copy_bytes(from: &File, start: u64, to: &File, place: u64, bytes: u64) -> Result<()> {
     let mut done = 0;
     loop {
-        // Values that were never written are holes, which stay holes.
-        // The cursor of the file moves; nobody reads by it.
+        // Holes (values that were never written) stay holes. `seek` moves the file's cursor, which nothing else uses.
         match seek(from, SeekFrom::Data(start + done)) {
             Ok(data) => done = done.max(data.saturating_sub(start)),
             Err(Errno::NXIO) => return Ok(()),
-            // A file system that knows no holes.
+            // The file system does not report holes.
             Err(_) => {}
         }
         if done >= bytes {
@@ -166,7 +165,7 @@ fn copy_bytes(from: &File, start: u64, to: &File, place: u64, bytes: u64) -> Res
         let max = usize::try_from(whole - done).unwrap_or(usize::MAX).min(1 << 30);
         match copy_file_range(from, Some(&mut source), to, Some(&mut target), max) {
             Ok(copied) if copied > 0 => done += copied as u64,
-            // A file system, or two of them, between which the system does not copy.
+            // The kernel does not copy on or between these file systems.
             _ => {
                 let mut block = vec![0; max.min(4 << 20)];
                 from.read_exact_at(&mut block, start + done)?;

@@ -1,5 +1,5 @@
-//! Where the files of a container lie: in its folder; or in the one file, beside which there is a folder for what is
-//! written as long as it is open for writing.
+//! Finds the files of a container by name: in its folder; or in the archive, with a temporary folder next to it for files
+//! that are written while the container is open for writing.
 
 use std::fs::File;
 use std::ops::Deref;
@@ -11,32 +11,32 @@ use super::piece::Piece;
 use crate::error::{Result, error};
 use crate::lock;
 
-/// The files of a container by name.
+/// The files of a container, by name.
 #[derive(Debug)]
 pub struct Folder {
-    /// Where files are written.
+    /// The folder where new files are written.
     path: PathBuf,
-    /// The one file as it was published last.
+    /// The archive as it was last published, if the container is one file.
     archive: Mutex<Option<Archive>>,
 }
 
 impl Folder {
-    /// One that is a folder and nothing else.
+    /// A container that is a folder.
     pub(crate) fn plain(path: impl Into<PathBuf>) -> Self {
         Self { path: path.into(), archive: Mutex::new(None) }
     }
 
-    /// One whose files lie in one file, and new ones in `path`.
+    /// A container in one file, whose new files are written to `path`.
     pub(crate) fn of_archive(path: PathBuf, archive: Archive) -> Self {
         Self { path, archive: Mutex::new(Some(archive)) }
     }
 
-    /// From now on files lie in this one file.
+    /// Replaces the archive after publishing.
     pub(crate) fn replace_archive(&self, archive: Archive) {
         *lock(&self.archive) = Some(archive);
     }
 
-    /// The file of this name, for reading: as it was written last, whether it is in the one file already or not.
+    /// Opens the file of this name for reading: the newly written one if there is one, else the one in the archive.
     pub(crate) fn piece(&self, name: &str) -> Result<Piece> {
         let path = self.path.join(name);
         let error = match File::open(&path) {
@@ -44,7 +44,7 @@ impl Folder {
             Err(error) => error,
         };
         let archived = lock(&self.archive).as_ref().and_then(|archive| archive.piece(name).transpose());
-        archived.unwrap_or_else(|| Err(error!("{} cannot be opened: {error}", path.display())))
+        archived.unwrap_or_else(|| Err(error!("cannot open {}: {error}", path.display())))
     }
 }
 

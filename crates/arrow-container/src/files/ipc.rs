@@ -1,5 +1,5 @@
-//! The frame of an Arrow IPC file around values that lie in their places already: magic, schema, the one record
-//! batch's description in front of the body, the footer behind it. Nothing is written twice.
+//! Writes the metadata of an Arrow IPC file around values that are in the file already: magic, schema, the message before
+//! each record batch's body, and the footer after the last one. Values are never copied. Also finds these values again.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -14,17 +14,17 @@ use flatbuffers::FlatBufferBuilder;
 use crate::error::{Result, error};
 
 const MAGIC: &[u8] = b"ARROW1\0\0";
-/// Arrow's buffers begin at multiples of this, in bytes.
+/// Alignment of Arrow buffers, in bytes.
 pub(crate) const ALIGNMENT: u64 = 64;
 
 /// The values of one Arrow buffer.
 #[derive(Debug, Clone)]
 pub(crate) enum Source {
-    /// No bytes: the validity of a column without nulls.
+    /// No bytes: the validity buffer of a column without nulls.
     Empty,
-    /// Bytes in the file already, at an offset.
+    /// Bytes that are in the file already.
     Region { offset: u64, bytes: u64 },
-    /// Bytes to be written behind the others.
+    /// Bytes to be written after the others.
     Bytes(Buffer),
 }
 
@@ -99,9 +99,9 @@ fn batch_message(rows: u64, nodes: &[FieldNode], buffers: &[arrow_ipc::Buffer], 
     builder.finished_data().to_vec()
 }
 
-/// How many bytes to leave for what stands in front of the body.
+/// The number of bytes to reserve before the body for the metadata.
 pub(crate) fn head_bytes(schema: &Schema) -> u64 {
-    // A node is 16 bytes and a buffer too; a column has at most two of each for a level of nesting.
+    // A node takes 16 bytes, and so does a buffer; a column has at most two of each per level of nesting.
     fn nodes(data_type: &DataType) -> usize {
         match data_type {
             DataType::Struct(fields) => 1 + fields.iter().map(|f| nodes(f.data_type())).sum::<usize>(),
@@ -114,19 +114,19 @@ pub(crate) fn head_bytes(schema: &Schema) -> u64 {
     (bytes as u64).next_multiple_of(4096)
 }
 
-/// A record batch whose values lie in the file already, or are to be written behind those that do.
+/// A record batch whose values are in the file already, or are to be written after those that are.
 #[derive(Debug)]
 pub(crate) struct Frame {
-    /// Where its body begins; the description goes in front of it.
+    /// Offset of its body; its message ends there.
     pub(crate) body: u64,
-    /// Where the room for its values ends.
+    /// End of the space reserved for its values.
     pub(crate) values_end: u64,
     pub(crate) rows: u64,
     pub(crate) parts: Parts,
 }
 
-/// Writes all but the values that are in the file already, and gives the file's length. The record batches are in
-/// the order of their places; only the last one may have values that are still to be written.
+/// Writes everything except the values that are in the file already, and returns the file's length. The frames are in file
+/// order; only the last one may have values that are still to be written.
 pub(crate) fn finish(file: &File, frames: &[Frame], schema: &Schema) -> Result<u64> {
     let (mut blocks, mut described, mut end) = (Vec::new(), Vec::new(), 0);
     for frame in frames {
@@ -145,23 +145,23 @@ pub(crate) fn finish(file: &File, frames: &[Frame], schema: &Schema) -> Result<u
                 }
             });
         }
-        // The body reaches to the next description, whose length does not depend on the lengths in it.
+        // The body extends to the next message, whose length does not depend on the values in it.
         let next = frames.get(described.len() + 1).map(|next| next.body - framed_length(&batch_message(next.rows, &next.parts.nodes, &vec![arrow_ipc::Buffer::new(1, 1); next.parts.buffers.len()], 1)) as u64);
-        let body_bytes = next.unwrap_or(end).checked_sub(body).ok_or_else(|| error!("no room for the description of a record batch"))?;
+        let body_bytes = next.unwrap_or(end).checked_sub(body).ok_or_else(|| error!("no space for the message of a record batch"))?;
         let batch = batch_message(frame.rows, &frame.parts.nodes, &places, body_bytes);
         let batch_bytes = framed_length(&batch);
-        let start = body.checked_sub(batch_bytes as u64).ok_or_else(|| error!("no room for the description of the record batch"))?;
+        let start = body.checked_sub(batch_bytes as u64).ok_or_else(|| error!("no space for the message of the record batch"))?;
         blocks.push(Block::new(start as i64, batch_bytes as i32, body_bytes as i64));
         described.push((start, framed(&batch, batch_bytes)));
     }
     let first = described.first().map(|(start, _)| *start as usize).ok_or_else(|| error!("no record batch"))?;
     let mut message = schema_message(schema);
     if 8 + framed_length(&message) > first {
-        // Who reads files reads the footer's schema, which has it all.
+        // Readers of files use the footer's schema, which is complete.
         message = schema_message(&Schema::new(schema.fields().clone()));
     }
     if 8 + framed_length(&message) > first {
-        return Err(error!("no room for the schema of {} columns", schema.fields().len()));
+        return Err(error!("no space for the schema of {} columns", schema.fields().len()));
     }
     let mut front = MAGIC.to_vec();
     front.extend(framed(&message, first - 8));
@@ -184,26 +184,26 @@ pub(crate) fn finish(file: &File, frames: &[Frame], schema: &Schema) -> Result<u
     let footer = builder.finished_data();
     let mut tail = vec![0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0];
     tail.extend_from_slice(footer);
-    tail.extend_from_slice(&i32::try_from(footer.len()).map_err(|_| error!("a footer of {} bytes", footer.len()))?.to_le_bytes());
+    tail.extend_from_slice(&i32::try_from(footer.len()).map_err(|_| error!("a footer of {} bytes exceeds the limit of {}", footer.len(), i32::MAX))?.to_le_bytes());
     tail.extend_from_slice(&MAGIC[..6]);
     file.write_all_at(&tail, end)?;
     Ok(end + tail.len() as u64)
 }
 
-/// What a file's frame says.
+/// The metadata of an Arrow file.
 pub(crate) struct Found {
     pub(crate) schema: Schema,
     pub(crate) batches: Vec<FoundBatch>,
 }
 
-/// Where a record batch lies.
+/// The location of a record batch.
 pub(crate) struct FoundBatch {
     pub(crate) rows: u64,
-    /// Where its body begins.
+    /// Offset of its body.
     pub(crate) body: u64,
     /// Offset in the file and length of each buffer, in Arrow's order.
     pub(crate) buffers: Vec<(u64, u64)>,
-    /// Length and nulls of each node.
+    /// Length and null count of each node.
     pub(crate) nodes: Vec<(u64, u64)>,
     /// Whether the buffers are compressed.
     pub(crate) compressed: bool,
@@ -215,9 +215,9 @@ fn read(file: &File, offset: u64, bytes: usize) -> Result<Vec<u8>> {
     Ok(out)
 }
 
-/// Reads the frame of an Arrow file, which lies in `length` bytes of `file` from `start` on; nothing in it is trusted.
+/// Reads the metadata of an Arrow file that occupies `length` bytes of `file` from `start` on; nothing in it is trusted.
 pub(crate) fn find(file: &File, start: u64, length: u64) -> Result<Found> {
-    let broken = |what: &str| error!("no whole Arrow file: {what}");
+    let broken = |what: &str| error!("damaged or incomplete Arrow file: {what}");
     if length < 18 {
         return Err(broken("it is too short"));
     }
@@ -226,31 +226,31 @@ pub(crate) fn find(file: &File, start: u64, length: u64) -> Result<Found> {
     let at = (length - 10).checked_sub(footer_bytes as u64).ok_or_else(|| broken("its footer is longer than the file"))?;
     let footer = read(file, start + at, footer_bytes)?;
     let footer = arrow_ipc::root_as_footer(&footer).map_err(|error| broken(&error.to_string()))?;
-    let schema = try_fb_to_schema(footer.schema().ok_or_else(|| broken("no schema"))?)?;
-    let inside = |value: i64| u64::try_from(value).ok().filter(|value| *value <= length).ok_or_else(|| broken("an offset beyond the file"));
+    let schema = try_fb_to_schema(footer.schema().ok_or_else(|| broken("it has no schema"))?)?;
+    let inside = |value: i64| u64::try_from(value).ok().filter(|value| *value <= length).ok_or_else(|| broken("an offset is beyond the end of the file"));
     let mut batches = Vec::new();
     for block in footer.recordBatches().iter().flatten() {
         let (at, head) = (inside(block.offset())?, inside(i64::from(block.metaDataLength()))?);
         if at + head > length || head < 8 {
-            return Err(broken("a record batch lies beyond the file"));
+            return Err(broken("a record batch is beyond the end of the file"));
         }
         let message = read(file, start + at, head as usize)?;
-        // Before version 0.15 of the format nothing stood in front of the length.
+        // Before format version 0.15, no marker preceded the length.
         let message = message.get(if message.starts_with(&[0xff; 4]) { 8.. } else { 4.. }).unwrap_or_default();
         let message = arrow_ipc::root_as_message(message).map_err(|error| broken(&error.to_string()))?;
-        let batch = message.header_as_record_batch().ok_or_else(|| broken("no record batch"))?;
+        let batch = message.header_as_record_batch().ok_or_else(|| broken("a block is not a record batch"))?;
         let body = at + head;
         let mut buffers = Vec::new();
         for buffer in batch.buffers().iter().flatten() {
             let (offset, bytes) = (body + inside(buffer.offset())?, inside(buffer.length())?);
             if offset + bytes > length {
-                return Err(broken("a buffer beyond the file"));
+                return Err(broken("a buffer is beyond the end of the file"));
             }
             buffers.push((start + offset, bytes));
         }
         let count = |value: i64| u64::try_from(value).map_err(|_| broken("a negative length"));
         let nodes = batch.nodes().iter().flatten().map(|node| Ok((count(node.length())?, count(node.null_count())?))).collect::<Result<_>>()?;
-        // Each row has a bit at least, but for columns of nothing.
+        // Each row takes at least one bit, unless all columns are of type null.
         let rows = count(batch.length())?;
         if rows > length.saturating_mul(8) && !buffers.is_empty() {
             return Err(broken("more rows than bytes"));

@@ -1,8 +1,9 @@
-//! The files of a container, and the rules for replacing them.
+//! The Arrow files that a container consists of.
 //!
-//! - [`folder`]: where they lie; [`archive`]: all of them in one file; [`piece`]: the bytes of one of them
-//! - [`ipc`]: the frame of an Arrow file around values that lie in their places already; [`record_batch`]: a whole one
-//! - [`names`]: names for files that others do not see yet; [`writer_lock`]: one writer, and what a killed one left
+//! - [`folder`]: finds them by name; [`archive`]: all of them in one file; [`piece`]: the bytes of one of them
+//! - [`ipc`]: metadata of an Arrow file around values that are in place already; [`record_batch`]: one batch as a file
+//! - [`names`]: names of temporary files
+//! - [`writer_lock`]: one writer at a time, and cleanup after a killed one
 
 pub(crate) mod archive;
 mod folder;

@@ -1,9 +1,9 @@
-//! Names for files that others do not see yet.
+//! Names of temporary files.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::path::{Path, PathBuf};
 
-/// A name that no other call gives, on no machine.
+/// 32 hexadecimal digits that no other call returns, on any machine.
 pub(crate) fn unique_name() -> String {
     let mut text = String::new();
     for salt in [0u32, 1] {
@@ -16,7 +16,7 @@ pub(crate) fn unique_name() -> String {
     text
 }
 
-/// A name beside a file for what belongs to it for a while: `.name.DIGITS.ending`.
+/// The path of a temporary file or folder next to a container: `.name.DIGITS.ending`.
 pub(crate) fn sibling_path(path: &Path, ending: &str) -> PathBuf {
     let name = path.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
     path.with_file_name(format!(".{name}.{}.{ending}", unique_name()))

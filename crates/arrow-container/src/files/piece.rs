@@ -1,4 +1,4 @@
-//! The bytes of one file of a container, wherever they lie.
+//! The bytes of one file of a container: a file of its own, or a range of the archive.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
@@ -6,11 +6,11 @@ use std::os::unix::fs::FileExt;
 
 use crate::error::Result;
 
-/// The bytes of one file: all of it, or a part of the one file.
+/// A readable range of a file.
 #[derive(Debug)]
 pub(crate) struct Piece {
     pub(crate) file: File,
-    /// Where it begins in `file`.
+    /// Its offset in `file`.
     pub(crate) start: u64,
     /// Its length.
     pub(crate) bytes: u64,
@@ -24,7 +24,7 @@ impl Piece {
         Ok(Self::part(file, 0, bytes))
     }
 
-    /// A part of a file.
+    /// A range of a file.
     pub(crate) fn part(file: File, start: u64, bytes: u64) -> Self {
         Self { file, start, bytes, at: 0 }
     }

@@ -1,4 +1,4 @@
-//! One record batch as an Arrow file.
+//! Arrow files of one record batch.
 
 use std::fs::File;
 use std::path::Path;
@@ -11,7 +11,7 @@ use super::folder::Folder;
 use super::names::unique_name;
 use crate::error::{Result, error};
 
-/// Writes one record batch as an Arrow file.
+/// Writes a record batch as an Arrow file: to a temporary name first, then renamed.
 pub(crate) fn write(folder: &Path, name: &str, batch: &RecordBatch, sync: bool) -> Result<()> {
     let aside = folder.join(format!(".{}.part", unique_name()));
     let work = || -> Result<()> {
@@ -32,11 +32,11 @@ pub(crate) fn write(folder: &Path, name: &str, batch: &RecordBatch, sync: bool) 
     })
 }
 
-/// Reads what [`write`] has written.
+/// Reads a file that [`write`] wrote.
 pub(crate) fn read(folder: &Folder, name: &str) -> Result<RecordBatch> {
     let work = || -> Result<RecordBatch> {
         let mut reader = FileReader::try_new_buffered(folder.piece(name)?, None)?;
-        let batch = reader.next().ok_or_else(|| error!("it has no record batch"))??;
+        let batch = reader.next().ok_or_else(|| error!("the file has no record batch"))??;
         Ok(batch)
     };
     work().map_err(|error| error!("{}: {}", folder.join(name).display(), error.message))

@@ -1,4 +1,4 @@
-//! One writer of a container at a time, and what a writer left that was killed.
+//! Admits one writer of a container at a time, and removes leftover files of a killed writer.
 
 use std::fs::{File, TryLockError};
 use std::os::unix::fs::MetadataExt;
@@ -6,13 +6,17 @@ use std::path::Path;
 
 use crate::error::{Result, error};
 
-/// Whether two open files, or an open file and a path, are the same.
+/// Whether an open file is still the one at `path`.
 fn is_same(file: &File, path: &Path) -> bool {
     let id = |metadata: std::fs::Metadata| (metadata.dev(), metadata.ino());
     matches!((file.metadata().map(id), std::fs::metadata(path).map(id)), (Ok(one), Ok(other)) if one == other)
 }
 
-/// Takes the lock of a folder or a file, which holds as long as the result lives; `None` where there are no locks.
+/// Locks a folder or file for writing, until the result is dropped. `None` if locks are switched off or the file system
+/// has none.
+///
+/// # Errors
+/// If another process holds the lock.
 pub(crate) fn write_lock(path: &Path) -> Result<Option<File>> {
     if std::env::var("HDF5_USE_FILE_LOCKING").is_ok_and(|value| matches!(value.as_str(), "FALSE" | "0")) {
         return Ok(None);
@@ -24,17 +28,17 @@ pub(crate) fn write_lock(path: &Path) -> Result<Option<File>> {
             Err(TryLockError::WouldBlock) => {
                 return Err(error!("{} is open for writing in another process; close it there, or set HDF5_USE_FILE_LOCKING=FALSE", path.display()));
             }
-            // A file system without locks.
+            // The file system has no locks.
             Err(TryLockError::Error(_)) => return Ok(None),
         }
-        // Who published in between has put another file there, and this lock is of the old one.
+        // If another process published in between, the path names a new file, and this lock is on the old one.
         if is_same(&file, path) {
             return Ok(Some(file));
         }
     }
 }
 
-/// Whether this process may change what is at a path: rights, and file systems that are for reading.
+/// Checks that this process may write to a path: permissions, and file systems that are mounted read-only.
 pub(crate) fn check_writable(path: &Path) -> std::io::Result<()> {
     Ok(rustix::fs::access(path, rustix::fs::Access::WRITE_OK)?)
 }
@@ -43,8 +47,8 @@ fn is_digits(text: &str) -> bool {
     text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// Removes what a writer left in a folder that was killed under way. Only who holds the lock may, before it writes
-/// itself.
+/// Removes temporary files that a killed writer left in a folder. Only the holder of the lock may call this, before it
+/// writes itself.
 pub(crate) fn remove_leftovers(folder: &Path) {
     let Ok(entries) = std::fs::read_dir(folder) else { return };
     for entry in entries.flatten() {
@@ -55,7 +59,7 @@ pub(crate) fn remove_leftovers(folder: &Path) {
     }
 }
 
-/// As [`remove_abandoned`], of what lies beside the one file.
+/// As [`remove_leftovers`], for temporary files and folders next to an archive.
 pub(crate) fn remove_leftovers_next_to(path: &Path) {
     let (Some(parent), Some(name)) = (path.parent(), path.file_name().and_then(|name| name.to_str())) else { return };
     let Ok(entries) = std::fs::read_dir(parent) else { return };

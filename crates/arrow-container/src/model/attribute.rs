@@ -1,4 +1,4 @@
-//! Attributes, whose values are in memory.
+//! Attributes. Their values are always in memory.
 
 use std::sync::{Arc, Mutex};
 
@@ -7,26 +7,26 @@ use super::link::ObjectId;
 use crate::elements::blob::Arena;
 use crate::elements::dataspace::Dataspace;
 
-/// An attribute's value, shared by those that have it open.
+/// The name, datatype and value of an attribute.
 #[derive(Debug)]
 pub struct AttributeValue {
     /// The attribute's name.
     pub name: String,
-    /// The object that has it.
+    /// The object that it belongs to.
     pub object: ObjectId,
     /// The datatype of its elements.
     pub datatype: StoredDatatype,
     /// Its dataspace.
     pub space: Dataspace,
-    /// The elements in their form in the file.
+    /// The elements in file form, contiguous.
     pub bytes: Vec<u8>,
-    /// Keeps what blob names point at.
+    /// Keeps alive the blobs that `bytes` names.
     pub arenas: Vec<Arc<Arena>>,
-    /// Its position in the order of creation.
+    /// Its position in creation order.
     pub order: i64,
-    /// Whether its name is UTF-8, not ASCII.
+    /// Whether its name is UTF-8 (otherwise ASCII).
     pub utf8: bool,
 }
 
-/// An attribute.
+/// An attribute, shared by all handles that have it open.
 pub type Attribute = Arc<Mutex<AttributeValue>>;

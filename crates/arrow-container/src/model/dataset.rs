@@ -1,4 +1,4 @@
-//! Datasets: dataspace and values.
+//! Datasets.
 
 use std::sync::{Arc, Mutex};
 
@@ -11,26 +11,29 @@ use crate::lock;
 use crate::ranks::Ranks;
 use crate::table::Table;
 
-/// Values that lie in a file that is no container, such as a column of a Parquet file.
+/// Values in a file that is not a container, such as a column of a Parquet file.
 pub trait TableSource: std::fmt::Debug + Send + Sync {
-    /// The values; `kind` is what an element is to the storage.
+    /// Loads the values, whose elements have this datatype.
+    ///
+    /// # Errors
+    /// If the file is gone or damaged, or its values do not fit the datatype.
     fn table(&self, datatype: &Datatype) -> Result<Table>;
 }
 
-/// A dataset's extent and values.
+/// The dataspace and the values of a dataset.
 #[derive(Debug)]
 pub struct Extent {
     /// Its dataspace.
     pub space: Dataspace,
-    /// Loaded when first asked for.
+    /// The values, loaded at the first access.
     pub table: Option<Table>,
-    /// The file that holds the values as last published.
+    /// The name of the file with the values as last published.
     pub file: Option<String>,
-    /// Where the values of a file that is no container come from.
+    /// Source of the values in a file that is not a container.
     pub source: Option<Box<dyn TableSource>>,
 }
 
-/// A dataset, shared by those that have it open.
+/// A dataset.
 #[derive(Debug)]
 pub struct Dataset {
     /// The datatype of its elements.
@@ -40,7 +43,11 @@ pub struct Dataset {
 }
 
 impl Dataset {
-    /// Calls `work` on the values; `fill` says what one element holds that was never written.
+    /// Loads the values if necessary and calls `work` on them. `fill` returns the fill value: one element in file form, or
+    /// nothing for zeros.
+    ///
+    /// # Errors
+    /// If the values cannot be loaded, or `work` fails.
     pub fn with_table<T>(&self, folder: &Folder, ranks: Option<&Arc<Ranks>>, fill: impl FnOnce() -> Result<Vec<u8>>, work: impl FnOnce(&mut Table, &Dataspace) -> Result<T>) -> Result<T> {
         let mut extent = lock(&self.extent);
         let Extent { space, table, file, source } = &mut *extent;
@@ -52,6 +59,6 @@ impl Dataset {
             });
             table.iter_mut().for_each(|table| table.share(ranks));
         }
-        work(table.as_mut().ok_or_else(|| error!("no values"))?, space)
+        work(table.as_mut().ok_or_else(|| error!("the dataset has no values"))?, space)
     }
 }

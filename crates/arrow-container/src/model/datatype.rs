@@ -1,15 +1,15 @@
-//! Datatypes as a container keeps them.
+//! Datatypes of datasets and attributes.
 
 use super::link::ObjectId;
 use crate::elements::datatype::Datatype;
 
-/// A datatype as HDF5 encodes it, and as the storage sees it.
+/// The datatype of a dataset or attribute. It is not called `Datatype` because that is only its decoded part.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StoredDatatype {
-    /// `H5Tencode`'s bytes.
+    /// The bytes of `H5Tencode`.
     pub encoded: Vec<u8>,
-    /// How its elements are stored.
+    /// The same, decoded: the layout of its elements.
     pub decoded: Datatype,
-    /// The committed datatype that it was made from.
+    /// The committed datatype that it refers to.
     pub committed: Option<ObjectId>,
 }

@@ -1,33 +1,33 @@
-//! Links, and what they lead to.
+//! Links between objects.
 
-/// Which object; the root group is 1. A token carries it.
+/// Identifies an object in its file. HDF5's object tokens carry it.
 pub type ObjectId = u64;
-/// The root group.
+/// The ID of the root group.
 pub const ROOT: ObjectId = 1;
 
-/// What a link leads to.
+/// The target of a link. `User` covers every class that HDF5 or a program defines, so matches may be exhaustive.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Target {
     /// An object of this file.
     Hard(ObjectId),
-    /// A path, resolved when it is followed.
+    /// A path, resolved when the link is followed.
     Soft(String),
-    /// A class of link that a program or HDF5 defines (64: external), and its value.
+    /// A user-defined class of link (64: HDF5's external links), and its value.
     User(i32, Vec<u8>),
 }
 
 /// A link of a group.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Link {
-    /// Its position in the order of creation.
+    /// Its position in creation order.
     pub order: i64,
-    /// Whether its name is UTF-8, not ASCII.
+    /// Whether its name is UTF-8 (otherwise ASCII).
     pub utf8: bool,
-    /// Where it leads.
+    /// Its target.
     pub target: Target,
 }
 
-/// The names in a path, without what stands for nothing.
+/// The names in a path, without empty ones and `.`.
 pub fn path_names(path: &str) -> impl Iterator<Item = &str> {
     path.split('/').filter(|name| !name.is_empty() && *name != ".")
 }

@@ -1,7 +1,7 @@
-//! What a file is made of: objects, the links between them, their attributes.
+//! The objects of a file, the links between them, and their attributes.
 //!
-//! - [`tree`]: everything in one file; [`object`]: groups, datasets, committed datatypes; [`link`]: what leads to them
-//! - [`dataset`]: dataspace and values; [`attribute`]: a value in memory; [`datatype`]: HDF5's bytes and ours
+//! - `tree`: all objects of a file; `object`: groups, datasets, committed datatypes; `link`: links between objects
+//! - `dataset`: dataspace and values; `attribute`: a value in memory; `datatype`: a datatype as HDF5 encodes it, and decoded
 
 mod attribute;
 mod dataset;

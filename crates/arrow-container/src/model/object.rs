@@ -8,16 +8,16 @@ use super::dataset::Dataset;
 use super::datatype::StoredDatatype;
 use super::link::Link;
 
-/// What an object is.
+/// The type of an object. HDF5 has these three and no others, so matches may be exhaustive.
 #[derive(Debug, Clone)]
 pub enum Body {
     /// A group.
     Group {
         /// Its links by name.
         links: BTreeMap<String, Link>,
-        /// The position in the order of creation that the next link gets.
+        /// The creation-order position of the next link.
         next_order: i64,
-        /// Whether the order of creation may be asked for.
+        /// Whether creation order is tracked.
         tracked: bool,
     },
     /// A dataset.
@@ -29,23 +29,23 @@ pub enum Body {
 /// A group, dataset or committed datatype.
 #[derive(Debug, Clone)]
 pub struct Object {
-    /// What it is.
+    /// Its type, with what belongs to it.
     pub body: Body,
     /// Its attributes by name.
     pub attributes: BTreeMap<String, Attribute>,
-    /// The position in the order of creation that the next attribute gets.
+    /// The creation-order position of the next attribute.
     pub next_attribute: i64,
-    /// Whether the order in which attributes were made may be asked for.
+    /// Whether the creation order of attributes is tracked.
     pub attributes_tracked: bool,
-    /// `H5Pencode2`'s bytes of the creation property list.
+    /// The creation property list, encoded by `H5Pencode2`.
     pub creation: Vec<u8>,
-    /// `H5Oset_comment`'s text.
+    /// The comment that `H5Oset_comment` sets.
     pub comment: Option<String>,
-    /// What an element of a dataset of variable length holds that was never written, as the value of an attribute.
+    /// The fill value of a dataset with a variable-length datatype, as the value of an attribute.
     pub fill: Option<Attribute>,
-    /// What `H5Oincr_refcount` added.
+    /// References added by `H5Oincr_refcount`.
     pub extra_references: i64,
-    /// Seconds since 1970; 0: not tracked.
+    /// Creation time in seconds since 1970; 0: not tracked.
     pub born: i64,
 }
 

@@ -1,4 +1,4 @@
-//! All objects of a file, and the links between them.
+//! All objects of a file.
 
 use std::collections::BTreeMap;
 
@@ -7,34 +7,34 @@ use super::object::{Body, Object};
 use crate::error::{Result, error};
 use crate::lock;
 
-/// A selection that an old reference names by a number.
+/// The selection of a region reference (`H5R_DATASET_REGION1`), which refers to it by number.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Region {
-    /// `H5Sencode2`'s bytes.
+    /// The bytes of `H5Sencode2`.
     pub selection: Vec<u8>,
 }
 
-/// Everything in one file.
+/// The objects of a file and their links.
 #[derive(Debug, Default)]
 pub struct Tree {
     /// All objects.
     pub objects: BTreeMap<ObjectId, Object>,
     pub(crate) next: ObjectId,
-    /// `H5Pencode2`'s bytes of the file's creation property list.
+    /// The file creation property list, encoded by `H5Pencode2`.
     pub creation: Vec<u8>,
-    /// How many objects may have no link any more.
+    /// Upper bound of the number of objects without a link.
     pub unlinked: usize,
-    /// What old references select, from number 1 on.
+    /// The selections of region references, numbered from 1.
     pub(crate) regions: Vec<Region>,
 }
 
 impl Tree {
-    /// One with a root group only.
+    /// A tree with only a root group.
     pub(crate) fn new(creation: Vec<u8>, root: Object) -> Self {
         Self { objects: BTreeMap::from([(ROOT, root)]), next: ROOT + 1, creation, unlinked: 0, regions: Vec::new() }
     }
 
-    /// The number of a selection; one that is there already is not kept twice.
+    /// Stores a selection and returns its number; an equal one is reused.
     pub fn add_region(&mut self, region: Region) -> u32 {
         let place = self.regions.iter().rposition(|known| *known == region).unwrap_or_else(|| {
             self.regions.push(region);
@@ -43,12 +43,12 @@ impl Tree {
         u32::try_from(place + 1).unwrap_or(0)
     }
 
-    /// The selection of a number.
+    /// The selection with this number.
     pub fn region(&self, number: u32) -> Option<&Region> {
         self.regions.get(usize::try_from(number.checked_sub(1)?).ok()?)
     }
 
-    /// Takes an object in, without a link.
+    /// Adds an object that has no link yet.
     pub fn add(&mut self, object: Object) -> ObjectId {
         let id = self.next;
         self.next += 1;
@@ -56,43 +56,58 @@ impl Tree {
         id
     }
 
-    /// The object.
+    /// The object with this ID.
+    ///
+    /// # Errors
+    /// If it was deleted.
     pub fn object(&self, id: ObjectId) -> Result<&Object> {
         self.objects.get(&id).ok_or_else(|| error!("the object was deleted"))
     }
 
-    /// The object, to be changed.
+    /// The object with this ID, mutable.
+    ///
+    /// # Errors
+    /// If it was deleted.
     pub fn object_mut(&mut self, id: ObjectId) -> Result<&mut Object> {
         self.objects.get_mut(&id).ok_or_else(|| error!("the object was deleted"))
     }
 
     /// The links of a group.
+    ///
+    /// # Errors
+    /// If the object was deleted or is not a group.
     pub fn links(&self, id: ObjectId) -> Result<&BTreeMap<String, Link>> {
         match &self.object(id)?.body {
             Body::Group { links, .. } => Ok(links),
-            _ => Err(error!("the object is no group")),
+            _ => Err(error!("the object is not a group")),
         }
     }
 
-    /// Adds a link; there must be none of this name.
+    /// Adds a link.
+    ///
+    /// # Errors
+    /// If `group` is not a group, it has a link of this name, or the name is empty or `.`.
     pub fn link(&mut self, group: ObjectId, name: &str, utf8: bool, target: Target) -> Result<()> {
         match &mut self.object_mut(group)?.body {
             Body::Group { links, next_order, .. } => {
                 if name.is_empty() || name == "." {
-                    return Err(error!("'{name}' is no name for a link"));
+                    return Err(error!("'{name}' is not a valid name for a link"));
                 }
                 if links.contains_key(name) {
-                    return Err(error!("there is a link '{name}' already"));
+                    return Err(error!("the link '{name}' already exists"));
                 }
                 links.insert(name.to_owned(), Link { order: *next_order, utf8, target });
                 *next_order += 1;
                 Ok(())
             }
-            _ => Err(error!("the object is no group")),
+            _ => Err(error!("the object is not a group")),
         }
     }
 
-    /// Removes a link.
+    /// Removes a link and returns it.
+    ///
+    /// # Errors
+    /// If `group` is not a group, or has no such link.
     pub fn unlink(&mut self, group: ObjectId, name: &str) -> Result<Link> {
         let removed = match &mut self.object_mut(group)?.body {
             Body::Group { links, next_order, .. } => {
@@ -102,16 +117,16 @@ impl Tree {
                 }
                 removed
             }
-            _ => return Err(error!("the object is no group")),
+            _ => return Err(error!("the object is not a group")),
         };
-        let removed = removed.ok_or_else(|| error!("there is no link '{name}'"))?;
+        let removed = removed.ok_or_else(|| error!("link '{name}' not found"))?;
         if let Target::Hard(_) = removed.target {
             self.unlinked += 1;
         }
         Ok(removed)
     }
 
-    /// How many hard links lead to an object, and what `H5Oincr_refcount` added.
+    /// The reference count of an object: hard links, uses of a committed datatype, and `H5Oincr_refcount`.
     pub fn references(&self, id: ObjectId) -> u32 {
         let hard = Target::Hard(id);
         let links = self.objects.values().filter_map(|object| match &object.body {
@@ -128,8 +143,8 @@ impl Tree {
         u32::try_from(links.sum::<usize>() as i64 + uses + extra + root).unwrap_or(0)
     }
 
-    /// The objects that hard links lead to from the root, and those kept by a count of references, each with the
-    /// first path that leads there.
+    /// The objects that hard links reach from the root, and those that `H5Oincr_refcount` keeps, each with the first path
+    /// that leads to it.
     pub fn reachable(&self) -> BTreeMap<ObjectId, String> {
         let mut found = BTreeMap::from([(ROOT, "/".to_owned())]);
         let mut pending = std::collections::VecDeque::from([ROOT]);

@@ -1,42 +1,42 @@
-//! Which HDF5 datatype the values of an Arrow type get.
+//! Maps Arrow types to HDF5 datatypes.
 
 use arrow_schema::{DataType, Field, IntervalUnit, TimeUnit};
 
-/// How deep types may be nested.
+/// Maximum nesting depth of types.
 const DEPTH: usize = 32;
-/// HDF5 counts the members of a compound in two bytes.
+/// Maximum number of members of a compound, which HDF5 stores in two bytes.
 pub(super) const MAX_MEMBERS: usize = 65_535;
-/// HDF5 counts the bytes of an element in four.
+/// Maximum size of an element, which HDF5 stores in four bytes.
 const MAX_ELEMENT_BYTES: usize = 1 << 31;
 
-/// What a value is in HDF5.
+/// The HDF5 datatype of a value.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Form {
     Integer { bytes: usize, signed: bool },
     Float { bytes: usize },
-    /// An enumeration of FALSE and TRUE, and NULL where there are nulls.
+    /// An enumeration of FALSE and TRUE; with nulls also NULL.
     Flag { nulls: bool },
-    /// Bytes without a tag: HDF5 converts between those of one tag only, and h5py knows none.
+    /// Opaque bytes without a tag: HDF5 converts only between equal tags, and h5py sets none.
     Opaque { bytes: usize },
-    /// UTF-8 of any length.
+    /// A variable-length UTF-8 string.
     Text,
-    /// A sequence of bytes.
+    /// A variable-length sequence of bytes.
     Bytes,
-    /// A sequence of any length.
+    /// A variable-length sequence.
     List(Box<Form>),
-    /// A sequence of one length.
+    /// A fixed-size array.
     Array(usize, Box<Form>),
     Struct(Vec<(String, Form)>),
 }
 
 impl Form {
-    /// The form of a type; the reason where there is none. `nulls`: whether there may be nulls among the values.
+    /// The form of an Arrow type, or the reason why there is none. `nulls`: whether the values may contain nulls.
     pub(super) fn of(data_type: &DataType, nulls: bool) -> Result<Self, String> {
         let form = Self::at_depth(data_type, nulls, 0)?;
-        if form.memory_bytes() < MAX_ELEMENT_BYTES { Ok(form) } else { Err(format!("{data_type}: more bytes than an element of HDF5 has")) }
+        if form.memory_bytes() < MAX_ELEMENT_BYTES { Ok(form) } else { Err(format!("{data_type}: elements exceed HDF5's limit of 2 GiB")) }
     }
 
-    /// The length of a value in a program's memory: texts are pointers, sequences a length and a pointer.
+    /// The size of a value in a program's memory: strings are pointers, sequences are a length and a pointer.
     pub(super) fn memory_bytes(&self) -> usize {
         match self {
             Self::Integer { bytes, .. } | Self::Float { bytes } | Self::Opaque { bytes } => *bytes,
@@ -50,13 +50,13 @@ impl Form {
 
     fn at_depth(data_type: &DataType, nulls: bool, depth: usize) -> Result<Self, String> {
         if depth > DEPTH {
-            return Err("types nested too deep".to_owned());
+            return Err("types are nested more than 32 levels deep".to_owned());
         }
         let below = |field: &Field| Self::at_depth(field.data_type(), nulls, depth + 1);
         let integer = |bytes, signed| Ok(Self::Integer { bytes, signed });
         let opaque = |bytes: i32| match usize::try_from(bytes) {
             Ok(bytes) if bytes > 0 => Ok(Self::Opaque { bytes }),
-            _ => Err(format!("{data_type}: elements of no bytes")),
+            _ => Err(format!("{data_type}: elements have zero bytes")),
         };
         match data_type {
             DataType::Int8 => integer(1, true),
@@ -80,26 +80,26 @@ impl Form {
             DataType::List(field) | DataType::LargeList(field) | DataType::Map(field, _) => Ok(Self::List(Box::new(below(field)?))),
             DataType::FixedSizeList(field, count) => match usize::try_from(*count) {
                 Ok(count) if count > 0 => Ok(Self::Array(count, Box::new(below(field)?))),
-                _ => Err(format!("{data_type}: lists of no elements")),
+                _ => Err(format!("{data_type}: lists have zero elements")),
             },
-            DataType::Struct(fields) if fields.is_empty() || fields.len() > MAX_MEMBERS => Err(format!("a struct of {} fields", fields.len())),
+            DataType::Struct(fields) if fields.is_empty() || fields.len() > MAX_MEMBERS => Err(format!("a struct has {} fields; HDF5 allows 1 to 65535", fields.len())),
             DataType::Struct(fields) => {
                 let mut members: Vec<(String, Self)> = Vec::with_capacity(fields.len());
                 for field in fields {
                     if field.name().is_empty() || field.name().contains('\0') || members.iter().any(|(name, _)| name == field.name()) {
-                        return Err(format!("a struct with a field '{}' that HDF5 cannot name", field.name()));
+                        return Err(format!("a struct has a field '{}', which is empty, duplicate or contains a zero byte", field.name()));
                     }
                     members.push((field.name().clone(), below(field)?));
                 }
                 Ok(Self::Struct(members))
             }
-            // What it stands for; the dictionary is Arrow's way to store it.
+            // A dictionary stands for its values.
             DataType::Dictionary(_, values) => Self::at_depth(values, nulls, depth + 1),
             other => Err(other.to_string()),
         }
     }
 
-    /// What stands for a null among numbers: netCDF's fill values, and for floats that which is no number.
+    /// The value that replaces a null: netCDF's fill value for integers, NaN for floats.
     pub(super) fn stand_in(&self) -> Option<Vec<u8>> {
         Some(match self {
             Self::Integer { bytes: 1, signed: true } => (-127i8).to_le_bytes().to_vec(),
@@ -118,7 +118,7 @@ impl Form {
     }
 }
 
-/// The units of a type whose numbers have some.
+/// The units of a temporal type, as in the CF conventions.
 pub(super) fn units(data_type: &DataType) -> Option<String> {
     let word = |unit: &TimeUnit| match unit {
         TimeUnit::Second => "seconds",

@@ -1,9 +1,9 @@
-//! Datatypes as `H5Tencode` gives them: two bytes in front of a datatype message of version 3 (HDF5's file format
-//! specification, IV.A.2.d).
+//! Encodes datatypes as `H5Tencode` does: two bytes, then a datatype message of version 3 (HDF5 File Format Specification,
+//! section IV.A.2.d).
 
 use super::form::Form;
 
-/// `H5Tencode`'s bytes of a datatype in memory.
+/// The bytes of `H5Tencode` for the datatype in memory.
 pub(super) fn encode(form: &Form) -> Vec<u8> {
     let mut out = vec![3, 0];
     out.extend(message(form));
@@ -29,7 +29,7 @@ fn float(bytes: usize) -> Vec<u8> {
         4 => (8, 23, 127),
         _ => (11, 52, 1023),
     };
-    // Normalised with a leading one that is not stored; the sign is the highest bit.
+    // Normalized with an implied leading one; the sign is the highest bit.
     let mut out = head(1, [0x20, bytes as u8 * 8 - 1, 0], bytes);
     out.extend_from_slice(&[0, 0, bytes as u8 * 8, 0, mantissa_bits, exponent_bits, 0, mantissa_bits]);
     out.extend_from_slice(&bias.to_le_bytes());
@@ -41,7 +41,7 @@ fn message(form: &Form) -> Vec<u8> {
         Form::Integer { bytes, signed } => integer(*bytes, *signed),
         Form::Float { bytes } => float(*bytes),
         Form::Flag { nulls } => {
-            // As h5py has them.
+            // As h5py defines `bool`.
             let names: &[&str] = if *nulls { &["FALSE", "TRUE", "NULL"] } else { &["FALSE", "TRUE"] };
             let mut out = head(8, [names.len() as u8, 0, 0], 1);
             out.extend(integer(1, true));
@@ -51,7 +51,7 @@ fn message(form: &Form) -> Vec<u8> {
         }
         Form::Opaque { bytes } => head(5, [0; 3], *bytes),
         Form::Text => {
-            // A sequence of characters that ends with a zero, in UTF-8.
+            // A zero-terminated UTF-8 string.
             let mut out = head(9, [1, 1, 0], form.memory_bytes());
             out.extend(integer(1, false));
             out
@@ -77,7 +77,7 @@ fn message(form: &Form) -> Vec<u8> {
             let bytes = form.memory_bytes();
             let [low, high] = (members.len() as u16).to_le_bytes();
             let mut out = head(6, [low, high, 0], bytes);
-            // Offsets have as many bytes as the length of the whole needs.
+            // Offsets take as many bytes as the size of the compound needs.
             let width = (usize::BITS - bytes.leading_zeros()).div_ceil(8).max(1) as usize;
             let mut at = 0;
             for (name, member) in members {

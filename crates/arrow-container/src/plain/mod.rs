@@ -1,10 +1,10 @@
-//! A plain Arrow IPC (Feather) or Parquet file as an HDF5 file for reading: a dataset a column, and the table as a
-//! compound dataset.
+//! Reads a plain Arrow IPC (Feather) or Parquet file as an HDF5 file: one dataset per column, and the table as a compound
+//! dataset.
 //!
-//! - [`form`]: which HDF5 datatype a column gets, in `H5Tencode`'s bytes ([`message`])
-//! - [`source`]: the file: its schema, its rows, its columns when they are asked for
-//! - [`normal`]: Arrow arrays as the values of those datatypes; nulls get their stand-ins here
-//! - [`tree`]: the groups, datasets and attributes; [`values`]: the values of one dataset
+//! - [`form`]: the HDF5 datatype of a column; [`message`]: its encoding, as by `H5Tencode`
+//! - [`source`]: the file: its schema and rows, and its columns on demand
+//! - [`normal`]: converts Arrow arrays to values of those datatypes, and replaces nulls
+//! - [`tree`]: groups, datasets and attributes; [`values`]: the values of one dataset
 
 mod form;
 mod message;

@@ -1,4 +1,4 @@
-//! Arrow arrays as the storage takes them: dictionaries unpacked, offsets of one length, and no nulls among numbers.
+//! Normalizes Arrow arrays: dictionaries are expanded, offsets become 64-bit, nulls among numbers are replaced.
 
 use std::sync::Arc;
 
@@ -14,10 +14,10 @@ use super::form::Form;
 use crate::error::{Error, Result, error};
 
 fn unexpected(array: &dyn Array) -> Error {
-    error!("a column of {} where its schema says otherwise", array.data_type())
+    error!("the column has the type {}, but its schema says otherwise", array.data_type())
 }
 
-/// The values of an array in their form.
+/// Converts an array to the Arrow type of its form.
 pub(super) fn normal(form: &Form, array: &ArrayRef) -> Result<ArrayRef> {
     if let DataType::Dictionary(..) = array.data_type() {
         let dictionary = array.as_any_dictionary_opt().ok_or_else(|| unexpected(array))?;
@@ -30,7 +30,7 @@ pub(super) fn normal(form: &Form, array: &ArrayRef) -> Result<ArrayRef> {
         Form::Flag { nulls } => {
             let flags = array.as_boolean_opt().ok_or_else(|| unexpected(array))?;
             if !nulls && flags.null_count() > 0 {
-                return Err(error!("nulls in a column whose file says that it has none"));
+                return Err(error!("the column has nulls, but its file says that it has none"));
             }
             Ok(Arc::new(flags.iter().map(|flag| Some(flag.map_or(2, i8::from))).collect::<Int8Array>()))
         }
@@ -88,15 +88,15 @@ fn integer_type(bytes: usize, signed: bool) -> DataType {
     }
 }
 
-/// Nulls of what is around an array become its own.
+/// Adds the nulls of the parent array to a child array.
 fn with_nulls(array: &ArrayRef, around: Option<&NullBuffer>) -> Result<ArrayRef> {
     let Some(around) = around.filter(|nulls| nulls.null_count() > 0) else { return Ok(Arc::clone(array)) };
     let nulls = NullBuffer::union(Some(around), array.nulls());
     Ok(make_array(array.to_data().into_builder().nulls(nulls).build()?))
 }
 
-/// Values of a fixed length. A null becomes `stand_in` (zeros where there is none), which no other value may be where
-/// it is `exact`.
+/// Converts fixed-size values. A null becomes `stand_in`, or zeros without one. `exact`: it is an error if another value
+/// equals `stand_in`.
 fn numbers(array: &ArrayRef, width: usize, to: DataType, stand_in: Option<&[u8]>, exact: bool) -> Result<ArrayRef> {
     let data = array.to_data();
     if data.buffers().len() != 1 || !data.child_data().is_empty() {
@@ -111,7 +111,7 @@ fn numbers(array: &ArrayRef, width: usize, to: DataType, stand_in: Option<&[u8]>
             if !valid {
                 value.copy_from_slice(stand_in);
             } else if exact && value == stand_in {
-                return Err(error!("the column has nulls, and a value that equals the fill value which would stand for them; read it as Arrow"));
+                return Err(error!("the column has nulls, and also a value equal to the fill value that would replace them; read it as Arrow"));
             }
         }
     }

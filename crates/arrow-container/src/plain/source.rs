@@ -1,4 +1,4 @@
-//! The file itself: Arrow IPC or Parquet, by what it begins with.
+//! The file: Arrow IPC or Parquet, recognized by its first bytes.
 
 use std::fs::File;
 use std::io::Read;
@@ -14,10 +14,10 @@ use parquet::errors::ParquetError;
 use crate::error::{Error, Result, error};
 use crate::files::ipc::{self, FoundBatch};
 
-/// How many rows of a Parquet file are decoded at a time.
+/// Rows of a Parquet file that are decoded at a time.
 const ROWS: usize = 64 << 10;
 
-/// The rows of a record batch, and the offset and length of each buffer of a column.
+/// The number of rows of a record batch, and offset and length of each buffer of a column.
 pub(super) type Places = (u64, Vec<(u64, u64)>);
 
 /// A plain file.
@@ -26,9 +26,9 @@ pub(super) struct Source {
     pub(super) path: PathBuf,
     pub(super) schema: SchemaRef,
     pub(super) rows: u64,
-    /// Whether a column may have nulls, at any level.
+    /// For each column, whether it may have nulls at any level.
     pub(super) nulls: Vec<bool>,
-    /// Where the buffers of an Arrow file lie; none of a Parquet file.
+    /// The record batches of an Arrow file; `None` for a Parquet file.
     batches: Option<Vec<FoundBatch>>,
 }
 
@@ -59,12 +59,12 @@ pub(crate) fn is_plain(path: &Path) -> bool {
     start == *b"ARROW1\0\0" || start.starts_with(b"PAR1")
 }
 
-/// What a file is that looks like one of those and is not.
+/// Describes a file that looks similar to Arrow IPC or Parquet but is not supported.
 pub(crate) fn other_form(path: &Path) -> Option<&'static str> {
     match start_of(path) {
-        [b'F', b'E', b'A', b'1', ..] => Some("a Feather file of version 1; write it anew with pyarrow.feather.write_feather"),
-        [b'P', b'A', b'R', b'E', ..] => Some("an encrypted Parquet file, which is not read"),
-        [0xff, 0xff, 0xff, 0xff, ..] => Some("an Arrow stream, as it seems; write it as a file (pyarrow.ipc.new_file)"),
+        [b'F', b'E', b'A', b'1', ..] => Some("a Feather file of version 1; rewrite it with pyarrow.feather.write_feather"),
+        [b'P', b'A', b'R', b'E', ..] => Some("an encrypted Parquet file, which is not supported"),
+        [0xff, 0xff, 0xff, 0xff, ..] => Some("probably an Arrow stream; write it as a file (pyarrow.ipc.new_file)"),
         _ => None,
     }
 }
@@ -78,12 +78,12 @@ impl Source {
     fn arrow(path: &Path) -> Result<Self> {
         let file = File::open(path)?;
         let found = ipc::find(&file, 0, file.metadata()?.len())?;
-        // The reader checks what `find` takes no notice of, such as the order of bytes and the dictionaries.
+        // The reader checks what `find` ignores, such as byte order and dictionaries.
         let schema = FileReader::try_new_buffered(file, None)?.schema();
         let mut nulls = vec![false; schema.fields().len()];
         let mut rows = 0u64;
         for batch in &found.batches {
-            rows = rows.checked_add(batch.rows).ok_or_else(|| error!("more rows than can be counted"))?;
+            rows = rows.checked_add(batch.rows).ok_or_else(|| error!("the number of rows exceeds 64 bits"))?;
             let mut nodes = batch.nodes.iter();
             for (field, nulls) in schema.fields().iter().zip(&mut nulls) {
                 match count_nodes(field.data_type()) {
@@ -98,7 +98,7 @@ impl Source {
     fn parquet(path: &Path) -> Result<Self> {
         let builder = ParquetRecordBatchReaderBuilder::try_new(File::open(path)?)?;
         let metadata = builder.metadata();
-        let rows = u64::try_from(metadata.file_metadata().num_rows()).map_err(|_| error!("a negative number of rows"))?;
+        let rows = u64::try_from(metadata.file_metadata().num_rows()).map_err(|_| error!("the number of rows is negative"))?;
         let schema = std::sync::Arc::clone(builder.schema());
         let mut nulls = vec![false; schema.fields().len()];
         let columns = metadata.file_metadata().schema_descr();
@@ -113,7 +113,7 @@ impl Source {
         Ok(Self { path: path.to_path_buf(), schema, rows, nulls, batches: None })
     }
 
-    /// Hands every record batch to `take`, with these columns in this order, which must rise.
+    /// Calls `take` with each record batch, reduced to these columns, whose indices must increase.
     pub(super) fn each(&self, columns: &[usize], mut take: impl FnMut(&RecordBatch) -> Result<()>) -> Result<()> {
         let mut rows = 0;
         let mut taken = |batch: &RecordBatch| {
@@ -132,11 +132,10 @@ impl Source {
                 taken(&batch?)?;
             }
         }
-        if rows == self.rows { Ok(()) } else { Err(error!("{}: {rows} rows, where it said {}", self.path.display(), self.rows)) }
+        if rows == self.rows { Ok(()) } else { Err(error!("{}: it has {rows} rows now, but had {} when it was opened", self.path.display(), self.rows)) }
     }
 
-    /// Where the numbers of a column lie in each record batch, as they are: (rows, buffers). None where they must be
-    /// decoded first.
+    /// The location of a column's numbers in each record batch: (rows, buffers). `None` if they must be decoded first.
     pub(super) fn places(&self, column: usize) -> Option<Vec<Places>> {
         if self.nulls.get(column).copied().unwrap_or(true) {
             return None;
@@ -158,7 +157,7 @@ impl Source {
     }
 }
 
-/// How many nodes a column has; `None` of types whose layout differs from file to file.
+/// The number of nodes of a column; `None` for types whose layout varies between files.
 fn count_nodes(data_type: &DataType) -> Option<usize> {
     Some(1 + match data_type {
         DataType::List(field) | DataType::LargeList(field) | DataType::FixedSizeList(field, _) | DataType::Map(field, _) => count_nodes(field.data_type())?,

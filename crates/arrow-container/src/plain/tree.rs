@@ -1,4 +1,4 @@
-//! The groups, datasets and attributes of a plain file.
+//! Builds the groups, datasets and attributes of a plain file.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -15,7 +15,7 @@ use crate::elements::datatype::DecodeDatatype;
 use crate::model::{AttributeValue, Body, Dataset, Extent, Object, ObjectId, ROOT, StoredDatatype, Target, Tree, path_names};
 use crate::elements::dataspace::Dataspace;
 
-/// The tree of a plain file: a dataset a column, and the table. What cannot be had is named in an attribute.
+/// The tree of a plain file: one dataset per column, and the table. An attribute names the columns that HDF5 cannot express.
 pub(crate) fn open(path: &Path, decode: DecodeDatatype<'_>) -> Result<Tree> {
     let source = Arc::new(Source::open(path)?);
     let mut tree = Tree::new(Vec::new(), Object::group(Vec::new(), true));
@@ -25,7 +25,7 @@ pub(crate) fn open(path: &Path, decode: DecodeDatatype<'_>) -> Result<Tree> {
         let added = Form::of(field.data_type(), nulls).and_then(|form| {
             let clash = members.iter().any(|(_, name, _): &(usize, String, Form)| name == field.name());
             if clash || field.name().contains('\0') {
-                return Err("another column has the same name".to_owned());
+                return Err("another column has the same name, or the name contains a zero byte".to_owned());
             }
             let id = add_column(&mut tree, &source, index, &form, decode).map_err(|failure| failure.message)?;
             let failed = |failure: crate::error::Error| failure.message;
@@ -55,7 +55,7 @@ pub(crate) fn open(path: &Path, decode: DecodeDatatype<'_>) -> Result<Tree> {
     Ok(tree)
 }
 
-/// The lengths of a row that is a list of a fixed length, and what its elements are.
+/// If each row is a fixed-size list: the extents of the list, and the form of its elements.
 fn unlisted<'a>(form: &'a Form, field: &Field) -> (Vec<u64>, &'a Form) {
     let (mut lengths, mut inner) = (Vec::new(), form);
     while let Form::Array(count, element) = inner {
@@ -66,7 +66,7 @@ fn unlisted<'a>(form: &'a Form, field: &Field) -> (Vec<u64>, &'a Form) {
         let text = field.metadata().get("ARROW:extension:metadata").map_or("", String::as_str);
         let shape = text.split_once("\"shape\"").and_then(|(_, rest)| rest.split_once('[')?.1.split_once(']')).map(|(shape, _)| shape);
         let shape: Option<Vec<u64>> = shape.and_then(|shape| shape.split(',').map(|word| word.trim().parse().ok()).collect());
-        // Elements that are stored in another order of their dimensions stay as they are stored.
+        // Elements in another order of dimensions stay in the order in which they are stored.
         if let Some(shape) = shape.filter(|shape| shape.iter().try_fold(1u64, |product, n| product.checked_mul(*n)) == Some(*flat) && shape.len() < 32) {
             return (shape, inner);
         }
@@ -77,7 +77,7 @@ fn unlisted<'a>(form: &'a Form, field: &Field) -> (Vec<u64>, &'a Form) {
 fn add_column(tree: &mut Tree, source: &Arc<Source>, index: usize, form: &Form, decode: DecodeDatatype<'_>) -> Result<ObjectId> {
     let field = source.schema.field(index);
     let (lengths, element) = unlisted(form, field);
-    let inner = lengths.iter().try_fold(1u64, |product, length| product.checked_mul(*length)).ok_or_else(|| error!("more elements than can be counted"))?;
+    let inner = lengths.iter().try_fold(1u64, |product, length| product.checked_mul(*length)).ok_or_else(|| error!("the number of elements exceeds 64 bits"))?;
     let values = Values { source: Arc::clone(source), columns: vec![(index, form.clone())], is_table: false, inner };
     add_dataset(tree, field.name(), [vec![source.rows], lengths].concat(), element, values, decode)
 }
@@ -88,7 +88,7 @@ fn add_dataset(tree: &mut Tree, path: &str, shape: Vec<u64>, form: &Form, values
     let extent = Extent { space: Dataspace::Simple { max_shape: shape.clone(), shape }, table: None, file: None, source: Some(Box::new(values)) };
     let (mut group, mut all) = (ROOT, path_names(path).peekable());
     if all.peek().is_none() {
-        return Err(error!("a column that HDF5 cannot name"));
+        return Err(error!("the name of the column is empty"));
     }
     while let Some(name) = all.next() {
         if all.peek().is_none() {
@@ -105,10 +105,10 @@ fn add_dataset(tree: &mut Tree, path: &str, shape: Vec<u64>, form: &Form, values
             }
         };
     }
-    Err(error!("a column that HDF5 cannot name"))
+    Err(error!("the name of the column is empty"))
 }
 
-/// What the Arrow type says and the HDF5 datatype does not.
+/// Adds attributes for what the Arrow type says and the HDF5 datatype cannot.
 fn describe(tree: &mut Tree, id: ObjectId, field: &Field, form: &Form, nulls: bool, decode: DecodeDatatype<'_>) -> Result<()> {
     add_text(tree, id, "arrow_type", &field.data_type().to_string(), decode)?;
     let mut inner = field.data_type();
@@ -137,7 +137,7 @@ fn add_text(tree: &mut Tree, id: ObjectId, name: &str, value: &str, decode: Deco
     let encoded = encode(&Form::Text);
     let datatype = StoredDatatype { decoded: decode(&encoded)?, encoded, committed: None };
     let arena = Arena::new();
-    let length = u32::try_from(value.len()).map_err(|_| error!("an attribute of {} bytes", value.len()))?;
+    let length = u32::try_from(value.len()).map_err(|_| error!("an attribute of {} bytes is too large", value.len()))?;
     let bytes = [&length.to_le_bytes()[..], &arena.put(value.as_bytes())?].concat();
     add_attribute(tree, id, name, datatype, bytes, vec![arena])
 }

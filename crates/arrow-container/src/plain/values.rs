@@ -1,5 +1,5 @@
-//! The values of one dataset of a plain file: mapped where they lie in the file as HDF5 has them, else decoded when
-//! they are first asked for.
+//! The values of one dataset of a plain file. If the file stores them as HDF5 does, they are read in place; otherwise they
+//! are decoded at the first access.
 
 use std::fs::File;
 use std::sync::Arc;
@@ -17,15 +17,15 @@ use crate::model::TableSource;
 use crate::table::{LoadedLeaf, Table};
 use crate::elements::arrow_arrays::from_arrow;
 
-/// Which columns a dataset is made of.
+/// The columns that make up a dataset.
 #[derive(Debug, Clone)]
 pub(super) struct Values {
     pub(super) source: Arc<Source>,
-    /// The columns in the file, with the forms of their values.
+    /// Index and form of each column.
     pub(super) columns: Vec<(usize, Form)>,
-    /// Whether the values are the members of a compound, not the elements themselves.
+    /// Whether each column is a member of a compound; otherwise the one column has the elements.
     pub(super) is_table: bool,
-    /// How many elements a row has.
+    /// Elements per row.
     pub(super) inner: u64,
 }
 
@@ -38,13 +38,13 @@ impl TableSource for Values {
 
 impl Values {
     fn load(&self, datatype: &Datatype) -> Result<Table> {
-        let count = self.source.rows.checked_mul(self.inner).ok_or_else(|| error!("more elements than can be counted"))?;
+        let count = self.source.rows.checked_mul(self.inner).ok_or_else(|| error!("the number of elements exceeds 64 bits"))?;
         let parts = columns(datatype);
         let mut leaves: Vec<LoadedLeaf> = Vec::new();
         let mut arenas = Vec::new();
         if self.is_table {
             if parts.len() != self.columns.len() {
-                return Err(error!("{} members, where the table has {} columns", parts.len(), self.columns.len()));
+                return Err(error!("{} members, but the table has {} columns", parts.len(), self.columns.len()));
             }
             for (part, (column, form)) in parts.iter().zip(&self.columns) {
                 let own: Vec<Leaf> = part.leaves.iter().map(|leaf| Leaf { offset: leaf.offset - part.offset, ..leaf.clone() }).collect();
@@ -58,7 +58,7 @@ impl Values {
         Table::loaded(datatype, count, leaves, file, arenas)
     }
 
-    /// The values of these leaves of one column; `direct`: each is an Arrow buffer.
+    /// The values of one column's leaves. `direct`: each leaf is an Arrow buffer.
     fn column(&self, column: usize, form: &Form, datatype: &Datatype, (own, direct): (&[Leaf], bool), count: u64, arenas: &mut Vec<Arc<Arena>>) -> Result<Vec<LoadedLeaf>> {
         let places = self.source.places(column).filter(|places| direct && places.iter().all(|(_, buffers)| buffers.len() == own.len()));
         if let Some(places) = places {
@@ -67,7 +67,7 @@ impl Values {
                 let elements = rows.saturating_mul(self.inner);
                 for ((leaf, place), (offset, bytes)) in leaves.iter_mut().zip(own).zip(buffers) {
                     if elements.checked_mul(place.bytes as u64).is_none_or(|needed| needed > bytes) {
-                        return Err(error!("column {} ends early", self.source.schema.field(column).name()));
+                        return Err(error!("column {} is truncated", self.source.schema.field(column).name()));
                     }
                     leaf.push((elements, offset));
                 }
@@ -77,7 +77,7 @@ impl Values {
         let mut records = Vec::new();
         self.source.each(&[column], |batch| {
             let array = normal(form, batch.column(0)).map_err(|failure| error!("column {}: {}", self.source.schema.field(column).name(), failure.message))?;
-            // The elements of a row that is a list.
+            // If each row is a list, its elements are the values.
             let mut array: ArrayRef = array;
             let mut length = batch.num_rows() as u64;
             while !self.is_table && length < batch.num_rows() as u64 * self.inner {

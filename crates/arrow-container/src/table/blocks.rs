@@ -1,4 +1,5 @@
-//! Elements between somebody's memory and the stores: block by block, records taken apart and put together on the way.
+//! Moves elements between the caller's memory and the stores, block by block; records are split into columns and joined
+//! again on the way.
 
 use std::cell::RefCell;
 use std::fs::File;
@@ -12,22 +13,22 @@ use super::store::{Backing, Batch, Part, Store, parts_of};
 use crate::error::{Result, error};
 use crate::ranks::is_multi_process;
 
-/// How many elements are taken apart at a time: their bytes stay in the processor's cache.
+/// Elements per block: small enough that their bytes stay in the processor's cache.
 const BLOCK_ELEMENTS: usize = 32 << 10;
-/// How many bytes one call writes. For more at once the system looks for large pieces of memory, which take it longer
-/// to find than all else takes.
+/// Bytes per write call. For larger writes Linux allocates large folios of page cache, and finding these took longer than
+/// the rest of the write.
 pub(super) const WRITTEN_BYTES: usize = 128 << 10;
-/// Interleaved records of this many bytes are worth another thread, each.
+/// Bytes of interleaved records that justify one more thread.
 const THREAD_BYTES: usize = 8 << 20;
-/// More threads than this find memory too slow.
+/// With more threads than this, memory bandwidth is the limit.
 const MAX_THREADS: usize = 4;
 
 thread_local! {
-    /// Columns of one block on their way.
+    /// The columns of one block.
     static SCRATCH: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
-/// How many threads take records apart and put them together: `HYPERSLAB_VOL_THREADS`, or as many as there are cores.
+/// Threads that split and join records: `HYPERSLAB_VOL_THREADS`, or the number of cores.
 fn threads() -> usize {
     static THREADS: OnceLock<usize> = OnceLock::new();
     *THREADS.get_or_init(|| {
@@ -36,7 +37,7 @@ fn threads() -> usize {
     })
 }
 
-/// Cuts `bytes` of scratch into one piece a lane.
+/// Splits the scratch buffer into one piece for each lane.
 fn cut<'a>(mut scratch: &'a mut [u8], lanes: &[Lane], count: usize) -> Vec<&'a mut [u8]> {
     let mut pieces = Vec::with_capacity(lanes.len());
     for lane in lanes {
@@ -47,8 +48,8 @@ fn cut<'a>(mut scratch: &'a mut [u8], lanes: &[Lane], count: usize) -> Vec<&'a m
     pieces
 }
 
-/// Writes in pieces that end at multiples of `WRITTEN_BYTES` in the file: the system then keeps each in one piece of
-/// memory, which takes two thirds of the time to read or to map that many small ones take.
+/// Writes in pieces that end at multiples of `WRITTEN_BYTES` in the file. Linux then keeps each piece in one folio, which
+/// is read and mapped in two thirds of the time that many small pages take.
 fn write_pieces(file: &File, mut bytes: &[u8], mut at: u64) -> Result<()> {
     while !bytes.is_empty() {
         let to_the_border = WRITTEN_BYTES - (at % WRITTEN_BYTES as u64) as usize;
@@ -68,7 +69,7 @@ impl Table {
     fn check(&self, start: u64, count: usize) -> Result<()> {
         match start.checked_add(count as u64) {
             Some(end) if end <= self.count => Ok(()),
-            _ => Err(error!("elements {start} to {} of {}", start.saturating_add(count as u64), self.count)),
+            _ => Err(error!("elements {start} to {} are out of range: there are {}", start.saturating_add(count as u64), self.count)),
         }
     }
 
@@ -77,17 +78,20 @@ impl Table {
         Lane { at: part.at, bytes: leaf.bytes, swap_bytes: leaf.swap_bytes }
     }
 
-    /// The parts that lie in a file, and those in memory.
+    /// The parts whose leaves are in a file, and those in memory.
     fn in_file_and_memory(&self, parts: &[Part]) -> (Vec<Part>, Vec<Part>) {
         parts.iter().partition(|part| matches!(self.stores[part.leaf], Store::File))
     }
 
-    /// How many threads shall move `count` elements of `stride` bytes between records and these leaves in a file.
+    /// The number of threads for `count` elements of `stride` bytes whose `parts` are in a file.
     fn threads_for(&self, parts: &[Part], count: usize, stride: usize) -> usize {
         if parts.len() < 2 || is_multi_process() { 1 } else { (count * stride / THREAD_BYTES).clamp(1, threads()) }
     }
 
-    /// Takes `count` elements from `source`, one every `stride` bytes, into the leaves from element `start` on.
+    /// Writes `count` elements from `source`, `stride` bytes apart, to the leaves of `parts`, from element `start` on.
+    ///
+    /// # Errors
+    /// If elements are beyond the table, `source` is too short, or the file cannot be written.
     pub fn write(&mut self, parts: &[Part], start: u64, count: usize, source: &[u8], stride: usize) -> Result<()> {
         self.put(parts, start, count, source, stride)?;
         if self.ranks.is_some() {
@@ -96,7 +100,7 @@ impl Table {
         Ok(())
     }
 
-    /// As [`Table::write`], of what other processes know or need not know.
+    /// As [`Table::write`], for elements that other ranks have or do not need, such as fill values.
     pub(super) fn put(&mut self, parts: &[Part], start: u64, count: usize, source: &[u8], stride: usize) -> Result<()> {
         self.check(start, count)?;
         self.own(None)?;
@@ -106,9 +110,9 @@ impl Table {
             let lane = self.lane(part);
             let Store::Memory(all) = &mut self.stores[part.leaf] else { continue };
             let to = all.get_mut(start as usize * lane.bytes..(start as usize + count) * lane.bytes);
-            deinterleave(source, stride, &[lane], &mut [to.ok_or_else(|| error!("values beyond the table"))?])?;
+            deinterleave(source, stride, &[lane], &mut [to.ok_or_else(|| error!("elements are beyond the end of the table"))?])?;
         }
-        // One thread: the system lets one at a time write into a file.
+        // One thread: Linux serializes writes to a file.
         self.write_file(&in_file, start, count, source, stride)
     }
 
@@ -120,10 +124,10 @@ impl Table {
         let row: usize = lanes.iter().map(|lane| lane.bytes).sum();
         SCRATCH.with_borrow_mut(|scratch| {
             for (batch, first, held) in parts_of(&self.batches, start, count as u64) {
-                let records = source.get((first - start) as usize * stride..).ok_or_else(|| error!("the memory ends early"))?;
+                let records = source.get((first - start) as usize * stride..).ok_or_else(|| error!("the memory buffer is too short"))?;
                 if let ([part], [lane]) = (parts, &lanes[..])
                     && lane.bytes == stride && lane.swap_bytes == 1 {
-                        let bytes = records.get(..held as usize * stride).ok_or_else(|| error!("the memory ends early"))?;
+                        let bytes = records.get(..held as usize * stride).ok_or_else(|| error!("the memory buffer is too short"))?;
                         let at = place(batch, part.leaf, lane.bytes, first);
                         write_pieces(file, bytes, at)?;
                         continue;
@@ -134,7 +138,7 @@ impl Table {
                         scratch.resize(now * row, 0);
                     }
                     let mut columns = cut(scratch, &lanes, now);
-                    deinterleave(records.get(done * stride..).ok_or_else(|| error!("the memory ends early"))?, stride, &lanes, &mut columns)?;
+                    deinterleave(records.get(done * stride..).ok_or_else(|| error!("the memory buffer is too short"))?, stride, &lanes, &mut columns)?;
                     for ((part, lane), column) in parts.iter().zip(&lanes).zip(columns) {
                         write_pieces(file, column, place(batch, part.leaf, lane.bytes, first + done as u64))?;
                     }
@@ -144,7 +148,10 @@ impl Table {
         })
     }
 
-    /// Gives `count` elements from element `start` on, one every `stride` bytes of `target`.
+    /// Reads `count` elements from element `start` on into `target`, `stride` bytes apart.
+    ///
+    /// # Errors
+    /// If elements are beyond the table, `target` is too short, or the file cannot be read.
     pub fn read(&self, parts: &[Part], start: u64, count: usize, target: &mut [u8], stride: usize) -> Result<()> {
         self.check(start, count)?;
         let (in_file, in_memory) = self.in_file_and_memory(parts);
@@ -153,7 +160,7 @@ impl Table {
             for part in &in_memory {
                 let lane = self.lane(part);
                 let Store::Memory(all) = &self.stores[part.leaf] else { continue };
-                columns.push(all.get(start as usize * lane.bytes..(start as usize + count) * lane.bytes).ok_or_else(|| error!("values beyond the table"))?);
+                columns.push(all.get(start as usize * lane.bytes..(start as usize + count) * lane.bytes).ok_or_else(|| error!("elements are beyond the end of the table"))?);
                 lanes.push(lane);
             }
             interleave(&columns, &lanes, target, stride)?;
@@ -172,7 +179,7 @@ impl Table {
             let own = pieces.next();
             let others: Vec<_> = pieces.map(|piece| scope.spawn(piece)).collect();
             let own = own.map_or(Ok(()), |mut own| own());
-            others.into_iter().map(|other| other.join().unwrap_or_else(|_| Err(error!("a thread of the connector ended early")))).fold(own, Result::and)
+            others.into_iter().map(|other| other.join().unwrap_or_else(|_| Err(error!("a thread of the connector panicked")))).fold(own, Result::and)
         })
     }
 
@@ -183,10 +190,10 @@ impl Table {
         let lanes: Vec<Lane> = parts.iter().map(|part| self.lane(part)).collect();
         for (batch, first, held) in parts_of(&self.batches, start, count as u64) {
             let (held, at) = (held as usize, |part: &Part, lane: &Lane, done: usize| place(batch, part.leaf, lane.bytes, first + done as u64));
-            let records = target.get_mut((first - start) as usize * stride..).ok_or_else(|| error!("the memory ends early"))?;
+            let records = target.get_mut((first - start) as usize * stride..).ok_or_else(|| error!("the memory buffer is too short"))?;
             if let ([part], [lane]) = (parts, &lanes[..])
                 && lane.bytes == stride && lane.swap_bytes == 1 {
-                    let to = records.get_mut(..held * stride).ok_or_else(|| error!("the memory ends early"))?;
+                    let to = records.get_mut(..held * stride).ok_or_else(|| error!("the memory buffer is too short"))?;
                     self.backing.file()?.read_exact_at(to, at(part, lane, 0))?;
                     continue;
                 }
@@ -202,7 +209,7 @@ impl Table {
         Ok(())
     }
 
-    /// Reads what is not mapped.
+    /// Reads without a memory map.
     fn read_blocks(&self, parts: &[Part], lanes: &[Lane], count: usize, records: &mut [u8], stride: usize, at: impl Fn(&Part, &Lane, usize) -> u64) -> Result<()> {
         let (file, row) = (self.backing.file()?, lanes.iter().map(|lane| lane.bytes).sum::<usize>());
         SCRATCH.with_borrow_mut(|scratch| {
@@ -217,7 +224,7 @@ impl Table {
                     file.read_exact_at(column, at(part, lane, done))?;
                     read.push(column);
                 }
-                interleave(&read, lanes, records.get_mut(done * stride..).ok_or_else(|| error!("the memory ends early"))?, stride)?;
+                interleave(&read, lanes, records.get_mut(done * stride..).ok_or_else(|| error!("the memory buffer is too short"))?, stride)?;
             }
             Ok(())
         })

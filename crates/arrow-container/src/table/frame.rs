@@ -1,4 +1,4 @@
-//! The Arrow file around the values: its schema, its record batches, and the way back from the file to a table.
+//! Publishes a table as an Arrow file (schema, record batches), and opens such a file again.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use crate::elements::dataspace::Dataspace;
 use crate::elements::arrow_arrays;
 use crate::files::names::unique_name;
 
-/// How elements become rows: (rows, elements of a row).
+/// How elements become rows: (rows, elements per row).
 pub(super) fn rows_of(datatype: &Datatype, space: &Dataspace) -> (u64, u64) {
     let count = space.count().unwrap_or(0);
     match (datatype, space.shape()) {
@@ -32,7 +32,7 @@ pub(super) fn rows_of(datatype: &Datatype, space: &Dataspace) -> (u64, u64) {
     }
 }
 
-/// Whether a row is a list of elements.
+/// Whether each row is a list of elements.
 fn is_listed(datatype: &Datatype, space: &Dataspace) -> bool {
     !matches!(datatype, Datatype::Compound { .. }) && space.shape().len() > 1 && rows_of(datatype, space) != (space.count().unwrap_or(0), 1)
 }
@@ -64,7 +64,7 @@ pub(super) fn schema_of(columns: &[Column], types: &[DataType], datatype: &Datat
 }
 
 impl Table {
-    /// The values of one record batch, as Arrow's nodes and buffers; `types` gets the types of the columns.
+    /// The nodes and buffers of one record batch. Appends the columns' types to `types`.
     fn parts(&self, batch: &Batch, space: &Dataspace, types: &mut Vec<DataType>) -> Result<Parts> {
         let (_, inner) = rows_of(&self.datatype, space);
         let count = batch.end.min(self.count) - batch.first;
@@ -79,7 +79,7 @@ impl Table {
                 let mut leaf = index;
                 self.direct_nodes(&column.datatype, count, batch, &mut leaf, &mut parts);
             } else {
-                let Store::Memory(bytes) = &self.stores[index] else { return Err(error!("values of variable length in a file")) };
+                let Store::Memory(bytes) = &self.stores[index] else { return Err(error!("variable-length values cannot be stored in a file")) };
                 let array = arrow_arrays::to_arrow(&column.datatype, bytes, column.datatype.bytes(), self.count as usize)?;
                 types.push(array.data_type().clone());
                 parts.array(&array.to_data());
@@ -105,7 +105,7 @@ impl Table {
         }
     }
 
-    /// Brings the values into a file of this name. From here on they are read from there.
+    /// Writes the values to a file of this name; from then on they are read from there.
     pub(crate) fn publish(&mut self, name: &str, space: &Dataspace, sync: bool) -> Result<()> {
         if matches!(self.backing, Backing::Published(_)) {
             self.own(Some(space))?;
@@ -140,13 +140,13 @@ impl Table {
             file.sync_all()?;
         }
         if let Backing::Aside(path, _) = &self.backing {
-            std::fs::rename(path, self.folder.join(name)).map_err(|error| error!("cannot name {name}: {error}"))?;
+            std::fs::rename(path, self.folder.join(name)).map_err(|error| error!("cannot rename a temporary file to {name}: {error}"))?;
         }
         self.published(name);
         Ok(())
     }
 
-    /// The values are in a file of this name now, which this process or another one has published.
+    /// Records that the values are in a file of this name, which this or another rank has published.
     pub(crate) fn published(&mut self, name: &str) {
         if let Backing::Aside(_, file) = std::mem::replace(&mut self.backing, Backing::None)
             && self.stores.iter().any(|store| matches!(store, Store::File)) {
@@ -155,10 +155,13 @@ impl Table {
         self.changed = false;
     }
 
-    /// Opens what [`Table::publish`] wrote.
+    /// Opens a file that [`Table::publish`] wrote.
+    ///
+    /// # Errors
+    /// If the file is gone or damaged, or does not have the datatype and dataspace that the catalog says.
     pub(crate) fn open(datatype: &Datatype, space: &Dataspace, folder: &Folder, name: &str, fill: Vec<u8>) -> Result<Self> {
         let path = folder.join(name);
-        let piece = folder.piece(name).map_err(|error| error!("the values of {}; a program that rewrites the file may be at work: open it again", error.message))?;
+        let piece = folder.piece(name).map_err(|error| error!("{}; another program may have rewritten the container: open it again", error.message))?;
         let found = ipc::find(&piece.file, piece.start, piece.bytes).map_err(|error| error!("{}: {}", path.display(), error.message))?;
         let mut table = Self::empty(datatype, folder, None, fill);
         table.changed = false;
@@ -166,10 +169,10 @@ impl Table {
         let (rows, inner) = rows_of(datatype, space);
         let held = found.batches.iter().try_fold(0u64, |sum, batch| sum.checked_add(batch.rows)).unwrap_or(u64::MAX);
         if held != rows || found.schema.fields().len() != table.columns.len() {
-            return Err(error!("{}: {held} rows of {} columns, where the catalog says {rows} of {}", path.display(), found.schema.fields().len(), table.columns.len()));
+            return Err(error!("{}: {held} rows of {} columns, but the catalog says {rows} of {}", path.display(), found.schema.fields().len(), table.columns.len()));
         }
         if found.batches.iter().any(|batch| batch.compressed) {
-            return Err(error!("{}: its values are compressed, which no values of a container are", path.display()));
+            return Err(error!("{}: compressed values are not supported in a container", path.display()));
         }
         let listed = is_listed(datatype, space);
         let mut first = 0;
@@ -186,11 +189,11 @@ impl Table {
                 }
                 let expected = if listed { list_of(inner, column.datatype.data_type()) } else { column.datatype.data_type() };
                 if !expected.equals_datatype(field.data_type()) || places.len() != column.leaves.len() {
-                    return Err(error!("{}: column {} is {}, where the catalog says {expected}", path.display(), column.name, field.data_type()));
+                    return Err(error!("{}: column {} is {}, but the catalog says {expected}", path.display(), column.name, field.data_type()));
                 }
                 for ((offset, bytes), leaf) in places.into_iter().zip(&column.leaves) {
                     if (end - first).checked_mul(leaf.bytes as u64).is_none_or(|needed| bytes < needed) {
-                        return Err(error!("{}: column {} ends early", path.display(), column.name));
+                        return Err(error!("{}: column {} is truncated", path.display(), column.name));
                     }
                     offsets.push(offset);
                 }
@@ -224,7 +227,7 @@ impl Table {
         Ok(table)
     }
 
-    /// From now on all processes change the values together.
+    /// Sets the ranks that change the values together.
     pub(crate) fn share(&mut self, ranks: Option<&Arc<Ranks>>) {
         self.ranks = ranks.cloned();
     }
@@ -235,7 +238,7 @@ fn flat(array: &ArrayRef) -> Result<ArrayRef> {
     Ok(Arc::clone(list.values()))
 }
 
-/// The buffers of values of a column without variable length, in order; all of its buffers are passed over.
+/// Collects the value buffers of a column without variable-length data, and skips all of the column's buffers.
 fn data_buffers(data_type: &DataType, buffers: &mut impl Iterator<Item = (u64, u64)>, out: &mut Vec<(u64, u64)>) {
     let _validity = buffers.next();
     match data_type {

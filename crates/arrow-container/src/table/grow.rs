@@ -1,4 +1,4 @@
-//! Room for elements: in memory, or in a file aside; changes of shape; copies of what was published.
+//! Capacity for elements, in memory or in a temporary file; changes of shape; copies of published values.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -17,12 +17,12 @@ use crate::ranks::Ranks;
 use crate::elements::dataspace::{Dataspace, common_runs};
 use crate::files::names::unique_name;
 
-/// Values up to this many bytes stay in memory until they are published.
+/// Values of at most this many bytes stay in memory until they are published.
 const IN_MEMORY_BYTES: u64 = 256 << 10;
-/// How many bytes elements that are filled or copied have at a time.
+/// Bytes of elements that are filled or copied at a time.
 const COPIED_BYTES: usize = 1 << 20;
 
-/// What a column of so many bytes begins at a multiple of: large ones where pieces of them do that are written at once.
+/// The alignment of a column of `bytes` bytes in the file. A large column is aligned like the pieces that it is written in.
 fn alignment(bytes: u64) -> u64 {
     match bytes {
         bytes if bytes >= 8 * WRITTEN_BYTES as u64 => WRITTEN_BYTES as u64,
@@ -34,23 +34,23 @@ fn alignment(bytes: u64) -> u64 {
 impl Table {
     fn bytes_for(&self, elements: u64) -> Result<u64> {
         let element: u64 = self.leaves.iter().map(|leaf| leaf.bytes as u64).sum();
-        element.checked_mul(elements).filter(|bytes| *bytes < 1 << 50).ok_or_else(|| error!("{elements} elements are more than a file can hold"))
+        element.checked_mul(elements).filter(|bytes| *bytes < 1 << 50).ok_or_else(|| error!("{elements} elements are too many for a file"))
     }
 
-    /// How many elements to move at a time.
+    /// Elements to copy at a time.
     fn block(&self) -> u64 {
         (COPIED_BYTES / self.datatype.bytes().max(1)).max(1) as u64
     }
 
-    /// The places of `capacity` elements in a file: one record batch, or one a process.
+    /// Lays out a file for `capacity` elements: one record batch, or one for each rank.
     fn lay_out(&self, capacity: u64, space: &Dataspace) -> Result<Vec<Batch>> {
         self.bytes_for(capacity)?;
         let types: Vec<DataType> = self.columns.iter().map(|column| column.datatype.data_type()).collect();
         let head = ipc::head_bytes(&schema_of(&self.columns, &types, &self.datatype, space));
-        // Programs share the first dimension out.
+        // Programs usually divide the first dimension among ranks.
         let lines = space.shape().first().copied().filter(|lines| *lines > 0).unwrap_or(1);
         let starts = match &self.ranks {
-            // Columns of variable length are published by one process, behind all else.
+            // The leader alone publishes variable-length columns, after all others.
             Some(ranks) if capacity.is_multiple_of(lines) && !self.has_heap() => ranks.shares(lines).into_iter().map(|line| line * (capacity / lines)).collect(),
             _ => vec![0, capacity],
         };
@@ -77,15 +77,15 @@ impl Table {
         Ok(batches)
     }
 
-    /// Makes place for `elements`, and a file when they are many; what is there stays.
+    /// Makes space for `elements`: in memory if they are few, else in a file for `capacity` elements. Keeps existing values.
     pub(super) fn reserve(&mut self, elements: u64, capacity: u64, space: &Dataspace) -> Result<()> {
         let total = self.bytes_for(elements)?;
         let small = total == 0 || (total <= IN_MEMORY_BYTES && self.ranks.is_none());
         if small && matches!(self.backing, Backing::None) || self.columns.iter().all(|column| !column.direct) {
             for (leaf, store) in self.leaves.iter().zip(&mut self.stores) {
                 if let Store::Memory(bytes) = store {
-                    let length = usize::try_from(elements).ok().and_then(|n| n.checked_mul(leaf.bytes)).ok_or_else(|| error!("{elements} elements are more than memory can hold"))?;
-                    bytes.try_reserve(length.saturating_sub(bytes.len())).map_err(|_| error!("no memory for {length} bytes"))?;
+                    let length = usize::try_from(elements).ok().and_then(|n| n.checked_mul(leaf.bytes)).ok_or_else(|| error!("{elements} elements are too many for memory"))?;
+                    bytes.try_reserve(length.saturating_sub(bytes.len())).map_err(|_| error!("cannot allocate {length} bytes"))?;
                     bytes.resize(length.max(bytes.len()), 0);
                 }
             }
@@ -111,7 +111,7 @@ impl Table {
                 let place = to.offsets[index] + (first - to.first) * width;
                 match &self.stores[index] {
                     Store::Memory(bytes) => {
-                        let kept = bytes.get((first * width) as usize..((first + count) * width) as usize).ok_or_else(|| error!("values beyond the table"))?;
+                        let kept = bytes.get((first * width) as usize..((first + count) * width) as usize).ok_or_else(|| error!("elements are beyond the end of the table"))?;
                         file.write_all_at(kept, place)?;
                     }
                     Store::File => {
@@ -125,15 +125,15 @@ impl Table {
         Ok(())
     }
 
-    /// Takes a file aside in use.
+    /// Makes a temporary file the table's file.
     fn adopt(&mut self, path: std::path::PathBuf, file: File, batches: Vec<Batch>, elements: u64, capacity: u64) -> Result<()> {
         let kept = self.count.min(elements);
         let direct = self.columns.iter().flat_map(|column| column.leaves.iter().map(|leaf| (column.direct, leaf.bytes)));
         for ((direct, width), store) in direct.zip(&mut self.stores) {
             match store {
                 _ if direct => *store = Store::File,
-                Store::Memory(bytes) => bytes.resize(width * usize::try_from(elements).map_err(|_| error!("{elements} elements are more than memory can hold"))?, 0),
-                Store::File => return Err(error!("values of variable length in a file")),
+                Store::Memory(bytes) => bytes.resize(width * usize::try_from(elements).map_err(|_| error!("{elements} elements are too many for memory"))?, 0),
+                Store::File => return Err(error!("variable-length values cannot be stored in a file")),
             }
         }
         if self.is_leader() {
@@ -143,7 +143,7 @@ impl Table {
         Ok(())
     }
 
-    /// Makes a published table one that can be written again.
+    /// Makes a published table writable again, by copying its file.
     pub(super) fn own(&mut self, shape: Option<&Dataspace>) -> Result<()> {
         if let Backing::Published(published) = &self.backing {
             let space = Dataspace::Simple { shape: vec![self.count], max_shape: vec![self.count] };
@@ -159,17 +159,17 @@ impl Table {
         Ok(())
     }
 
-    /// Any process may be the first to change what was published, whenever it likes: each makes the copy that it does
-    /// not find, and that of the first is the one that all write into.
+    /// As [`Table::own`] for several ranks, any of which may be the first to change published values, at any time. A rank
+    /// that finds no copy makes one; the first copy that gets the agreed name is the one that all ranks write to.
     fn own_collective(&mut self, name: &str) -> Result<()> {
-        // The copy has the places of what was published, whose batches it keeps.
+        // The copy has the layout of the published file.
         let batches = self.batches.clone();
         let path = self.folder.join(format!(".{name}.part"));
         if !path.exists() {
             let (mine, file) = aside(&self.folder, &unique_name(), false)?;
             let copied = || copy_range(self.backing.file()?, 0, &file, 0, self.backing.file()?.metadata()?.len());
             let linked = copied().and_then(|()| match std::fs::hard_link(&mine, &path) {
-                Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => Err(error!("cannot copy what was published: {error}")),
+                Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => Err(error!("cannot copy published values: {error}")),
                 _ => Ok(()),
             });
             std::fs::remove_file(&mine)?;
@@ -181,7 +181,7 @@ impl Table {
         Ok(())
     }
 
-    /// Fills elements that were never written, or were cut off before.
+    /// Writes the fill value to elements that are new, or were cut off before.
     pub(super) fn fill_elements(&mut self, from: u64, to: u64) -> Result<()> {
         if from >= to {
             return Ok(());
@@ -190,7 +190,7 @@ impl Table {
         let to = if zeros { to.min(self.touched) } else { to };
         let width = self.datatype.bytes();
         let element = if zeros { vec![0; width] } else { self.fill.clone() };
-        // Of several processes one fills the file, and each its memory.
+        // The leader fills the file; each rank fills its own memory.
         let (leads, mut parts) = (self.is_leader(), self.all_parts());
         parts.retain(|part| leads || matches!(self.stores[part.leaf], Store::Memory(_)));
         if parts.is_empty() {
@@ -207,13 +207,16 @@ impl Table {
         Ok(())
     }
 
-    /// Changes the shape; elements keep their coordinates. All processes do it together.
+    /// Changes the shape; elements keep their coordinates. Collective.
+    ///
+    /// # Errors
+    /// If the new shape has too many elements, or the file cannot be written.
     pub fn resize(&mut self, from: &Dataspace, to: &Dataspace) -> Result<()> {
         match self.ranks.clone() {
             None => self.change_shape(from, to),
             Some(ranks) => {
                 self.check_lines_stay(from, to)?;
-                // What was written before is there, and what is written after comes after.
+                // Separates writes before the change from those after it.
                 ranks.agree(self.own(None))?;
                 let outcome = self.change_shape(from, to);
                 ranks.agree(outcome)
@@ -222,14 +225,14 @@ impl Table {
     }
 
     fn change_shape(&mut self, from: &Dataspace, to: &Dataspace) -> Result<()> {
-        let count = to.count().ok_or_else(|| error!("more elements than can be counted"))?;
+        let count = to.count().ok_or_else(|| error!("the number of elements exceeds 64 bits"))?;
         self.own(None)?;
         if from.shape().get(1..) == to.shape().get(1..) {
             if count > self.capacity {
                 let capacity = count.max(self.capacity.saturating_mul(2)).min(count.saturating_add(1 << 40));
                 self.reserve(count, capacity, to)?;
             } else if self.ranks.is_some() {
-                // What other processes have written is not known here.
+                // Other ranks may have written any element.
                 self.touched = self.capacity;
             }
             let old = std::mem::replace(&mut self.count, count);
@@ -261,9 +264,12 @@ impl Table {
         Ok(())
     }
 
-    /// A table of its own with the same values.
+    /// Copies the values into a new table.
+    ///
+    /// # Errors
+    /// If values cannot be read or written, or other ranks have unflushed variable-length values.
     pub fn duplicate(&self, space: &Dataspace, folder: &Path, ranks: Option<&Arc<Ranks>>) -> Result<Self> {
-        self.check_known("a copy of")?;
+        self.check_known("copying")?;
         let mut copy = Self::create(&self.datatype, space, folder, ranks, self.fill.clone())?;
         let parts = self.all_parts();
         let width = self.datatype.bytes();

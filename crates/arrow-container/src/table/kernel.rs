@@ -1,5 +1,5 @@
-//! Records to columns and back: what interleaved memory costs. Members of four bytes that lie side by side go four at
-//! a time through the processor's vector registers, all others in loops of one width.
+//! Splits records into columns and joins them again. Adjacent members of four bytes are processed four at a time with SIMD
+//! instructions, all others in a loop for each width.
 #![expect(unsafe_code, reason = "calls the vector kernel with bounds that it has checked")]
 
 use crate::error::{Result, error};
@@ -9,28 +9,28 @@ use super::lane::Lane;
 #[cfg(target_arch = "x86_64")]
 use super::vector;
 
-/// Records that are taken member by member: their bytes stay in the processor's nearest cache.
+/// Records per pass over the members: small enough that their bytes stay in the L1 cache.
 const NEAR_RECORDS: usize = 512;
-/// Records of this many bytes together go past the caches when they are put together: they would push out all else.
+/// Above this many bytes in total, joined records are written with streaming stores: they would evict the caches otherwise.
 #[cfg(target_arch = "x86_64")]
 const STREAMED_BYTES: usize = if cfg!(test) { 64 << 10 } else { 4 << 20 };
 
-/// How many records there are; an error where a column or the records do not hold them.
+/// The number of records; an error if a column or the records are too short.
 fn records_in(lanes: &[Lane], column_bytes: impl Fn(usize) -> usize, record_bytes: usize, stride: usize) -> Result<usize> {
     let Some(count) = lanes.iter().enumerate().find(|(_, lane)| lane.bytes > 0).map(|(i, lane)| column_bytes(i) / lane.bytes) else { return Ok(0) };
     for (i, lane) in lanes.iter().enumerate() {
         let needed = count.checked_sub(1).map_or(Some(0), |before| before.checked_mul(stride)?.checked_add(lane.at)?.checked_add(lane.bytes));
         if column_bytes(i) != count * lane.bytes || needed.is_none_or(|needed| needed > record_bytes) {
-            return Err(error!("the memory ends early"));
+            return Err(error!("the memory buffer is too short"));
         }
         if lane.bytes > stride {
-            return Err(error!("elements lie over each other in memory"));
+            return Err(error!("elements overlap in memory"));
         }
     }
     Ok(count)
 }
 
-/// The first lanes of four that lie side by side in the record, four bytes each, and the lanes that are left.
+/// Finds groups of four adjacent lanes of four bytes. Returns the first lane of each group, and all other lanes.
 fn quads(lanes: &[Lane]) -> (Vec<usize>, Vec<usize>) {
     let (mut found, mut left, mut i) = (Vec::new(), Vec::new(), 0);
     while i < lanes.len() {
@@ -46,7 +46,7 @@ fn quads(lanes: &[Lane]) -> (Vec<usize>, Vec<usize>) {
     (found, left)
 }
 
-/// The quads in the order of their places in the record; `None` where they leave bytes of it between them.
+/// The quads in the order of their offsets; `None` if they do not cover the whole record.
 #[cfg(target_arch = "x86_64")]
 fn side_by_side(quads: &[usize], lanes: &[Lane], stride: usize) -> Option<Vec<usize>> {
     let mut ordered = quads.to_vec();
@@ -55,7 +55,7 @@ fn side_by_side(quads: &[usize], lanes: &[Lane], stride: usize) -> Option<Vec<us
     (dense && ordered.len() * 16 == stride).then_some(ordered)
 }
 
-/// Takes records apart: `columns[i]` gets the members at `lanes[i]`, one of each record of `stride` bytes.
+/// Splits records of `stride` bytes: `columns[i]` receives the members at `lanes[i]`.
 pub(super) fn deinterleave(records: &[u8], stride: usize, lanes: &[Lane], columns: &mut [&mut [u8]]) -> Result<()> {
     let count = records_in(lanes, |i| columns.get(i).map_or(0, |column| column.len()), records.len(), stride)?;
     let (quads, left) = quads(lanes);
@@ -77,15 +77,15 @@ pub(super) fn deinterleave(records: &[u8], stride: usize, lanes: &[Lane], column
     Ok(())
 }
 
-/// Puts records together: the reverse of [`take_apart`]. What lies between the members stays.
+/// Joins columns to records, the reverse of [`deinterleave`]. Bytes between the members stay unchanged.
 pub(super) fn interleave(columns: &[&[u8]], lanes: &[Lane], records: &mut [u8], stride: usize) -> Result<()> {
     let count = records_in(lanes, |i| columns.get(i).map_or(0, |column| column.len()), records.len(), stride)?;
     let (quads, left) = quads(lanes);
     #[cfg(target_arch = "x86_64")]
     if left.is_empty() && count * stride >= STREAMED_BYTES && records.as_ptr().addr().is_multiple_of(16)
         && let Some(quads) = side_by_side(&quads, lanes, stride) {
-            // SAFETY: `records_in` has checked that the records and the columns hold `count`; each record is nothing
-            // but quads, and the first one begins at a multiple of 16 bytes.
+            // SAFETY: `records_in` has checked that the records and the columns hold `count`; quads cover each record
+            // entirely, and the first record is aligned to 16 bytes.
             unsafe {
                 if !vector::interleave_cache_lines(columns, &quads, lanes, records, stride, count) {
                     vector::interleave_streamed(columns, &quads, lanes, records, stride, count);

@@ -1,12 +1,12 @@
-//! Where a column lies in a record.
+//! The place of a column in a record.
 
-/// A member of a record that is a column.
+/// A member of a record that becomes a column.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Lane {
-    /// Where it begins in the record, in bytes.
+    /// Its byte offset in the record.
     pub(super) at: usize,
-    /// Its length in the record.
+    /// Its size in the record, in bytes.
     pub(super) bytes: usize,
-    /// The length of the numbers whose bytes are the wrong way round in the record; 1: none.
+    /// The size of the numbers whose bytes must be swapped; 1: none.
     pub(super) swap_bytes: usize,
 }

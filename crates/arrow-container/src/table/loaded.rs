@@ -1,4 +1,4 @@
-//! Tables of values that come from elsewhere, for reading.
+//! Read-only tables of values from files that are not containers.
 
 use std::fs::File;
 use std::path::Path;
@@ -16,15 +16,15 @@ use crate::elements::datatype::{Datatype, Leaf};
 #[derive(Debug)]
 pub(crate) enum LoadedLeaf {
     InMemory(Vec<u8>),
-    /// (elements, offset in the file) of each record batch.
+    /// (number of elements, offset in the file) for each record batch.
     InFile(Vec<(u64, u64)>),
 }
 
 impl LoadedLeaf {
-    /// The leaves of `count` elements of `width` bytes, side by side in `records`.
+    /// Splits `count` contiguous elements of `width` bytes into their leaves.
     pub(crate) fn of_records(width: usize, leaves: &[Leaf], records: &[u8], count: u64) -> Result<Vec<Self>> {
         if records.len() as u64 != count.saturating_mul(width as u64) {
-            return Err(error!("{} bytes of values, where {count} elements have {width} each", records.len()));
+            return Err(error!("{} bytes of values, but {count} elements of {width} bytes were expected", records.len()));
         }
         let mut out: Vec<Vec<u8>> = leaves.iter().map(|leaf| vec![0; leaf.bytes * count as usize]).collect();
         let lanes: Vec<Lane> = leaves.iter().map(|leaf| Lane { at: leaf.offset, bytes: leaf.bytes, swap_bytes: leaf.swap_bytes }).collect();
@@ -34,11 +34,11 @@ impl LoadedLeaf {
 }
 
 impl Table {
-    /// A table of `count` elements whose leaves are these.
+    /// Creates a table of `count` elements from the values of its leaves.
     pub(crate) fn loaded(datatype: &Datatype, count: u64, leaves: Vec<LoadedLeaf>, file: Option<File>, arenas: Vec<Arc<Arena>>) -> Result<Self> {
         let mut table = Self::empty(datatype, Path::new(""), None, Vec::new());
         if leaves.len() != table.leaves.len() {
-            return Err(error!("{} columns of values, where the datatype has {}", leaves.len(), table.leaves.len()));
+            return Err(error!("{} columns of values, but the datatype has {}", leaves.len(), table.leaves.len()));
         }
         table.stores.clear();
         for (index, (leaf, loaded)) in table.leaves.iter().zip(leaves).enumerate() {
@@ -53,17 +53,17 @@ impl Table {
                         }));
                     }
                     if table.batches.len() != places.len() {
-                        return Err(error!("columns of different record batches"));
+                        return Err(error!("columns are split into different record batches"));
                     }
                     for (batch, (elements, offset)) in table.batches.iter_mut().zip(places) {
                         if batch.end - batch.first != elements {
-                            return Err(error!("columns of different record batches"));
+                            return Err(error!("columns are split into different record batches"));
                         }
                         batch.offsets[index] = offset;
                     }
                     table.stores.push(Store::File);
                 }
-                _ => return Err(error!("columns of other lengths than {count} elements")),
+                _ => return Err(error!("a column does not have {count} elements")),
             }
         }
         if let Some(file) = file {

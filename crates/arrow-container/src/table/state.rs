@@ -1,4 +1,4 @@
-//! A table, and what it is made of.
+//! The table: its columns, stores and backing file.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -16,21 +16,21 @@ pub struct Table {
     pub(super) columns: Vec<Column>,
     pub(super) leaves: Vec<Leaf>,
     pub(super) stores: Vec<Store>,
-    /// The record batches of the file, in the order of their elements.
+    /// The record batches of the file, in element order.
     pub(super) batches: Vec<Batch>,
     pub(super) count: u64,
     pub(super) capacity: u64,
-    /// Elements below this one may hold what was written; those above hold zeros.
+    /// Elements from this index on were never written and hold zeros.
     pub(super) touched: u64,
     pub(super) backing: Backing,
     pub(super) folder: PathBuf,
-    /// The processes that write the values together.
+    /// The ranks that write the values together.
     pub(super) ranks: Option<Arc<Ranks>>,
-    /// One element in its form in the file; empty: zeros.
+    /// The fill value: one element in file form; empty: zeros.
     pub(super) fill: Vec<u8>,
-    /// Keeps what blob names point at.
+    /// Keeps alive the blobs that the values name.
     pub(super) arenas: Vec<Arc<Arena>>,
-    /// Of each leaf in memory what this process has written, where it is one of several.
+    /// For each leaf in memory, the elements that this rank has written. Unused without ranks.
     pub(super) written: Vec<Runs>,
     pub(crate) changed: bool,
 }
@@ -64,39 +64,42 @@ impl Table {
         }
     }
 
-    /// A new table of the elements of `space`, which hold `fill` (one element in its form in the file; empty: zeros).
-    /// All of the `ranks` make it together.
+    /// Creates a table for the elements of `space`, filled with `fill` (one element in file form; empty: zeros). Collective
+    /// if there are `ranks`. `folder` is where large values are written.
+    ///
+    /// # Errors
+    /// If there are more elements than a file or memory can hold, or the file cannot be written.
     pub fn create(datatype: &Datatype, space: &Dataspace, folder: &Path, ranks: Option<&Arc<Ranks>>, fill: Vec<u8>) -> Result<Self> {
-        let count = space.count().ok_or_else(|| error!("more elements than can be counted"))?;
+        let count = space.count().ok_or_else(|| error!("the number of elements exceeds 64 bits"))?;
         let mut table = Self::empty(datatype, folder, ranks, fill);
         let reserved = table.reserve(count, count, space).and_then(|()| {
             table.count = count;
             table.fill_elements(0, count)
         });
         match ranks {
-            // Who writes first must not be filled over.
+            // No rank may write before the leader has filled the file.
             Some(ranks) if table.fill.iter().any(|byte| *byte != 0) => ranks.agree(reserved)?,
             _ => reserved?,
         }
         Ok(table)
     }
 
-    /// Keeps blobs that the values name.
+    /// Keeps an arena alive whose blobs the values name.
     pub fn keep(&mut self, arena: &Arc<Arena>) {
         self.arenas.push(Arc::clone(arena));
     }
 
-    /// Whether a file is open for the values.
+    /// Whether the values are in an open file.
     pub(crate) fn in_file(&self) -> bool {
         !matches!(self.backing, Backing::None)
     }
 
-    /// Whether this process does what one alone must do.
+    /// Whether this process does the work that only one rank may do.
     pub(super) fn is_leader(&self) -> bool {
         self.ranks.as_ref().is_none_or(|ranks| ranks.is_leader())
     }
 
-    /// Every leaf where it lies in an element in its form in the file.
+    /// All leaves, for elements in file form.
     pub fn all_parts(&self) -> Vec<Part> {
         self.leaves.iter().enumerate().map(|(leaf, l)| Part { leaf, at: l.offset }).collect()
     }
@@ -107,7 +110,7 @@ impl Table {
         }
     }
 
-    /// All elements in their form in the file, side by side.
+    /// All elements in file form, contiguous.
     #[cfg(test)]
     pub(crate) fn records(&self) -> Result<Vec<u8>> {
         let width = self.datatype.bytes();

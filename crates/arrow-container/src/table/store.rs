@@ -1,5 +1,5 @@
-//! Where values lie: in memory, or in a file, whose record batches hold one run of elements each.
-#![expect(unsafe_code, reason = "maps published files, which are never changed")]
+//! Storage of values: memory, or the record batches of a file, each of which holds a contiguous range of elements.
+#![expect(unsafe_code, reason = "maps published files, which are never modified")]
 
 use std::fs::{File, OpenOptions};
 use std::os::fd::AsRawFd;
@@ -8,16 +8,16 @@ use std::sync::OnceLock;
 
 use crate::error::{Result, error};
 
-/// Where the bytes of a leaf lie in an element in somebody's memory.
+/// The place of a leaf in the caller's elements.
 #[derive(Debug, Clone, Copy)]
 pub struct Part {
-    /// Which leaf, counted over the columns.
+    /// Index of the leaf, counted over all columns.
     pub leaf: usize,
-    /// Where it begins in the element, in bytes.
+    /// Its byte offset in an element.
     pub at: usize,
 }
 
-/// Elements that were written, as first ones and ends.
+/// Ranges of elements that were written, as (first, end).
 pub(super) type Runs = Vec<(u64, u64)>;
 
 /// The values of a leaf.
@@ -31,17 +31,17 @@ pub(super) enum Store {
 /// A record batch of the file.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Batch {
-    /// Its first element, and the one after its last.
+    /// Its first element, and one past its last.
     pub(super) first: u64,
     pub(super) end: u64,
-    /// Where its body begins, and where its values end; the description lies in front of the body.
+    /// Offsets where its body begins and its values end. Its message precedes the body.
     pub(super) body: u64,
     pub(super) values_end: u64,
-    /// Where the values of each leaf begin; 0 for those in memory.
+    /// Offset of each leaf's values; 0 for leaves in memory.
     pub(super) offsets: Vec<u64>,
 }
 
-/// The parts of `count` elements from `start` on in each record batch: (batch, first element, elements).
+/// Splits `count` elements from `start` on at the borders of record batches: (batch, first element, number of elements).
 pub(super) fn parts_of(batches: &[Batch], start: u64, count: u64) -> impl Iterator<Item = (&Batch, u64, u64)> {
     let end = start.saturating_add(count);
     let from = batches.partition_point(|batch| batch.end <= start);
@@ -51,7 +51,7 @@ pub(super) fn parts_of(batches: &[Batch], start: u64, count: u64) -> impl Iterat
     })
 }
 
-/// A file in memory: pages come as they are touched.
+/// A read-only memory map of a file.
 #[derive(Debug)]
 struct Map {
     address: usize,
@@ -61,25 +61,25 @@ struct Map {
 impl Map {
     fn of(file: &File) -> Option<Self> {
         let bytes = usize::try_from(file.metadata().ok()?.len()).ok().filter(|bytes| *bytes > 0)?;
-        // SAFETY: a new map at a place of the system's choice; the descriptor is open.
+        // SAFETY: a new map at an address that the system chooses; the descriptor is open.
         let address = unsafe { libc::mmap(std::ptr::null_mut(), bytes, libc::PROT_READ, libc::MAP_SHARED, file.as_raw_fd(), 0) };
         (address != libc::MAP_FAILED).then_some(Self { address: address as usize, bytes })
     }
 
     fn bytes(&self) -> &[u8] {
-        // SAFETY: the map lives as long as `self`; published files are never written again nor cut.
+        // SAFETY: the map lives as long as `self`; published files are never modified or truncated.
         unsafe { std::slice::from_raw_parts(self.address as *const u8, self.bytes) }
     }
 }
 
 impl Drop for Map {
     fn drop(&mut self) {
-        // SAFETY: the map is ours, and nobody has a part of it any more.
+        // SAFETY: `self` owns the map, and all borrows of it have ended.
         unsafe { libc::munmap(self.address as *mut libc::c_void, self.bytes) };
     }
 }
 
-/// A file that is never changed again.
+/// A published file, which is never modified again.
 #[derive(Debug)]
 pub(super) struct Published {
     pub(super) file: File,
@@ -92,7 +92,7 @@ impl Published {
         Self { file, name: name.to_owned(), map: OnceLock::new() }
     }
 
-    /// The bytes from `at` on, mapped; `None` where the system maps no files.
+    /// A mapped range of the file; `None` if the file cannot be mapped or is shorter.
     pub(super) fn mapped(&self, at: u64, bytes: usize) -> Option<&[u8]> {
         let map = self.map.get_or_init(|| Map::of(&self.file)).as_ref()?;
         let at = usize::try_from(at).ok()?;
@@ -100,11 +100,11 @@ impl Published {
     }
 }
 
-/// What a table's file is for.
+/// The file behind a table.
 #[derive(Debug)]
 pub(super) enum Backing {
     None,
-    /// Written by us under a name aside; not yet seen by anybody.
+    /// A temporary file that only this table writes, and that readers do not know yet.
     Aside(PathBuf, File),
     Published(Published),
 }
@@ -114,12 +114,12 @@ impl Backing {
         match self {
             Self::Aside(_, file) => Ok(file),
             Self::Published(published) => Ok(&published.file),
-            Self::None => Err(error!("values without a file")),
+            Self::None => Err(error!("the values have no file")),
         }
     }
 }
 
-/// A file under a name aside; `shared`: one that other processes open too.
+/// Creates a temporary file in `folder`. `shared`: other ranks open the same one.
 pub(super) fn aside(folder: &Path, name: &str, shared: bool) -> Result<(PathBuf, File)> {
     let path = folder.join(format!(".{name}.part"));
     let mut options = OpenOptions::new();

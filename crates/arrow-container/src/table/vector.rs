@@ -1,5 +1,5 @@
-//! Four members of four records at a time, in registers of 16 bytes, which every x86-64 has; records that are put
-//! together leave as whole lines of the cache where the processor has registers of 64 bytes.
+//! Transposes four members of four records at a time in 16-byte registers, which every x86-64 processor has. With AVX-512,
+//! joined records are written as whole cache lines.
 #![expect(unsafe_code, reason = "loads and stores of vector registers")]
 
 use std::arch::x86_64::{
@@ -11,13 +11,15 @@ use std::ops::Range;
 use super::lane::Lane;
 
 fn transpose([a, b, c, d]: [__m128; 4]) -> [__m128; 4] {
-    // SAFETY: these instructions are part of x86-64.
+    // SAFETY: SSE is part of x86-64.
     unsafe {
         let (ab_low, cd_low, ab_high, cd_high) = (_mm_unpacklo_ps(a, b), _mm_unpacklo_ps(c, d), _mm_unpackhi_ps(a, b), _mm_unpackhi_ps(c, d));
         [_mm_movelh_ps(ab_low, cd_low), _mm_movehl_ps(cd_low, ab_low), _mm_movelh_ps(ab_high, cd_high), _mm_movehl_ps(cd_high, ab_high)]
     }
 }
 
+/// Splits four adjacent members at offset `at` of the records in `range` into four columns.
+///
 /// # Safety
 /// The records from `at` on and each of the four columns must hold the records of `range`.
 pub(super) unsafe fn deinterleave(records: &[u8], stride: usize, at: usize, columns: &mut [&mut [u8]], range: Range<usize>) {
@@ -42,8 +44,10 @@ pub(super) unsafe fn deinterleave(records: &[u8], stride: usize, at: usize, colu
     }
 }
 
+/// The reverse of [`deinterleave`].
+///
 /// # Safety
-/// As for [`apart`].
+/// As for [`deinterleave`].
 pub(super) unsafe fn interleave(columns: &[&[u8]], records: &mut [u8], stride: usize, at: usize, range: Range<usize>) {
     let [a, b, c, d] = columns else { return };
     let from = [a.as_ptr(), b.as_ptr(), c.as_ptr(), d.as_ptr()];
@@ -65,11 +69,11 @@ pub(super) unsafe fn interleave(columns: &[&[u8]], records: &mut [u8], stride: u
     }
 }
 
-/// As [`together`] for records that are nothing but fours of members, each record written once and past the
-/// caches, so that the memory it goes to is not read first.
+/// As [`interleave`], for records that consist of quads only. Streaming stores write each record once, without reading its
+/// memory into the cache first.
 ///
 /// # Safety
-/// As for [`apart`], and every four of a record must begin at a multiple of 16 bytes.
+/// As for [`deinterleave`], and every quad of a record must be aligned to 16 bytes.
 pub(super) unsafe fn interleave_streamed(columns: &[&[u8]], quads: &[usize], lanes: &[Lane], records: &mut [u8], stride: usize, count: usize) {
     let whole = count / 4 * 4;
     // SAFETY: the caller's promise.
@@ -91,20 +95,20 @@ pub(super) unsafe fn interleave_streamed(columns: &[&[u8]], quads: &[usize], lan
     }
 }
 
-/// As [`together_streamed`] in whole lines of the cache, which reach the memory sooner than their quarters; `false`
-/// where the processor or the records are not of the kind. `quads` are in the order of their places in the record.
+/// As [`interleave_streamed`], in whole cache lines, which are faster to write than parts of lines. Returns `false` if the
+/// processor or the layout of the records does not allow it. `quads` are in the order of their offsets in the record.
 ///
 /// # Safety
-/// As for [`together_streamed`].
+/// As for [`interleave_streamed`].
 pub(super) unsafe fn interleave_cache_lines(columns: &[&[u8]], quads: &[usize], lanes: &[Lane], records: &mut [u8], stride: usize, count: usize) -> bool {
     if count < 12 || !is_x86_feature_detected!("avx512f") {
         return false;
     }
     let from: Vec<*const u8> = quads.iter().flat_map(|first| &columns[*first..*first + 4]).map(|column| column.as_ptr()).collect();
-    // Quarters of a line between the last line's end and the first record.
+    // Quarters of a cache line before the first record.
     let before = records.as_ptr().addr() % 64 / 16;
     let to = records.as_mut_ptr();
-    // SAFETY: the caller's promise, and the processor has the registers.
+    // SAFETY: the caller's promise, and the processor has AVX-512.
     let done = unsafe {
         match (quads.len(), before) {
             (1, 0) => lines::<1, 0>(&from, to, count),
@@ -127,16 +131,16 @@ pub(super) unsafe fn interleave_cache_lines(columns: &[&[u8]], quads: &[usize], 
     true
 }
 
-/// Records of `QUADS` times four members, of which the first lies `BEFORE` quarters behind the beginning of a line.
-/// The first four records, and those from the one that is given back on, are left to the caller.
+/// Writes records of `QUADS` times four members, the first of which begins `BEFORE` quarters into a cache line. The caller
+/// writes the first four records, and those from the returned index on.
 ///
 /// # Safety
-/// Each of the columns, four a quad, must hold `count` members, and `to` have room for as many records.
+/// Each of the columns, four per quad, must hold `count` members, and `to` must have space for `count` records.
 #[target_feature(enable = "avx512f")]
 unsafe fn lines<const QUADS: usize, const BEFORE: usize>(from: &[*const u8], to: *mut u8, count: usize) -> usize {
     // SAFETY: the caller's promise.
     unsafe {
-        // In the order of memory: what the line before left over, and four records.
+        // In memory order: what the previous line left over, then four records.
         let mut quarters = [[_mm_setzero_ps(); 4]; 3];
         let put = |quarters: &mut [[__m128; 4]; 3], i: usize| {
             for quad in 0..QUADS {
@@ -159,7 +163,7 @@ unsafe fn lines<const QUADS: usize, const BEFORE: usize>(from: &[*const u8], to:
             }
         }
         _mm_sfence();
-        // What the last line left over is in no line.
+        // What the last line left over was not written.
         whole - 4
     }
 }

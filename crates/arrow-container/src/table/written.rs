@@ -1,5 +1,5 @@
-//! Columns that only one process can publish, written by several: those of variable length, which are in the memory
-//! of each. Each notes which elements it has written, and the first one takes in what the others give.
+//! Variable-length columns of a dataset that several ranks write. Each rank has such a column in its own memory and records
+//! which elements it has written; when the file is published, the leader merges the elements of the other ranks.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,11 +14,11 @@ use crate::elements::datatype::Datatype;
 use crate::elements::dataspace::Dataspace;
 use crate::elements::arrow_arrays;
 
-/// The key of the schema's metadata under which the runs of elements stand.
+/// The key of the schema metadata that lists the ranges of elements.
 const RUNS: &str = "hyperslab.runs";
 
 impl Table {
-    /// Says that elements of a leaf were written by this process.
+    /// Records that this rank wrote elements of a leaf.
     pub(super) fn note(&mut self, leaf: usize, start: u64, count: u64) {
         if let (Some(runs), Some(Store::Memory(_))) = (self.written.get_mut(leaf), self.stores.get(leaf)) {
             match runs.last_mut() {
@@ -28,7 +28,7 @@ impl Table {
         }
     }
 
-    /// Forgets that elements from this one on were written.
+    /// Forgets written elements from index `count` on.
     pub(super) fn forget(&mut self, count: u64) {
         for runs in &mut self.written {
             runs.retain(|(start, _)| *start < count);
@@ -36,27 +36,27 @@ impl Table {
         }
     }
 
-    /// Whether a column is in memory whatever its length.
+    /// Whether a column has a variable-length datatype and is therefore always in memory.
     pub(super) fn has_heap(&self) -> bool {
         self.columns.iter().any(|column| !column.direct)
     }
 
-    /// The leaves of which this process has written elements that the first one does not know.
+    /// The leaves whose elements this rank wrote and the leader does not have yet.
     pub(crate) fn written_leaves(&self) -> Vec<usize> {
         self.written.iter().enumerate().filter(|(_, runs)| !runs.is_empty()).map(|(leaf, _)| leaf).collect()
     }
 
-    /// What processes that share the values cannot do without knowing what each has written.
+    /// Refuses an operation that needs the elements that other ranks wrote since the last flush. Collective.
     pub(super) fn check_known(&self, what: &str) -> Result<()> {
         let Some(ranks) = self.ranks.as_ref().filter(|_| self.has_heap()) else { return Ok(()) };
-        let known = if self.written_leaves().is_empty() { Ok(()) } else { Err(Error::unsupported(format!("{what} values of variable length that MPI ranks have written since the last flush; flush first"))) };
+        let known = if self.written_leaves().is_empty() { Ok(()) } else { Err(Error::unsupported(format!("{what} variable-length values that MPI ranks have written since the last flush is not supported; flush first"))) };
         ranks.agree(known)
     }
 
-    /// What processes that share the values cannot do with columns of variable length.
+    /// Refuses a change of shape that would move variable-length elements between ranks.
     pub(super) fn check_lines_stay(&self, from: &Dataspace, to: &Dataspace) -> Result<()> {
         if self.has_heap() && from.shape().get(1..) != to.shape().get(1..) {
-            return Err(Error::unsupported("a change of other dimensions than the first of values of variable length that several MPI ranks have open"));
+            return Err(Error::unsupported("changing any dimension but the first of variable-length values that several MPI ranks have open is not supported"));
         }
         Ok(())
     }
@@ -69,16 +69,16 @@ impl Table {
             }
             first += column.leaves.len();
         }
-        Err(error!("column {leaf} has no values of variable length"))
+        Err(error!("column {leaf} does not have a variable-length datatype"))
     }
 
-    /// The elements of a leaf that this process has written.
+    /// The elements of a leaf that this rank wrote, as a record batch.
     pub(crate) fn written_values(&self, leaf: usize) -> Result<RecordBatch> {
         let (datatype, runs) = (self.heap_datatype(leaf)?, self.written.get(leaf).map_or(&[][..], Vec::as_slice));
-        let Some(Store::Memory(all)) = self.stores.get(leaf) else { return Err(error!("values of variable length in a file")) };
+        let Some(Store::Memory(all)) = self.stores.get(leaf) else { return Err(error!("variable-length values cannot be stored in a file")) };
         let (width, mut bytes, mut words) = (datatype.bytes(), Vec::new(), String::new());
         for (start, end) in runs {
-            bytes.extend_from_slice(all.get(*start as usize * width..*end as usize * width).ok_or_else(|| error!("values beyond the table"))?);
+            bytes.extend_from_slice(all.get(*start as usize * width..*end as usize * width).ok_or_else(|| error!("elements are beyond the end of the table"))?);
             words.push_str(&format!("{start} {end},"));
         }
         let array = arrow_arrays::to_arrow(datatype, &bytes, width, bytes.len() / width.max(1))?;
@@ -86,13 +86,13 @@ impl Table {
         Ok(RecordBatch::try_new(Arc::new(schema), vec![array])?)
     }
 
-    /// Takes in what another process has written.
+    /// Merges the elements that another rank wrote.
     pub(crate) fn merge_written(&mut self, leaf: usize, batch: &RecordBatch) -> Result<()> {
-        let broken = || error!("what another rank has written is damaged");
+        let broken = || error!("the elements that another MPI rank sent are damaged");
         let datatype = self.heap_datatype(leaf)?.clone();
         let width = datatype.bytes();
         let mut rest = &arrow_arrays::from_arrow(&datatype, batch.columns().first().ok_or_else(broken)?, &mut self.arenas)?[..];
-        let Some(Store::Memory(all)) = self.stores.get_mut(leaf) else { return Err(error!("values of variable length in a file")) };
+        let Some(Store::Memory(all)) = self.stores.get_mut(leaf) else { return Err(error!("variable-length values cannot be stored in a file")) };
         for run in batch.schema().metadata().get(RUNS).ok_or_else(broken)?.split_terminator(',') {
             let (start, end) = run.split_once(' ').ok_or_else(broken)?;
             let place = |word: &str| word.parse::<usize>().ok().and_then(|element| element.checked_mul(width)).ok_or_else(broken);
