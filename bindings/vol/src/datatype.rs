@@ -204,7 +204,7 @@ fn layout(host: &Host, id: hid_t) -> Result<Datatype> {
                 for (index, name) in member_names(host, id)?.into_iter().enumerate() {
                     let index = index as u32;
                     let inner = member(host, id, index)?;
-                    let member = Member { name, offset: (call.H5Tget_member_offset)(id, index), datatype: layout(host, inner.id)? };
+                    let member = Member::new(name, (call.H5Tget_member_offset)(id, index), layout(host, inner.id)?);
                     members.push((member, (call.H5Tget_size)(inner.id)));
                 }
                 in_file_members(bytes, members)?
@@ -224,7 +224,9 @@ pub(crate) fn stored(host: &Host, handle: *mut c_void, id: hid_t) -> Result<Stor
     let committed = unsafe {
         if (host.call.H5Tcommitted)(id) > 0 { Handle::of((host.call.H5VLobject)(id)).ok().map(|handle| handle.place.object) } else { None }
     };
-    Ok(StoredDatatype { encoded: encode(host, memory.id)?, decoded: decoded(host, target.id)?, committed })
+    let mut stored = StoredDatatype::new(encode(host, memory.id)?, decoded(host, target.id)?);
+    stored.committed = committed;
+    Ok(stored)
 }
 
 /// Reads what [`stored`] encoded, for a file that is being opened: `anchor` is any handle of the library.

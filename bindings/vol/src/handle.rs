@@ -88,7 +88,7 @@ impl Handle {
         if let Some((_, address)) = anchors.iter().find(|(slot, _)| *slot == host.slot) {
             return *address as *mut c_void;
         }
-        let place = Place { container: Container::placeholder(), object: 0 };
+        let place = Place::new(Container::placeholder(), 0);
         let raw = Box::into_raw(Box::new(Self { nothing: 0, mark: MARK, host, place, what: What::Group, opener: 0, path: String::new(), access: Mutex::new(None) }));
         anchors.push((host.slot, raw as usize));
         raw.cast()
@@ -207,7 +207,7 @@ impl Handle {
             return address as *mut c_void;
         }
         let what = What::File { fapl: None, writable: container.writable.load(Ordering::Relaxed), name: self.file_name(), primary: false };
-        let place = Place { container: Arc::clone(container), object: hyperslab_arrow_container::model::ROOT };
+        let place = Place::new(Arc::clone(container), hyperslab_arrow_container::model::ROOT);
         Self::give(self.host, place, what, "/".to_owned())
     }
 }

@@ -89,7 +89,7 @@ unsafe extern "C" fn create<const S: usize>(reference: *mut c_void, id: hid_t, p
                 if !matches!(tree.object(at.place.object)?.body, Body::Dataset(_)) {
                     return Err(error!("'{}' is no dataset: there is nothing to select", at.path));
                 }
-                let number = tree.add_region(Region { selection: encode(host, space)? });
+                let number = tree.add_region(Region::new(encode(host, space)?));
                 drop(tree);
                 at.place.container.change()?;
                 reference.byte_add(8).cast::<u32>().write_unaligned(number);

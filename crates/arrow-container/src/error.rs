@@ -2,6 +2,7 @@
 
 /// A message for the error stack, and its class there.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Error {
     /// What is wrong, where, and what to do.
     pub message: String,
@@ -23,6 +24,14 @@ impl Error {
         Self { message: message.into(), unsupported: true }
     }
 }
+
+impl std::fmt::Display for Error {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Error {}
 
 /// Builds an [`Error`] from a format string: `error!("text {}", value)`.
 #[doc(hidden)]

@@ -1,17 +1,63 @@
-//! An HDF5 file as a folder of Arrow IPC files, or as one file of them, in plain Rust: it knows no HDF5 library.
+//! Stores an HDF5 file as Arrow IPC files: in a folder, or all in one file. Objects, links, attributes and values are plain
+//! Rust here; the HDF5 library is not needed. The VOL connector (`hyperslab-vol`) puts this under HDF5's API, and `docs/vol.md`
+//! describes the format.
 //!
-//! From the bottom up, each room knows only those before it:
+//! Each module builds only on those before it:
 //!
-//! - [`elements`]: datatypes and dataspaces, and elements as Arrow arrays
-//! - [`files`]: the files of a container: in a folder, or in one file; one writer at a time
-//! - [`ranks`]: processes that have one file open together
-//! - [`table`]: a dataset's values
-//! - [`model`]: groups, links, attributes
-//! - `catalog`: how these are stored
-//! - `plain`: an Arrow IPC or Parquet file that knows nothing of HDF5, for reading
-//! - [`container`]: files: creating, opening, publishing, and who has what open
+//! - [`error`]: the error type
+//! - [`elements`]: datatypes, dataspaces, and elements as Arrow arrays
+//! - [`files`]: the Arrow files of a container, in a folder or in one file
+//! - [`ranks`]: MPI ranks that have one container open together
+//! - [`table`]: the values of a dataset
+//! - [`model`]: groups, datasets, links, attributes
+//! - `catalog`: stores the model in three Arrow files
+//! - `plain`: reads Arrow IPC and Parquet files that other programs wrote
+//! - [`container`]: creates, opens and publishes containers
 //!
-//! `unsafe` is denied but for three modules of `table`: a memory map, and a kernel of vector instructions.
+//! Elements are bytes in **file form**: each has the size and byte order of its datatype, and names its variable-length parts
+//! as blobs. The encoded datatypes and property lists are opaque bytes: whoever opens a container provides the function that
+//! decodes them.
+//!
+//! ```
+//! use std::sync::Arc;
+//! use hyperslab_arrow_container::container::{Container, Create, Options};
+//! use hyperslab_arrow_container::elements::{Dataspace, Datatype};
+//! use hyperslab_arrow_container::lock;
+//! use hyperslab_arrow_container::model::{Body, Dataset, Object, ROOT, StoredDatatype, Target};
+//! use hyperslab_arrow_container::table::Table;
+//!
+//! let folder = tempfile::tempdir()?;
+//! let path = folder.path().join("out.h5");
+//! let float64 = Datatype::Float { bytes: 8, swapped: false };
+//!
+//! // Write: a dataset of three elements, linked as /x.
+//! let container = Container::create(&path, Create::New, Object::group(Vec::new(), false), Vec::new(), Options::default())?;
+//! let space = Dataspace::Simple { shape: vec![3], max_shape: vec![3] };
+//! let mut table = Table::create(&float64, &space, &container.folder, None, Vec::new())?;
+//! let bytes: Vec<u8> = [1.0f64, 2.5, -4.0].iter().flat_map(|value| value.to_ne_bytes()).collect();
+//! table.write(&table.all_parts(), 0, 3, &bytes, 8)?;
+//! let dataset = Dataset::new(StoredDatatype::new(b"float64".to_vec(), float64.clone()), space, table);
+//! {
+//!     let mut tree = lock(&container.tree);
+//!     let id = tree.add(Object::new(Body::Dataset(Arc::new(dataset)), Vec::new()));
+//!     tree.link(ROOT, "x", true, Target::Hard(id))?;
+//! }
+//! container.change()?;
+//! container.publish()?;
+//! drop(container);
+//!
+//! // Read it again.
+//! let container = Container::open(&path, false, Options::default(), &|_encoded| Ok(float64.clone()))?;
+//! let tree = lock(&container.tree);
+//! let Target::Hard(id) = tree.links(ROOT)?["x"].target else { return Err("not a hard link".into()) };
+//! let Body::Dataset(dataset) = &tree.object(id)?.body else { return Err("not a dataset".into()) };
+//! let mut read = vec![0; 24];
+//! dataset.with_table(&container.folder, None, || Ok(Vec::new()), |table, _| table.read(&table.all_parts(), 0, 3, &mut read, 8))?;
+//! assert_eq!(read, bytes);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! `unsafe` is denied except in three modules of `table`: a memory map, and SIMD kernels.
 #![deny(unsafe_code)]
 
 mod catalog;

@@ -18,14 +18,6 @@ use crate::table::{Part, Table};
 
 type Outcome = Result<(), Box<dyn std::error::Error>>;
 
-impl std::fmt::Display for Error {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.message)
-    }
-}
-
-impl std::error::Error for Error {}
-
 fn simple(shape: &[u64]) -> Dataspace {
     Dataspace::Simple { shape: shape.to_vec(), max_shape: shape.to_vec() }
 }

@@ -51,16 +51,9 @@ pub(crate) unsafe extern "C" fn create<const S: usize>(
             if object.attributes.contains_key(name) {
                 return Err(error!("there is an attribute '{name}' already (of '{}')", at.path));
             }
-            let attribute = Arc::new(Mutex::new(AttributeValue {
-                name: name.to_owned(),
-                object: at.place.object,
-                datatype: stored,
-                space,
-                bytes: vec![0; bytes],
-                arenas: Vec::new(),
-                order: object.next_attribute,
-                utf8: plist::utf8(host, acpl),
-            }));
+            let mut value = AttributeValue::new(name, at.place.object, stored, space, vec![0; bytes]);
+            (value.order, value.utf8) = (object.next_attribute, plist::utf8(host, acpl));
+            let attribute = Arc::new(Mutex::new(value));
             object.next_attribute += 1;
             object.attributes.insert(name.to_owned(), Arc::clone(&attribute));
             drop(tree);

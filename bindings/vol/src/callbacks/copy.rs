@@ -9,7 +9,7 @@ use super::references::{Holds, Mapping};
 use hyperslab_arrow_container::container::{Container, Place};
 use hyperslab_arrow_container::error::{Result, error};
 use hyperslab_arrow_container::lock;
-use hyperslab_arrow_container::model::{Attribute, AttributeValue, Body, Dataset, Extent, Link, Object, ObjectId, StoredDatatype, Target};
+use hyperslab_arrow_container::model::{Attribute, AttributeValue, Body, Dataset, Link, Object, ObjectId, StoredDatatype, Target};
 use crate::datatype;
 use crate::ffi::*;
 use crate::host::Host;
@@ -38,30 +38,23 @@ struct Copy<'a> {
 impl Copy<'_> {
     fn datatype(datatype: &StoredDatatype) -> StoredDatatype {
         // As HDF5 does, a copy does not share the committed datatype of what it was made of.
-        StoredDatatype { committed: None, ..datatype.clone() }
+        StoredDatatype::new(datatype.encoded.clone(), datatype.decoded.clone())
     }
 
     fn attribute(&self, from: &Place, attribute: &Attribute, owner: ObjectId) -> Attribute {
         let old = lock(attribute);
-        let mut arenas = old.arenas.clone();
-        arenas.push(Arc::clone(&from.container.arena));
-        Arc::new(Mutex::new(AttributeValue {
-            name: old.name.clone(),
-            object: owner,
-            datatype: Self::datatype(&old.datatype),
-            space: old.space.clone(),
-            bytes: old.bytes.clone(),
-            arenas,
-            order: old.order,
-            utf8: old.utf8,
-        }))
+        let mut new = AttributeValue::new(old.name.clone(), owner, Self::datatype(&old.datatype), old.space.clone(), old.bytes.clone());
+        (new.order, new.utf8) = (old.order, old.utf8);
+        new.arenas.clone_from(&old.arenas);
+        new.arenas.push(Arc::clone(&from.container.arena));
+        Arc::new(Mutex::new(new))
     }
 
     fn dataset(&self, from: &Place, dataset: &Dataset, object: &Object) -> Result<Dataset> {
         let fill = || super::dataset::fill_of(self.host, &from.container, object, &dataset.datatype);
         let (mut table, space) = dataset.with_table(&from.container.folder, from.container.ranks.get(), fill, |table, space| Ok((table.duplicate(space, &self.target.folder, self.target.ranks.get())?, space.clone())))?;
         table.keep(&from.container.arena);
-        Ok(Dataset { datatype: Self::datatype(&dataset.datatype), extent: Mutex::new(Extent { space, table: Some(table), file: None, source: None }) })
+        Ok(Dataset::new(Self::datatype(&dataset.datatype), space, table))
     }
 
     /// Where there are references that cannot stay as they are.
@@ -78,7 +71,7 @@ impl Copy<'_> {
         let (source, target) = (Arc::clone(&from.container), Arc::clone(self.target));
         let expand = self.flags & EXPAND_REFERENCES != 0;
         let mut object = |object: ObjectId| -> Result<Option<ObjectId>> {
-            let place = Place { container: Arc::clone(&source), object };
+            let place = Place::new(Arc::clone(&source), object);
             if !expand || lock(&source.tree).object(object).is_err() {
                 return Ok(None);
             }
@@ -185,7 +178,7 @@ impl Copy<'_> {
                 None => link.target.clone(),
             };
             if let Body::Group { links, .. } = &mut lock(&self.target.tree).object_mut(id)?.body {
-                links.insert(name.clone(), Link { order: link.order, utf8: link.utf8, target });
+                links.insert(name.clone(), Link::new(link.order, link.utf8, target));
             }
         }
         Ok(id)

@@ -28,7 +28,7 @@ pub(crate) fn fill_of(host: &'static Host, container: &Arc<Container>, object: &
     }
     let list = plist::decode(host, &object.creation, c"H5P_CLS_DATASET_CREATE_ID_g")?;
     let memory = datatype::decode(host, &stored.encoded)?;
-    let place = Place { container: Arc::clone(container), object: hyperslab_arrow_container::model::ROOT };
+    let place = Place::new(Arc::clone(container), hyperslab_arrow_container::model::ROOT);
     let raw = Handle::give(host, place, What::Group, String::new());
     let target = datatype::in_file(host, raw, memory.id);
     let fill = target.and_then(|target| plist::fill(host, list.id, memory.id, target.id));
@@ -66,7 +66,7 @@ pub(crate) unsafe extern "C" fn create<const S: usize>(
             let fill = plist::fill(host, dcpl, memory.id, target.id)?;
             let kept = (has_heap && plist::has_fill(host, dcpl)).then(|| fill_to_keep(&stored, &fill));
             let table = Table::create(&stored.decoded, &space, &at.place.container.folder, at.place.container.ranks.get(), fill)?;
-            let dataset = Arc::new(Dataset { datatype: stored, extent: Mutex::new(Extent { space, table: Some(table), file: None, source: None }) });
+            let dataset = Arc::new(Dataset::new(stored, space, table));
             let mut object = Object::new(Body::Dataset(Arc::clone(&dataset)), creation);
             object.attributes_tracked = plist::tracks_attributes(host, dcpl);
             object.born = plist::born(host, dcpl);
@@ -86,8 +86,7 @@ pub(crate) unsafe extern "C" fn create<const S: usize>(
 fn fill_to_keep(stored: &StoredDatatype, fill: &[u8]) -> Attribute {
     let mut bytes = fill.to_vec();
     bytes.resize(stored.decoded.bytes(), 0);
-    let datatype = stored.clone();
-    Arc::new(Mutex::new(AttributeValue { name: String::new(), object: 0, datatype, space: Dataspace::Scalar, bytes, arenas: Vec::new(), order: 0, utf8: false }))
+    Arc::new(Mutex::new(AttributeValue::new("", 0, stored.clone(), Dataspace::Scalar, bytes)))
 }
 
 /// Keeps a copy of an access property list that is not the default.
@@ -197,7 +196,7 @@ pub(crate) fn give_type(host: &'static Host, handle: &Handle, stored: &StoredDat
         let container = Arc::clone(&handle.place.container);
         let path = lock(&container.tree).reachable().remove(&object);
         if lock(&container.tree).object(object).is_ok() {
-            let at = Located { place: Place { container, object }, path: path.unwrap_or_default() };
+            let at = Located { place: Place::new(container, object), path: path.unwrap_or_default() };
             return Ok(registered(host, &at)?.give());
         }
     }

@@ -28,7 +28,7 @@ fn give(host: &'static Host, container: Arc<Container>, name: &str, fapl: hid_t,
     // SAFETY: an id of the library.
     let fapl = if fapl > 0 { Some(Owned::new(unsafe { (host.call.H5Pcopy)(fapl) }, host.call.H5Pclose, "the access property list cannot be copied")?) } else { None };
     let what = What::File { fapl, writable, name: name.to_owned(), primary: true };
-    Ok(Handle::give(host, Place { container, object: ROOT }, what, join("/", "")))
+    Ok(Handle::give(host, Place::new(container, ROOT), what, join("/", "")))
 }
 
 pub(crate) unsafe extern "C" fn create<const S: usize>(name: *const c_char, flags: c_uint, fcpl: hid_t, fapl: hid_t, _dxpl: hid_t, _req: *mut *mut c_void) -> *mut c_void {

@@ -20,7 +20,7 @@ pub(crate) unsafe fn add(host: &'static Host, at: &Located, name: *const c_char,
         let mut tree = lock(&at.place.container.tree);
         let id = tree.add(object);
         tree.unlinked += 1;
-        return Ok(Located { place: Place { container: at.place.container.clone(), object: id }, path: String::new() });
+        return Ok(Located { place: Place::new(at.place.container.clone(), id), path: String::new() });
     }
     // SAFETY: a string of HDF5's.
     let path = unsafe { text(name)? };
@@ -43,7 +43,7 @@ pub(crate) fn link_at(host: &'static Host, at: &Located, path: &str, lcpl: hid_t
     parent.container.change()?;
     let object = target(&parent)?;
     lock(&parent.container.tree).link(parent.object, name, utf8, Target::Hard(object))?;
-    Ok(Place { container: parent.container, object })
+    Ok(Place::new(parent.container, object))
 }
 
 /// Opens an object as a handle, of one kind or of any.

@@ -138,7 +138,7 @@ fn visit_links(
             return Ok(outcome);
         }
         let Target::Hard(object) = link.target else { continue };
-        let inner = Located { place: Place { container: at.place.container.clone(), object }, path: join(&at.path, &name) };
+        let inner = Located { place: Place::new(at.place.container.clone(), object), path: join(&at.path, &name) };
         let is_group = lock(&inner.place.container.tree).links(object).is_ok();
         if is_group && seen.insert((inner.place.container.number, object)) {
             let below = by_order_or_name(&inner.place, order.0, order.1)?;

@@ -47,7 +47,7 @@ fn open_external(host: &'static Host, from: &Arc<Container>, file: &str, lapl: h
 pub(crate) fn walking<T>(host: &'static Host, lapl: hid_t, work: impl FnOnce(&mut Walk<'_>) -> Result<T>) -> Result<T> {
     plist::check_list(host, lapl)?;
     let open = |from: &Arc<Container>, file: &str| open_external(host, from, file, lapl);
-    work(&mut Walk { links_left: plist::links_left(host, lapl), open: &open })
+    work(&mut Walk::new(plist::links_left(host, lapl), &open))
 }
 
 /// The object at a path from an open thing.
@@ -131,7 +131,7 @@ pub(crate) unsafe fn locate(handle: &Handle, loc: *const H5VL_loc_params_t) -> R
                 let container = Arc::clone(&handle.place.container);
                 lock(&container.tree).object(object).map_err(|_| error!("the token is of no object in this file"))?;
                 let path = lock(&container.tree).reachable().remove(&object).unwrap_or_default();
-                Ok(Located { place: Place { container, object }, path })
+                Ok(Located { place: Place::new(container, object), path })
             }
             _ => Err(error!("a location of an unknown kind")),
         }

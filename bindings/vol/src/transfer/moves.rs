@@ -66,7 +66,7 @@ impl Pairing<'_> {
             offsets.truncate(count);
             let first = self.leaf;
             self.leaf += count;
-            let parts = |base: usize| offsets.iter().enumerate().map(|(i, offset)| Part { leaf: first + i, at: base + offset }).collect::<Vec<_>>();
+            let parts = |base: usize| offsets.iter().enumerate().map(|(i, offset)| Part::new(first + i, base + offset)).collect::<Vec<_>>();
             if !decoded.has_heap() && (host.call.H5Tequal)(file.id, memory.id) > 0 {
                 self.moves.direct.extend(parts(at));
                 return Ok(());

@@ -29,7 +29,7 @@ pub(super) unsafe fn adopt_references(host: &'static Host, handle: &Handle, memo
         if (host.call.H5Tget_class)(element.id) != H5T_REFERENCE || (host.call.H5Tget_size)(element.id) != reference::BYTES {
             return Ok(());
         }
-        let place = hyperslab_arrow_container::container::Place { container: std::sync::Arc::clone(&handle.place.container), object: hyperslab_arrow_container::model::ROOT };
+        let place = hyperslab_arrow_container::container::Place::new(std::sync::Arc::clone(&handle.place.container), hyperslab_arrow_container::model::ROOT);
         let what = crate::handle::What::File { fapl: None, writable: false, name: handle.place.container.path.display().to_string(), primary: false };
         let raw = Handle::give(host, place, what, "/".to_owned());
         let file = (host.call.H5VLwrap_register)(raw, H5I_FILE);

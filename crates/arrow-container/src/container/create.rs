@@ -20,6 +20,7 @@ use crate::model::{Object, Tree};
 
 /// What to do if the path exists already.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Create {
     /// Fail.
     New,

@@ -12,6 +12,7 @@ pub(crate) const EXTERNAL: i32 = 64;
 
 /// An object of an open container.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Place {
     /// The container.
     pub container: Arc<Container>,
@@ -23,6 +24,7 @@ pub struct Place {
 pub type OpenExternal<'a> = &'a dyn Fn(&Arc<Container>, &str) -> Result<Arc<Container>>;
 
 /// Follows links.
+#[non_exhaustive]
 pub struct Walk<'a> {
     /// How many more soft and external links may be followed.
     pub links_left: usize,
@@ -38,6 +40,20 @@ pub(crate) fn external_parts(value: &[u8]) -> Option<(&str, &str)> {
 
 /// Creates a missing intermediate group of this name.
 pub(crate) type Missing<'a> = Option<&'a mut dyn FnMut(&Place, &str) -> Result<()>>;
+
+impl Place {
+    /// An object of an open container.
+    pub fn new(container: Arc<Container>, object: ObjectId) -> Self {
+        Self { container, object }
+    }
+}
+
+impl<'a> Walk<'a> {
+    /// Allows `links_left` soft and external links; `open` opens the target files of external links.
+    pub fn new(links_left: usize, open: OpenExternal<'a>) -> Self {
+        Self { links_left, open }
+    }
+}
 
 impl Walk<'_> {
     /// Follows a link in the group `from`.

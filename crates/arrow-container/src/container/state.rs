@@ -15,6 +15,7 @@ use crate::ranks::Ranks;
 
 /// Options of a container, which users set in the connector's info string.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Options {
     /// Whether publishing waits until the data are on disk.
     pub sync: bool,

@@ -13,6 +13,7 @@ pub const REFERENCE_BYTES: usize = 22;
 
 /// A datatype as its elements are laid out in a container.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub enum Datatype {
     /// An integer of 1, 2, 4 or 8 bytes that uses all of its bits. Enumerations and bit fields are stored like this, too.
     Integer {
@@ -59,6 +60,7 @@ pub type DecodeDatatype<'a> = &'a dyn Fn(&[u8]) -> Result<Datatype>;
 
 /// A member of a compound datatype.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Member {
     /// Its name.
     pub name: String,
@@ -66,6 +68,13 @@ pub struct Member {
     pub offset: usize,
     /// Its datatype.
     pub datatype: Datatype,
+}
+
+impl Member {
+    /// A member at a byte offset.
+    pub fn new(name: impl Into<String>, offset: usize, datatype: Datatype) -> Self {
+        Self { name: name.into(), offset, datatype }
+    }
 }
 
 impl Datatype {

@@ -9,6 +9,7 @@ use crate::elements::dataspace::Dataspace;
 
 /// The name, datatype and value of an attribute.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct AttributeValue {
     /// The attribute's name.
     pub name: String,
@@ -26,6 +27,13 @@ pub struct AttributeValue {
     pub order: i64,
     /// Whether its name is UTF-8 (otherwise ASCII).
     pub utf8: bool,
+}
+
+impl AttributeValue {
+    /// An attribute of `object`, with its elements in file form.
+    pub fn new(name: impl Into<String>, object: ObjectId, datatype: StoredDatatype, space: Dataspace, bytes: Vec<u8>) -> Self {
+        Self { name: name.into(), object, datatype, space, bytes, arenas: Vec::new(), order: 0, utf8: false }
+    }
 }
 
 /// An attribute, shared by all handles that have it open.

@@ -22,6 +22,7 @@ pub trait TableSource: std::fmt::Debug + Send + Sync {
 
 /// The dataspace and the values of a dataset.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Extent {
     /// Its dataspace.
     pub space: Dataspace,
@@ -35,6 +36,7 @@ pub struct Extent {
 
 /// A dataset.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Dataset {
     /// The datatype of its elements.
     pub datatype: StoredDatatype,
@@ -43,6 +45,11 @@ pub struct Dataset {
 }
 
 impl Dataset {
+    /// A new dataset, whose values are in `table`.
+    pub fn new(datatype: StoredDatatype, space: Dataspace, table: Table) -> Self {
+        Self { datatype, extent: Mutex::new(Extent { space, table: Some(table), file: None, source: None }) }
+    }
+
     /// Loads the values if necessary and calls `work` on them. `fill` returns the fill value: one element in file form, or
     /// nothing for zeros.
     ///

@@ -18,6 +18,7 @@ pub enum Target {
 
 /// A link of a group.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Link {
     /// Its position in creation order.
     pub order: i64,
@@ -25,6 +26,13 @@ pub struct Link {
     pub utf8: bool,
     /// Its target.
     pub target: Target,
+}
+
+impl Link {
+    /// A link at a position in creation order.
+    pub fn new(order: i64, utf8: bool, target: Target) -> Self {
+        Self { order, utf8, target }
+    }
 }
 
 /// The names in a path, without empty ones and `.`.

@@ -28,6 +28,7 @@ pub enum Body {
 
 /// A group, dataset or committed datatype.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Object {
     /// Its type, with what belongs to it.
     pub body: Body,

@@ -9,9 +9,17 @@ use crate::lock;
 
 /// The selection of a region reference (`H5R_DATASET_REGION1`), which refers to it by number.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Region {
     /// The bytes of `H5Sencode2`.
     pub selection: Vec<u8>,
+}
+
+impl Region {
+    /// A selection in the encoding of `H5Sencode2`.
+    pub fn new(selection: Vec<u8>) -> Self {
+        Self { selection }
+    }
 }
 
 /// The objects of a file and their links.

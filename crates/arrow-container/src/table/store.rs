@@ -10,11 +10,19 @@ use crate::error::{Result, error};
 
 /// The place of a leaf in the caller's elements.
 #[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
 pub struct Part {
     /// Index of the leaf, counted over all columns.
     pub leaf: usize,
     /// Its byte offset in an element.
     pub at: usize,
+}
+
+impl Part {
+    /// The leaf with this index, at a byte offset in an element.
+    pub fn new(leaf: usize, at: usize) -> Self {
+        Self { leaf, at }
+    }
 }
 
 /// Ranges of elements that were written, as (first, end).
