@@ -175,7 +175,7 @@ def test_h5py_keeps_references_fill_values_and_nested_text(plugins: pathlib.Path
         assert found["/text"]["value"].to_pylist() == ["bar", "x", "bar", "y"]
 
 
-@pytest.mark.parametrize(("options", "reason"), [("driver='core', backing_store=False", "in memory alone"), ("driver='family'", "several files"), ("libver='latest', swmr=True", "SWMR")])
+@pytest.mark.parametrize(("options", "reason"), [("driver='core', backing_store=False", "only in memory"), ("driver='family'", "several files"), ("libver='latest', swmr=True", "SWMR")])
 def test_what_a_container_cannot_be_is_refused_by_name(plugins: pathlib.Path, tmp_path: pathlib.Path, options: str, reason: str) -> None:
     path = tmp_path / "f"
     run(script("import sys, h5py; h5py.File(sys.argv[1], 'w').close()", path), plugins)

@@ -1,4 +1,4 @@
-//! The tables of callbacks, one for each slot.
+//! The connector classes: tables of callbacks, one per slot.
 
 use std::ffi::c_void;
 use std::ptr;
@@ -10,7 +10,7 @@ use crate::host::SLOTS;
 
 /// The version of `H5VL_class_t`.
 const CLASS_VERSION: u32 = 3;
-/// In the range for testing: HDF5 registers numbers above 255, and this one is not registered.
+/// The connector's class value. Values from 256 on are registered with The HDF Group, or for testing like this one.
 const VALUE: H5VL_class_value_t = 511;
 
 unsafe extern "C" fn initialize(_vipl: hid_t) -> herr_t {
@@ -117,18 +117,18 @@ unsafe impl Sync for Classes {}
 
 static CLASSES: Classes = Classes([class::<0>(), class::<1>(), class::<2>(), class::<3>()]);
 
-/// The table of a slot; null for a slot that there is not.
+/// The class of a slot; null if the slot does not exist.
 pub(crate) fn of(slot: usize) -> *const H5VL_class_t {
     CLASSES.0.get(slot).map_or(ptr::null(), ptr::from_ref)
 }
 
-/// HDF5 asks what kind of plug-in this is.
+/// Entry point of HDF5's plug-in loader: the type of this plug-in.
 #[unsafe(no_mangle)]
 pub extern "C" fn H5PLget_plugin_type() -> H5PL_type_t {
     H5PL_TYPE_VOL
 }
 
-/// HDF5 asks for the connector: the library that asks gets a table of its own; null where it cannot be found.
+/// Entry point of HDF5's plug-in loader: the class for the calling library; null if that is not found.
 #[unsafe(no_mangle)]
 pub extern "C" fn H5PLget_plugin_info() -> *const c_void {
     crate::host::Host::calling().map_or(ptr::null(), |host| {

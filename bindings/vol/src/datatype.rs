@@ -1,4 +1,4 @@
-//! Datatypes of the host as columns, as bytes, and in their form in a file.
+//! Datatypes of the host: encoded, in file form, and as columns.
 
 use std::ffi::{CStr, c_void};
 
@@ -13,13 +13,13 @@ fn own(host: &Host, id: hid_t, what: &str) -> Result<Owned> {
     Owned::new(id, host.call.H5Tclose, what)
 }
 
-/// A copy that is in memory and not committed.
+/// A copy in memory form that is not committed.
 pub(crate) fn copy(host: &Host, id: hid_t) -> Result<Owned> {
     // SAFETY: an id of the library.
     own(host, unsafe { (host.call.H5Tcopy)(id) }, "the datatype cannot be copied")
 }
 
-/// `H5Tencode`'s bytes.
+/// The bytes of `H5Tencode`.
 pub(crate) fn encode(host: &Host, id: hid_t) -> Result<Vec<u8>> {
     let mut size = 0;
     // SAFETY: a null buffer asks for the size; then the buffer has that size.
@@ -32,16 +32,16 @@ pub(crate) fn encode(host: &Host, id: hid_t) -> Result<Vec<u8>> {
     }
 }
 
-/// The datatype of `H5Tencode`'s bytes, in memory.
+/// Decodes the bytes of `H5Tencode` to a datatype in memory form.
 pub(crate) fn decode(host: &Host, bytes: &[u8]) -> Result<Owned> {
-    // The old form of H5Tdecode trusts the lengths in the bytes: room behind them keeps it from other memory.
+    // H5Tdecode trusts the lengths in the bytes: padding keeps it from reading other memory.
     let mut padded = bytes.to_vec();
     padded.resize(bytes.len() + 64, 0);
     // SAFETY: the bytes live through the call.
     own(host, unsafe { (host.call.H5Tdecode)(padded.as_ptr().cast()) }, "a datatype in the catalog cannot be decoded")
 }
 
-/// What a datatype is built on.
+/// The base type of a datatype.
 pub(crate) fn base(host: &Host, id: hid_t) -> Result<Owned> {
     // SAFETY: an id of the library.
     own(host, unsafe { (host.call.H5Tget_super)(id) }, "the datatype has no base")
@@ -62,9 +62,9 @@ pub(crate) fn member_names(host: &Host, id: hid_t) -> Result<Vec<String>> {
             .map(|index| {
                 let name = (host.call.H5Tget_member_name)(id, index);
                 if name.is_null() {
-                    return Err(error!("a member without a name"));
+                    return Err(error!("a member has no name"));
                 }
-                let text = CStr::from_ptr(name).to_str().map(str::to_owned).map_err(|_| error!("a member's name is not UTF-8; Arrow's names are"));
+                let text = CStr::from_ptr(name).to_str().map(str::to_owned).map_err(|_| error!("the name of a member is not UTF-8, which Arrow requires"));
                 (host.call.H5free_memory)(name.cast());
                 text
             })
@@ -72,7 +72,7 @@ pub(crate) fn member_names(host: &Host, id: hid_t) -> Result<Vec<String>> {
     }
 }
 
-/// Whether there are references of HDF5 before 1.12 in it, which only native files can resolve.
+/// Whether a datatype contains references of HDF5 before 1.12.
 fn has_legacy_references(host: &Host, id: hid_t) -> Result<bool> {
     // SAFETY: ids of the library.
     unsafe {
@@ -92,7 +92,7 @@ fn has_legacy_references(host: &Host, id: hid_t) -> Result<bool> {
     }
 }
 
-/// The datatype with its variable-length parts in the file of `handle`. It must be closed before the handle.
+/// The datatype in file form, with its variable-length parts in the file of `handle`. Close it before the handle.
 pub(crate) fn in_file(host: &Host, handle: *mut c_void, id: hid_t) -> Result<Owned> {
     // SAFETY: ids of the library; `handle` outlives the datatype, as the caller promises.
     unsafe {
@@ -103,13 +103,13 @@ pub(crate) fn in_file(host: &Host, handle: *mut c_void, id: hid_t) -> Result<Own
         }
         if has_legacy_references(host, id)? {
             if has(H5T_VLEN) || has_text(host, id)? {
-                return Err(Error::unsupported("references of HDF5 before 1.12 beside data of variable length; use H5T_STD_REF"));
+                return Err(Error::unsupported("references of HDF5 before 1.12 together with variable-length data are not supported; use H5T_STD_REF"));
             }
             return copy(host, id);
         }
         let connector = (host.call.H5VLget_connector_id_by_name)(c"arrow".as_ptr());
         let connector = Owned::new(connector, host.call.H5VLclose, "the connector is not registered under the name 'arrow'")?;
-        own(host, (host.call.H5VLget_file_type)(handle, connector.id, id), "the datatype has no form in a file")
+        own(host, (host.call.H5VLget_file_type)(handle, connector.id, id), "HDF5 cannot convert the datatype to file form")
     }
 }
 
@@ -132,24 +132,24 @@ fn has_text(host: &Host, id: hid_t) -> Result<bool> {
     }
 }
 
-/// What a datatype in its form in a file is to the storage.
+/// The layout of a datatype that is in file form.
 pub(crate) fn decoded(host: &Host, id: hid_t) -> Result<Datatype> {
     let found = layout(host, copy(host, id)?.id)?;
     // SAFETY: an id of the library.
     let bytes = unsafe { (host.call.H5Tget_size)(id) };
-    if found.bytes() == bytes { Ok(found) } else { Err(Error::unsupported(format!("a datatype of {bytes} bytes in a file, which the connector takes for {}", found.bytes()))) }
+    if found.bytes() == bytes { Ok(found) } else { Err(Error::unsupported(format!("a datatype of {bytes} bytes in file form, for which the connector expects {}", found.bytes()))) }
 }
 
-/// The members of a compound where HDF5 puts them in a file: each moves by what those before it have grown. `given`
-/// are the members in memory, each with its length there.
+/// The members of a compound at their offsets in file form: each moves by the growth of those before it. `given` are the
+/// members in memory form, each with its size there.
 fn in_file_members(bytes: usize, mut given: Vec<(Member, usize)>) -> Result<Datatype> {
     if !given.iter().any(|(member, _)| member.datatype.has_heap()) {
         return Ok(Datatype::Compound { bytes, members: given.into_iter().map(|(member, _)| member).collect() });
     }
-    // HDF5 puts them into this order too.
+    // HDF5 uses this order, too.
     given.sort_by_key(|(member, _)| member.offset);
     let (mut grown, mut shrunk) = (0, 0);
-    let moved = |at: usize, grown: usize, shrunk: usize| (at + grown).checked_sub(shrunk).ok_or_else(|| error!("the members of a compound lie over each other"));
+    let moved = |at: usize, grown: usize, shrunk: usize| (at + grown).checked_sub(shrunk).ok_or_else(|| error!("the members of a compound overlap"));
     let mut members = Vec::with_capacity(given.len());
     for (mut member, in_memory) in given {
         member.offset = moved(member.offset, grown, shrunk)?;
@@ -160,7 +160,7 @@ fn in_file_members(bytes: usize, mut given: Vec<(Member, usize)>) -> Result<Data
     Ok(Datatype::Compound { bytes: moved(bytes, grown, shrunk)?, members })
 }
 
-/// The kind of a datatype in its form in memory.
+/// The layout of a datatype that is in memory form.
 fn layout(host: &Host, id: hid_t) -> Result<Datatype> {
     let call = &host.call;
     // SAFETY: ids of the library, and out parameters.
@@ -176,7 +176,7 @@ fn layout(host: &Host, id: hid_t) -> Result<Datatype> {
             H5T_ENUM => layout(host, base(host, id)?.id)?,
             H5T_FLOAT if matches!(bytes, 2 | 4 | 8) && whole() && matches!(order, 0 | 1) => {
                 let (mut sign, mut exponent, mut exponent_bits, mut mantissa, mut mantissa_bits) = (0, 0, 0, 0, 0);
-                check((call.H5Tget_fields)(id, &raw mut sign, &raw mut exponent, &raw mut exponent_bits, &raw mut mantissa, &raw mut mantissa_bits), "no fields of a float")?;
+                check((call.H5Tget_fields)(id, &raw mut sign, &raw mut exponent, &raw mut exponent_bits, &raw mut mantissa, &raw mut mantissa_bits), "the bit fields of a floating-point datatype cannot be read")?;
                 let layout = (sign, exponent, exponent_bits, mantissa, mantissa_bits, (call.H5Tget_ebias)(id));
                 let ieee = match bytes {
                     2 => (15, 10, 5, 0, 10, 15),
@@ -188,14 +188,14 @@ fn layout(host: &Host, id: hid_t) -> Result<Datatype> {
             H5T_STRING if (call.H5Tis_variable_str)(id) > 0 => Datatype::Text,
             H5T_VLEN => {
                 let element = base(host, id)?;
-                // In a sequence HDF5 keeps references as they are in memory.
+                // In sequences HDF5 stores references in memory form.
                 let bare = (call.H5Tget_class)(element.id) == H5T_REFERENCE;
                 Datatype::Sequence(Box::new(if bare { Datatype::Fixed((call.H5Tget_size)(element.id)) } else { layout(host, element.id)? }))
             }
             H5T_REFERENCE if !matches!(bytes, 8 | 12) => Datatype::Reference,
             H5T_ARRAY => {
                 let mut dims = [0u64; 32];
-                let ndims = check((call.H5Tget_array_dims2)(id, dims.as_mut_ptr()), "no dimensions of an array")?;
+                let ndims = check((call.H5Tget_array_dims2)(id, dims.as_mut_ptr()), "the dimensions of an array datatype cannot be read")?;
                 let count = dims.iter().take(ndims as usize).product::<u64>() as usize;
                 Datatype::Array { count, element: Box::new(layout(host, base(host, id)?.id)?) }
             }
@@ -210,13 +210,13 @@ fn layout(host: &Host, id: hid_t) -> Result<Datatype> {
                 in_file_members(bytes, members)?
             }
             class if class < 0 => return Err(error!("the datatype cannot be read")),
-            _ if bytes == 0 || i32::try_from(bytes).is_err() => return Err(error!("a datatype of {bytes} bytes; Arrow's fixed binaries go to {}", i32::MAX)),
+            _ if bytes == 0 || i32::try_from(bytes).is_err() => return Err(error!("a datatype of {bytes} bytes; Arrow's fixed-size binary type allows 1 to {}", i32::MAX)),
             _ => Datatype::Fixed(bytes),
         })
     }
 }
 
-/// A datatype that a program gives, as the file keeps it; `handle` is any open thing of the file.
+/// The stored form of a datatype that a program passes. `handle` is any handle of the file.
 pub(crate) fn stored(host: &Host, handle: *mut c_void, id: hid_t) -> Result<StoredDatatype> {
     let memory = copy(host, id)?;
     let target = in_file(host, handle, memory.id)?;
@@ -229,7 +229,7 @@ pub(crate) fn stored(host: &Host, handle: *mut c_void, id: hid_t) -> Result<Stor
     Ok(stored)
 }
 
-/// Reads what [`stored`] encoded, for a file that is being opened: `anchor` is any handle of the library.
+/// Decodes a datatype that [`stored`] encoded, for a file that is being opened. `anchor` is any handle of the host.
 pub(crate) fn decode_stored(host: &Host, anchor: *mut c_void, encoded: &[u8]) -> Result<Datatype> {
     let memory = decode(host, encoded)?;
     let target = in_file(host, anchor, memory.id)?;

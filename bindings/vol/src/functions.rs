@@ -1,5 +1,5 @@
-//! Every function of the host library that is called, with the signature of its header; looked up by name once a
-//! library, for the connector links none.
+//! All host functions that the connector calls, with the signatures of HDF5's headers. They are looked up by name once per
+//! host, because the connector links no HDF5 library.
 
 #![expect(non_snake_case, reason = "the names are those of C")]
 #![expect(clippy::missing_transmute_annotations, reason = "the type is the field's")]
@@ -8,7 +8,7 @@ use std::ffi::{c_char, c_int, c_uint, c_void};
 
 use crate::ffi::*;
 
-/// The addresses in one host library.
+/// The addresses of these functions in one host.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Functions {
     pub(crate) H5free_memory: unsafe extern "C" fn(mem: *mut c_void) -> herr_t,
@@ -94,7 +94,7 @@ pub(crate) struct Functions {
 }
 
 impl Functions {
-    /// Asks `find` for each function; the name of the first that is missing otherwise.
+    /// Looks up each function with `find`. The error is the name of the first missing one.
     pub(crate) fn load(find: impl Fn(&'static str) -> Option<*mut c_void>) -> Result<Self, &'static str> {
         macro_rules! symbol {
             ($name:literal) => {{

@@ -1,4 +1,4 @@
-//! The border: no panic and no error of Rust leaves; HDF5 gets an entry on its error stack and a value for failure.
+//! The FFI boundary: no Rust panic or error crosses it. HDF5 gets an entry on its error stack and a failure value instead.
 
 use std::ffi::{CString, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -8,7 +8,7 @@ use crate::ffi::herr_t;
 use crate::host::Host;
 
 fn push(host: &Host, callback: &str, failure: &Error) {
-    // Many programs print no error stack.
+    // Many programs do not print the error stack.
     if std::env::var_os("HYPERSLAB_VOL_TRACE").is_some() {
         eprintln!("hyperslab-vol: {callback}: {}", failure.message);
     }
@@ -22,12 +22,12 @@ fn push(host: &Host, callback: &str, failure: &Error) {
     }
 }
 
-/// Runs a callback of the library in slot `S`.
+/// Runs a callback of the host in slot `S`. Returns `failed` on an error or panic.
 pub(crate) fn run<const S: usize, T>(callback: &str, failed: T, work: impl FnOnce(&'static Host) -> Result<T>) -> T {
     let Ok(host) = Host::of(S) else { return failed };
     let outcome = catch_unwind(AssertUnwindSafe(|| work(host))).unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
-        Err(Error::new(format!("a fault in the connector: {}", text.unwrap_or("it gave no reason"))))
+        Err(Error::new(format!("internal error in the connector: {}", text.unwrap_or("panic without a message"))))
     });
     outcome.unwrap_or_else(|failure| {
         push(host, callback, &failure);
@@ -35,12 +35,12 @@ pub(crate) fn run<const S: usize, T>(callback: &str, failed: T, work: impl FnOnc
     })
 }
 
-/// Runs a callback that gives a status.
+/// Runs a callback that returns a status.
 pub(crate) fn status<const S: usize>(callback: &str, work: impl FnOnce(&'static Host) -> Result<()>) -> herr_t {
     run::<S, herr_t>(callback, -1, |host| work(host).map(|()| 0))
 }
 
-/// Runs a callback that gives an object.
+/// Runs a callback that returns an object; null on failure.
 pub(crate) fn object<const S: usize>(callback: &str, work: impl FnOnce(&'static Host) -> Result<*mut c_void>) -> *mut c_void {
     run::<S, *mut c_void>(callback, std::ptr::null_mut(), work)
 }

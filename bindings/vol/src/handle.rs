@@ -1,4 +1,4 @@
-//! What HDF5 holds of ours behind a pointer: an open file, group, dataset, datatype or attribute.
+//! Handles: the objects behind HDF5's pointers, which are open files, groups, datasets, datatypes and attributes.
 
 use std::cell::Cell;
 use std::ffi::{CStr, c_char, c_void};
@@ -14,9 +14,9 @@ use crate::host::{Host, Owned};
 
 const MARK: u64 = 0x5b48_7970_6572_5d01;
 
-/// What is open.
+/// The type of a handle, with what belongs to it.
 pub(crate) enum What {
-    /// `fapl`: the property list it was opened with; `writable`: how it was asked for.
+    /// `fapl`: the access property list; `writable`: the requested access; `primary`: whether a program opened it.
     File { fapl: Option<Owned>, writable: bool, name: String, primary: bool },
     Group,
     Dataset(Arc<Dataset>),
@@ -24,47 +24,47 @@ pub(crate) enum What {
     Attribute(Attribute),
 }
 
-/// An open thing.
+/// A handle.
 #[repr(C)]
 pub(crate) struct Handle {
-    /// Zero. When a program ends with a committed datatype open, HDF5 takes our pointer for its own `H5T_t` and
-    /// changes what the first field of that points at, unless it is null.
+    /// Always null. If a program exits with a committed datatype open, HDF5 mistakes our pointer for an `H5T_t` and modifies
+    /// what the first field of that points to, unless it is null.
     nothing: usize,
     mark: u64,
     pub(crate) host: &'static Host,
-    /// The object; an attribute's is the one that it belongs to.
+    /// The object; for an attribute, the object that it belongs to.
     pub(crate) place: Place,
     pub(crate) what: What,
-    /// Which `H5Fopen` or `H5Fcreate` it came by.
+    /// Identifies the `H5Fopen` or `H5Fcreate` call that it comes from.
     pub(crate) opener: u64,
-    /// The path that it was opened by.
+    /// The path by which it was opened.
     pub(crate) path: String,
-    /// The access property list that a dataset was opened with, where it is not the default.
+    /// The access property list of a dataset, if it is not the default one.
     pub(crate) access: Mutex<Option<Owned>>,
 }
 
 type OpenFile = (u64, usize, usize, bool);
 
-/// Files that are open, as (file number, slot, address, whether a program opened it). HDF5 asks for the file of an
-/// object; it is given one that no program has, for references that are never given back would keep that open.
+/// Open file handles, as (file number, slot, address, primary). If HDF5 asks for the file of an object, it gets a handle that
+/// is not primary: references that are never released would otherwise keep the program's file open.
 static FILES: LazyLock<Mutex<Vec<OpenFile>>> = LazyLock::new(Default::default);
-/// Everything that is open, as (file number, object, address).
+/// All open handles, as (file number, object, address).
 static OPEN: LazyLock<Mutex<Vec<(u64, ObjectId, usize)>>> = LazyLock::new(Default::default);
 
 static OPENERS: AtomicU64 = AtomicU64::new(1);
 
 thread_local! {
-    /// The opener of the thing that is being asked: what is opened from it has the same.
+    /// The opener of the handle that is in use: handles opened from it inherit the opener.
     static OPENER: Cell<u64> = const { Cell::new(0) };
 }
 
-/// What is opened next on this thread is opened from this handle.
+/// Sets the handle from which the next one on this thread is opened.
 pub(crate) fn opening_from(handle: &Handle) {
     OPENER.set(handle.opener);
 }
 
 impl Handle {
-    /// A handle that HDF5 is given.
+    /// Creates a handle for HDF5.
     pub(crate) fn give(host: &'static Host, place: Place, what: What, path: String) -> *mut c_void {
         place.container.handles.fetch_add(1, Ordering::Relaxed);
         if let What::File { primary: true, .. } = what {
@@ -81,7 +81,7 @@ impl Handle {
         raw.cast()
     }
 
-    /// A handle of no file, for a datatype that is read while a file is being opened; it is never closed.
+    /// A handle without a file, for datatypes that are decoded while a file is being opened. It is never closed.
     pub(crate) fn anchor(host: &'static Host) -> *mut c_void {
         static ANCHORS: LazyLock<Mutex<Vec<(usize, usize)>>> = LazyLock::new(Default::default);
         let mut anchors = lock(&ANCHORS);
@@ -94,21 +94,21 @@ impl Handle {
         raw.cast()
     }
 
-    /// The handle behind a pointer that HDF5 gives back.
+    /// The handle behind a pointer from HDF5.
     ///
     /// # Safety
-    /// `raw` must be null, or come from [`Handle::give`] and not be closed; the reference must not outlive it.
+    /// `raw` must be null, or come from [`Handle::give`] and not be closed; the reference must not outlive the handle.
     pub(crate) unsafe fn of<'a>(raw: *const c_void) -> Result<&'a Self> {
         // SAFETY: the caller's promise; the mark catches what is not ours.
         unsafe { raw.cast::<Self>().as_ref() }.filter(|handle| handle.mark == MARK).ok_or_else(|| error!("not an object of this connector"))
     }
 
-    /// Closes a handle; what was written is published with the last one of a file.
+    /// Closes a handle. Closing the last handle of a file publishes it.
     ///
     /// # Safety
-    /// As for [`Handle::of`]; nobody may use the pointer afterwards.
+    /// As for [`Handle::of`]; the pointer must not be used afterwards.
     pub(crate) unsafe fn close(raw: *mut c_void) -> Result<()> {
-        // When a program ends with references open, HDF5 closes their file twice.
+        // If a program exits with open references, HDF5 closes their file twice.
         if !Self::is_open(raw) {
             return Ok(());
         }
@@ -126,7 +126,7 @@ impl Handle {
         if let What::File { primary: true, .. } = handle.what {
             publish = container.file_handles.fetch_sub(1, Ordering::Relaxed) == 1;
         }
-        // Several processes meet where they close the file, and nowhere else.
+        // MPI ranks synchronize when they close the file, and nowhere else.
         publish |= left == 0 && container.ranks.get().is_none();
         let settled = match &handle.what {
             What::Dataset(dataset) if Arc::strong_count(dataset) <= 2 => container.release_values(handle.place.object, &handle.path, dataset),
@@ -140,7 +140,7 @@ impl Handle {
         settled.and(published)
     }
 
-    /// Closes a handle that no program has seen.
+    /// Closes a handle that was never passed to a program, without publishing.
     ///
     /// # Safety
     /// As for [`Handle::close`].
@@ -152,7 +152,7 @@ impl Handle {
         handle.place.container.handles.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// Drops an object that no link leads to, when nobody else has it open.
+    /// Removes objects without links, if this was the last handle of its object.
     fn forget_unlinked(&self) {
         let container = &self.place.container;
         let (number, object) = (container.number, self.place.object);
@@ -162,33 +162,33 @@ impl Handle {
         sweep(container);
     }
 
-    /// Whether a pointer is that of something open.
+    /// Whether a pointer is an open handle.
     pub(crate) fn is_open(raw: *const c_void) -> bool {
         !raw.is_null() && lock(&OPEN).iter().any(|(_, _, address)| *address == raw as usize)
     }
 
-    /// The bare object.
+    /// The dataset of this handle.
     pub(crate) fn dataset(&self) -> Result<&Arc<Dataset>> {
         match &self.what {
             What::Dataset(dataset) => Ok(dataset),
-            _ => Err(error!("the object is no dataset")),
+            _ => Err(error!("the object is not a dataset")),
         }
     }
 
-    /// The attribute.
+    /// The attribute of this handle.
     pub(crate) fn attribute(&self) -> Result<&Attribute> {
         match &self.what {
             What::Attribute(attribute) => Ok(attribute),
-            _ => Err(error!("the object is no attribute")),
+            _ => Err(error!("the object is not an attribute")),
         }
     }
 
-    /// The pointer that HDF5 has of this handle.
+    /// The pointer by which HDF5 knows this handle.
     pub(crate) fn raw(&self) -> *mut c_void {
         std::ptr::from_ref(self).cast_mut().cast()
     }
 
-    /// The name that a program opened the file by.
+    /// The file name that a program used to open the file.
     pub(crate) fn file_name(&self) -> String {
         let number = self.place.container.number;
         let known = lock(&FILES).iter().find(|(n, slot, _, primary)| *n == number && *slot == self.host.slot && *primary).map(|(_, _, address, _)| *address);
@@ -199,7 +199,7 @@ impl Handle {
         }
     }
 
-    /// A file of this handle's that no program opened: one that there is, else a new one.
+    /// A file handle that is not primary: an existing one, or a new one.
     pub(crate) fn file(&self) -> *mut c_void {
         let container = &self.place.container;
         let known = lock(&FILES).iter().find(|(number, slot, _, primary)| *number == container.number && *slot == self.host.slot && !primary).map(|(_, _, address, _)| *address);
@@ -212,12 +212,12 @@ impl Handle {
     }
 }
 
-/// Which objects of a file are open, as (object, address).
+/// The open handles of a file, as (object, address).
 pub(crate) fn open_in(container: &Container) -> Vec<(ObjectId, usize)> {
     lock(&OPEN).iter().filter(|(number, _, _)| *number == container.number).map(|(_, object, address)| (*object, *address)).collect()
 }
 
-/// Drops the objects that no link leads to and nobody has open.
+/// Removes the objects that have no link and are not open.
 pub(crate) fn sweep(container: &Container) {
     let open: Vec<ObjectId> = open_in(container).into_iter().map(|(object, _)| object).collect();
     let mut tree = lock(&container.tree);
@@ -238,7 +238,7 @@ pub(crate) fn sweep(container: &Container) {
     tree.unlinked = left;
 }
 
-/// What a handle of an object is.
+/// The handle type of an object.
 pub(crate) fn what_of(body: &Body) -> (What, H5I_type_t) {
     match body {
         Body::Group { .. } => (What::Group, H5I_GROUP),
@@ -247,22 +247,22 @@ pub(crate) fn what_of(body: &Body) -> (What, H5I_type_t) {
     }
 }
 
-/// A string of HDF5's.
+/// A string from HDF5.
 ///
 /// # Safety
-/// `text` must be null or a string that ends with a zero and lives as long as the result is used.
+/// `text` must be null or a zero-terminated string that outlives the result.
 pub(crate) unsafe fn text<'a>(text: *const c_char) -> Result<&'a str> {
     if text.is_null() {
         return Err(error!("a name is missing"));
     }
     // SAFETY: the caller's promise.
-    unsafe { CStr::from_ptr(text) }.to_str().map_err(|_| error!("a name is not UTF-8; Arrow's names are"))
+    unsafe { CStr::from_ptr(text) }.to_str().map_err(|_| error!("a name is not UTF-8, which Arrow requires"))
 }
 
-/// Copies a name into a buffer of HDF5's as far as it fits, and says how long it is.
+/// Copies a string into HDF5's buffer, truncated if necessary, and returns its full length.
 ///
 /// # Safety
-/// `buffer` must be null or have room for `size` bytes; `length` must be null or valid.
+/// `buffer` must be null or have space for `size` bytes; `length` must be null or valid.
 pub(crate) unsafe fn give_text(value: &str, buffer: *mut c_char, size: usize, length: *mut usize) {
     // SAFETY: the caller's promise; at most `size - 1` bytes and a zero are written.
     unsafe {

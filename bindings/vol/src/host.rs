@@ -1,5 +1,5 @@
-//! The HDF5 library that called: found on the stack, kept in a slot of its own. Two libraries in one process get
-//! two slots, two tables of functions and two connector classes.
+//! The HDF5 library that calls the connector. It is found on the call stack and gets a slot of its own; two libraries in one
+//! process have two slots, with separate function tables and connector classes.
 
 use std::ffi::{CStr, c_void};
 use std::sync::OnceLock;
@@ -8,17 +8,18 @@ use hyperslab_arrow_container::error::{Result, error};
 use crate::ffi::*;
 use crate::functions::Functions;
 
-/// How many refusals of HDF5's own a process survives; a few hundred microseconds.
+/// References added to `H5E_VOL`: the number of refusals by HDF5 that a process survives. Adding them takes a few hundred
+/// microseconds.
 const REFUSALS: usize = 20_000;
 
-/// How many libraries one process may have.
+/// Maximum number of HDF5 libraries in one process.
 pub(crate) const SLOTS: usize = 4;
 
-/// One HDF5 library.
+/// An HDF5 library that has loaded the connector.
 #[derive(Debug)]
 pub(crate) struct Host {
     pub(crate) slot: usize,
-    /// Where the library is loaded: what tells one from another.
+    /// The library's load address, which identifies it.
     base: usize,
     /// A handle of `dlopen`, never closed: the library outlives the connector.
     library: usize,
@@ -27,7 +28,7 @@ pub(crate) struct Host {
 
 static HOSTS: [OnceLock<Host>; SLOTS] = [const { OnceLock::new() }; SLOTS];
 
-/// The library whose code is at `address`: where it is loaded, and a handle.
+/// The library that contains `address`: its load address and a handle.
 fn library_at(address: *mut c_void) -> Option<(usize, usize)> {
     // SAFETY: `Dl_info` is plain data that dladdr fills in.
     let mut info: libc::Dl_info = unsafe { std::mem::zeroed() };
@@ -49,7 +50,7 @@ fn symbol(library: usize, name: &CStr) -> Option<*mut c_void> {
     (!found.is_null()).then_some(found)
 }
 
-/// The name of the file whose code is at `address`.
+/// The file name of the library that contains `address`.
 pub(crate) fn name_of(address: usize) -> Option<String> {
     // SAFETY: `Dl_info` is plain data that dladdr fills in; dladdr reads no memory at the address.
     unsafe {
@@ -59,7 +60,7 @@ pub(crate) fn name_of(address: usize) -> Option<String> {
     }
 }
 
-/// The first library on the stack that exports `H5VLregister_connector` itself.
+/// The first library on the call stack that defines `H5VLregister_connector`.
 fn caller() -> Option<(usize, usize)> {
     let mut frames = [std::ptr::null_mut(); 64];
     // SAFETY: the array has room for as many addresses as are asked for.
@@ -80,14 +81,14 @@ fn caller() -> Option<(usize, usize)> {
 }
 
 impl Host {
-    /// The library that is calling, with a slot; `None` where there is none, or no slot is left.
+    /// The calling library; `None` if there is none, or no slot is free.
     pub(crate) fn calling() -> Option<&'static Self> {
         let (base, library) = caller()?;
         for (slot, place) in HOSTS.iter().enumerate() {
             if place.get().is_none() {
                 let find = |name: &str| {
                     let text = std::ffi::CString::new(name).ok()?;
-                    // HDF5 2 has the old form of this function under another name.
+                    // HDF5 2 has the old signature of this function under another name.
                     symbol(library, &text).or_else(|| (name == "H5Tdecode").then(|| symbol(library, c"H5Tdecode1")).flatten())
                 };
                 match Functions::load(find) {
@@ -106,9 +107,9 @@ impl Host {
         None
     }
 
-    /// HDF5's functions that refuse every connector but the native one push `H5E_VOL`, a major number, as the minor
-    /// one; and take a reference of it away when the entry goes that they never took. After a few of these refusals
-    /// the number is gone, and every error that names it is another one. So it gets references to lose.
+    /// Works around a bug: functions of HDF5 that refuse all connectors except the native one push `H5E_VOL`, a major error
+    /// ID, as the minor one. When such an entry is popped, HDF5 releases a reference to the ID that it never took. After a few
+    /// refusals the ID would be freed, and errors with it would be misreported. So the ID gets extra references to lose.
     fn keep_major(&self) {
         static KEPT: [OnceLock<()>; SLOTS] = [const { OnceLock::new() }; SLOTS];
         if let (Some(kept), Some(major)) = (KEPT.get(self.slot), self.global(c"H5E_VOL_g")) {
@@ -123,11 +124,11 @@ impl Host {
 
     /// The library of a slot.
     pub(crate) fn of(slot: usize) -> Result<&'static Self> {
-        HOSTS.get(slot).and_then(OnceLock::get).ok_or_else(|| error!("the HDF5 library that calls is not known"))
+        HOSTS.get(slot).and_then(OnceLock::get).ok_or_else(|| error!("the calling HDF5 library is unknown"))
     }
 
-    /// Whether the library is trying connectors on a file that it could not open itself, and would take what comes
-    /// back for a native file: HDF5 2.0 to 2.2 do, and end the program.
+    /// Whether the library is probing connectors for a file that it could not open itself, and would mistake the result for a
+    /// native file, as HDF5 2.0 to 2.2 do, which crashes the program.
     pub(crate) fn would_mistake(&self) -> bool {
         let (mut major, mut minor, mut release) = (0u32, 0u32, 0u32);
         let Some(call) = self.address(c"H5get_libversion") else { return false };
@@ -150,15 +151,15 @@ impl Host {
         })
     }
 
-    /// Where the library has a function.
+    /// The address of a function of the library.
     pub(crate) fn address(&self, name: &CStr) -> Option<usize> {
         symbol(self.library, name).map(|address| address as usize)
     }
 
-    /// Whether a loaded object would find this library's function under a name.
+    /// Whether a loaded object resolves `name` to `address`, the function of this library.
     ///
     /// # Safety
-    /// `object` must be null or the loader's name of an object.
+    /// `object` must be null or the loader's name for an object.
     pub(crate) unsafe fn serves(&self, object: *const std::ffi::c_char, name: &CStr, address: usize) -> bool {
         if object.is_null() {
             return false;
@@ -168,9 +169,9 @@ impl Host {
         !handle.is_null() && symbol(handle as usize, name).is_some_and(|found| found as usize == address)
     }
 
-    /// One of the library's own ids, such as that of a datatype; the library sets them when it starts.
+    /// One of the library's global IDs, such as a property list class. The library sets them when it is initialized.
     pub(crate) fn global(&self, name: &CStr) -> Option<hid_t> {
-        // A program that is linked with the library may have a copy of the variable, and then the library uses that copy.
+        // A program that links the library may contain a copy of the variable (copy relocation), which the library then uses.
         // SAFETY: dlsym takes any name.
         let first = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };
         let copied = library_at(first).filter(|_| !first.is_null()).is_some_and(|(base, owner)| {
@@ -182,7 +183,7 @@ impl Host {
     }
 }
 
-/// An id of the host that is given back when it is no longer needed.
+/// An ID of the host that is closed on drop.
 #[derive(Debug)]
 pub(crate) struct Owned {
     pub(crate) id: hid_t,
@@ -190,12 +191,12 @@ pub(crate) struct Owned {
 }
 
 impl Owned {
-    /// Takes an id; an error with the sentence `what` where there is none.
+    /// Takes ownership of an ID; an error with the message `what` if it is invalid.
     pub(crate) fn new(id: hid_t, close: unsafe extern "C" fn(hid_t) -> herr_t, what: &str) -> Result<Self> {
         if id < 0 { Err(error!("{what}")) } else { Ok(Self { id, close }) }
     }
 
-    /// Hands the id to somebody else.
+    /// Passes ownership of the ID to the caller.
     pub(crate) fn give(self) -> hid_t {
         let id = self.id;
         std::mem::forget(self);
@@ -210,7 +211,7 @@ impl Drop for Owned {
     }
 }
 
-/// Fails with `what` where HDF5 said that it failed.
+/// An error with the message `what` if the status is negative.
 pub(crate) fn check(status: herr_t, what: &str) -> Result<herr_t> {
     if status < 0 { Err(error!("{what}")) } else { Ok(status) }
 }

@@ -1,7 +1,7 @@
-//! Functions of HDF5 before 1.12 that refuse every connector but the native one, among them those that h5py walks
-//! groups with. They say nothing that the newer ones do not say, so for objects of this connector the programs'
-//! calls are led to the newer ones: the address that a program's loader put into its table of functions is
-//! exchanged. Calls about other objects go where they went.
+//! Redirects functions of HDF5 before 1.12, which refuse every connector except the native one. h5py iterates over groups with
+//! some of them. Newer functions return the same information, so calls about this connector's objects are redirected to those,
+//! by replacing addresses in the symbol tables (GOT) of loaded programs and libraries. Calls about other objects go to the
+//! original functions.
 
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::sync::OnceLock;
@@ -94,7 +94,7 @@ unsafe extern "C" fn forward_object(object: hid_t, name: *const c_char, info: *c
     }
 }
 
-/// Whether an id is of something that this connector has open.
+/// Whether an ID belongs to an open object of this connector.
 pub(crate) fn is_ours(host: &Host, id: hid_t) -> bool {
     // SAFETY: H5Iget_type takes any number; H5VLobject an id of a thing that a connector has.
     unsafe {
@@ -108,7 +108,7 @@ pub(crate) fn is_ours(host: &Host, id: hid_t) -> bool {
     }
 }
 
-/// The addresses in one library.
+/// Original and newer functions in one host.
 struct Addresses {
     host: &'static Host,
     old: Vec<usize>,
@@ -192,18 +192,18 @@ calls! {
         };
 }
 
-/// The functions that are exchanged: those above, and those about references.
+/// The names of all redirected functions: those above, and those for references.
 fn names() -> impl Iterator<Item = &'static CStr> {
     NAMES.iter().map(|(old, _)| *old).chain(legacy_references::NAMES.iter().copied())
 }
 
-/// Where the library of a slot has one of these functions.
+/// The address of the original function in the host of a slot.
 pub(crate) fn original_address(slot: usize, name: &CStr) -> Option<usize> {
     let place = names().position(|known| known == name)?;
     ADDRESSES.get(slot)?.get()?.old.get(place).copied().filter(|address| *address != 0)
 }
 
-/// Leads the calls of what is loaded now to the functions above; again when more has been loaded.
+/// Redirects the calls of all loaded objects. Called again after more may have been loaded.
 pub(crate) fn redirect(host: &'static Host) {
     let Some(place) = ADDRESSES.get(host.slot) else { return };
     let addresses = place.get_or_init(|| {
@@ -235,7 +235,7 @@ unsafe extern "C" fn object_loaded(info: *mut libc::dl_phdr_info, size: usize, d
     unsafe {
         let (info, walk) = (&*info, &mut *data.cast::<Walk>());
         if size >= size_of::<libc::dl_phdr_info>() && walk.seen == 0 {
-            // The first object tells how many were ever loaded: nothing new, nothing to do.
+            // The first object carries the number of objects ever loaded: if it has not changed, there is nothing to do.
             walk.seen = info.dlpi_adds.max(1);
             let known = LOADED.get(walk.addresses.host.slot).map_or(0, |known| known.swap(walk.seen, Ordering::Relaxed));
             if known == walk.seen {
@@ -247,7 +247,7 @@ unsafe extern "C" fn object_loaded(info: *mut libc::dl_phdr_info, size: usize, d
     0
 }
 
-/// Exchanges the addresses in the tables of one loaded object.
+/// Replaces the addresses in the relocation tables of one loaded object.
 unsafe fn exchange(info: &libc::dl_phdr_info, walk: &Walk) {
     let base = info.dlpi_addr as usize;
     // SAFETY: the headers and tables are those that the loader mapped and used; entries are read within their lengths.
@@ -273,7 +273,7 @@ unsafe fn exchange(info: &libc::dl_phdr_info, walk: &Walk) {
                 continue;
             }
             for [offset, kind, _] in std::slice::from_raw_parts(table as *const [usize; 3], bytes / 24) {
-                // Those of functions and of data: x86-64's 6 and 7, ARM's 1025 and 1026.
+                // Relocations of functions and data: 6 and 7 on x86-64, 1025 and 1026 on ARM.
                 if !matches!(kind & 0xffff_ffff, 6 | 7 | 1025 | 1026) {
                     continue;
                 }
@@ -285,7 +285,7 @@ unsafe fn exchange(info: &libc::dl_phdr_info, walk: &Walk) {
                 let Some(index) = names().position(|old| old == name) else { continue };
                 let (Some(old), Some(ours)) = (walk.addresses.old.get(index), walk.ours.get(index)) else { continue };
                 let slot = (base + offset) as *mut usize;
-                // One that was not called yet may still point at the loader's own code in the object.
+                // With lazy binding, an entry that was not called yet points to the loader's stub in the object.
                 let waiting = within(*slot) && base != 0 && walk.addresses.host.serves(info.dlpi_name, name, *old);
                 if *old == 0 || (*slot != *old && !waiting) {
                     continue;

@@ -1,6 +1,5 @@
-//! References of before HDF5 1.12, which HDF5 makes and follows in native files alone: eight bytes that name an object,
-//! or twelve that name a selection too. For objects of this connector the programs' calls are led here, as those of
-//! `old_calls` are.
+//! References of HDF5 before 1.12: eight bytes for an object, or twelve with a selection. HDF5 supports them in native files
+//! only, so calls about this connector's objects are redirected to this module, in the same way as by `legacy_api`.
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::Arc;
@@ -28,7 +27,7 @@ type Type2Call = unsafe extern "C" fn(hid_t, c_int, *const c_void, *mut c_int) -
 type RegionCall = unsafe extern "C" fn(hid_t, c_int, *const c_void) -> hid_t;
 type NameCall = unsafe extern "C" fn(hid_t, c_int, *const c_void, *mut c_char, usize) -> isize;
 
-/// The functions in a slot, in the order of [`NAMES`].
+/// Our functions for a slot, in the order of [`NAMES`].
 pub(crate) fn ours<const S: usize>() -> Vec<usize> {
     vec![
         create::<S> as *const () as usize,
@@ -41,7 +40,7 @@ pub(crate) fn ours<const S: usize>() -> Vec<usize> {
     ]
 }
 
-/// Passes a call on where it is about somebody else's object.
+/// Forwards a call to the original function if its object is not ours.
 macro_rules! pass_on {
     ($slot:ident, $id:ident, $number:literal, $call:ty, $failed:expr, ($($argument:expr),*)) => {
         if !Host::of($slot).is_ok_and(|host| is_ours(host, $id)) {
@@ -57,20 +56,20 @@ fn handle_of(host: &Host, id: hid_t) -> Result<&'static Handle> {
     unsafe { Handle::of((host.call.H5VLobject)(id)) }
 }
 
-/// The object that a reference names, and the number of the selection.
+/// The object that a reference points to, and the number of its selection.
 ///
 /// # Safety
-/// `reference` must be one of this kind.
+/// `reference` must be null or a reference of this type.
 unsafe fn parts(handle: &Handle, kind: c_int, reference: *const c_void) -> Result<(ObjectId, u32)> {
     if reference.is_null() || !(0..=REGION).contains(&kind) {
-        return Err(error!("no reference, or one of kind {kind}"));
+        return Err(error!("the reference is null, or its type {kind} is unknown"));
     }
     // SAFETY: eight bytes in any case, twelve of a selection.
     let (object, number) = unsafe { (reference.cast::<u64>().read_unaligned(), if kind == REGION { reference.byte_add(8).cast::<u32>().read_unaligned() } else { 0 }) };
     if object == 0 {
         return Err(error!("the reference is empty"));
     }
-    lock(&handle.place.container.tree).object(object).map_err(|_| error!("the reference is to no object in this file; it was deleted"))?;
+    lock(&handle.place.container.tree).object(object).map_err(|_| error!("the reference is dangling: its object was deleted"))?;
     Ok((object, number))
 }
 
@@ -79,7 +78,7 @@ unsafe extern "C" fn create<const S: usize>(reference: *mut c_void, id: hid_t, p
     guard::status::<S>("H5Rcreate", |host| {
         let handle = handle_of(host, id)?;
         if reference.is_null() || !(0..=REGION).contains(&kind) {
-            return Err(error!("no place for a reference, or one of kind {kind}"));
+            return Err(error!("the output pointer is null, or the reference type {kind} is unknown"));
         }
         // SAFETY: a string of the program's; room for eight bytes, or twelve of a selection.
         unsafe {
@@ -87,7 +86,7 @@ unsafe extern "C" fn create<const S: usize>(reference: *mut c_void, id: hid_t, p
             if kind == REGION {
                 let mut tree = lock(&at.place.container.tree);
                 if !matches!(tree.object(at.place.object)?.body, Body::Dataset(_)) {
-                    return Err(error!("'{}' is no dataset: there is nothing to select", at.path));
+                    return Err(error!("'{}' is not a dataset, so there is nothing to select", at.path));
                 }
                 let number = tree.add_region(Region::new(encode(host, space)?));
                 drop(tree);
@@ -117,7 +116,7 @@ unsafe fn open<const S: usize>(id: hid_t, kind: c_int, reference: *const c_void)
         // SAFETY: the program's reference; the function has this signature since HDF5 1.12.
         unsafe {
             let (object, _) = parts(handle_of(host, id)?, kind, reference)?;
-            let call = host.address(c"H5Oopen_by_token").ok_or_else(|| error!("this HDF5 library has no function H5Oopen_by_token"))?;
+            let call = host.address(c"H5Oopen_by_token").ok_or_else(|| error!("this HDF5 library does not have the function H5Oopen_by_token"))?;
             let call: unsafe extern "C" fn(hid_t, H5O_token_t) -> hid_t = std::mem::transmute(call);
             Ok(call(id, token_of(object)))
         }
@@ -136,7 +135,7 @@ unsafe extern "C" fn dereference2<const S: usize>(id: hid_t, oapl: hid_t, kind: 
     unsafe { open::<S>(id, kind, reference) }
 }
 
-/// `H5O_type_t`, whose numbers `H5G_obj_t` has too.
+/// The object's type as `H5O_type_t`, whose values `H5G_obj_t` shares.
 unsafe fn type_of<const S: usize>(id: hid_t, kind: c_int, reference: *const c_void) -> c_int {
     guard::run::<S, c_int>("H5Rget_obj_type", -1, |host| {
         let handle = handle_of(host, id)?;
@@ -177,7 +176,7 @@ unsafe extern "C" fn region<const S: usize>(id: hid_t, kind: c_int, reference: *
             let (_, number) = parts(handle, kind, reference)?;
             let container = Arc::clone(&handle.place.container);
             let selection = lock(&container.tree).region(number).map(|region| region.selection.clone());
-            let selection = selection.ok_or_else(|| error!("the reference is to no selection in this file"))?;
+            let selection = selection.ok_or_else(|| error!("the reference is dangling: its selection is not in this file"))?;
             Ok((host.call.H5Sdecode)(selection.as_ptr().cast()))
         }
     })

@@ -1,9 +1,10 @@
-//! A terminal HDF5 VOL connector: unmodified HDF5 programs write Arrow and read Arrow.
+//! A terminal HDF5 VOL connector: unmodified HDF5 programs read and write Arrow.
 //!
-//! The library that loads this one is its **host**: no libhdf5 is linked, and every function is looked up in the
-//! host at run time (`host`). What HDF5 calls a file is a folder of Arrow IPC files (the crate `hyperslab-arrow-container`).
-//! Between them, `callbacks` has one file for each group of HDF5's callbacks; `transfer` moves values between
-//! a program's memory and columns; `guard` turns errors and panics into entries of HDF5's error stack.
+//! The HDF5 library that loads the connector is its **host**. The connector links no libhdf5; it looks up every function in
+//! the host at run time (`host`). An HDF5 file is a container of Arrow IPC files (crate `hyperslab-arrow-container`).
+//! `callbacks` has one file for each group of HDF5's callbacks; `transfer` moves values between a program's memory and
+//! columns; `guard` turns errors and panics into entries of HDF5's error stack; `legacy_api` and `legacy_references` serve
+//! functions of HDF5 before 1.12.
 
 mod callbacks;
 mod class;

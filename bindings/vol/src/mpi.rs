@@ -1,4 +1,4 @@
-//! The processes of an MPI communicator. MPI is not linked: its functions are those that the host library uses.
+//! The ranks of an MPI communicator. MPI is not linked: the connector uses the MPI functions of the host library.
 
 use std::ffi::{CStr, c_int, c_void};
 use std::sync::Arc;
@@ -8,13 +8,13 @@ use hyperslab_arrow_container::ranks::{Ranks, set_multi_process};
 use crate::ffi::*;
 use crate::host::{Host, check};
 
-/// A communicator or a datatype of MPI: a number of four bytes in MPICH's family, an address in Open MPI.
+/// An MPI communicator or datatype: a four-byte number in MPICH and its derivatives, an address in Open MPI.
 type Thing = usize;
 type AskComm = unsafe extern "C" fn(comm: Thing, out: *mut c_int) -> c_int;
 type Gather = unsafe extern "C" fn(from: *const c_void, count: c_int, kind: Thing, to: *mut c_void, counts: c_int, kinds: Thing, comm: Thing) -> c_int;
 type GatherV = unsafe extern "C" fn(from: *const c_void, count: c_int, kind: Thing, to: *mut c_void, counts: *const c_int, places: *const c_int, kinds: Thing, comm: Thing) -> c_int;
 
-/// A communicator of our own, given back when nobody needs it.
+/// A duplicate of the program's communicator, freed on drop.
 pub(crate) struct Communicator {
     comm: Thing,
     size: usize,
@@ -27,7 +27,7 @@ pub(crate) struct Communicator {
 
 impl Communicator {
     fn exchange(&self, own: &[u8]) -> Result<Vec<Vec<u8>>> {
-        let length = |bytes: usize| c_int::try_from(bytes).map_err(|_| error!("{bytes} bytes are more than MPI gathers at once"));
+        let length = |bytes: usize| c_int::try_from(bytes).map_err(|_| error!("{bytes} bytes exceed what MPI gathers in one call"));
         let (count, mut counts) = (length(own.len())?, vec![0 as c_int; self.size]);
         // SAFETY: every process gathers four bytes of each, and there is room for them.
         check(-unsafe { (self.gather)((&raw const count).cast(), 4, self.byte, counts.as_mut_ptr().cast(), 4, self.byte, self.comm) }.abs(), "MPI_Allgather failed")?;
@@ -65,15 +65,14 @@ impl Drop for Communicator {
     }
 }
 
-/// A function of the host library or of MPI below it.
+/// Looks up a function in the host library or in the MPI library that it uses.
 fn function<T: Copy>(host: &Host, name: &CStr) -> Option<T> {
     const { assert!(size_of::<T>() == size_of::<usize>()) };
     // SAFETY: `T` is the type of the function of this name, of a pointer's size.
     host.address(name).map(|address| unsafe { std::mem::transmute_copy(&address) })
 }
 
-/// `MPI_BYTE`, which is no function: Open MPI has it at an address, MPI's own binary interface and MPICH's family
-/// each have a number for it.
+/// `MPI_BYTE`: the address of a variable in Open MPI, a number in the MPI ABI and in MPICH.
 fn byte(host: &Host) -> Thing {
     if let Some(address) = host.address(c"ompi_mpi_byte") {
         return address;
@@ -86,14 +85,14 @@ fn byte(host: &Host) -> Thing {
 fn asks_for_mpi(host: &Host, fapl: hid_t) -> bool {
     let driver = function::<unsafe extern "C" fn(hid_t) -> hid_t>(host, c"H5Pget_driver");
     let of_mpi = host.global(c"H5FD_MPIO_id_g").filter(|id| *id > 0).or_else(|| {
-        // Before HDF5 2 the driver's number is told by a function.
+        // Before HDF5 2, a function returns the ID of the driver.
         function::<unsafe extern "C" fn() -> hid_t>(host, c"H5FD_mpio_init").map(|tell| unsafe { tell() })
     });
     // SAFETY: an id of the library.
     driver.zip(of_mpi).is_some_and(|(driver, of_mpi)| unsafe { driver(fapl) } == of_mpi)
 }
 
-/// The processes that open a file together; none where it is one, or where MPI is not asked for.
+/// The ranks that open a file together; `None` for a single process or without MPI. Collective.
 pub(crate) fn ranks_of(host: &'static Host, fapl: hid_t) -> Result<Option<Arc<Ranks>>> {
     match communicator_of(host, fapl)? {
         Some((rank, communicator)) => Ok(Some(Arc::new(Ranks::new(rank, communicator.size, Box::new(move |own| communicator.exchange(own)))?))),
@@ -101,13 +100,12 @@ pub(crate) fn ranks_of(host: &'static Host, fapl: hid_t) -> Result<Option<Arc<Ra
     }
 }
 
-/// Takes notice of whether this process opens a file as one of several; they have nothing to do together.
+/// Records whether this process is one of several ranks. Not collective.
 pub(crate) fn detect_ranks(host: &'static Host, fapl: hid_t) -> Result<()> {
     communicator_of(host, fapl).map(drop)
 }
 
-/// The communicator of a file access property list, and which of its processes this one is; none where it is alone,
-/// or where MPI is not asked for.
+/// The communicator of a file access property list, and this process's rank; `None` for a single process or without MPI.
 fn communicator_of(host: &'static Host, fapl: hid_t) -> Result<Option<(usize, Communicator)>> {
     if fapl <= 0 {
         return Ok(None);

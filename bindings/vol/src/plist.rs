@@ -1,4 +1,4 @@
-//! Property lists: kept as `H5Pencode2`'s bytes, asked for single properties.
+//! Property lists: stored encoded (`H5Pencode2`), queried for single properties.
 
 use hyperslab_arrow_container::error::{Error, Result, error};
 use hyperslab_arrow_container::model::{Body, Object};
@@ -12,18 +12,18 @@ const TRACKED_AND_INDEXED: u32 = 3;
 const EXTERNAL_AS_PARENT: u32 = 0xffff;
 /// `H5FD_FEAT_DEFAULT_VFD_COMPATIBLE`.
 const LIKE_DEFAULT: std::ffi::c_ulong = 0x8000;
-/// `H5FD_FEAT_ALLOW_FILE_IMAGE`: the core driver's.
+/// `H5FD_FEAT_ALLOW_FILE_IMAGE`, which identifies the core driver.
 const ALLOWS_IMAGE: std::ffi::c_ulong = 0x400;
 /// `H5D_FILL_TIME_NEVER`.
 const FILL_NEVER: i32 = 1;
 
-/// An error where an id is neither a property list nor the default.
+/// Checks that an ID is a property list or the default.
 pub(crate) fn check_list(host: &Host, id: hid_t) -> Result<()> {
     // SAFETY: H5Iis_valid takes any number.
-    if id == 0 || unsafe { (host.call.H5Iget_type)(id) == H5I_GENPROP_LST } { Ok(()) } else { Err(error!("an id that is no property list")) }
+    if id == 0 || unsafe { (host.call.H5Iget_type)(id) == H5I_GENPROP_LST } { Ok(()) } else { Err(error!("an ID is not a property list")) }
 }
 
-/// The bytes of a property list; none for a default one.
+/// Encodes a property list; the default one is empty.
 pub(crate) fn encode(host: &Host, plist: hid_t) -> Vec<u8> {
     if plist <= 0 {
         return Vec::new();
@@ -43,16 +43,16 @@ pub(crate) fn encode(host: &Host, plist: hid_t) -> Vec<u8> {
     }
 }
 
-/// Whether a program gave a fill value.
+/// Whether a program set a fill value.
 pub(crate) fn has_fill(host: &Host, plist: hid_t) -> bool {
     let mut defined = 0;
     // SAFETY: an id of the library, and an out parameter.
     plist > 0 && unsafe { (host.call.H5Pfill_value_defined)(plist, &raw mut defined) } >= 0 && defined == H5D_FILL_VALUE_USER_DEFINED
 }
 
-/// As [`encode`], of a list that creates a dataset. One whose values are of variable length goes without its fill value,
-/// which would be encoded as an address in memory; of any other the fill value is given the dataset's own `datatype`,
-/// for a program may have given it as one of variable length.
+/// As [`encode`], for a dataset creation property list. A variable-length fill value is removed, because it would be encoded
+/// as a memory address. Any other fill value is converted to the dataset's `datatype`, because a program may have set it with
+/// a variable-length one.
 pub(crate) fn encode_of_dataset(host: &Host, plist: hid_t, datatype: hid_t, has_heap: bool) -> Result<Vec<u8>> {
     if !has_fill(host, plist) {
         return Ok(encode(host, plist));
@@ -65,12 +65,12 @@ pub(crate) fn encode_of_dataset(host: &Host, plist: hid_t, datatype: hid_t, has_
             check((host.call.H5Pget_fill_value)(plist, datatype, value.as_mut_ptr().cast()), "the fill value does not fit the datatype")?;
         }
         let value = if has_heap { std::ptr::null() } else { value.as_ptr() };
-        check((host.call.H5Pset_fill_value)(copy.id, datatype, value.cast()), "the fill value cannot be kept")?;
+        check((host.call.H5Pset_fill_value)(copy.id, datatype, value.cast()), "the fill value cannot be stored")?;
         Ok(encode(host, copy.id))
     }
 }
 
-/// Gives a list a fill value of variable length; `value` is an element in the form of `target`.
+/// Sets a variable-length fill value in a property list. `value` is an element of the datatype `target`.
 pub(crate) fn give_fill(host: &Host, list: &Owned, memory: &Owned, target: &Owned, value: &[u8]) -> Result<()> {
     // SAFETY: ids of the library; both buffers have room for an element in either form.
     unsafe {
@@ -78,27 +78,27 @@ pub(crate) fn give_fill(host: &Host, list: &Owned, memory: &Owned, target: &Owne
         let (mut element, mut background) = (value.to_vec(), vec![0u8; max]);
         element.resize(max, 0);
         check((host.call.H5Tconvert)(target.id, memory.id, 1, element.as_mut_ptr().cast(), background.as_mut_ptr().cast(), 0), "the fill value cannot be converted")?;
-        let set = check((host.call.H5Pset_fill_value)(list.id, memory.id, element.as_ptr().cast()), "the fill value cannot be told");
-        let scalar = Owned::new((host.call.H5Screate)(H5S_SCALAR), host.call.H5Sclose, "no dataspace")?;
-        check((host.call.H5Treclaim)(memory.id, scalar.id, 0, element.as_mut_ptr().cast()), "the fill value cannot be given back")?;
+        let set = check((host.call.H5Pset_fill_value)(list.id, memory.id, element.as_ptr().cast()), "the fill value cannot be set in the property list");
+        let scalar = Owned::new((host.call.H5Screate)(H5S_SCALAR), host.call.H5Sclose, "the dataspace cannot be created")?;
+        check((host.call.H5Treclaim)(memory.id, scalar.id, 0, element.as_mut_ptr().cast()), "the memory of the fill value cannot be freed")?;
         set.map(|_| ())
     }
 }
 
-/// The property list of these bytes; a default one of the class (such as `H5P_CLS_GROUP_CREATE_ID_g`) for none.
+/// Decodes a property list; no bytes mean the default list of `class`, such as `H5P_CLS_GROUP_CREATE_ID_g`.
 pub(crate) fn decode(host: &Host, bytes: &[u8], class: &std::ffi::CStr) -> Result<Owned> {
     // SAFETY: the bytes are of H5Pencode2; a class is an id of the library.
     let id = unsafe {
         if bytes.is_empty() {
-            (host.call.H5Pcreate)(host.global(class).ok_or_else(|| error!("no class of property lists"))?)
+            (host.call.H5Pcreate)(host.global(class).ok_or_else(|| error!("the HDF5 library does not export this class of property lists"))?)
         } else {
             (host.call.H5Pdecode)(bytes.as_ptr().cast())
         }
     };
-    Owned::new(id, host.call.H5Pclose, "the property list cannot be read back")
+    Owned::new(id, host.call.H5Pclose, "the property list cannot be decoded")
 }
 
-/// Whether groups on the way to a link shall be made, and whether its name is UTF-8.
+/// Whether to create missing intermediate groups, and whether the name of the link is UTF-8.
 pub(crate) fn link_creation(host: &Host, plist: hid_t) -> Result<(bool, bool)> {
     check_list(host, plist)?;
     if plist == 0 {
@@ -120,7 +120,7 @@ pub(crate) fn utf8(host: &Host, plist: hid_t) -> bool {
     plist > 0 && unsafe { (host.call.H5Pget_char_encoding)(plist, &raw mut cset) } >= 0 && cset == 1
 }
 
-/// Refuses file drivers whose file is none at the path: a program that asks for one would look for its bytes elsewhere.
+/// Refuses file drivers that do not store a file at its path: the program would look for its bytes elsewhere.
 pub(crate) fn check_driver(host: &Host, fapl: hid_t) -> Result<()> {
     if fapl <= 0 {
         return Ok(());
@@ -133,15 +133,15 @@ pub(crate) fn check_driver(host: &Host, fapl: hid_t) -> Result<()> {
             return Ok(());
         }
         if flags & ALLOWS_IMAGE != 0 {
-            check((host.call.H5Pget_fapl_core)(fapl, &raw mut increment, &raw mut on_disk), "the file driver cannot be asked")?;
+            check((host.call.H5Pget_fapl_core)(fapl, &raw mut increment, &raw mut on_disk), "the file driver cannot be queried")?;
         } else if flags & LIKE_DEFAULT == 0 {
-            return Err(Error::unsupported("a file driver that keeps its bytes in several files, or in a program's own object; a container is at its path"));
+            return Err(Error::unsupported("file drivers that store a file in several files or in an object of the program are not supported; a container is stored at its path"));
         }
     }
-    if on_disk { Ok(()) } else { Err(Error::unsupported("a file in memory alone (the core driver without a backing store); a container is on disk")) }
+    if on_disk { Ok(()) } else { Err(Error::unsupported("files only in memory (the core driver without a backing store) are not supported; a container is stored on disk")) }
 }
 
-/// Whether files behind external links shall be opened for writing; none where the file with the link decides.
+/// Whether to open the targets of external links for writing; `None`: as the file that has the link.
 pub(crate) fn opens_external(host: &Host, plist: hid_t) -> Option<bool> {
     let mut flags = EXTERNAL_AS_PARENT;
     if plist > 0 {
@@ -151,7 +151,7 @@ pub(crate) fn opens_external(host: &Host, plist: hid_t) -> Option<bool> {
     (flags != EXTERNAL_AS_PARENT).then_some(flags & 1 != 0)
 }
 
-/// How many soft links may be followed.
+/// Maximum number of soft links to follow.
 pub(crate) fn links_left(host: &Host, plist: hid_t) -> usize {
     let mut count = 16;
     if plist > 0 {
@@ -161,22 +161,22 @@ pub(crate) fn links_left(host: &Host, plist: hid_t) -> usize {
     count
 }
 
-/// Whether the order of links is tracked in a group.
+/// Whether the creation order of a group's links is tracked.
 pub(crate) fn tracks_links(host: &Host, plist: hid_t) -> bool {
     let mut flags = 0;
     // SAFETY: an out parameter.
     plist > 0 && unsafe { (host.call.H5Pget_link_creation_order)(plist, &raw mut flags) } >= 0 && flags & 1 != 0
 }
 
-/// Whether the order of attributes is tracked.
+/// Whether the creation order of attributes is tracked.
 pub(crate) fn tracks_attributes(host: &Host, plist: hid_t) -> bool {
     let mut flags = 0;
     // SAFETY: an out parameter.
     plist > 0 && unsafe { (host.call.H5Pget_attr_creation_order)(plist, &raw mut flags) } >= 0 && flags & 1 != 0
 }
 
-/// The creation property list of a group. A root group is created with the file's list, which is none of a group:
-/// what that said of orders is said here.
+/// The creation property list of a group. The root group has none of its own, because it is created with the file's list, so
+/// creation-order tracking is set from the object.
 pub(crate) fn of_group(host: &Host, object: &Object) -> Result<Owned> {
     let list = decode(host, &object.creation, c"H5P_CLS_GROUP_CREATE_ID_g")?;
     if object.creation.is_empty() {
@@ -184,17 +184,17 @@ pub(crate) fn of_group(host: &Host, object: &Object) -> Result<Owned> {
         // SAFETY: an id of the library.
         unsafe {
             if tracked {
-                check((host.call.H5Pset_link_creation_order)(list.id, TRACKED_AND_INDEXED), "the order of links cannot be told")?;
+                check((host.call.H5Pset_link_creation_order)(list.id, TRACKED_AND_INDEXED), "the creation order of links cannot be set in the property list")?;
             }
             if object.attributes_tracked {
-                check((host.call.H5Pset_attr_creation_order)(list.id, TRACKED_AND_INDEXED), "the order of attributes cannot be told")?;
+                check((host.call.H5Pset_attr_creation_order)(list.id, TRACKED_AND_INDEXED), "the creation order of attributes cannot be set in the property list")?;
             }
         }
     }
     Ok(list)
 }
 
-/// The time that an object made now shall have; 0 where times are not tracked.
+/// The creation time of a new object, in seconds since 1970; 0 if times are not tracked.
 pub(crate) fn born(host: &Host, plist: hid_t) -> i64 {
     let mut track = false;
     // SAFETY: an out parameter.
@@ -203,7 +203,7 @@ pub(crate) fn born(host: &Host, plist: hid_t) -> i64 {
     if known && track { now } else { 0 }
 }
 
-/// One element that was never written, in the form of `target`; empty: zeros.
+/// The fill value as an element of the datatype `target`; empty: zeros.
 pub(crate) fn fill(host: &Host, creation: hid_t, memory: hid_t, target: hid_t) -> Result<Vec<u8>> {
     let mut time = 0;
     if !has_fill(host, creation) {

@@ -1,4 +1,4 @@
-//! Attributes: their values are in memory, in their form in the file.
+//! Attributes, whose values are in memory, in file form.
 
 use std::ffi::{c_char, c_void};
 use std::sync::{Arc, Mutex};
@@ -17,7 +17,7 @@ use crate::{plist, transfer};
 
 fn open_named(host: &'static Host, at: &Located, name: &str) -> Result<*mut c_void> {
     let tree = lock(&at.place.container.tree);
-    let attribute = tree.object(at.place.object)?.attributes.get(name).cloned().ok_or_else(|| error!("there is no attribute '{name}' (of '{}')", at.path))?;
+    let attribute = tree.object(at.place.object)?.attributes.get(name).cloned().ok_or_else(|| error!("attribute '{name}' not found (of '{}')", at.path))?;
     drop(tree);
     Ok(Handle::give(host, at.place.clone(), What::Attribute(attribute), at.path.clone()))
 }
@@ -44,12 +44,12 @@ pub(crate) unsafe extern "C" fn create<const S: usize>(
             at.place.container.change()?;
             let stored = datatype::stored(host, handle.raw(), type_id)?;
             let space = transfer::dataspace_of(host, space_id)?;
-            let count = space.count().and_then(|count| usize::try_from(count).ok()).ok_or_else(|| error!("more elements than memory can hold"))?;
+            let count = space.count().and_then(|count| usize::try_from(count).ok()).ok_or_else(|| error!("too many elements for memory"))?;
             let bytes = count.checked_mul(stored.decoded.bytes()).filter(|bytes| *bytes < 1 << 40).ok_or_else(|| error!("an attribute of {count} elements is too large"))?;
             let mut tree = lock(&at.place.container.tree);
             let object = tree.object_mut(at.place.object)?;
             if object.attributes.contains_key(name) {
-                return Err(error!("there is an attribute '{name}' already (of '{}')", at.path));
+                return Err(error!("the attribute '{name}' already exists (of '{}')", at.path));
             }
             let mut value = AttributeValue::new(name, at.place.object, stored, space, vec![0; bytes]);
             (value.order, value.utf8) = (object.next_attribute, plist::utf8(host, acpl));
@@ -68,7 +68,7 @@ pub(crate) unsafe extern "C" fn open<const S: usize>(obj: *mut c_void, loc: *con
         // SAFETY: as for `create`.
         unsafe {
             let handle = Handle::of(obj)?;
-            let params = loc.as_ref().ok_or_else(|| error!("no location"))?;
+            let params = loc.as_ref().ok_or_else(|| error!("HDF5 passed no location"))?;
             if !name.is_null() {
                 return open_named(host, &locate(handle, loc)?, text(name)?);
             }
@@ -82,7 +82,7 @@ pub(crate) unsafe extern "C" fn open<const S: usize>(obj: *mut c_void, loc: *con
 fn nth(at: &Located, index: &H5VL_loc_by_idx_t) -> Result<String> {
     let names = iterate::attribute_names(&at.place, index.idx_type, index.order)?;
     let count = names.len();
-    names.into_iter().nth(usize::try_from(index.n).unwrap_or(usize::MAX)).ok_or_else(|| error!("attribute {} of {count}", index.n))
+    names.into_iter().nth(usize::try_from(index.n).unwrap_or(usize::MAX)).ok_or_else(|| error!("attribute index {} is out of range: there are {count}", index.n))
 }
 
 pub(crate) unsafe extern "C" fn read<const S: usize>(obj: *mut c_void, mem_type: hid_t, buf: *mut c_void, dxpl: hid_t, _req: *mut *mut c_void) -> herr_t {
@@ -108,7 +108,7 @@ pub(crate) unsafe extern "C" fn get<const S: usize>(obj: *mut c_void, args: *mut
         // SAFETY: what HDF5 passes; the union's member is the one of the operation.
         unsafe {
             let handle = Handle::of(obj)?;
-            let args = args.as_mut().ok_or_else(|| error!("no arguments"))?;
+            let args = args.as_mut().ok_or_else(|| error!("HDF5 passed no arguments"))?;
             match args.op_type {
                 H5VL_ATTR_GET_ACPL => {
                     let list = plist::decode(host, &[], c"H5P_CLS_ATTRIBUTE_CREATE_ID_g")?;
@@ -133,14 +133,14 @@ pub(crate) unsafe extern "C" fn get<const S: usize>(obj: *mut c_void, args: *mut
                     let stored = lock(handle.attribute()?).datatype.clone();
                     args.args.get_type.type_id = super::dataset::give_type(host, handle, &stored)?;
                 }
-                other => return Err(Error::unsupported(format!("question {other} about an attribute"))),
+                other => return Err(Error::unsupported(format!("query {other} of an attribute is not supported"))),
             }
         }
         Ok(())
     })
 }
 
-/// The attribute that a question is about: the open one, one with a name, or one by its place in an order.
+/// The attribute that a query refers to: the open one, one by name, or one by index.
 unsafe fn named(handle: &Handle, loc: &H5VL_loc_params_t, name: *const c_char) -> Result<(Located, String)> {
     // SAFETY: what HDF5 passes; the union's member is the one that the type names.
     unsafe {
@@ -162,7 +162,7 @@ unsafe fn named(handle: &Handle, loc: &H5VL_loc_params_t, name: *const c_char) -
 fn delete(at: &Located, name: &str) -> Result<()> {
     at.place.container.change()?;
     let removed = lock(&at.place.container.tree).object_mut(at.place.object)?.attributes.remove(name);
-    removed.map(|_| ()).ok_or_else(|| error!("there is no attribute '{name}' (of '{}')", at.path))
+    removed.map(|_| ()).ok_or_else(|| error!("attribute '{name}' not found (of '{}')", at.path))
 }
 
 pub(crate) unsafe extern "C" fn specific<const S: usize>(obj: *mut c_void, loc: *const H5VL_loc_params_t, args: *mut H5VL_attr_specific_args_t, _dxpl: hid_t, _req: *mut *mut c_void) -> herr_t {
@@ -170,13 +170,13 @@ pub(crate) unsafe extern "C" fn specific<const S: usize>(obj: *mut c_void, loc: 
         // SAFETY: what HDF5 passes; the union's member is the one of the operation.
         unsafe {
             let at = locate(Handle::of(obj)?, loc)?;
-            let args = args.as_mut().ok_or_else(|| error!("no arguments"))?;
+            let args = args.as_mut().ok_or_else(|| error!("HDF5 passed no arguments"))?;
             match args.op_type {
                 H5VL_ATTR_DELETE => delete(&at, text(args.args.del.name)?)?,
                 H5VL_ATTR_DELETE_BY_IDX => {
                     let asked = &args.args.delete_by_idx;
                     let names = iterate::attribute_names(&at.place, asked.idx_type, asked.order)?;
-                    let name = names.get(usize::try_from(asked.n).unwrap_or(usize::MAX)).ok_or_else(|| error!("attribute {} of {}", asked.n, names.len()))?;
+                    let name = names.get(usize::try_from(asked.n).unwrap_or(usize::MAX)).ok_or_else(|| error!("attribute index {} is out of range: there are {}", asked.n, names.len()))?;
                     delete(&at, name)?;
                 }
                 H5VL_ATTR_EXISTS => {
@@ -190,13 +190,13 @@ pub(crate) unsafe extern "C" fn specific<const S: usize>(obj: *mut c_void, loc: 
                     let mut tree = lock(&at.place.container.tree);
                     let attributes = &mut tree.object_mut(at.place.object)?.attributes;
                     if attributes.contains_key(new) && old != new {
-                        return Err(error!("there is an attribute '{new}' already (of '{}')", at.path));
+                        return Err(error!("the attribute '{new}' already exists (of '{}')", at.path));
                     }
-                    let attribute = attributes.remove(old).ok_or_else(|| error!("there is no attribute '{old}' (of '{}')", at.path))?;
+                    let attribute = attributes.remove(old).ok_or_else(|| error!("attribute '{old}' not found (of '{}')", at.path))?;
                     new.clone_into(&mut lock(&attribute).name);
                     attributes.insert(new.to_owned(), attribute);
                 }
-                other => return Err(Error::unsupported(format!("operation {other} on an attribute"))),
+                other => return Err(Error::unsupported(format!("operation {other} on an attribute is not supported"))),
             }
         }
         Ok(0)

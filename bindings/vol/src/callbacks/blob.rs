@@ -1,4 +1,4 @@
-//! Blobs: where HDF5 puts the bytes of variable-length values and references.
+//! Blobs, in which HDF5 stores the bytes of variable-length values and references.
 
 use std::ffi::c_void;
 
@@ -34,13 +34,13 @@ pub(crate) unsafe extern "C" fn specific<const S: usize>(_obj: *mut c_void, id: 
     guard::status::<S>("blob specific", |_| {
         // SAFETY: `id` is a name, and the union's member is the one of the operation.
         unsafe {
-            let args = args.as_mut().ok_or_else(|| error!("no arguments"))?;
+            let args = args.as_mut().ok_or_else(|| error!("HDF5 passed no arguments"))?;
             match args.op_type {
-                // The bytes go when the file is closed.
+                // The bytes are freed when the file is closed.
                 H5VL_BLOB_DELETE => {}
                 H5VL_BLOB_ISNULL => *args.args.is_null.isnull = is_null(&id.cast::<BlobName>().read_unaligned()),
                 H5VL_BLOB_SETNULL => id.cast::<BlobName>().write_unaligned([0; 16]),
-                other => return Err(Error::unsupported(format!("operation {other} on a blob"))),
+                other => return Err(Error::unsupported(format!("operation {other} on a blob is not supported"))),
             }
         }
         Ok(())

@@ -1,4 +1,4 @@
-//! `H5Ocopy` and the copying of links.
+//! `H5Ocopy`, and copying of links.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -20,7 +20,7 @@ const EXPAND_EXTERNAL: u32 = 4;
 const EXPAND_REFERENCES: u32 = 8;
 const WITHOUT_ATTRIBUTES: u32 = 16;
 
-/// What a copy of a link leads to.
+/// The target of a copied link.
 pub(crate) fn copy_link(from: &Place, to: &Place, link: &Link) -> Result<Target> {
     match &link.target {
         Target::Hard(_) if !Arc::ptr_eq(&from.container, &to.container) => Err(error!("a hard link cannot lead into another file; copy the object, or make an external link")),
@@ -37,7 +37,7 @@ struct Copy<'a> {
 
 impl Copy<'_> {
     fn datatype(datatype: &StoredDatatype) -> StoredDatatype {
-        // As HDF5 does, a copy does not share the committed datatype of what it was made of.
+        // As in HDF5, a copy does not refer to the committed datatype of the original.
         StoredDatatype::new(datatype.encoded.clone(), datatype.decoded.clone())
     }
 
@@ -57,7 +57,7 @@ impl Copy<'_> {
         Ok(Dataset::new(Self::datatype(&dataset.datatype), space, table))
     }
 
-    /// Where there are references that cannot stay as they are.
+    /// The references in a datatype that must be mapped.
     fn references(&self, from: &Place, datatype: &StoredDatatype) -> Result<Holds> {
         if Arc::ptr_eq(&from.container, self.target) && self.flags & EXPAND_REFERENCES == 0 {
             return Ok(Holds::Nothing);
@@ -65,8 +65,8 @@ impl Copy<'_> {
         Holds::of(self.host, datatype::decode(self.host, &datatype.encoded)?.id, &datatype.decoded)
     }
 
-    /// Changes the references in elements: to copies of what they name where references are expanded, else to none,
-    /// for in another file the number of an object is that of another one.
+    /// Maps the references in elements: with `H5O_COPY_EXPAND_REFERENCE_FLAG` to copies of their objects; otherwise they are
+    /// cleared, because object IDs mean different objects in another file.
     fn map_references(&mut self, from: &Place, holds: &Holds, elements: &mut [u8], width: usize, depth: usize) -> Result<()> {
         let (source, target) = (Arc::clone(&from.container), Arc::clone(self.target));
         let expand = self.flags & EXPAND_REFERENCES != 0;
@@ -78,7 +78,7 @@ impl Copy<'_> {
             let new = !self.done.contains_key(&(source.number, object));
             let copied = self.object(&place, depth + 1)?;
             if new {
-                // No link leads to it; that it was asked for keeps it.
+                // It has no link: a reference count keeps it.
                 lock(&target.tree).object_mut(copied)?.extra_references += 1;
             }
             Ok(Some(copied))
@@ -132,7 +132,7 @@ impl Copy<'_> {
             return Ok(*done);
         }
         if depth > 1024 {
-            return Err(error!("groups nested more than 1024 deep"));
+            return Err(error!("groups are nested more than 1024 levels deep"));
         }
         let old = lock(&from.container.tree).object(from.object)?.clone();
         let body = match &old.body {
@@ -171,7 +171,7 @@ impl Copy<'_> {
                 Target::Soft(_) => self.flags & EXPAND_SOFT != 0,
                 Target::User(..) => self.flags & EXPAND_EXTERNAL != 0,
             };
-            // A link that leads nowhere is copied as it is.
+            // A dangling link is copied unchanged.
             let below = if expand { walking(self.host, 0, |walk| walk.follow(from, name, link)).ok() } else { None };
             let target = match below {
                 Some(place) => Target::Hard(self.object(&place, depth + 1)?),
@@ -185,7 +185,7 @@ impl Copy<'_> {
     }
 }
 
-/// Copies an object, and what is below it, to a path.
+/// Copies an object, with everything below it, to a path.
 pub(crate) fn object(host: &'static Host, from: &Located, to: &Located, path: &str, ocpypl: hid_t, lcpl: hid_t) -> Result<()> {
     let mut flags = 0;
     if ocpypl > 0 {

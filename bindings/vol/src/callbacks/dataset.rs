@@ -18,7 +18,7 @@ use crate::handle::{Handle, What};
 use crate::host::{Host, Owned};
 use crate::{datatype, plist, transfer};
 
-/// What an element holds that was never written.
+/// The fill value of a dataset, in file form.
 pub(crate) fn fill_of(host: &'static Host, container: &Arc<Container>, object: &Object, stored: &StoredDatatype) -> Result<Vec<u8>> {
     if let Some(fill) = &object.fill {
         return Ok(lock(fill).bytes.clone());
@@ -82,50 +82,50 @@ pub(crate) unsafe extern "C" fn create<const S: usize>(
     })
 }
 
-/// A fill value of variable length: `H5Pencode2` would keep an address of it.
+/// A variable-length fill value to store with the object, because `H5Pencode2` would encode its memory address.
 fn fill_to_keep(stored: &StoredDatatype, fill: &[u8]) -> Attribute {
     let mut bytes = fill.to_vec();
     bytes.resize(stored.decoded.bytes(), 0);
     Arc::new(Mutex::new(AttributeValue::new("", 0, stored.clone(), Dataspace::Scalar, bytes)))
 }
 
-/// Keeps a copy of an access property list that is not the default.
+/// Keeps a copy of an access property list, unless it is the default one.
 unsafe fn keep_access(host: &'static Host, raw: *mut c_void, dapl: hid_t) {
     if dapl <= 0 || host.global(c"H5P_LST_DATASET_ACCESS_ID_g") == Some(dapl) {
         return;
     }
     // SAFETY: a handle that was just made, and an id of the library.
     unsafe {
-        if let (Ok(handle), Ok(copy)) = (Handle::of(raw), Owned::new((host.call.H5Pcopy)(dapl), host.call.H5Pclose, "no copy")) {
+        if let (Ok(handle), Ok(copy)) = (Handle::of(raw), Owned::new((host.call.H5Pcopy)(dapl), host.call.H5Pclose, "the access property list cannot be copied")) {
             *lock(&handle.access) = Some(copy);
         }
     }
 }
 
-/// What native HDF5 asks of a layout too: only chunks let a dataset grow. Values in other files are refused.
+/// Checks a layout as native HDF5 does (only chunked datasets can grow), and refuses external files and virtual datasets.
 fn check_layout(host: &Host, dcpl: hid_t, space: &Dataspace) -> Result<()> {
     // SAFETY: an id of the library.
     let layout = if dcpl > 0 { unsafe { (host.call.H5Pget_layout)(dcpl) } } else { 1 };
     // SAFETY: an id of the library.
     if dcpl > 0 && unsafe { (host.call.H5Pget_external_count)(dcpl) } > 0 {
-        return Err(Error::unsupported("values in files of a program's own (H5Pset_external); a container keeps its values itself"));
+        return Err(Error::unsupported("external raw data files (H5Pset_external) are not supported; a container stores its values itself"));
     }
     if layout == 3 {
-        return Err(Error::unsupported("virtual datasets; write the values, or keep the virtual dataset in a native file"));
+        return Err(Error::unsupported("virtual datasets are not supported; write the values, or keep the virtual dataset in a native file"));
     }
     if let Dataspace::Simple { shape, max_shape } = space {
         if shape != max_shape && layout != 2 && max_shape.iter().zip(shape).any(|(max, now)| max > now) {
-            return Err(error!("only a chunked dataset can grow; set a chunk shape"));
+            return Err(error!("only chunked datasets can grow; set a chunk shape"));
         }
         if layout == 2 {
             let mut chunk = [0u64; 32];
             // SAFETY: room for the most dimensions that there can be.
             let ndims = unsafe { (host.call.H5Pget_chunk)(dcpl, 32, chunk.as_mut_ptr()) };
             if usize::try_from(ndims) != Ok(shape.len()) {
-                return Err(error!("a chunk of {ndims} dimensions for a dataset of {}", shape.len()));
+                return Err(error!("a chunk shape of {ndims} dimensions for a dataset of {}", shape.len()));
             }
             if chunk.iter().zip(max_shape).any(|(chunk, max)| *max != u64::MAX && chunk > max && *max > 0) {
-                return Err(error!("a chunk is larger than the dataset can become"));
+                return Err(error!("the chunk shape exceeds the maximum shape of the dataset"));
             }
         }
     }
@@ -190,7 +190,7 @@ pub(crate) unsafe extern "C" fn write<const S: usize>(
     })
 }
 
-/// The id of a datatype for a program: the committed one where there is one.
+/// A datatype's ID for a program; the committed datatype if there is one.
 pub(crate) fn give_type(host: &'static Host, handle: &Handle, stored: &StoredDatatype) -> Result<hid_t> {
     if let Some(object) = stored.committed {
         let container = Arc::clone(&handle.place.container);
@@ -209,7 +209,7 @@ pub(crate) unsafe extern "C" fn get<const S: usize>(obj: *mut c_void, args: *mut
         unsafe {
             let handle = Handle::of(obj)?;
             let dataset = handle.dataset()?;
-            let args = args.as_mut().ok_or_else(|| error!("no arguments"))?;
+            let args = args.as_mut().ok_or_else(|| error!("HDF5 passed no arguments"))?;
             match args.op_type {
                 H5VL_DATASET_GET_DAPL => {
                     let copy = lock(&handle.access).as_ref().map(|list| (host.call.H5Pcopy)(list.id));
@@ -239,7 +239,7 @@ pub(crate) unsafe extern "C" fn get<const S: usize>(obj: *mut c_void, args: *mut
                     *args.args.get_storage_size.storage_size = count.saturating_mul(dataset.datatype.decoded.bytes() as u64);
                 }
                 H5VL_DATASET_GET_TYPE => args.args.get_type.type_id = give_type(host, handle, &dataset.datatype)?,
-                other => return Err(Error::unsupported(format!("question {other} about a dataset"))),
+                other => return Err(Error::unsupported(format!("query {other} of a dataset is not supported"))),
             }
         }
         Ok(())
@@ -254,16 +254,16 @@ fn set_extent(host: &'static Host, handle: &Handle, size: &[u64]) -> Result<()> 
     let fill = fill_of(host, container, &object, &dataset.datatype)?;
     dataset.with_table(&container.folder, container.ranks.get(), || Ok(fill), |_, _| Ok(()))?;
     let mut extent = lock(&dataset.extent);
-    let Dataspace::Simple { shape, max_shape } = extent.space.clone() else { return Err(error!("a dataset of one element or none cannot grow")) };
+    let Dataspace::Simple { shape, max_shape } = extent.space.clone() else { return Err(error!("a dataset with a scalar or null dataspace cannot be resized")) };
     if let Some((wanted, max)) = size.iter().zip(&max_shape).find(|(wanted, max)| wanted > max) {
-        return Err(error!("a length of {wanted}, where the dataset was made for {max} at most"));
+        return Err(error!("the extent {wanted} exceeds the dataset's maximum of {max}"));
     }
     if size == shape {
         return Ok(());
     }
     let next = Dataspace::Simple { shape: size.to_vec(), max_shape };
     let Extent { space, table, .. } = &mut *extent;
-    table.as_mut().ok_or_else(|| error!("no values"))?.resize(space, &next)?;
+    table.as_mut().ok_or_else(|| error!("the dataset has no values"))?.resize(space, &next)?;
     *space = next;
     Ok(())
 }
@@ -273,7 +273,7 @@ pub(crate) unsafe extern "C" fn specific<const S: usize>(obj: *mut c_void, args:
         // SAFETY: what HDF5 passes; the union's member is the one of the operation.
         unsafe {
             let handle = Handle::of(obj)?;
-            let args = args.as_ref().ok_or_else(|| error!("no arguments"))?;
+            let args = args.as_ref().ok_or_else(|| error!("HDF5 passed no arguments"))?;
             match args.op_type {
                 H5VL_DATASET_SET_EXTENT => {
                     let ndims = lock(&handle.dataset()?.extent).space.shape().len();
@@ -282,13 +282,13 @@ pub(crate) unsafe extern "C" fn specific<const S: usize>(obj: *mut c_void, args:
                         plist::decode(host, &creation, c"H5P_CLS_DATASET_CREATE_ID_g")?
                     };
                     if (host.call.H5Pget_layout)(list.id) != 2 {
-                        return Err(error!("only a chunked dataset can change its shape"));
+                        return Err(error!("only chunked datasets can be resized"));
                     }
                     set_extent(host, handle, std::slice::from_raw_parts(args.args.set_extent.size, ndims))
                 }
                 H5VL_DATASET_FLUSH => handle.place.container.publish(),
                 H5VL_DATASET_REFRESH => Ok(()),
-                other => Err(Error::unsupported(format!("operation {other} on a dataset"))),
+                other => Err(Error::unsupported(format!("operation {other} on a dataset is not supported"))),
             }
         }
     })

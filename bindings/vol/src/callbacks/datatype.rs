@@ -52,14 +52,14 @@ pub(crate) unsafe extern "C" fn get<const S: usize>(obj: *mut c_void, args: *mut
         // SAFETY: what HDF5 passes; the union's member is the one of the operation.
         unsafe {
             let handle = Handle::of(obj)?;
-            let What::Datatype(stored) = &handle.what else { return Err(error!("the object is no datatype")) };
-            let args = args.as_mut().ok_or_else(|| error!("no arguments"))?;
+            let What::Datatype(stored) = &handle.what else { return Err(error!("the object is not a datatype")) };
+            let args = args.as_mut().ok_or_else(|| error!("HDF5 passed no arguments"))?;
             match args.op_type {
                 H5VL_DATATYPE_GET_BINARY_SIZE => *args.args.get_binary_size.size = stored.encoded.len(),
                 H5VL_DATATYPE_GET_BINARY => {
                     let out = &args.args.get_binary;
                     if out.buf_size < stored.encoded.len() {
-                        return Err(error!("{} bytes for a datatype of {}", out.buf_size, stored.encoded.len()));
+                        return Err(error!("a buffer of {} bytes is too small for an encoded datatype of {}", out.buf_size, stored.encoded.len()));
                     }
                     std::ptr::copy_nonoverlapping(stored.encoded.as_ptr(), out.buf.cast(), stored.encoded.len());
                 }
@@ -67,7 +67,7 @@ pub(crate) unsafe extern "C" fn get<const S: usize>(obj: *mut c_void, args: *mut
                     let creation = lock(&handle.place.container.tree).object(handle.place.object)?.creation.clone();
                     args.args.get_tcpl.tcpl_id = plist::decode(host, &creation, c"H5P_CLS_DATATYPE_CREATE_ID_g")?.give();
                 }
-                other => return Err(Error::unsupported(format!("question {other} about a datatype"))),
+                other => return Err(Error::unsupported(format!("query {other} of a datatype is not supported"))),
             }
         }
         Ok(())
@@ -81,7 +81,7 @@ pub(crate) unsafe extern "C" fn specific<const S: usize>(obj: *mut c_void, args:
             match (*args).op_type {
                 H5VL_DATATYPE_FLUSH => Handle::of(obj)?.place.container.publish(),
                 H5VL_DATATYPE_REFRESH => Ok(()),
-                other => Err(Error::unsupported(format!("operation {other} on a datatype"))),
+                other => Err(Error::unsupported(format!("operation {other} on a datatype is not supported"))),
             }
         }
     })

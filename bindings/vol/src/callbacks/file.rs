@@ -55,10 +55,10 @@ pub(crate) unsafe extern "C" fn open<const S: usize>(name: *const c_char, flags:
         let name = unsafe { text(name)? };
         plist::check_driver(host, fapl)?;
         if flags & (ACC_TRUNC | ACC_EXCL | ACC_CREAT) != 0 {
-            return Err(error!("flags that create a file, given to open it"));
+            return Err(error!("H5Fopen was called with flags that create a file"));
         }
         if flags & ACC_SWMR != 0 {
-            return Err(Error::unsupported("SWMR: readers of a container see what was published last; open without SWMR"));
+            return Err(Error::unsupported("SWMR is not supported; open without it: readers see the last published state"));
         }
         let anchor = Handle::anchor(host);
         let writable = flags & ACC_RDWR != 0;
@@ -66,7 +66,7 @@ pub(crate) unsafe extern "C" fn open<const S: usize>(name: *const c_char, flags:
         let ranks = if writable {
             crate::mpi::ranks_of(host, fapl)?
         } else {
-            // Ranks that only read need nothing of each other, but that they share the cores.
+            // Ranks that only read are independent, but share the cores.
             crate::mpi::detect_ranks(host, fapl)?;
             None
         };
@@ -78,13 +78,13 @@ pub(crate) unsafe extern "C" fn open<const S: usize>(name: *const c_char, flags:
     })
 }
 
-/// Only what came by this `H5Fopen`.
+/// `H5F_OBJ_LOCAL`: only handles that come from this `H5Fopen`.
 const LOCAL: c_uint = 0x20;
 
 fn types_of(handle: &Handle) -> c_uint {
     match handle.what {
         What::File { primary: true, .. } => 1,
-        // One that stands behind a reference.
+        // The file of a reference.
         What::File { .. } => 0,
         What::Dataset(_) => 2,
         What::Group => 4,
@@ -93,7 +93,7 @@ fn types_of(handle: &Handle) -> c_uint {
     }
 }
 
-/// The ids of open things of a file, of the kinds in `types`.
+/// The IDs of a file's open handles of the given `types`.
 fn ids(host: &Host, container: &Container, types: c_uint, opener: u64, max: usize) -> Vec<hid_t> {
     let mut found = Vec::new();
     let mut kinds: Vec<(H5I_type_t, Vec<usize>)> = Vec::new();
@@ -116,7 +116,7 @@ fn ids(host: &Host, container: &Container, types: c_uint, opener: u64, max: usiz
             None => kinds.push((kind, vec![address])),
         }
     }
-    // HDF5 gives no id of a thing; but it numbers ids one after the other, so the newest are tried first.
+    // HDF5 has no function from an object to its ID; but IDs are numbered consecutively, so try them from the newest.
     for (kind, mut wanted) in kinds {
         let tag = i64::from(kind) << 56;
         let newest = newest_number(host, tag);
@@ -136,7 +136,7 @@ fn ids(host: &Host, container: &Container, types: c_uint, opener: u64, max: usiz
 }
 
 fn newest_number(host: &Host, tag: i64) -> i64 {
-    // Ids are given in order: the highest valid one lies below the first long run of free numbers.
+    // IDs are assigned in order: the highest valid one is below the first long run of free numbers.
     let (mut last, mut number, mut free) = (-1i64, 0i64, 0);
     while free < 4096 {
         // SAFETY: H5Iis_valid takes any number.
@@ -157,7 +157,7 @@ pub(crate) unsafe extern "C" fn get<const S: usize>(obj: *mut c_void, args: *mut
         unsafe {
             let handle = Handle::of(obj)?;
             let container = &handle.place.container;
-            let args = args.as_mut().ok_or_else(|| error!("no arguments"))?;
+            let args = args.as_mut().ok_or_else(|| error!("HDF5 passed no arguments"))?;
             match args.op_type {
                 H5VL_FILE_GET_CONT_INFO => {
                     let out = &mut *args.args.get_cont_info.info;
@@ -168,7 +168,7 @@ pub(crate) unsafe extern "C" fn get<const S: usize>(obj: *mut c_void, args: *mut
                 H5VL_FILE_GET_FAPL => {
                     let copy = match &handle.what {
                         What::File { fapl: Some(fapl), .. } => (host.call.H5Pcopy)(fapl.id),
-                        _ => (host.call.H5Pcreate)(host.global(c"H5P_CLS_FILE_ACCESS_ID_g").ok_or_else(|| error!("no class of property lists"))?),
+                        _ => (host.call.H5Pcreate)(host.global(c"H5P_CLS_FILE_ACCESS_ID_g").ok_or_else(|| error!("the HDF5 library does not export this class of property lists"))?),
                     };
                     args.args.get_fapl.fapl_id = check_id(copy, "the access property list cannot be copied")?;
                 }
@@ -206,7 +206,7 @@ pub(crate) unsafe extern "C" fn get<const S: usize>(obj: *mut c_void, args: *mut
                     }
                     *out.count = found.len();
                 }
-                other => return Err(Error::unsupported(format!("question {other} about a file"))),
+                other => return Err(Error::unsupported(format!("query {other} of a file is not supported"))),
             }
         }
         Ok(())
@@ -221,19 +221,19 @@ pub(crate) unsafe extern "C" fn specific<const S: usize>(obj: *mut c_void, args:
     guard::status::<S>("file specific", |host| {
         // SAFETY: what HDF5 passes; the union's member is the one of the operation.
         unsafe {
-            let args = args.as_mut().ok_or_else(|| error!("no arguments"))?;
+            let args = args.as_mut().ok_or_else(|| error!("HDF5 passed no arguments"))?;
             match args.op_type {
                 H5VL_FILE_FLUSH => Handle::of(obj)?.place.container.publish()?,
                 H5VL_FILE_REOPEN => {
                     let handle = Handle::of(obj)?;
-                    let What::File { fapl, writable, name, .. } = &handle.what else { return Err(error!("the object is no file")) };
+                    let What::File { fapl, writable, name, .. } = &handle.what else { return Err(error!("the object is not a file")) };
                     let fapl = fapl.as_ref().map_or(0, |fapl| fapl.id);
                     *args.args.reopen.file = give(host, Arc::clone(&handle.place.container), name, fapl, *writable)?;
                 }
                 H5VL_FILE_IS_ACCESSIBLE => {
                     let found = container::is_accessible(Path::new(text(args.args.is_accessible.filename)?));
                     if found && host.would_mistake() {
-                        return Err(error!("this HDF5 would take the container for a native file; set HDF5_VOL_CONNECTOR=arrow"));
+                        return Err(error!("this HDF5 version would mistake the container for a native file; set HDF5_VOL_CONNECTOR=arrow"));
                     }
                     *args.args.is_accessible.accessible = found;
                 }
@@ -242,7 +242,7 @@ pub(crate) unsafe extern "C" fn specific<const S: usize>(obj: *mut c_void, args:
                     let (one, other) = (Handle::of(obj)?, args.args.is_equal.obj2);
                     *args.args.is_equal.same_file = Handle::of(other).is_ok_and(|other| Arc::ptr_eq(&one.place.container, &other.place.container));
                 }
-                other => return Err(Error::unsupported(format!("operation {other} on a file"))),
+                other => return Err(Error::unsupported(format!("operation {other} on a file is not supported"))),
             }
         }
         Ok(())

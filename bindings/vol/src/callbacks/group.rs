@@ -13,7 +13,7 @@ use crate::handle::{Handle, What, text, what_of};
 use crate::host::Host;
 use crate::plist;
 
-/// Adds an object at a path; without a name it is one that no link leads to.
+/// Adds an object at a path; without a name, it gets no link.
 pub(crate) unsafe fn add(host: &'static Host, at: &Located, name: *const c_char, lcpl: hid_t, object: Object) -> Result<Located> {
     at.place.container.change()?;
     if name.is_null() {
@@ -28,7 +28,7 @@ pub(crate) unsafe fn add(host: &'static Host, at: &Located, name: *const c_char,
     Ok(Located { place, path: join(&at.path, path) })
 }
 
-/// Makes a link at a path from `at`; `target` gives the object once it is known that the link can be made.
+/// Creates a hard link at a path relative to `at`. `target` provides the object, after all checks that the link can be made.
 pub(crate) fn link_at(host: &'static Host, at: &Located, path: &str, lcpl: hid_t, target: impl FnOnce(&Place) -> Result<u64>) -> Result<Place> {
     let (intermediate, utf8) = plist::link_creation(host, lcpl)?;
     let mut make = |place: &Place, name: &str| -> Result<()> {
@@ -38,7 +38,7 @@ pub(crate) fn link_at(host: &'static Host, at: &Located, path: &str, lcpl: hid_t
     };
     let (parent, name) = walking(host, 0, |walk| walk.parent(&at.place, path, if intermediate { Some(&mut make) } else { None }))?;
     if lock(&parent.container.tree).links(parent.object)?.contains_key(name) {
-        return Err(error!("there is a link '{name}' already (in '{path}')"));
+        return Err(error!("the link '{name}' already exists (in '{path}')"));
     }
     parent.container.change()?;
     let object = target(&parent)?;
@@ -46,7 +46,7 @@ pub(crate) fn link_at(host: &'static Host, at: &Located, path: &str, lcpl: hid_t
     Ok(Place::new(parent.container, object))
 }
 
-/// Opens an object as a handle, of one kind or of any.
+/// Opens a handle for an object, which must be of the type `wanted` if that is given.
 pub(crate) fn open_at(host: &'static Host, at: Located, wanted: Option<H5I_type_t>) -> Result<(*mut c_void, H5I_type_t)> {
     let (what, kind) = what_of(&lock(&at.place.container.tree).object(at.place.object)?.body);
     if wanted.is_some_and(|wanted| wanted != kind) {
@@ -96,7 +96,7 @@ pub(crate) unsafe extern "C" fn open<const S: usize>(obj: *mut c_void, loc: *con
     })
 }
 
-/// The object of an open call: a name below a location.
+/// Resolves the object of an open call: a name relative to a location.
 pub(crate) unsafe fn opened(handle: &Handle, loc: *const H5VL_loc_params_t, name: *const c_char, lapl: hid_t) -> Result<Located> {
     // SAFETY: what HDF5 passes.
     unsafe {
@@ -119,7 +119,7 @@ pub(crate) unsafe extern "C" fn get<const S: usize>(obj: *mut c_void, args: *mut
         // SAFETY: what HDF5 passes; the union's member is the one of the operation.
         unsafe {
             let handle = Handle::of(obj)?;
-            let args = args.as_mut().ok_or_else(|| error!("no arguments"))?;
+            let args = args.as_mut().ok_or_else(|| error!("HDF5 passed no arguments"))?;
             match args.op_type {
                 H5VL_GROUP_GET_GCPL => {
                     let object = lock(&handle.place.container.tree).object(handle.place.object)?.clone();
@@ -129,7 +129,7 @@ pub(crate) unsafe extern "C" fn get<const S: usize>(obj: *mut c_void, args: *mut
                     let at = locate(handle, &raw const args.args.get_info.loc_params)?;
                     let tree = lock(&at.place.container.tree);
                     let Body::Group { links, next_order, tracked } = &tree.object(at.place.object)?.body else {
-                        return Err(error!("'{}' is no group", at.path));
+                        return Err(error!("'{}' is not a group", at.path));
                     };
                     let info = &mut *args.args.get_info.ginfo;
                     info.storage_type = H5G_STORAGE_TYPE_COMPACT;
@@ -137,7 +137,7 @@ pub(crate) unsafe extern "C" fn get<const S: usize>(obj: *mut c_void, args: *mut
                     info.max_corder = if *tracked { *next_order } else { 0 };
                     info.mounted = false;
                 }
-                other => return Err(Error::unsupported(format!("question {other} about a group"))),
+                other => return Err(Error::unsupported(format!("query {other} of a group is not supported"))),
             }
         }
         Ok(())
@@ -153,7 +153,7 @@ pub(crate) unsafe extern "C" fn specific<const S: usize>(obj: *mut c_void, args:
                 H5VL_GROUP_FLUSH => handle.place.container.publish(),
                 H5VL_GROUP_REFRESH => Ok(()),
                 H5VL_GROUP_MOUNT | H5VL_GROUP_UNMOUNT => Err(Error::unsupported("files cannot be mounted; use an external link")),
-                other => Err(Error::unsupported(format!("operation {other} on a group"))),
+                other => Err(Error::unsupported(format!("operation {other} on a group is not supported"))),
             }
         }
     })

@@ -1,4 +1,4 @@
-//! The connector's info: words that a user gives behind its name, such as `arrow sync=1 form=file`.
+//! The connector's info string: options that a user writes after its name, as in `arrow sync=1 form=file`.
 
 use std::ffi::{CString, c_char, c_int, c_void};
 
@@ -17,18 +17,18 @@ fn parse(words: &str) -> Result<Options> {
             "sync=0" => options.sync = false,
             "form=file" => options.one_file = true,
             "form=folder" => options.one_file = false,
-            other => return Err(error!("the connector's info has no '{other}'; it knows sync=0 and sync=1, form=folder and form=file")),
+            other => return Err(error!("unknown option '{other}' in the connector's info string; known are sync=0, sync=1, form=folder and form=file")),
         }
     }
     Ok(options)
 }
 
-/// The words for options, as [`parse`] reads them.
+/// Formats options as [`parse`] reads them.
 fn words(options: Options) -> String {
     format!("sync={} form={}", u8::from(options.sync), if options.one_file { "file" } else { "folder" })
 }
 
-/// The info in a file access property list.
+/// The options in a file access property list.
 pub(crate) fn of_plist(host: &Host, fapl: hid_t) -> Options {
     if fapl <= 0 {
         return Options::default();
@@ -90,15 +90,15 @@ pub(crate) unsafe extern "C" fn from_str<const S: usize>(words: *const c_char, o
     })
 }
 
-/// A string in the host's memory.
+/// A string that the host frees.
 pub(crate) unsafe fn allocate(host: &Host, value: &str) -> Result<*mut c_char> {
-    let value = CString::new(value).map_err(|_| error!("a zero in a text"))?;
+    let value = CString::new(value).map_err(|_| error!("a string contains a zero byte"))?;
     let bytes = value.as_bytes_with_nul();
     // SAFETY: the memory has room for the string and its zero.
     unsafe {
         let memory = (host.call.H5allocate_memory)(bytes.len(), false).cast::<c_char>();
         if memory.is_null() {
-            return Err(error!("no memory for a text"));
+            return Err(error!("cannot allocate memory for a string"));
         }
         std::ptr::copy_nonoverlapping(bytes.as_ptr().cast(), memory, bytes.len());
         Ok(memory)

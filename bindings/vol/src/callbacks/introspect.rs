@@ -1,12 +1,12 @@
-//! What the connector is and can do.
+//! The connector's version and capabilities.
 
 use std::ffi::{c_int, c_uint, c_void};
 
 use crate::ffi::*;
 use crate::guard;
 
-/// What is possible: all but threads at once, asynchronous calls, native files, maps, mounts, and filters (values stay
-/// as they are, so that they can be mapped).
+/// All capabilities except thread safety, asynchronous calls, native files, maps, mounts, and filters (values are stored
+/// unfiltered so that they can be memory-mapped).
 pub(crate) const CAPABILITIES: u64 = {
     let basic_and_more = 0x8 | 0x10 | 0x20 | 0x40 | 0x80 | 0x100 | 0x200 | 0x400 | 0x800 | 0x1000 | 0x8000 | 0x10000;
     let references = 0x20000 | 0x40000 | 0x80000 | 0x10_0000 | 0x20_0000;
@@ -34,7 +34,7 @@ pub(crate) unsafe extern "C" fn get_cap_flags<const S: usize>(_info: *const c_vo
 
 pub(crate) unsafe extern "C" fn opt_query<const S: usize>(_obj: *mut c_void, _class: H5VL_subclass_t, _operation: c_int, flags: *mut u64) -> herr_t {
     guard::status::<S>("introspect opt_query", |_| {
-        // No optional operation is known.
+        // There are no optional operations.
         // SAFETY: an out parameter.
         unsafe { *flags = 0 };
         Ok(())

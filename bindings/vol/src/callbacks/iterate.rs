@@ -1,4 +1,4 @@
-//! Visiting links, objects and attributes: HDF5's callbacks are called with no lock held.
+//! Iterates over links, objects and attributes. Callbacks of programs are called without holding a lock.
 
 use std::collections::BTreeSet;
 use std::ffi::{CString, c_int};
@@ -12,7 +12,7 @@ use crate::ffi::*;
 use crate::handle::{Handle, what_of};
 use crate::host::{Host, Owned};
 
-/// HDF5's id for a new handle of an object.
+/// Opens a handle for an object and registers it with HDF5.
 pub(crate) fn registered(host: &'static Host, at: &Located) -> Result<Owned> {
     let (what, kind) = what_of(&lock(&at.place.container.tree).object(at.place.object)?.body);
     let raw = Handle::give(host, at.place.clone(), what, at.path.clone());
@@ -22,10 +22,10 @@ pub(crate) fn registered(host: &'static Host, at: &Located) -> Result<Owned> {
         // SAFETY: HDF5 did not take it.
         drop(unsafe { Handle::close(raw) });
     }
-    Owned::new(id, host.call.H5Idec_ref, "no id for an object")
+    Owned::new(id, host.call.H5Idec_ref, "HDF5 gives no ID for an object")
 }
 
-/// What HDF5 says of a link.
+/// HDF5's description of a link.
 pub(crate) fn link_info(link: &Link) -> H5L_info2_t {
     let (class, u) = match &link.target {
         Target::Hard(object) => (0, H5L_info2_t__bindgen_ty_1 { token: token_of(*object) }),
@@ -35,7 +35,7 @@ pub(crate) fn link_info(link: &Link) -> H5L_info2_t {
     H5L_info2_t { type_: class, corder_valid: true, corder: link.order, cset: c_int::from(link.utf8), u }
 }
 
-/// What HDF5 says of a link in a group that may not track the order.
+/// As [`link_info`], without the creation order if the group does not track it.
 pub(crate) fn link_info_in(place: &Place, link: &Link) -> H5L_info2_t {
     let mut info = link_info(link);
     let tree = lock(&place.container.tree);
@@ -45,7 +45,7 @@ pub(crate) fn link_info_in(place: &Place, link: &Link) -> H5L_info2_t {
     info
 }
 
-/// What HDF5 says of an object.
+/// HDF5's description of an object.
 pub(crate) fn object_info(place: &Place) -> Result<H5O_info2_t> {
     let tree = lock(&place.container.tree);
     let object = tree.object(place.object)?;
@@ -68,12 +68,12 @@ pub(crate) fn object_info(place: &Place) -> Result<H5O_info2_t> {
 }
 
 fn name_of(name: &str) -> Result<CString> {
-    CString::new(name).map_err(|_| error!("a zero in a name"))
+    CString::new(name).map_err(|_| error!("a name contains a zero byte"))
 }
 
-/// `H5Literate` and `H5Lvisit`: what the last call gave.
+/// `H5Literate` and `H5Lvisit`. Returns the result of the last callback.
 pub(crate) fn links(host: &'static Host, at: &Located, args: &mut H5VL_link_iterate_args_t) -> Result<herr_t> {
-    let call = args.op.ok_or_else(|| error!("no function to call"))?;
+    let call = args.op.ok_or_else(|| error!("HDF5 passed no callback function"))?;
     let group = registered(host, at)?;
     if args.recursive {
         let all = by_order_or_name(&at.place, args.idx_type, args.order)?;
@@ -87,11 +87,11 @@ pub(crate) fn links(host: &'static Host, at: &Located, args: &mut H5VL_link_iter
     // SAFETY: null, or a place for the index.
     let mut index = unsafe { args.idx_p.as_ref().copied().unwrap_or(0) };
     if index > 0 && index >= all.len() as u64 {
-        return Err(error!("the iteration begins at {index}, and there are {} links", all.len()));
+        return Err(error!("the iteration begins at {index}, but there are only {} links", all.len()));
     }
     let mut outcome = 0;
     for (name, link) in all.iter().skip(usize::try_from(index).unwrap_or(usize::MAX)) {
-        // One that was removed under way is passed over.
+        // Skip links that were removed during the iteration.
         let there = lock(&at.place.container.tree).links(at.place.object).is_ok_and(|links| links.contains_key(name));
         index += 1;
         if !there {
@@ -111,7 +111,7 @@ pub(crate) fn links(host: &'static Host, at: &Located, args: &mut H5VL_link_iter
     Ok(outcome)
 }
 
-/// Visits fall back to names in groups that track no order, as HDF5 does.
+/// The links of a group; by name if the group does not track creation order, as in HDF5's visits.
 fn by_order_or_name(place: &Place, index: H5_index_t, order: H5_iter_order_t) -> Result<Vec<(String, Link)>> {
     let tracked = matches!(lock(&place.container.tree).object(place.object)?.body, Body::Group { tracked: true, .. });
     ordered(place, if index == H5_INDEX_CRT_ORDER && !tracked { H5_INDEX_NAME } else { index }, order)
@@ -151,9 +151,9 @@ fn visit_links(
     Ok(0)
 }
 
-/// `H5Ovisit`: what the last call gave.
+/// `H5Ovisit`. Returns the result of the last callback.
 pub(crate) fn objects(host: &'static Host, at: &Located, args: &H5VL_object_visit_args_t) -> Result<herr_t> {
-    let call = args.op.ok_or_else(|| error!("no function to call"))?;
+    let call = args.op.ok_or_else(|| error!("HDF5 passed no callback function"))?;
     let start = registered(host, at)?;
     let report = |name: &str, place: &Place| -> Result<herr_t> {
         let info = object_info(place)?;
@@ -170,7 +170,7 @@ pub(crate) fn objects(host: &'static Host, at: &Located, args: &H5VL_object_visi
     visit_links(host, start.id, at, "", all, (args.idx_type, args.order), &mut seen, &mut |name, _| {
         let place = walking(host, 0, |walk| walk.resolve(&at.place, name));
         match place {
-            // Only hard links are followed: what a soft link leads to is visited where it is.
+            // Only hard links are followed; the target of a soft link is visited at its own place.
             Ok(place) if is_hard(at, name) && visited.insert(place.object) => report(name, &place),
             _ => Ok(0),
         }
@@ -189,7 +189,7 @@ fn is_hard(at: &Located, path: &str) -> bool {
     })
 }
 
-/// The names of an object's attributes in an order.
+/// The names of an object's attributes in the given order.
 pub(crate) fn attribute_names(place: &Place, index: H5_index_t, order: H5_iter_order_t) -> Result<Vec<String>> {
     let tree = lock(&place.container.tree);
     let object = tree.object(place.object)?;
@@ -197,23 +197,23 @@ pub(crate) fn attribute_names(place: &Place, index: H5_index_t, order: H5_iter_o
     match index {
         H5_INDEX_NAME => {}
         H5_INDEX_CRT_ORDER if object.attributes_tracked => names.sort(),
-        // As HDF5 does: without an order, by name.
+        // Without creation order: by name, as HDF5 does.
         H5_INDEX_CRT_ORDER => {}
-        _ => return Err(error!("an index that is neither by name nor by creation order")),
+        _ => return Err(error!("the index type is neither name nor creation order")),
     }
     match order {
         H5_ITER_DEC => names.reverse(),
         H5_ITER_INC | H5_ITER_NATIVE => {}
-        _ => return Err(error!("an order that is neither increasing nor decreasing")),
+        _ => return Err(error!("the iteration order is neither increasing nor decreasing")),
     }
     Ok(names.into_iter().map(|(_, name)| name).collect())
 }
 
-/// What HDF5 says of an attribute.
+/// HDF5's description of an attribute.
 pub(crate) fn attribute_info(place: &Place, name: &str) -> Result<H5A_info_t> {
     let tree = lock(&place.container.tree);
     let object = tree.object(place.object)?;
-    let attribute = lock(object.attributes.get(name).ok_or_else(|| error!("there is no attribute '{name}'"))?);
+    let attribute = lock(object.attributes.get(name).ok_or_else(|| error!("attribute '{name}' not found"))?);
     let tracked = object.attributes_tracked;
     Ok(H5A_info_t {
         corder_valid: tracked,
@@ -223,15 +223,15 @@ pub(crate) fn attribute_info(place: &Place, name: &str) -> Result<H5A_info_t> {
     })
 }
 
-/// `H5Aiterate`: what the last call gave.
+/// `H5Aiterate`. Returns the result of the last callback.
 pub(crate) fn attributes(host: &'static Host, at: &Located, args: &mut H5VL_attr_iterate_args_t) -> Result<herr_t> {
-    let call = args.op.ok_or_else(|| error!("no function to call"))?;
+    let call = args.op.ok_or_else(|| error!("HDF5 passed no callback function"))?;
     let names = attribute_names(&at.place, args.idx_type, args.order)?;
     let owner = registered(host, at)?;
     // SAFETY: null, or a place for the index.
     let mut index = unsafe { args.idx.as_ref().copied().unwrap_or(0) };
     if index > 0 && index >= names.len() as u64 {
-        return Err(error!("the iteration begins at {index}, and there are {} attributes", names.len()));
+        return Err(error!("the iteration begins at {index}, but there are only {} attributes", names.len()));
     }
     let mut outcome = 0;
     for name in names.iter().skip(usize::try_from(index).unwrap_or(usize::MAX)) {

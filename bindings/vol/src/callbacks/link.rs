@@ -16,32 +16,32 @@ use crate::handle::{Handle, give_text, sweep, text};
 use crate::host::Host;
 use crate::plist;
 
-/// The link that `loc` speaks of: its group, its name, itself.
+/// The link at a location: its group, its name, and the link.
 unsafe fn the_link(handle: &Handle, loc: *const H5VL_loc_params_t) -> Result<(Place, String, Link)> {
     // SAFETY: what HDF5 passes; the union's member is the one that the type names.
     unsafe {
-        let loc = loc.as_ref().ok_or_else(|| error!("no location"))?;
+        let loc = loc.as_ref().ok_or_else(|| error!("HDF5 passed no location"))?;
         match loc.type_ {
             H5VL_OBJECT_BY_NAME => {
                 let path = text(loc.loc_data.loc_by_name.name)?;
                 let (place, name) = walking(handle.host, loc.loc_data.loc_by_name.lapl_id, |walk| walk.parent(&handle.place, path, None))?;
                 let link = lock(&place.container.tree).links(place.object)?.get(name).cloned();
-                Ok((place, name.to_owned(), link.ok_or_else(|| error!("there is no link '{name}' (in '{path}')"))?))
+                Ok((place, name.to_owned(), link.ok_or_else(|| error!("link '{name}' not found (in '{path}')"))?))
             }
             H5VL_OBJECT_BY_IDX => {
                 let (group, name, link) = by_index(handle, &loc.loc_data.loc_by_idx)?;
                 Ok((group.place, name, link))
             }
-            _ => Err(error!("a link is named by a name or by its place in an order")),
+            _ => Err(error!("a link must be identified by name or by index")),
         }
     }
 }
 
-/// The name that a link shall have, and where from.
+/// The place and name of a new link.
 unsafe fn new_name<'a>(handle: &Handle, loc: *const H5VL_loc_params_t) -> Result<(Located, &'a str)> {
     // SAFETY: what HDF5 passes.
     unsafe {
-        let loc = loc.as_ref().filter(|loc| loc.type_ == H5VL_OBJECT_BY_NAME).ok_or_else(|| error!("a link is made by name"))?;
+        let loc = loc.as_ref().filter(|loc| loc.type_ == H5VL_OBJECT_BY_NAME).ok_or_else(|| error!("a link must be created by name"))?;
         Ok((Located { place: handle.place.clone(), path: handle.path.clone() }, text(loc.loc_data.loc_by_name.name)?))
     }
 }
@@ -72,11 +72,11 @@ pub(crate) unsafe extern "C" fn create<const S: usize>(
         plist::check_list(host, lapl)?;
         // SAFETY: what HDF5 passes; the union's member is the one of the operation.
         unsafe {
-            let args = args.as_ref().ok_or_else(|| error!("no arguments"))?;
+            let args = args.as_ref().ok_or_else(|| error!("HDF5 passed no arguments"))?;
             match args.op_type {
                 H5VL_LINK_CREATE_HARD => {
                     let hard = &args.args.hard;
-                    // One of the two may be left out: it is the other then.
+                    // One of the two may be null (`H5L_SAME_LOC`): then it equals the other.
                     let handle = Handle::of(if obj.is_null() { hard.curr_obj } else { obj })?;
                     let current = Handle::of(if hard.curr_obj.is_null() { obj } else { hard.curr_obj })?;
                     let target = locate(current, &raw const hard.curr_loc_params)?;
@@ -97,15 +97,15 @@ pub(crate) unsafe extern "C" fn create<const S: usize>(
                 }
                 H5VL_LINK_CREATE_UD => {
                     let user = &args.args.ud;
-                    // One of a program's own class is kept and told; who follows it, HDF5 does not say.
+                    // A user-defined link is stored and reported, but HDF5 offers no way to follow it.
                     if (host.call.H5Lis_registered)(user.type_) <= 0 {
-                        return Err(error!("there is no class {} of links; register it first", user.type_));
+                        return Err(error!("the link class {} is not registered; register it first", user.type_));
                     }
                     let value = if user.buf.is_null() { Vec::new() } else { std::slice::from_raw_parts(user.buf.cast::<u8>(), user.buf_size).to_vec() };
                     let (at, path) = new_name(Handle::of(obj)?, loc)?;
                     place_link(host, &at, path, lcpl, |_| Ok(Target::User(user.type_, value)))
                 }
-                other => Err(Error::unsupported(format!("links of kind {other}"))),
+                other => Err(Error::unsupported(format!("links of type {other} are not supported"))),
             }
         }
     })
@@ -164,7 +164,7 @@ pub(crate) unsafe extern "C" fn get<const S: usize>(obj: *mut c_void, loc: *cons
         // SAFETY: what HDF5 passes; the union's member is the one of the operation.
         unsafe {
             let (place, name, link) = the_link(Handle::of(obj)?, loc)?;
-            let args = args.as_mut().ok_or_else(|| error!("no arguments"))?;
+            let args = args.as_mut().ok_or_else(|| error!("HDF5 passed no arguments"))?;
             match args.op_type {
                 H5VL_LINK_GET_INFO => {
                     if let Some(out) = args.args.get_info.linfo.as_mut() {
@@ -175,7 +175,7 @@ pub(crate) unsafe extern "C" fn get<const S: usize>(obj: *mut c_void, loc: *cons
                 H5VL_LINK_GET_VAL => {
                     let out = &args.args.get_val;
                     let value = match link.target {
-                        Target::Hard(_) => return Err(error!("'{name}' is a hard link: it has no value")),
+                        Target::Hard(_) => return Err(error!("'{name}' is a hard link, which has no value")),
                         Target::Soft(path) => [path.as_bytes(), &[0]].concat(),
                         Target::User(_, value) => value,
                     };
@@ -183,7 +183,7 @@ pub(crate) unsafe extern "C" fn get<const S: usize>(obj: *mut c_void, loc: *cons
                         std::ptr::copy_nonoverlapping(value.as_ptr(), out.buf.cast(), value.len().min(out.buf_size));
                     }
                 }
-                other => return Err(Error::unsupported(format!("question {other} about a link"))),
+                other => return Err(Error::unsupported(format!("query {other} of a link is not supported"))),
             }
         }
         Ok(())
@@ -195,7 +195,7 @@ pub(crate) unsafe extern "C" fn specific<const S: usize>(obj: *mut c_void, loc: 
         // SAFETY: what HDF5 passes; the union's member is the one of the operation.
         unsafe {
             let handle = Handle::of(obj)?;
-            let args = args.as_mut().ok_or_else(|| error!("no arguments"))?;
+            let args = args.as_mut().ok_or_else(|| error!("HDF5 passed no arguments"))?;
             match args.op_type {
                 H5VL_LINK_DELETE => {
                     let (place, name, _) = the_link(handle, loc)?;
@@ -204,7 +204,7 @@ pub(crate) unsafe extern "C" fn specific<const S: usize>(obj: *mut c_void, loc: 
                     sweep(&place.container);
                 }
                 H5VL_LINK_EXISTS => {
-                    let by = loc.as_ref().filter(|loc| loc.type_ == H5VL_OBJECT_BY_NAME).ok_or_else(|| error!("a link is named by a name"))?;
+                    let by = loc.as_ref().filter(|loc| loc.type_ == H5VL_OBJECT_BY_NAME).ok_or_else(|| error!("a link must be identified by name"))?;
                     let path = text(by.loc_data.loc_by_name.name)?;
                     let lapl = by.loc_data.loc_by_name.lapl_id;
                     *args.args.exists.exists = if hyperslab_arrow_container::model::path_names(path).next().is_none() {
@@ -215,7 +215,7 @@ pub(crate) unsafe extern "C" fn specific<const S: usize>(obj: *mut c_void, loc: 
                     };
                 }
                 H5VL_LINK_ITER => return iterate::links(host, &locate(handle, loc)?, &mut args.args.iterate),
-                other => return Err(Error::unsupported(format!("operation {other} on a link"))),
+                other => return Err(Error::unsupported(format!("operation {other} on a link is not supported"))),
             }
         }
         Ok(0)

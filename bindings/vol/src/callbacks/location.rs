@@ -1,4 +1,4 @@
-//! Where HDF5 says that an object is: the thing itself, a name, a place in an order, a token.
+//! Resolves HDF5's locations: an object itself, a name, an index, or a token.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -14,14 +14,14 @@ use crate::handle::{Handle, text};
 use crate::host::Host;
 use crate::plist;
 
-/// An object, and the path that led to it.
+/// An object, and the path by which it was found.
 #[derive(Debug, Clone)]
 pub(crate) struct Located {
     pub(crate) place: Place,
     pub(crate) path: String,
 }
 
-/// A path below another.
+/// Joins two paths.
 pub(crate) fn join(base: &str, name: &str) -> String {
     let names = |text: &str| hyperslab_arrow_container::model::path_names(text).collect::<Vec<_>>().join("/");
     if name.starts_with('/') {
@@ -34,7 +34,7 @@ pub(crate) fn join(base: &str, name: &str) -> String {
     }
 }
 
-/// Opens the file that an external link in `from` names.
+/// Opens the target file of an external link in `from`.
 fn open_external(host: &'static Host, from: &Arc<Container>, file: &str, lapl: hid_t) -> Result<Arc<Container>> {
     let beside = from.path.parent().unwrap_or(Path::new(".")).join(file);
     let found = if beside.exists() { beside } else { Path::new(file).to_path_buf() };
@@ -43,14 +43,14 @@ fn open_external(host: &'static Host, from: &Arc<Container>, file: &str, lapl: h
         .map_err(|error| error!("the external link to {file}: {}", error.message))
 }
 
-/// Calls `work` with a way to follow links.
+/// Calls `work` with a [`Walk`] that follows links as the property list `lapl` says.
 pub(crate) fn walking<T>(host: &'static Host, lapl: hid_t, work: impl FnOnce(&mut Walk<'_>) -> Result<T>) -> Result<T> {
     plist::check_list(host, lapl)?;
     let open = |from: &Arc<Container>, file: &str| open_external(host, from, file, lapl);
     work(&mut Walk::new(plist::links_left(host, lapl), &open))
 }
 
-/// The object at a path from an open thing.
+/// The object at a path relative to a handle.
 pub(crate) fn by_name(handle: &Handle, name: &str, lapl: hid_t) -> Result<Located> {
     if name.is_empty() {
         return Err(error!("the name is empty"));
@@ -59,30 +59,30 @@ pub(crate) fn by_name(handle: &Handle, name: &str, lapl: hid_t) -> Result<Locate
     Ok(Located { place, path: join(&handle.path, name) })
 }
 
-/// The links of a group in an order.
+/// The links of a group in the given order.
 pub(crate) fn ordered(place: &Place, index: H5_index_t, order: H5_iter_order_t) -> Result<Vec<(String, Link)>> {
     let tree = lock(&place.container.tree);
     let mut links: Vec<(String, Link)> = tree.links(place.object)?.iter().map(|(name, link)| (name.clone(), link.clone())).collect();
     if index == H5_INDEX_CRT_ORDER {
         if let hyperslab_arrow_container::model::Body::Group { tracked: false, .. } = tree.object(place.object)?.body {
-            return Err(error!("the group does not track the order in which its links were made"));
+            return Err(error!("the group does not track the creation order of its links"));
         }
         links.sort_by_key(|(_, link)| link.order);
     } else if index != H5_INDEX_NAME {
-        return Err(error!("an index that is neither by name nor by creation order"));
+        return Err(error!("the index type is neither name nor creation order"));
     }
     match order {
         H5_ITER_DEC => links.reverse(),
         H5_ITER_INC | H5_ITER_NATIVE => {}
-        _ => return Err(error!("an order that is neither increasing nor decreasing")),
+        _ => return Err(error!("the iteration order is neither increasing nor decreasing")),
     }
     Ok(links)
 }
 
-/// The `n`th link of the group that `loc` names.
+/// A link by its index in a group.
 ///
 /// # Safety
-/// The names in `loc` must be HDF5's.
+/// `loc` must come from HDF5.
 pub(crate) unsafe fn by_index(handle: &Handle, loc: &H5VL_loc_by_idx_t) -> Result<(Located, String, Link)> {
     // SAFETY: the caller's promise.
     let group = by_name(handle, unsafe { text(loc.name)? }, loc.lapl_id)?;
@@ -90,13 +90,13 @@ pub(crate) unsafe fn by_index(handle: &Handle, loc: &H5VL_loc_by_idx_t) -> Resul
     let mut links = ordered(&group.place, loc.idx_type, loc.order)?;
     let index = usize::try_from(loc.n).unwrap_or(usize::MAX);
     if index >= links.len() {
-        return Err(error!("link {} of {}", loc.n, links.len()));
+        return Err(error!("link index {} is out of range: there are {}", loc.n, links.len()));
     }
     let (name, link) = links.swap_remove(index);
     Ok((group, name, link))
 }
 
-/// The number in a token.
+/// The token of an object.
 pub(crate) fn token_of(object: ObjectId) -> H5O_token_t {
     let mut data = [0; 16];
     data[..8].copy_from_slice(&object.to_le_bytes());
@@ -108,14 +108,14 @@ pub(crate) fn object_of(token: &H5O_token_t) -> ObjectId {
     u64::from_le_bytes(token.__data[..8].try_into().unwrap_or_default())
 }
 
-/// The object that `loc` speaks of.
+/// The object at a location.
 ///
 /// # Safety
-/// `loc` must be what HDF5 passed.
+/// `loc` must come from HDF5.
 pub(crate) unsafe fn locate(handle: &Handle, loc: *const H5VL_loc_params_t) -> Result<Located> {
     // SAFETY: the caller's promise; the union's member is the one that the type names.
     unsafe {
-        let loc = loc.as_ref().ok_or_else(|| error!("no location"))?;
+        let loc = loc.as_ref().ok_or_else(|| error!("HDF5 passed no location"))?;
         crate::handle::opening_from(handle);
         match loc.type_ {
             H5VL_OBJECT_BY_SELF => Ok(Located { place: handle.place.clone(), path: handle.path.clone() }),
@@ -126,19 +126,19 @@ pub(crate) unsafe fn locate(handle: &Handle, loc: *const H5VL_loc_params_t) -> R
                 Ok(Located { place, path: join(&group.path, &name) })
             }
             H5VL_OBJECT_BY_TOKEN => {
-                let token = loc.loc_data.loc_by_token.token.as_ref().ok_or_else(|| error!("no token"))?;
+                let token = loc.loc_data.loc_by_token.token.as_ref().ok_or_else(|| error!("HDF5 passed no token"))?;
                 let object = object_of(token);
                 let container = Arc::clone(&handle.place.container);
-                lock(&container.tree).object(object).map_err(|_| error!("the token is of no object in this file"))?;
+                lock(&container.tree).object(object).map_err(|_| error!("the token does not identify an object in this file"))?;
                 let path = lock(&container.tree).reachable().remove(&object).unwrap_or_default();
                 Ok(Located { place: Place::new(container, object), path })
             }
-            _ => Err(error!("a location of an unknown kind")),
+            _ => Err(error!("the location has an unknown type")),
         }
     }
 }
 
-/// The path of an open object as it is now: links may have been moved or removed since it was opened.
+/// The current path of an open object: links may have been moved or removed since it was opened.
 pub(crate) fn current_path(handle: &Handle) -> Option<String> {
     let container = &handle.place.container;
     let tree = lock(&container.tree);
@@ -147,7 +147,7 @@ pub(crate) fn current_path(handle: &Handle) -> Option<String> {
     for name in hyperslab_arrow_container::model::path_names(&handle.path) {
         match tree.links(at).ok().and_then(|links| links.get(name)).map(|link| &link.target) {
             Some(hyperslab_arrow_container::model::Target::Hard(next)) => at = *next,
-            // Through a soft link the path stays as it was given.
+            // A path through a soft link is returned as it was given.
             Some(_) => return Some(handle.path.clone()),
             None => {
                 found = false;

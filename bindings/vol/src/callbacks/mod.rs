@@ -1,5 +1,5 @@
-//! One file for each group of callbacks. Each is generic over the slot of the library that calls it, catches what
-//! goes wrong ([`crate::guard`]), and hands the work to safe code.
+//! HDF5's callbacks, one file for each group. Each callback is generic over the slot of the host, runs inside
+//! [`crate::guard`], and leaves the work to safe code.
 
 pub(crate) mod attribute;
 pub(crate) mod blob;

@@ -54,7 +54,7 @@ pub(crate) unsafe extern "C" fn get<const S: usize>(obj: *mut c_void, loc: *cons
         // SAFETY: what HDF5 passes; the union's member is the one of the operation.
         unsafe {
             let handle = Handle::of(obj)?;
-            let args = args.as_mut().ok_or_else(|| error!("no arguments"))?;
+            let args = args.as_mut().ok_or_else(|| error!("HDF5 passed no arguments"))?;
             match args.op_type {
                 H5VL_OBJECT_GET_FILE => *args.args.get_file.file = handle.file(),
                 H5VL_OBJECT_GET_NAME => {
@@ -65,7 +65,7 @@ pub(crate) unsafe extern "C" fn get<const S: usize>(obj: *mut c_void, loc: *cons
                 }
                 H5VL_OBJECT_GET_TYPE => *args.args.get_type.obj_type = iterate::object_info(&locate(handle, loc)?.place)?.type_,
                 H5VL_OBJECT_GET_INFO => *args.args.get_info.oinfo = iterate::object_info(&locate(handle, loc)?.place)?,
-                other => return Err(Error::unsupported(format!("question {other} about an object"))),
+                other => return Err(Error::unsupported(format!("query {other} of an object is not supported"))),
             }
         }
         Ok(())
@@ -77,7 +77,7 @@ pub(crate) unsafe extern "C" fn specific<const S: usize>(obj: *mut c_void, loc: 
         // SAFETY: what HDF5 passes; the union's member is the one of the operation.
         unsafe {
             let handle = Handle::of(obj)?;
-            let args = args.as_mut().ok_or_else(|| error!("no arguments"))?;
+            let args = args.as_mut().ok_or_else(|| error!("HDF5 passed no arguments"))?;
             match args.op_type {
                 H5VL_OBJECT_CHANGE_REF_COUNT => {
                     let at = locate(handle, loc)?.place;
@@ -101,24 +101,24 @@ pub(crate) unsafe extern "C" fn specific<const S: usize>(obj: *mut c_void, loc: 
                 H5VL_OBJECT_VISIT => return iterate::objects(host, &locate(handle, loc)?, &args.args.visit),
                 H5VL_OBJECT_FLUSH => handle.place.container.publish()?,
                 H5VL_OBJECT_REFRESH => {}
-                other => return Err(Error::unsupported(format!("operation {other} on an object"))),
+                other => return Err(Error::unsupported(format!("operation {other} on an object is not supported"))),
             }
         }
         Ok(0)
     })
 }
 
-/// Calls that only native files answer.
+/// Refuses calls that only native files support.
 pub(crate) unsafe extern "C" fn optional<const S: usize>(_obj: *mut c_void, _loc: *const H5VL_loc_params_t, args: *mut H5VL_optional_args_t, _dxpl: hid_t, _req: *mut *mut c_void) -> herr_t {
     guard::status::<S>("link optional", |_| Err(native(args)))
 }
 
-/// Calls of the native connector about an object; comments are understood here too.
+/// Optional calls of the native connector for an object, of which comments are supported.
 pub(crate) unsafe extern "C" fn comments<const S: usize>(obj: *mut c_void, loc: *const H5VL_loc_params_t, args: *mut H5VL_optional_args_t, _dxpl: hid_t, _req: *mut *mut c_void) -> herr_t {
     guard::status::<S>("object optional", |_| {
         // SAFETY: what HDF5 passes; the arguments are those of the operation.
         unsafe {
-            let asked = args.as_ref().ok_or_else(|| error!("no arguments"))?;
+            let asked = args.as_ref().ok_or_else(|| error!("HDF5 passed no arguments"))?;
             match (asked.op_type, asked.args.is_null()) {
                 (GET_COMMENT, false) => {
                     let place = locate(Handle::of(obj)?, loc)?.place;
@@ -144,7 +144,7 @@ pub(crate) unsafe extern "C" fn comments<const S: usize>(obj: *mut c_void, loc: 
 const GET_COMMENT: i32 = 0;
 const SET_COMMENT: i32 = 1;
 
-/// The arguments of the first: a buffer, its length, and where the length of the comment goes.
+/// The arguments of `GET_COMMENT`: a buffer, its size, and the output for the length of the comment.
 #[repr(C)]
 struct GetComment {
     bytes: usize,
@@ -152,7 +152,7 @@ struct GetComment {
     length: *mut usize,
 }
 
-/// Calls that only native files answer.
+/// Refuses calls that only native files support.
 pub(crate) unsafe extern "C" fn optional_plain<const S: usize>(_obj: *mut c_void, args: *mut H5VL_optional_args_t, _dxpl: hid_t, _req: *mut *mut c_void) -> herr_t {
     guard::status::<S>("optional", |_| Err(native(args)))
 }
@@ -160,5 +160,5 @@ pub(crate) unsafe extern "C" fn optional_plain<const S: usize>(_obj: *mut c_void
 fn native(args: *const H5VL_optional_args_t) -> Error {
     // SAFETY: null, or what HDF5 passes.
     let operation = unsafe { args.as_ref() }.map_or(-1, |args| args.op_type);
-    Error::unsupported(format!("a call (operation {operation}) that is about the bytes of a native HDF5 file; the file is a folder of Arrow files"))
+    Error::unsupported(format!("operation {operation} is supported for native HDF5 files only; this file is a container of Arrow files"))
 }

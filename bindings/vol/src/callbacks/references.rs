@@ -1,4 +1,4 @@
-//! The references in values that are copied: into another file they would name objects that are not those they named.
+//! Maps references in copied values: in another file, they would point to different objects.
 
 use std::sync::Arc;
 
@@ -9,33 +9,33 @@ use crate::datatype;
 use crate::ffi::*;
 use crate::host::Host;
 
-/// Where the parts of a reference lie in its element in a file.
+/// Byte offsets of the parts of a reference in its element in file form.
 const FLAGS: usize = 1;
 const LENGTH: usize = 2;
 const NAME: usize = 6;
-/// Behind the length of the token.
+/// The token follows its length.
 const TOKEN: usize = 3;
 const TOKEN_IN_BLOB: usize = 1;
 
-/// Where references are in the elements of a datatype.
+/// The places of references in the elements of a datatype.
 #[derive(Debug)]
 pub(crate) enum Holds {
     Nothing,
-    /// One of `H5T_STD_REF`.
+    /// An `H5T_STD_REF` reference.
     Reference,
-    /// One of before HDF5 1.12, or one in its form in memory: the number of the object comes first. `region`: the number
-    /// of a selection follows.
+    /// A reference of HDF5 before 1.12, or one in memory form: it begins with the object's ID. `region`: the number of a
+    /// selection follows.
     Number { bytes: usize, region: bool },
     Members(Vec<(usize, Self)>),
     Elements { width: usize, count: usize, element: Box<Self> },
     Sequence { width: usize, element: Box<Self> },
 }
 
-/// What becomes of the object of a reference (none: the reference is emptied), and of the number of a selection.
+/// Maps the object of a reference (`None`: the reference is cleared) and the number of its selection.
 pub(crate) struct Mapping<'a> {
     pub(crate) object: &'a mut dyn FnMut(ObjectId) -> Result<Option<ObjectId>>,
     pub(crate) region: &'a dyn Fn(u32) -> u32,
-    /// Where new blobs go.
+    /// Receives new blobs.
     pub(crate) arena: &'a Arc<Arena>,
 }
 
@@ -48,22 +48,22 @@ fn half(bytes: &[u8], at: usize) -> u32 {
 }
 
 fn put(bytes: &mut [u8], at: usize, value: &[u8]) -> Result<()> {
-    bytes.get_mut(at..at + value.len()).ok_or_else(|| error!("an element ends early"))?.copy_from_slice(value);
+    bytes.get_mut(at..at + value.len()).ok_or_else(|| error!("an element is truncated"))?.copy_from_slice(value);
     Ok(())
 }
 
-/// Makes a reference to nothing of one.
+/// Clears a reference.
 fn empty(bytes: &mut [u8]) -> Result<()> {
     bytes.fill(0);
     Ok(())
 }
 
 fn name_at(bytes: &[u8], at: usize) -> Result<BlobName> {
-    bytes.get(at..at + 16).and_then(|name| name.try_into().ok()).ok_or_else(|| error!("an element ends early"))
+    bytes.get(at..at + 16).and_then(|name| name.try_into().ok()).ok_or_else(|| error!("an element is truncated"))
 }
 
 impl Holds {
-    /// Of a datatype in memory, whose form in the file is `kind`.
+    /// The references in a datatype in memory form, whose layout in the file is `decoded`.
     pub(crate) fn of(host: &Host, memory: hid_t, decoded: &Datatype) -> Result<Self> {
         // SAFETY: ids of the library.
         unsafe {
@@ -94,13 +94,13 @@ impl Holds {
         }
     }
 
-    /// Changes the references in one element.
+    /// Maps the references in one element.
     pub(crate) fn map(&self, element: &mut [u8], mapping: &mut Mapping<'_>) -> Result<()> {
         match self {
             Self::Nothing => Ok(()),
             Self::Reference => {
-                let bytes = element.get_mut(..REFERENCE_BYTES).ok_or_else(|| error!("an element ends early"))?;
-                // One into a third file stays what it is.
+                let bytes = element.get_mut(..REFERENCE_BYTES).ok_or_else(|| error!("an element is truncated"))?;
+                // A reference into a third file stays unchanged.
                 if bytes.iter().all(|byte| *byte == 0) || bytes.get(FLAGS).is_some_and(|flags| flags & 1 != 0) {
                     return Ok(());
                 }
@@ -121,7 +121,7 @@ impl Holds {
                 }
             }
             Self::Number { bytes, region } => {
-                let bytes = element.get_mut(..*bytes).ok_or_else(|| error!("an element ends early"))?;
+                let bytes = element.get_mut(..*bytes).ok_or_else(|| error!("an element is truncated"))?;
                 let object = word(bytes, 0);
                 match if object == 0 { None } else { (mapping.object)(object)? } {
                     Some(object) => {

@@ -1,4 +1,4 @@
-//! Tokens: the number of an object, in 16 bytes.
+//! Tokens: an object's ID in 16 bytes.
 
 use std::ffi::{c_char, c_int, c_void};
 
@@ -28,7 +28,7 @@ pub(crate) unsafe extern "C" fn to_str<const S: usize>(_obj: *mut c_void, _type:
     guard::status::<S>("token to_str", |host| {
         // SAFETY: a token of HDF5's, and an out parameter.
         unsafe {
-            let token = token.as_ref().ok_or_else(|| error!("no token"))?;
+            let token = token.as_ref().ok_or_else(|| error!("HDF5 passed no token"))?;
             *out = allocate(host, &object_of(token).to_string())?;
         }
         Ok(())
@@ -40,7 +40,7 @@ pub(crate) unsafe extern "C" fn from_str<const S: usize>(_obj: *mut c_void, _typ
         // SAFETY: a string of HDF5's, and an out parameter.
         unsafe {
             let words = text(words)?;
-            *token = token_of(words.parse().map_err(|_| error!("'{words}' is no token"))?);
+            *token = token_of(words.parse().map_err(|_| error!("'{words}' is not a token"))?);
         }
         Ok(())
     })

@@ -1,4 +1,4 @@
-//! Values of attributes, which are read and written whole.
+//! Values of attributes, which are always read and written as a whole.
 
 use std::ffi::c_void;
 
@@ -22,7 +22,7 @@ fn attribute_type(host: &'static Host, handle: &Handle) -> Result<(Owned, usize)
 /// Reads a whole attribute.
 ///
 /// # Safety
-/// `buf` must have room for its elements.
+/// `buf` must have space for its elements.
 pub(crate) unsafe fn read_attribute(host: &'static Host, handle: &Handle, mem_type: hid_t, buf: *mut c_void, dxpl: hid_t) -> Result<()> {
     let (file, count) = attribute_type(host, handle)?;
     let memory = datatype::copy(host, mem_type)?;

@@ -1,11 +1,11 @@
-//! Dataspaces: those of the host, and ours.
+//! Converts dataspaces between the host's and ours.
 
 use hyperslab_arrow_container::elements::Dataspace;
 use hyperslab_arrow_container::error::{Result, error};
 use crate::ffi::*;
 use crate::host::{Host, Owned, check};
 
-/// A dataspace of the host.
+/// Reads a dataspace of the host.
 pub(crate) fn dataspace_of(host: &Host, id: hid_t) -> Result<Dataspace> {
     // SAFETY: an id of the library; room for the most dimensions that there can be.
     unsafe {
@@ -14,15 +14,15 @@ pub(crate) fn dataspace_of(host: &Host, id: hid_t) -> Result<Dataspace> {
             H5S_NULL => Dataspace::Null,
             H5S_SIMPLE => {
                 let (mut shape, mut max_shape) = ([0u64; 32], [0u64; 32]);
-                let ndims = check((host.call.H5Sget_simple_extent_dims)(id, shape.as_mut_ptr(), max_shape.as_mut_ptr()), "no dimensions")? as usize;
+                let ndims = check((host.call.H5Sget_simple_extent_dims)(id, shape.as_mut_ptr(), max_shape.as_mut_ptr()), "the dimensions of the dataspace cannot be read")? as usize;
                 Dataspace::Simple { shape: shape[..ndims].to_vec(), max_shape: max_shape[..ndims].to_vec() }
             }
-            _ => return Err(error!("a dataspace without an extent")),
+            _ => return Err(error!("the dataspace has no extent")),
         })
     }
 }
 
-/// A new dataspace for a program.
+/// Creates a dataspace of the host for a program.
 pub(crate) fn give_dataspace(host: &Host, space: &Dataspace) -> Result<hid_t> {
     // SAFETY: the lengths live through the call.
     let id = unsafe {
@@ -32,5 +32,5 @@ pub(crate) fn give_dataspace(host: &Host, space: &Dataspace) -> Result<hid_t> {
             Dataspace::Simple { shape, max_shape } => (host.call.H5Screate_simple)(shape.len() as i32, shape.as_ptr(), max_shape.as_ptr()),
         }
     };
-    Ok(Owned::new(id, host.call.H5Sclose, "the dataspace cannot be made")?.give())
+    Ok(Owned::new(id, host.call.H5Sclose, "the dataspace cannot be created")?.give())
 }

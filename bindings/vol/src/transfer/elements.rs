@@ -1,4 +1,4 @@
-//! One `H5Dread` or `H5Dwrite`.
+//! `H5Dread` and `H5Dwrite`.
 
 use super::moves::{Moves, moves};
 use super::references::adopt_references;
@@ -13,7 +13,7 @@ use crate::ffi::*;
 use crate::handle::Handle;
 use crate::host::{Host, Owned, check};
 
-/// How many bytes are converted at a time.
+/// Bytes to convert at a time.
 const BLOCK_BYTES: usize = 1 << 20;
 const SPACE_ALL: hid_t = 0;
 const SPACE_BLOCK: hid_t = 1;
@@ -29,7 +29,7 @@ pub(crate) struct Io<'a> {
     pub(crate) dxpl: hid_t,
 }
 
-/// Elements side by side in the file and in memory: the first of each, and how many they are.
+/// Elements that are contiguous in the file and in memory: (first in the file, first in memory, number).
 type Run = (u64, u64, usize);
 /// Runs that are converted together.
 type Batch = Vec<Run>;
@@ -40,31 +40,31 @@ impl Io<'_> {
         copy_of_file_type(self.host, self.handle, &stored.encoded)
     }
 
-    /// The runs of the two selections; checked against the extent.
+    /// The runs of the two selections, checked against the extent.
     fn pairs(&self) -> Result<Option<Pairs<'static>>> {
         let host = self.host;
         let space = lock(&self.handle.dataset()?.extent).space.clone();
         if [self.file_space, self.mem_space].contains(&SPACE_LIST) {
-            return Err(Error::unsupported("a selection in the transfer property list (H5S_PLIST); give a dataspace"));
+            return Err(Error::unsupported("a selection in the transfer property list (H5S_PLIST) is not supported; pass a dataspace instead"));
         }
         let close = host.call.H5Sclose;
         // SAFETY: ids of the library; the lengths live through the calls.
         unsafe {
             let file = if self.file_space == SPACE_ALL {
-                Owned::new(give_dataspace(host, &space)?, close, "no dataspace")?
+                Owned::new(give_dataspace(host, &space)?, close, "the dataspace cannot be created")?
             } else {
                 let file = Owned::new((host.call.H5Scopy)(self.file_space), close, "the dataspace of the file cannot be copied")?;
                 let given = dataspace_of(host, file.id)?;
                 if given.shape() != space.shape() {
                     if given.shape().len() != space.shape().len() {
-                        return Err(error!("a selection in {} dimensions, where the dataset has {}", given.shape().len(), space.shape().len()));
+                        return Err(error!("a selection in {} dimensions, but the dataset has {}", given.shape().len(), space.shape().len()));
                     }
                     check((host.call.H5Sset_extent_simple)(file.id, space.shape().len() as i32, space.shape().as_ptr(), std::ptr::null()), "the selection does not fit the dataset")?;
                 }
                 file
             };
             if (host.call.H5Sselect_valid)(file.id) <= 0 {
-                return Err(error!("the selection reaches beyond the dataset, whose shape is {:?}", space.shape()));
+                return Err(error!("the selection exceeds the dataset, whose shape is {:?}", space.shape()));
             }
             let points = (host.call.H5Sget_select_npoints)(file.id);
             let memory = match self.mem_space {
@@ -72,11 +72,11 @@ impl Io<'_> {
                 SPACE_BLOCK => Some(Runs::One(u64::try_from(points).ok().filter(|points| *points > 0).map(|points| (0, points)))),
                 id => {
                     if (host.call.H5Sselect_valid)(id) <= 0 {
-                        return Err(error!("the selection in memory reaches beyond its dataspace"));
+                        return Err(error!("the selection in memory exceeds its dataspace"));
                     }
                     let in_memory = (host.call.H5Sget_select_npoints)(id);
                     if in_memory != points {
-                        return Err(error!("{points} elements are selected in the file, and {in_memory} in memory"));
+                        return Err(error!("{points} elements are selected in the file, but {in_memory} in memory"));
                     }
                     Some(Runs::of(host, id)?)
                 }
@@ -89,7 +89,7 @@ impl Io<'_> {
                 None => Runs::of(host, file.id)?,
             };
             let runs = Runs::of(host, file.id)?;
-            // The iterators hold what they need of the dataspace.
+            // The iterators keep what they need of the dataspace.
             Ok(Some(Pairs::of(runs, memory)))
         }
     }
@@ -109,12 +109,12 @@ impl Io<'_> {
         dataset.with_table(&container.folder, container.ranks.get(), || Ok(fill), |table, _| work(table))
     }
 
-    /// Walks the runs of both selections: `straight` gets each one, `converted` many together, with the number of their
-    /// elements; both get the length of an element in memory.
+    /// Iterates over the runs of both selections. Calls `straight` with each run, and `converted` with batches of runs and their
+    /// number of elements; the last argument of both is the size of an element in memory.
     fn walk(&self, has_memory: bool, mut straight: impl FnMut(&Moves, Run, usize) -> Result<()>, mut converted: impl FnMut(&Moves, &Batch, usize, usize) -> Result<()>) -> Result<()> {
         let Some(mut pairs) = self.pairs()? else { return Ok(()) };
         if !has_memory {
-            return Err(error!("no memory to read into or to write from"));
+            return Err(error!("the memory buffer is null"));
         }
         let memory = self.memory_type()?;
         // SAFETY: an id of the library.
@@ -141,7 +141,7 @@ impl Io<'_> {
         if elements > 0 { converted(&moves, &batch, elements, stride) } else { Ok(()) }
     }
 
-    /// Brings elements from memory into the columns.
+    /// Writes elements from memory to the columns.
     ///
     /// # Safety
     /// `buf` must hold what the datatype and the dataspace in memory say.
@@ -155,10 +155,10 @@ impl Io<'_> {
         self.walk(!buf.is_null(), straight, |moves, batch, elements, stride| unsafe { self.write_converted(moves, batch, elements, buf, stride) })
     }
 
-    /// Brings elements from the columns into memory.
+    /// Reads elements from the columns into memory.
     ///
     /// # Safety
-    /// `buf` must have room for what the datatype and the dataspace in memory say.
+    /// `buf` must have space for what the datatype and the dataspace in memory say.
     pub(crate) unsafe fn read(&self, buf: *mut u8) -> Result<()> {
         let straight = |moves: &Moves, (file, at, count): Run, stride: usize| {
             // SAFETY: the caller's promise: there is room for these elements.

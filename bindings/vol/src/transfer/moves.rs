@@ -1,4 +1,4 @@
-//! Which members go straight between a column and the program's memory, and which are converted by the host.
+//! Decides which members are copied directly between a column and memory, and which the host converts.
 
 use std::ffi::c_void;
 
@@ -9,28 +9,28 @@ use crate::datatype;
 use crate::ffi::*;
 use crate::host::{Host, Owned};
 
-/// A member that needs converting.
+/// A member that the host converts.
 pub(super) struct Conversion {
-    /// Where its leaves lie in its form in the file.
+    /// Its leaves, in file form.
     pub(super) parts: Vec<Part>,
-    /// Where it begins in an element in memory, in bytes.
+    /// Its byte offset in an element in memory.
     pub(super) at: usize,
     pub(super) file_bytes: usize,
     pub(super) memory_bytes: usize,
     pub(super) file: Owned,
     pub(super) memory: Owned,
-    /// Whether what is there already matters: there are compounds below.
+    /// Whether the conversion needs the existing values as background, because it contains compounds.
     pub(super) background: bool,
 }
 
-/// How each column moves.
+/// How each column is moved.
 #[derive(Default)]
 pub(super) struct Moves {
     pub(super) direct: Vec<Part>,
     pub(super) converted: Vec<Conversion>,
 }
 
-/// Pairs a kind of the file with a datatype in memory. `leaf` counts the leaves of the file.
+/// Pairs a datatype of the file with one in memory. `leaf` counts the leaves of the file.
 struct Pairing<'a> {
     host: &'a Host,
     handle: *mut c_void,
@@ -46,7 +46,7 @@ fn leaves_below(decoded: &Datatype) -> usize {
 }
 
 impl Pairing<'_> {
-    /// `direct`: whether the leaves are those of the kind; one leaf otherwise.
+    /// `direct`: whether the datatype's leaves are the column's; otherwise the column has one leaf.
     fn pair(&mut self, decoded: &Datatype, file: Owned, memory: Owned, at: usize, direct: bool) -> Result<()> {
         let host = self.host;
         // SAFETY: ids of the library.
@@ -74,7 +74,7 @@ impl Pairing<'_> {
             let background = (host.call.H5Tdetect_class)(file.id, H5T_COMPOUND) > 0;
             let (file_bytes, memory_bytes) = ((host.call.H5Tget_size)(file.id), (host.call.H5Tget_size)(memory.id));
             if file_bytes != bytes {
-                return Err(error!("a datatype of {file_bytes} bytes in the file, where the columns have {bytes}"));
+                return Err(error!("a datatype of {file_bytes} bytes in the file, but the columns have {bytes}"));
             }
             self.moves.converted.push(Conversion { parts: parts(0), at, file_bytes, memory_bytes, file, memory, background });
             Ok(())
@@ -94,7 +94,7 @@ impl Pairing<'_> {
             let offset = unsafe { (host.call.H5Tget_member_offset)(memory.id, place as u32) };
             let (mut below_file, below_memory) = (datatype::member(host, file.id, index as u32)?, datatype::member(host, memory.id, place as u32)?);
             if member.datatype.has_heap() {
-                // HDF5 gives a member's datatype as it is in memory.
+                // HDF5 returns a member's datatype in memory form.
                 below_file = datatype::in_file(host, self.handle, below_file.id)?;
             }
             self.pair(&member.datatype, below_file, below_memory, at + offset, direct)?;
@@ -110,7 +110,7 @@ pub(super) fn moves(host: &Host, handle: *mut c_void, decoded: &Datatype, file: 
     let class = unsafe { (host.call.H5Tget_class)(memory.id) };
     match (decoded, class) {
         (Datatype::Compound { members, .. }, H5T_COMPOUND) => pairing.members(members, &file, &memory, 0, |index| columns.get(index).is_some_and(|column| column.direct))?,
-        (Datatype::Compound { .. }, _) => return Err(error!("a compound cannot be converted to a datatype that is none")),
+        (Datatype::Compound { .. }, _) => return Err(error!("a compound cannot be converted to a datatype that is not a compound")),
         _ => pairing.pair(decoded, file, memory, 0, columns.first().is_some_and(|column| column.direct))?,
     }
     Ok(pairing.moves)

@@ -1,4 +1,4 @@
-//! References in sequences, as they come back from where they were written.
+//! References in sequences, which HDF5 stores as they were in the writer's memory.
 
 use hyperslab_arrow_container::error::{Error, Result};
 use crate::datatype;
@@ -6,7 +6,7 @@ use crate::ffi::*;
 use crate::handle::Handle;
 use crate::host::{Host, Owned};
 
-/// Where the parts of `H5R_ref_t` lie that hold for one process only, in HDF5 from 1.12 on.
+/// Byte offsets of the fields of `H5R_ref_t` that are valid in one process only (HDF5 1.12 and newer).
 mod reference {
     pub(super) const BYTES: usize = 64;
     pub(super) const FILE_NAME: usize = 16;
@@ -17,8 +17,7 @@ mod reference {
     pub(super) const OBJECT: u8 = 2;
 }
 
-/// Sequences of references come back as they were in the memory of who wrote them: they are made references into
-/// this file.
+/// Makes references in sequences that were read point into this file, in this process.
 pub(super) unsafe fn adopt_references(host: &'static Host, handle: &Handle, memory: hid_t, values: *mut u8, count: usize) -> Result<()> {
     // SAFETY: `values` holds `count` elements of the datatype; each names as many references as it says.
     unsafe {
@@ -36,13 +35,13 @@ pub(super) unsafe fn adopt_references(host: &'static Host, handle: &Handle, memo
         if file < 0 {
             Handle::close(raw)?;
         }
-        let file = Owned::new(file, host.call.H5Idec_ref, "no id for the file of a reference")?;
+        let file = Owned::new(file, host.call.H5Idec_ref, "HDF5 gives no ID for the file of a reference")?;
         for i in 0..count {
             let [length, bytes] = values.cast::<[usize; 2]>().add(i).read_unaligned();
             for n in 0..length {
                 let one = (bytes as *mut u8).add(n * reference::BYTES);
                 if one.add(reference::KIND).read() != reference::OBJECT {
-                    return Err(Error::unsupported("sequences of references to selections or attributes; use an array of them"));
+                    return Err(Error::unsupported("sequences of references to selections or attributes are not supported; use an array of them"));
                 }
                 one.add(reference::FILE_NAME).cast::<usize>().write_unaligned(0);
                 one.add(reference::LOCATION).cast::<hid_t>().write_unaligned(file.id);

@@ -1,13 +1,13 @@
-//! Selections as runs of elements.
+//! Selections as runs of contiguous elements.
 
 use hyperslab_arrow_container::error::{Result, error};
 use crate::ffi::*;
 use crate::host::{Host, Owned, check};
 
-/// How many runs of a selection are asked for at a time.
+/// Runs to request from HDF5 at a time.
 const RUNS: usize = 1024;
 
-/// The runs of a selection in its order, as offsets and lengths in elements.
+/// Iterates over the runs of a selection, as (first element, number of elements).
 pub(super) enum Runs<'a> {
     One(Option<(u64, u64)>),
     Many { host: &'a Host, iterator: Owned, offsets: Vec<hsize_t>, lengths: Vec<usize>, at: usize, count: usize },
@@ -21,7 +21,7 @@ impl<'a> Runs<'a> {
                 let count = (host.call.H5Sget_simple_extent_npoints)(space);
                 return Ok(Self::One(u64::try_from(count).ok().filter(|count| *count > 0).map(|count| (0, count))));
             }
-            let iterator = Owned::new((host.call.H5Ssel_iter_create)(space, 1, 0), host.call.H5Ssel_iter_close, "the selection cannot be walked")?;
+            let iterator = Owned::new((host.call.H5Ssel_iter_create)(space, 1, 0), host.call.H5Ssel_iter_close, "the selection cannot be iterated")?;
             Ok(Self::Many { host, iterator, offsets: vec![0; RUNS], lengths: vec![0; RUNS], at: 0, count: 0 })
         }
     }
@@ -34,7 +34,7 @@ impl<'a> Runs<'a> {
                     let mut elements = 0;
                     // SAFETY: there is room for as many runs as are asked for.
                     let status = unsafe { (host.call.H5Ssel_iter_get_seq_list)(iterator.id, RUNS, usize::MAX >> 1, count, &raw mut elements, offsets.as_mut_ptr(), lengths.as_mut_ptr()) };
-                    check(status, "the selection cannot be walked")?;
+                    check(status, "the selection cannot be iterated")?;
                     *at = 0;
                     if *count == 0 {
                         return Ok(None);
@@ -48,7 +48,7 @@ impl<'a> Runs<'a> {
     }
 }
 
-/// Runs that both sides have: (element of the file, element of the memory, elements).
+/// Intersects the runs of two selections: (element in the file, element in memory, number of elements).
 pub(super) struct Pairs<'a> {
     file: Runs<'a>,
     memory: Runs<'a>,
@@ -72,6 +72,6 @@ impl<'a> Pairs<'a> {
         let now = in_file.min(in_memory);
         let rest = |at: u64, length: u64| (length > now).then_some((at + now, length - now));
         (self.left, self.right) = (rest(file, in_file), rest(memory, in_memory));
-        Ok(Some((file, memory, usize::try_from(now).map_err(|_| error!("{now} elements at once"))?)))
+        Ok(Some((file, memory, usize::try_from(now).map_err(|_| error!("{now} elements exceed what one transfer can move"))?)))
     }
 }
