@@ -1,9 +1,9 @@
 //! Elements: their datatypes, dataspaces, and conversion to Arrow arrays.
 //!
-//! - [`datatype`]: which bytes of an element belong to which Arrow column
-//! - [`dataspace`]: number of elements, and its maximum
-//! - [`arrow_arrays`]: elements to Arrow arrays and back, one by one
-//! - [`blob`]: variable-length data while a file is open
+//! - `datatype`: which bytes of an element belong to which Arrow column
+//! - `dataspace`: number of elements, and its maximum
+//! - `arrow_arrays`: elements to Arrow arrays and back, one by one
+//! - `blob`: variable-length data while a file is open
 
 pub(crate) mod arrow_arrays;
 pub(crate) mod blob;

@@ -1,11 +1,11 @@
 //! The values of a dataset. Each Arrow buffer has a store: memory while the dataset is small, otherwise its final place in
 //! the Arrow file that will be published, which is read and written by position.
 //!
-//! - [`state`]: the table; [`store`]: memory, or record batches of a file
-//! - [`blocks`]: moves elements between a program's memory and the stores
-//! - [`kernel`]: records to columns and back; `vector`: the same with SIMD instructions; [`lane`]: a column in a record
-//! - [`grow`]: capacity, changes of shape, copies; [`frame`]: the Arrow file around the values
-//! - [`loaded`]: values from other files; [`written`]: columns that several ranks write and one publishes
+//! - `state`: the table; `store`: memory, or record batches of a file
+//! - `blocks`: moves elements between a program's memory and the stores
+//! - `kernel`: records to columns and back; `vector`: the same with SIMD instructions; `lane`: a column in a record
+//! - `grow`: capacity, changes of shape, copies; `frame`: the Arrow file around the values
+//! - `loaded`: values from other files; `written`: columns that several ranks write and one publishes
 
 mod blocks;
 mod frame;
