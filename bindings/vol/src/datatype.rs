@@ -15,14 +15,14 @@ fn own(host: &Host, id: hid_t, what: &str) -> Result<Owned> {
 
 /// A copy in memory form that is not committed.
 pub(crate) fn copy(host: &Host, id: hid_t) -> Result<Owned> {
-    // SAFETY: an id of the library.
+    // SAFETY: a valid ID of the host.
     own(host, unsafe { (host.call.H5Tcopy)(id) }, "the datatype cannot be copied")
 }
 
 /// The bytes of `H5Tencode`.
 pub(crate) fn encode(host: &Host, id: hid_t) -> Result<Vec<u8>> {
     let mut size = 0;
-    // SAFETY: a null buffer asks for the size; then the buffer has that size.
+    // SAFETY: a null buffer queries the size; then the buffer has that size.
     unsafe {
         check((host.call.H5Tencode)(id, std::ptr::null_mut(), &raw mut size), "the datatype cannot be encoded")?;
         let mut bytes = vec![0u8; size];
@@ -37,25 +37,25 @@ pub(crate) fn decode(host: &Host, bytes: &[u8]) -> Result<Owned> {
     // H5Tdecode trusts the lengths in the bytes: padding keeps it from reading other memory.
     let mut padded = bytes.to_vec();
     padded.resize(bytes.len() + 64, 0);
-    // SAFETY: the bytes live through the call.
+    // SAFETY: the bytes outlive the call.
     own(host, unsafe { (host.call.H5Tdecode)(padded.as_ptr().cast()) }, "a datatype in the catalog cannot be decoded")
 }
 
 /// The base type of a datatype.
 pub(crate) fn base(host: &Host, id: hid_t) -> Result<Owned> {
-    // SAFETY: an id of the library.
+    // SAFETY: a valid ID of the host.
     own(host, unsafe { (host.call.H5Tget_super)(id) }, "the datatype has no base")
 }
 
 /// The datatype of a member of a compound.
 pub(crate) fn member(host: &Host, id: hid_t, index: u32) -> Result<Owned> {
-    // SAFETY: an id of the library.
+    // SAFETY: a valid ID of the host.
     own(host, unsafe { (host.call.H5Tget_member_type)(id, index) }, "a member of the datatype cannot be opened")
 }
 
 /// The names of a compound's members.
 pub(crate) fn member_names(host: &Host, id: hid_t) -> Result<Vec<String>> {
-    // SAFETY: an id of the library; a name is given back with H5free_memory.
+    // SAFETY: a valid ID of the host; H5free_memory frees the name.
     unsafe {
         let count = check((host.call.H5Tget_nmembers)(id), "the datatype has no members")?;
         (0..count as u32)
@@ -74,7 +74,7 @@ pub(crate) fn member_names(host: &Host, id: hid_t) -> Result<Vec<String>> {
 
 /// Whether a datatype contains references of HDF5 before 1.12.
 fn has_legacy_references(host: &Host, id: hid_t) -> Result<bool> {
-    // SAFETY: ids of the library.
+    // SAFETY: valid IDs of the host.
     unsafe {
         Ok(match (host.call.H5Tget_class)(id) {
             H5T_REFERENCE => matches!((host.call.H5Tget_size)(id), 8 | 12),
@@ -94,7 +94,7 @@ fn has_legacy_references(host: &Host, id: hid_t) -> Result<bool> {
 
 /// The datatype in file form, with its variable-length parts in the file of `handle`. Close it before the handle.
 pub(crate) fn in_file(host: &Host, handle: *mut c_void, id: hid_t) -> Result<Owned> {
-    // SAFETY: ids of the library; `handle` outlives the datatype, as the caller promises.
+    // SAFETY: valid IDs of the host; `handle` outlives the datatype, as the caller promises.
     unsafe {
         let has = |class| (host.call.H5Tdetect_class)(id, class) > 0;
         let beyond = has(H5T_VLEN) || has(H5T_REFERENCE) || (has(H5T_STRING) && has_text(host, id)?);
@@ -114,7 +114,7 @@ pub(crate) fn in_file(host: &Host, handle: *mut c_void, id: hid_t) -> Result<Own
 }
 
 fn has_text(host: &Host, id: hid_t) -> Result<bool> {
-    // SAFETY: ids of the library.
+    // SAFETY: valid IDs of the host.
     unsafe {
         Ok(match (host.call.H5Tget_class)(id) {
             H5T_STRING => (host.call.H5Tis_variable_str)(id) > 0,
@@ -135,7 +135,7 @@ fn has_text(host: &Host, id: hid_t) -> Result<bool> {
 /// The layout of a datatype that is in file form.
 pub(crate) fn decoded(host: &Host, id: hid_t) -> Result<Datatype> {
     let found = layout(host, copy(host, id)?.id)?;
-    // SAFETY: an id of the library.
+    // SAFETY: a valid ID of the host.
     let bytes = unsafe { (host.call.H5Tget_size)(id) };
     if found.bytes() == bytes { Ok(found) } else { Err(Error::unsupported(format!("a datatype of {bytes} bytes in file form, for which the connector expects {}", found.bytes()))) }
 }
@@ -163,7 +163,7 @@ fn in_file_members(bytes: usize, mut given: Vec<(Member, usize)>) -> Result<Data
 /// The layout of a datatype that is in memory form.
 fn layout(host: &Host, id: hid_t) -> Result<Datatype> {
     let call = &host.call;
-    // SAFETY: ids of the library, and out parameters.
+    // SAFETY: valid IDs of the host, and valid output pointers.
     unsafe {
         let bytes = (call.H5Tget_size)(id);
         let whole = || (call.H5Tget_precision)(id) == bytes * 8 && (call.H5Tget_offset)(id) == 0;
@@ -220,7 +220,7 @@ fn layout(host: &Host, id: hid_t) -> Result<Datatype> {
 pub(crate) fn stored(host: &Host, handle: *mut c_void, id: hid_t) -> Result<StoredDatatype> {
     let memory = copy(host, id)?;
     let target = in_file(host, handle, memory.id)?;
-    // SAFETY: an id of the library; H5VLobject gives our own handle of a committed datatype.
+    // SAFETY: a valid ID of the host; H5VLobject returns our own handle of a committed datatype.
     let committed = unsafe {
         if (host.call.H5Tcommitted)(id) > 0 { Handle::of((host.call.H5VLobject)(id)).ok().map(|handle| handle.place.object) } else { None }
     };

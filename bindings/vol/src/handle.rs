@@ -99,7 +99,7 @@ impl Handle {
     /// # Safety
     /// `raw` must be null, or come from [`Handle::give`] and not be closed; the reference must not outlive the handle.
     pub(crate) unsafe fn of<'a>(raw: *const c_void) -> Result<&'a Self> {
-        // SAFETY: the caller's promise; the mark catches what is not ours.
+        // SAFETY: as the caller promises; the mark catches foreign pointers.
         unsafe { raw.cast::<Self>().as_ref() }.filter(|handle| handle.mark == MARK).ok_or_else(|| error!("not an object of this connector"))
     }
 
@@ -112,11 +112,11 @@ impl Handle {
         if !Self::is_open(raw) {
             return Ok(());
         }
-        // SAFETY: the caller's promise, and it is open.
+        // SAFETY: as the caller promises, and it is open.
         unsafe { Self::of(raw)? };
         lock(&FILES).retain(|(_, _, address, _)| *address != raw as usize);
         lock(&OPEN).retain(|(_, _, address)| *address != raw as usize);
-        // SAFETY: it came from `give`, and nobody uses it any more.
+        // SAFETY: it came from `give` and is not used afterwards.
         let mut handle = *unsafe { Box::from_raw(raw.cast::<Self>()) };
         handle.mark = 0;
         drop(lock(&handle.access).take());
@@ -146,7 +146,7 @@ impl Handle {
     /// As for [`Handle::close`].
     pub(crate) unsafe fn close_quietly(raw: *mut c_void) {
         lock(&OPEN).retain(|(_, _, address)| *address != raw as usize);
-        // SAFETY: the caller's promise.
+        // SAFETY: as the caller promises.
         let handle = unsafe { Box::from_raw(raw.cast::<Self>()) };
         drop(lock(&handle.access).take());
         handle.place.container.handles.fetch_sub(1, Ordering::Relaxed);
@@ -255,7 +255,7 @@ pub(crate) unsafe fn text<'a>(text: *const c_char) -> Result<&'a str> {
     if text.is_null() {
         return Err(error!("a name is missing"));
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: as the caller promises.
     unsafe { CStr::from_ptr(text) }.to_str().map_err(|_| error!("a name is not UTF-8, which Arrow requires"))
 }
 
@@ -264,7 +264,7 @@ pub(crate) unsafe fn text<'a>(text: *const c_char) -> Result<&'a str> {
 /// # Safety
 /// `buffer` must be null or have space for `size` bytes; `length` must be null or valid.
 pub(crate) unsafe fn give_text(value: &str, buffer: *mut c_char, size: usize, length: *mut usize) {
-    // SAFETY: the caller's promise; at most `size - 1` bytes and a zero are written.
+    // SAFETY: as the caller promises; at most `size - 1` bytes and a zero are written.
     unsafe {
         if !buffer.is_null() && size > 0 {
             let count = value.len().min(size - 1);

@@ -36,7 +36,7 @@ fn library_at(address: *mut c_void) -> Option<(usize, usize)> {
     if unsafe { libc::dladdr(address, &raw mut info) } == 0 || info.dli_fname.is_null() {
         return None;
     }
-    // SAFETY: dli_fname is a string of the loader; NOLOAD opens nothing new. The main program is what has no name to open.
+    // SAFETY: dli_fname is a zero-terminated string of the loader; NOLOAD opens nothing new. Only the main program has no name that can be opened.
     let library = unsafe {
         let found = libc::dlopen(info.dli_fname, libc::RTLD_LAZY | libc::RTLD_NOLOAD);
         if found.is_null() { libc::dlopen(std::ptr::null(), libc::RTLD_LAZY) } else { found }
@@ -63,7 +63,7 @@ pub(crate) fn name_of(address: usize) -> Option<String> {
 /// The first library on the call stack that defines `H5VLregister_connector`.
 fn caller() -> Option<(usize, usize)> {
     let mut frames = [std::ptr::null_mut(); 64];
-    // SAFETY: the array has room for as many addresses as are asked for.
+    // SAFETY: the array has space for the requested number of addresses.
     let count = unsafe { libc::backtrace(frames.as_mut_ptr(), 64) };
     let mut seen = 0;
     for address in frames.iter().take(usize::try_from(count).unwrap_or(0)) {
@@ -115,7 +115,7 @@ impl Host {
         if let (Some(kept), Some(major)) = (KEPT.get(self.slot), self.global(c"H5E_VOL_g")) {
             kept.get_or_init(|| {
                 for _ in 0..REFUSALS {
-                    // SAFETY: an id of the library.
+                    // SAFETY: a valid ID of the host.
                     unsafe { (self.call.H5Iinc_ref)(major) };
                 }
             });
@@ -132,7 +132,7 @@ impl Host {
     pub(crate) fn would_mistake(&self) -> bool {
         let (mut major, mut minor, mut release) = (0u32, 0u32, 0u32);
         let Some(call) = self.address(c"H5get_libversion") else { return false };
-        // SAFETY: the function has this signature in every HDF5, and the places are variables of ours.
+        // SAFETY: the function has this signature in every HDF5, and the output pointers are our variables.
         unsafe {
             let call: unsafe extern "C" fn(*mut u32, *mut u32, *mut u32) -> herr_t = std::mem::transmute(call);
             if call(&raw mut major, &raw mut minor, &raw mut release) < 0 || major < 2 {
@@ -140,10 +140,10 @@ impl Host {
             }
         }
         let mut frames = [std::ptr::null_mut(); 64];
-        // SAFETY: the array has room for as many addresses as are asked for.
+        // SAFETY: the array has space for the requested number of addresses.
         let count = unsafe { libc::backtrace(frames.as_mut_ptr(), 64) };
         frames.iter().take(usize::try_from(count).unwrap_or(0)).any(|address| {
-            // SAFETY: `Dl_info` is plain data; a name is a string of the loader.
+            // SAFETY: `Dl_info` is plain data; a name is a zero-terminated string of the loader.
             unsafe {
                 let mut info: libc::Dl_info = std::mem::zeroed();
                 libc::dladdr(*address, &raw mut info) != 0 && info.dli_fbase as usize == self.base && !info.dli_sname.is_null() && CStr::from_ptr(info.dli_sname).to_bytes().starts_with(b"H5Fopen")
@@ -164,7 +164,7 @@ impl Host {
         if object.is_null() {
             return false;
         }
-        // SAFETY: the caller's promise; NOLOAD opens nothing new.
+        // SAFETY: as the caller promises; NOLOAD opens nothing new.
         let handle = unsafe { libc::dlopen(object, libc::RTLD_LAZY | libc::RTLD_NOLOAD) };
         !handle.is_null() && symbol(handle as usize, name).is_some_and(|found| found as usize == address)
     }
@@ -172,7 +172,7 @@ impl Host {
     /// One of the library's global IDs, such as a property list class. The library sets them when it is initialized.
     pub(crate) fn global(&self, name: &CStr) -> Option<hid_t> {
         // A program that links the library may contain a copy of the variable (copy relocation), which the library then uses.
-        // SAFETY: dlsym takes any name.
+        // SAFETY: dlsym accepts any name.
         let first = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };
         let copied = library_at(first).filter(|_| !first.is_null()).is_some_and(|(base, owner)| {
             base != self.base && symbol(owner, c"H5VLregister_connector").and_then(library_at).is_none_or(|(exporter, _)| exporter != base)
@@ -206,7 +206,7 @@ impl Owned {
 
 impl Drop for Owned {
     fn drop(&mut self) {
-        // SAFETY: the id was open, and is ours.
+        // SAFETY: the ID is open, and owned by `self`.
         unsafe { (self.close)(self.id) };
     }
 }

@@ -77,7 +77,7 @@ struct With<T> {
 }
 
 unsafe extern "C" fn forward_link(group: hid_t, name: *const c_char, info: *const H5L_info2_t, data: *mut c_void) -> herr_t {
-    // SAFETY: `data` is the `With` of the call below; the rest is HDF5's.
+    // SAFETY: `data` is the `With` of the calls below; the rest comes from HDF5.
     unsafe {
         let with = &*data.cast::<With<LinkCall1>>();
         let info = link_info(&*info);
@@ -96,7 +96,7 @@ unsafe extern "C" fn forward_object(object: hid_t, name: *const c_char, info: *c
 
 /// Whether an ID belongs to an open object of this connector.
 pub(crate) fn is_ours(host: &Host, id: hid_t) -> bool {
-    // SAFETY: H5Iget_type takes any number; H5VLobject an id of a thing that a connector has.
+    // SAFETY: H5Iget_type accepts any number; H5VLobject an ID of a connector's object.
     unsafe {
         match (host.call.H5Iget_type)(id) {
             H5I_FILE | H5I_GROUP | H5I_DATASET | H5I_ATTR => {}
@@ -218,7 +218,7 @@ pub(crate) fn redirect(host: &'static Host) {
     };
     let ours = ours.concat();
     let mut walk = Walk { addresses, ours, seen: 0 };
-    // SAFETY: the callback gets the walk that lives here.
+    // SAFETY: the callback gets the walk, which outlives the call.
     unsafe { libc::dl_iterate_phdr(Some(object_loaded), (&raw mut walk).cast()) };
 }
 
@@ -231,7 +231,7 @@ struct Walk {
 }
 
 unsafe extern "C" fn object_loaded(info: *mut libc::dl_phdr_info, size: usize, data: *mut c_void) -> c_int {
-    // SAFETY: the loader's description of an object, and our walk.
+    // SAFETY: the loader's description of an object, and the walk passed to dl_iterate_phdr.
     unsafe {
         let (info, walk) = (&*info, &mut *data.cast::<Walk>());
         if size >= size_of::<libc::dl_phdr_info>() && walk.seen == 0 {
@@ -250,7 +250,7 @@ unsafe extern "C" fn object_loaded(info: *mut libc::dl_phdr_info, size: usize, d
 /// Replaces the addresses in the relocation tables of one loaded object.
 unsafe fn exchange(info: &libc::dl_phdr_info, walk: &Walk) {
     let base = info.dlpi_addr as usize;
-    // SAFETY: the headers and tables are those that the loader mapped and used; entries are read within their lengths.
+    // SAFETY: the loader mapped and used these headers and tables; entries are read within their lengths.
     unsafe {
         let headers = std::slice::from_raw_parts(info.dlpi_phdr, usize::from(info.dlpi_phnum));
         let Some(dynamic) = headers.iter().find(|header| header.p_type == libc::PT_DYNAMIC) else { return };

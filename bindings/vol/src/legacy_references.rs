@@ -52,7 +52,7 @@ macro_rules! pass_on {
 }
 
 fn handle_of(host: &Host, id: hid_t) -> Result<&'static Handle> {
-    // SAFETY: an id of ours, as the caller found out; the object lives through the call.
+    // SAFETY: the ID is ours, as the caller has checked; the object outlives the call.
     unsafe { Handle::of((host.call.H5VLobject)(id)) }
 }
 
@@ -64,7 +64,7 @@ unsafe fn parts(handle: &Handle, kind: c_int, reference: *const c_void) -> Resul
     if reference.is_null() || !(0..=REGION).contains(&kind) {
         return Err(error!("the reference is null, or its type {kind} is unknown"));
     }
-    // SAFETY: eight bytes in any case, twelve of a selection.
+    // SAFETY: a reference has eight bytes, or twelve with a selection.
     let (object, number) = unsafe { (reference.cast::<u64>().read_unaligned(), if kind == REGION { reference.byte_add(8).cast::<u32>().read_unaligned() } else { 0 }) };
     if object == 0 {
         return Err(error!("the reference is empty"));
@@ -80,7 +80,7 @@ unsafe extern "C" fn create<const S: usize>(reference: *mut c_void, id: hid_t, p
         if reference.is_null() || !(0..=REGION).contains(&kind) {
             return Err(error!("the output pointer is null, or the reference type {kind} is unknown"));
         }
-        // SAFETY: a string of the program's; room for eight bytes, or twelve of a selection.
+        // SAFETY: a zero-terminated string from the program; space for eight bytes, or twelve with a selection.
         unsafe {
             let at = by_name(handle, text(path)?, 0)?;
             if kind == REGION {
@@ -101,7 +101,7 @@ unsafe extern "C" fn create<const S: usize>(reference: *mut c_void, id: hid_t, p
 
 fn encode(host: &Host, space: hid_t) -> Result<Vec<u8>> {
     let mut bytes = 0;
-    // SAFETY: a null buffer asks for the size; then the buffer has that size.
+    // SAFETY: a null buffer queries the size; then the buffer has that size.
     unsafe {
         check((host.call.H5Sencode2)(space, std::ptr::null_mut(), &raw mut bytes, 0), "the selection cannot be encoded")?;
         let mut out = vec![0u8; bytes];
@@ -157,7 +157,7 @@ unsafe extern "C" fn type1<const S: usize>(id: hid_t, kind: c_int, reference: *c
 
 unsafe extern "C" fn type2<const S: usize>(id: hid_t, kind: c_int, reference: *const c_void, out: *mut c_int) -> herr_t {
     pass_on!(S, id, 4, Type2Call, -1, (id, kind, reference, out));
-    // SAFETY: the program's reference, and null or a place for the answer.
+    // SAFETY: the program's reference, and null or a valid output pointer.
     unsafe {
         let found = type_of::<S>(id, kind, reference);
         if found >= 0 && !out.is_null() {
@@ -186,7 +186,7 @@ unsafe extern "C" fn name<const S: usize>(id: hid_t, kind: c_int, reference: *co
     pass_on!(S, id, 6, NameCall, -1, (id, kind, reference, out, size));
     guard::run::<S, isize>("H5Rget_name", -1, |host| {
         let handle = handle_of(host, id)?;
-        // SAFETY: the program's reference, and null or room for as many bytes as it says.
+        // SAFETY: the program's reference, and null or space for `size` bytes.
         unsafe {
             let (object, _) = parts(handle, kind, reference)?;
             let path = lock(&handle.place.container.tree).reachable().remove(&object).unwrap_or_default();

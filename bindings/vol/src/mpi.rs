@@ -29,7 +29,7 @@ impl Communicator {
     fn exchange(&self, own: &[u8]) -> Result<Vec<Vec<u8>>> {
         let length = |bytes: usize| c_int::try_from(bytes).map_err(|_| error!("{bytes} bytes exceed what MPI gathers in one call"));
         let (count, mut counts) = (length(own.len())?, vec![0 as c_int; self.size]);
-        // SAFETY: every process gathers four bytes of each, and there is room for them.
+        // SAFETY: every rank gathers four bytes from each rank, and the buffer has space for them.
         check(-unsafe { (self.gather)((&raw const count).cast(), 4, self.byte, counts.as_mut_ptr().cast(), 4, self.byte, self.comm) }.abs(), "MPI_Allgather failed")?;
         let mut places = Vec::with_capacity(self.size);
         let mut total = 0usize;
@@ -38,7 +38,7 @@ impl Communicator {
             total += usize::try_from(*count).unwrap_or(0);
         }
         let mut all = vec![0u8; total];
-        // SAFETY: as many bytes as each process has said come to places of their own.
+        // SAFETY: each rank sends the number of bytes that it announced, to a range of its own.
         check(-unsafe { (self.gather_v)(own.as_ptr().cast(), count, self.byte, all.as_mut_ptr().cast(), counts.as_ptr(), places.as_ptr(), self.byte, self.comm) }.abs(), "MPI_Allgatherv failed")?;
         let mut rest = &all[..];
         Ok(counts
@@ -55,7 +55,7 @@ impl Communicator {
 impl Drop for Communicator {
     fn drop(&mut self) {
         let mut over = 1;
-        // SAFETY: an out parameter; the communicator is ours, and MPI is still there.
+        // SAFETY: a valid output pointer; the communicator is ours, and MPI is not finalized.
         unsafe {
             (self.finalized)(&raw mut over);
             if over == 0 {
@@ -88,7 +88,7 @@ fn asks_for_mpi(host: &Host, fapl: hid_t) -> bool {
         // Before HDF5 2, a function returns the ID of the driver.
         function::<unsafe extern "C" fn() -> hid_t>(host, c"H5FD_mpio_init").map(|tell| unsafe { tell() })
     });
-    // SAFETY: an id of the library.
+    // SAFETY: a valid ID of the host.
     driver.zip(of_mpi).is_some_and(|(driver, of_mpi)| unsafe { driver(fapl) } == of_mpi)
 }
 
@@ -118,10 +118,10 @@ fn communicator_of(host: &'static Host, fapl: hid_t) -> Result<Option<(usize, Co
     let find_ask = |name: &CStr| function::<AskComm>(host, name).ok_or_else(|| missing(&name.to_string_lossy()));
     let (rank_of, size_of_comm) = (find_ask(c"MPI_Comm_rank")?, find_ask(c"MPI_Comm_size")?);
     let mut comm: Thing = 0;
-    // SAFETY: an id of the library; the communicator is a copy that we give back.
+    // SAFETY: a valid ID of the host; the communicator is a copy that we free.
     check(unsafe { ask(fapl, &raw mut comm, std::ptr::null_mut()) }, "the property list has no MPI communicator")?;
     let (mut rank, mut size) = (0, 0);
-    // SAFETY: the communicator is valid; out parameters.
+    // SAFETY: the communicator is valid; valid output pointers.
     unsafe {
         check(-rank_of(comm, &raw mut rank).abs(), "MPI_Comm_rank failed")?;
         check(-size_of_comm(comm, &raw mut size).abs(), "MPI_Comm_size failed")?;

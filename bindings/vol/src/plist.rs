@@ -19,7 +19,7 @@ const FILL_NEVER: i32 = 1;
 
 /// Checks that an ID is a property list or the default.
 pub(crate) fn check_list(host: &Host, id: hid_t) -> Result<()> {
-    // SAFETY: H5Iis_valid takes any number.
+    // SAFETY: H5Iis_valid accepts any number.
     if id == 0 || unsafe { (host.call.H5Iget_type)(id) == H5I_GENPROP_LST } { Ok(()) } else { Err(error!("an ID is not a property list")) }
 }
 
@@ -29,7 +29,7 @@ pub(crate) fn encode(host: &Host, plist: hid_t) -> Vec<u8> {
         return Vec::new();
     }
     let mut size = 0;
-    // SAFETY: a null buffer asks for the size; then the buffer has that size.
+    // SAFETY: a null buffer queries the size; then the buffer has that size.
     unsafe {
         if (host.call.H5Pencode2)(plist, std::ptr::null_mut(), &raw mut size, 0) < 0 {
             return Vec::new();
@@ -46,7 +46,7 @@ pub(crate) fn encode(host: &Host, plist: hid_t) -> Vec<u8> {
 /// Whether a program set a fill value.
 pub(crate) fn has_fill(host: &Host, plist: hid_t) -> bool {
     let mut defined = 0;
-    // SAFETY: an id of the library, and an out parameter.
+    // SAFETY: a valid ID of the host, and a valid output pointer.
     plist > 0 && unsafe { (host.call.H5Pfill_value_defined)(plist, &raw mut defined) } >= 0 && defined == H5D_FILL_VALUE_USER_DEFINED
 }
 
@@ -57,7 +57,7 @@ pub(crate) fn encode_of_dataset(host: &Host, plist: hid_t, datatype: hid_t, has_
     if !has_fill(host, plist) {
         return Ok(encode(host, plist));
     }
-    // SAFETY: ids of the library; the buffer has room for an element.
+    // SAFETY: valid IDs of the host; the buffer has space for an element.
     unsafe {
         let copy = Owned::new((host.call.H5Pcopy)(plist), host.call.H5Pclose, "the property list cannot be copied")?;
         let mut value = vec![0u8; (host.call.H5Tget_size)(datatype)];
@@ -72,7 +72,7 @@ pub(crate) fn encode_of_dataset(host: &Host, plist: hid_t, datatype: hid_t, has_
 
 /// Sets a variable-length fill value in a property list. `value` is an element of the datatype `target`.
 pub(crate) fn give_fill(host: &Host, list: &Owned, memory: &Owned, target: &Owned, value: &[u8]) -> Result<()> {
-    // SAFETY: ids of the library; both buffers have room for an element in either form.
+    // SAFETY: valid IDs of the host; both buffers have space for an element in either form.
     unsafe {
         let max = (host.call.H5Tget_size)(memory.id).max((host.call.H5Tget_size)(target.id)).max(value.len());
         let (mut element, mut background) = (value.to_vec(), vec![0u8; max]);
@@ -87,7 +87,7 @@ pub(crate) fn give_fill(host: &Host, list: &Owned, memory: &Owned, target: &Owne
 
 /// Decodes a property list; no bytes mean the default list of `class`, such as `H5P_CLS_GROUP_CREATE_ID_g`.
 pub(crate) fn decode(host: &Host, bytes: &[u8], class: &std::ffi::CStr) -> Result<Owned> {
-    // SAFETY: the bytes are of H5Pencode2; a class is an id of the library.
+    // SAFETY: the bytes are of H5Pencode2; a class is a valid ID of the host.
     let id = unsafe {
         if bytes.is_empty() {
             (host.call.H5Pcreate)(host.global(class).ok_or_else(|| error!("the HDF5 library does not export this class of property lists"))?)
@@ -105,7 +105,7 @@ pub(crate) fn link_creation(host: &Host, plist: hid_t) -> Result<(bool, bool)> {
         return Ok((false, false));
     }
     let (mut create, mut cset) = (0, 0);
-    // SAFETY: both are out parameters.
+    // SAFETY: both are valid output pointers.
     unsafe {
         (host.call.H5Pget_create_intermediate_group)(plist, &raw mut create);
         (host.call.H5Pget_char_encoding)(plist, &raw mut cset);
@@ -116,7 +116,7 @@ pub(crate) fn link_creation(host: &Host, plist: hid_t) -> Result<(bool, bool)> {
 /// Whether the name of an attribute is UTF-8.
 pub(crate) fn utf8(host: &Host, plist: hid_t) -> bool {
     let mut cset = 0;
-    // SAFETY: an out parameter.
+    // SAFETY: a valid output pointer.
     plist > 0 && unsafe { (host.call.H5Pget_char_encoding)(plist, &raw mut cset) } >= 0 && cset == 1
 }
 
@@ -126,7 +126,7 @@ pub(crate) fn check_driver(host: &Host, fapl: hid_t) -> Result<()> {
         return Ok(());
     }
     let (mut flags, mut increment, mut on_disk) = (0, 0, true);
-    // SAFETY: ids of the library, and out parameters.
+    // SAFETY: valid IDs of the host, and valid output pointers.
     unsafe {
         let driver = (host.call.H5Pget_driver)(fapl);
         if driver <= 0 || (host.call.H5FDdriver_query)(driver, &raw mut flags) < 0 {
@@ -145,7 +145,7 @@ pub(crate) fn check_driver(host: &Host, fapl: hid_t) -> Result<()> {
 pub(crate) fn opens_external(host: &Host, plist: hid_t) -> Option<bool> {
     let mut flags = EXTERNAL_AS_PARENT;
     if plist > 0 {
-        // SAFETY: an out parameter.
+        // SAFETY: a valid output pointer.
         unsafe { (host.call.H5Pget_elink_acc_flags)(plist, &raw mut flags) };
     }
     (flags != EXTERNAL_AS_PARENT).then_some(flags & 1 != 0)
@@ -155,7 +155,7 @@ pub(crate) fn opens_external(host: &Host, plist: hid_t) -> Option<bool> {
 pub(crate) fn links_left(host: &Host, plist: hid_t) -> usize {
     let mut count = 16;
     if plist > 0 {
-        // SAFETY: an out parameter.
+        // SAFETY: a valid output pointer.
         unsafe { (host.call.H5Pget_nlinks)(plist, &raw mut count) };
     }
     count
@@ -164,14 +164,14 @@ pub(crate) fn links_left(host: &Host, plist: hid_t) -> usize {
 /// Whether the creation order of a group's links is tracked.
 pub(crate) fn tracks_links(host: &Host, plist: hid_t) -> bool {
     let mut flags = 0;
-    // SAFETY: an out parameter.
+    // SAFETY: a valid output pointer.
     plist > 0 && unsafe { (host.call.H5Pget_link_creation_order)(plist, &raw mut flags) } >= 0 && flags & 1 != 0
 }
 
 /// Whether the creation order of attributes is tracked.
 pub(crate) fn tracks_attributes(host: &Host, plist: hid_t) -> bool {
     let mut flags = 0;
-    // SAFETY: an out parameter.
+    // SAFETY: a valid output pointer.
     plist > 0 && unsafe { (host.call.H5Pget_attr_creation_order)(plist, &raw mut flags) } >= 0 && flags & 1 != 0
 }
 
@@ -181,7 +181,7 @@ pub(crate) fn of_group(host: &Host, object: &Object) -> Result<Owned> {
     let list = decode(host, &object.creation, c"H5P_CLS_GROUP_CREATE_ID_g")?;
     if object.creation.is_empty() {
         let tracked = matches!(object.body, Body::Group { tracked: true, .. });
-        // SAFETY: an id of the library.
+        // SAFETY: a valid ID of the host.
         unsafe {
             if tracked {
                 check((host.call.H5Pset_link_creation_order)(list.id, TRACKED_AND_INDEXED), "the creation order of links cannot be set in the property list")?;
@@ -197,7 +197,7 @@ pub(crate) fn of_group(host: &Host, object: &Object) -> Result<Owned> {
 /// The creation time of a new object, in seconds since 1970; 0 if times are not tracked.
 pub(crate) fn born(host: &Host, plist: hid_t) -> i64 {
     let mut track = false;
-    // SAFETY: an out parameter.
+    // SAFETY: a valid output pointer.
     let known = plist > 0 && unsafe { (host.call.H5Pget_obj_track_times)(plist, &raw mut track) } >= 0;
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |time| time.as_secs() as i64);
     if known && track { now } else { 0 }
@@ -209,7 +209,7 @@ pub(crate) fn fill(host: &Host, creation: hid_t, memory: hid_t, target: hid_t) -
     if !has_fill(host, creation) {
         return Ok(Vec::new());
     }
-    // SAFETY: out parameters; the buffer has room for an element in either form.
+    // SAFETY: valid output pointers; the buffer has space for an element in either form.
     unsafe {
         if (host.call.H5Pget_fill_time)(creation, &raw mut time) >= 0 && time == FILL_NEVER {
             return Ok(Vec::new());

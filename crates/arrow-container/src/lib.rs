@@ -15,8 +15,8 @@
 //! - [`container`]: creates, opens and publishes containers
 //!
 //! Elements are bytes in **file form**: each has the size and byte order of its datatype, and names its variable-length parts
-//! as blobs. The encoded datatypes and property lists are opaque bytes: whoever opens a container provides the function that
-//! decodes them.
+//! as blobs. Encoded datatypes and property lists are opaque bytes here: the caller of [`container::Container::open`] passes a
+//! function that decodes datatypes.
 //!
 //! ```
 //! use std::sync::Arc;

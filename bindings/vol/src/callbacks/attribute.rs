@@ -36,7 +36,7 @@ pub(crate) unsafe extern "C" fn create<const S: usize>(
     guard::object::<S>("attribute create", |host| {
         plist::check_list(host, acpl)?;
         plist::check_list(host, aapl)?;
-        // SAFETY: what HDF5 passes is ours, and its strings are strings.
+        // SAFETY: HDF5 passes our own handles, and zero-terminated strings.
         unsafe {
             let handle = Handle::of(obj)?;
             let at = locate(handle, loc)?;
@@ -87,14 +87,14 @@ fn nth(at: &Located, index: &H5VL_loc_by_idx_t) -> Result<String> {
 
 pub(crate) unsafe extern "C" fn read<const S: usize>(obj: *mut c_void, mem_type: hid_t, buf: *mut c_void, dxpl: hid_t, _req: *mut *mut c_void) -> herr_t {
     guard::status::<S>("attribute read", |host| {
-        // SAFETY: what HDF5 passes; `buf` has room for the attribute's elements.
+        // SAFETY: arguments that HDF5 passes; `buf` has space for the attribute's elements.
         unsafe { transfer::read_attribute(host, Handle::of(obj)?, mem_type, buf, dxpl) }
     })
 }
 
 pub(crate) unsafe extern "C" fn write<const S: usize>(obj: *mut c_void, mem_type: hid_t, buf: *const c_void, dxpl: hid_t, _req: *mut *mut c_void) -> herr_t {
     guard::status::<S>("attribute write", |host| {
-        // SAFETY: what HDF5 passes; `buf` has the attribute's elements.
+        // SAFETY: arguments that HDF5 passes; `buf` has the attribute's elements.
         unsafe {
             let handle = Handle::of(obj)?;
             handle.place.container.change()?;
@@ -105,7 +105,7 @@ pub(crate) unsafe extern "C" fn write<const S: usize>(obj: *mut c_void, mem_type
 
 pub(crate) unsafe extern "C" fn get<const S: usize>(obj: *mut c_void, args: *mut H5VL_attr_get_args_t, _dxpl: hid_t, _req: *mut *mut c_void) -> herr_t {
     guard::status::<S>("attribute get", |host| {
-        // SAFETY: what HDF5 passes; the union's member is the one of the operation.
+        // SAFETY: arguments that HDF5 passes; the operation selects the member of the union.
         unsafe {
             let handle = Handle::of(obj)?;
             let args = args.as_mut().ok_or_else(|| error!("HDF5 passed no arguments"))?;
@@ -142,7 +142,7 @@ pub(crate) unsafe extern "C" fn get<const S: usize>(obj: *mut c_void, args: *mut
 
 /// The attribute that a query refers to: the open one, one by name, or one by index.
 unsafe fn named(handle: &Handle, loc: &H5VL_loc_params_t, name: *const c_char) -> Result<(Located, String)> {
-    // SAFETY: what HDF5 passes; the union's member is the one that the type names.
+    // SAFETY: arguments that HDF5 passes; the type selects the member of the union.
     unsafe {
         if let What::Attribute(attribute) = &handle.what
             && loc.type_ == H5VL_OBJECT_BY_SELF {
@@ -167,7 +167,7 @@ fn delete(at: &Located, name: &str) -> Result<()> {
 
 pub(crate) unsafe extern "C" fn specific<const S: usize>(obj: *mut c_void, loc: *const H5VL_loc_params_t, args: *mut H5VL_attr_specific_args_t, _dxpl: hid_t, _req: *mut *mut c_void) -> herr_t {
     guard::run::<S, herr_t>("attribute specific", -1, |host| {
-        // SAFETY: what HDF5 passes; the union's member is the one of the operation.
+        // SAFETY: arguments that HDF5 passes; the operation selects the member of the union.
         unsafe {
             let at = locate(Handle::of(obj)?, loc)?;
             let args = args.as_mut().ok_or_else(|| error!("HDF5 passed no arguments"))?;

@@ -22,7 +22,7 @@ pub(crate) unsafe extern "C" fn put<const S: usize>(obj: *mut c_void, buf: *cons
 
 pub(crate) unsafe extern "C" fn get<const S: usize>(_obj: *mut c_void, id: *const c_void, buf: *mut c_void, size: usize, _ctx: *mut c_void) -> herr_t {
     guard::status::<S>("blob get", |_| {
-        // SAFETY: `id` is a name, and `buf` has room for `size` bytes.
+        // SAFETY: `id` is a name, and `buf` has space for `size` bytes.
         unsafe {
             let name = id.cast::<BlobName>().read_unaligned();
             with_blob(&name, size, |bytes| std::ptr::copy_nonoverlapping(bytes.as_ptr(), buf.cast(), size))
@@ -32,7 +32,7 @@ pub(crate) unsafe extern "C" fn get<const S: usize>(_obj: *mut c_void, id: *cons
 
 pub(crate) unsafe extern "C" fn specific<const S: usize>(_obj: *mut c_void, id: *mut c_void, args: *mut H5VL_blob_specific_args_t) -> herr_t {
     guard::status::<S>("blob specific", |_| {
-        // SAFETY: `id` is a name, and the union's member is the one of the operation.
+        // SAFETY: `id` is a name, and the operation selects the member of the union.
         unsafe {
             let args = args.as_mut().ok_or_else(|| error!("HDF5 passed no arguments"))?;
             match args.op_type {

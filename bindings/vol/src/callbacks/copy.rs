@@ -189,7 +189,7 @@ impl Copy<'_> {
 pub(crate) fn object(host: &'static Host, from: &Located, to: &Located, path: &str, ocpypl: hid_t, lcpl: hid_t) -> Result<()> {
     let mut flags = 0;
     if ocpypl > 0 {
-        // SAFETY: an out parameter.
+        // SAFETY: a valid output pointer.
         unsafe { (host.call.H5Pget_copy_object)(ocpypl, &raw mut flags) };
     }
     link_at(host, to, path, lcpl, |parent| Copy { host, target: &parent.container, flags, done: BTreeMap::new() }.object(&from.place, 0))?;

@@ -51,7 +51,7 @@ pub(crate) unsafe extern "C" fn create<const S: usize>(
 ) -> *mut c_void {
     guard::object::<S>("dataset create", |host| {
         plist::check_list(host, dapl)?;
-        // SAFETY: what HDF5 passes is ours, and its strings are strings.
+        // SAFETY: HDF5 passes our own handles, and zero-terminated strings.
         unsafe {
             let handle = Handle::of(obj)?;
             let at = locate(handle, loc)?;
@@ -94,7 +94,7 @@ unsafe fn keep_access(host: &'static Host, raw: *mut c_void, dapl: hid_t) {
     if dapl <= 0 || host.global(c"H5P_LST_DATASET_ACCESS_ID_g") == Some(dapl) {
         return;
     }
-    // SAFETY: a handle that was just made, and an id of the library.
+    // SAFETY: a handle that was just made, and a valid ID of the host.
     unsafe {
         if let (Ok(handle), Ok(copy)) = (Handle::of(raw), Owned::new((host.call.H5Pcopy)(dapl), host.call.H5Pclose, "the access property list cannot be copied")) {
             *lock(&handle.access) = Some(copy);
@@ -104,9 +104,9 @@ unsafe fn keep_access(host: &'static Host, raw: *mut c_void, dapl: hid_t) {
 
 /// Checks a layout as native HDF5 does (only chunked datasets can grow), and refuses external files and virtual datasets.
 fn check_layout(host: &Host, dcpl: hid_t, space: &Dataspace) -> Result<()> {
-    // SAFETY: an id of the library.
+    // SAFETY: a valid ID of the host.
     let layout = if dcpl > 0 { unsafe { (host.call.H5Pget_layout)(dcpl) } } else { 1 };
-    // SAFETY: an id of the library.
+    // SAFETY: a valid ID of the host.
     if dcpl > 0 && unsafe { (host.call.H5Pget_external_count)(dcpl) } > 0 {
         return Err(Error::unsupported("external raw data files (H5Pset_external) are not supported; a container stores its values itself"));
     }
@@ -119,7 +119,7 @@ fn check_layout(host: &Host, dcpl: hid_t, space: &Dataspace) -> Result<()> {
         }
         if layout == 2 {
             let mut chunk = [0u64; 32];
-            // SAFETY: room for the most dimensions that there can be.
+            // SAFETY: space for HDF5's maximum number of dimensions.
             let ndims = unsafe { (host.call.H5Pget_chunk)(dcpl, 32, chunk.as_mut_ptr()) };
             if usize::try_from(ndims) != Ok(shape.len()) {
                 return Err(error!("a chunk shape of {ndims} dimensions for a dataset of {}", shape.len()));
@@ -205,7 +205,7 @@ pub(crate) fn give_type(host: &'static Host, handle: &Handle, stored: &StoredDat
 
 pub(crate) unsafe extern "C" fn get<const S: usize>(obj: *mut c_void, args: *mut H5VL_dataset_get_args_t, _dxpl: hid_t, _req: *mut *mut c_void) -> herr_t {
     guard::status::<S>("dataset get", |host| {
-        // SAFETY: what HDF5 passes; the union's member is the one of the operation.
+        // SAFETY: arguments that HDF5 passes; the operation selects the member of the union.
         unsafe {
             let handle = Handle::of(obj)?;
             let dataset = handle.dataset()?;
@@ -270,7 +270,7 @@ fn set_extent(host: &'static Host, handle: &Handle, size: &[u64]) -> Result<()> 
 
 pub(crate) unsafe extern "C" fn specific<const S: usize>(obj: *mut c_void, args: *mut H5VL_dataset_specific_args_t, _dxpl: hid_t, _req: *mut *mut c_void) -> herr_t {
     guard::status::<S>("dataset specific", |host| {
-        // SAFETY: what HDF5 passes; the union's member is the one of the operation.
+        // SAFETY: arguments that HDF5 passes; the operation selects the member of the union.
         unsafe {
             let handle = Handle::of(obj)?;
             let args = args.as_ref().ok_or_else(|| error!("HDF5 passed no arguments"))?;

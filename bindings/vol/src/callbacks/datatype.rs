@@ -26,7 +26,7 @@ pub(crate) unsafe extern "C" fn commit<const S: usize>(
 ) -> *mut c_void {
     guard::object::<S>("datatype commit", |host| {
         plist::check_list(host, tapl)?;
-        // SAFETY: what HDF5 passes is ours, and its strings are strings.
+        // SAFETY: HDF5 passes our own handles, and zero-terminated strings.
         unsafe {
             let handle = Handle::of(obj)?;
             let at = locate(handle, loc)?;
@@ -49,7 +49,7 @@ pub(crate) unsafe extern "C" fn open<const S: usize>(obj: *mut c_void, loc: *con
 
 pub(crate) unsafe extern "C" fn get<const S: usize>(obj: *mut c_void, args: *mut H5VL_datatype_get_args_t, _dxpl: hid_t, _req: *mut *mut c_void) -> herr_t {
     guard::status::<S>("datatype get", |host| {
-        // SAFETY: what HDF5 passes; the union's member is the one of the operation.
+        // SAFETY: arguments that HDF5 passes; the operation selects the member of the union.
         unsafe {
             let handle = Handle::of(obj)?;
             let What::Datatype(stored) = &handle.what else { return Err(error!("the object is not a datatype")) };
@@ -76,7 +76,7 @@ pub(crate) unsafe extern "C" fn get<const S: usize>(obj: *mut c_void, args: *mut
 
 pub(crate) unsafe extern "C" fn specific<const S: usize>(obj: *mut c_void, args: *mut H5VL_datatype_specific_args_t, _dxpl: hid_t, _req: *mut *mut c_void) -> herr_t {
     guard::status::<S>("datatype specific", |_| {
-        // SAFETY: what HDF5 passes.
+        // SAFETY: arguments that HDF5 passes.
         unsafe {
             match (*args).op_type {
                 H5VL_DATATYPE_FLUSH => Handle::of(obj)?.place.container.publish(),

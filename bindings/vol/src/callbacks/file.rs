@@ -25,7 +25,7 @@ const ACC_SWMR: c_uint = 32 | 64;
 
 fn give(host: &'static Host, container: Arc<Container>, name: &str, fapl: hid_t, writable: bool) -> Result<*mut c_void> {
     crate::legacy_api::redirect(host);
-    // SAFETY: an id of the library.
+    // SAFETY: a valid ID of the host.
     let fapl = if fapl > 0 { Some(Owned::new(unsafe { (host.call.H5Pcopy)(fapl) }, host.call.H5Pclose, "the access property list cannot be copied")?) } else { None };
     let what = What::File { fapl, writable, name: name.to_owned(), primary: true };
     Ok(Handle::give(host, Place::new(container, ROOT), what, join("/", "")))
@@ -33,7 +33,7 @@ fn give(host: &'static Host, container: Arc<Container>, name: &str, fapl: hid_t,
 
 pub(crate) unsafe extern "C" fn create<const S: usize>(name: *const c_char, flags: c_uint, fcpl: hid_t, fapl: hid_t, _dxpl: hid_t, _req: *mut *mut c_void) -> *mut c_void {
     guard::object::<S>("file create", |host| {
-        // SAFETY: a string of HDF5's.
+        // SAFETY: a zero-terminated string from HDF5.
         let name = unsafe { text(name)? };
         plist::check_driver(host, fapl)?;
         let how = if flags & ACC_TRUNC != 0 { Create::Truncate } else { Create::New };
@@ -51,7 +51,7 @@ pub(crate) unsafe extern "C" fn create<const S: usize>(name: *const c_char, flag
 
 pub(crate) unsafe extern "C" fn open<const S: usize>(name: *const c_char, flags: c_uint, fapl: hid_t, _dxpl: hid_t, _req: *mut *mut c_void) -> *mut c_void {
     guard::object::<S>("file open", |host| {
-        // SAFETY: a string of HDF5's.
+        // SAFETY: a zero-terminated string from HDF5.
         let name = unsafe { text(name)? };
         plist::check_driver(host, fapl)?;
         if flags & (ACC_TRUNC | ACC_EXCL | ACC_CREAT) != 0 {
@@ -123,7 +123,7 @@ fn ids(host: &Host, container: &Container, types: c_uint, opener: u64, max: usiz
         let mut number = newest;
         while !wanted.is_empty() && number >= 0 && found.len() < max {
             let id = tag | number;
-            // SAFETY: H5Iis_valid takes any number; H5VLobject a valid id of a thing that a connector has.
+            // SAFETY: H5Iis_valid accepts any number; H5VLobject a valid ID of a connector's object.
             let object = unsafe { if (host.call.H5Iis_valid)(id) > 0 { (host.call.H5VLobject)(id) as usize } else { 0 } };
             if let Some(at) = wanted.iter().position(|address| *address == object) {
                 wanted.swap_remove(at);
@@ -139,7 +139,7 @@ fn newest_number(host: &Host, tag: i64) -> i64 {
     // IDs are assigned in order: the highest valid one is below the first long run of free numbers.
     let (mut last, mut number, mut free) = (-1i64, 0i64, 0);
     while free < 4096 {
-        // SAFETY: H5Iis_valid takes any number.
+        // SAFETY: H5Iis_valid accepts any number.
         if unsafe { (host.call.H5Iis_valid)(tag | number) } > 0 {
             last = number;
             free = 0;
@@ -153,7 +153,7 @@ fn newest_number(host: &Host, tag: i64) -> i64 {
 
 pub(crate) unsafe extern "C" fn get<const S: usize>(obj: *mut c_void, args: *mut H5VL_file_get_args_t, _dxpl: hid_t, _req: *mut *mut c_void) -> herr_t {
     guard::status::<S>("file get", |host| {
-        // SAFETY: what HDF5 passes; the union's member is the one of the operation.
+        // SAFETY: arguments that HDF5 passes; the operation selects the member of the union.
         unsafe {
             let handle = Handle::of(obj)?;
             let container = &handle.place.container;
@@ -219,7 +219,7 @@ fn check_id(id: hid_t, what: &str) -> Result<hid_t> {
 
 pub(crate) unsafe extern "C" fn specific<const S: usize>(obj: *mut c_void, args: *mut H5VL_file_specific_args_t, _dxpl: hid_t, _req: *mut *mut c_void) -> herr_t {
     guard::status::<S>("file specific", |host| {
-        // SAFETY: what HDF5 passes; the union's member is the one of the operation.
+        // SAFETY: arguments that HDF5 passes; the operation selects the member of the union.
         unsafe {
             let args = args.as_mut().ok_or_else(|| error!("HDF5 passed no arguments"))?;
             match args.op_type {

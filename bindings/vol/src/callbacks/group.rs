@@ -22,7 +22,7 @@ pub(crate) unsafe fn add(host: &'static Host, at: &Located, name: *const c_char,
         tree.unlinked += 1;
         return Ok(Located { place: Place::new(at.place.container.clone(), id), path: String::new() });
     }
-    // SAFETY: a string of HDF5's.
+    // SAFETY: a zero-terminated string from HDF5.
     let path = unsafe { text(name)? };
     let place = link_at(host, at, path, lcpl, |place| Ok(lock(&place.container.tree).add(object)))?;
     Ok(Located { place, path: join(&at.path, path) })
@@ -72,7 +72,7 @@ pub(crate) unsafe extern "C" fn create<const S: usize>(
 ) -> *mut c_void {
     guard::object::<S>("group create", |host| {
         plist::check_list(host, gapl)?;
-        // SAFETY: what HDF5 passes is ours, and its strings are strings.
+        // SAFETY: HDF5 passes our own handles, and zero-terminated strings.
         unsafe {
             let handle = Handle::of(obj)?;
             let at = locate(handle, loc)?;
@@ -98,7 +98,7 @@ pub(crate) unsafe extern "C" fn open<const S: usize>(obj: *mut c_void, loc: *con
 
 /// Resolves the object of an open call: a name relative to a location.
 pub(crate) unsafe fn opened(handle: &Handle, loc: *const H5VL_loc_params_t, name: *const c_char, lapl: hid_t) -> Result<Located> {
-    // SAFETY: what HDF5 passes.
+    // SAFETY: arguments that HDF5 passes.
     unsafe {
         plist::check_list(handle.host, lapl)?;
         let base = locate(handle, loc)?;
@@ -116,7 +116,7 @@ pub(crate) unsafe fn opened(handle: &Handle, loc: *const H5VL_loc_params_t, name
 
 pub(crate) unsafe extern "C" fn get<const S: usize>(obj: *mut c_void, args: *mut H5VL_group_get_args_t, _dxpl: hid_t, _req: *mut *mut c_void) -> herr_t {
     guard::status::<S>("group get", |host| {
-        // SAFETY: what HDF5 passes; the union's member is the one of the operation.
+        // SAFETY: arguments that HDF5 passes; the operation selects the member of the union.
         unsafe {
             let handle = Handle::of(obj)?;
             let args = args.as_mut().ok_or_else(|| error!("HDF5 passed no arguments"))?;
@@ -146,7 +146,7 @@ pub(crate) unsafe extern "C" fn get<const S: usize>(obj: *mut c_void, args: *mut
 
 pub(crate) unsafe extern "C" fn specific<const S: usize>(obj: *mut c_void, args: *mut H5VL_group_specific_args_t, _dxpl: hid_t, _req: *mut *mut c_void) -> herr_t {
     guard::status::<S>("group specific", |_| {
-        // SAFETY: what HDF5 passes.
+        // SAFETY: arguments that HDF5 passes.
         unsafe {
             let handle = Handle::of(obj)?;
             match (*args).op_type {

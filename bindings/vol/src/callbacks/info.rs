@@ -34,7 +34,7 @@ pub(crate) fn of_plist(host: &Host, fapl: hid_t) -> Options {
         return Options::default();
     }
     let mut info: *mut c_void = std::ptr::null_mut();
-    // SAFETY: an out parameter; what comes back is a copy that `copy` made, and is freed here.
+    // SAFETY: a valid output pointer; what comes back is a copy that `copy` made, and is freed here.
     unsafe {
         if (host.call.H5Pget_vol_info)(fapl, &raw mut info) < 0 || info.is_null() {
             return Options::default();
@@ -50,7 +50,7 @@ pub(crate) unsafe extern "C" fn copy<const S: usize>(info: *const c_void) -> *mu
 
 pub(crate) unsafe extern "C" fn cmp<const S: usize>(value: *mut c_int, one: *const c_void, other: *const c_void) -> herr_t {
     guard::status::<S>("info cmp", |_| {
-        // SAFETY: both are ours or null; `value` is an out parameter.
+        // SAFETY: both are ours or null; `value` is a valid output pointer.
         unsafe {
             let read = |info: *const c_void| info.cast::<Options>().as_ref().copied().unwrap_or_default();
             *value = words(read(one)).cmp(&words(read(other))) as c_int;
@@ -62,7 +62,7 @@ pub(crate) unsafe extern "C" fn cmp<const S: usize>(value: *mut c_int, one: *con
 pub(crate) unsafe extern "C" fn free<const S: usize>(info: *mut c_void) -> herr_t {
     guard::status::<S>("info free", |_| {
         if !info.is_null() {
-            // SAFETY: it is ours, and freed once.
+            // SAFETY: it is ours, and freed only here.
             drop(unsafe { Box::from_raw(info.cast::<Options>()) });
         }
         Ok(())
@@ -81,7 +81,7 @@ pub(crate) unsafe extern "C" fn to_str<const S: usize>(info: *const c_void, out:
 
 pub(crate) unsafe extern "C" fn from_str<const S: usize>(words: *const c_char, out: *mut *mut c_void) -> herr_t {
     guard::status::<S>("info from_str", |_| {
-        // SAFETY: a string of HDF5's, and an out parameter.
+        // SAFETY: a zero-terminated string from HDF5, and a valid output pointer.
         unsafe {
             let options = if words.is_null() { Options::default() } else { parse(text(words)?)? };
             *out = Box::into_raw(Box::new(options)).cast();
@@ -94,7 +94,7 @@ pub(crate) unsafe extern "C" fn from_str<const S: usize>(words: *const c_char, o
 pub(crate) unsafe fn allocate(host: &Host, value: &str) -> Result<*mut c_char> {
     let value = CString::new(value).map_err(|_| error!("a string contains a zero byte"))?;
     let bytes = value.as_bytes_with_nul();
-    // SAFETY: the memory has room for the string and its zero.
+    // SAFETY: the memory has space for the string and its zero.
     unsafe {
         let memory = (host.call.H5allocate_memory)(bytes.len(), false).cast::<c_char>();
         if memory.is_null() {

@@ -18,7 +18,7 @@ pub(crate) const CAPABILITIES: u64 = {
 
 pub(crate) unsafe extern "C" fn get_conn_cls<const S: usize>(_obj: *mut c_void, _level: H5VL_get_conn_lvl_t, class: *mut *const H5VL_class_t) -> herr_t {
     guard::status::<S>("introspect get_conn_cls", |host| {
-        // SAFETY: an out parameter.
+        // SAFETY: a valid output pointer.
         unsafe { *class = crate::class::of(host.slot) };
         Ok(())
     })
@@ -26,7 +26,7 @@ pub(crate) unsafe extern "C" fn get_conn_cls<const S: usize>(_obj: *mut c_void, 
 
 pub(crate) unsafe extern "C" fn get_cap_flags<const S: usize>(_info: *const c_void, flags: *mut u64) -> herr_t {
     guard::status::<S>("introspect get_cap_flags", |_| {
-        // SAFETY: an out parameter.
+        // SAFETY: a valid output pointer.
         unsafe { *flags = CAPABILITIES };
         Ok(())
     })
@@ -35,7 +35,7 @@ pub(crate) unsafe extern "C" fn get_cap_flags<const S: usize>(_info: *const c_vo
 pub(crate) unsafe extern "C" fn opt_query<const S: usize>(_obj: *mut c_void, _class: H5VL_subclass_t, _operation: c_int, flags: *mut u64) -> herr_t {
     guard::status::<S>("introspect opt_query", |_| {
         // There are no optional operations.
-        // SAFETY: an out parameter.
+        // SAFETY: a valid output pointer.
         unsafe { *flags = 0 };
         Ok(())
     })

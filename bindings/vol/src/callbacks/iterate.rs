@@ -16,10 +16,10 @@ use crate::host::{Host, Owned};
 pub(crate) fn registered(host: &'static Host, at: &Located) -> Result<Owned> {
     let (what, kind) = what_of(&lock(&at.place.container.tree).object(at.place.object)?.body);
     let raw = Handle::give(host, at.place.clone(), what, at.path.clone());
-    // SAFETY: the handle is HDF5's from now on; H5Idec_ref closes it.
+    // SAFETY: HDF5 owns the handle from now on; H5Idec_ref closes it.
     let id = unsafe { (host.call.H5VLwrap_register)(raw, kind) };
     if id < 0 {
-        // SAFETY: HDF5 did not take it.
+        // SAFETY: HDF5 did not take ownership.
         drop(unsafe { Handle::close(raw) });
     }
     Owned::new(id, host.call.H5Idec_ref, "HDF5 gives no ID for an object")
@@ -79,12 +79,12 @@ pub(crate) fn links(host: &'static Host, at: &Located, args: &mut H5VL_link_iter
         let all = by_order_or_name(&at.place, args.idx_type, args.order)?;
         let mut seen = BTreeSet::from([(at.place.container.number, at.place.object)]);
         return visit_links(host, group.id, at, "", all, (args.idx_type, args.order), &mut seen, &mut |name, info| {
-            // SAFETY: the program's function, with its own data.
+            // SAFETY: the program's callback, called with its own data.
             Ok(unsafe { call(group.id, name_of(name)?.as_ptr(), info, args.op_data) })
         });
     }
     let all = ordered(&at.place, args.idx_type, args.order)?;
-    // SAFETY: null, or a place for the index.
+    // SAFETY: null, or a valid output pointer.
     let mut index = unsafe { args.idx_p.as_ref().copied().unwrap_or(0) };
     if index > 0 && index >= all.len() as u64 {
         return Err(error!("the iteration begins at {index}, but there are only {} links", all.len()));
@@ -98,13 +98,13 @@ pub(crate) fn links(host: &'static Host, at: &Located, args: &mut H5VL_link_iter
             continue;
         }
         let info = link_info_in(&at.place, link);
-        // SAFETY: the program's function, with its own data.
+        // SAFETY: the program's callback, called with its own data.
         outcome = unsafe { call(group.id, name_of(name)?.as_ptr(), &raw const info, args.op_data) };
         if outcome != 0 {
             break;
         }
     }
-    // SAFETY: null, or a place for the index.
+    // SAFETY: null, or a valid output pointer.
     if let Some(place) = unsafe { args.idx_p.as_mut() } {
         *place = index;
     }
@@ -157,7 +157,7 @@ pub(crate) fn objects(host: &'static Host, at: &Located, args: &H5VL_object_visi
     let start = registered(host, at)?;
     let report = |name: &str, place: &Place| -> Result<herr_t> {
         let info = object_info(place)?;
-        // SAFETY: the program's function, with its own data.
+        // SAFETY: the program's callback, called with its own data.
         Ok(unsafe { call(start.id, name_of(name)?.as_ptr(), &raw const info, args.op_data) })
     };
     let outcome = report(".", &at.place)?;
@@ -228,7 +228,7 @@ pub(crate) fn attributes(host: &'static Host, at: &Located, args: &mut H5VL_attr
     let call = args.op.ok_or_else(|| error!("HDF5 passed no callback function"))?;
     let names = attribute_names(&at.place, args.idx_type, args.order)?;
     let owner = registered(host, at)?;
-    // SAFETY: null, or a place for the index.
+    // SAFETY: null, or a valid output pointer.
     let mut index = unsafe { args.idx.as_ref().copied().unwrap_or(0) };
     if index > 0 && index >= names.len() as u64 {
         return Err(error!("the iteration begins at {index}, but there are only {} attributes", names.len()));
@@ -237,13 +237,13 @@ pub(crate) fn attributes(host: &'static Host, at: &Located, args: &mut H5VL_attr
     for name in names.iter().skip(usize::try_from(index).unwrap_or(usize::MAX)) {
         index += 1;
         let Ok(info) = attribute_info(&at.place, name) else { continue };
-        // SAFETY: the program's function, with its own data.
+        // SAFETY: the program's callback, called with its own data.
         outcome = unsafe { call(owner.id, name_of(name)?.as_ptr(), &raw const info, args.op_data) };
         if outcome != 0 {
             break;
         }
     }
-    // SAFETY: null, or a place for the index.
+    // SAFETY: null, or a valid output pointer.
     if let Some(place) = unsafe { args.idx.as_mut() } {
         *place = index;
     }

@@ -18,7 +18,7 @@ use crate::plist;
 
 /// The link at a location: its group, its name, and the link.
 unsafe fn the_link(handle: &Handle, loc: *const H5VL_loc_params_t) -> Result<(Place, String, Link)> {
-    // SAFETY: what HDF5 passes; the union's member is the one that the type names.
+    // SAFETY: arguments that HDF5 passes; the type selects the member of the union.
     unsafe {
         let loc = loc.as_ref().ok_or_else(|| error!("HDF5 passed no location"))?;
         match loc.type_ {
@@ -39,7 +39,7 @@ unsafe fn the_link(handle: &Handle, loc: *const H5VL_loc_params_t) -> Result<(Pl
 
 /// The place and name of a new link.
 unsafe fn new_name<'a>(handle: &Handle, loc: *const H5VL_loc_params_t) -> Result<(Located, &'a str)> {
-    // SAFETY: what HDF5 passes.
+    // SAFETY: arguments that HDF5 passes.
     unsafe {
         let loc = loc.as_ref().filter(|loc| loc.type_ == H5VL_OBJECT_BY_NAME).ok_or_else(|| error!("a link must be created by name"))?;
         Ok((Located { place: handle.place.clone(), path: handle.path.clone() }, text(loc.loc_data.loc_by_name.name)?))
@@ -70,7 +70,7 @@ pub(crate) unsafe extern "C" fn create<const S: usize>(
 ) -> herr_t {
     guard::status::<S>("link create", |host| {
         plist::check_list(host, lapl)?;
-        // SAFETY: what HDF5 passes; the union's member is the one of the operation.
+        // SAFETY: arguments that HDF5 passes; the operation selects the member of the union.
         unsafe {
             let args = args.as_ref().ok_or_else(|| error!("HDF5 passed no arguments"))?;
             match args.op_type {
@@ -114,7 +114,7 @@ pub(crate) unsafe extern "C" fn create<const S: usize>(
 unsafe fn copy_or_move<const S: usize>(source: *mut c_void, from: *const H5VL_loc_params_t, target: *mut c_void, to: *const H5VL_loc_params_t, lcpl: hid_t, lapl: hid_t, remove: bool) -> herr_t {
     guard::status::<S>(if remove { "link move" } else { "link copy" }, |host| {
         plist::check_list(host, lapl)?;
-        // SAFETY: what HDF5 passes.
+        // SAFETY: arguments that HDF5 passes.
         unsafe {
             let source = Handle::of(if source.is_null() { target } else { source })?;
             let target = if target.is_null() { source } else { Handle::of(target)? };
@@ -141,7 +141,7 @@ pub(crate) unsafe extern "C" fn copy<const S: usize>(
     _dxpl: hid_t,
     _req: *mut *mut c_void,
 ) -> herr_t {
-    // SAFETY: what HDF5 passes.
+    // SAFETY: arguments that HDF5 passes.
     unsafe { copy_or_move::<S>(source, from, target, to, lcpl, lapl, false) }
 }
 
@@ -155,13 +155,13 @@ pub(crate) unsafe extern "C" fn move_<const S: usize>(
     _dxpl: hid_t,
     _req: *mut *mut c_void,
 ) -> herr_t {
-    // SAFETY: what HDF5 passes.
+    // SAFETY: arguments that HDF5 passes.
     unsafe { copy_or_move::<S>(source, from, target, to, lcpl, lapl, true) }
 }
 
 pub(crate) unsafe extern "C" fn get<const S: usize>(obj: *mut c_void, loc: *const H5VL_loc_params_t, args: *mut H5VL_link_get_args_t, _dxpl: hid_t, _req: *mut *mut c_void) -> herr_t {
     guard::status::<S>("link get", |_| {
-        // SAFETY: what HDF5 passes; the union's member is the one of the operation.
+        // SAFETY: arguments that HDF5 passes; the operation selects the member of the union.
         unsafe {
             let (place, name, link) = the_link(Handle::of(obj)?, loc)?;
             let args = args.as_mut().ok_or_else(|| error!("HDF5 passed no arguments"))?;
@@ -192,7 +192,7 @@ pub(crate) unsafe extern "C" fn get<const S: usize>(obj: *mut c_void, loc: *cons
 
 pub(crate) unsafe extern "C" fn specific<const S: usize>(obj: *mut c_void, loc: *const H5VL_loc_params_t, args: *mut H5VL_link_specific_args_t, _dxpl: hid_t, _req: *mut *mut c_void) -> herr_t {
     guard::run::<S, herr_t>("link specific", -1, |host| {
-        // SAFETY: what HDF5 passes; the union's member is the one of the operation.
+        // SAFETY: arguments that HDF5 passes; the operation selects the member of the union.
         unsafe {
             let handle = Handle::of(obj)?;
             let args = args.as_mut().ok_or_else(|| error!("HDF5 passed no arguments"))?;

@@ -36,8 +36,8 @@ pub(crate) fn join(base: &str, name: &str) -> String {
 
 /// Opens the target file of an external link in `from`.
 fn open_external(host: &'static Host, from: &Arc<Container>, file: &str, lapl: hid_t) -> Result<Arc<Container>> {
-    let beside = from.path.parent().unwrap_or(Path::new(".")).join(file);
-    let found = if beside.exists() { beside } else { Path::new(file).to_path_buf() };
+    let sibling = from.path.parent().unwrap_or(Path::new(".")).join(file);
+    let found = if sibling.exists() { sibling } else { Path::new(file).to_path_buf() };
     let anchor = Handle::anchor(host);
     Container::open(&found, plist::opens_external(host, lapl).unwrap_or_else(|| from.writable.load(Ordering::Relaxed)), from.options, &|encoded| decode_stored(host, anchor, encoded))
         .map_err(|error| error!("the external link to {file}: {}", error.message))
@@ -84,7 +84,7 @@ pub(crate) fn ordered(place: &Place, index: H5_index_t, order: H5_iter_order_t) 
 /// # Safety
 /// `loc` must come from HDF5.
 pub(crate) unsafe fn by_index(handle: &Handle, loc: &H5VL_loc_by_idx_t) -> Result<(Located, String, Link)> {
-    // SAFETY: the caller's promise.
+    // SAFETY: as the caller promises.
     let group = by_name(handle, unsafe { text(loc.name)? }, loc.lapl_id)?;
     crate::handle::opening_from(handle);
     let mut links = ordered(&group.place, loc.idx_type, loc.order)?;
@@ -113,7 +113,7 @@ pub(crate) fn object_of(token: &H5O_token_t) -> ObjectId {
 /// # Safety
 /// `loc` must come from HDF5.
 pub(crate) unsafe fn locate(handle: &Handle, loc: *const H5VL_loc_params_t) -> Result<Located> {
-    // SAFETY: the caller's promise; the union's member is the one that the type names.
+    // SAFETY: as the caller promises; the type selects the member of the union.
     unsafe {
         let loc = loc.as_ref().ok_or_else(|| error!("HDF5 passed no location"))?;
         crate::handle::opening_from(handle);

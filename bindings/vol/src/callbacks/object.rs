@@ -14,7 +14,7 @@ use crate::handle::{Handle, give_text, sweep, text};
 
 pub(crate) unsafe extern "C" fn open<const S: usize>(obj: *mut c_void, loc: *const H5VL_loc_params_t, opened: *mut H5I_type_t, _dxpl: hid_t, _req: *mut *mut c_void) -> *mut c_void {
     guard::object::<S>("object open", |host| {
-        // SAFETY: what HDF5 passes, and an out parameter.
+        // SAFETY: arguments that HDF5 passes, and a valid output pointer.
         unsafe {
             let (raw, kind) = open_at(host, locate(Handle::of(obj)?, loc)?, None)?;
             if !opened.is_null() {
@@ -38,7 +38,7 @@ pub(crate) unsafe extern "C" fn copy<const S: usize>(
     _req: *mut *mut c_void,
 ) -> herr_t {
     guard::status::<S>("object copy", |host| {
-        // SAFETY: what HDF5 passes.
+        // SAFETY: arguments that HDF5 passes.
         unsafe {
             let source = Handle::of(source)?;
             let from = super::group::opened(source, from, source_name, 0)?;
@@ -51,7 +51,7 @@ pub(crate) unsafe extern "C" fn copy<const S: usize>(
 
 pub(crate) unsafe extern "C" fn get<const S: usize>(obj: *mut c_void, loc: *const H5VL_loc_params_t, args: *mut H5VL_object_get_args_t, _dxpl: hid_t, _req: *mut *mut c_void) -> herr_t {
     guard::status::<S>("object get", |_| {
-        // SAFETY: what HDF5 passes; the union's member is the one of the operation.
+        // SAFETY: arguments that HDF5 passes; the operation selects the member of the union.
         unsafe {
             let handle = Handle::of(obj)?;
             let args = args.as_mut().ok_or_else(|| error!("HDF5 passed no arguments"))?;
@@ -74,7 +74,7 @@ pub(crate) unsafe extern "C" fn get<const S: usize>(obj: *mut c_void, loc: *cons
 
 pub(crate) unsafe extern "C" fn specific<const S: usize>(obj: *mut c_void, loc: *const H5VL_loc_params_t, args: *mut H5VL_object_specific_args_t, _dxpl: hid_t, _req: *mut *mut c_void) -> herr_t {
     guard::run::<S, herr_t>("object specific", -1, |host| {
-        // SAFETY: what HDF5 passes; the union's member is the one of the operation.
+        // SAFETY: arguments that HDF5 passes; the operation selects the member of the union.
         unsafe {
             let handle = Handle::of(obj)?;
             let args = args.as_mut().ok_or_else(|| error!("HDF5 passed no arguments"))?;
@@ -116,7 +116,7 @@ pub(crate) unsafe extern "C" fn optional<const S: usize>(_obj: *mut c_void, _loc
 /// Optional calls of the native connector for an object, of which comments are supported.
 pub(crate) unsafe extern "C" fn comments<const S: usize>(obj: *mut c_void, loc: *const H5VL_loc_params_t, args: *mut H5VL_optional_args_t, _dxpl: hid_t, _req: *mut *mut c_void) -> herr_t {
     guard::status::<S>("object optional", |_| {
-        // SAFETY: what HDF5 passes; the arguments are those of the operation.
+        // SAFETY: arguments that HDF5 passes; the arguments are those of the operation.
         unsafe {
             let asked = args.as_ref().ok_or_else(|| error!("HDF5 passed no arguments"))?;
             match (asked.op_type, asked.args.is_null()) {
@@ -158,7 +158,7 @@ pub(crate) unsafe extern "C" fn optional_plain<const S: usize>(_obj: *mut c_void
 }
 
 fn native(args: *const H5VL_optional_args_t) -> Error {
-    // SAFETY: null, or what HDF5 passes.
+    // SAFETY: null, or arguments that HDF5 passes.
     let operation = unsafe { args.as_ref() }.map_or(-1, |args| args.op_type);
     Error::unsupported(format!("operation {operation} is supported for native HDF5 files only; this file is a container of Arrow files"))
 }

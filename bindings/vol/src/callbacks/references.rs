@@ -65,7 +65,7 @@ fn name_at(bytes: &[u8], at: usize) -> Result<BlobName> {
 impl Holds {
     /// The references in a datatype in memory form, whose layout in the file is `decoded`.
     pub(crate) fn of(host: &Host, memory: hid_t, decoded: &Datatype) -> Result<Self> {
-        // SAFETY: ids of the library.
+        // SAFETY: valid IDs of the host.
         unsafe {
             Ok(match ((host.call.H5Tget_class)(memory), decoded) {
                 (H5T_REFERENCE, Datatype::Reference) => Self::Reference,

@@ -29,7 +29,7 @@ pub(crate) unsafe fn read_attribute(host: &'static Host, handle: &Handle, mem_ty
     if count == 0 {
         return Ok(());
     }
-    // SAFETY: ids of the library, and the caller's promise.
+    // SAFETY: valid IDs of the host, and as the caller promises.
     unsafe {
         let (small, large) = ((host.call.H5Tget_size)(memory.id), (host.call.H5Tget_size)(file.id));
         let mut scratch = lock(handle.attribute()?).bytes.clone();
@@ -53,7 +53,7 @@ pub(crate) unsafe fn write_attribute(host: &'static Host, handle: &Handle, mem_t
     if count == 0 {
         return Ok(());
     }
-    // SAFETY: ids of the library, and the caller's promise.
+    // SAFETY: valid IDs of the host, and as the caller promises.
     unsafe {
         let (small, large) = ((host.call.H5Tget_size)(memory.id), (host.call.H5Tget_size)(file.id));
         let mut scratch = std::slice::from_raw_parts(buf.cast::<u8>(), count * small).to_vec();

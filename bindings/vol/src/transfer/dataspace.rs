@@ -7,7 +7,7 @@ use crate::host::{Host, Owned, check};
 
 /// Reads a dataspace of the host.
 pub(crate) fn dataspace_of(host: &Host, id: hid_t) -> Result<Dataspace> {
-    // SAFETY: an id of the library; room for the most dimensions that there can be.
+    // SAFETY: a valid ID of the host; space for HDF5's maximum number of dimensions.
     unsafe {
         Ok(match (host.call.H5Sget_simple_extent_type)(id) {
             H5S_SCALAR => Dataspace::Scalar,
@@ -24,7 +24,7 @@ pub(crate) fn dataspace_of(host: &Host, id: hid_t) -> Result<Dataspace> {
 
 /// Creates a dataspace of the host for a program.
 pub(crate) fn give_dataspace(host: &Host, space: &Dataspace) -> Result<hid_t> {
-    // SAFETY: the lengths live through the call.
+    // SAFETY: the slices outlive the call.
     let id = unsafe {
         match space {
             Dataspace::Scalar => (host.call.H5Screate)(H5S_SCALAR),

@@ -48,7 +48,7 @@ impl Io<'_> {
             return Err(Error::unsupported("a selection in the transfer property list (H5S_PLIST) is not supported; pass a dataspace instead"));
         }
         let close = host.call.H5Sclose;
-        // SAFETY: ids of the library; the lengths live through the calls.
+        // SAFETY: valid IDs of the host; the slices outlive the calls.
         unsafe {
             let file = if self.file_space == SPACE_ALL {
                 Owned::new(give_dataspace(host, &space)?, close, "the dataspace cannot be created")?
@@ -117,7 +117,7 @@ impl Io<'_> {
             return Err(error!("the memory buffer is null"));
         }
         let memory = self.memory_type()?;
-        // SAFETY: an id of the library.
+        // SAFETY: a valid ID of the host.
         let stride = unsafe { (self.host.call.H5Tget_size)(memory.id) };
         let moves = moves(self.host, self.handle.raw(), &self.handle.dataset()?.datatype.decoded, self.file_type()?, memory)?;
         let (mut batch, mut elements) = (Batch::new(), 0);
@@ -147,7 +147,7 @@ impl Io<'_> {
     /// `buf` must hold what the datatype and the dataspace in memory say.
     pub(crate) unsafe fn write(&self, buf: *const u8) -> Result<()> {
         let straight = |moves: &Moves, (file, at, count): Run, stride: usize| {
-            // SAFETY: the caller's promise: these elements are in memory.
+            // SAFETY: the caller promises that these elements are in memory.
             let source = unsafe { std::slice::from_raw_parts(buf.add(at as usize * stride), count * stride) };
             self.with_table(|table| table.write(&moves.direct, file, count, source, stride))
         };
@@ -161,7 +161,7 @@ impl Io<'_> {
     /// `buf` must have space for what the datatype and the dataspace in memory say.
     pub(crate) unsafe fn read(&self, buf: *mut u8) -> Result<()> {
         let straight = |moves: &Moves, (file, at, count): Run, stride: usize| {
-            // SAFETY: the caller's promise: there is room for these elements.
+            // SAFETY: the caller promises space for these elements.
             let target = unsafe { std::slice::from_raw_parts_mut(buf.add(at as usize * stride), count * stride) };
             self.with_table(|table| table.read(&moves.direct, file, count, target, stride))
         };
@@ -177,7 +177,7 @@ impl Io<'_> {
             let mut filled = 0;
             for (file, at, count) in batch {
                 for i in 0..*count {
-                    // SAFETY: the caller's promise: these elements are in memory.
+                    // SAFETY: the caller promises that these elements are in memory.
                     let source = unsafe { std::slice::from_raw_parts(buf.add((*at as usize + i) * stride + conversion.at), small) };
                     scratch[filled * small..(filled + 1) * small].copy_from_slice(source);
                     filled += 1;
@@ -208,7 +208,7 @@ impl Io<'_> {
                 self.with_table(|table| table.read(&conversion.parts, *file, *count, &mut scratch[to..], conversion.file_bytes))?;
                 if conversion.background {
                     for i in 0..*count {
-                        // SAFETY: the caller's promise: these elements are in memory.
+                        // SAFETY: the caller promises that these elements are in memory.
                         let target = unsafe { std::slice::from_raw_parts(buf.add((*at as usize + i) * stride + conversion.at), small) };
                         background[(filled + i) * small..(filled + i + 1) * small].copy_from_slice(target);
                     }
@@ -221,7 +221,7 @@ impl Io<'_> {
             let mut from = 0;
             for (_, at, count) in batch {
                 for i in 0..*count {
-                    // SAFETY: the caller's promise: there is room for these elements.
+                    // SAFETY: the caller promises space for these elements.
                     unsafe { std::ptr::copy_nonoverlapping(scratch[from..].as_ptr(), buf.add((*at as usize + i) * stride + conversion.at), small) };
                     from += small;
                 }

@@ -31,7 +31,7 @@ fn copy_of_file_type(host: &'static Host, handle: &Handle, encoded: &[u8]) -> Re
 
 /// Converts `count` elements in place. Both buffers must have space for the larger of the two forms.
 fn convert(host: &Host, from: hid_t, to: hid_t, count: usize, scratch: &mut [u8], background: &mut [u8], dxpl: hid_t) -> Result<()> {
-    // SAFETY: the caller's promise.
+    // SAFETY: as the caller promises.
     let status = unsafe { (host.call.H5Tconvert)(from, to, count, scratch.as_mut_ptr().cast(), background.as_mut_ptr().cast(), dxpl) };
     check(status, "the values cannot be converted between the datatypes in the file and in memory").map(|_| ())
 }

@@ -49,7 +49,7 @@ impl Pairing<'_> {
     /// `direct`: whether the datatype's leaves are the column's; otherwise the column has one leaf.
     fn pair(&mut self, decoded: &Datatype, file: Owned, memory: Owned, at: usize, direct: bool) -> Result<()> {
         let host = self.host;
-        // SAFETY: ids of the library.
+        // SAFETY: valid IDs of the host.
         unsafe {
             let class = (host.call.H5Tget_class)(memory.id);
             if let (Datatype::Compound { members, .. }, true, H5T_COMPOUND) = (decoded, direct, class) {
@@ -90,7 +90,7 @@ impl Pairing<'_> {
                 self.leaf += if direct { leaves_below(&member.datatype) } else { 1 };
                 continue;
             };
-            // SAFETY: an id of the library, and a member that it has.
+            // SAFETY: a valid ID of the host, and an index below its number of members.
             let offset = unsafe { (host.call.H5Tget_member_offset)(memory.id, place as u32) };
             let (mut below_file, below_memory) = (datatype::member(host, file.id, index as u32)?, datatype::member(host, memory.id, place as u32)?);
             if member.datatype.has_heap() {
@@ -106,7 +106,7 @@ impl Pairing<'_> {
 pub(super) fn moves(host: &Host, handle: *mut c_void, decoded: &Datatype, file: Owned, memory: Owned) -> Result<Moves> {
     let columns = columns(decoded);
     let mut pairing = Pairing { host, handle, moves: Moves::default(), leaf: 0 };
-    // SAFETY: an id of the library.
+    // SAFETY: a valid ID of the host.
     let class = unsafe { (host.call.H5Tget_class)(memory.id) };
     match (decoded, class) {
         (Datatype::Compound { members, .. }, H5T_COMPOUND) => pairing.members(members, &file, &memory, 0, |index| columns.get(index).is_some_and(|column| column.direct))?,

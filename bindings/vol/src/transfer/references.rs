@@ -19,7 +19,7 @@ mod reference {
 
 /// Makes references in sequences that were read point into this file, in this process.
 pub(super) unsafe fn adopt_references(host: &'static Host, handle: &Handle, memory: hid_t, values: *mut u8, count: usize) -> Result<()> {
-    // SAFETY: `values` holds `count` elements of the datatype; each names as many references as it says.
+    // SAFETY: `values` holds `count` elements of the datatype; each points to the number of references that it says.
     unsafe {
         if (host.call.H5Tget_class)(memory) != H5T_VLEN {
             return Ok(());

@@ -15,7 +15,7 @@ pub(super) enum Runs<'a> {
 
 impl<'a> Runs<'a> {
     pub(super) fn of(host: &'a Host, space: hid_t) -> Result<Self> {
-        // SAFETY: ids of the library.
+        // SAFETY: valid IDs of the host.
         unsafe {
             if (host.call.H5Sget_select_type)(space) == 3 {
                 let count = (host.call.H5Sget_simple_extent_npoints)(space);
@@ -32,7 +32,7 @@ impl<'a> Runs<'a> {
             Self::Many { host, iterator, offsets, lengths, at, count } => {
                 if at == count {
                     let mut elements = 0;
-                    // SAFETY: there is room for as many runs as are asked for.
+                    // SAFETY: the buffers have space for the requested number of runs.
                     let status = unsafe { (host.call.H5Ssel_iter_get_seq_list)(iterator.id, RUNS, usize::MAX >> 1, count, &raw mut elements, offsets.as_mut_ptr(), lengths.as_mut_ptr()) };
                     check(status, "the selection cannot be iterated")?;
                     *at = 0;

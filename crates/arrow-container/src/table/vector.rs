@@ -26,7 +26,7 @@ pub(super) unsafe fn deinterleave(records: &[u8], stride: usize, at: usize, colu
     let [a, b, c, d] = columns else { return };
     let to = [a.as_mut_ptr(), b.as_mut_ptr(), c.as_mut_ptr(), d.as_mut_ptr()];
     let mut i = range.start;
-    // SAFETY: the caller's promise.
+    // SAFETY: as the caller promises.
     unsafe {
         let from = records.as_ptr().add(at);
         while i + 4 <= range.end {
@@ -52,7 +52,7 @@ pub(super) unsafe fn interleave(columns: &[&[u8]], records: &mut [u8], stride: u
     let [a, b, c, d] = columns else { return };
     let from = [a.as_ptr(), b.as_ptr(), c.as_ptr(), d.as_ptr()];
     let mut i = range.start;
-    // SAFETY: the caller's promise.
+    // SAFETY: as the caller promises.
     unsafe {
         let to = records.as_mut_ptr().add(at);
         while i + 4 <= range.end {
@@ -76,7 +76,7 @@ pub(super) unsafe fn interleave(columns: &[&[u8]], records: &mut [u8], stride: u
 /// As for [`deinterleave`], and every quad of a record must be aligned to 16 bytes.
 pub(super) unsafe fn interleave_streamed(columns: &[&[u8]], quads: &[usize], lanes: &[Lane], records: &mut [u8], stride: usize, count: usize) {
     let whole = count / 4 * 4;
-    // SAFETY: the caller's promise.
+    // SAFETY: as the caller promises.
     unsafe {
         let to = records.as_mut_ptr();
         for i in (0..whole).step_by(4) {
@@ -108,7 +108,7 @@ pub(super) unsafe fn interleave_cache_lines(columns: &[&[u8]], quads: &[usize], 
     // Quarters of a cache line before the first record.
     let before = records.as_ptr().addr() % 64 / 16;
     let to = records.as_mut_ptr();
-    // SAFETY: the caller's promise, and the processor has AVX-512.
+    // SAFETY: as the caller promises, and the processor has AVX-512.
     let done = unsafe {
         match (quads.len(), before) {
             (1, 0) => lines::<1, 0>(&from, to, count),
@@ -138,7 +138,7 @@ pub(super) unsafe fn interleave_cache_lines(columns: &[&[u8]], quads: &[usize], 
 /// Each of the columns, four per quad, must hold `count` members, and `to` must have space for `count` records.
 #[target_feature(enable = "avx512f")]
 unsafe fn lines<const QUADS: usize, const BEFORE: usize>(from: &[*const u8], to: *mut u8, count: usize) -> usize {
-    // SAFETY: the caller's promise.
+    // SAFETY: as the caller promises.
     unsafe {
         // In memory order: what the previous line left over, then four records.
         let mut quarters = [[_mm_setzero_ps(); 4]; 3];
