@@ -13,6 +13,8 @@ VERSION := $(shell sed -n '/^\[workspace.package\]/,/^\[/s/^version = "\(.*\)"/\
 # Whatever is named without a folder is a command, not a file.
 .PHONY: $(shell grep -oE '^[a-z0-9-]+:' $(firstword $(MAKEFILE_LIST)) | tr -d ':')
 
+CRATES  := -p hyperslab $(addprefix -p hyperslab-,array storage formats reader columns predicate scan write index query arrow-container)
+
 help: ## what there is to make
 	@grep -E '^[a-z-]+:.*##' Makefile | sed 's/:.*## /\t/' | expand -t 16
 
@@ -36,7 +38,7 @@ demo: setup ## look into, query, export and plot the real files of examples/data
 test: test-rust test-python test-mpi test-spark fuzz-short ## every test
 
 test-rust: ## the crates' own tests
-	cargo test --locked --quiet $(addprefix -p hyperslab-,array storage formats reader columns predicate scan write index query arrow-container jni vol) -p hyperslab
+	cargo test --locked --quiet $(CRATES) -p hyperslab-jni -p hyperslab-vol
 
 # Two processes: few tests use both cores.
 # h5dump and ncdump look at what we write. Debian's packages are unpacked outside of the clone; nothing is installed.
@@ -263,7 +265,7 @@ fmt-check: $(VENV)/.requirements ## what `make fmt` would change
 # `make lint` should depend on `fmt-check` and `rustdoc` once both pass.
 # The dev profile, as `make test-rust`: in the release profile PyO3 would be compiled again after each `maturin develop`, and back.
 rustdoc: ## the documentation of the crates without a warning
-	RUSTDOCFLAGS="-D warnings" cargo doc --locked --quiet --workspace --no-deps --keep-going
+	RUSTDOCFLAGS="-D warnings -A rustdoc::private_intra_doc_links" cargo doc --locked --quiet --workspace --no-deps --keep-going
 
 lint: setup ## clippy, ruff, mypy, spelling, licenses: no warning is left
 	cargo clippy --locked --quiet --all-targets --workspace -- -D warnings
@@ -271,6 +273,24 @@ lint: setup ## clippy, ruff, mypy, spelling, licenses: no warning is left
 	$(BIN)/typos
 	$(BIN)/python testing/licenses.py
 	$(BIN)/mypy --strict --python-version 3.10 --ignore-missing-imports bindings/python/python/hyperslab
+
+# The site's tools have an environment of their own, outside of the clone. Material is kept until 2027; then Zensical reads the same pages.
+DOCS_VENV := $(HOME)/.cache/hyperslab/venvs/docs
+DOCS      := build/docs
+JAVADOC   := mvn -q -B -f spark/pom.xml -Drevision=$(VERSION) -Dout.folder=$(abspath $(DOCS))/java org.apache.maven.plugins:maven-javadoc-plugin:3.11.2:aggregate -Ddoclint=none
+
+$(DOCS_VENV)/.installed: docs/site/requirements.txt
+	$(PYTHON) -m venv $(DOCS_VENV)
+	$(DOCS_VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r $<
+	@touch $@
+
+docs: $(DOCS_VENV)/.installed ## guides and API reference as one site that works offline, in build/docs/site
+	@rm -rf $(DOCS)
+	cargo doc --locked --quiet --no-deps $(CRATES)
+	@if command -v mvn >/dev/null; then $(JAVADOC); else echo "*** NOT IN THE SITE: Javadoc. Maven is missing. ***"; fi
+	$(DOCS_VENV)/bin/python docs/site/stage.py $(DOCS)/pages --rust $(CARGO_TARGET_DIR)/doc $(if $(shell command -v mvn),--java $(DOCS)/java/parent/reports/apidocs)
+	NO_MKDOCS_2_WARNING=1 $(DOCS_VENV)/bin/mkdocs build --strict -f docs/site/mkdocs.yml
+	@echo "the site: $(DOCS)/site/index.html"
 
 clean: ## removes what was made in the clone
 	rm -rf $(VENV) build bindings/python/python/hyperslab/jars
