@@ -2,7 +2,6 @@
 //! calls in the same order, so each rank holds the whole tree. Each rank writes values to its own regions of a shared file,
 //! without locks; the ranks synchronize only in calls that HDF5 declares collective.
 
-use std::hash::{DefaultHasher, Hasher};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use crate::error::{Error, Result, error};
@@ -10,6 +9,9 @@ use crate::files::names::unique_name;
 
 /// An all-gather: sends this rank's bytes, and returns the bytes of all ranks, in rank order.
 pub(crate) type Exchange = Box<dyn Fn(&[u8]) -> Result<Vec<Vec<u8>>> + Send + Sync>;
+
+const FNV_OFFSET: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
+const FNV_PRIME: u128 = 0x0000_0000_0100_0000_0000_0000_0000_013b;
 
 /// Whether this process is one of several ranks on the same cores.
 static SEVERAL: AtomicBool = AtomicBool::new(false);
@@ -94,20 +96,34 @@ impl Ranks {
 
     /// A name for a temporary file, derived from `words`, the same on every rank.
     pub(crate) fn name_for(&self, words: &str) -> String {
-        let mut name = String::new();
-        for half in [0, 1] {
-            let mut hasher = DefaultHasher::new();
-            hasher.write(self.salt.as_bytes());
-            hasher.write_u8(half);
-            hasher.write(words.as_bytes());
-            name.push_str(&format!("{:016x}", hasher.finish()));
-        }
-        name
+        // FNV-1a with 128 bits: ranks may run builds of different Rust versions, whose hashers differ.
+        let bytes = self.salt.bytes().chain([0]).chain(words.bytes());
+        let hash = bytes.fold(FNV_OFFSET, |hash, byte| (hash ^ u128::from(byte)).wrapping_mul(FNV_PRIME));
+        format!("{hash:032x}")
     }
 
     /// Divides `rows` among the ranks: the first row of each rank's share, and the end.
     pub(crate) fn shares(&self, rows: u64) -> Vec<u64> {
         let size = self.size as u64;
         (0..=size).map(|rank| (u128::from(rows) * u128::from(rank) / u128::from(size)) as u64).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Ranks;
+    use crate::error::Error;
+
+    #[test]
+    fn names_are_the_same_on_every_rank_and_in_every_build() -> Result<(), Error> {
+        let ranks = |rank| Ranks::new(rank, 2, Box::new(|_| Ok(vec![b"salt".to_vec(), b"other".to_vec()])));
+        let (one, other) = (ranks(0)?, ranks(1)?);
+        assert_eq!(one.name_for("given 1 2 3"), other.name_for("given 1 2 3"));
+        assert_ne!(one.name_for("given 1 2 3"), one.name_for("given 1 2 4"));
+        assert_eq!(one.next_name(), other.next_name());
+        // The FNV-1a hash of "salt\0x".
+        assert_eq!(one.name_for("x"), "cdc22c61c93c64bf6f4fe6ff28255a91");
+        assert_ne!(one.next_name(), one.next_name());
+        Ok(())
     }
 }
