@@ -274,6 +274,21 @@ lint: setup ## clippy, ruff, mypy, spelling, licenses: no warning is left
 	$(BIN)/python testing/licenses.py
 	$(BIN)/mypy --strict --python-version 3.10 --ignore-missing-imports bindings/python/python/hyperslab
 
+# The artifacts are of a commit: a dirty tree is refused.
+RELEASE := build/release
+
+release: ## wheel with the jar, sdist, jar, crates and notes of this version, in build/release
+	@[ -z "$$(git status --porcelain)" ] || { echo "the tree has changes that are not committed: commit or stash them first"; git status --short; exit 1; }
+	@rm -rf $(RELEASE) && mkdir -p $(RELEASE)
+	$(PYTHON) testing/release_notes.py CHANGELOG.md $(VERSION) > $(RELEASE)/notes.md
+	$(MAKE) --no-print-directory setup $(SPARK_JAR)
+	cp $(SPARK_JAR) $(RELEASE)
+	$(BIN)/maturin build --release --locked --out $(RELEASE)
+	$(BIN)/maturin sdist --out $(RELEASE)
+	cargo package --locked --no-verify --target-dir $(CARGO_TARGET_DIR)/package $(CRATES)
+	cp $(addprefix $(CARGO_TARGET_DIR)/package/package/,$(addsuffix -$(VERSION).crate,$(filter-out -p,$(CRATES)))) $(RELEASE)
+	@ls -l $(RELEASE)
+
 # The site's tools have an environment of their own, outside of the clone. Material is kept until 2027; then Zensical reads the same pages.
 DOCS_VENV := $(HOME)/.cache/hyperslab/venvs/docs
 DOCS      := build/docs

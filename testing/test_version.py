@@ -9,6 +9,7 @@ import subprocess
 import xml.etree.ElementTree as ElementTree
 
 import pytest
+import release_notes
 
 import hyperslab as hs
 
@@ -40,3 +41,17 @@ def test_java_gets_the_version_from_make() -> None:
         assert ElementTree.parse(pom).getroot().findtext(f"{POM}parent/{POM}version") == "${revision}", pom
     steps = subprocess.run(["make", "--dry-run", "--always-make", "jar"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     assert f"-Drevision={VERSION[0]} " in steps and f"hyperslab-spark-{VERSION[0]}.jar" in steps
+
+
+def test_notes_are_cut_from_the_changelog() -> None:
+    text = "# Changelog\n\n## Unreleased\n\n### Added\n\n- new\n\n## 0.2.0 - 2026-01-02\n\n- second\n\n## 0.1.0\n\n- first\n"
+    assert release_notes.section(text, "0.2.0") == "# Hyperslab 0.2.0\n\n- second\n"
+    assert release_notes.section(text, "0.1.0") == "# Hyperslab 0.1.0\n\n- first\n"
+    assert release_notes.section(text, "0.3.0") == "# Hyperslab 0.3.0\n\n### Added\n\n- new\n"
+    with pytest.raises(SystemExit, match="no section 9"):
+        release_notes.section("# Changelog\n", "9")
+
+
+def test_the_changelog_has_the_usual_headings() -> None:
+    unreleased = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8").split("\n## ")[1]
+    assert re.findall(r"^### (.+)$", unreleased, re.MULTILINE)[:3] == ["Added", "Changed", "Fixed"]
