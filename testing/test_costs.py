@@ -53,9 +53,9 @@ def test_indexing_many_small_datasets_is_linear(tmp_path: pathlib.Path) -> None:
         steps(path, count)
     time.sleep(0.1)  # the same tick of the file system's clock is waited for
     for work in (
-        lambda count: hs.index(paths[count], "/Step#*/e", anew=True),
+        lambda count: hs.index(paths[count], "/Step#*/e", rebuild=True),
         lambda count: hs.indexes.plan(paths[count], "/Step#*/e"),
-        lambda count: [hs.indexes.build(task) for task in hs.indexes.plan(paths[count], "/Step#*/e", anew=True).tasks(4)],
+        lambda count: [hs.indexes.build(task) for task in hs.indexes.plan(paths[count], "/Step#*/e", rebuild=True).tasks(4)],
         lambda count: hs.indexes.verify(paths[count]),
         lambda count: hs.query(paths[count], "/Step#*", "e > 0.999").count(),
     ):
@@ -94,7 +94,7 @@ def test_small_datasets_share_files_and_are_refreshed_one_by_one(tmp_path: pathl
     check(values)
     assert hs.indexes.status(path) == [] and hs.indexes.verify(path) == []
     # Files whose datasets are all replaced go.
-    hs.index(path, ["/Step#*/e", "/Step#7/many", "/large"], anew=True)
+    hs.index(path, ["/Step#*/e", "/Step#7/many", "/large"], rebuild=True)
     check(values)
     assert len(list(sidecar.glob("*.arrow"))) == 2
     hs.index(path, "/Step#*/e", embedded=True)

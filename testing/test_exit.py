@@ -52,6 +52,14 @@ UNFINISHED = {
     "nothing passes": "batches = table.dataset().to_batches(filter=__import__('pyarrow').compute.field('z') > 2); import threading, time; "
                       "threading.Thread(target=lambda: next(iter(batches), None), daemon=True).start(); time.sleep(0.3)",
     "batches given to Arrow": "import pyarrow.dataset as ds; ds.Scanner.from_batches(table.batches()).head(5)",
+    "the rest of batches given to Arrow": "import pyarrow.dataset as ds; reader = table.batches(); next(reader); ds.Scanner.from_batches(reader).head(5)",
+    "batches of a split given to Arrow": "import pyarrow.dataset as ds; ds.Scanner.from_batches(table.splits(2)[1].batches()).head(5)",
+    "batches of a query given to Arrow": "import pyarrow.dataset as ds; ds.Scanner.from_batches(hs.query(sys.argv[1], '/', 'z > 1').batches(['z'])).head(5)",
+    "batches of an expression given to Arrow": "import pyarrow.compute as pc, pyarrow.dataset as ds; "
+                                               "ds.Scanner.from_batches(hs.open(sys.argv[1]).table('/z', where=pc.field('z') > 1).batches()).head(5)",
+    "batches given to DuckDB": "import duckdb; reader = table.batches(); duckdb.sql('select * from reader limit 5').fetchall()",
+    "batches read on a thread": "import threading, time; reader = table.batches(); threading.Thread(target=lambda: [batch for batch in reader], daemon=True).start(); time.sleep(0.3)",
+    "batches closed": "reader = table.batches(); next(reader); reader.close()",
 }
 
 
@@ -135,8 +143,42 @@ def test_errors_of_a_scan_keep_their_class_on_their_way_through_arrow(tmp_path: 
         dataset.to_table()
     with pytest.raises(hs.CorruptError):
         list(dataset.to_batches())
+    table = hs.open(tmp_path / "a.h5").table("/x")
+    for rows in (table, hs.open(tmp_path / "a.h5").table("/x", where=__import__("pyarrow").compute.field("x") >= 0), table.splits(1)[0]):
+        with pytest.raises(hs.CorruptError):
+            list(rows.batches())
+        with pytest.raises(hs.CorruptError):
+            rows.batches().read_all()
+    with pytest.raises(hs.CorruptError):
+        hs.query(tmp_path / "a.h5", "/", "x >= 0").batches(["x"]).read_all()
     with pytest.raises(hs.CorruptError):
         dataset.count_rows(filter=__import__("pyarrow").compute.field("x") > 3)
+
+
+def test_a_reader_of_batches_is_shared_by_python_and_arrow(tmp_path: pathlib.Path) -> None:
+    import pyarrow as pa
+
+    with h5py.File(tmp_path / "a.h5", "w") as f:
+        f["x"] = np.arange(10.0)
+    table = hs.open(tmp_path / "a.h5").table("/x", batch_rows=4)
+    with table.batches() as reader:
+        assert reader.schema == table.schema and iter(reader) is reader
+        first = next(reader)
+        rest = pa.RecordBatchReader.from_stream(reader)
+        second = rest.read_next_batch()
+        assert pa.Table.from_batches([first, second, *reader]) == table.to_arrow()
+        assert rest.read_all().num_rows == reader.read_all().num_rows == 0
+        with pytest.raises(StopIteration):
+            reader.read_next_batch()
+    assert pa.table(table.batches()) == table.batches().read_all() == table.to_arrow()
+    assert table.batches().read_pandas().equals(table.to_pandas())
+    wide = pa.schema([("dim_0", pa.int64()), ("x", pa.float64())])
+    assert pa.RecordBatchReader.from_stream(hs.open(tmp_path / "a.h5").table("/x", columns=["dim_0", "x"]).batches(), wide).read_all().schema.names == wide.names
+    for read in (lambda: next(reader), reader.read_all, reader.__arrow_c_stream__):
+        with pytest.raises(hs.InvalidInputError, match="closed"):
+            read()
+    reader.close()
+    assert hs.write_table(table.batches(), tmp_path / "b.h5") == 10
 
 
 def start(*words: str, **options: object) -> subprocess.Popen[str]:

@@ -293,13 +293,13 @@ def test_each_refresh_adds_only_what_is_new(tmp_path: pathlib.Path) -> None:
     # Replaced again and again: bounded, and cleaned by one command.
     with pytest.raises(hs.ConflictError, match="hyperslab vacuum"):
         for _ in range(40):
-            hs.index(path, ["/x", "/y"], embedded=True, anew=True)
+            hs.index(path, ["/x", "/y"], embedded=True, rebuild=True)
     assert used(path)
     largest = path.stat().st_size
     assert largest - base < 8 * (both - base) + (16 << 20)
     assert hs.vacuum(path).indexes != []
     assert path.stat().st_size < both + 20_000 and used(path) and hs.indexes.status(path) == []
-    hs.index(path, ["/x", "/y"], embedded=True, anew=True)
+    hs.index(path, ["/x", "/y"], embedded=True, rebuild=True)
     assert used(path)
 
 
@@ -307,10 +307,10 @@ def test_a_live_process_sees_an_embedded_index_that_was_built_again(tmp_path: pa
     path = make(tmp_path / "a.h5")
     wanted = int((values() > 3).sum())
     for number in range(6):
-        hs.index(path, ["/x", "/y"] if number % 2 else ["/y", "/x"], embedded=True, anew=True)
+        hs.index(path, ["/x", "/y"] if number % 2 else ["/y", "/x"], embedded=True, rebuild=True)
         assert hs.query(path, "/", WHERE).count() == wanted and used(path)
         assert hs.query(path, "/", "x > 1 && y < 0.5").count() == int(((values() > 1) & (values(4) < 0.5)).sum())
-    code = "import sys, hyperslab as hs; hs.index(sys.argv[1], ['/x', '/y'], 'P', embedded=True, anew=True)"
+    code = "import sys, hyperslab as hs; hs.index(sys.argv[1], ['/x', '/y'], 'P', embedded=True, rebuild=True)"
     subprocess.run([sys.executable, "-c", code, str(path)], check=True)
     assert "index P on x" in hs.query(path, "/", WHERE).explain() and used(path)
 
@@ -347,7 +347,7 @@ def test_a_program_without_locks_loses_nothing(tmp_path: pathlib.Path, kind: str
     go.touch()
     for _ in range(6):
         try:
-            hs.index(path, "/x", embedded=True, anew=True)
+            hs.index(path, "/x", embedded=True, rebuild=True)
         except hs.Error as error:
             assert error.kind in ("Conflict", "Corrupt", "NotFound", "Io"), error
     assert writer.wait() == 0
@@ -362,7 +362,7 @@ def test_a_program_without_locks_loses_nothing(tmp_path: pathlib.Path, kind: str
     assert fresh(path)[0] == int((wanted > 3).sum())
 
 
-KILLED = "import sys, hyperslab as hs\nwhile True: hs.index(sys.argv[1], ['/x', '/y'], embedded=sys.argv[2] == 'True', anew=True)"
+KILLED = "import sys, hyperslab as hs\nwhile True: hs.index(sys.argv[1], ['/x', '/y'], embedded=sys.argv[2] == 'True', rebuild=True)"
 
 
 @pytest.mark.parametrize("embedded", [False, True])
@@ -382,7 +382,7 @@ def test_killed_builds_leave_nothing_after_the_next(tmp_path: pathlib.Path, embe
         os.utime(left, ns=(10**18, 10**18))  # not of a moment ago
     if embedded:
         hs.vacuum(path)
-    hs.index(path, ["/x", "/y"], embedded=embedded, anew=True)
+    hs.index(path, ["/x", "/y"], embedded=embedded, rebuild=True)
     assert used(path)
     if embedded:
         assert not folder.exists() and path.stat().st_size < 2 * base + 4 * base
@@ -399,7 +399,7 @@ def test_the_index_files_of_tasks_are_kept_until_they_are_old(tmp_path: pathlib.
     assert hs.vacuum(path).indexes == []
     hs.indexes.commit(fragments)
     assert used(path)
-    left = [hs.indexes.build(task) for task in hs.indexes.plan(path, "/x", anew=True).tasks(2)]
+    left = [hs.indexes.build(task) for task in hs.indexes.plan(path, "/x", rebuild=True).tasks(2)]
     assert left and len(hs.vacuum(path, hours=0).indexes) == 2 and used(path)
     (tmp_path / "a.h5.hsidx" / "notes.txt").write_text("mine")
     (tmp_path / "a.h5.hsidx" / ("0" * 32 + ".arrow.bak")).write_text("mine")

@@ -195,7 +195,7 @@ def test_a_manifest_names_only_index_files(tmp_path: pathlib.Path, name: str) ->
     assert hs.query(path, "/", "x > 199990").count() == 9
     assert any("not used" in remark and "cannot belong to it" in remark for remark in hs.indexes.status(path))
     hs.index(path, "/y", embedded=True)
-    hs.index(path, "/x", anew=True)
+    hs.index(path, "/x", rebuild=True)
     assert victim.read_text() == "-----BEGIN PRIVATE KEY-----" and b"PRIVATE KEY" not in path.read_bytes()
     assert hs.query(path, "/", "x > 199990").count() == 9 and h5py.File(path)["x"][5] == 5
 
@@ -251,7 +251,7 @@ def test_a_task_whose_names_lead_elsewhere_is_refused(tmp_path: pathlib.Path, ch
     path, _, _ = indexed(tmp_path)
     (task,) = hs.indexes.plan(path, "/y").tasks(1)
     hs.indexes.commit([hs.indexes.build(task)])
-    (task,) = hs.indexes.plan(path, "/y", anew=True).tasks(1)
+    (task,) = hs.indexes.plan(path, "/y", rebuild=True).tasks(1)
     changed = unsealed(task)
     assert sealed(changed) == task
     changed["datasets"][0].update(change)

@@ -98,11 +98,11 @@ def test_indexes_are_built_without_locks_and_links(tmp_path: pathlib.Path, lack:
         with hs.create(path) as f:
             f["x"] = np.arange(100_000)
         for _ in range(2):
-            hs.index(path, "/x", level="X", embedded=embedded, anew=True)
+            hs.index(path, "/x", level="X", embedded=embedded, rebuild=True)
             assert "index X on x" in hs.query(path, "/", "x > 99990").explain()
             assert hs.query(path, "/", "x > 99990").count() == 9 and hs.indexes.status(path) == []
         assert (tmp_path / "x.h5.hsidx").exists() is not embedded
-        tasks = hs.indexes.plan(path, "/x", anew=True).tasks(2)
+        tasks = hs.indexes.plan(path, "/x", rebuild=True).tasks(2)
         hs.indexes.commit([hs.indexes.build(task) for task in tasks])
         assert hs.query(path, "/", "x > 99990").count() == 9
         hs.vacuum(path, hours=0)
@@ -381,7 +381,7 @@ def test_vacuum_removes_what_killed_builds_of_indexes_have_left(tmp_path: pathli
     hs.index(path, "/x", level="X", together=together)
     before = names(tmp_path)
     for _ in range(3):
-        kill(lambda: hs.index(path, "/x", level="X", together=together, anew=True))
+        kill(lambda: hs.index(path, "/x", level="X", together=together, rebuild=True))
     left = sorted(set(names(tmp_path)) - set(before))
     for name in left:
         os.utime(tmp_path / name, (0, 0))

@@ -272,7 +272,7 @@ def test_an_index_of_a_file_that_is_reached_by_a_link(tmp_path: pathlib.Path) ->
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "link.h5.hsidx").symlink_to("elsewhere")
     with pytest.raises(hs.UnsupportedError, match="is a symbolic link, which is not followed"):
-        hs.index(link, "/x", anew=True)
+        hs.index(link, "/x", rebuild=True)
     assert os.listdir(tmp_path / "elsewhere") == []
 
 

@@ -290,7 +290,7 @@ pub(crate) fn tidy(py: Python<'_>, path: PathBuf, seconds: f64, orphans: bool, d
     Ok((result.removed, result.young, result.orphans, result.files))
 }
 
-/// Writes a container into one file; gives its length, chunks copied, and bytes of values encoded anew.
+/// Writes a container into one file; gives its length, chunks copied, and bytes of values encoded again.
 /// `progress` is called with bytes done and in all.
 #[pyfunction]
 #[pyo3(signature = (master, target, replace, progress=None))]

@@ -9,16 +9,16 @@ use pyo3::types::PyBytes;
 
 use crate::error::raise;
 
-/// Calls `function(data: bytes, parameters: tuple[int, ...], most: int) -> bytes` for each chunk.
+/// Calls `function(data: bytes, parameters: tuple[int, ...], max_bytes: int) -> bytes` for each chunk.
 struct Callback {
     function: Py<PyAny>,
     id: u16,
 }
 
 impl Decoder for Callback {
-    fn decode(&self, parameters: &[u32], input: &[u8], most: usize) -> Result<Vec<u8>> {
+    fn decode(&self, parameters: &[u32], input: &[u8], max_bytes: usize) -> Result<Vec<u8>> {
         let called = Python::attach(|py| {
-            let found = self.function.call1(py, (PyBytes::new(py, input), parameters.to_vec(), most))?;
+            let found = self.function.call1(py, (PyBytes::new(py, input), parameters.to_vec(), max_bytes))?;
             found.extract::<Vec<u8>>(py)
         });
         called.map_err(|error| Error::corrupt(format!("the decoder that was registered for filter {} says: {error}", self.id)))

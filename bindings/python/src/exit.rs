@@ -3,16 +3,10 @@
 use std::collections::{BTreeMap, HashSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
-use std::time::{Duration, Instant};
 
 use hyperslab::Cancellation;
 use pyo3::prelude::*;
 
-/// How long the end of the interpreter waits for calls on threads that Python does not know.
-const MAX_WAIT: Duration = Duration::from_secs(2);
-/// How long it waits after that for those threads to give back what they have of Python's.
-const GRACE: Duration = Duration::from_millis(1500);
-const POLL: Duration = Duration::from_millis(1);
 /// A forked child may find the lock taken by a thread that it does not have.
 const MAX_TRIES: u32 = 10_000;
 
@@ -21,8 +15,6 @@ struct Scan {
     cancellation: Cancellation,
     /// Python's name of the thread that is inside of a call, 0 without one.
     caller: Arc<AtomicU64>,
-    /// The thread that called last. It may be in Python's code between two calls.
-    last_caller: Arc<AtomicU64>,
     process: u32,
 }
 
@@ -48,7 +40,7 @@ pub(crate) struct Registered {
 
 impl Registered {
     pub fn new(cancellation: Cancellation) -> Self {
-        let scan = Scan { cancellation, caller: Arc::default(), last_caller: Arc::default(), process: std::process::id() };
+        let scan = Scan { cancellation, caller: Arc::default(), process: std::process::id() };
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         if let Some(mut scans) = scans() {
             scans.insert(number, scan.clone());
@@ -58,15 +50,9 @@ impl Registered {
     pub fn cancellation(&self) -> &Cancellation {
         &self.scan.cancellation
     }
-    /// Notes which thread reads the scan, also for calls that need not wait.
-    pub fn note_caller(&self, py: Python<'_>) -> PyResult<u64> {
-        let thread: u64 = py.import("_thread")?.call_method0("get_ident")?.extract()?;
-        self.scan.last_caller.store(thread, Ordering::Release);
-        Ok(thread)
-    }
     /// Until this is dropped, a thread of Python's (or one that is attached to it) waits for the scan.
     pub fn called(&self, py: Python<'_>) -> PyResult<Called> {
-        let thread = self.note_caller(py)?;
+        let thread: u64 = py.import("_thread")?.call_method0("get_ident")?.extract()?;
         self.scan.caller.store(thread, Ordering::Release);
         Ok(Called(self.scan.caller.clone()))
     }
@@ -97,41 +83,11 @@ pub(crate) fn stop_scans(py: Python<'_>) -> PyResult<()> {
         known.extend(thread?.getattr("ident")?.extract::<Option<u64>>()?);
     }
     let here = std::process::id();
-    let open: BTreeMap<u64, Scan> = scans().map(|scans| scans.iter().filter(|(_, scan)| scan.process == here).map(|(&number, scan)| (number, scan.clone())).collect()).unwrap_or_default();
-    let mut called = Vec::new();
-    for (number, scan) in open {
-        let caller = scan.caller.load(Ordering::Acquire);
-        if known.contains(&caller) {
-            continue;
+    let open: Vec<Scan> = scans().map(|scans| scans.values().filter(|scan| scan.process == here).cloned().collect()).unwrap_or_default();
+    for scan in open {
+        if !known.contains(&scan.caller.load(Ordering::Acquire)) {
+            scan.cancellation.cancel();
         }
-        scan.cancellation.cancel();
-        let last_caller = scan.last_caller.load(Ordering::Acquire);
-        if last_caller != 0 && !known.contains(&last_caller) {
-            called.push((number, last_caller));
-        }
-    }
-    let since = Instant::now();
-    while inside(py, &called)? && since.elapsed() < MAX_WAIT {
-        py.detach(|| std::thread::sleep(POLL));
-    }
-    // Out of the interpreter, a thread comes back to it once more, to drop the reader that it has read.
-    let since = Instant::now();
-    while called.iter().any(|(number, _)| scans().is_some_and(|scans| scans.contains_key(number))) && since.elapsed() < GRACE {
-        py.detach(|| std::thread::sleep(POLL));
     }
     Ok(())
-}
-
-/// Whether one of the threads has a frame of Python's.
-fn inside(py: Python<'_>, called: &[(u64, u64)]) -> PyResult<bool> {
-    if called.is_empty() {
-        return Ok(false);
-    }
-    let frames = py.import("sys")?.call_method0("_current_frames")?;
-    for (_, thread) in called {
-        if frames.contains(thread)? {
-            return Ok(true);
-        }
-    }
-    Ok(false)
 }

@@ -63,7 +63,7 @@ impl File {
         format!("{:?}", self.0.format())
     }
 
-    /// The same file, opened anew.
+    /// The same file, opened again.
     fn reopen(&self, py: Python<'_>) -> PyResult<File> {
         let file = self.0.clone();
         run(py, move || file.reopen().map_err(|error| error.in_file(file.name()))).map(File)

@@ -32,7 +32,7 @@ type Planned = (String, String, String, String, u64, u64, u64, bool);
 #[pymethods]
 impl IndexPlan {
     #[new]
-    #[pyo3(signature = (files, datasets, level=None, raw=false, together=false, anew=false))]
+    #[pyo3(signature = (files, datasets, level=None, raw=false, together=false, rebuild=false))]
     fn new(
         py: Python<'_>,
         files: Vec<PyRef<'_, File>>,
@@ -40,13 +40,13 @@ impl IndexPlan {
         level: Option<&str>,
         raw: bool,
         together: bool,
-        anew: bool,
+        rebuild: bool,
     ) -> PyResult<Self> {
         let level = level.map(str::parse::<Level>).transpose().map_err(|error| raise(py, &error))?;
         let files: Vec<hyperslab::File> = files.iter().map(|file| file.0.clone()).collect();
         let session = files.first().map(|file| file.session().clone());
         let session = session.ok_or_else(|| raise(py, &Error::invalid_input("an index needs at least one file")))?;
-        let request = IndexRequest { datasets, level, raw, shared_sidecar: together, rebuild: anew };
+        let request = IndexRequest { datasets, level, raw, shared_sidecar: together, rebuild };
         let cancellation = Cancellation::new();
         let shared = cancellation.clone();
         let plan = wait(py, &cancellation, move || CorePlan::new(&files, &request, &shared))?;
@@ -251,7 +251,7 @@ impl ColumnIndex {
         Ok((matches.certain.len(), matches.possible.len()))
     }
 
-    /// At least and at most so many rows.
+    /// Lower and upper bound of the number of rows.
     #[pyo3(signature = (condition, axes=None))]
     fn count(&self, py: Python<'_>, condition: &str, axes: Option<Vec<PyAxis>>) -> PyResult<(u64, u64)> {
         let condition = self.condition(py, condition)?;
@@ -259,7 +259,7 @@ impl ColumnIndex {
         Ok((bounds.lower, bounds.upper))
     }
 
-    /// At least and at most so many values below each edge.
+    /// Lower and upper bound of the number of values below each edge.
     fn below(&self, py: Python<'_>, edges: Vec<f64>) -> PyResult<Option<Vec<(u64, u64)>>> {
         let key_type = self.index.key_type().ok_or_else(|| raise(py, &Error::unsupported("an order of text")))?;
         let keys: Vec<Option<u64>> = edges.into_iter().map(|edge| key_type.at_least(edge)).collect();

@@ -59,7 +59,6 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<plan::Plan>()?;
     module.add_class::<query::Query>()?;
     module.add_class::<reader::Reader>()?;
-    module.add_class::<stream::Stream>()?;
     module.add_class::<writer::Writer>()?;
     module.add_class::<container::WritePlan>()?;
     let stop_scans = wrap_pyfunction!(exit::stop_scans, module)?;

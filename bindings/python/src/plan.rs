@@ -11,7 +11,6 @@ use crate::error::raise;
 use crate::file::File;
 use crate::list;
 use crate::reader::{Reader, schema_capsule};
-use crate::stream::Stream;
 use crate::wait::{run, wait};
 
 /// A planned scan.
@@ -90,7 +89,7 @@ impl Plan {
         wait(py, &cancellation, move || plan.count(&shared))
     }
 
-    /// `(count, nulls, nans, (least, greatest, sum) or None)` of a numeric column.
+    /// `(count, nulls, nans, (minimum, maximum, sum) or None)` of a numeric column.
     fn summary<'py>(&self, py: Python<'py>, column: String) -> PyResult<(u64, u64, u64, Option<Bound<'py, PyTuple>>)> {
         let (plan, cancellation) = (self.0.clone(), Cancellation::new());
         let shared = cancellation.clone();
@@ -137,13 +136,5 @@ impl Plan {
         let shared = cancellation.clone();
         let batches = wait(py, &cancellation, move || plan.batches(&shared))?;
         Ok(Reader::new(batches, cancellation))
-    }
-
-    /// As `read`, for threads that are not Python's.
-    fn stream(&self, py: Python<'_>) -> PyResult<Stream> {
-        let (plan, cancellation) = (self.0.clone(), Cancellation::new());
-        let shared = cancellation.clone();
-        let batches = wait(py, &cancellation, move || plan.batches(&shared))?;
-        Ok(Stream::new(batches, cancellation))
     }
 }

@@ -97,13 +97,13 @@ impl Query {
         self.ask(py, |query, cancellation| query.counts(cancellation))
     }
 
-    /// At least and at most so many rows, by indexes alone.
+    /// Lower and upper bound of the number of rows, from indexes alone.
     fn bounds(&self, py: Python<'_>) -> PyResult<(u64, u64)> {
         let bounds = self.ask(py, |query, cancellation| query.bounds(cancellation))?;
         Ok((bounds.lower, bounds.upper))
     }
 
-    /// At least and at most so many rows in each bin, by the index of a variable alone.
+    /// Lower and upper bound of the number of rows in each bin, from the index of the variable alone.
     fn histogram_bounds(&self, py: Python<'_>, variable: String, edges: Vec<f64>) -> PyResult<Option<Vec<(u64, u64)>>> {
         let bounds = self.ask(py, move |query, cancellation| query.histogram_bounds(&variable, &Bins::new(edges)?, cancellation))?;
         Ok(bounds.map(|bounds| bounds.into_iter().map(|bounds| (bounds.lower, bounds.upper)).collect()))
@@ -128,7 +128,7 @@ impl Query {
         run(py, move || query.table(&columns, batch_rows)).map(Plan::of)
     }
 
-    /// `(count, nulls, nans, (least, greatest, sum) or None)` of a numeric variable.
+    /// `(count, nulls, nans, (minimum, maximum, sum) or None)` of a numeric variable.
     fn summary<'py>(&self, py: Python<'py>, variable: String) -> PyResult<(u64, u64, u64, Option<Bound<'py, PyTuple>>)> {
         let summary = self.ask(py, move |query, cancellation| query.summary(&variable, cancellation))?;
         let extremes = match summary.extremes {
@@ -139,7 +139,7 @@ impl Query {
         Ok((summary.count, summary.nulls, summary.nans, extremes))
     }
 
-    /// Least and greatest value of a variable, as an Arrow column; empty where there is none.
+    /// Minimum and maximum of a variable, as an Arrow column; empty if there is none.
     fn extremes<'py>(&self, py: Python<'py>, variable: String) -> PyResult<Column<'py>> {
         let found = self.ask(py, move |query, cancellation| query.extremes(&variable, cancellation))?;
         capsules(py, found)

@@ -1,6 +1,6 @@
-//! Reader: record batches one after the other, as pairs of Arrow PyCapsules.
+//! Reader: the record batches of a scan, for Python as pairs of Arrow PyCapsules, for engines as an Arrow C stream.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use arrow_array::ffi::to_ffi;
 use arrow_array::{Array, RecordBatch, StructArray};
@@ -11,22 +11,19 @@ use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
 use crate::error::raise;
-use crate::exit::Registered;
+use crate::stream::Shared;
 use crate::wait::wait;
 
 /// A schema and an array capsule (the Arrow PyCapsule interface).
 type Capsules<'py> = (Bound<'py, PyCapsule>, Bound<'py, PyCapsule>);
 
-/// Batches of a scan; threads that share it take turns.
+/// Batches of a scan: Python takes them one by one, engines as an Arrow stream. All who share it take turns.
 #[pyclass(frozen, module = "hyperslab._native")]
-pub(crate) struct Reader {
-    batches: Arc<Mutex<Batches>>,
-    registered: Registered,
-}
+pub(crate) struct Reader(Shared);
 
 impl Reader {
     pub(crate) fn new(batches: Batches, cancellation: Cancellation) -> Self {
-        Self { batches: Arc::new(Mutex::new(batches)), registered: Registered::new(cancellation) }
+        Self(Shared::new(batches, cancellation))
     }
 }
 
@@ -34,23 +31,43 @@ impl Reader {
 impl Reader {
     /// The next batch, or `None` at the end.
     fn next_batch<'py>(&self, py: Python<'py>) -> PyResult<Option<Capsules<'py>>> {
-        self.registered.note_caller(py)?;
-        self.registered.cancellation().check().map_err(|error| raise(py, &error))?;
-        if let Some(batch) = self.batches.try_lock().ok().and_then(|mut batches| batches.next_ready()) {
+        let Shared { batches, registered, .. } = &self.0;
+        registered.cancellation().check().map_err(|error| raise(py, &error))?;
+        if let Some(batch) = batches.try_lock().ok().and_then(|mut batches| batches.next_ready()) {
             return batch.map_err(|error| raise(py, &error)).and_then(|batch| capsules(py, batch)).map(Some);
         }
-        let batches = self.batches.clone();
-        let _called = self.registered.called(py)?;
-        let next = wait(py, self.registered.cancellation(), move || {
+        let batches = Arc::clone(batches);
+        let _called = registered.called(py)?;
+        let next = wait(py, registered.cancellation(), move || {
             let mut batches = batches.lock().map_err(|_| Error::internal("an earlier read of this scan failed"))?;
             batches.next_batch().transpose()
         })?;
         next.map(|batch| capsules(py, batch)).transpose()
     }
 
+    /// The batches that are left, as an Arrow stream (the Arrow PyCapsule interface). Another schema is not offered.
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_stream__<'py>(&self, py: Python<'py>, requested_schema: Option<Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyCapsule>> {
+        let _ = requested_schema;
+        self.0.stream(py)
+    }
+
+    /// The schema as an Arrow PyCapsule.
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        schema_capsule(py, &self.0.schema)
+    }
+
+    /// Raises the error that ended an exported stream, with its own class; Arrow keeps only its text.
+    fn check(&self, py: Python<'_>) -> PyResult<()> {
+        match self.0.failure.lock().ok().and_then(|failure| failure.clone()) {
+            Some(error) => Err(raise(py, &error)),
+            None => Ok(()),
+        }
+    }
+
     /// Stops the scan: what reads now ends with `Cancelled`.
     fn cancel(&self) {
-        self.registered.cancellation().cancel();
+        self.0.registered.cancellation().cancel();
     }
 }
 

@@ -1,8 +1,8 @@
 //! Stream: a scan as an Arrow C stream, for engines that read on threads of their own.
 //!
 //! Arrow's and DuckDB's threads must not enter the interpreter: one that comes back to it while it shuts down is parked
-//! for good, and the process then waits for that thread in `exit`. So these threads run Rust only. The thread that made
-//! the stream is Python's own; on it signals are handled while a batch is awaited.
+//! for good, and the process then waits for that thread in `exit`. So these threads run Rust only. The thread that asked
+//! for the stream is Python's own; on it signals are handled while a batch is awaited.
 
 use std::ffi::{c_int, c_void};
 use std::sync::{Arc, Mutex};
@@ -16,69 +16,52 @@ use hyperslab::{Cancellation, Error, ErrorKind, Result};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
-use crate::error::raise;
 use crate::exit::Registered;
 use crate::wait::{caught, until};
 
-/// The scan behind an Arrow stream, as Python sees it: hands out the stream, and keeps its error.
-#[pyclass(frozen, module = "hyperslab._native")]
-pub(crate) struct Stream {
-    reader: Mutex<Option<Reading>>,
-    failure: Arc<Mutex<Option<Error>>>,
+/// A scan that several readers share: Python's loop and exported streams take the batches in turns.
+#[derive(Clone)]
+pub(crate) struct Shared {
+    pub schema: SchemaRef,
+    pub batches: Arc<Mutex<Batches>>,
+    pub registered: Arc<Registered>,
+    /// The first error that a stream returned: Arrow keeps only its text.
+    pub failure: Arc<Mutex<Option<Error>>>,
 }
 
-impl Stream {
-    pub(crate) fn new(batches: Batches, cancellation: Cancellation) -> Self {
-        let failure = Arc::default();
-        let reading = Reading {
+impl Shared {
+    pub fn new(batches: Batches, cancellation: Cancellation) -> Self {
+        Self {
             schema: batches.schema(),
             batches: Arc::new(Mutex::new(batches)),
-            registered: Registered::new(cancellation),
-            failure: Arc::clone(&failure),
-            owner: std::thread::current().id(),
-        };
-        Self { reader: Mutex::new(Some(reading)), failure }
-    }
-}
-
-#[pymethods]
-impl Stream {
-    /// The stream (the Arrow PyCapsule interface); it can be taken once. Another schema is not offered.
-    #[pyo3(signature = (_requested_schema=None))]
-    fn __arrow_c_stream__<'py>(&self, py: Python<'py>, _requested_schema: Option<Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyCapsule>> {
-        let taken = self.reader.lock().ok().and_then(|mut reader| reader.take());
-        let reading = taken.ok_or_else(|| raise(py, &Error::invalid_input("this stream was read already: start another scan")))?;
-        PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(Box::new(reading)), c"arrow_array_stream")
-    }
-
-    /// Raises the error that ended the stream, with its own class; Arrow keeps only its text.
-    fn check(&self, py: Python<'_>) -> PyResult<()> {
-        match self.failure.lock().ok().and_then(|failure| failure.clone()) {
-            Some(error) => Err(raise(py, &error)),
-            None => Ok(()),
+            registered: Arc::new(Registered::new(cancellation)),
+            failure: Arc::default(),
         }
+    }
+
+    /// The batches that are left, as an Arrow PyCapsule. The calling thread is the one that handles signals.
+    pub fn stream<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        let reading = Reading { scan: self.clone(), owner: std::thread::current().id() };
+        PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(Box::new(reading)), c"arrow_array_stream")
     }
 }
 
 /// What the stream's callbacks call.
 struct Reading {
-    schema: SchemaRef,
-    batches: Arc<Mutex<Batches>>,
-    registered: Registered,
-    failure: Arc<Mutex<Option<Error>>>,
+    scan: Shared,
     owner: ThreadId,
 }
 
 impl Reading {
     fn next_batch(&self) -> Option<Result<RecordBatch>> {
-        if let Err(error) = self.registered.cancellation().check() {
+        if let Err(error) = self.scan.registered.cancellation().check() {
             return Some(Err(error));
         }
-        let ready = self.batches.try_lock().ok().and_then(|mut batches| batches.next_ready());
+        let ready = self.scan.batches.try_lock().ok().and_then(|mut batches| batches.next_ready());
         if ready.is_some() {
             return ready;
         }
-        let batches = Arc::clone(&self.batches);
+        let batches = Arc::clone(&self.scan.batches);
         let work = move || {
             let mut batches = batches.lock().map_err(|_| Error::internal("an earlier read of this scan failed"))?;
             batches.next_batch().transpose()
@@ -89,7 +72,7 @@ impl Reading {
         let mut work = Some(work);
         // Not attached: the interpreter is gone, and with it the signals.
         let waited = Python::try_attach(|py| work.take().map(|work| {
-            until(py, self.registered.cancellation(), work).unwrap_or_else(|interrupt| {
+            until(py, self.scan.registered.cancellation(), work).unwrap_or_else(|interrupt| {
                 raise_later(interrupt);
                 Err(Error::cancelled())
             })
@@ -108,7 +91,7 @@ impl Iterator for Reading {
     fn next(&mut self) -> Option<Self::Item> {
         let batch = self.next_batch()?;
         Some(batch.map_err(|error| {
-            if let Ok(mut failure) = self.failure.lock() {
+            if let Ok(mut failure) = self.scan.failure.lock() {
                 failure.get_or_insert_with(|| error.clone());
             }
             match error.kind() {
@@ -123,7 +106,7 @@ impl Iterator for Reading {
 
 impl RecordBatchReader for Reading {
     fn schema(&self) -> SchemaRef {
-        self.schema.clone()
+        self.scan.schema.clone()
     }
 }
 

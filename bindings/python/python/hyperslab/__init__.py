@@ -15,6 +15,7 @@ from .netcdf_writing import NewNetcdf, create_netcdf
 from .netcdf_xarray import write_xarray
 from .parallel import Committed, Fused, ManySubfilesWarning, Task, VacuumResult, Verification, WritePlan, fuse, vacuum, verify
 from .arrays import Array
+from .batch_reader import BatchReader
 from .query import Query, query
 from .query_results import CountBounds, Histogram, HistogramBounds, Step
 from .sql import sql
@@ -25,7 +26,7 @@ from .write_table import write_table
 from .writing import ExternalLink, HardLink, NewDataset, NewDatatype, NewFile, NewGroup, NewReference, NewRegionReference, SoftLink, VirtualLayout, VirtualSource, create
 
 __all__ = [
-    "Array", "AttributeReference", "Attributes", "CancelledError", "Committed", "ConflictError", "CorruptError",
+    "Array", "AttributeReference", "Attributes", "BatchReader", "CancelledError", "Committed", "ConflictError", "CorruptError",
     "CountBounds", "Counters", "Dataset", "Empty", "Error", "ErrorKind", "ExternalLink", "File", "FileSet", "Fused",
     "Group", "HardLink", "Histogram", "HistogramBounds", "InternalError", "InvalidInputError", "IoError",
     "LimitExceededError", "ManySubfilesWarning", "NetcdfPlan", "NetcdfTask", "NewDataset", "NewDatatype", "NewFile",

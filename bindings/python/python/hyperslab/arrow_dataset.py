@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -10,6 +9,7 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 
 from . import _native
+from .batch_reader import BatchReader, own_errors
 from .errors import NotFoundError
 from .scan_request import ScanRequest
 
@@ -22,16 +22,6 @@ class Pushed(NamedTuple):
 
     plan: _native.Plan
     filter: Any
-
-
-@contextlib.contextmanager
-def _own_errors(stream: _native.Stream) -> Iterator[None]:
-    """Arrow keeps only the text of an error of the scan: raises the error itself."""
-    try:
-        yield
-    except (pa.ArrowException, OSError, MemoryError):
-        stream.check()
-        raise
 
 
 class ScanDataset(ds.Dataset):  # type: ignore[misc]  # pyarrow has no stubs
@@ -48,13 +38,13 @@ class ScanDataset(ds.Dataset):  # type: ignore[misc]  # pyarrow has no stubs
     def scanner(self, columns: Any = None, filter: Any = None, **options: Any) -> ds.Scanner:
         return self._scan(columns, filter, options)[0]
 
-    def _scan(self, columns: Any, filter: Any, options: dict[str, Any]) -> tuple[ds.Scanner, _native.Stream]:
-        """A scanner, and the stream that it reads: Arrow reads it on its own threads, which must not enter Python."""
+    def _scan(self, columns: Any, filter: Any, options: dict[str, Any]) -> tuple[ds.Scanner, _native.Reader]:
+        """A scanner, and the scan that it reads as a stream: Arrow reads it on its own threads, which must not enter Python."""
         chosen = list(self._columns.names) if columns is None else columns
         pushed = self.pushed(chosen, filter)
-        stream = pushed.plan.stream()
+        scan = pushed.plan.read()
         kept = {k: v for k, v in options.items() if k in ("use_threads", "memory_pool")}
-        return ds.Scanner.from_batches(pa.RecordBatchReader.from_stream(stream), columns=chosen, filter=pushed.filter, **kept), stream
+        return ds.Scanner.from_batches(pa.RecordBatchReader.from_stream(scan), columns=chosen, filter=pushed.filter, **kept), scan
 
     def pushed(self, columns: Any, filter: Any) -> Pushed:
         """The scan of `columns` with as much of `filter` (and the table's own expression) as the core understands."""
@@ -90,28 +80,33 @@ class ScanDataset(ds.Dataset):  # type: ignore[misc]  # pyarrow has no stubs
         return extra + everything
 
     def to_table(self, columns: Any = None, filter: Any = None, **options: Any) -> pa.Table:
-        scanner, stream = self._scan(columns, filter, options)
-        with _own_errors(stream):
+        scanner, scan = self._scan(columns, filter, options)
+        with own_errors(scan):
             return scanner.to_table()
 
     def to_batches(self, columns: Any = None, filter: Any = None, **options: Any) -> Iterator[pa.RecordBatch]:
-        scanner, stream = self._scan(columns, filter, options)
+        scanner, scan = self._scan(columns, filter, options)
 
         def batches() -> Iterator[pa.RecordBatch]:
-            with _own_errors(stream):
+            with own_errors(scan):
                 yield from scanner.to_batches()
 
         return batches()
 
+    def reader(self) -> BatchReader:
+        """The rows, batch by batch."""
+        scanner, scan = self._scan(None, None, {})
+        return BatchReader(scan, scanner.to_reader())
+
     def head(self, num_rows: int, columns: Any = None, filter: Any = None, **options: Any) -> pa.Table:
-        scanner, stream = self._scan(columns, filter, options)
-        with _own_errors(stream):
+        scanner, scan = self._scan(columns, filter, options)
+        with own_errors(scan):
             return scanner.head(num_rows)
 
     def take(self, indices: Any, columns: Any = None, filter: Any = None, **options: Any) -> pa.Table:
         return self.to_table(columns, filter, **options).take(indices)
 
     def count_rows(self, filter: Any = None, **options: Any) -> int:
-        scanner, stream = self._scan(None, filter, options)
-        with _own_errors(stream):
+        scanner, scan = self._scan(None, filter, options)
+        with own_errors(scan):
             return int(scanner.count_rows())

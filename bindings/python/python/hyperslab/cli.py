@@ -267,7 +267,7 @@ def _note_omitted(table: hs.Table, columns: Optional[str]) -> None:
         print(f"hyperslab: not columns: {listed(table.omitted)}", file=sys.stderr)
 
 
-def _write(out: str, reader: pa.RecordBatchReader, total: Optional[int]) -> None:
+def _write(out: str, reader: pa.RecordBatchReader | hs.BatchReader, total: Optional[int]) -> None:
     """Writes a batch at a time; `out` appears when it is complete."""
     rows = 0
     make = _maker(out)
@@ -345,7 +345,7 @@ def query(file: str, group: str, text: Annotated[Optional[str], typer.Argument(h
     elif minmax is not None:
         with waiting("looking"):
             ends = asked.minmax(minmax)
-        _answer({"variable": minmax, "least": ends and ends[0], "greatest": ends and ends[1]}, as_json)
+        _answer({"variable": minmax, "minimum": ends and ends[0], "maximum": ends and ends[1]}, as_json)
     elif out is not None and out.endswith((".png", ".pdf", ".svg")):
         with complete(out) as part, waiting("drawing"):
             asked.plot(part, _split(values))
@@ -444,14 +444,14 @@ def index(file: str, datasets: Annotated[list[str], typer.Argument(help="Paths o
           level: Annotated[Optional[str], typer.Option(help="Z, K, P, X or B; one that suits each dataset by default.")] = None,
           raw: Raw = False, together: Annotated[bool, typer.Option("--together", help="Make one index of all files of a folder.")] = False,
           embedded: Annotated[bool, typer.Option("--embedded", help="Append the index to each HDF5 file itself.")] = False,
-          anew: Annotated[bool, typer.Option("--anew", help="Build valid indexes again, too.")] = False,
+          rebuild: Annotated[bool, typer.Option("--rebuild", help="Build valid indexes again, too.")] = False,
           plan: Annotated[bool, typer.Option("--plan", help="Only show what would be built.")] = False, as_json: AsJson = False) -> None:
     """Build value indexes next to the files, or bring them up to date; queries use them automatically."""
     if embedded and not plan:
         with careful(), waiting("indexing"):
-            planned = hs.index(_open(file), datasets, level, decode=not raw, together=together, anew=anew, embedded=True, index_folder=_OPEN.get("index_folder"))
+            planned = hs.index(_open(file), datasets, level, decode=not raw, together=together, rebuild=rebuild, embedded=True, index_folder=_OPEN.get("index_folder"))
     else:
-        planned = hs.indexes.plan(_open(file), datasets, level, decode=not raw, together=together, anew=anew, index_folder=_OPEN.get("index_folder"))
+        planned = hs.indexes.plan(_open(file), datasets, level, decode=not raw, together=together, rebuild=rebuild, index_folder=_OPEN.get("index_folder"))
     if not plan and not embedded:
         with careful(), counting("indexing", planned.value_bytes) as advance:
             planned.run(advance)

@@ -54,8 +54,8 @@ class IndexPlan:
     divides it for other processes or machines."""
 
     def __init__(self, files: list[_native.File], datasets: Sequence[str], *, level: str | None = None, decode: bool = True,
-                 together: bool = False, anew: bool = False) -> None:
-        self._native = _native.IndexPlan(files, list(datasets), level, not decode, together, anew)
+                 together: bool = False, rebuild: bool = False) -> None:
+        self._native = _native.IndexPlan(files, list(datasets), level, not decode, together, rebuild)
 
     @property
     def datasets(self) -> list[PlannedIndex]:
@@ -107,7 +107,7 @@ class IndexPlan:
 
 
 def plan(files: Files, datasets: str | Iterable[str], level: str | None = None, *, decode: bool = True, together: bool = False,
-         anew: bool = False, index_folder: Path | None = None) -> IndexPlan:
+         rebuild: bool = False, index_folder: Path | None = None) -> IndexPlan:
     """Plans what `hyperslab.index` would build, with the same arguments. Builds nothing.
 
     Example:
@@ -116,11 +116,11 @@ def plan(files: Files, datasets: str | Iterable[str], level: str | None = None, 
         >>> hs.indexes.commit(fragments)
     """
     names = [datasets] if isinstance(datasets, str) else list(datasets)
-    return IndexPlan(opened(files, None, index_folder).files, names, level=level, decode=decode, together=together, anew=anew)
+    return IndexPlan(opened(files, None, index_folder).files, names, level=level, decode=decode, together=together, rebuild=rebuild)
 
 
 def index(files: Files, datasets: str | Iterable[str], level: str | None = None, *, decode: bool = True, together: bool = False,
-          anew: bool = False, embedded: bool = False, index_folder: Path | None = None,
+          rebuild: bool = False, embedded: bool = False, index_folder: Path | None = None,
           progress: Callable[[int, int], object] | None = None) -> IndexPlan:
     """Builds value indexes of datasets, or brings stale ones up to date. Tables with `where=`, queries, SQL and Spark use
     valid indexes automatically.
@@ -133,7 +133,7 @@ def index(files: Files, datasets: str | Iterable[str], level: str | None = None,
             values); by default the one that suits each dataset.
         decode: Index decoded values; with `False` values as stored.
         together: Make one index of all files of a folder.
-        anew: Build valid indexes again, too.
+        rebuild: Build valid indexes again, too.
         embedded: Put the index at the end of each HDF5 file instead of next to it.
         index_folder: Put the index in this folder, below the path of the file's own folder, if that is not writable. Pass
             the same folder to `open` and `query`.
@@ -156,7 +156,7 @@ def index(files: Files, datasets: str | Iterable[str], level: str | None = None,
         files = inside = list(dict.fromkeys(native.path for native in opened(files).files))
     staged = [path for path in inside if _native.index_stage(path)]
     try:
-        built = _run(plan(files, datasets, level, decode=decode, together=together, anew=anew, index_folder=index_folder), progress)
+        built = _run(plan(files, datasets, level, decode=decode, together=together, rebuild=rebuild, index_folder=index_folder), progress)
     except BaseException:
         # The indexes in the files are untouched.
         for path in staged:

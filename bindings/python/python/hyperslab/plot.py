@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 import numpy as np
 import pyarrow as pa
 
-from . import _native, record_batches
+from . import _native
 from .attributes import Attributes, shown
+from .batch_reader import BatchReader
 from .errors import Error, InvalidInputError
 
 if TYPE_CHECKING:
@@ -124,8 +125,8 @@ def plot(dataset: Dataset, out: str | None = None, index: int | tuple[int, ...] 
     # An image has two pixels for each cell, so that the frame hides none.
     figure = picture(layout="constrained", figsize=(6.4, 4.8) if drawn == 1 else (9, 7)) if ax is None else cast("Figure", ax.figure)
     axes = figure.subplots() if ax is None else ax
-    most = MAX_LINE_CELLS if drawn == 1 else MAX_IMAGE_CELLS
-    steps = [-(-extent // most) for extent in dataset.shape[leading:leading + min(2, drawn)]]
+    max_cells = MAX_LINE_CELLS if drawn == 1 else MAX_IMAGE_CELLS
+    steps = [-(-extent // max_cells) for extent in dataset.shape[leading:leading + min(2, drawn)]]
     if colored:
         key = fixed + tuple(slice(None, None, step) for step in steps)
         axes.imshow(np.asarray(dataset[key]), extent=(-0.5, dataset.shape[-2] - 0.5, dataset.shape[-3] - 0.5, -0.5))
@@ -216,7 +217,7 @@ def _edges(values: Array) -> tuple[Array, Array]:
 
 
 def _extremes(dataset: Dataset, fixed: tuple[int, ...], steps: list[int]) -> Extremes:
-    """The least and greatest values of the cells of the picture, each of `steps` values, read a block at a time."""
+    """The minimum and maximum of the cells of the picture, each of `steps` values, read a block at a time."""
     shape = dataset.shape[len(fixed):]
     counts = [-(-extent // step) for extent, step in zip(shape, steps)]
     low, high = np.full(counts, np.nan), np.full(counts, np.nan)
@@ -301,7 +302,7 @@ def _coordinate(dataset: Dataset, dimension: int, step: int) -> Coordinate:
         return unknown
     try:
         plan = _native.Plan([scale._file], scale.name)
-        column = pa.Table.from_batches(record_batches.batches(plan.read()), pa.schema(plan)).column(0)
+        column = BatchReader(plan.read()).read_all().column(0)
     except Error:
         return unknown  # a coordinate that no column can hold leaves the picture with indexes
     values = column.to_numpy()

@@ -13,6 +13,7 @@ import pyarrow as pa
 from . import _native, record_batches
 from .arguments import check_count
 from .arrays import from_arrays
+from .batch_reader import BatchReader
 from .constants import Named, named_lists
 from .errors import InvalidInputError
 from .file import open as open_files
@@ -205,11 +206,11 @@ class Query:
         """
         return self.batches(columns, batch_rows).read_all()
 
-    def batches(self, columns: Sequence[str] | None = None, batch_rows: int = 65536) -> pa.RecordBatchReader:
+    def batches(self, columns: Sequence[str] | None = None, batch_rows: int = 65536) -> BatchReader:
         """Reads columns of the matching rows batch by batch; arguments as in `table`."""
         check_count("batch_rows", batch_rows)
         plan = self._native.table(self._named(columns), batch_rows)
-        return pa.RecordBatchReader.from_batches(pa.schema(plan), record_batches.batches(plan.read()))
+        return BatchReader(plan.read())
 
     def _named(self, columns: str | Sequence[str] | None) -> list[str]:
         """The columns that are asked for; by default the variables of the condition."""

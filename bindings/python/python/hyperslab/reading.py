@@ -57,8 +57,8 @@ def read(file: _native.File, number: int, datatype: dict[str, Any], axes: list[A
     """The selected values as a new array of `shape`."""
     count = int(np.prod(shape, dtype=object))
     # numpy multiplies extents even where one of them is 0.
-    most = datatype["size"] * int(np.prod([max(extent, 1) for extent in shape], dtype=object))
-    if most > sys.maxsize:
+    max_bytes = datatype["size"] * int(np.prod([max(extent, 1) for extent in shape], dtype=object))
+    if max_bytes > sys.maxsize:
         raise MemoryError
     raw = np.empty(count * datatype["size"], dtype=np.uint8)
     heap = file.read_into(number, axes, raw.ctypes.data, raw.nbytes)

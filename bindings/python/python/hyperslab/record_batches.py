@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from . import _native
 from .type_aliases import AnyArray
 
 
-def batches(reader: _native.Reader) -> Iterator[pa.RecordBatch]:
-    """The batches of a scan, one after the other."""
-    while (capsules := reader.next_batch()) is not None:
-        yield pa.RecordBatch._import_from_c_capsule(*capsules)
+def imported(capsules: tuple[object, object]) -> pa.RecordBatch:
+    """The record batch of a schema and an array capsule."""
+    return pa.RecordBatch._import_from_c_capsule(*capsules)
 
 
 def column(capsules: tuple[object, object]) -> pa.Array:
     """The column of a batch that has one."""
-    return pa.RecordBatch._import_from_c_capsule(*capsules).column(0)
+    return imported(capsules).column(0)
 
 
 def as_numpy(column: Any) -> AnyArray:

@@ -91,7 +91,7 @@ def session(master: str = "local[*]", **config: Any) -> SparkSession:
 
 
 def index(spark: SparkSession, files: Files, datasets: str | Iterable[str], level: str | None = None, *, tasks: int | None = None, decode: bool = True,
-          together: bool = False, anew: bool = False, index_folder: Path | None = None) -> Indexed:
+          together: bool = False, rebuild: bool = False, index_folder: Path | None = None) -> Indexed:
     """Builds value indexes as `hyperslab.index` does, in Spark tasks. Publishes them when all tasks have succeeded.
 
     Every executor must see the files under the same paths, and have this package.
@@ -99,7 +99,7 @@ def index(spark: SparkSession, files: Files, datasets: str | Iterable[str], leve
     Args:
         spark: The session.
         tasks: Maximum number of Spark tasks; four per core by default.
-        files, datasets, level, decode, together, anew, index_folder: As in `hyperslab.index`.
+        files, datasets, level, decode, together, rebuild, index_folder: As in `hyperslab.index`.
 
     Example:
         >>> hs.spark.index(spark, "/data/run*.h5", "/Step#*/energy")
@@ -108,7 +108,7 @@ def index(spark: SparkSession, files: Files, datasets: str | Iterable[str], leve
     if isinstance(named, list):
         # Executors have other working folders.
         files = [os.path.abspath(os.fspath(one)) for one in named]
-    plan = indexes.plan(files, datasets, level, decode=decode, together=together, anew=anew, index_folder=index_folder)
+    plan = indexes.plan(files, datasets, level, decode=decode, together=together, rebuild=rebuild, index_folder=index_folder)
     context = spark.sparkContext
     wanted = tasks or 4 * context.defaultParallelism
     parts = plan.tasks(wanted)
@@ -159,9 +159,9 @@ def _tasks(cores: int, rows: int, asked: Query, schema: pa.Schema) -> int:
     """The number of tasks: one per core, more if each would have too many values, fewer if too few."""
     widths = {name: 8 for name in asked._native.names()}
     widths.update({field.name: field.type.bit_width // 8 if pa.types.is_primitive(field.type) else 16 for field in schema})
-    least, most = TASK_BYTES
+    min_bytes, max_bytes = TASK_BYTES
     value_bytes = rows * sum(widths.values())
-    return max(-(-value_bytes // most), min(cores, -(-value_bytes // least)), 1)
+    return max(-(-value_bytes // max_bytes), min(cores, -(-value_bytes // min_bytes)), 1)
 
 
 def _packed(splits: list[Split], tasks: int) -> list[list[bytes]]:

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, Union
 import numpy as np
 import pyarrow as pa
 
-from . import _native, record_batches
+from . import _native
 from .arguments import check_count
 from .arrow_dataset import ScanDataset
+from .batch_reader import BatchReader
 from .errors import InvalidInputError, OmittedColumnsWarning, UnsupportedError
 from .scan_request import ScanRequest
 from .sessions import session
@@ -45,7 +46,7 @@ class Split:
         rows = json.loads(self._data.rpartition(b"\n")[0])["rows"]
         return int(rows["end"]) - int(rows["start"])
 
-    def batches(self, threads: int | None = None) -> pa.RecordBatchReader:
+    def batches(self, threads: int | None = None) -> BatchReader:
         """Reads the record batches one after the other.
 
         Args:
@@ -54,7 +55,7 @@ class Split:
         Raises:
             ConflictError: A file changed since the split was planned.
         """
-        return pa.RecordBatchReader.from_batches(self.schema, record_batches.batches(session(threads).read_split(self._data)))
+        return BatchReader(session(threads).read_split(self._data))
 
     def read(self, threads: int | None = None) -> pa.Table:
         """Reads all rows; `threads` as in `batches`."""
@@ -99,16 +100,18 @@ class Table:
             raise InvalidInputError(f"not columns: {message}")
         warnings.warn(f"not columns: {message}; Table.omitted lists them, omitted='ignore' silences this", OmittedColumnsWarning, stacklevel + 1)
 
-    def batches(self) -> pa.RecordBatchReader:
-        """Reads the rows batch by batch, for a loop in Python. Engines read faster from the table itself or its `dataset()`.
+    def batches(self) -> BatchReader:
+        """Reads the rows batch by batch, in a loop or as an Arrow stream.
+
+        An engine that is given the table itself or its `dataset()` reads only the columns and rows that it needs.
 
         Example:
             >>> for batch in f.table("/profiles").batches():
             ...     print(batch.num_rows)
         """
         if self._request.expression is not None:
-            return self.dataset().scanner().to_reader()
-        return pa.RecordBatchReader.from_batches(self.schema, record_batches.batches(self._plan.read()))
+            return self.dataset().reader()
+        return BatchReader(self._plan.read())
 
     def to_arrow(self) -> pa.Table:
         """Reads all rows."""
@@ -121,7 +124,7 @@ class Table:
             return self.dataset().head(n)
         limit = self._request.limit
         limit = n if limit is None else min(n, limit)
-        return pa.RecordBatchReader.from_batches(self.schema, record_batches.batches(self._request.plan(limit=limit).read())).read_all()
+        return BatchReader(self._request.plan(limit=limit).read()).read_all()
 
     def count(self) -> int:
         """Counts the rows. Without a condition, metadata is enough."""
@@ -222,9 +225,7 @@ class Table:
         return ScanDataset(self._request, self.schema)
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        if self._request.expression is not None:
-            return self.batches().__arrow_c_stream__(requested_schema)
-        return self._plan.stream().__arrow_c_stream__(requested_schema)
+        return self.batches().__arrow_c_stream__(requested_schema)
 
     def __arrow_c_schema__(self) -> object:
         return self._plan.__arrow_c_schema__()

@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from . import dtype_encoding, dtypes
+from .batch_reader import BatchReader
 from .errors import InvalidInputError, NotFoundError, UnsupportedError
 from .file import open as open_file
 from .type_aliases import Path
@@ -22,8 +23,8 @@ _UNITS = {"s": "seconds", "ms": "milliseconds", "us": "microseconds", "ns": "nan
 _BATCH_BYTES = 32 << 20
 
 
-def _reader(source: Any) -> pa.RecordBatchReader:
-    if isinstance(source, pa.RecordBatchReader):
+def _reader(source: Any) -> pa.RecordBatchReader | BatchReader:
+    if isinstance(source, (pa.RecordBatchReader, BatchReader)):
         return source
     if isinstance(source, pa.RecordBatch):
         source = pa.Table.from_batches([source])
@@ -272,7 +273,7 @@ def _same(mine: Any, found: Any) -> bool:
     return bool(mine == found)
 
 
-def _joined(reader: pa.RecordBatchReader) -> Iterator[pa.RecordBatch]:
+def _joined(reader: pa.RecordBatchReader | BatchReader) -> Iterator[pa.RecordBatch]:
     """The batches, small ones together."""
     few: list[pa.RecordBatch] = []
     size = 0
