@@ -2,7 +2,7 @@
 
 from ._native import __version__, register_filter, unregister_filter
 from .errors import (CancelledError, ConflictError, CorruptError, Error, ErrorKind, InternalError, InvalidInputError, IoError,
-                     LimitExceededError, NotFoundError, OmittedColumnsWarning, ReadOnlyError, UnsupportedError)
+                     LimitExceededError, MissingExtraError, NotFoundError, OmittedColumnsWarning, ReadOnlyError, UnsupportedError)
 from .file import File, FileSet, open
 from .attributes import Attributes, Empty
 from .counters import Counters, counters
@@ -29,7 +29,7 @@ __all__ = [
     "Array", "AttributeReference", "Attributes", "BatchReader", "CancelledError", "Committed", "ConflictError", "CorruptError",
     "CountBounds", "Counters", "Dataset", "Empty", "Error", "ErrorKind", "ExternalLink", "File", "FileSet", "Fused",
     "Group", "HardLink", "Histogram", "HistogramBounds", "InternalError", "InvalidInputError", "IoError",
-    "LimitExceededError", "ManySubfilesWarning", "NetcdfPlan", "NetcdfTask", "NewDataset", "NewDatatype", "NewFile",
+    "LimitExceededError", "ManySubfilesWarning", "MissingExtraError", "NetcdfPlan", "NetcdfTask", "NewDataset", "NewDatatype", "NewFile",
     "NewGroup", "NewNetcdf", "NewReference", "NewRegionReference", "NotFoundError", "OmittedColumnsWarning", "Query",
     "ReadOnlyError", "Reference", "RegionReference", "RegionSelection", "SoftLink", "Split", "Step", "Table", "Task",
     "UnclosedWarning", "UnsupportedError", "VacuumResult", "Verification", "VirtualLayout", "VirtualSource",

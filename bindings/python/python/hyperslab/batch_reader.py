@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from . import _native, record_batches
 from .errors import InvalidInputError
+from .extras import require
 
 if TYPE_CHECKING:
     import pandas
@@ -82,7 +83,8 @@ class BatchReader:
         return pa.Table.from_batches(list(self), self.schema)
 
     def read_pandas(self) -> pandas.DataFrame:
-        """Reads the rows that are left into a pandas data frame."""
+        """Reads the rows that are left into a pandas data frame. Needs pandas (`pip install 'hyperslab[pandas]'`)."""
+        require("read_pandas", "pandas", "pandas")
         return self.read_all().to_pandas()
 
     def close(self) -> None:

@@ -8,7 +8,8 @@
     ├── InvalidInputError (ValueError)       an argument is wrong
     │   └── InvalidTypeError (TypeError)           … it has the wrong type or shape
     ├── UnsupportedError (NotImplementedError)
-    │   └── ReadOnlyError (TypeError)              … changing a file that is open for reading
+    │   ├── ReadOnlyError (TypeError)              … changing a file that is open for reading
+    │   └── MissingExtraError (ImportError)        … a feature whose package is not installed
     ├── CorruptError (OSError)               the bytes of a file contradict its format
     ├── LimitExceededError (MemoryError)     a limit on what a file may cost
     ├── ConflictError                        a file changed between plan and use, or writers contradict each other
@@ -22,6 +23,7 @@ from __future__ import annotations
 
 import enum
 import errno
+import functools
 import os
 from typing import ClassVar
 
@@ -136,6 +138,22 @@ class UnsupportedError(Error, NotImplementedError):
 
 class ReadOnlyError(UnsupportedError, TypeError):
     """An attempt to change a file that is open for reading."""
+
+
+class MissingExtraError(UnsupportedError, ImportError):
+    """A feature needs a package that is not installed; the message says how to install it.
+
+    Attributes:
+        name: The package, as it is imported.
+    """
+
+    def __init__(self, message: str, file: str | None = None, object: str | None = None, offset: int | None = None,
+                 os_error: int | None = None, *, name: str | None = None) -> None:
+        super().__init__(message, file, object, offset, os_error)
+        self.name = name
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return functools.partial(type(self), name=self.name), (self.message,)
 
 
 class CorruptError(Error, OSError):

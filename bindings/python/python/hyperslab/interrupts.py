@@ -10,8 +10,10 @@ import sys
 import threading
 import time
 import weakref
+from typing import TYPE_CHECKING
 
-import duckdb
+if TYPE_CHECKING:
+    import duckdb
 
 MAX_WAIT_SECONDS = 2.0
 """How long the end of the process waits for queries of daemon threads that it has interrupted."""
@@ -21,6 +23,7 @@ NAME = "hyperslab-interrupts"
 
 _connections: weakref.WeakKeyDictionary[duckdb.DuckDBPyRelation, duckdb.DuckDBPyConnection] = weakref.WeakKeyDictionary()
 _watched = False
+_registered = False
 _ending = threading.Event()
 _kept: list[object] = []
 """What daemon threads must not destroy while the process ends: DuckDB gives up the interpreter to do it."""
@@ -64,8 +67,13 @@ def _run(reader: int) -> None:
             _interrupt()
 
 
-def wait_for_the_end() -> None:
-    """Holds a thread that begins a query while the process ends: it would be interrupted, too."""
+def before_query() -> None:
+    """Holds a thread that begins a query while the process ends: it would be interrupted, too. DuckDB is imported before, so
+    that at the end of the process its queries are interrupted before it closes its own connections."""
+    global _registered
+    if not _registered:
+        _registered = True
+        atexit.register(_end)
     if _ending.is_set() and threading.current_thread().daemon:
         threading.Event().wait()
 
@@ -77,6 +85,8 @@ def _end() -> None:
     daemons = [thread.ident for thread in threading.enumerate() if thread.daemon and thread.name != NAME]
     if not _connections or not daemons:
         return
+    import duckdb
+
     report = threading.excepthook
 
     def hook(error: threading.ExceptHookArgs) -> None:
@@ -107,5 +117,3 @@ def _in_duckdb(threads: list[int | None]) -> bool:
     innermost = (frames[thread] for thread in threads if thread in frames)
     return any(str(frame.f_globals.get("__name__", "")).partition(".")[0] == "duckdb" for frame in innermost)
 
-
-atexit.register(_end)

@@ -13,6 +13,7 @@ from . import _native
 from .attributes import Attributes, shown
 from .batch_reader import BatchReader
 from .errors import Error, InvalidInputError
+from .extras import require
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -111,7 +112,9 @@ def plot(dataset: Dataset, out: str | None = None, index: int | tuple[int, ...] 
 
     Raises:
         InvalidInputError: The dataset has no numbers to draw.
+        MissingExtraError: Matplotlib is not installed: it comes with `pip install 'hyperslab[plot]'`.
     """
+    require("plotting", "plot", "matplotlib")
     if dataset.dtype.kind not in "iufb" or dataset.size == 0 or dataset.ndim == 0:
         raise InvalidInputError(f"{dataset.name} is not an array of numbers with something in it: choose another")
     colored = dataset.ndim > 2 and dataset.shape[-1] in (3, 4) and dataset.dtype == np.uint8

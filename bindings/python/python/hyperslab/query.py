@@ -16,6 +16,7 @@ from .arrays import from_arrays
 from .batch_reader import BatchReader
 from .constants import Named, named_lists
 from .errors import InvalidInputError
+from .extras import require
 from .file import open as open_files
 from .histogram_bins import BINS, LARGEST, TINIEST, Bins, log_of_each, per_variable, rising_edges
 from .objects import Dataset
@@ -433,6 +434,7 @@ class Query:
         Returns:
             `out` if it is a path, else the matplotlib figure.
         """
+        require("plotting", "plot", "matplotlib")
         from matplotlib.colors import LogNorm
         from matplotlib.figure import Figure
 

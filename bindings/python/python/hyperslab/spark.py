@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from . import indexes
 from .errors import InvalidInputError, NotFoundError, UnsupportedError
+from .extras import require
 from .indexes import Indexed
 from .query import Query, query_of_absolute_paths
 from .sources import Files
@@ -51,6 +52,7 @@ def configure(builder: SparkSession.Builder) -> SparkSession.Builder:
     Example:
         >>> spark = hs.spark.configure(SparkSession.builder.appName("mine")).getOrCreate()
     """
+    require("Spark", "spark", "pyspark")
     import pyspark
     from pyspark.sql import SparkSession
 
@@ -82,6 +84,7 @@ def session(master: str = "local[*]", **config: Any) -> SparkSession:
         >>> spark = hs.spark.session("local[2]", spark_driver_memory="4g")
         >>> spark.read.format("hdf5").load("run.h5")
     """
+    require("Spark", "spark", "pyspark")
     from pyspark.sql import SparkSession
 
     builder = SparkSession.builder.master(master).appName("hyperslab")

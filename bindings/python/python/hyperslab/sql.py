@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-import duckdb
+from typing import TYPE_CHECKING
 
 from . import interrupts
 from .errors import CorruptError, InvalidInputError, LimitExceededError, NotFoundError, UnsupportedError
+from .extras import require
 from .file import File, open
 from .table import Table
 from .type_aliases import Paths
 from .views import View, asks_for_views, counted, explained, names_of, object_paths, words_of
+
+if TYPE_CHECKING:
+    import duckdb
 
 
 def sql(query: str, files: File | Paths) -> duckdb.DuckDBPyRelation:
@@ -25,6 +29,7 @@ def sql(query: str, files: File | Paths) -> duckdb.DuckDBPyRelation:
         A DuckDB relation: `.fetchall()`, `.df()`, `.to_arrow_table()`.
 
     Raises:
+        MissingExtraError: DuckDB is not installed: it comes with `pip install 'hyperslab[sql]'`.
         InvalidInputError: DuckDB refuses the query; the message says why a view or a column is missing.
 
     Warns:
@@ -33,7 +38,10 @@ def sql(query: str, files: File | Paths) -> duckdb.DuckDBPyRelation:
     Example:
         >>> hs.sql("select avg(theta) from profiles where depth < 100", "profiles.nc").fetchall()
     """
-    interrupts.wait_for_the_end()
+    require("SQL", "sql", "duckdb")
+    import duckdb
+
+    interrupts.before_query()
     file = files if isinstance(files, File) else open(files)
     names = names_of(object_paths(file.files[0]))
     connection = duckdb.connect(config={"python_enable_replacements": False})
@@ -76,6 +84,8 @@ def sql(query: str, files: File | Paths) -> duckdb.DuckDBPyRelation:
 
 def _tables_of(connection: duckdb.DuckDBPyConnection, query: str) -> set[str] | None:
     """The tables of a query, in lower case; `None` if DuckDB cannot tell before it knows their columns."""
+    import duckdb
+
     try:
         return {name.lower() for name in connection.get_table_names(query)}
     except duckdb.Error:

@@ -15,6 +15,7 @@ from .arguments import check_count
 from .arrow_dataset import ScanDataset
 from .batch_reader import BatchReader
 from .errors import InvalidInputError, OmittedColumnsWarning, UnsupportedError
+from .extras import require
 from .scan_request import ScanRequest
 from .sessions import session
 from .type_aliases import Float64Array, Int64Array
@@ -181,11 +182,13 @@ class Table:
         return self._request.plan(columns=[column])
 
     def to_pandas(self) -> pandas.DataFrame:
-        """Reads all rows into a pandas data frame."""
+        """Reads all rows into a pandas data frame. Needs pandas (`pip install 'hyperslab[pandas]'`)."""
+        require("to_pandas", "pandas", "pandas")
         return self.to_arrow().to_pandas()
 
     def to_polars(self) -> polars.DataFrame:
-        """Reads all rows into a Polars data frame. Needs Polars."""
+        """Reads all rows into a Polars data frame. Needs Polars (`pip install 'hyperslab[polars]'`)."""
+        require("to_polars", "polars", "polars")
         import polars
 
         frame = polars.from_arrow(self.to_arrow())

@@ -5,9 +5,8 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import duckdb
 import pyarrow as pa
 import pyarrow.dataset as ds
 
@@ -15,6 +14,9 @@ from .arrow_dataset import ScanDataset
 from .errors import Error
 from .objects import Dataset, Group
 from .table import Table
+
+if TYPE_CHECKING:
+    import duckdb
 
 #: Characters of a message of DuckDB's that are shown.
 MAX_MESSAGE = 300

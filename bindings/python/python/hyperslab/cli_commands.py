@@ -1,0 +1,8 @@
+"""The application with all commands; help lists them in this order."""
+
+from __future__ import annotations
+
+from . import cli_inspect, cli_query, cli_storage
+from .cli_app import app
+
+__all__ = ["app", "cli_inspect", "cli_query", "cli_storage"]
