@@ -13,7 +13,8 @@ from . import dtypes, indexes, spark
 from .netcdf_plan import NetcdfPlan, NetcdfTask
 from .netcdf_writing import NewNetcdf, create_netcdf
 from .netcdf_xarray import write_xarray
-from .parallel import Committed, Fused, ManySubfilesWarning, Task, VacuumResult, Verification, WritePlan, fuse, vacuum, verify
+from .maintenance import Fused, VacuumResult, Verification, fuse, vacuum, verify
+from .parallel import Committed, ManySubfilesWarning, Task, WritePlan
 from .arrays import Array
 from .batch_reader import BatchReader
 from .query import Query, query

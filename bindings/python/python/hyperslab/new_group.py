@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import copy
 import os
-from collections.abc import Callable, ItemsView, Iterator, MutableMapping, ValuesView
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -15,62 +13,17 @@ from .links import ExternalLink, HardLink, SoftLink, as_ours
 from .new_attributes import NewAttributes
 from .new_dataset import NewDataset
 from .new_datatype import NewDatatype
+from .new_members import NewMembers, normal
 from .new_references import NewReference
 from .virtual_layouts import VirtualLayout
 
 
-Result = TypeVar("Result")
-
-
-class _Gone:
-    """The writer of an object that was removed."""
-
-    def __init__(self, path: str) -> None:
-        self._gone = path
-
-    def __getattr__(self, name: str) -> Any:
-        raise ObjectNotFoundError(f"'{self._gone}' was removed", object=self._gone)
-
-
-class _Members(ValuesView[Any]):
-    """The members of a group; `None` for a dangling link."""
-
-    _mapping: NewGroup
-
-    def __iter__(self) -> Iterator[Any]:
-        return (self._mapping.get(name) for name in self._mapping)
-
-
-class _NamedMembers(ItemsView[str, Any]):
-    """Names and members of a group; `None` for a dangling link."""
-
-    _mapping: NewGroup
-
-    def __iter__(self) -> Iterator[tuple[str, Any]]:
-        return ((name, self._mapping.get(name)) for name in self._mapping)
-
-
-def _normal(path: str) -> str:
-    return "/" + "/".join(part for part in path.split("/") if part)
-
-
-class NewGroup(MutableMapping[str, Any]):
+class NewGroup(NewMembers):
     """A group that is being written: a mapping of names to groups and datasets."""
 
     _attributes: type[NewAttributes] = NewAttributes
-    _dataset: type[NewDataset] = NewDataset
     #: Whether the file is this writer's alone, so that what is in it can be moved and removed.
     _is_whole = True
-
-    def __init__(self, writer: Any, path: str, objects: dict[int, Any] | None = None) -> None:
-        self._writer, self._path = writer, path
-        #: Groups, datasets and datatypes of the file by the number that the writer gives each.
-        self._objects: dict[int, Any] = {0: self} if objects is None else objects
-
-    @property
-    def name(self) -> str:
-        """The absolute path."""
-        return "/" + self._path.strip("/")
 
     @property
     def attrs(self) -> NewAttributes:
@@ -81,125 +34,6 @@ class NewGroup(MutableMapping[str, Any]):
     def ref(self) -> NewReference:
         """A reference to this group."""
         return NewReference(self._path)
-
-    def _below(self, path: Any) -> str:
-        if isinstance(path, bytes):
-            path = path.decode("utf-8", "surrogateescape")
-        if not isinstance(path, str):
-            raise InvalidTypeError(f"a group is indexed by the path of a member, not by {path!r}")
-        return path if path.startswith("/") else f"{self._path.rstrip('/')}/{path}"
-
-    def __getitem__(self, name: Any) -> Any:
-        """The group, dataset or datatype at a path, or that a reference points at; links are followed."""
-        path = _normal(name.path if isinstance(name, NewReference) else self._below(name))
-        found = self._writer.look_up(path)
-        if found is None:
-            shown = name.path if isinstance(name, NewReference) else name
-            raise ObjectNotFoundError(f"there is no {shown!r} in {self.name} of the file that is written", object=path)
-        kind, number, _ = found
-        known = self._objects.get(number)
-        if known is None:
-            known = self._objects[number] = self._new_group(path) if kind == "group" else self._known_dataset(path)
-        if _normal(known._path) != path:
-            # Another name of the same object.
-            known = copy.copy(known)
-            known._path = path
-        return known
-
-    def _known_dataset(self, path: str) -> NewDataset:
-        about = self._writer.describe(path)
-        return self._dataset(self._writer, path, None, about["datatype"], about["chunks"])
-
-    def __contains__(self, name: object) -> bool:
-        """Whether there is such a name; a link may lead nowhere."""
-        if not isinstance(name, (str, bytes)):
-            return False
-        path = _normal(self._below(name))
-        try:
-            return self._writer.look_up(path) is not None or self._link(path, None) is not None
-        except UnsupportedError:
-            return True  # a link to another file
-
-    def __iter__(self) -> Iterator[str]:
-        return iter([name for name, _ in self._writer.members(self._path)])
-
-    def __len__(self) -> int:
-        return len(self._writer.members(self._path))
-
-    def __bool__(self) -> bool:
-        return True
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, NewGroup):
-            return NotImplemented
-        return self._writer is other._writer and self._writer.look_up(self._path) == other._writer.look_up(other._path)
-
-    def __hash__(self) -> int:
-        return hash(id(self._writer))
-
-    def values(self) -> _Members:
-        """The members; `None` for a dangling link."""
-        return _Members(self)
-
-    def items(self) -> _NamedMembers:
-        """Names and members; the member is `None` for a dangling link."""
-        return _NamedMembers(self)
-
-    def get(self, name: Any, default: Any = None, getclass: bool = False, getlink: bool = False) -> Any:
-        """The member at a path, or `default` if there is none; with `getclass` its class, with `getlink` the link."""
-        if getlink:
-            found = self._link(_normal(self._below(name)), default)
-            return type(found) if getclass and found is not default else found
-        try:
-            found = self[name]
-        except (KeyError, UnsupportedError):
-            return default
-        return type(found) if getclass else found
-
-    def _link(self, path: str, default: Any) -> Any:
-        above, _, name = path.rpartition("/")
-        group = self._writer.look_up(above or "/")
-        if group is None or group[0] != "group":
-            return default
-        for member, link in self._writer.members(above or "/"):
-            if member == name:
-                if link is None or link[0] == "hard":
-                    return HardLink(path if link is None else link[1])
-                return SoftLink(link[1]) if link[0] == "soft" else ExternalLink(link[2], link[1])
-        return default
-
-    def visit(self, function: Callable[[str], Result | None]) -> Result | None:
-        """Calls `function` with the path of each object below this group, until it returns something other than `None`.
-
-        Returns:
-            The last result of `function`.
-        """
-        return self.visititems(lambda name, _: function(name))
-
-    def visititems(self, function: Callable[[str, Any], Result | None]) -> Result | None:
-        """Calls `function` with the path of each object below this group and the object, until it returns something other
-        than `None`. Visits each object once, and does not follow soft and external links.
-
-        Returns:
-            The last result of `function`.
-        """
-        return self._visit("", function, {self._writer.look_up(self._path)[1]})
-
-    def _visit(self, above: str, function: Callable[[str, Any], Result | None], seen: set[int]) -> Result | None:
-        for name, link in self._writer.members(self._path):
-            if link is not None and link[0] != "hard":
-                continue
-            number = self._writer.look_up(self._below(name))[1]
-            if number in seen:
-                continue
-            seen.add(number)
-            member = self[name]
-            found = function(above + name, member)
-            if found is None and isinstance(member, NewGroup):
-                found = member._visit(f"{above}{name}/", function, seen)
-            if found is not None:
-                return found
-        return None
 
     def _register(self, made: Any) -> None:
         """Remembers an object."""
@@ -230,7 +64,7 @@ class NewGroup(MutableMapping[str, Any]):
         """
         path = self._below(name)
         if self._is_whole and name in self:
-            raise InvalidInputError(f"there is an object of the name {name!r} already", object=_normal(path))
+            raise InvalidInputError(f"there is an object of the name {name!r} already", object=normal(path))
         return self._make_group(path, track_order)
 
     def _make_group(self, path: str, track_order: bool | None = None) -> NewGroup:
@@ -382,7 +216,7 @@ class NewGroup(MutableMapping[str, Any]):
 
     def __delitem__(self, name: str) -> None:
         """Removes a name, and the object if it has no other name. Values already in the file keep their space, unused."""
-        path = _normal(self._below(name))
+        path = normal(self._below(name))
         if self._link(path, None) is None:
             raise ObjectNotFoundError(f"there is no {name!r} in {self.name} of the file that is written", object=path)
         affected = self._known_below(path)
@@ -391,7 +225,7 @@ class NewGroup(MutableMapping[str, Any]):
 
     def move(self, source: str, dest: str) -> None:
         """Renames an object, and creates the groups above the new name."""
-        path = _normal(self._below(source))
+        path = normal(self._below(source))
         if self._link(path, None) is None:
             raise ObjectNotFoundError(f"there is no {source!r} in {self.name} of the file that is written", object=path)
         affected = self._known_below(path)
@@ -421,19 +255,6 @@ class NewGroup(MutableMapping[str, Any]):
         if isinstance(found, NewGroup) and f"{target._below(path).rstrip('/')}/".startswith(f"{found.name.rstrip('/')}/"):
             raise InvalidInputError(f"{found.name} cannot be copied into itself")
         copying.copy_object(found, target, path)
-
-    def _known_below(self, path: str) -> list[tuple[int, Any]]:
-        """The objects whose paths a change of this name may change, with their numbers."""
-        return [(number, known) for number, known in self._objects.items() if _normal(known._path) == path or _normal(known._path).startswith(f"{path}/")]
-
-    def _relocate(self, affected: list[tuple[int, Any]]) -> None:
-        for number, known in affected:
-            path = self._writer.path_of(number)
-            if path is None:
-                known._writer = _Gone(_normal(known._path))
-                del self._objects[number]
-            else:
-                known._path = path
 
     def __repr__(self) -> str:
         return f"<new group {self.name} ({len(self)} members)>"

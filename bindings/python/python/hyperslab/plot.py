@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 
 import numpy as np
-import pyarrow as pa
 
 from . import _native
 from .attributes import Attributes, shown
