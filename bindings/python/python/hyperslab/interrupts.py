@@ -4,15 +4,16 @@ tasks, which may take long, and a query of a daemon thread that meets the end of
 from __future__ import annotations
 
 import atexit
+import contextlib
 import os
 import signal
 import sys
 import threading
 import time
 import weakref
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
+# Here, if it is installed, and not at the first query: a daemon thread that imports it while the process ends aborts the process.
+with contextlib.suppress(ImportError):
     import duckdb
 
 MAX_WAIT_SECONDS = 2.0
@@ -23,7 +24,6 @@ NAME = "hyperslab-interrupts"
 
 _connections: weakref.WeakKeyDictionary[duckdb.DuckDBPyRelation, duckdb.DuckDBPyConnection] = weakref.WeakKeyDictionary()
 _watched = False
-_registered = False
 _ending = threading.Event()
 _kept: list[object] = []
 """What daemon threads must not destroy while the process ends: DuckDB gives up the interpreter to do it."""
@@ -67,13 +67,8 @@ def _run(reader: int) -> None:
             _interrupt()
 
 
-def before_query() -> None:
-    """Holds a thread that begins a query while the process ends: it would be interrupted, too. DuckDB is imported before, so
-    that at the end of the process its queries are interrupted before it closes its own connections."""
-    global _registered
-    if not _registered:
-        _registered = True
-        atexit.register(_end)
+def wait_for_the_end() -> None:
+    """Holds a thread that begins a query while the process ends: it would be interrupted, too."""
     if _ending.is_set() and threading.current_thread().daemon:
         threading.Event().wait()
 
@@ -85,8 +80,6 @@ def _end() -> None:
     daemons = [thread.ident for thread in threading.enumerate() if thread.daemon and thread.name != NAME]
     if not _connections or not daemons:
         return
-    import duckdb
-
     report = threading.excepthook
 
     def hook(error: threading.ExceptHookArgs) -> None:
@@ -117,3 +110,5 @@ def _in_duckdb(threads: list[int | None]) -> bool:
     innermost = (frames[thread] for thread in threads if thread in frames)
     return any(str(frame.f_globals.get("__name__", "")).partition(".")[0] == "duckdb" for frame in innermost)
 
+
+atexit.register(_end)

@@ -41,7 +41,7 @@ def sql(query: str, files: File | Paths) -> duckdb.DuckDBPyRelation:
     require("SQL", "sql", "duckdb")
     import duckdb
 
-    interrupts.before_query()
+    interrupts.wait_for_the_end()
     file = files if isinstance(files, File) else open(files)
     names = names_of(object_paths(file.files[0]))
     connection = duckdb.connect(config={"python_enable_replacements": False})
