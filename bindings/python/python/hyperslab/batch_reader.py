@@ -57,8 +57,14 @@ class BatchReader:
     def read_next_batch(self) -> pa.RecordBatch:
         """Reads the next record batch.
 
+        Returns:
+            The batch.
+
         Raises:
             StopIteration: There are no more batches.
+
+        Example:
+            >>> f.table("/profiles").batches().read_next_batch().num_rows
         """
         self._check_open()
         if self._filtered is not None:
@@ -75,7 +81,14 @@ class BatchReader:
         return self.read_next_batch()
 
     def read_all(self) -> pa.Table:
-        """Reads the rows that are left."""
+        """Reads the rows that are left.
+
+        Returns:
+            The rows as one table.
+
+        Example:
+            >>> f.table("/profiles").batches().read_all()
+        """
         self._check_open()
         if self._filtered is not None:
             with own_errors(self._scan):
@@ -83,12 +96,26 @@ class BatchReader:
         return pa.Table.from_batches(list(self), self.schema)
 
     def read_pandas(self) -> pandas.DataFrame:
-        """Reads the rows that are left into a pandas data frame. Needs pandas (`pip install 'hyperslab[pandas]'`)."""
+        """Reads the rows that are left into a pandas data frame. Needs pandas (`pip install 'hyperslab[pandas]'`).
+
+        Returns:
+            The rows as one data frame.
+
+        Raises:
+            MissingExtraError: pandas is not installed.
+
+        Example:
+            >>> f.table("/profiles").batches().read_pandas()
+        """
         require("read_pandas", "pandas", "pandas")
         return self.read_all().to_pandas()
 
     def close(self) -> None:
-        """Stops the scan, also for those who read its stream."""
+        """Stops the scan, also for those who read its stream.
+
+        Example:
+            >>> reader.close()
+        """
         if not self._closed:
             self._closed = True
             self._scan.cancel()

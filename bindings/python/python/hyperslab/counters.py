@@ -24,7 +24,19 @@ class Counters(NamedTuple):
     index_blocks_pruned: int
 
     def since(self, before: Counters) -> Counters:
-        """The difference to earlier counters."""
+        """The difference to earlier counters.
+
+        Args:
+            before: Counters that were taken earlier.
+
+        Returns:
+            What this process has done since then.
+
+        Example:
+            >>> before = hs.counters()
+            >>> f["theta"][0]
+            >>> hs.counters().since(before).bytes_read
+        """
         return Counters(
             self.bytes_read - before.bytes_read, self.chunks_decoded - before.chunks_decoded, self.chunks_skipped - before.chunks_skipped,
             self.decode_seconds - before.decode_seconds, self.index_blocks - before.index_blocks, self.index_blocks_pruned - before.index_blocks_pruned)

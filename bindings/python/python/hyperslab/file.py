@@ -63,6 +63,9 @@ class File(Group):
                 `error` (`InvalidInputError`) or `ignore`.
             variables: Lists of constants that `where` names after `in`.
 
+        Returns:
+            A planned scan; nothing but metadata has been read.
+
         Raises:
             NotFoundError: There is no such object or column.
             InvalidInputError: `where` is not a valid condition, or the arrays do not fit together.
@@ -77,7 +80,11 @@ class File(Group):
         return table
 
     def refresh(self) -> None:
-        """Reads the metadata of the file again: this object, and datasets taken from it afterwards, show what writers have added."""
+        """Reads the metadata of the file again: this object, and datasets taken from it afterwards, show what writers have added.
+
+        Example:
+            >>> f.refresh()
+        """
         self._natives = [native.reopen() for native in self._natives]
         self._file = self._natives[0]
         self._about = self._file.describe(self._number)
@@ -131,7 +138,14 @@ class FileSet(File):
         return super().attrs
 
     def keys(self) -> Names:
-        """The names of the members of the file if there is only one; `InvalidInputError` for more."""
+        """The names of the members of the file if there is only one; `InvalidInputError` for more.
+
+        Returns:
+            The names, in the order of the file.
+
+        Example:
+            >>> list(hs.open(["run.h5"]).keys())
+        """
         self._names()
         return super().keys()
 

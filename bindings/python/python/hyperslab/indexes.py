@@ -110,6 +110,12 @@ def plan(files: Files, datasets: str | Iterable[str], level: str | None = None, 
          rebuild: bool = False, index_folder: Path | None = None) -> IndexPlan:
     """Plans what `hyperslab.index` would build, with the same arguments. Builds nothing.
 
+    Args:
+        files, datasets, level, decode, together, rebuild, index_folder: As in `index`.
+
+    Returns:
+        The plan: `explain()` describes it, `run()` builds, `tasks()` divides the work.
+
     Example:
         >>> plan = hs.indexes.plan("run.h5", "/energy")
         >>> fragments = [hs.indexes.build(task) for task in plan.tasks(8)]  # anywhere
@@ -194,6 +200,9 @@ def build(task: bytes, *, threads: int | None = None) -> bytes:
 
     Raises:
         ConflictError: A file changed since the plan was made.
+
+    Example:
+        >>> fragments = [hs.indexes.build(task) for task in hs.indexes.plan("run.h5", "/x").tasks(4)]
     """
     return _native.index_task(bytes(task), threads)
 
@@ -204,8 +213,14 @@ def commit(fragments: Iterable[bytes]) -> Indexed:
     Args:
         fragments: The results of `build` for all tasks of a plan.
 
+    Returns:
+        What was built.
+
     Raises:
         ConflictError: A file changed since the plan was made, or fragments are missing.
+
+    Example:
+        >>> hs.indexes.commit(fragments)
     """
     return Indexed(*_native.index_commit([bytes(fragment) for fragment in fragments]))
 
@@ -213,8 +228,15 @@ def commit(fragments: Iterable[bytes]) -> Indexed:
 def status(files: Files, *, index_folder: Path | None = None) -> list[str]:
     """Explains why existing indexes are not used, or only in part: stale, damaged, of another version, not readable, truncated.
 
+    Args:
+        files: As in `hyperslab.open`, or an open file.
+        index_folder: The folder of indexes that are not next to the files.
+
     Returns:
         One remark per problem; none if all indexes are used.
+
+    Example:
+        >>> hs.indexes.status("run.h5")
     """
     return [remark for native in opened(files, None, index_folder).files for remark in _native.index_remarks(native)]
 
@@ -223,7 +245,15 @@ def verify(files: Files, *, index_folder: Path | None = None) -> list[str]:
     """Reads the values of indexed datasets again, and finds those that changed although the size and modification time of
     the file did not: damage that nothing else detects. Skips datasets without a valid index.
 
+    Args:
+        files: As in `hyperslab.open`, or an open file.
+        index_folder: The folder of indexes that are not next to the files.
+
     Returns:
         One message per dataset with changed values.
+
+    Example:
+        >>> hs.indexes.verify("run.h5")
+        []
     """
     return [problem for native in opened(files, None, index_folder).files for problem in _native.index_verify(native)]

@@ -74,6 +74,9 @@ def vacuum(path: Path, *, hours: float = 24, index_folder: Path | None = None, o
         orphans: Also remove commits that no master in the folder uses.
         dry_run: Remove nothing, only report.
 
+    Returns:
+        What was removed, or with `dry_run` would be.
+
     Example:
         >>> hs.vacuum("big.h5", dry_run=True).removed
         []
@@ -106,6 +109,9 @@ def fuse(master: Path, target: Path, mode: str = "x", *, progress: Callable[[int
         target: The file to write.
         mode: `x` refuses to replace an existing file, `w` replaces it.
         progress: Called with the bytes of values processed so far, and their total.
+
+    Returns:
+        The size of the new file, and what was copied.
 
     Raises:
         ConflictError: `mode` is `x` and the file exists.

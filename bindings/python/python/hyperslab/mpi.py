@@ -44,6 +44,12 @@ def plan(comm: MPI.Comm, path: Path, mode: str = "create", *, define: Callable[[
         define: Called with the plan on process `root`; creates the datasets that all processes write together.
         root: The process that plans.
         netcdf: Make a `NetcdfPlan`.
+
+    Returns:
+        The plan, the same on each rank.
+
+    Example:
+        >>> plan = hs.mpi.plan(MPI.COMM_WORLD, "big.h5")
     """
     options.setdefault("writers", comm.Get_size())
 
@@ -66,9 +72,15 @@ def commit(comm: MPI.Comm, plan: WritePlan, fragment: bytes | None, *, root: int
             written is removed.
         root: The process that commits.
 
+    Returns:
+        What the commit did, on each rank.
+
     Raises:
         CancelledError: A process passed `None`.
         ConflictError: As in `WritePlan.commit`.
+
+    Example:
+        >>> hs.mpi.commit(comm, plan, task.finish())
     """
     fragments = comm.gather(fragment, root)
 
@@ -134,6 +146,12 @@ def index(comm: MPI.Comm, files: Files, datasets: str | Iterable[str], level: st
         files, datasets, level, options: As in `hyperslab.index`.
         root: The process that plans and commits.
         threads: Number of threads of each process.
+
+    Returns:
+        What was built, on each rank.
+
+    Example:
+        >>> hs.mpi.index(MPI.COMM_WORLD, "big.h5", "/x")
     """
     size = comm.Get_size()
     tasks = _shared(comm, root, lambda: indexes.plan(files, datasets, level, **options).tasks(4 * size))

@@ -21,6 +21,9 @@ def integer_dtype(dtype: Any, precision: int, offset: int = 0) -> np.dtype[Any]:
         precision: Number of significant bits.
         offset: Position of the lowest significant bit.
 
+    Returns:
+        A dtype whose metadata has the bits; numpy computes with it as with any integer.
+
     Raises:
         InvalidInputError: `dtype` lacks these bits, or a smaller integer would suffice: HDF5 cannot read integers with more
             than half of their bits unused.

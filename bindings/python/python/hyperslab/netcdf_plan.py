@@ -126,12 +126,35 @@ class NetcdfPlan(PlannedGroup, WritePlan):
         return WritePlan.__bytes__(self)
 
     def task(self, number: int, *, threads: int | None = None) -> NetcdfTask:
-        """Begins a task, or another attempt at it, as `WritePlan.task`. The plan accepts no definitions afterwards."""
+        """Begins a task, or another attempt at it, as `WritePlan.task`. The plan accepts no definitions afterwards.
+
+        Args:
+            number: Number of the task, from 0.
+            threads: Number of threads that encode; one per core by default.
+
+        Returns:
+            The task; `with` aborts it if it was not finished.
+
+        Example:
+            >>> with plan.task(0) as task:
+            ...     task.write("t", values)
+            ...     fragment = task.finish()
+        """
         self._sealed()
         return NetcdfTask(self._native.task(number, threads), number, self)
 
     def commit(self, fragments: Any) -> parallel.Committed:
-        """Publishes what the tasks wrote, as `WritePlan.commit`."""
+        """Publishes what the tasks wrote, as `WritePlan.commit`.
+
+        Args:
+            fragments: What `finish` of each task returned, in any order.
+
+        Returns:
+            What the commit did.
+
+        Example:
+            >>> plan.commit(fragments)
+        """
         self._sealed()
         return WritePlan.commit(self, fragments)
 
@@ -218,11 +241,29 @@ class NetcdfTask(NetcdfTaskGroup, Task):
         return made
 
     def dataset(self, path: str) -> NetcdfVariable:
-        """The same as `variable`."""
+        """The same as `variable`.
+
+        Args:
+            path: Path of the variable.
+
+        Returns:
+            The part of the variable that this task writes.
+
+        Example:
+            >>> task.dataset("t")[...] = values
+        """
         return self.variable(path)
 
     def write(self, path: str, values: Any) -> None:
-        """Writes this task's part of a variable: its region, or its own rows."""
+        """Writes this task's part of a variable: its region, or its own rows.
+
+        Args:
+            path: Path of the variable.
+            values: The values of the region of this task.
+
+        Example:
+            >>> task.write("t", values)
+        """
         variable = self.variable(path)
         if variable.shape[:1] == (0,) and self._writer.definition(variable._path)[3] is None:
             variable.append(values)

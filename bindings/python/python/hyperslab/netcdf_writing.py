@@ -348,7 +348,11 @@ class NewNetcdf(NetcdfGroup, NewFile):
         return self
 
     def close(self) -> None:
-        """Attaches dimensions to variables, completes the file and publishes it."""
+        """Attaches dimensions to variables, completes the file and publishes it.
+
+        Example:
+            >>> f.close()
+        """
         if self._open:
             self._join()
         super().close()
@@ -361,6 +365,9 @@ def create_netcdf(path: Path, mode: str = "w", *, alignment: int | None = None, 
         path: Path of the file.
         mode: `w` replaces an existing file, `x` refuses to.
         alignment, threads, durable: As in `create`.
+
+    Returns:
+        The file; it appears when it is closed.
 
     Raises:
         ConflictError: `mode` is `x` and the file exists.

@@ -133,7 +133,18 @@ class NewDataset:
 
     def resize(self, size: Any, axis: int | None = None) -> None:
         """Changes the shape, or the extent of one `axis`. Elements outside of the new shape are lost: if the dataset grows again,
-        they have the fill value. Raises `InvalidTypeError` if the dataset is not chunked."""
+        they have the fill value. Raises `InvalidTypeError` if the dataset is not chunked.
+
+        Args:
+            size: The new shape, or with `axis` the new extent of that dimension.
+            axis: The dimension.
+
+        Raises:
+            InvalidInputError: The dataset cannot grow so far.
+
+        Example:
+            >>> d.resize(2000, axis=0)
+        """
         if self.chunks is None and self.maxshape == self.shape and self._writer.definition(self._path)[3] is None:
             raise InvalidTypeError(f"{self.name} cannot grow or shrink: only datasets in chunks can be resized, create it with maxshape= or chunks=", object=self.name)
         shape = self.shape
@@ -147,7 +158,14 @@ class NewDataset:
         self._writer.resize(self._path, new)
 
     def append(self, values: Any) -> None:
-        """Appends rows along the first dimension, which must be resizable."""
+        """Appends rows along the first dimension, which must be resizable.
+
+        Args:
+            values: The values; their first dimension is the one that grows.
+
+        Example:
+            >>> d.append(np.zeros((10, 3)))
+        """
         before = self.shape
         count = len(values)
         self.resize((before[0] + count, *before[1:]))
@@ -221,21 +239,57 @@ class NewDataset:
         return np.asarray(self[...], dtype=dtype)
 
     def asstr(self, encoding: str = "utf-8", errors: str = "strict") -> TextView:
-        """A view of a string dataset with values of type `str`: `d.asstr()[3:5]`."""
+        """A view of a string dataset with values of type `str`: `d.asstr()[3:5]`.
+
+        Args:
+            encoding: The encoding; by default that of the datatype.
+            errors: What to do with bytes that are not text, as in `bytes.decode`.
+
+        Returns:
+            A view whose elements are `str`.
+
+        Raises:
+            InvalidTypeError: The dataset is not text.
+
+        Example:
+            >>> d.asstr()[0]
+        """
         if self._described["class"] not in ("string", "variable string"):
             raise InvalidTypeError(f"{self.name} holds {dtypes.describe(self._described)}, not strings")
         return TextView(self, encoding, errors)
 
     def read_direct(self, dest: np.ndarray[Any, Any], source_sel: Any = None, dest_sel: Any = None) -> None:
-        """Reads a selection into a selection of an array; by default all."""
+        """Reads a selection into a selection of an array; by default all.
+
+        Args:
+            dest: The array that takes the values.
+            source_sel: What is read; everything by default.
+            dest_sel: Where it goes; everywhere by default.
+
+        Example:
+            >>> d.read_direct(buffer, np.s_[0:10])
+        """
         dest[... if dest_sel is None else dest_sel] = self[... if source_sel is None else source_sel]
 
     def write_direct(self, source: np.ndarray[Any, Any], source_sel: Any = None, dest_sel: Any = None) -> None:
-        """Writes a selection of an array to a selection; by default all."""
+        """Writes a selection of an array to a selection; by default all.
+
+        Args:
+            source: The array of the values.
+            source_sel: What of it is written; everything by default.
+            dest_sel: Where it goes; everywhere by default.
+
+        Example:
+            >>> d.write_direct(values, dest_sel=np.s_[0:10])
+        """
         self[... if dest_sel is None else dest_sel] = source[... if source_sel is None else source_sel]
 
     def flush(self) -> None:
-        """Does nothing: the file is complete when it is closed."""
+        """Does nothing: the file is complete when it is closed.
+
+        Example:
+            >>> d.flush()
+        """
 
     def __len__(self) -> int:
         shape = self.shape

@@ -59,8 +59,14 @@ class NewGroup(NewMembers):
             track_order: Record the order in which members and attributes of this group are created; by default as the file
                 does.
 
+        Returns:
+            The group.
+
         Raises:
             InvalidInputError: There is an object of this name.
+
+        Example:
+            >>> f.create_group("run/1")
         """
         path = self._below(name)
         if self._is_whole and name in self:
@@ -76,7 +82,17 @@ class NewGroup(NewMembers):
         return made
 
     def require_group(self, name: str) -> NewGroup:
-        """Returns the group of this name, or creates it."""
+        """Returns the group of this name, or creates it.
+
+        Args:
+            name: Path of the group.
+
+        Raises:
+            InvalidTypeError: There is an object of this name that is not a group.
+
+        Example:
+            >>> f.require_group("run/1")
+        """
         if name not in self:
             return self.create_group(name)
         found = self[name]
@@ -106,6 +122,9 @@ class NewGroup(NewMembers):
                 decimal places.
             track_order: Record the order in which attributes are created; by default as the file does.
             fill_time: `ifset`, `alloc` or `never`: stored for programs that change the file later.
+
+        Returns:
+            The dataset.
 
         Raises:
             InvalidInputError: There is an object of this name, or `data` does not fit `shape`.
@@ -154,7 +173,21 @@ class NewGroup(NewMembers):
 
     def create_virtual_dataset(self, name: str, layout: VirtualLayout, fillvalue: Any = None) -> NewDataset:
         """Creates a dataset whose values are in other datasets, as `layout` says; elements without a source have `fillvalue`.
-        It can be read when the file is complete."""
+        It can be read when the file is complete.
+
+        Args:
+            name: Path of the dataset.
+            layout: Shape, dtype and sources.
+            fillvalue: The value of elements without a source.
+
+        Returns:
+            The dataset.
+
+        Example:
+            >>> layout = hs.VirtualLayout((2, 100), "f8")
+            >>> layout[0] = hs.VirtualSource("a.h5", "x", (100,))
+            >>> f.create_virtual_dataset("all", layout)
+        """
         datatype, where = dtype_encoding.of_dtype(layout.dtype), self._below(name)
         sources = [("." if os.path.abspath(path) == os.path.abspath(self._filename()) else path, source, part, place) for path, source, part, place in layout.sources]
         self._writer.create_virtual(where, datatype, list(layout.shape), layout.maxshape, dtype_encoding.fill_of(fillvalue, datatype), sources)
@@ -168,7 +201,20 @@ class NewGroup(NewMembers):
 
     def require_dataset(self, name: str, shape: Any, dtype: Any, exact: bool = False, **options: Any) -> NewDataset:
         """Returns the dataset of this name, or creates it. An existing one must have this shape, and a dtype to which `dtype`
-        can be cast safely, or with `exact` the same dtype; otherwise raises `InvalidTypeError`."""
+        can be cast safely, or with `exact` the same dtype; otherwise raises `InvalidTypeError`.
+
+        Args:
+            name: Path of the dataset.
+            shape, dtype: What it must have, or gets.
+            exact: Whether the dtype must be the same.
+            options: As in `create_dataset`.
+
+        Raises:
+            InvalidTypeError: There is an object of this name that does not fit.
+
+        Example:
+            >>> f.require_dataset("x", (100,), "f8")
+        """
         if name not in self:
             return self.create_dataset(name, shape, dtype, **options)
         found = self[name]
@@ -182,7 +228,19 @@ class NewGroup(NewMembers):
         return found
 
     def create_dataset_like(self, name: str, other: Any, **options: Any) -> NewDataset:
-        """Creates a dataset with the shape, dtype and storage of another; `options` override them."""
+        """Creates a dataset with the shape, dtype and storage of another; `options` override them.
+
+        Args:
+            name: Path of the dataset.
+            other: A dataset of this or of another file.
+            options: As in `create_dataset`.
+
+        Returns:
+            The dataset, without values.
+
+        Example:
+            >>> out.create_dataset_like("x", f["x"], compression="zstd")
+        """
         return self.create_dataset(name, **creating.like(other, options))
 
     def _track(self, path: str, track_order: bool | None) -> None:
@@ -224,7 +282,18 @@ class NewGroup(NewMembers):
         self._relocate(affected)
 
     def move(self, source: str, dest: str) -> None:
-        """Renames an object, and creates the groups above the new name."""
+        """Renames an object, and creates the groups above the new name.
+
+        Args:
+            source: Path of the object.
+            dest: Its new path.
+
+        Raises:
+            ObjectNotFoundError: There is no such object.
+
+        Example:
+            >>> f.move("x", "old/x")
+        """
         path = normal(self._below(source))
         if self._link(path, None) is None:
             raise ObjectNotFoundError(f"there is no {source!r} in {self.name} of the file that is written", object=path)
@@ -242,6 +311,9 @@ class NewGroup(NewMembers):
 
         Raises:
             UnsupportedError: The object is in another file.
+
+        Example:
+            >>> f.copy("x", "copy of x")
         """
         for option, value in options.items():
             if value and option != "expand_refs":

@@ -125,19 +125,51 @@ class Group(Node, Mapping[str, Any]):
     names; `f["a/b"]` follows a path."""
 
     def keys(self) -> Names:
-        """The members' names."""
+        """The members' names.
+
+        Returns:
+            A view, in the order of the file.
+
+        Example:
+            >>> list(f.keys())
+        """
         return Names(self)
 
     def values(self) -> Members:
-        """The members; `None` for a dangling link."""
+        """The members; `None` for a dangling link.
+
+        Returns:
+            A view, in the order of the file.
+
+        Example:
+            >>> [member.name for member in f.values() if member is not None]
+        """
         return Members(self)
 
     def items(self) -> NamedMembers:
-        """Names and members; the member is `None` for a dangling link."""
+        """Names and members; the member is `None` for a dangling link.
+
+        Returns:
+            A view, in the order of the file.
+
+        Example:
+            >>> dict(f.items())
+        """
         return NamedMembers(self)
 
     def get(self, path: Any, default: Any = None) -> Any:
-        """The member at a path, or `default` if there is none."""
+        """The member at a path, or `default` if there is none.
+
+        Args:
+            path: Path of the member.
+            default: What is returned if there is none.
+
+        Returns:
+            A group, a dataset, or `default`.
+
+        Example:
+            >>> f.get("theta")
+        """
         try:
             return self[path]
         except NotFoundError:
@@ -312,7 +344,21 @@ class Dataset(Node):
         return values[()] if scalar else values
 
     def asstr(self, encoding: str = "utf-8", errors: str = "strict") -> TextView:
-        """A view of a string dataset with values of type `str`: `d.asstr()[3:5]`. Raises `TypeError` for other datasets."""
+        """A view of a string dataset with values of type `str`: `d.asstr()[3:5]`. Raises `TypeError` for other datasets.
+
+        Args:
+            encoding: The encoding; by default that of the datatype.
+            errors: What to do with bytes that are not text, as in `bytes.decode`.
+
+        Returns:
+            A view whose elements are `str`.
+
+        Raises:
+            InvalidTypeError: The dataset is not text.
+
+        Example:
+            >>> f["names"].asstr()[0]
+        """
         if self._about["datatype"]["class"] not in ("string", "variable string"):
             raise TypeError(f"{self.name} holds {dtypes.describe(self._about['datatype'])}, not strings")
         return TextView(self, encoding, errors)
@@ -336,6 +382,9 @@ class Dataset(Node):
 
         Returns:
             `out` if it is a path, else the matplotlib figure.
+
+        Example:
+            >>> f["theta"].plot("theta.png")
         """
         return plot.plot(self, out, index, cmap=cmap, vmin=vmin, vmax=vmax, log=log, ax=ax)
 
@@ -349,6 +398,9 @@ class Dataset(Node):
 
         Raises:
             InvalidInputError: The shapes differ.
+
+        Example:
+            >>> f["theta"].read_direct(buffer, np.s_[0])
         """
         selected = indexing_keys.select(Ellipsis if source_sel is None else source_sel, self.shape)
         place = out if dest_sel is None else out[dest_sel]

@@ -194,21 +194,49 @@ class Task(TaskGroup):
         self._unclosed = unclosed.watch(self, f"task {number} of '{plan.path}' was not finished, so nothing of it was written: call finish()")
 
     def dataset(self, path: str) -> NewDataset:
-        """A dataset of the plan, or one that this task created."""
+        """A dataset of the plan, or one that this task created.
+
+        Args:
+            path: Path of a dataset of the plan.
+
+        Returns:
+            The part of the dataset that this task writes.
+
+        Example:
+            >>> task.dataset("x")[...] = values
+        """
         if self._writer.is_planned(path):
             self._writer.open_dataset(path)
         shape, datatype, chunks, _ = self._writer.definition(path)
         return NewDataset(self._writer, path, tuple(shape), datatype, None if chunks is None else tuple(chunks))
 
     def region(self, path: str) -> tuple[slice, ...]:
-        """The part of a dataset of the plan that this task writes."""
+        """The part of a dataset of the plan that this task writes.
+
+        Args:
+            path: Path of a dataset of the plan.
+
+        Returns:
+            The slices of the dataset that this task writes.
+
+        Example:
+            >>> task.region("x")
+        """
         box = self._writer.definition(path)[3]
         if box is None:
             raise InvalidInputError(f"{path} has no region: this task may write any part of it")
         return _slices(box)
 
     def write(self, path: str, values: Any) -> None:
-        """Writes this task's region of a dataset of the plan."""
+        """Writes this task's region of a dataset of the plan.
+
+        Args:
+            path: Path of a dataset of the plan.
+            values: The values of the region of this task.
+
+        Example:
+            >>> task.write("x", values)
+        """
         self.dataset(path)[self.region(path)] = values
 
     def finish(self) -> bytes:
@@ -216,6 +244,9 @@ class Task(TaskGroup):
 
         Returns:
             The fragment to pass to `WritePlan.commit`.
+
+        Example:
+            >>> fragment = task.finish()
         """
         self._unclosed.detach()
         fragment: bytes = self._writer.finish()
@@ -223,7 +254,11 @@ class Task(TaskGroup):
         return fragment
 
     def abort(self) -> None:
-        """Discards the task."""
+        """Discards the task.
+
+        Example:
+            >>> task.abort()
+        """
         self._unclosed.detach()
         self._writer.abort()
 
@@ -285,6 +320,9 @@ class WritePlan:
             regions: The part of each task, such as `np.s_[100:200]`; by default all tasks write equally many rows.
             chunks, fillvalue, compression, compression_opts, shuffle, fletcher32, fill_time: As in
                 `NewGroup.create_dataset`.
+
+        Example:
+            >>> plan.create_dataset("x", (1000, 1000), "f8", regions=[np.s_[:500], np.s_[500:]])
         """
         extent = extents("shape", shape)
         datatype = dtype_encoding.of_dtype(dtype)
@@ -307,7 +345,18 @@ class WritePlan:
         return self.root.attrs
 
     def region(self, path: str, task: int) -> tuple[slice, ...]:
-        """The part of a dataset of the plan that a task writes."""
+        """The part of a dataset of the plan that a task writes.
+
+        Args:
+            path: Path of a dataset of the plan.
+            task: Number of the task.
+
+        Returns:
+            The slices of the dataset that the task writes.
+
+        Example:
+            >>> plan.region("x", 0)
+        """
         return _slices(self._native.region(path, task))
 
     @property
@@ -317,7 +366,17 @@ class WritePlan:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> WritePlan:
-        """Restores a plan from `bytes(plan)`."""
+        """Restores a plan from `bytes(plan)`.
+
+        Args:
+            data: What `bytes(plan)` returned.
+
+        Returns:
+            The same plan in another process.
+
+        Example:
+            >>> hs.WritePlan.from_bytes(bytes(plan))
+        """
         native = _native.WritePlan.decode(data)
         if native.note and not issubclass(cls, _kinds["netcdf"]):
             cls = _kinds["netcdf"]
@@ -363,6 +422,14 @@ class WritePlan:
         Args:
             number: Number of the task, from 0. Rows that tasks append come in the order of the numbers.
             threads: Number of threads that compress; one per core by default.
+
+        Returns:
+            The task; `with` aborts it if it was not finished.
+
+        Example:
+            >>> with plan.task(0) as task:
+            ...     task["x"] = values
+            ...     fragment = task.finish()
         """
         return Task(self._native.task(number, threads), number, self)
 
@@ -372,11 +439,17 @@ class WritePlan:
         Args:
             fragments: The results of `Task.finish`.
 
+        Returns:
+            What the commit did.
+
         Raises:
             ConflictError: Tasks contradict each other, or the file changed since the plan was made. Nothing has changed.
 
         Warns:
             ManySubfilesWarning: Other programs may be unable to open all subfiles.
+
+        Example:
+            >>> plan.commit(fragments)
         """
         self._ends()
         subfiles, repeated, left, remarks = self._native.commit([bytes(fragment) for fragment in fragments])
@@ -386,12 +459,20 @@ class WritePlan:
 
     def begin(self) -> None:
         """Creates the folder of the subfiles now, before the plan goes to tasks. `abort` may then be called while tasks are
-        running: they fail, and tasks that begin later raise `CancelledError`."""
+        running: they fail, and tasks that begin later raise `CancelledError`.
+
+        Example:
+            >>> plan.begin()
+        """
         self._native.begin()
 
     def abort(self) -> None:
         """Discards the write, and removes what its tasks wrote. May be repeated. Tasks must have ended, unless `begin` was
-        called."""
+        called.
+
+        Example:
+            >>> plan.abort()
+        """
         self._ends()
         self._native.abort()
 

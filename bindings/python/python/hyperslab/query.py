@@ -53,6 +53,9 @@ def query(files: Files, group: str | re.Pattern[str] | None = "/", text: str | N
         threads: Number of threads that decode; one per core by default.
         index_folder: The folder of indexes that are not next to the files.
 
+    Returns:
+        The query; its methods count, read and summarize the matching rows.
+
     Raises:
         NotFoundError: No file or no group matches, or a name is not an array.
         InvalidInputError: `text` is not a valid condition.
@@ -131,6 +134,12 @@ class Query(Aggregates):
 
         Args:
             number: Position of the step in `steps`.
+
+        Returns:
+            The query of that step alone.
+
+        Example:
+            >>> q.step(0).count()
         """
         check_count("number", number)
         return Query(self._native.step(number), self.text)
@@ -142,6 +151,12 @@ class Query(Aggregates):
             text: The condition, about the variables of this query.
             variables: Lists of constants that `text` names after `in`.
 
+        Returns:
+            A new query; this one is unchanged.
+
+        Raises:
+            InvalidInputError: `text` is not a valid condition.
+
         Example:
             >>> hs.query("run.h5", "/", "energy > 1.3").where("x < 140").count()
         """
@@ -151,11 +166,25 @@ class Query(Aggregates):
         return Query(self._native.and_also(text, lists), text if self.text is None else f"({self.text}) and ({text})")
 
     def count(self) -> int:
-        """Counts the matching rows, from an index alone if one answers it."""
+        """Counts the matching rows, from an index alone if one answers it.
+
+        Returns:
+            The number of rows in all steps.
+
+        Example:
+            >>> hs.query("run.h5", "/", "energy > 1.3").count()
+        """
         return self._native.count()
 
     def counts(self) -> Int64Array:
-        """Counts the matching rows of each step."""
+        """Counts the matching rows of each step.
+
+        Returns:
+            A number for each step.
+
+        Example:
+            >>> q.counts().sum() == q.count()
+        """
         return np.array(self._native.counts(), dtype=np.int64)
 
     def bounds(self) -> CountBounds:
@@ -163,6 +192,12 @@ class Query(Aggregates):
 
         With an index of level K, the bounds are off by at most 128 rows per block. Without an index, the lower bound is 0 and
         the upper bound the number of rows.
+
+        Returns:
+            Lower and upper bound, both inclusive.
+
+        Example:
+            >>> q.bounds().upper
         """
         return CountBounds(*self._native.bounds())
 
@@ -172,6 +207,9 @@ class Query(Aggregates):
         Returns:
             Row-major positions from 0 in the array of each step, step after step; `counts` says how many belong to each. In
             a query of a part of an array, positions are relative to the part.
+
+        Example:
+            >>> q.positions()
         """
         found = self._positions()
         return found[0] if len(found) == 1 else np.concatenate(found)
@@ -187,6 +225,9 @@ class Query(Aggregates):
 
         Raises:
             InvalidInputError: The arrays of the steps have different numbers of dimensions.
+
+        Example:
+            >>> q.coordinates()
         """
         steps = self.steps
         if len({len(step.shape) for step in steps}) > 1:
@@ -203,13 +244,27 @@ class Query(Aggregates):
                 of the condition.
             batch_rows: Maximum number of rows of a record batch.
 
+        Returns:
+            The rows as one table.
+
         Example:
             >>> hs.query("run.h5", "/Step#*", "energy > 1.3").table(["step", "x", "energy"])
         """
         return self.batches(columns, batch_rows).read_all()
 
     def batches(self, columns: Sequence[str] | None = None, batch_rows: int = 65536) -> BatchReader:
-        """Reads columns of the matching rows batch by batch; arguments as in `table`."""
+        """Reads columns of the matching rows batch by batch; arguments as in `table`.
+
+        Args:
+            columns, batch_rows: As in `table`.
+
+        Returns:
+            A reader of the record batches, which is also an Arrow stream.
+
+        Example:
+            >>> for batch in q.batches(["x", "energy"]):
+            ...     print(batch.num_rows)
+        """
         check_count("batch_rows", batch_rows)
         plan = self._native.table(self._named(columns), batch_rows)
         return BatchReader(plan.read())
@@ -236,6 +291,9 @@ class Query(Aggregates):
 
         Raises:
             UnsupportedError: The query is about arrays in the memory of this process, which others cannot read.
+
+        Example:
+            >>> q.splits(["x"], 8)[0].read()
         """
         check_count("count", count)
         check_count("target_bytes", target_bytes)
@@ -269,6 +327,9 @@ class Query(Aggregates):
         Returns:
             An array for one name, a tuple of arrays for several. Arrays are masked if they contain nulls.
 
+        Raises:
+            InvalidInputError: No name is given.
+
         Example:
             >>> x, y = hs.query("run.h5", "/", "energy > 1.3").values("x", "y")
         """
@@ -299,6 +360,13 @@ class Query(Aggregates):
 
         Returns:
             `out` if it is a path, else the matplotlib figure.
+
+        Raises:
+            InvalidInputError: More than two variables.
+            MissingExtraError: Matplotlib is not installed.
+
+        Example:
+            >>> q.plot("halo.png", ["x", "energy"])
         """
         require("plotting", "plot", "matplotlib")
         from matplotlib.colors import LogNorm
@@ -326,7 +394,14 @@ class Query(Aggregates):
         return out
 
     def explain(self) -> str:
-        """Describes how the query will run, as text for people."""
+        """Describes how the query will run, as text for people.
+
+        Returns:
+            The strategy of each step, and the indexes that it uses.
+
+        Example:
+            >>> print(q.explain())
+        """
         return self._native.explain()
 
     def __repr__(self) -> str:

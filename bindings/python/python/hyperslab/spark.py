@@ -35,6 +35,9 @@ def jar() -> pathlib.Path:
 
     Raises:
         NotFoundError: There is no jar.
+
+    Example:
+        >>> hs.spark.jar()
     """
     named = os.environ.get("HYPERSLAB_SPARK_JAR")
     path = pathlib.Path(named) if named else pathlib.Path(__file__).parent / "jars" / "hyperslab-spark.jar"
@@ -45,6 +48,12 @@ def jar() -> pathlib.Path:
 
 def configure(builder: SparkSession.Builder) -> SparkSession.Builder:
     """Adds the jar and a catalog `h5` to a `SparkSession.builder`, and keeps its other settings.
+
+    Args:
+        builder: `SparkSession.builder`, perhaps with settings.
+
+    Returns:
+        The builder.
 
     Raises:
         InvalidInputError: A session is running already; jars cannot be added to it.
@@ -80,6 +89,9 @@ def session(master: str = "local[*]", **config: Any) -> SparkSession:
         master: The master, such as `local[2]`.
         config: Settings, with `_` for `.`. Use `configure` for settings whose names contain `_`.
 
+    Returns:
+        The session.
+
     Example:
         >>> spark = hs.spark.session("local[2]", spark_driver_memory="4g")
         >>> spark.read.format("hdf5").load("run.h5")
@@ -103,6 +115,9 @@ def index(spark: SparkSession, files: Files, datasets: str | Iterable[str], leve
         spark: The session.
         tasks: Maximum number of Spark tasks; four per core by default.
         files, datasets, level, decode, together, rebuild, index_folder: As in `hyperslab.index`.
+
+    Returns:
+        What was built.
 
     Example:
         >>> hs.spark.index(spark, "/data/run*.h5", "/Step#*/energy")

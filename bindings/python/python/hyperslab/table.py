@@ -53,13 +53,27 @@ class Split:
         Args:
             threads: Number of threads that decode; one per core by default.
 
+        Returns:
+            A reader of the record batches, which is also an Arrow stream.
+
         Raises:
             ConflictError: A file changed since the split was planned.
+
+        Example:
+            >>> for batch in split.batches(threads=1):
+            ...     print(batch.num_rows)
         """
         return BatchReader(session(threads).read_split(self._data))
 
     def read(self, threads: int | None = None) -> pa.Table:
-        """Reads all rows; `threads` as in `batches`."""
+        """Reads all rows; `threads` as in `batches`.
+
+        Returns:
+            The rows as one table.
+
+        Example:
+            >>> f.table("/profiles").splits(8)[0].read()
+        """
         return self.batches(threads).read_all()
 
 
@@ -106,6 +120,9 @@ class Table:
 
         An engine that is given the table itself or its `dataset()` reads only the columns and rows that it needs.
 
+        Returns:
+            A reader of the record batches, which is also an Arrow stream.
+
         Example:
             >>> for batch in f.table("/profiles").batches():
             ...     print(batch.num_rows)
@@ -115,11 +132,28 @@ class Table:
         return BatchReader(self._plan.read())
 
     def to_arrow(self) -> pa.Table:
-        """Reads all rows."""
+        """Reads all rows.
+
+        Returns:
+            The rows as one table.
+
+        Example:
+            >>> f.table("/profiles", "depth < 10").to_arrow()
+        """
         return self.batches().read_all() if self._request.expression is None else self.dataset().to_table()
 
     def head(self, n: int = 5) -> pa.Table:
-        """Reads the first `n` rows."""
+        """Reads the first `n` rows.
+
+        Args:
+            n: Number of rows.
+
+        Returns:
+            At most `n` rows.
+
+        Example:
+            >>> f.table("/profiles").head(3)
+        """
         check_count("n", n)
         if self._request.expression is not None:
             return self.dataset().head(n)
@@ -128,7 +162,14 @@ class Table:
         return BatchReader(self._request.plan(limit=limit).read()).read_all()
 
     def count(self) -> int:
-        """Counts the rows. Without a condition, metadata is enough."""
+        """Counts the rows. Without a condition, metadata is enough.
+
+        Returns:
+            The number of rows.
+
+        Example:
+            >>> f.table("/profiles", "depth < 10").count()
+        """
         if self._request.expression is not None:
             return sum(batch.num_rows for batch in self.dataset().to_batches())
         return self._plan.count()
@@ -138,12 +179,18 @@ class Table:
 
         Nulls and NaN are left out. Integers of any width are exact.
 
+        Args:
+            column: A numeric column.
+
         Returns:
             Minimum and maximum, or `None` if no value is left.
 
         Raises:
             NotFoundError: There is no such column.
             UnsupportedError: `where` is a pyarrow expression.
+
+        Example:
+            >>> f.table("/theta").minmax("theta")
         """
         extremes = self._of_column(column).summary(column)[3]
         return None if extremes is None else extremes[:2]
@@ -153,6 +200,15 @@ class Table:
 
         Nulls and NaN are left out. The sum is exact for integers and in double precision for floats, and it does not depend on
         the number of threads. Errors are those of `minmax`.
+
+        Args:
+            column: A numeric column.
+
+        Returns:
+            An integer for integers, a float for floats.
+
+        Example:
+            >>> f.table("/theta").sum("theta")
         """
         extremes = self._of_column(column).summary(column)[3]
         return 0 if extremes is None else extremes[2]
@@ -167,6 +223,13 @@ class Table:
 
         Returns:
             The count of each bin, and the `bins + 1` edges.
+
+        Raises:
+            InvalidInputError: `bins` is less than 1.
+            NotFoundError: There is no such column.
+
+        Example:
+            >>> counts, edges = f.table("/theta").histogram("theta", 20)
         """
         if bins < 1:
             raise InvalidInputError(f"bins is {bins}: give 1 or more")
@@ -182,12 +245,32 @@ class Table:
         return self._request.plan(columns=[column])
 
     def to_pandas(self) -> pandas.DataFrame:
-        """Reads all rows into a pandas data frame. Needs pandas (`pip install 'hyperslab[pandas]'`)."""
+        """Reads all rows into a pandas data frame. Needs pandas (`pip install 'hyperslab[pandas]'`).
+
+        Returns:
+            The rows as one data frame.
+
+        Raises:
+            MissingExtraError: pandas is not installed.
+
+        Example:
+            >>> f.table("/profiles").to_pandas()
+        """
         require("to_pandas", "pandas", "pandas")
         return self.to_arrow().to_pandas()
 
     def to_polars(self) -> polars.DataFrame:
-        """Reads all rows into a Polars data frame. Needs Polars (`pip install 'hyperslab[polars]'`)."""
+        """Reads all rows into a Polars data frame. Needs Polars (`pip install 'hyperslab[polars]'`).
+
+        Returns:
+            The rows as one data frame.
+
+        Raises:
+            MissingExtraError: Polars is not installed.
+
+        Example:
+            >>> f.table("/profiles").to_polars()
+        """
         require("to_polars", "polars", "polars")
         import polars
 
@@ -219,12 +302,26 @@ class Table:
         return [Split(data, self.schema) for data in self._plan.split(count, target_bytes)]
 
     def explain(self) -> str:
-        """Describes how the scan will run, as text for people."""
+        """Describes how the scan will run, as text for people.
+
+        Returns:
+            The windows, the strategy and the indexes of the scan.
+
+        Example:
+            >>> print(f.table("/theta", "theta > 300").explain())
+        """
         plan = self._plan if self._request.expression is None else self.dataset().pushed(self.schema.names, None).plan
         return plan.explain()
 
     def dataset(self) -> ScanDataset:
-        """The table as a `pyarrow.dataset.Dataset`: engines push columns and predicates into its scans."""
+        """The table as a `pyarrow.dataset.Dataset`: engines push columns and predicates into its scans.
+
+        Returns:
+            A dataset of pyarrow, for DuckDB, Polars and others.
+
+        Example:
+            >>> f.table("/theta").dataset().head(5)
+        """
         return ScanDataset(self._request, self.schema)
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:

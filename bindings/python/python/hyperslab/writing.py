@@ -52,17 +52,29 @@ class NewFile(NewGroup):
         return "r+"
 
     def flush(self) -> None:
-        """Does nothing: the file is complete, and visible, when it is closed."""
+        """Does nothing: the file is complete, and visible, when it is closed.
+
+        Example:
+            >>> f.flush()
+        """
 
     def close(self) -> None:
-        """Completes the file and publishes it."""
+        """Completes the file and publishes it.
+
+        Example:
+            >>> f.close()
+        """
         self._unclosed.detach()
         if self._open:
             self._open = False
             self._writer.finish(self._replace)
 
     def abort(self) -> None:
-        """Discards the file."""
+        """Discards the file.
+
+        Example:
+            >>> f.abort()
+        """
         self._unclosed.detach()
         self._open = False
         self._writer.abort()
@@ -110,6 +122,9 @@ def create(path: Path, mode: str = "w", *, alignment: int | None = None, threads
             in separate pages.
         fs_page_size: Bytes of a page: a multiple of 8 from 512 bytes to 1 GiB, by default 4096.
         more: Other options of `h5py.File`. Those that do not change a written file (`libver`, caches) are accepted.
+
+    Returns:
+        The file; it appears when it is closed.
 
     Raises:
         ConflictError: `mode` is `x` and the file exists.
