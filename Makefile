@@ -273,6 +273,7 @@ lint: setup ## clippy, ruff, mypy, spelling, licenses: no warning is left
 	$(BIN)/typos
 	$(BIN)/python testing/licenses.py
 	$(BIN)/mypy --strict --python-version 3.10 --ignore-missing-imports bindings/python/python/hyperslab
+	$(BIN)/python -m mypy.stubtest hyperslab._native
 
 # The artifacts are of a commit: a dirty tree is refused.
 RELEASE := build/release
