@@ -15,7 +15,7 @@ pub(crate) fn guard<'local, T: Default>(env: &mut JNIEnv<'local>, body: impl FnO
     let result = catch_unwind(AssertUnwindSafe(|| body(env)))
         .unwrap_or_else(|_| Err(Error::internal("a fault of Hyperslab's own (a panic): please report it")));
     result.unwrap_or_else(|error| {
-        // A Java exception that is pending already (out of memory, say) tells more than ours would.
+        // A Java exception that is pending already (out of memory, say) says more than ours would.
         if !env.exception_check().unwrap_or(true) && throw(env, &error).is_err() {
             let _ = env.exception_clear();
             let _ = env.throw_new("java/lang/IllegalStateException", error.to_string());

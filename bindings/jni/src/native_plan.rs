@@ -22,10 +22,10 @@ use crate::spark_type::struct_type;
 use crate::table::Table;
 use crate::union::union;
 
-/// Bytes of values of a partition where nothing else is said.
+/// Default of the bytes of values in a partition.
 const TARGET_BYTES: u64 = 64 << 20;
 
-/// The plannings under way, each of which another thread may cancel.
+/// Plans in progress, which another thread may cancel.
 static PLANNINGS: Table<Cancellation> = Table::new("planning");
 
 /// A handle for a planning that begins, to be given to it and forgotten.
@@ -155,7 +155,7 @@ pub extern "system" fn Java_io_hyperslab_NativePlan_split<'local>(
     array.into_raw()
 }
 
-/// The number of rows; reads values only where a predicate must be tested row by row.
+/// The number of rows; reads values only if a predicate must be tested row by row.
 #[unsafe(no_mangle)]
 pub extern "system" fn Java_io_hyperslab_NativePlan_count<'local>(
     mut env: JNIEnv<'local>,
@@ -244,7 +244,7 @@ fn of_each_file<T: Send>(
     Ok(files)
 }
 
-/// Whether a file could not be opened because it is no HDF5 or netCDF file at all: empty, a text, a web page.
+/// Whether a file could not be opened because it is not an HDF5 or netCDF file: empty, a text, a web page.
 fn is_no_file_of_ours(error: &Error) -> bool {
     error.kind() == ErrorKind::InvalidInput
 }
@@ -310,7 +310,7 @@ fn plan_of(file: &File, scan: &ScanRequest, nonconforming: Nonconforming, cancel
     let Some(columns) = &scan.columns else {
         return if scan.predicate.is_none() { Ok(Some(all)) } else { Plan::cancellable(&files, scan, cancellation).map(Some) };
     };
-    // Java fills the columns in that this file has not.
+    // Java fills in the columns that this file does not have.
     let has = |name: &String| name == "_row" || name == "_file" || all.schema().field_with_name(name).is_ok();
     let columns = columns.iter().filter(|name| has(name)).cloned().collect();
     Plan::cancellable(&files, &ScanRequest { columns: Some(columns), ..scan.clone() }, cancellation).map(Some)

@@ -16,7 +16,7 @@ use crate::idle_session::LentSession;
 use crate::table::Table;
 
 struct Reader {
-    /// Behind a lock because Java could call from two threads; they take turns.
+    /// In a lock because Java could call from two threads; they take turns.
     source: Mutex<Source>,
     cancellation: Cancellation,
     session: LentSession,

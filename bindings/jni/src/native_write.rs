@@ -79,7 +79,7 @@ pub extern "system" fn Java_io_hyperslab_NativeWrite_beginPlan<'local>(mut env: 
     begun.into_raw()
 }
 
-/// Makes what the fragments say visible; false where somebody else is committing, so that it is to be tried again.
+/// Makes what the fragments describe visible; false if another process is committing, so that the caller tries again.
 #[unsafe(no_mangle)]
 pub extern "system" fn Java_io_hyperslab_NativeWrite_commit<'local>(
     mut env: JNIEnv<'local>,

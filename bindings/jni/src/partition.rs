@@ -8,7 +8,7 @@ const OPEN_BYTES: u64 = 256 << 10;
 /// A partition of many small files weighs this at most.
 const MAX_WEIGHT: u64 = 64 << 20;
 
-/// Packs splits, in order, into partitions of about `target_bytes`; into at most `count` where given. If `cores` are,
+/// Packs splits, in order, into partitions of about `target_bytes`; into at most `count` if given. If `cores` are,
 /// many small splits make larger partitions than that, as long as about every core has one.
 pub(crate) fn pack(value_bytes: &[u64], target_bytes: u64, count: Option<usize>, cores: Option<usize>) -> Vec<Range<usize>> {
     let weights: Vec<u64> = value_bytes.iter().map(|bytes| bytes.saturating_add(OPEN_BYTES)).collect();
@@ -39,7 +39,7 @@ fn greedy(weights: &[u64], target: u64) -> Vec<Range<usize>> {
     partitions
 }
 
-/// Each split goes where its middle lies among `count` equal parts of the whole.
+/// Each split goes to the one of `count` equal parts that contains its middle.
 fn balanced(weights: &[u64], count: usize) -> Vec<Range<usize>> {
     let total: u128 = weights.iter().map(|&w| u128::from(w)).sum();
     let mut partitions: Vec<(u128, Range<usize>)> = Vec::new();

@@ -63,7 +63,7 @@ pub(crate) enum Nonconforming {
     /// An error that names both.
     #[default]
     Error,
-    /// Columns that it has not are null, of several types the narrowest is taken that holds all values, and a file
+    /// Columns that it does not have are null, of several types the narrowest is taken that holds all values, and a file
     /// without the dataset has no rows.
     Null,
 }
@@ -133,7 +133,7 @@ pub(crate) struct TableRequest {
     pub ignore_corrupt: bool,
     #[serde(default)]
     pub ignore_missing: bool,
-    /// Whether the answer says how many bytes of which files a partition reads.
+    /// Whether the answer includes the bytes that a partition reads from each file.
     #[serde(default)]
     pub placement: bool,
     #[serde(default)]

@@ -11,7 +11,7 @@ pub(crate) fn struct_type(schema: &Schema) -> Result<Value> {
     Ok(json!({"type": "struct", "fields": fields}))
 }
 
-/// The attribute that tells the type of a column that Spark wrote as counts with units.
+/// The attribute with the Spark type of a column that was written as counts with units.
 pub(crate) const SPARK_TYPE: &str = "spark_type";
 
 /// The type that a column of times had in Spark: `date` and `timestamp`, whose values are in UTC as ours are.

@@ -13,7 +13,7 @@ use serde_json::Value;
 use crate::spark_type::SPARK_TYPE;
 use crate::written_type::{compound, datatype, units};
 
-/// Bytes that a chunk holds where nothing else is said.
+/// Default of the bytes in a chunk.
 const CHUNK_BYTES: u64 = 1 << 20;
 
 /// The zone of counts of instants, as `write_table` of Python says it.
@@ -142,7 +142,7 @@ impl WriteRequest {
 }
 
 impl Written {
-    /// Defines it in a task, where it takes rows.
+    /// Defines it in a task, which writes its rows.
     pub fn define(&self, task: &mut Task) -> Result<()> {
         task.create_dataset(&self.path, self.definition.clone(), Extent::Rows)?;
         self.attributes.iter().try_for_each(|(name, value)| task.set_attribute(&self.path, name, text(value)?))

@@ -8,7 +8,7 @@ use serde_json::Value;
 /// Bytes of a variable-length element: length, address, index.
 const REFERENCE_BYTES: u64 = 16;
 
-/// What CF says of counts since 1970; none for values that are no times.
+/// CF attributes of counts since 1970; none for values that are not times.
 pub(crate) fn units(spark_type: &Value) -> Option<&'static str> {
     match spark_type.as_str() {
         Some("timestamp" | "timestamp_ntz") => Some("microseconds since 1970-01-01 00:00:00"),
@@ -18,7 +18,7 @@ pub(crate) fn units(spark_type: &Value) -> Option<&'static str> {
 }
 
 /// The datatype of a column of this type. Elements are packed, little endian, and what is of variable length is a
-/// reference; the Java side encodes them just so. `Unsupported` for what HDF5 has not.
+/// reference; the Java side encodes them just so. `Unsupported` for types that HDF5 does not have.
 pub(crate) fn datatype(spark_type: &Value) -> Result<Datatype> {
     if let Some(bytes) = units(spark_type).map(|units| if units.starts_with("days") { 4 } else { 8 }) {
         return Ok(Datatype::integer(bytes, true, ByteOrder::Little));

@@ -43,8 +43,8 @@ public final class FileWrite {
   }
 
   /**
-   * Makes visible what the tasks have written, of each task one attempt. Waits for a commit of somebody else's that is
-   * under way; a {@link ConflictException} where that has changed the file.
+   * Makes visible what the tasks have written, one attempt of each task. Waits for another process's commit that is
+   * under way; throws a {@link ConflictException} if that commit changed the file.
    */
   public void commit(byte[][] fragments) throws InterruptedException {
     long deadline = System.currentTimeMillis() + COMMIT_MILLISECONDS;

@@ -50,17 +50,17 @@ public abstract class HyperslabException extends IllegalArgumentException {
     return reason;
   }
 
-  /** The file, or null where it is not known. */
+  /** The file, or null if it is not known. */
   public String file() {
     return file;
   }
 
-  /** Path of the object in the file, or null where it is not known. */
+  /** Path of the object in the file, or null if it is not known. */
   public String object() {
     return object;
   }
 
-  /** Byte in the file, or null where it is not known. */
+  /** Byte in the file, or null if it is not known. */
   public Long offset() {
     return offset;
   }

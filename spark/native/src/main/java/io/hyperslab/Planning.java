@@ -18,7 +18,7 @@ public final class Planning implements AutoCloseable {
     return NativePlan.split(planning, request);
   }
 
-  /** The number of rows; reads values only where a predicate must be tested row by row. */
+  /** The number of rows; reads values only if a predicate must be tested row by row. */
   public long count(String request) {
     return NativePlan.count(planning, request);
   }

@@ -67,7 +67,7 @@ public final class SplitReader implements AutoCloseable {
     NativeReader.cancel(reader);
   }
 
-  /** Nanoseconds for which the slowest {@link #next} of this process has run on after {@link #cancel}; counts anew. */
+  /** Nanoseconds for which the slowest {@link #next} of this process has continued after {@link #cancel}; resets the counter. */
   public static long longestStop() {
     return LONGEST_STOP.getThenReset();
   }

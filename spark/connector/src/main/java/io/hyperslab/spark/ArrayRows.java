@@ -57,8 +57,8 @@ public final class ArrayRows implements Serializable {
    *
    * @param files a file, glob, folder or list of files; or a {@code java.util.List} (an array) of them, in which
    *     {@code {file, dataset}} pairs may stand
-   * @param dataset null where the files come with their datasets
-   * @param partitions at most so many; null leaves it to the sizes
+   * @param dataset null if each file names its dataset
+   * @param partitions maximum number of partitions; null chooses it by the sizes
    */
   public ArrayRows(Object files, String dataset, Integer partitions) {
     Map<String, String> given = new HashMap<>();

@@ -71,7 +71,7 @@ final class Description {
     return this;
   }
 
-  /** Elements of the lists in a column where all lists have as many. */
+  /** Number of elements of each list in a column whose lists all have the same length. */
   long listSize(String column) {
     JsonNode size = listSizes.get(column);
     if (size == null) {

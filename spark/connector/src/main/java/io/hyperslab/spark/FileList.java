@@ -94,7 +94,7 @@ final class FileList {
     return lines;
   }
 
-  /** Null where a quote is not closed, or closes in the middle. */
+  /** Null if a quote is not closed, or closes in the middle. */
   static List<String> fields(String line) {
     List<String> fields = new ArrayList<>();
     int at = 0;

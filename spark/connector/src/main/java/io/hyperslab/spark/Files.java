@@ -44,7 +44,7 @@ final class Files {
   }
 
   /**
-   * The files, as often as they are given. The wildcards of a glob become columns where it is the only path, and so do
+   * The files, as often as they are given. The wildcards of a glob become columns if it is the only path, and so do
    * folders called {@code name=value} below a given one.
    */
   static List<InputFile> of(ReadOptions options) {
@@ -67,7 +67,7 @@ final class Files {
     return found;
   }
 
-  /** Why there is no file, and what to do. */
+  /** Why no file was found, and what to do. */
   private NotFoundException nothing(Path path) {
     String why = "there is no such file or folder";
     if (java.nio.file.Files.isDirectory(path)) {
@@ -87,7 +87,7 @@ final class Files {
     return new NotFoundException(why, path.toString(), null, null);
   }
 
-  /** The path where it is a glob whose wildcards stand for something; with alternatives in braces it is not. */
+  /** The path if it is a glob with wildcards that match something; a glob with alternatives in braces is not. */
   private static String patternOf(Path path) {
     String text = path.toString();
     boolean plain = text.indexOf('{') < 0 && text.indexOf('\\') < 0;
@@ -153,7 +153,7 @@ final class Files {
     return name.startsWith(".") || (name.startsWith("_") && !name.contains("="));
   }
 
-  /** Whether a folder holds the subfiles of the file that it is called after. */
+  /** Whether a folder holds the subfiles of the file that it is named after. */
   private static boolean container(Path folder) {
     String name = folder.getFileName().toString();
     return name.endsWith(".d") && java.nio.file.Files.isRegularFile(folder.resolveSibling(name.substring(0, name.length() - 2)));

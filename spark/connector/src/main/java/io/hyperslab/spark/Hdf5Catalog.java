@@ -67,7 +67,7 @@ public final class Hdf5Catalog implements TableCatalog, SupportsNamespaces {
     }
   }
 
-  /** The first bytes tell; a file with a user block before them can be read, but is not listed. */
+  /** Checks the first bytes; a file with a user block can be read, but is not listed. */
   private static boolean isOurs(Path file) {
     if (!java.nio.file.Files.isRegularFile(file)) {
       return false;
@@ -78,7 +78,7 @@ public final class Hdf5Catalog implements TableCatalog, SupportsNamespaces {
       return (length == HDF5.length && Arrays.equals(start, HDF5))
           || (length > NETCDF.length && Arrays.equals(Arrays.copyOf(start, NETCDF.length), NETCDF));
     } catch (IOException error) {
-      // A file that may not be read is none that can be offered.
+      // A file without read permission is not listed.
       return false;
     }
   }

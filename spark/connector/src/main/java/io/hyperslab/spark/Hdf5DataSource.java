@@ -15,14 +15,14 @@ import org.apache.spark.sql.sources.DataSourceRegister;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 
-/** {@code spark.read.format("hdf5")}: HDF5 and netCDF files as tables; the bytes tell which it is. */
+/** {@code spark.read.format("hdf5")}: HDF5 and netCDF files as tables; the format is detected from the bytes. */
 public class Hdf5DataSource implements TableProvider, DataSourceRegister, CreatableRelationProvider {
   @Override
   public String shortName() {
     return "hdf5";
   }
 
-  /** Whether this, or the one for netCDF, is meant by what stands behind {@code USING}. */
+  /** Whether the name after {@code USING} means this source or the one for netCDF. */
   static boolean isCalled(String provider) {
     return provider.equalsIgnoreCase("hdf5")
         || provider.equalsIgnoreCase("netcdf")

@@ -29,7 +29,7 @@ import org.apache.spark.sql.types.StructType;
 
 /** A planned read. The driver plans from metadata, tasks read the splits that they are given. */
 final class Hdf5Scan implements Scan, Batch, SupportsReportStatistics, SupportsReportOrdering, SupportsRuntimeV2Filtering {
-  /** Bytes of values of a partition, at most, where no option says otherwise. */
+  /** Default of the maximum bytes of values in a partition. */
   private static final long TARGET_BYTES = 64L << 20;
 
   /** Below this, more tasks cost more than they bring. */

@@ -84,7 +84,7 @@ final class Hdf5ScanBuilder
         ours.add(predicate);
         continue;
       }
-      // Where a file may lack a column, Spark tests the nulls that stand for it.
+      // If a file may lack a column, Spark tests the nulls that replace it.
       String text = options.nullsForMissingColumns() ? null : texts.of(predicate);
       if (text == null) {
         left.add(predicate);
@@ -136,7 +136,7 @@ final class Hdf5ScanBuilder
       Arrays.fill(counts, files.isEmpty() ? 0 : counted.rows);
       return true;
     }
-    // A file that lacks a column has nothing to take a minimum of.
+    // A file without the column has no minimum.
     Aggregates pushable = files.isEmpty() || options.nullsForMissingColumns() ? null : Aggregates.of(aggregation, types, options.flag("sumfloats", false));
     if (pushable == null) {
       return false;
@@ -145,7 +145,7 @@ final class Hdf5ScanBuilder
     return true;
   }
 
-  /** Whether it is counts alone, and shapes tell them. */
+  /** Whether the aggregates are counts only, which follow from the shapes. */
   @Override
   public boolean supportCompletePushDown(Aggregation aggregation) {
     if (aggregation.groupByExpressions().length > 0) {

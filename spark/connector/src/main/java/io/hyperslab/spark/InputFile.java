@@ -5,7 +5,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.util.Collections;
 import java.util.Map;
 
-/** A file of a table, and what is known of it beside its path. */
+/** A file of a table, with its dataset and the values from the names of its folders. */
 final class InputFile {
   /** Absolute. */
   final String path;

@@ -70,7 +70,7 @@ final class PartitionFolders {
     return names.isEmpty();
   }
 
-  /** The columns of the files, then those of the folders; a name that is taken gets {@code _part} behind it. */
+  /** The columns of the files, then those of the folders; a name that is taken gets the suffix {@code _part}. */
   StructType addTo(StructType table) {
     StructType all = table;
     for (int i = 0; i < names.size(); i++) {
@@ -92,7 +92,7 @@ final class PartitionFolders {
   }
 
   /**
-   * Columns of folders in a table's schema that somebody else made (a user, a catalog): marked, so that
+   * Marks the folder columns in a schema that a user or a catalog made, so that
    * {@link #folderOf} knows them. As in Spark, they win over columns of the files that have the same name.
    */
   StructType mark(StructType table) {

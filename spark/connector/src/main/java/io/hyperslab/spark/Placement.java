@@ -18,7 +18,7 @@ import org.apache.hadoop.fs.Path;
  * class that {@code fs.file.impl} names. Hadoop's own for local files knows only "localhost", which is no answer.
  */
 final class Placement {
-  /** As many as Spark's own file sources name. */
+  /** The number of hosts that Spark's own file sources name. */
   private static final int MOST_HOSTS = 3;
 
   private final FileSystem system;
@@ -28,7 +28,7 @@ final class Placement {
     this.system = system;
   }
 
-  /** Null where the file system has nothing to tell. */
+  /** Null if the file system does not report hosts. */
   static Placement of(Configuration configuration) {
     try {
       FileSystem system = new Path("file:///").getFileSystem(configuration);
@@ -53,7 +53,7 @@ final class Placement {
         .toArray(String[]::new);
   }
 
-  /** Where in the file the bytes are is not known here: each block has its share of them. */
+  /** The position of the bytes in the file is not known here, so they are divided evenly among its blocks. */
   private void add(String file, long wanted, Map<String, Double> bytes) {
     BlockLocation[] locations = blocks.computeIfAbsent(file, this::locations);
     double all = 0;
@@ -82,7 +82,7 @@ final class Placement {
       FileStatus status = system.getFileStatus(new Path("file", null, file));
       return system.getFileBlockLocations(status, 0, status.getLen());
     } catch (IOException error) {
-      // Where the bytes are is advice; whether the file is there is the reader's to say.
+      // Hosts are only a hint; the reader reports a missing file.
       return new BlockLocation[0];
     }
   }

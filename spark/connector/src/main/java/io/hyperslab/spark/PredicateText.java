@@ -33,7 +33,7 @@ final class PredicateText {
     this.types = types;
   }
 
-  /** The text, or null where we cannot answer exactly as Spark would. */
+  /** The text, or null if we cannot answer exactly as Spark would. */
   String of(Predicate predicate) {
     Expression[] parts = predicate.children();
     switch (predicate.name()) {

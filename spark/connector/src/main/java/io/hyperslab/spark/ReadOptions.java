@@ -83,7 +83,7 @@ final class ReadOptions {
     return Boolean.parseBoolean(value);
   }
 
-  /** A positive number, or null where it is not given. */
+  /** A positive number, or null if it is not given. */
   Long number(String name) {
     String value = values.get(name);
     if (value == null) {
@@ -100,7 +100,7 @@ final class ReadOptions {
     throw new InvalidInputException("option " + name + " is " + value + ": give a whole number of at least 1");
   }
 
-  /** A positive number of bytes, perhaps with a unit ({@code 64m}), or null where it is not given. */
+  /** A positive number of bytes, perhaps with a unit ({@code 64m}), or null if it is not given. */
   Long bytes(String name) {
     String value = values.get(name);
     if (value == null) {
@@ -131,7 +131,7 @@ final class ReadOptions {
       }
       parsed.forEach(path -> paths.add(GivenPath.of(path)));
     }
-    // A table in Spark's own catalog has a location even where its options name the path.
+    // A table in Spark's own catalog has a location even if its options name the path.
     String path = values.get("path") != null ? values.get("path") : paths.isEmpty() ? values.get("location") : null;
     if (path != null) {
       paths.add(new GivenPath(path, null));
@@ -197,7 +197,7 @@ final class ReadOptions {
     return session;
   }
 
-  /** The session of a task: Spark runs tasks side by side, so each decodes on one thread unless told otherwise. */
+  /** The session of a task: Spark runs tasks side by side, so each decodes on one thread unless an option sets another number. */
   String taskSession() {
     Long threads = number("readthreads");
     return session().put("threads", threads == null ? 1 : threads).toString();

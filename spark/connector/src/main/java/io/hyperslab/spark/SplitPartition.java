@@ -8,7 +8,7 @@ final class SplitPartition implements InputPartition {
 
   final byte[][] splits;
   private final String[] hosts;
-  /** The file of each split; null where it is of no use. */
+  /** The file of each split; null if it is not used. */
   private final String[] files;
   /** For each split the values of the columns that partition folders make, in Spark's own form; null without any. */
   private final Object[][] constants;

@@ -36,7 +36,7 @@ final class Watch {
 
   private Watch() {}
 
-  /** @param task null outside of a task, where nothing can ask to end */
+  /** @param task null outside of a task, which nothing can interrupt */
   static void add(SplitReader reader, TaskContext task) {
     if (task != null) {
       WATCHED.put(reader, new Watched(task::isInterrupted, reader::cancel));
@@ -71,7 +71,7 @@ final class Watch {
       try {
         Thread.sleep(EVERY_MILLISECONDS);
       } catch (InterruptedException ignored) {
-        // Nobody has a reason to interrupt this thread; it ends with the process.
+        // Nothing interrupts this thread; it ends with the process.
       }
     }
   }

@@ -40,7 +40,7 @@ final class CData {
     return word(word(schema, 5), number);
   }
 
-  /** Address of the schema of a dictionary's values, 0 where the type is no dictionary. */
+  /** Address of the schema of a dictionary's values, 0 if the type is not a dictionary. */
   static long schemaDictionary(long schema) {
     return word(schema, 6);
   }

@@ -7,7 +7,7 @@ import org.apache.spark.sql.vectorized.ColumnarArray;
 import org.apache.spark.sql.vectorized.ColumnarMap;
 import org.apache.spark.unsafe.types.UTF8String;
 
-/** The same value in every row: null in a column that a file has not, else what the file's folders say. */
+/** The same value in every row: null if the file does not have the column, otherwise the value from the names of the file's folders. */
 final class ConstantVector extends ColumnVector {
   private final Object value;
   private final int rows;

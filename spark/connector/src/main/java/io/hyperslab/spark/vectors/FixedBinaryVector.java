@@ -3,7 +3,7 @@ package io.hyperslab.spark.vectors;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.unsafe.Platform;
 
-/** As many bytes in each row. */
+/** Binary values of one fixed length. */
 final class FixedBinaryVector extends ArrowVector {
   private final long bytes;
   private final int size;

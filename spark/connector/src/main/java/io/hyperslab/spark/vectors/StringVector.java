@@ -17,7 +17,7 @@ final class StringVector extends ArrowVector {
 
   @Override
   public UTF8String getUTF8String(int row) {
-    // As in any columnar reader, whoever keeps the text beyond the batch copies it.
+    // As in any columnar reader, a caller that keeps the text beyond the batch copies it.
     int start = Platform.getInt(null, offsets + 4L * row);
     int end = Platform.getInt(null, offsets + 4L * row + 4);
     return UTF8String.fromAddress(null, bytes + start, end - start);

@@ -17,7 +17,7 @@ public final class Vectors {
   private final StructType wanted;
   /** For each wanted column its number in the batch, -1 for a constant one. */
   private final int[] places;
-  /** Values of columns that are not in batches; null for those that the file has not got. */
+  /** Values of columns that are not in batches; null if the file does not have the column. */
   private final Object[] constants;
 
   /**

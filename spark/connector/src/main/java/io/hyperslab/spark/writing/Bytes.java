@@ -60,7 +60,7 @@ final class Bytes {
     Platform.copyMemory(values, Platform.BYTE_ARRAY_OFFSET, array, place, count);
   }
 
-  /** Appends a text; false where it holds a NUL. */
+  /** Appends a text; false if it contains a NUL. */
   boolean put(UTF8String text) {
     int start = length;
     long place = room(text.numBytes());

@@ -28,7 +28,7 @@ final class Heap {
     out.putInt(objects);
   }
 
-  /** False where the text holds a NUL, where HDF5's readers would end it. */
+  /** False if the text contains a NUL, at which HDF5's readers would end it. */
   boolean putText(UTF8String text, Bytes out) {
     boolean whole = bytes.put(text);
     refer(out, text.numBytes());

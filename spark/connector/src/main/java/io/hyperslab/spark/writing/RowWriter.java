@@ -78,7 +78,7 @@ final class RowWriter implements DataWriter<InternalRow> {
   @Override
   public WriterCommitMessage commit() {
     flush();
-    // The first task says what the datasets are even where no row is.
+    // The first task defines the datasets even if there are no rows.
     return new Message(rows > 0 || partition == 0 ? writer.finish() : null);
   }
 

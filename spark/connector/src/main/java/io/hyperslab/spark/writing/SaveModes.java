@@ -22,7 +22,7 @@ import scala.collection.Iterator;
 public final class SaveModes {
   private SaveModes() {}
 
-  /** Writes, or does not where the mode and what is there already say so. */
+  /** Writes, or does nothing if the mode and an existing file say so. */
   public static BaseRelation save(SQLContext context, SaveMode mode, scala.collection.immutable.Map<String, String> parameters, Dataset<Row> data) {
     Map<String, String> given = new HashMap<>();
     Iterator<Tuple2<String, String>> all = parameters.iterator();

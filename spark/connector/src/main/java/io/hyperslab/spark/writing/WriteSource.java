@@ -103,7 +103,7 @@ public final class WriteSource implements TableProvider {
     public DataWriterFactory createBatchWriterFactory(PhysicalWriteInfo info) {
       boolean records = options.records();
       boolean nullsAreNan = options.nullsAreNan();
-      // The last that can fail here: of what fails before tasks run, Spark lets nobody know.
+      // The last step that can fail here: Spark does not report what fails before tasks run.
       write.begin();
       return new RowWriterFactory(write.plan(), schema, request, records, nullsAreNan);
     }

@@ -31,7 +31,7 @@ import scala.Tuple2;
  *
  * <p>{@code files} is a file, a glob, a folder or a list of files, or a {@code java.util.List} (an array) of these, in
  * which {@code {file, dataset}} pairs may stand, as arrays or as {@code scala.Tuple2}; one such tuple alone, too. {@code dataset} is null if the files come with their datasets, and
- * {@code partitions} (at most so many) is null to let the sizes decide.
+ * {@code partitions} (the maximum number) is null to choose it by the sizes.
  */
 public final class H5Read {
   private H5Read() {}
