@@ -2,7 +2,12 @@ from collections.abc import Callable, Sequence
 from typing import Any, final
 
 __version__: str
-__all__: list[str]
+__all__ = [
+    "ColumnIndex", "File", "Heap", "IndexPlan", "Plan", "Query", "Reader", "Session", "WritePlan", "Writer",
+    "__version__", "counters", "fuse", "index_commit", "index_embed", "index_remarks", "index_stage", "index_task",
+    "index_tidy", "index_unstage", "index_verify", "list_names", "path_stamp", "reference_targets", "register_filter",
+    "tidy", "unregister_filter", "verify",
+]
 
 def register_filter(id: int, function: Callable[[bytes, list[int], int], bytes]) -> None: ...
 def unregister_filter(id: int) -> bool: ...
