@@ -7,49 +7,48 @@ use arrow_schema::{Field, Schema};
 use hyperslab_array::{Cancellation, Error, Result};
 use rayon::prelude::*;
 
-use crate::pruner::{Level, Piece, RowSelection};
-use super::cost_model::{CANDIDATE_MAX_ROW_FRACTION, LOOKUP_ROWS_PER_CANDIDATE};
-use super::indexed_predicate::IndexedPredicate;
+use crate::pruner::{Piece, RowSelection};
 use super::row_gather::GatherColumn;
 use super::segment_scan::SegmentScan;
+use super::strategy::{AccessStrategy, CountAccess, RowAccess, can_test_candidates, is_testing_cheaper};
 
 impl SegmentScan {
-    /// Whether indexes may find the matching rows of the whole segment with less work than reading columns.
-    pub(crate) fn can_resolve_by_index(&self) -> bool {
-        self.residual.is_some() && self.is_whole() && self.indexed_predicates.iter().any(|indexed| indexed.level() >= Level::Positions)
-    }
-
-    fn is_whole(&self) -> bool {
-        self.selection.shape() == self.segment.shape
-    }
-
     /// The matching rows, numbered over the selected rows; `None` if indexes do not determine them and leave too many
     /// candidates to test individually.
     pub(crate) fn matching_rows(&self, cancellation: &Cancellation) -> Result<Option<RowSelection>> {
-        let all = self.selection.element_count()?;
-        // Start with the condition that leaves fewest rows.
-        let with_positions = self.indexed_predicates.iter().filter(|indexed| indexed.level() >= Level::Positions);
-        let mut asked: Vec<(u64, &IndexedPredicate)> = match self.indexed_predicates.as_slice() {
-            [_] if self.is_fully_indexed => with_positions.map(|only| (all, only)).collect(),
-            _ => with_positions.map(|indexed| Ok((indexed.count(&self.selection, cancellation)?.upper, indexed))).collect::<Result<_>>()?,
+        self.look_up(self.row_access(cancellation)?, cancellation)
+    }
+
+    /// As [`SegmentScan::matching_rows`], but numbered over the whole segment; `None` also if only part of it is selected.
+    pub(crate) fn matching_positions(&self, cancellation: &Cancellation) -> Result<Option<RowSelection>> {
+        self.look_up(self.position_access(cancellation)?, cancellation)
+    }
+
+    /// Number of matching rows; `None` if indexes and a few candidates do not determine it.
+    pub(crate) fn count_by_index(&self, cancellation: &Cancellation) -> Result<Option<u64>> {
+        let count = match self.count_access(cancellation)? {
+            CountAccess::Counted { count, .. } => Some(count),
+            CountAccess::Rows(access) => self.look_up(access, cancellation)?.map(|rows| rows.len()),
         };
-        asked.sort_by_key(|(upper, _)| *upper);
-        let Some((fewest, _)) = asked.first() else { return Ok(None) };
-        let mut tests_candidates = !self.is_fully_indexed || asked.len() < self.indexed_predicates.len();
-        if tests_candidates && *fewest > CANDIDATE_MAX_ROW_FRACTION.of(all) {
-            return Ok(None);
+        if count.is_some() {
+            self.count_index_blocks()?;
         }
-        let candidate_columns = if tests_candidates || asked.len() > 1 { self.candidate_columns()? } else { None };
-        if tests_candidates && candidate_columns.is_none() {
-            return Ok(None);
-        }
+        Ok(count)
+    }
+
+    /// The matching rows by the strategy of `access`; `None` if that is to scan windows, or if the indexes' answers leave
+    /// more candidates than expected.
+    fn look_up(&self, access: RowAccess<'_>, cancellation: &Cancellation) -> Result<Option<RowSelection>> {
+        let RowAccess { choice, lookups, candidate_columns } = access;
+        let all = self.selection.element_count()?;
+        let mut tests_candidates = choice.strategy == AccessStrategy::TestCandidates;
         let (mut remaining, mut uncertain): (Option<RowSelection>, RowSelection) = (None, RowSelection::new());
-        for (upper, indexed) in asked {
+        for (upper, indexed) in lookups {
             if let Some(rows) = &remaining {
                 if rows.is_empty() {
                     return Ok(remaining);
                 }
-                if candidate_columns.is_some() && rows.len() <= upper.min(all.saturating_sub(upper)) / LOOKUP_ROWS_PER_CANDIDATE {
+                if candidate_columns.is_some() && is_testing_cheaper(rows.len(), upper, all) {
                     tests_candidates = true;
                     continue;
                 }
@@ -71,13 +70,14 @@ impl SegmentScan {
         if candidates.is_empty() {
             return Ok(Some(remaining));
         }
-        let Some(candidate_columns) = (if candidate_columns.is_some() { candidate_columns } else { self.candidate_columns()? }).filter(|_| candidates.len() <= CANDIDATE_MAX_ROW_FRACTION.of(all)) else { return Ok(None) };
+        let candidate_columns = if candidate_columns.is_some() { candidate_columns } else { self.candidate_columns()? };
+        let Some(candidate_columns) = candidate_columns.filter(|_| can_test_candidates(candidates.len(), all)) else { return Ok(None) };
         let passed = self.test_candidates(&candidates, &candidate_columns, cancellation)?;
         Ok(Some(remaining.and_not(&candidates).or(&passed)))
     }
 
     /// The columns of the residual predicate, if the values of all of them can be read at single rows.
-    fn candidate_columns(&self) -> Result<Option<Vec<GatherColumn>>> {
+    pub(super) fn candidate_columns(&self) -> Result<Option<Vec<GatherColumn>>> {
         let Some((_, needed)) = self.residual.as_ref().filter(|_| self.is_whole()) else { return Ok(None) };
         needed.iter().map(|name| Ok(self.single_value_column(name)?.filter(GatherColumn::is_stored))).collect()
     }

@@ -7,9 +7,10 @@ use hyperslab_array::{Axis, Cancellation, Error, Result, Selection};
 
 use crate::pruner::{CountBounds, Level, Matches, MatchingValues, RowSelection};
 use crate::window::{self, Rows};
-use super::cost_model::{DENSE_ROW_FRACTION, LOOKUP_MAX_ROW_FRACTION, NEIGHBOR_MAX_FRACTION, NEIGHBOR_ROWS, POSITION_MAX_FRACTION, SPARSE_ROW_FRACTION};
+use super::cost_model::{DENSE_ROW_FRACTION, NEIGHBOR_MAX_FRACTION, NEIGHBOR_ROWS, POSITION_MAX_FRACTION, SPARSE_ROW_FRACTION};
 use super::indexed_predicate::{ColumnTerm, filters, index_of, mapped_selection};
 use super::segment_scan::SegmentScan;
+use super::strategy::AccessStrategy;
 
 /// The rows that remain after indexes were asked.
 pub(crate) enum Remaining {
@@ -29,14 +30,9 @@ impl SegmentScan {
                 let blocks = term.index.blocks(&*term.selection(selection)?, &term.condition)?;
                 counters.add_index_blocks(blocks.all, blocks.pruned);
             }
-            // If indexes have answered everything so far, the column would be read for this condition alone.
-            let is_otherwise_unread = exact && indexed.terms.iter().all(|term| term.prefers_lookup);
-            if indexed.level() >= Level::Keys && !is_otherwise_unread && indexed.terms.iter().all(|term| term.is_cheap_to_read) {
-                let bounds = indexed.count(selection, cancellation)?;
-                if bounds.lower > LOOKUP_MAX_ROW_FRACTION.of(count) {
-                    exact = false;
-                    continue;
-                }
+            if self.window_choice(indexed, exact, selection, count, cancellation)?.strategy == AccessStrategy::ScanWindows {
+                exact = false;
+                continue;
             }
             let Matches { certain, possible } = indexed.rows(selection, cancellation)?;
             exact &= possible.is_empty();
@@ -109,19 +105,6 @@ impl SegmentScan {
             }
         }
         Ok(bounds)
-    }
-
-    /// Number of matching rows; `None` if indexes and a few candidates do not determine it.
-    pub(crate) fn count_by_index(&self, cancellation: &Cancellation) -> Result<Option<u64>> {
-        let exact = match self.indexed_predicates.as_slice() {
-            [only] if self.is_fully_indexed => only.count(&self.selection, cancellation)?.exact(),
-            _ => None,
-        };
-        let count = if exact.is_some() { exact } else { self.matching_rows(cancellation)?.map(|rows| rows.len()) };
-        if count.is_some() {
-            self.count_index_blocks()?;
-        }
-        Ok(count)
     }
 
     /// The wanted columns whose values at `rows` of `selection` an index gives with less work than reading: those with

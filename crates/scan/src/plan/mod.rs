@@ -185,7 +185,8 @@ impl Plan {
         self.parts.iter().map(|part| part.segment.shape.clone()).collect()
     }
 
-    /// Describes how the scan will run: rows that remain after conditions on dimensions, columns tested row by row, indexes.
+    /// Describes how the scan will run: rows that remain after conditions on dimensions, columns tested row by row, indexes,
+    /// and which strategy finds the matching rows for batches, counts and row numbers, with its reason.
     pub fn explain(&self) -> String {
         let lines = self.parts.iter().map(|part| {
             let product = |shape: &[u64]| shape.iter().fold(1u64, |n, &extent| n.saturating_mul(extent));
@@ -196,7 +197,10 @@ impl Plan {
             };
             let line = format!("{} {}: {left} of {all} rows by dimensions, {rest}", part.segment.file.name(), part.segment.path);
             let indexed_predicates = part.explain_indexes().unwrap_or_else(|error| vec![format!("an index fails: {}", error.message())]);
-            std::iter::once(line).chain(indexed_predicates).collect::<Vec<_>>().join("; ")
+            let line = std::iter::once(line).chain(indexed_predicates).collect::<Vec<_>>().join("; ");
+            let failed = |error: Error| vec![format!("  an index fails: {}", error.message())];
+            let strategies = part.explain_strategies(&Cancellation::new()).unwrap_or_else(failed);
+            std::iter::once(line).chain(strategies).collect::<Vec<_>>().join("\n")
         });
         let mut lines: Vec<String> = lines.collect();
         let mut said = BTreeSet::new();

@@ -56,8 +56,7 @@ impl Plan {
     pub fn positions(&self, cancellation: &Cancellation) -> Result<Vec<Vec<u64>>> {
         // Indexes number rows over the selection, so only those of wholly selected segments are row numbers of the segment.
         let matching_rows = self.parts.iter().map(|part| {
-            let whole = part.residual.is_some() && part.selection.shape() == part.segment.shape;
-            let rows = if whole { part.matching_rows(cancellation)? } else { None };
+            let rows = part.matching_positions(cancellation)?;
             if rows.is_some() {
                 part.count_index_blocks()?;
             }
