@@ -2,21 +2,18 @@
 
 use crate::interleave::STRIP;
 use crate::selection::Run;
-use crate::{Arrangement, DecodedChunk, Error, Result, Selection, join_planes};
+use crate::{Arrangement, DecodedChunk, Error, Region, Result, Selection, join_planes};
 
 /// Copies the selected elements of a chunk into `out`: [`Placement::new`] and [`Placement::copy`] in one.
-#[expect(clippy::too_many_arguments, reason = "two boxes and what lies between them")]
 pub fn scatter(
     chunk: DecodedChunk<'_>,
-    chunk_shape: &[u64],
-    origin: &[u64],
+    source: &Region,
     selection: &Selection,
     out: &mut [u8],
-    target_origin: &[u64],
-    target_shape: &[u64],
+    target: &Region,
     element_size: usize,
 ) -> Result<()> {
-    match Placement::new(chunk_shape, origin, selection, target_origin, target_shape, element_size)? {
+    match Placement::new(source, selection, target, element_size)? {
         Some(placement) => placement.copy(chunk, out),
         None => Ok(()),
     }
@@ -38,30 +35,21 @@ pub struct Placement {
 impl Placement {
     /// The placement of a chunk's selected elements; `None` if there are none.
     ///
-    /// * `chunk_shape`, `origin`: the box of the dataset that the chunk holds, row-major;
-    /// * `target_origin`, `target_shape`: the output is row-major bytes of `selection.shape()`, or of the part
-    ///   of it that starts at this position and has this extent; what lies outside of it is left alone;
+    /// * `source`: the elements of the dataset that the chunk holds, row-major;
+    /// * `target`: the positions in the selection that the output holds, row-major; others are left alone;
     /// * `element_size`: bytes of one element.
     pub fn new(
-        chunk_shape: &[u64],
-        origin: &[u64],
+        source: &Region,
         selection: &Selection,
-        target_origin: &[u64],
-        target_shape: &[u64],
+        target: &Region,
         element_size: usize,
     ) -> Result<Option<Self>> {
         let ndim = selection.axes().len();
-        if [chunk_shape.len(), origin.len(), target_origin.len(), target_shape.len()] != [ndim; 4] {
+        if [source.start.len(), source.count.len(), target.start.len(), target.count.len()] != [ndim; 4] {
             return Err(Error::internal("scatter: the boxes differ in ndim"));
         }
         let mut runs = Vec::with_capacity(ndim);
-        for (((axis, (&extent, &from)), &first), &count) in selection
-            .axes()
-            .iter()
-            .zip(chunk_shape.iter().zip(origin))
-            .zip(target_origin)
-            .zip(target_shape)
-        {
+        for ((axis, (from, extent)), (first, count)) in selection.axes().iter().zip(source.dimensions()).zip(target.dimensions()) {
             let part = axis.sub_axis(first, count);
             runs.push(part.runs_within(from, from.saturating_add(extent)));
         }
@@ -70,7 +58,7 @@ impl Placement {
         }
         // Merge trailing dimensions that are copied whole on both sides into one run.
         let mut bytes = element_size;
-        let (mut source_shape, mut wanted_shape) = (chunk_shape.to_vec(), target_shape.to_vec());
+        let (mut source_shape, mut wanted_shape) = (source.count.clone(), target.count.clone());
         while let (Some(run), Some(&source), Some(&target)) =
             (runs.last(), source_shape.last(), wanted_shape.last())
         {
@@ -87,7 +75,8 @@ impl Placement {
             wanted_shape.pop();
         }
         let row = Row { bytes, element: element_size };
-        let chunk_elements = chunk_shape.iter().product();
+        // Only compared with the number of wanted elements.
+        let chunk_elements = source.elements().unwrap_or(u64::MAX);
         Ok(Some(Self { source_shape, target_shape: wanted_shape, runs, row, chunk_elements }))
     }
 
@@ -230,7 +219,7 @@ mod tests {
                 if joined {
                     buffer.join(2, &mut Vec::new()).map_err(|e| TestCaseError::fail(e.to_string()))?;
                 }
-                scatter(buffer.chunk(), &chunk_shape, &origin, &selection, &mut out, &vec![0; shape.len()], &wanted, 2)
+                scatter(buffer.chunk(), &Region { start: origin, count: chunk_shape.clone() }, &selection, &mut out, &Region::all(&wanted), 2)
                     .map_err(|e| TestCaseError::fail(e.to_string()))?;
             }
             let expected: Vec<u8> = every_index(&wanted)

@@ -3,9 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use hyperslab_array::{
-    ChunkBuffer, Datatype, Error, HeapObjects, HeapReference, ReferenceKind, Result, Selection, StoredReference,
-};
+use hyperslab_array::{ChunkBuffer, Datatype, Error, HeapObjects, HeapReference, ReferenceKind, Region, Result, Selection, StoredReference};
 use hyperslab_storage::Storage;
 
 use crate::{Format, ObjectId, Tree};
@@ -31,10 +29,8 @@ pub enum ChunkSource {
 /// One chunk: its place in the dataset and its bytes' place in the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChunkLocation {
-    /// Coordinates of the first element.
-    pub origin: Vec<u64>,
-    /// Extent of the box of decoded bytes (HDF5 chunks hang over the edge, contiguous blocks do not).
-    pub shape: Vec<u64>,
+    /// The elements of its decoded bytes (HDF5 chunks hang over the edge of the dataset, contiguous blocks do not).
+    pub region: Region,
     /// Where the bytes are.
     pub source: ChunkSource,
 }
@@ -59,7 +55,7 @@ pub trait ArrayFile: Send + Sync {
     /// is divided along [`crate::Dataset::chunk_grid`] into blocks that are contiguous in the file.
     fn locate(&self, dataset: ObjectId, selection: &Selection) -> Result<ChunkLocations>;
     /// Decodes a stored chunk: `raw` holds its bytes, and `out` (cleared first) receives exactly
-    /// `product(location.shape) * datatype.size()` bytes and their arrangement. Reads nothing.
+    /// `product(location.region.count) * datatype.size()` bytes and their arrangement. Reads nothing.
     fn decode(&self, dataset: ObjectId, location: &ChunkLocation, raw: &[u8], out: &mut ChunkBuffer) -> Result<()>;
     /// Reads heap objects into `objects`, except those that are there already.
     fn heap_objects(&self, references: &[HeapReference], objects: &mut HeapObjects) -> Result<()>;

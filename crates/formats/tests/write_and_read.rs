@@ -113,7 +113,7 @@ proptest! {
         let id = opened.tree().at_address(opened.tree().objects[1].address.unwrap_or(0)).ok_or_else(|| TestCaseError::fail("no dataset"))?;
         let located = opened.locate(id, &Selection::all(&shape)).map_err(|e| TestCaseError::fail(e.to_string()))?;
         let mut found: Vec<(Vec<u64>, u64, u64)> = located.chunks.iter().filter_map(|chunk| match chunk.source {
-            ChunkSource::Stored { offset, length, .. } => Some((vec![chunk.origin[0] / 3, chunk.origin[1] / 2], offset, length)),
+            ChunkSource::Stored { offset, length, .. } => Some((vec![chunk.region.start[0] / 3, chunk.region.start[1] / 2], offset, length)),
             _ => None,
         }).collect();
         found.sort();

@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use hyperslab_array::{Attribute, ChunkBuffer, ChunkGrid, Dataspace, Datatype, Elements, Error, HeapObjects, HeapReference, Result, Selection};
+use hyperslab_array::{Attribute, ChunkBuffer, ChunkGrid, Dataspace, Datatype, Elements, Error, HeapObjects, HeapReference, Region, Result, Selection};
 use hyperslab_formats::{ArrayFile, ChunkLocation, ChunkLocations, ChunkSource, Content, Dataset, DimensionScale, FillTime, Format, Group, Link, LinkTarget, Object, ObjectId, StorageLayout, Tree};
 use hyperslab_storage::{Memory, Storage};
 
@@ -159,19 +159,19 @@ impl ArrayFile for ForeignFile {
         let grid = ChunkGrid::new(array.shape().to_vec(), array.block_shape().to_vec())?;
         let locate = |origin: Vec<u64>| {
             let left = origin.iter().zip(array.shape()).map(|(start, extent)| extent.saturating_sub(*start));
-            let shape = left.zip(array.block_shape()).map(|(left, block)| left.min(*block)).collect();
+            let count = left.zip(array.block_shape()).map(|(left, block)| left.min(*block)).collect();
             // The bytes are not in a storage: `decode` requests them from the array. The mask distinguishes arrays of one
             // file for an index of that file.
-            ChunkLocation { origin, shape, source: ChunkSource::Stored { offset: 0, length: 0, filter_mask: array.origin() } }
+            ChunkLocation { region: Region { start: origin, count }, source: ChunkSource::Stored { offset: 0, length: 0, filter_mask: array.origin() } }
         };
         Ok(ChunkLocations { chunks: grid.touched(selection).into_iter().map(locate).collect() })
     }
     fn decode(&self, dataset: ObjectId, location: &ChunkLocation, _raw: &[u8], out: &mut ChunkBuffer) -> Result<()> {
         let array = self.array(dataset)?;
-        out.bytes = array.read(&location.origin, &location.shape)?;
-        let wanted = location.shape.iter().try_fold(array.datatype().size(), |bytes, extent| bytes.checked_mul(*extent));
+        out.bytes = array.read(&location.region.start, &location.region.count)?;
+        let wanted = location.region.count.iter().try_fold(array.datatype().size(), |bytes, extent| bytes.checked_mul(*extent));
         if wanted != Some(out.bytes.len() as u64) {
-            return Err(Error::invalid_input(format!("an array gave {} bytes for a block of shape {:?}", out.bytes.len(), location.shape)));
+            return Err(Error::invalid_input(format!("an array gave {} bytes for a block of shape {:?}", out.bytes.len(), location.region.count)));
         }
         Ok(())
     }

@@ -48,7 +48,7 @@ fn two_reads(forget: bool) -> Result<(Vec<u8>, Vec<u8>, usize)> {
     let dataset = inner.tree().dataset(id).cloned().ok_or_else(|| hyperslab_array::Error::internal("no dataset"))?;
     let all = Selection::all(dataset.dataspace.shape());
     let chunks = inner.locate(id, &all)?.chunks;
-    let first_row = chunks.last().and_then(|chunk| chunk.origin.first().copied()).unwrap_or(0);
+    let first_row = chunks.last().and_then(|chunk| chunk.region.start.first().copied()).unwrap_or(0);
     let row_bytes = dataset.dataspace.shape().iter().skip(1).product::<u64>() * dataset.datatype.size();
     assert!(chunks.len() > 1 && first_row > 0, "one chunk is not enough");
     if forget {

@@ -1,7 +1,7 @@
 //! Reading hyperslabs of datasets, plain and virtual ones: validates the selection, fills the output from what is stored
 //! or from the sources of a virtual dataset, and fetches the heap objects that the elements point at.
 
-use hyperslab_array::{Axis, Cancellation, Datatype, Elements, Error, HeapObjects, Result, Selection, scatter};
+use hyperslab_array::{Axis, Cancellation, Datatype, Elements, Error, HeapObjects, Region, Result, Selection, scatter};
 use hyperslab_formats::{ChunkSource, Dataset, ObjectId, StorageLayout, poison};
 
 use crate::buffer_pool::{PooledBuffer, zeros};
@@ -168,6 +168,5 @@ fn fill_beyond(
     fill_written(file, dataset, description, &inside, &mut stored, cancellation)?;
     fill_value(description.fill_value.as_deref(), size, out);
     let positions = whole.iter().map(|&extent| Axis::all(extent)).collect();
-    let origin = vec![0; part.len()];
-    scatter(stored.as_slice().into(), &part, &origin, &Selection::new(positions, &whole)?, out, &origin, &whole, size)
+    scatter(stored.as_slice().into(), &Region::all(&part), &Selection::new(positions, &whole)?, out, &Region::all(&whole), size)
 }

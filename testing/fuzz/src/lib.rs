@@ -6,7 +6,7 @@ pub mod short;
 
 use std::sync::Arc;
 
-use hyperslab_array::{Arrangement, Axis, ChunkBuffer, Dataspace, DecodedChunk, Error, ErrorKind, HeapObjects, Result, Selection, scatter};
+use hyperslab_array::{Arrangement, Axis, ChunkBuffer, Dataspace, DecodedChunk, Error, ErrorKind, HeapObjects, Region, Result, Selection, scatter};
 use hyperslab_formats::{ArrayFile, ChunkSource, Content, Dataset, Interpretation, Limits, ObjectId, OpenOptions, StorageLayout, open};
 use hyperslab_storage::Memory;
 
@@ -155,11 +155,11 @@ fn read(file: &dyn ArrayFile, id: ObjectId, dataset: &Dataset, selection: &Selec
     let size = usize::try_from(dataset.datatype.size()).map_err(|_| Error::limit_exceeded("an element"))?;
     let mut out = vec![0; length];
     let (mut raw, mut buffer) = (Vec::new(), ChunkBuffer::default());
-    let target = selection.shape();
+    let target = Region::all(&selection.shape());
     for location in file.locate(id, selection)?.chunks {
         let chunk: DecodedChunk<'_> = match &location.source {
             ChunkSource::Fill => {
-                let bytes = location.shape.iter().try_fold(dataset.datatype.size(), |n, &extent| n.checked_mul(extent));
+                let bytes = location.region.count.iter().try_fold(dataset.datatype.size(), |n, &extent| n.checked_mul(extent));
                 // Contiguous blocks and clipped chunks: never more than a block.
                 let Some(bytes) = bytes.filter(|n| *n <= 4 * DATASET_BYTES) else { continue };
                 let decoded = &mut buffer.bytes;
@@ -183,8 +183,7 @@ fn read(file: &dyn ArrayFile, id: ObjectId, dataset: &Dataset, selection: &Selec
                 buffer.chunk()
             }
         };
-        let origin = vec![0; target.len()];
-        scatter(chunk, &location.shape, &location.origin, selection, &mut out, &origin, &target, size)?;
+        scatter(chunk, &location.region, selection, &mut out, &target, size)?;
     }
     Ok(out)
 }

@@ -2,9 +2,7 @@
 
 use std::sync::Arc;
 
-use hyperslab_array::{
-    Arrangement, ChunkBuffer, Error, HeapObjects, HeapReference, ReferenceKind, Result, Selection, StoredReference,
-};
+use hyperslab_array::{Arrangement, ChunkBuffer, Error, HeapObjects, HeapReference, ReferenceKind, Region, Result, Selection, StoredReference};
 use hyperslab_storage::Storage;
 
 use super::heap::GlobalHeap;
@@ -94,7 +92,7 @@ impl Hdf5File {
                     Some(base) => ChunkSource::Stored { offset: base + first * element, length, filter_mask: 0 },
                     None => ChunkSource::Fill,
                 };
-                ChunkLocation { origin, shape: clipped, source }
+                ChunkLocation { region: Region { start: origin, count: clipped }, source }
             })
             .collect())
     }
@@ -118,7 +116,6 @@ impl ArrayFile for Hdf5File {
         }
         let chunks = match &stored.layout {
             Layout::Compact(bytes) => {
-                let shape = dataset.dataspace.shape().to_vec();
                 let needed = dataset.dataspace.element_count()?.checked_mul(dataset.datatype.size());
                 let source = match needed.and_then(|n| usize::try_from(n).ok()) {
                     Some(needed) if needed == bytes.len() => ChunkSource::Inline(bytes.clone()),
@@ -128,7 +125,7 @@ impl ArrayFile for Hdf5File {
                     _ if bytes.is_empty() => ChunkSource::Fill,
                     _ => return Err(Error::corrupt("a compact dataset that is shorter than its shape")),
                 };
-                vec![ChunkLocation { origin: vec![0; shape.len()], shape, source }]
+                vec![ChunkLocation { region: Region::all(dataset.dataspace.shape()), source }]
             }
             Layout::Contiguous { address: None, .. } => self.blocks(dataset, ContiguousStart::Nowhere, selection)?,
             Layout::Contiguous { address: Some(address), size } => {
@@ -144,23 +141,19 @@ impl ArrayFile for Hdf5File {
     fn decode(&self, id: ObjectId, location: &ChunkLocation, raw: &[u8], out: &mut ChunkBuffer) -> Result<()> {
         let (dataset, stored) = self.dataset(id)?;
         let bytes = location
-            .shape
+            .region
+            .count
             .iter()
             .try_fold(dataset.datatype.size(), |n, &extent| n.checked_mul(extent))
             .filter(|n| *n <= self.source.limits.chunk_bytes)
             .and_then(|n| usize::try_from(n).ok())
-            .ok_or_else(|| Error::limit_exceeded(format!("a chunk of shape {:?}", location.shape)))?;
+            .ok_or_else(|| Error::limit_exceeded(format!("a chunk of shape {:?}", location.region.count)))?;
         let ChunkSource::Stored { filter_mask, .. } = location.source else {
             return Err(Error::internal("only stored chunks are decoded"));
         };
         let plain = match &stored.layout {
             Layout::Chunked(layout) => {
-                let hangs_over = location
-                    .origin
-                    .iter()
-                    .zip(&location.shape)
-                    .zip(&layout.shape)
-                    .any(|((&start, &extent), &n)| start.saturating_add(extent) > n);
+                let hangs_over = location.region.dimensions().zip(&layout.shape).any(|((start, extent), &n)| start.saturating_add(extent) > n);
                 layout.unfiltered_partial_edges && hangs_over
             }
             _ => true,
@@ -190,9 +183,9 @@ impl ArrayFile for Hdf5File {
 
 /// Bytes of a chunk up to the last element that lies in its dataset; `None` beyond 64 bits.
 fn used_bytes(location: &ChunkLocation, dataset: &Dataset) -> Option<u64> {
-    let extents = dataset.dataspace.shape().iter().zip(&location.origin).zip(&location.shape);
+    let extents = dataset.dataspace.shape().iter().zip(location.region.dimensions());
     let mut elements: u64 = 0;
-    for ((&whole, &start), &chunk) in extents {
+    for (&whole, (start, chunk)) in extents {
         let last = whole.checked_sub(start)?.min(chunk).checked_sub(1)?;
         elements = elements.checked_mul(chunk)?.checked_add(last)?;
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use hyperslab_array::{Arrangement, ChunkBuffer, ChunkGrid, Dataspace, Error, HeapObjects, HeapReference, Result, Selection};
+use hyperslab_array::{Arrangement, ChunkBuffer, ChunkGrid, Dataspace, Error, HeapObjects, HeapReference, Region, Result, Selection};
 use hyperslab_storage::Storage;
 
 use super::header::{self, Header, Variable};
@@ -208,7 +208,7 @@ impl ArrayFile for Netcdf3File {
                 .at_offset(offset));
             }
             let source = ChunkSource::Stored { offset, length, filter_mask: 0 };
-            chunks.push(ChunkLocation { origin, shape: clipped, source });
+            chunks.push(ChunkLocation { region: Region { start: origin, count: clipped }, source });
         }
         Ok(ChunkLocations { chunks })
     }

@@ -5,7 +5,7 @@
 //!
 //! Example: a dataset of 1000 x 1000 elements with chunks of 10 x 10 has blocks of 60 x 1000: 6 rows of 100 chunks each.
 
-use hyperslab_array::{Axis, ChunkGrid, Error, Result, Selection};
+use hyperslab_array::{ChunkGrid, Error, Region, Result, Selection};
 use serde::{Deserialize, Serialize};
 
 /// Maximum number of elements in a block: positions have 16 bits.
@@ -20,24 +20,9 @@ pub(crate) struct BlockGrid {
     pub inner: Vec<u64>,
 }
 
-/// One block: a box of the dataset.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) struct BlockBox {
-    /// Coordinates of its first element.
-    pub origin: Vec<u64>,
-    /// Its extents.
-    pub shape: Vec<u64>,
-}
-
-impl BlockBox {
-    pub fn elements(&self) -> u64 {
-        self.shape.iter().product()
-    }
-    /// Selects the block's elements in a dataset of `shape`.
-    pub fn selection(&self, shape: &[u64]) -> Result<Selection> {
-        let axes = self.origin.iter().zip(&self.shape).map(|(start, count)| Axis::range(*start, start + count)).collect();
-        Selection::new(axes, shape)
-    }
+/// Number of elements of a block.
+pub(crate) fn block_elements(block: &Region) -> Result<u64> {
+    block.elements().ok_or_else(|| Error::internal("a block with more elements than 64 bits can count"))
 }
 
 impl BlockGrid {
@@ -80,7 +65,7 @@ impl BlockGrid {
 
     /// The blocks that `selection` of a dataset of `shape` touches, in row-major order of `outer`, then of the blocks within.
     /// `LimitExceeded` for more than 2^26 blocks.
-    pub fn touched(&self, shape: &[u64], selection: &Selection) -> Result<Vec<BlockBox>> {
+    pub fn touched(&self, shape: &[u64], selection: &Selection) -> Result<Vec<Region>> {
         let outer: Vec<Vec<u64>> = selection.axes().iter().zip(&self.outer).map(|(axis, extent)| axis.touched_chunks((*extent).max(1))).collect();
         let mut boxes = Vec::new();
         product(&outer, &mut |place| {
@@ -106,8 +91,8 @@ impl BlockGrid {
                 starts
             }).collect();
             product(&within, &mut |starts| {
-                let shape = starts.iter().zip(&self.inner).zip(&limit).map(|((start, extent), end)| (*extent).min(end - start)).collect();
-                boxes.push(BlockBox { origin: starts.to_vec(), shape });
+                let count = starts.iter().zip(&self.inner).zip(&limit).map(|((start, extent), end)| (*extent).min(end - start)).collect();
+                boxes.push(Region { start: starts.to_vec(), count });
                 Ok(())
             })?;
             if boxes.len() > 1 << 26 {
@@ -119,15 +104,15 @@ impl BlockGrid {
     }
 
     /// All blocks.
-    pub fn all(&self, shape: &[u64]) -> Result<Vec<BlockBox>> {
+    pub fn all(&self, shape: &[u64]) -> Result<Vec<Region>> {
         self.touched(shape, &Selection::all(shape))
     }
 
     /// The box of whole chunks that contains a block.
-    pub fn around(&self, block: &BlockBox, shape: &[u64]) -> BlockBox {
-        let origin: Vec<u64> = block.origin.iter().zip(&self.outer).map(|(start, outer)| start / (*outer).max(1) * outer).collect();
-        let shape = origin.iter().zip(&self.outer).zip(shape).map(|((start, outer), extent)| (*outer).min(extent.saturating_sub(*start))).collect();
-        BlockBox { origin, shape }
+    pub fn around(&self, block: &Region, shape: &[u64]) -> Region {
+        let origin: Vec<u64> = block.start.iter().zip(&self.outer).map(|(start, outer)| start / (*outer).max(1) * outer).collect();
+        let count = origin.iter().zip(&self.outer).zip(shape).map(|((start, outer), extent)| (*outer).min(extent.saturating_sub(*start))).collect();
+        Region { start: origin, count }
     }
 
     /// Number of boxes of whole chunks; used for estimates.
@@ -195,14 +180,14 @@ mod tests {
             let grid = ChunkGrid::new(shape.clone(), chunk.clone()).map_err(|e| TestCaseError::fail(e.to_string()))?;
             let blocks = BlockGrid::new(&grid, chunked);
             let all = blocks.all(&shape).map_err(|e| TestCaseError::fail(e.to_string()))?;
-            let total: u64 = all.iter().map(BlockBox::elements).sum();
+            let total: u64 = all.iter().filter_map(Region::elements).sum();
             prop_assert_eq!(total, shape.iter().product::<u64>());
-            let distinct: std::collections::HashSet<_> = all.iter().map(|b| b.origin.clone()).collect();
+            let distinct: std::collections::HashSet<_> = all.iter().map(|b| b.start.clone()).collect();
             prop_assert_eq!(distinct.len(), all.len());
             for block in &all {
-                prop_assert!(block.elements() <= BLOCK_ELEMENTS && block.elements() > 0);
+                prop_assert!(block.elements().is_some_and(|elements| elements <= BLOCK_ELEMENTS && elements > 0));
                 if chunked {
-                    for (((start, count), chunk), extent) in block.origin.iter().zip(&block.shape).zip(&chunk).zip(&shape) {
+                    for (((start, count), chunk), extent) in block.dimensions().zip(&chunk).zip(&shape) {
                         // Either within one chunk, or made of whole chunks.
                         let within = start / chunk == (start + count - 1) / chunk;
                         let whole = start % chunk == 0 && ((start + count) % chunk == 0 || start + count == *extent);

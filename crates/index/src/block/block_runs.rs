@@ -1,19 +1,18 @@
 //! Runs: how the elements of a block map to rows of a selection.
 
-use hyperslab_array::{Run, Selection};
+use hyperslab_array::{Region, Run, Selection};
 
-use super::block_grid::BlockBox;
 
 /// The row of the block's first element, if all elements of the block are selected and have consecutive rows.
-pub(crate) fn consecutive_rows(block: &BlockBox, selection: &Selection) -> Option<u64> {
+pub(crate) fn consecutive_rows(block: &Region, selection: &Selection) -> Option<u64> {
     let (mut first, mut stride, mut whole) = (0u64, 1u64, true);
-    let axes = selection.axes().iter().zip(block.origin.iter().zip(&block.shape));
+    let axes = selection.axes().iter().zip(block.dimensions());
     for (axis, (start, count)) in axes.rev() {
-        let (position, selected) = axis.positions_within(*start, start + count);
-        if selected != *count || (!whole && *count > 1) {
+        let (position, selected) = axis.positions_within(start, start + count);
+        if selected != count || (!whole && count > 1) {
             return None;
         }
-        whole &= axis.count() == *count;
+        whole &= axis.count() == count;
         first += position * stride;
         stride *= axis.count();
     }
@@ -21,9 +20,9 @@ pub(crate) fn consecutive_rows(block: &BlockBox, selection: &Selection) -> Optio
 }
 
 /// Calls `visit(position in the block, row of the selection, count)` for each run of elements that are consecutive in both.
-pub(crate) fn each_run(block: &BlockBox, selection: &Selection, visit: &mut impl FnMut(u64, u64, u64)) {
-    let axes = selection.axes().iter().zip(block.origin.iter().zip(&block.shape));
-    let runs: Vec<Vec<Run>> = axes.map(|(axis, (start, count))| axis.runs_within(*start, start + count)).collect();
+pub(crate) fn each_run(block: &Region, selection: &Selection, visit: &mut impl FnMut(u64, u64, u64)) {
+    let axes = selection.axes().iter().zip(block.dimensions());
+    let runs: Vec<Vec<Run>> = axes.map(|(axis, (start, count))| axis.runs_within(start, start + count)).collect();
     let strides = |shape: &[u64]| {
         let mut strides = vec![1u64; shape.len()];
         let mut below = 1;
@@ -33,7 +32,7 @@ pub(crate) fn each_run(block: &BlockBox, selection: &Selection, visit: &mut impl
         }
         strides
     };
-    let (block_strides, selection_strides) = (strides(&block.shape), strides(&selection.shape()));
+    let (block_strides, selection_strides) = (strides(&block.count), strides(&selection.shape()));
     descend(&runs, &block_strides, &selection_strides, 0, 0, visit);
 }
 

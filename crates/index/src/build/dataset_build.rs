@@ -7,15 +7,15 @@ use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 use arrow_array::{Array, ArrayRef};
-use hyperslab_array::{Axis, Cancellation, Error, ErrorKind, Result, Selection};
+use hyperslab_array::{Axis, Cancellation, Error, ErrorKind, Region, Result, Selection};
 use hyperslab_columns::Column;
 use hyperslab_formats::{ObjectId, StorageLayout};
 use hyperslab_reader::{File, Session};
 use hyperslab_scan::pruner::Level;
 use rayon::prelude::*;
 
+use crate::block::block_grid::block_elements;
 use crate::block::block_builder::{Block, Builder};
-use crate::block::block_grid::BlockBox;
 use crate::block::block_runs::each_run;
 use crate::block::zone::Zone;
 use crate::freshness::block_values::read_block;
@@ -71,8 +71,8 @@ struct Build<'a> {
 
 /// The blocks of one box of whole chunks, which are built or kept together.
 struct Unit {
-    around: BlockBox,
-    blocks: Vec<BlockBox>,
+    around: Region,
+    blocks: Vec<Region>,
 }
 
 /// Groups of units of about one batch of blocks each; the last ones are smaller, so that all threads end at about the same
@@ -211,7 +211,7 @@ impl Build<'_> {
             .iter()
             .map(|block| previous.at(block).filter(|row| row.source == source).map(|row| row.zone))
             .collect();
-        let elements: u64 = unit.around.elements();
+        let elements: u64 = block_elements(&unit.around)?;
         let width = self.context.file.dataset(self.dataset)?.datatype.size();
         if before.is_some() && filtered {
             (self.context.progress)(elements * width);
@@ -239,20 +239,20 @@ impl Build<'_> {
         Ok(Outcome::Built(rows))
     }
 
-    fn read(&self, block: &BlockBox) -> Result<ArrayRef> {
+    fn read(&self, block: &Region) -> Result<ArrayRef> {
         read_block(self.context.file, self.dataset, self.column, block, &self.task.shape, self.context.cancellation)
     }
 }
 
 /// Extracts the values of `block` from those of the box `around` it.
-fn part(whole: &ArrayRef, around: &BlockBox, block: &BlockBox) -> Result<ArrayRef> {
+fn part(whole: &ArrayRef, around: &Region, block: &Region) -> Result<ArrayRef> {
     if around == block {
         return Ok(whole.clone());
     }
     // The block as a selection of the box around it.
-    let axes = block.origin.iter().zip(&around.origin).zip(&block.shape).map(|((start, base), count)| Axis::range(start - base, start - base + count));
-    let selection = Selection::new(axes.collect(), &around.shape)?;
-    let origin = BlockBox { origin: vec![0; around.shape.len()], shape: around.shape.clone() };
+    let axes = block.dimensions().zip(&around.start).map(|((start, count), base)| Axis::range(start - base, start - base + count));
+    let selection = Selection::new(axes.collect(), &around.count)?;
+    let origin = Region::all(&around.count);
     let mut slices: Vec<(usize, usize)> = Vec::new();
     let index = |n: u64| usize::try_from(n).map_err(|_| Error::limit_exceeded("a chunk exceeds memory"));
     let mut outcome = Ok(());

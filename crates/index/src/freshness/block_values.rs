@@ -1,15 +1,14 @@
 //! Block values: reads the values of one block from the data file.
 
 use arrow_array::ArrayRef;
-use hyperslab_array::{Cancellation, Result};
+use hyperslab_array::{Cancellation, Region, Result};
 use hyperslab_columns::Column;
 use hyperslab_formats::ObjectId;
 use hyperslab_reader::{File, read};
 
-use crate::block::block_grid::BlockBox;
 
 /// Reads the values of a box of a dataset of `shape`, converted as `column` specifies.
-pub(crate) fn read_block(file: &File, dataset: ObjectId, column: &Column, block: &BlockBox, shape: &[u64], cancellation: &Cancellation) -> Result<ArrayRef> {
+pub(crate) fn read_block(file: &File, dataset: ObjectId, column: &Column, block: &Region, shape: &[u64], cancellation: &Cancellation) -> Result<ArrayRef> {
     let selection = block.selection(shape)?;
     let inner = || {
         let bytes = read::read_values(file, dataset, &selection, cancellation)?;

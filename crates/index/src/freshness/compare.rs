@@ -3,7 +3,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use hyperslab_array::{Cancellation, Error, ErrorKind, Result};
+use hyperslab_array::{Cancellation, Error, ErrorKind, Region, Result};
 use hyperslab_columns::Column;
 use hyperslab_formats::{ObjectId, StorageLayout};
 use hyperslab_reader::File;
@@ -11,7 +11,6 @@ use hyperslab_scan::pruner::Level;
 use rayon::prelude::*;
 
 use crate::block::block_builder::Builder;
-use crate::block::block_grid::BlockBox;
 use crate::store::block_directory::BlockDirectory;
 use crate::store::index_reader::StoredRow;
 use super::block_values::read_block;
@@ -47,7 +46,7 @@ pub(crate) fn is_same(file: &File, dataset: ObjectId, column: &Column, directory
     }
     let is_filtered = !description.filters.is_empty();
     // The blocks of each box of whole chunks, since stored bytes are hashed by chunk.
-    let mut units: Vec<(BlockBox, Vec<&StoredRow>)> = Vec::new();
+    let mut units: Vec<(Region, Vec<&StoredRow>)> = Vec::new();
     for (entry, row) in directory.entries().iter().filter_map(|entry| Some((entry, directory.row(entry)?.1))) {
         let around = directory.around(&entry.region);
         match units.last_mut().filter(|(known, _)| *known == around) {
@@ -56,7 +55,7 @@ pub(crate) fn is_same(file: &File, dataset: ObjectId, column: &Column, directory
         }
     }
     let cancellation = Cancellation::new();
-    let is_same_unit = |builder: &mut Builder, (around, rows): &(BlockBox, Vec<&StoredRow>)| -> Result<bool> {
+    let is_same_unit = |builder: &mut Builder, (around, rows): &(Region, Vec<&StoredRow>)| -> Result<bool> {
         if is_filtered {
             let source = fingerprint::chunk_hash(file, dataset, around, &cancellation)?;
             return Ok(rows.iter().all(|row| row.source == source));

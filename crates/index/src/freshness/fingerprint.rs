@@ -2,11 +2,11 @@
 
 use std::fmt::Write;
 
-use hyperslab_array::{Cancellation, Error, ErrorKind, Result, Selection};
+use hyperslab_array::{Cancellation, Error, ErrorKind, Region, Result, Selection};
 use hyperslab_formats::{ChunkSource, Dataset, ObjectId, StorageLayout};
 use hyperslab_reader::{File, virtual_dataset};
 
-use crate::block::block_grid::{BlockBox, BlockGrid};
+use crate::block::block_grid::BlockGrid;
 use crate::block::hash::hash;
 use crate::store::stamp::Stamp;
 use super::type_text::quoted;
@@ -44,7 +44,7 @@ pub(crate) fn address_hash(file: &File, dataset: ObjectId, selection: &Selection
     }
     let located = file.array_file().locate(dataset, selection)?;
     Ok(located.chunks.iter().fold(located.chunks.len() as u64, |all, chunk| {
-        let all = chunk.origin.iter().chain(&chunk.shape).fold(all, |all, n| hash(all, &n.to_le_bytes()));
+        let all = chunk.region.start.iter().chain(&chunk.region.count).fold(all, |all, n| hash(all, &n.to_le_bytes()));
         match &chunk.source {
             ChunkSource::Stored { offset, length, filter_mask } => {
                 [*offset, *length, (*filter_mask).into()].iter().fold(all, |all, n| hash(all, &n.to_le_bytes()))
@@ -57,7 +57,7 @@ pub(crate) fn address_hash(file: &File, dataset: ObjectId, selection: &Selection
 
 /// A hash of the chunks in `around`, the box of whole chunks around a block: their addresses and, if they are filtered, their
 /// stored bytes. A chunk that is overwritten in place keeps its address; unfiltered values have a hash of their own.
-pub(crate) fn chunk_hash(file: &File, dataset: ObjectId, around: &BlockBox, cancellation: &Cancellation) -> Result<u64> {
+pub(crate) fn chunk_hash(file: &File, dataset: ObjectId, around: &Region, cancellation: &Cancellation) -> Result<u64> {
     let description = file.dataset(dataset)?;
     let selection = around.selection(description.dataspace.shape())?;
     let mut all = address_hash(file, dataset, &selection)?;

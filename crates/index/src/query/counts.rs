@@ -4,6 +4,7 @@ use hyperslab_array::{Cancellation, Error, ErrorKind, Result, Selection};
 use hyperslab_predicate::Condition;
 use hyperslab_scan::pruner::{CountBounds, Edge, Level};
 
+use crate::block::block_grid::block_elements;
 use crate::block::bitmaps::{self, Distinct};
 use crate::store::block_directory::BlockEntry;
 use super::indexed_column::{IndexedColumn, Verdict, is_costly, verdict};
@@ -13,15 +14,15 @@ use super::row_collector::{Positions, RowCollector};
 /// Bounds of the number of selected values of one block that pass the condition.
 pub(crate) fn block_count(column: &IndexedColumn, entry: &BlockEntry, selection: &Selection, condition: &Condition, scratch: &mut Vec<u8>) -> Result<CountBounds> {
     let unknown = |elements: u64| CountBounds { lower: 0, upper: elements };
-    let axes = selection.axes().iter().zip(entry.region.origin.iter().zip(&entry.region.shape));
-    let selected: u64 = axes.map(|(axis, (start, count))| axis.positions_within(*start, start + count).1).product();
+    let axes = selection.axes().iter().zip(entry.region.dimensions());
+    let selected: u64 = axes.map(|(axis, (start, count))| axis.positions_within(start, start + count).1).product();
     let Some((index_file, row)) = column.directory.row(entry) else { return Ok(unknown(selected)) };
     match verdict(row, condition.values()) {
         Verdict::None => return Ok(CountBounds::exactly(0)),
         Verdict::All => return Ok(CountBounds::exactly(selected)),
         Verdict::Some => {}
     }
-    if selected < entry.region.elements() {
+    if selected < block_elements(&entry.region)? {
         if row.level < Level::Exact {
             return Ok(unknown(selected));
         }

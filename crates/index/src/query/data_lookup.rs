@@ -74,11 +74,11 @@ impl DataLookup<'_> {
         // The row-major index of the element within a chunk, if the chunk contains it.
         let index_in = |chunk: &ChunkLocation| {
             let (mut rest, mut stride, mut index) = (u64::from(position), 1u64, 0u64);
-            let dimensions = region.origin.iter().zip(&region.shape).zip(chunk.origin.iter().zip(&chunk.shape));
+            let dimensions = region.dimensions().zip(chunk.region.dimensions());
             for ((start, extent), (chunk_start, chunk_extent)) in dimensions.rev() {
                 let coordinate = start + rest % extent;
                 rest /= extent;
-                let inside = coordinate.checked_sub(*chunk_start).filter(|inside| inside < chunk_extent)?;
+                let inside = coordinate.checked_sub(chunk_start).filter(|inside| *inside < chunk_extent)?;
                 index += inside * stride;
                 stride *= chunk_extent;
             }

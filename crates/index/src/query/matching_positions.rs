@@ -6,6 +6,7 @@ use hyperslab_array::{Error, ErrorKind, Result};
 use hyperslab_predicate::{Condition, ValueSet};
 use hyperslab_scan::pruner::Level;
 
+use crate::block::block_grid::block_elements;
 use crate::block::bitmaps;
 use crate::block::rank_query::RankQuery;
 use crate::store::block_directory::BlockEntry;
@@ -32,7 +33,7 @@ impl MatchingPositions {
 /// Finds the matching positions of a block. If the index lacks the block, is damaged, or a lookup would take longer than
 /// reading the values, all positions are possible.
 pub(crate) fn matching_positions(column: &IndexedColumn, entry: &BlockEntry, condition: &Condition, scratch: &mut Vec<u8>) -> Result<MatchingPositions> {
-    let elements = entry.region.elements();
+    let elements = block_elements(&entry.region)?;
     let Some((index_file, row)) = column.directory.row(entry) else { return Ok(MatchingPositions::unknown(elements)) };
     let set = condition.values();
     match verdict(row, set) {

@@ -10,6 +10,7 @@ use hyperslab_predicate::{Condition, KeyType, ValueSet};
 use hyperslab_scan::pruner::{Level, MatchingValues, CHUNK_WORDS};
 use rayon::prelude::*;
 
+use crate::block::block_grid::block_elements;
 use crate::block::block_keys::Key;
 use crate::store::block_directory::BlockEntry;
 use super::indexed_column::{BLOCKS_PER_TASK, IndexedColumn, is_costly};
@@ -61,7 +62,7 @@ pub(crate) fn matching_values(column: &IndexedColumn, selection: &Selection, con
     let wanted = entries.iter().zip(ranges.into_iter().flatten());
     let wanted: Vec<Wanted<'_>> = wanted.map(|(entry, (ranks, count))| Wanted { entry, ranks, count }).filter(|wanted| wanted.count > 0).collect();
     let count: usize = wanted.iter().map(|wanted| wanted.count).sum();
-    let elements: u64 = wanted.iter().map(|wanted| wanted.entry.region.elements()).sum();
+    let elements: u64 = wanted.iter().map(|wanted| block_elements(&wanted.entry.region)).sum::<Result<u64>>()?;
     if sparse.is_some_and(|share| count as u64 > elements / share.max(1)) {
         return Ok(None);
     }

@@ -1,10 +1,9 @@
 //! Row collector: sets of positions of a block, and their conversion to rows of a selection.
 
-use hyperslab_array::{Result, Selection};
+use hyperslab_array::{Region, Result, Selection};
 use hyperslab_scan::pruner::{MAX_LISTED_ROWS, RowSelection, CHUNK_WORDS};
 use roaring::RoaringBitmap;
 
-use crate::block::block_grid::BlockBox;
 use crate::block::block_runs::{consecutive_rows, each_run};
 
 /// A set of positions of a block.
@@ -111,7 +110,7 @@ impl RowCollector {
     }
 
     /// Adds the rows of those positions of a block that are selected.
-    pub fn add_selected(&mut self, positions: Positions, block: &BlockBox, selection: &Selection) -> Result<()> {
+    pub fn add_selected(&mut self, positions: Positions, block: &Region, selection: &Selection) -> Result<()> {
         if matches!(positions, Positions::None) {
             return Ok(());
         }

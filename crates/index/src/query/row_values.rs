@@ -11,6 +11,7 @@ use hyperslab_predicate::KeyType;
 use hyperslab_scan::pruner::{Level, RowSelection, CHUNK_WORDS};
 use rayon::prelude::*;
 
+use crate::block::block_grid::block_elements;
 use crate::block::block_keys::Key;
 use crate::block::block_runs::{consecutive_rows, each_run};
 use crate::store::index_file::PAGE_BYTES;
@@ -159,7 +160,7 @@ impl RowValues<'_> {
         let mut marks = Box::new([0u64; CHUNK_WORDS]);
         let mut runs: Vec<(u64, u64, u64)> = Vec::new();
         match consecutive_rows(&entry.region, self.selection) {
-            Some(first) => runs.push((0, first, entry.region.elements())),
+            Some(first) => runs.push((0, first, block_elements(&entry.region)?)),
             None => each_run(&entry.region, self.selection, &mut |source, target, count| runs.push((source, target, count))),
         }
         if let [(source, target, count)] = runs.as_slice() {

@@ -4,11 +4,11 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
-use hyperslab_array::{Error, Result, Selection};
+use hyperslab_array::{Error, Region, Result, Selection};
 use hyperslab_formats::ChunkLocation;
 use hyperslab_scan::pruner::Level;
 
-use crate::block::block_grid::{BlockBox, BlockGrid};
+use crate::block::block_grid::BlockGrid;
 use crate::block::rank_query::RankCache;
 use super::index_files::IndexFiles;
 use super::index_reader::{IndexFile, StoredRow};
@@ -16,7 +16,7 @@ use super::manifest::IndexedDataset;
 
 /// One block of a dataset.
 pub(crate) struct BlockEntry {
-    pub region: BlockBox,
+    pub region: Region,
     /// Index file and row in it; `None` if the index lacks the block, which must then be read.
     pub row: Option<(usize, usize)>,
     /// Row-major index of its first element, if its elements are consecutive in the dataset.
@@ -41,7 +41,7 @@ impl BlockDirectory {
     /// The directory of a dataset of `shape`. If several index files have a block, the last one counts.
     pub fn new(grid: BlockGrid, shape: Vec<u64>, level: Level, index_files: Vec<Arc<IndexFile>>) -> Result<Self> {
         let blocks = grid.all(&shape)?;
-        let by_origin: HashMap<Vec<u64>, usize> = blocks.iter().enumerate().map(|(index, block)| (block.origin.clone(), index)).collect();
+        let by_origin: HashMap<Vec<u64>, usize> = blocks.iter().enumerate().map(|(index, block)| (block.start.clone(), index)).collect();
         let mut entries: Vec<BlockEntry> = blocks
             .into_iter()
             .map(|region| {
@@ -51,8 +51,8 @@ impl BlockDirectory {
             .collect();
         for (file_index, index_file) in index_files.iter().enumerate() {
             for (row, stored) in index_file.rows.iter().enumerate() {
-                let entry = by_origin.get(&stored.region.origin).and_then(|index| entries.get_mut(*index));
-                if let Some(entry) = entry.filter(|entry| entry.region == stored.region && u64::from(stored.zone.elements()) == stored.region.elements()) {
+                let entry = by_origin.get(&stored.region.start).and_then(|index| entries.get_mut(*index));
+                if let Some(entry) = entry.filter(|entry| entry.region == stored.region && Some(u64::from(stored.zone.elements())) == stored.region.elements()) {
                     entry.row = Some((file_index, row));
                 }
             }
@@ -73,13 +73,13 @@ impl BlockDirectory {
     }
 
     /// The row of the block with these bounds.
-    pub fn at(&self, block: &BlockBox) -> Option<&StoredRow> {
-        let entry = self.entries.get(*self.by_origin.get(&block.origin)?)?;
+    pub fn at(&self, block: &Region) -> Option<&StoredRow> {
+        let entry = self.entries.get(*self.by_origin.get(&block.start)?)?;
         self.row(entry).map(|(_, row)| row).filter(|row| row.region == *block)
     }
 
     /// The box of whole chunks that contains a block.
-    pub fn around(&self, block: &BlockBox) -> BlockBox {
+    pub fn around(&self, block: &Region) -> Region {
         self.grid.around(block, &self.shape)
     }
 
@@ -89,7 +89,7 @@ impl BlockDirectory {
             return Ok(self.entries.iter().collect());
         }
         let blocks = self.grid.touched(&self.shape, selection)?;
-        let entry = |block: BlockBox| self.by_origin.get(&block.origin).and_then(|index| self.entries.get(*index));
+        let entry = |block: Region| self.by_origin.get(&block.start).and_then(|index| self.entries.get(*index));
         blocks.into_iter().map(|block| entry(block).ok_or_else(|| Error::internal("a block is missing from its directory"))).collect()
     }
 
@@ -99,21 +99,21 @@ impl BlockDirectory {
     }
 
     /// Whether a selection has all of a block's elements.
-    pub fn covers(&self, selection: &Selection, block: &BlockBox) -> bool {
-        let axes = selection.axes().iter().zip(block.origin.iter().zip(&block.shape));
-        axes.into_iter().all(|(axis, (start, count))| axis.positions_within(*start, start + count).1 == *count)
+    pub fn covers(&self, selection: &Selection, block: &Region) -> bool {
+        let axes = selection.axes().iter().zip(block.dimensions());
+        axes.into_iter().all(|(axis, (start, count))| axis.positions_within(start, start + count).1 == count)
     }
 }
 
 /// The row-major index of a box's first element, if its elements are consecutive in a dataset of `shape`.
-fn linear(block: &BlockBox, shape: &[u64]) -> Option<u64> {
+fn linear(block: &Region, shape: &[u64]) -> Option<u64> {
     let (mut first, mut stride, mut is_whole, mut is_consecutive) = (0u64, 1u64, true, true);
-    for ((start, count), extent) in block.origin.iter().zip(&block.shape).zip(shape).rev() {
+    for ((start, count), extent) in block.dimensions().zip(shape).rev() {
         // Starting with the fastest: any number of whole dimensions, a part of one dimension, then extents of 1.
-        if !is_whole && *count > 1 {
+        if !is_whole && count > 1 {
             is_consecutive = false;
         }
-        is_whole &= count == extent;
+        is_whole &= count == *extent;
         first = first.checked_add(start.checked_mul(stride)?)?;
         stride = stride.checked_mul(*extent)?;
     }

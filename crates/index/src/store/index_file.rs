@@ -12,13 +12,12 @@ use arrow_array::{ArrayRef, FixedSizeListArray, RecordBatch, UInt32Array, UInt64
 use arrow_array::builder::LargeBinaryBuilder;
 use arrow_ipc::writer::FileWriter;
 use arrow_schema::{DataType, Field, Schema};
-use hyperslab_array::{Error, Result};
+use hyperslab_array::{Error, Region, Result};
 use hyperslab_scan::pruner::Level;
 use hyperslab_storage::{Existing, Output};
 
 use crate::block::block_builder::Block;
 use crate::block::zone::Zone;
-use crate::block::block_grid::BlockBox;
 
 /// Rows of a record batch, whose samples are read together when the first of its blocks is queried.
 pub(crate) const BATCH_BLOCKS: usize = 32;
@@ -30,7 +29,7 @@ pub(crate) const FILE_ALIGNMENT: u64 = 64;
 
 /// The index of a block, and the source that it was built from.
 pub(crate) struct Row {
-    pub region: BlockBox,
+    pub region: Region,
     pub block: Block,
     /// Hash of the chunks around the block; see `fingerprint::chunk_hash`.
     pub source: u64,
@@ -95,9 +94,9 @@ fn checksums(parts: [&[u8]; LARGE_COLUMNS]) -> Vec<u8> {
 }
 
 /// The checksum of a row. It covers the lengths and checksums of the large parts instead of their bytes.
-pub(crate) fn row_checksum(block: &BlockBox, level: u8, zone: &Zone, source: u64, lengths: [u64; LARGE_COLUMNS], checksums: &[u8]) -> u32 {
+pub(crate) fn row_checksum(block: &Region, level: u8, zone: &Zone, source: u64, lengths: [u64; LARGE_COLUMNS], checksums: &[u8]) -> u32 {
     let mut hasher = crc32fast::Hasher::new();
-    block.origin.iter().chain(&block.shape).for_each(|n| hasher.update(&n.to_le_bytes()));
+    block.start.iter().chain(&block.count).for_each(|n| hasher.update(&n.to_le_bytes()));
     hasher.update(&[level]);
     [zone.numbers, zone.nans, zone.nulls].iter().for_each(|n| hasher.update(&n.to_le_bytes()));
     [zone.min, zone.max, zone.hash, source].iter().chain(&lengths).for_each(|n| hasher.update(&n.to_le_bytes()));
@@ -148,7 +147,7 @@ impl IndexFileWriter {
         let item = Arc::new(Field::new("item", DataType::UInt64, false));
         let schema = Arc::new(schema(ndim)?);
         let ndim = i32::try_from(ndim).map_err(|_| Error::internal("a dataset has too many dimensions"))?;
-        let lists = |of: fn(&BlockBox) -> &Vec<u64>| {
+        let lists = |of: fn(&Region) -> &Vec<u64>| {
             let values = UInt64Array::from_iter_values(rows.iter().flat_map(|row| of(&row.region).iter().copied()));
             FixedSizeListArray::try_new(item.clone(), ndim, Arc::new(values), None).map(|list| Arc::new(list) as ArrayRef).map_err(arrow)
         };
@@ -169,8 +168,8 @@ impl IndexFileWriter {
             sums.append_value(&pages);
         }
         let columns = vec![
-            lists(|region| &region.origin)?,
-            lists(|region| &region.shape)?,
+            lists(|region| &region.start)?,
+            lists(|region| &region.count)?,
             Arc::new(UInt8Array::from_iter_values(rows.iter().map(|row| level_number(row.block.level)))),
             integers(|row| row.block.zone.numbers),
             integers(|row| row.block.zone.nans),

@@ -8,12 +8,11 @@ use std::sync::{Arc, OnceLock};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use arrow_ipc::{Buffer, root_as_footer, root_as_message};
-use hyperslab_array::{Error, Result};
+use hyperslab_array::{Error, Region, Result};
 use hyperslab_scan::pruner::Level;
 use hyperslab_storage::{LocalFile, Storage};
 
 use crate::block::zone::Zone;
-use crate::block::block_grid::BlockBox;
 use super::index_file::{LARGE_COLUMNS, PAGE_BYTES, level_of, row_checksum};
 
 pub(crate) use payload::RowPayload;
@@ -37,7 +36,7 @@ struct Span {
 /// The row of one block in an index file.
 #[derive(Debug)]
 pub(crate) struct StoredRow {
-    pub region: BlockBox,
+    pub region: Region,
     pub level: Level,
     pub zone: Zone,
     pub source: u64,
@@ -211,9 +210,9 @@ impl IndexFile {
             let stored = (|| {
                 let at = |list: &[u64]| list.get(row).copied();
                 let short = |list: &[u32]| list.get(row).copied();
-                let region = BlockBox {
-                    origin: origins.get(row * ndim..(row + 1) * ndim)?.to_vec(),
-                    shape: shapes.get(row * ndim..(row + 1) * ndim)?.to_vec(),
+                let region = Region {
+                    start: origins.get(row * ndim..(row + 1) * ndim)?.to_vec(),
+                    count: shapes.get(row * ndim..(row + 1) * ndim)?.to_vec(),
                 };
                 let zone = Zone {
                     numbers: short(&numbers)?,

@@ -2,15 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use hyperslab_array::{Error, Result, Selection};
+use hyperslab_array::{Error, Region, Result, Selection};
 use hyperslab_formats::{ChunkLocation, Dataset};
 
 /// A contiguous part of the output.
 pub(super) struct OutputPart<'a> {
     pub out: &'a mut [u8],
-    /// Position in the selection where it begins, and its extent.
-    pub origin: Vec<u64>,
-    pub shape: Vec<u64>,
+    /// The positions in the selection that it holds.
+    pub region: Region,
 }
 
 /// A part of the output and the chunks that overlap it. Each chunk is in one band only.
@@ -22,7 +21,7 @@ pub(super) struct Band<'a> {
 impl<'a> OutputPart<'a> {
     /// Splits it along its slowest dimension into at most `count` parts of about equal size.
     pub fn split(self, count: usize) -> Vec<OutputPart<'a>> {
-        let Some((cut, extent)) = self.shape.iter().copied().enumerate().find(|(_, extent)| *extent > 1) else {
+        let Some((cut, extent)) = self.region.count.iter().copied().enumerate().find(|(_, extent)| *extent > 1) else {
             return vec![self];
         };
         let rows = extent.div_ceil(count.max(1) as u64);
@@ -30,9 +29,9 @@ impl<'a> OutputPart<'a> {
         let step = row_bytes.saturating_mul(usize::try_from(rows).unwrap_or(usize::MAX));
         let part = |(index, out): (u64, &'a mut [u8])| {
             let first = index * rows;
-            let origin = self.origin.iter().enumerate().map(|(axis, at)| if axis == cut { at + first } else { *at }).collect();
-            let shape = self.shape.iter().enumerate().map(|(axis, n)| if axis == cut { rows.min(extent - first) } else { *n }).collect();
-            OutputPart { out, origin, shape }
+            let dimension = |(axis, (start, count))| if axis == cut { (start + first, rows.min(extent - first)) } else { (start, count) };
+            let (start, count) = self.region.dimensions().enumerate().map(dimension).unzip();
+            OutputPart { out, region: Region { start, count } }
         };
         (0..).zip(self.out.chunks_mut(step.max(1))).map(part).collect()
     }
@@ -47,7 +46,7 @@ pub(super) fn bands<'a>(
 ) -> Result<Vec<Band<'a>>> {
     let shape = selection.shape();
     let Some(cut) = shape.iter().position(|&count| count > 1) else {
-        let part = OutputPart { out, origin: vec![0; shape.len()], shape };
+        let part = OutputPart { out, region: Region::all(&shape) };
         return Ok(vec![Band { part, chunks: chunks.iter().collect() }]);
     };
     let no_cut = || Error::internal("the selection, its chunks and its dataset have different numbers of dimensions");
@@ -56,7 +55,7 @@ pub(super) fn bands<'a>(
     let row_bytes = shape.iter().skip(cut + 1).product::<u64>() * description.datatype.size();
     let mut by_row: BTreeMap<u64, Vec<&ChunkLocation>> = BTreeMap::new();
     for location in chunks {
-        let start = location.origin.get(cut).ok_or_else(no_cut)?;
+        let start = location.region.start.get(cut).ok_or_else(no_cut)?;
         by_row.entry(start / chunk).or_default().push(location);
     }
     let mut bands = Vec::with_capacity(by_row.len());
@@ -65,9 +64,9 @@ pub(super) fn bands<'a>(
         let length = usize::try_from(count * row_bytes).map_err(|_| Error::internal("a band exceeds memory"))?;
         let (here, rest) = out.split_at_mut_checked(length).ok_or_else(|| Error::internal("bands exceed the output"))?;
         out = rest;
-        let origin = (0..shape.len()).map(|axis| if axis == cut { first } else { 0 }).collect();
-        let extent = shape.iter().enumerate().map(|(axis, n)| if axis == cut { count } else { *n }).collect();
-        bands.push(Band { part: OutputPart { out: here, origin, shape: extent }, chunks });
+        let dimension = |(axis, extent): (usize, &u64)| if axis == cut { (first, count) } else { (0, *extent) };
+        let (start, count) = shape.iter().enumerate().map(dimension).unzip();
+        bands.push(Band { part: OutputPart { out: here, region: Region { start, count } }, chunks });
     }
     Ok(bands)
 }

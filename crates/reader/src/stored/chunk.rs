@@ -4,7 +4,7 @@ use hyperslab_formats::{ChunkLocation, Dataset};
 
 /// Decoded bytes of a chunk.
 pub(super) fn bytes_of(chunk: &ChunkLocation, description: &Dataset) -> u64 {
-    chunk.shape.iter().fold(description.datatype.size(), |bytes, &extent| bytes.saturating_mul(extent))
+    chunk.region.count.iter().fold(description.datatype.size(), |bytes, &extent| bytes.saturating_mul(extent))
 }
 
 /// Fills `out` with the fill value of elements of `size` bytes, or with zeros if there is none.

@@ -149,15 +149,15 @@ impl Job<'_> {
     fn direct_place(&self, chunk: &ChunkLocation, band: &Band<'_>) -> Option<DirectPlace> {
         let ChunkSource::Stored { offset, length, .. } = chunk.source else { return None };
         let size = self.description.datatype.size();
-        if chunk.shape.iter().product::<u64>().checked_mul(size)? != length {
+        if chunk.region.elements()?.checked_mul(size)? != length {
             return None;
         }
         // From the fastest dimension on: whole dimensions, then at most one partial one, then single indexes.
         let (mut whole_here, mut whole_there) = (true, true);
         let (mut first_here, mut first_there, mut count) = (0u64, 0u64, 1u64);
         let (mut stride_here, mut stride_there) = (1u64, 1u64);
-        let axes = self.selection.axes().iter().zip(&chunk.origin).zip(&chunk.shape).zip(&band.part.origin).zip(&band.part.shape);
-        for ((((axis, &start), &extent), &position), &wanted) in axes.rev() {
+        let axes = self.selection.axes().iter().zip(chunk.region.dimensions()).zip(band.part.region.dimensions());
+        for ((axis, (start, extent)), (position, wanted)) in axes.rev() {
             let part = axis.sub_axis(position, wanted);
             let runs = part.runs_within(start, start.saturating_add(extent));
             let [run] = runs.as_slice() else { return None };
@@ -234,12 +234,13 @@ impl Job<'_> {
         out.arrangement = Arrangement::Elements;
         let size = self.description.datatype.size();
         let bytes = location
-            .shape
+            .region
+            .count
             .iter()
             .try_fold(size, |n, &extent| n.checked_mul(extent))
             .filter(|n| *n <= self.file.session().limits().chunk_bytes)
             .and_then(|n| usize::try_from(n).ok())
-            .ok_or_else(|| Error::limit_exceeded(format!("a chunk of shape {:?} exceeds the limit", location.shape)))?;
+            .ok_or_else(|| Error::limit_exceeded(format!("a chunk of shape {:?} exceeds the limit", location.region.count)))?;
         match &location.source {
             ChunkSource::Inline(inline) => return Ok(Some(inline)),
             ChunkSource::Fill => {
@@ -267,7 +268,7 @@ impl Job<'_> {
 
     /// Where the elements of a chunk go in a part of the output; `None` if none of them are in it.
     fn place(&self, chunk: &ChunkLocation, part: &OutputPart<'_>) -> Result<Option<Placement>> {
-        Placement::new(&chunk.shape, &chunk.origin, self.selection, &part.origin, &part.shape, self.element_size()?)
+        Placement::new(&chunk.region, self.selection, &part.region, self.element_size()?)
     }
 
     fn element_size(&self) -> Result<usize> {

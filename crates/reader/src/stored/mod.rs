@@ -76,11 +76,11 @@ pub(crate) fn fill(
 /// one wanted index. These rows are one run of its bytes.
 fn narrow(chunk: &mut ChunkLocation, selection: &Selection, size: u64) {
     let ChunkSource::Stored { offset, length, .. } = &mut chunk.source else { return };
-    let mut below = chunk.shape.iter().fold(size, |bytes, &extent| bytes.saturating_mul(extent));
+    let mut below = chunk.region.count.iter().fold(size, |bytes, &extent| bytes.saturating_mul(extent));
     if below != *length {
         return;
     }
-    for ((axis, start), extent) in selection.axes().iter().zip(&mut chunk.origin).zip(&mut chunk.shape) {
+    for ((axis, start), extent) in selection.axes().iter().zip(&mut chunk.region.start).zip(&mut chunk.region.count) {
         let (first, count) = axis.positions_within(*start, start.saturating_add(*extent));
         let ends = axis.index(first).zip(count.checked_sub(1).and_then(|more| axis.index(first + more)));
         let Some((low, high)) = ends.filter(|(low, high)| *start <= *low && *low <= *high && *high - *start < *extent) else { return };
@@ -97,8 +97,8 @@ fn narrow(chunk: &mut ChunkLocation, selection: &Selection, size: u64) {
 /// Whether a selection is all of an unfiltered chunk, whose bytes are then the result.
 fn is_all(chunk: &ChunkLocation, description: &Dataset, selection: &Selection) -> bool {
     // Indexes increase along an axis: as many as the chunk has, all within it, are the whole chunk.
-    let whole = |((axis, &start), &extent): ((&Axis, &u64), &u64)| {
+    let whole = |(axis, (start, extent)): (&Axis, (u64, u64))| {
         axis.count() == extent && axis.index(0) == Some(start) && axis.index(extent.saturating_sub(1)).is_some_and(|last| last - start < extent)
     };
-    description.filters.is_empty() && selection.axes().iter().zip(&chunk.origin).zip(&chunk.shape).all(whole)
+    description.filters.is_empty() && selection.axes().iter().zip(chunk.region.dimensions()).all(whole)
 }

@@ -199,37 +199,38 @@ impl Run {
     /// A chunk's elements, of `width` bytes each, as one run; `None` if they are not contiguous, not stored, or incomplete.
     fn of(chunk: &ChunkLocation, shape: &[u64], width: u64) -> Option<Self> {
         let ChunkSource::Stored { offset, length, .. } = chunk.source else { return None };
-        if chunk.shape.iter().try_fold(width, |bytes, extent| bytes.checked_mul(*extent)) != Some(length) {
+        if chunk.region.count.iter().try_fold(width, |bytes, extent| bytes.checked_mul(*extent)) != Some(length) {
             return None;
         }
         let (mut first, mut count, mut stride) = (0u64, 1u64, 1u64);
         let (mut whole, mut single) = (true, true);
-        for ((origin, extent), all) in chunk.origin.iter().zip(&chunk.shape).zip(shape).rev() {
-            let here = (*extent).min(all.checked_sub(*origin)?);
+        for ((origin, extent), all) in chunk.region.dimensions().zip(shape).rev() {
+            let here = extent.min(all.checked_sub(origin)?);
             // Contiguous are, from the fastest dimension on: any number of whole dimensions, one partial dimension, then
             // single indexes. A chunk may extend beyond the dataset in the partial dimension only.
             if !whole && here > 1 {
                 single = false;
             }
-            whole &= extent == all;
+            whole &= extent == *all;
             first = first.checked_add(origin.checked_mul(stride)?)?;
             count = count.checked_mul(here)?;
             stride = stride.checked_mul(*all)?;
         }
-        (single && chunk.origin.len() == shape.len()).then_some(Self { first, count, offset })
+        (single && chunk.region.start.len() == shape.len()).then_some(Self { first, count, offset })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use hyperslab_array::Region;
     use proptest::prelude::*;
 
     #[test]
     fn a_chunk_is_a_run_if_its_elements_are_contiguous() {
         let stored = |origin: &[u64], extents: &[u64], shape: &[u64]| {
             let source = ChunkSource::Stored { offset: 100, length: 4 * extents.iter().product::<u64>(), filter_mask: 0 };
-            let run = |width| Run::of(&ChunkLocation { origin: origin.to_vec(), shape: extents.to_vec(), source: source.clone() }, shape, width);
+            let run = |width| Run::of(&ChunkLocation { region: Region { start: origin.to_vec(), count: extents.to_vec() }, source: source.clone() }, shape, width);
             assert!(run(8).is_none(), "a chunk that is too short");
             run(4).map(|run| (run.first, run.count))
         };

@@ -158,7 +158,7 @@ impl DatasetCopy<'_> {
         for location in part.file.array_file().locate(part.id, &selection)?.chunks {
             self.cancellation.check()?;
             let ChunkSource::Stored { offset, length, filter_mask } = location.source else { continue };
-            let Some(target) = moved(&location.origin) else { continue };
+            let Some(target) = moved(&location.region.start) else { continue };
             let mut raw = vec![0; memory_length(length)?];
             storage.read_exact_at(offset, &mut raw)?;
             let position = target.iter().zip(chunk_shape).map(|(start, chunk)| start / chunk).collect();

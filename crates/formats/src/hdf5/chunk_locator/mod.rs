@@ -11,7 +11,7 @@ mod implicit;
 mod numbering;
 mod single;
 
-use hyperslab_array::{ChunkGrid, Error, Result, Selection};
+use hyperslab_array::{ChunkGrid, Error, Region, Result, Selection};
 
 pub(crate) use encode::encode;
 
@@ -54,13 +54,13 @@ pub(crate) fn locate(source: &Source, layout: &ChunkedLayout, selection: &Select
         match slot {
             Some(StoredAt { offset, length, filter_mask }) => {
                 let source = ChunkSource::Stored { offset, length, filter_mask };
-                ChunkLocation { origin, shape: layout.chunk_shape.clone(), source }
+                ChunkLocation { region: Region { start: origin, count: layout.chunk_shape.clone() }, source }
             }
             // An unwritten chunk is clipped to the dataset: the chunk shape alone could claim any size.
             None => {
                 let extents = layout.chunk_shape.iter().zip(&layout.shape).zip(&origin);
-                let shape = extents.map(|((&chunk, &n), &start)| chunk.min(n.saturating_sub(start))).collect();
-                ChunkLocation { origin, shape, source: ChunkSource::Fill }
+                let count = extents.map(|((&chunk, &n), &start)| chunk.min(n.saturating_sub(start))).collect();
+                ChunkLocation { region: Region { start: origin, count }, source: ChunkSource::Fill }
             }
         }
     });
