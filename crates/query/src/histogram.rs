@@ -90,7 +90,7 @@ impl<'a> Grid<'a> {
         let mut first = 0;
         while first < rows {
             let count = BLOCK_ROWS.min(rows - first);
-            let cells = cells.get_mut(..count).unwrap_or_default();
+            let cells = cells.get_mut(..count).ok_or_else(|| Error::internal("a block of rows without cells"))?;
             cells.fill(0);
             for (bins, column) in self.bins.iter().zip(axes) {
                 let (mut rest, all) = (&mut *cells, bins.count() as u32);
@@ -167,7 +167,7 @@ fn doubles(data_type: &DataType, bytes: &[u8], all: &mut Vec<f64>) -> bool {
 
 /// The bytes of some of a column's rows.
 fn slice<'a>((data_type, bytes): (&DataType, &'a [u8]), first: usize, count: usize) -> Result<&'a [u8]> {
-    let width = data_type.primitive_width().unwrap_or(1);
+    let width = data_type.primitive_width().ok_or_else(|| Error::internal(format!("a column of {data_type} without a width")))?;
     bytes.get(first * width..(first + count) * width).ok_or_else(|| Error::internal("rows beyond the values"))
 }
 

@@ -333,7 +333,8 @@ impl Variable {
     fn chunk_shape(&self) -> Result<Vec<u64>> {
         let dataset = self.found.dataset()?;
         let chunk = dataset.chunk_grid.chunk_shape();
-        Ok(self.rows().map(|(index, _, step)| (chunk.get(index).copied().unwrap_or(1) / step.max(1)).max(1)).collect())
+        let extent = |index: usize| chunk.get(index).copied().ok_or_else(|| Error::internal("a chunk with fewer dimensions than its dataset"));
+        self.rows().map(|(index, _, step)| Ok((extent(index)? / step.max(1)).max(1))).collect()
     }
 }
 

@@ -74,18 +74,17 @@ pub(crate) fn windows(selection: &Selection, chunk_shape: &[u64], row_bytes: u64
     }
     let shape = selection.shape();
     let total = selection.element_count()?;
-    // Cut the slowest dimension of which a single position fits the target.
-    let mut cut = 0;
-    let mut below = total / shape.first().copied().unwrap_or(1).max(1);
-    while cut + 1 < shape.len() && below.saturating_mul(row_bytes) > target_bytes {
-        cut += 1;
-        below /= shape.get(cut).copied().unwrap_or(1).max(1);
+    // Cut the slowest dimension of which a single position fits the target. A scalar has no dimension, and one row.
+    let (mut axis, mut chunk, mut below) = (None, 1, total);
+    for ((candidate, extent), chunk_extent) in selection.axes().iter().zip(&shape).zip(chunk_shape) {
+        (axis, chunk, below) = (Some(candidate.clone()), (*chunk_extent).max(1), below / (*extent).max(1));
+        if below.saturating_mul(row_bytes) <= target_bytes {
+            break;
+        }
     }
-    // A scalar has no dimension, and one row.
-    let chunk = chunk_shape.get(cut).copied().unwrap_or(1).max(1);
     let positions = |bytes: u64| (bytes / below.saturating_mul(row_bytes).max(1)).max(1);
     let (target, max) = (positions(target_bytes.min(split_bytes)), positions(target_bytes).saturating_mul(MAX_STRETCH));
-    Ok(Windows { axis: selection.axes().get(cut).cloned(), chunk, target, max, below, total, base: 0, first: 0 })
+    Ok(Windows { axis, chunk, target, max, below, total, base: 0, first: 0 })
 }
 
 impl Iterator for Windows {

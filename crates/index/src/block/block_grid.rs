@@ -44,13 +44,14 @@ impl BlockGrid {
         }
         // Combine small chunks, along the fastest dimension first. The slowest dimension may grow, so that its extent is
         // ignored.
-        for dimension in (0..outer.len()).rev() {
-            let others = elements(&outer) / outer.get(dimension).copied().unwrap_or(1).max(1);
-            let (Some(mine), Some(&extent)) = (outer.get_mut(dimension), shape.get(dimension)) else { continue };
+        let mut all = elements(&outer);
+        for (dimension, (mine, extent)) in outer.iter_mut().zip(shape).enumerate().rev() {
             let chunk = (*mine).max(1);
+            let others = all / chunk;
             let fits = (BLOCK_ELEMENTS / others.max(1) / chunk).max(1);
             let there = if dimension == 0 { u64::MAX } else { extent.div_ceil(chunk).max(1) };
             *mine = chunk * fits.min(there);
+            all = others * *mine;
             if fits < there {
                 break;
             }

@@ -98,7 +98,7 @@ impl RowValues<'_> {
     fn read<K: Key + ArrowNativeType>(&self) -> Result<Option<ArrayRef>> {
         let entries = self.column.directory.touched(self.selection)?;
         let session = self.column.file.session();
-        let wanted: Vec<Wanted<'_>> = session.compute(|| Ok(entries.par_iter().map(|entry| self.wanted(entry)).filter(|wanted| wanted.count > 0).collect()))?;
+        let wanted: Vec<Wanted<'_>> = session.compute(|| entries.par_iter().map(|entry| self.wanted(entry)).filter(|wanted| !wanted.as_ref().is_ok_and(|wanted| wanted.count == 0)).collect::<Result<_>>())?;
         let count = wanted.iter().map(|wanted| wanted.count).sum::<usize>();
         if count as u64 != self.rows.len() {
             return Err(Error::invalid_input("rows are outside the selection"));
@@ -156,7 +156,7 @@ impl RowValues<'_> {
     }
 
     /// The wanted positions of a block, and their rows.
-    fn wanted<'a>(&self, entry: &'a BlockEntry) -> Wanted<'a> {
+    fn wanted<'a>(&self, entry: &'a BlockEntry) -> Result<Wanted<'a>> {
         let mut marks = Box::new([0u64; CHUNK_WORDS]);
         let mut runs: Vec<(u64, u64, u64)> = Vec::new();
         match consecutive_rows(&entry.region, self.selection) {
@@ -173,7 +173,7 @@ impl RowValues<'_> {
                 positions.for_each(|position| marks[(position / 64) % CHUNK_WORDS] |= 1 << (position % 64));
             }
             let first = i128::from(*target) - i128::from(*source);
-            return Wanted { entry, count: mask.count_set_bits(), marks, rows: Rows::Consecutive(first) };
+            return Ok(Wanted { entry, count: mask.count_set_bits(), marks, rows: Rows::Consecutive(first) });
         }
         let mut rows: Vec<(u64, u16)> = Vec::new();
         for (source, target, count) in runs {
@@ -181,7 +181,7 @@ impl RowValues<'_> {
         }
         rows.sort_unstable_by_key(|(_, position)| *position);
         rows.iter().for_each(|(_, position)| marks[usize::from(position >> 6)] |= 1 << (position & 63));
-        Wanted { entry, count: rows.len(), marks, rows: Rows::Listed(rows) }
+        Ok(Wanted { entry, count: rows.len(), marks, rows: Rows::Listed(rows) })
     }
 
     /// Writes the bits of a block's wanted values to `found`. `None` if the index lacks the values.

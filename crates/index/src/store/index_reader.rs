@@ -250,7 +250,7 @@ impl IndexFile {
             }
         }
         let mut whole = large.iter().map(|(_, span)| *span);
-        let (samples, starts) = (whole.next().unwrap_or_default(), whole.next().unwrap_or_default());
+        let (Some(samples), Some(starts)) = (whole.next(), whole.next()) else { return Err(Error::internal("an index file without its large columns")) };
         self.batches.push((samples, starts, OnceLock::new()));
         Ok(())
     }

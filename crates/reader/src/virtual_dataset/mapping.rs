@@ -152,6 +152,7 @@ impl TargetElements<'_> {
 /// Boxes of a source of `shape` that cover these pieces (coordinates of the first element, position in the output, count
 /// along the last dimension), which are in the source's order. A box grows while it is small or mostly wanted.
 fn boxes(pieces: &[(Vec<u64>, u64, u64)], shape: &[u64]) -> Result<Vec<Wanted>> {
+    let no_piece = || Error::internal("a box without pieces of its source");
     let mut found = Vec::new();
     let mut begin = 0;
     let mut bounds: Vec<(u64, u64)> = Vec::new();
@@ -168,14 +169,14 @@ fn boxes(pieces: &[(Vec<u64>, u64, u64)], shape: &[u64]) -> Result<Vec<Wanted>> 
         };
         let volume = grown.iter().fold(1u64, |n, (first, end)| n.saturating_mul(end - first));
         if place > begin && volume > BOX_ELEMENTS.max(BOX_FACTOR.saturating_mul(elements.saturating_add(*count))) {
-            found.push(one_box(pieces.get(begin..place).unwrap_or_default(), &bounds, shape)?);
+            found.push(one_box(pieces.get(begin..place).ok_or_else(no_piece)?, &bounds, shape)?);
             (begin, elements, bounds) = (place, 0, own.collect());
         } else {
             bounds = grown;
         }
         elements = elements.saturating_add(*count);
     }
-    found.push(one_box(pieces.get(begin..).unwrap_or_default(), &bounds, shape)?);
+    found.push(one_box(pieces.get(begin..).ok_or_else(no_piece)?, &bounds, shape)?);
     Ok(found)
 }
 

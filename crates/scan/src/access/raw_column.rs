@@ -140,10 +140,11 @@ impl RawColumnReader {
                     let (Some(first), Some(last)) = (near.first(), near.last()) else { continue };
                     let (first, end) = (first * READ_GROUP_WORDS, (last + 1) * READ_GROUP_WORDS);
                     let values = self.around(piece, first * 64..end * 64, scratch)?;
-                    let taken = compress(words.get(first..end).unwrap_or_default(), values, out);
+                    let taken = compress(words.get(first..end).ok_or_else(beyond)?, values, out);
                     out = std::mem::take(&mut out).split_at_mut_checked(taken).ok_or_else(beyond)?.1;
                 }
-                Ok(())
+                // The memory is reused: what is left has values of another read.
+                if out.is_empty() { Ok(()) } else { Err(beyond()) }
             }
         }
     }

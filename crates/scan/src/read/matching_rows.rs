@@ -42,7 +42,7 @@ impl Plan {
         let matching_rows = matching_rows.collect::<Result<Vec<Option<u64>>>>()?;
         let mut counts: Vec<u64> = matching_rows.iter().map(|count| count.unwrap_or(0)).collect();
         self.for_windows(
-            |index| matching_rows.get(index).is_some_and(Option::is_none),
+            &matching_rows.iter().map(Option::is_none).collect::<Vec<bool>>(),
             |part, rows| part.count_in_window(rows, cancellation),
             |index, found| {
                 *counts.get_mut(index).ok_or_else(|| Error::internal("rows of an unknown segment"))? += found;
@@ -66,7 +66,7 @@ impl Plan {
         let wanted: Vec<bool> = matching_rows.iter().map(Option::is_none).collect();
         let mut positions: Vec<Vec<u64>> = matching_rows.into_iter().map(Option::unwrap_or_default).collect();
         self.for_windows(
-            |index| wanted.get(index).copied().unwrap_or(false),
+            &wanted,
             |part, rows| part.matching_in_window(rows, cancellation),
             |index, found| {
                 positions.get_mut(index).ok_or_else(|| Error::internal("rows of an unknown segment"))?.extend(found);
@@ -81,15 +81,18 @@ impl Plan {
         self.parts.iter().try_fold(CountBounds::default(), |sum, part| Ok(sum + part.bounds(cancellation)?))
     }
 
-    /// Calls `work` for each window of the segments that are `wanted`, in parallel, and `take` with the index of the segment
+    /// Calls `work` for each window of the segments that are `wanted`, one flag each, in parallel, and `take` with the index of the segment
     /// and the result, in row order. Only a few results are in memory at a time.
     pub(crate) fn for_windows<T: Send>(
         &self,
-        wanted: impl Fn(usize) -> bool,
+        wanted: &[bool],
         work: impl Fn(&SegmentScan, Rows) -> Result<T> + Sync,
         mut take: impl FnMut(usize, T) -> Result<()> + Send,
     ) -> Result<()> {
-        let parts = self.parts.iter().enumerate().filter(|(index, _)| wanted(*index));
+        if wanted.len() != self.parts.len() {
+            return Err(Error::internal(format!("{} segments where the plan has {}", wanted.len(), self.parts.len())));
+        }
+        let parts = self.parts.iter().enumerate().zip(wanted).filter(|(_, wanted)| **wanted).map(|(part, _)| part);
         let windows = parts.map(|(index, part)| Ok((index, part, part.windows(&part.columns_read())?)));
         let windows = windows.collect::<Result<Vec<_>>>()?;
         let mut windows = windows.into_iter().flat_map(|(index, part, windows)| windows.map(move |rows| (index, part, rows)));
@@ -116,6 +119,6 @@ impl Plan {
         work: impl Fn(&RecordBatch) -> Result<T> + Sync,
         mut take: impl FnMut(T) -> Result<()> + Send,
     ) -> Result<()> {
-        self.for_windows(|_| true, |part, rows| work(&part.read(rows, &self.schema, cancellation)?), |_, made| take(made))
+        self.for_windows(&vec![true; self.parts.len()], |part, rows| work(&part.read(rows, &self.schema, cancellation)?), |_, made| take(made))
     }
 }
