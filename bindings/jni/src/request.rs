@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use hyperslab::predicate::Predicate;
 use hyperslab::scan::{Layout, ScanRequest};
-use hyperslab::{Error, Interpretation, Limits, MissingSources, PathPolicy, Result, Session, SessionOptions, new_session};
+use hyperslab::{Error, Interpretation, Limits, MissingSources, PathPolicy, Result, Session, SessionOptions, new_session_with_indexes};
 use serde::Deserialize;
 
 fn parse<'a, T: Deserialize<'a>>(json: &'a str) -> Result<T> {
@@ -52,7 +52,7 @@ impl SessionRequest {
         for (name, value) in &self.limits {
             limits.set(name, *value)?;
         }
-        new_session(SessionOptions { threads: self.threads, interpretation, paths, missing_sources, limits, index_folder: self.index_folder.clone() })
+        new_session_with_indexes(SessionOptions { threads: self.threads, interpretation, paths, missing_sources, limits }, self.index_folder.clone())
     }
 }
 

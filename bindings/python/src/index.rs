@@ -11,7 +11,7 @@ use hyperslab::index::{IndexFragment, IndexPlan as CorePlan, IndexRequest, Index
 use hyperslab::predicate::Predicate;
 use hyperslab::predicate::Condition;
 use hyperslab::scan::pruner::{ColumnIndex as CoreIndex, Level, pruner_of};
-use hyperslab::{Cancellation, Error, Format, ObjectId, Result, Selection, Session, SessionOptions, new_session};
+use hyperslab::{Cancellation, Error, Format, ObjectId, Result, Selection, Session, SessionOptions, new_session, new_session_with_indexes};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCapsule};
 
@@ -146,7 +146,7 @@ pub(crate) fn index_unstage(py: Python<'_>, path: PathBuf) -> PyResult<()> {
 #[pyo3(signature = (path, seconds, index_folder=None, dry_run=false))]
 pub(crate) fn index_tidy(py: Python<'_>, path: PathBuf, seconds: f64, index_folder: Option<PathBuf>, dry_run: bool) -> PyResult<Vec<String>> {
     let age = Duration::try_from_secs_f64(seconds).map_err(|_| raise(py, &Error::invalid_input(format!("an age of {seconds} seconds"))))?;
-    run(py, move || hyperslab::index::vacuum(&new_session(SessionOptions { index_folder, ..SessionOptions::default() })?, &path, age, dry_run))
+    run(py, move || hyperslab::index::vacuum(&new_session_with_indexes(SessionOptions::default(), index_folder)?, &path, age, dry_run))
 }
 
 /// Length and time of change of a file, or of all that is in a folder.

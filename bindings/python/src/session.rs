@@ -53,8 +53,8 @@ impl Session {
         for (name, value) in limits {
             bounds.set(&name, value).map_err(|error| raise(py, &error))?;
         }
-        let options = SessionOptions { threads, interpretation, paths, missing_sources, limits: bounds, index_folder };
-        hyperslab::new_session(options).map(Self).map_err(|error| raise(py, &error))
+        let options = SessionOptions { threads, interpretation, paths, missing_sources, limits: bounds };
+        hyperslab::new_session_with_indexes(options, index_folder).map(Self).map_err(|error| raise(py, &error))
     }
 
     /// Opens local files, side by side.

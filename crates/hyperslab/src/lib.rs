@@ -25,5 +25,5 @@ pub use hyperslab_formats::{
     Content, Dataset, Dimension, DimensionScale, ExternalFile, FillTime, FilterDescription, Format, Group, Interpretation, Limits, Link,
     LinkTarget, Object, ObjectId, StorageLayout, Tree, VirtualMapping,
 };
-pub use hyperslab_reader::{Counters, File, Found, MissingSources, PathPolicy, Referenced, Session, reference_target};
-pub use session::{SessionOptions, new_session};
+pub use hyperslab_reader::{Counters, File, Found, MissingSources, PathPolicy, Referenced, Session, SessionOptions, reference_target};
+pub use session::{new_session, new_session_with_indexes};

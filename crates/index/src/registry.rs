@@ -100,7 +100,7 @@ impl Indexes {
 
     fn places(&self, file: &File) -> Vec<Place> {
         let places = places(file.path(), self.index_folder());
-        places.into_iter().filter(|place| place.kind != PlaceKind::Embedded || !file.is_foreign()).collect()
+        places.into_iter().filter(|place| place.kind != PlaceKind::Embedded || file.array_file().is_stored()).collect()
     }
 
     /// The current version of the sidecar at a place, if there is one.
@@ -243,7 +243,7 @@ impl Sidecar {
         if has_other_source(file, dataset, found)? {
             return Err(stale("a source of this virtual dataset has changed since the build, or the index is of another array; refresh it"));
         }
-        let version = if file.is_foreign() { None } else { Version::of(file.path()).ok() };
+        let version = if file.array_file().is_stored() { Version::of(file.path()).ok() } else { None };
         let key = DirectoryKey { name: name.to_owned(), path: path.clone(), identity, stamp: now, version };
         let load = || {
             let directory = self.load(file, dataset, found)?;
@@ -339,7 +339,7 @@ impl Sidecar {
 /// Whether the indexed data have changed in a way that the stamp of the file does not show: the sources of a virtual dataset
 /// have changed, or a foreign array was replaced by another one of the same name. Must be checked for each query.
 fn has_other_source(file: &File, dataset: ObjectId, found: &IndexedDataset) -> Result<bool> {
-    if file.dataset(dataset)?.storage != StorageLayout::Virtual && !file.is_foreign() {
+    if file.dataset(dataset)?.storage != StorageLayout::Virtual && file.array_file().is_stored() {
         return Ok(false);
     }
     match fingerprint::fingerprint(file, dataset) {

@@ -247,26 +247,25 @@ fn compare_integer(value: i128, bound: f64) -> Option<std::cmp::Ordering> {
     Some(if order.is_eq() && bound > floor { std::cmp::Ordering::Less } else { order })
 }
 
-/// The key of an 8-bit integer: keys are ordered as the values are.
-#[inline]
-pub fn signed8(value: i8) -> u8 {
-    value.cast_unsigned() ^ (1 << 7)
+macro_rules! signed_keys {
+    ($($name:ident($signed:ty) -> $key:ty;)*) => {
+        $(
+            /// The key of an integer: keys are ordered as the values are.
+            #[inline]
+            pub fn $name(value: $signed) -> $key {
+                value.cast_unsigned() ^ (1 << (<$key>::BITS - 1))
+            }
+        )*
+    };
 }
-/// The key of a 16-bit integer: keys are ordered as the values are.
-#[inline]
-pub fn signed16(value: i16) -> u16 {
-    value.cast_unsigned() ^ (1 << 15)
+
+signed_keys! {
+    signed8(i8) -> u8;
+    signed16(i16) -> u16;
+    signed32(i32) -> u32;
+    signed64(i64) -> u64;
 }
-/// The key of a 32-bit integer: keys are ordered as the values are.
-#[inline]
-pub fn signed32(value: i32) -> u32 {
-    value.cast_unsigned() ^ (1 << 31)
-}
-/// The key of a 64-bit integer: keys are ordered as the values are.
-#[inline]
-pub fn signed64(value: i64) -> u64 {
-    value.cast_unsigned() ^ (1 << 63)
-}
+
 /// The key of a half-precision number: keys are ordered as the values are, -0 before 0.
 #[inline]
 pub fn float16(value: f16) -> u16 {

@@ -3,13 +3,11 @@
 use arrow_array::RecordBatch;
 use hyperslab_array::{Cancellation, Error, Result};
 use hyperslab_predicate::KeyType;
-use hyperslab_scan::{ColumnByIndex, Plan};
+use hyperslab_scan::{BinCounter, Bins, ColumnByIndex, Plan, is_countable};
 use hyperslab_scan::pruner::CountBounds;
 
-use super::{Bins, Query};
-use super::bin_counter::BinCounter;
+use super::Query;
 use super::histogram::{MAX_DENSE_CELLS, Grid, Totals};
-use super::number_types::is_countable;
 
 /// Approximate number of rows of an index block.
 const INDEX_BLOCK_ROWS: u64 = 1 << 16;

@@ -4,9 +4,8 @@ use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_data::ArrayData;
 use arrow_schema::DataType;
 use hyperslab_array::{Error, Result};
+use hyperslab_scan::{Bins, append_doubles, is_countable};
 
-use super::Bins;
-use super::number_types::{for_numbers, is_countable};
 
 /// Maximum number of cells of a histogram (1 GiB of counts).
 const MAX_CELLS: usize = 1 << 27;
@@ -110,7 +109,7 @@ impl<'a> Grid<'a> {
             exclude(first, cells);
             if let Some(weight) = weight {
                 weights.clear();
-                if !doubles(weight.0, slice(*weight, first, count)?, &mut weights) || weights.len() != count {
+                if !append_doubles(weight.0, slice(*weight, first, count)?, &mut weights) || weights.len() != count {
                     return Err(Error::internal("weights that are not numbers"));
                 }
             }
@@ -152,17 +151,6 @@ impl Totals {
         }
         Ok(())
     }
-}
-
-/// Appends numbers as doubles; returns whether they are numbers.
-fn doubles(data_type: &DataType, bytes: &[u8], all: &mut Vec<f64>) -> bool {
-    macro_rules! extend {
-        ($type:ty, $value:ident => $double:expr) => {
-            all.extend(bytes.as_chunks().0.iter().map(|bytes| { let $value = <$type>::from_ne_bytes(*bytes); $double }))
-        };
-    }
-    for_numbers!(data_type, extend);
-    true
 }
 
 /// The bytes of some of a column's rows.

@@ -7,20 +7,16 @@
 //! indexes.
 #![forbid(unsafe_code)]
 
-mod bin_counter;
-mod bins;
 mod conditional;
 mod histogram;
 mod matched_group;
-mod number_types;
 mod quantile;
 mod query;
 mod request;
 mod subarray;
-mod uniform_bins;
 mod variable;
 
-pub use bins::Bins;
+pub use hyperslab_scan::Bins;
 pub use quantile::OrderStatistics;
 pub use query::{Query, StepDescription};
 pub use request::{Origin, QueryRequest};

@@ -40,8 +40,6 @@ struct Opened {
     session: Session,
     path: PathBuf,
     array_file: Arc<dyn ArrayFile>,
-    /// Whether the arrays are foreign: their bytes do not come from the file's storage.
-    foreign: bool,
     linked_files: OnceLock<LinkedFiles<File>>,
     /// Virtual datasets whose extent comes from their sources, as they are now.
     grown: OnceLock<PresentExtents>,
@@ -66,20 +64,9 @@ impl std::hash::Hash for File {
 
 impl File {
     pub(crate) fn new(session: Session, path: PathBuf, array_file: Arc<dyn ArrayFile>, depth: u32) -> Self {
-        Self::opened(session, path, array_file, depth, false)
-    }
-    /// A file of foreign arrays.
-    pub(crate) fn of_foreign(session: Session, path: PathBuf, array_file: Arc<dyn ArrayFile>) -> Self {
-        Self::opened(session, path, array_file, 0, true)
-    }
-    fn opened(session: Session, path: PathBuf, array_file: Arc<dyn ArrayFile>, depth: u32, foreign: bool) -> Self {
         let (linked_files, grown, links, addresses) = Default::default();
-        let opened = Arc::new(Opened { session, path, array_file, foreign, linked_files, grown, links, addresses });
+        let opened = Arc::new(Opened { session, path, array_file, linked_files, grown, links, addresses });
         Self { opened, depth, as_written: false, chunks: None, steps: None }
-    }
-    /// Whether the arrays are foreign (see [`crate::foreign`]).
-    pub fn is_foreign(&self) -> bool {
-        self.opened.foreign
     }
     pub(crate) fn linked_files(&self) -> &LinkedFiles<Self> {
         self.opened.linked_files.get_or_init(LinkedFiles::default)

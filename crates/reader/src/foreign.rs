@@ -64,7 +64,7 @@ pub fn file_of_arrays(session: &Session, name: &str, arrays: Vec<(String, Arc<dy
         None => Arc::new(Memory::new(name, Vec::new())),
     };
     let file = ForeignFile { tree: Tree { objects }, storage, arrays: kept };
-    Ok(File::of_foreign(session.clone(), PathBuf::from(name), Arc::new(file)))
+    Ok(File::new(session.clone(), PathBuf::from(name), Arc::new(file), 0))
 }
 
 fn object(name: &str, array: &dyn ForeignArray) -> Result<Object> {
@@ -150,6 +150,9 @@ impl ArrayFile for ForeignFile {
     }
     fn storage(&self) -> &Arc<dyn Storage> {
         &self.storage
+    }
+    fn is_stored(&self) -> bool {
+        false
     }
     fn tree(&self) -> &Tree {
         &self.tree

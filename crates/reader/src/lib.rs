@@ -7,6 +7,7 @@
 mod chunk_cache;
 mod counters;
 mod dataset;
+mod dataset_read;
 mod extensions;
 mod file;
 mod find;

@@ -5,6 +5,7 @@ use hyperslab_array::{Axis, Cancellation, Datatype, Elements, Error, HeapObjects
 use hyperslab_formats::{ChunkSource, Dataset, ObjectId, StorageLayout, poison};
 
 use crate::buffer_pool::{PooledBuffer, zeros};
+use crate::dataset_read::DatasetRead;
 use crate::stored::fill_value;
 use crate::{File, stored, virtual_dataset};
 
@@ -116,37 +117,24 @@ fn fill(
         return Ok(());
     }
     poison(out);
-    if let Some(written) = &description.written_shape {
-        return fill_beyond(file, dataset, description, written, &selection, out, cancellation);
+    let read = DatasetRead { file, dataset, description, selection: &selection, cancellation };
+    match &description.written_shape {
+        Some(written) => fill_beyond(read, written, out),
+        None => fill_written(read, out),
     }
-    fill_written(file, dataset, description, &selection, out, cancellation)
 }
 
 /// Fills `out` from what was written: of this dataset, or of the sources of a virtual one.
-fn fill_written(
-    file: &File,
-    dataset: ObjectId,
-    description: &Dataset,
-    selection: &Selection,
-    out: &mut [u8],
-    cancellation: &Cancellation,
-) -> Result<()> {
-    match description.storage {
-        StorageLayout::Virtual => virtual_dataset::fill(file, description, selection, out, cancellation),
-        _ => stored::fill(file, dataset, description, selection, out, cancellation),
+fn fill_written(read: DatasetRead<'_>, out: &mut [u8]) -> Result<()> {
+    match read.description.storage {
+        StorageLayout::Virtual => virtual_dataset::fill(read, out),
+        _ => stored::fill(read, out),
     }
 }
 
 /// Like [`fill_written`], for a dataset whose extent exceeds `written`: the rest is the fill value.
-fn fill_beyond(
-    file: &File,
-    dataset: ObjectId,
-    description: &Dataset,
-    written: &[u64],
-    selection: &Selection,
-    out: &mut [u8],
-    cancellation: &Cancellation,
-) -> Result<()> {
+fn fill_beyond(read: DatasetRead<'_>, written: &[u64], out: &mut [u8]) -> Result<()> {
+    let DatasetRead { description, selection, .. } = read;
     let size = usize::try_from(description.datatype.size()).map_err(|_| Error::internal("element size"))?;
     let axes: Vec<Axis> = selection.axes().iter().zip(written).map(|(axis, &extent)| axis.clip(0, extent)).collect();
     let inside = Selection::new(axes, written)?;
@@ -161,11 +149,11 @@ fn fill_beyond(
             .split_at_mut_checked(selected_bytes(description, &inside)?)
             .ok_or_else(|| Error::internal("a part that exceeds the whole"))?;
         fill_value(description.fill_value.as_deref(), size, beyond);
-        return fill_written(file, dataset, description, &inside, stored, cancellation);
+        return fill_written(DatasetRead { selection: &inside, ..read }, stored);
     }
     let mut stored = zeros(selected_bytes(description, &inside)?)?;
     poison(&mut stored);
-    fill_written(file, dataset, description, &inside, &mut stored, cancellation)?;
+    fill_written(DatasetRead { selection: &inside, ..read }, &mut stored)?;
     fill_value(description.fill_value.as_deref(), size, out);
     let positions = whole.iter().map(|&extent| Axis::all(extent)).collect();
     scatter(stored.as_slice().into(), &Region::all(&part), &Selection::new(positions, &whole)?, out, &Region::all(&whole), size)

@@ -4,6 +4,7 @@
 //!
 //! - [`pruner`]: the interface through which a scan asks indexes about an array's values.
 //! - `request`: what a caller asks for.
+//! - `bins`: the intervals of a histogram, and counting numbers in them.
 //! - `window`: cuts rows into boxes that fit memory and follow the chunks.
 //! - `table`: resolves a request to objects, with their rows and columns.
 //! - `access`: finds the matching rows of one object, by indexes or by reading, and reads their values.
@@ -12,6 +13,7 @@
 #![forbid(unsafe_code)]
 
 mod access;
+mod bins;
 mod plan;
 pub mod pruner;
 mod read;
@@ -20,6 +22,9 @@ mod table;
 mod window;
 
 pub use access::column_by_index::ColumnByIndex;
+pub use bins::counter::BinCounter;
+pub use bins::intervals::Bins;
+pub use bins::number_types::{append_doubles, is_countable};
 pub use plan::split::{Split, SplitPolicy};
 pub use plan::{ChunkCount, Plan, PlanExtent};
 pub use read::aggregate::{Extremes, Number, Rule, Summary};

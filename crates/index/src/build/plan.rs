@@ -111,7 +111,7 @@ impl IndexPlan {
         }
         let object = file.object(dataset)?;
         let column = column_of(file, dataset, request.raw)?;
-        let stamp = Stamp::of(file).ok_or_else(|| Error::unsupported(if file.is_foreign() {
+        let stamp = Stamp::of(file).ok_or_else(|| Error::unsupported(if !file.array_file().is_stored() {
             "an index of arrays that are not all in one file or folder, opened for reading only: their changes could not be detected"
         } else {
             "an index of a file whose modification time is unknown"
@@ -157,7 +157,7 @@ impl IndexPlan {
         });
         let previous: Vec<IndexFileEntry> = same_grid.map(|before| before.index_files.clone()).unwrap_or_default();
         if !valid {
-            self.foreign.push(file.is_foreign().then(|| file.clone()));
+            self.foreign.push((!file.array_file().is_stored()).then(|| file.clone()));
             self.tasks.push(DatasetTask::new(file.name(), object.path.clone(), folder, name.to_owned(), stamp, identity, column.field().data_type().to_string(), request.raw, level, shape, grid, fingerprint, previous));
         }
         Ok(())
@@ -220,7 +220,7 @@ fn choose_level(file: &File, dataset: ObjectId, column: &Column, grid: &BlockGri
     if !matches!(key_type, KeyType::Float(_)) && has_few_distinct_values(file, dataset, column, grid, cancellation)? {
         return Ok((Level::Bitmaps, "few distinct values".to_owned()));
     }
-    if file.is_foreign() {
+    if !file.array_file().is_stored() {
         return Ok((Level::Exact, "foreign array: single values cannot be read".to_owned()));
     }
     if !description.filters.is_empty() {

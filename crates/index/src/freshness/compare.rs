@@ -41,7 +41,7 @@ pub(crate) fn check(file: &File, dataset: ObjectId, column: &Column, directory: 
 /// Returns false for virtual datasets and foreign arrays, which are not compared.
 pub(crate) fn is_same(file: &File, dataset: ObjectId, column: &Column, directory: &BlockDirectory) -> Result<bool> {
     let description = file.dataset(dataset)?;
-    if description.storage == StorageLayout::Virtual || file.is_foreign() {
+    if description.storage == StorageLayout::Virtual || !file.array_file().is_stored() {
         return Ok(false);
     }
     let is_filtered = !description.filters.is_empty();

@@ -48,7 +48,7 @@ impl DataLookup<'_> {
     /// The chunks of the block, if single values can be read from them.
     fn locate(&self) -> Result<Option<Vec<ChunkLocation>>> {
         let dataset = self.file.dataset(self.dataset)?;
-        let is_plain = !self.file.is_foreign()
+        let is_plain = self.file.array_file().is_stored()
             && dataset.filters.is_empty()
             && matches!(dataset.storage, StorageLayout::Contiguous | StorageLayout::Chunked)
             && dataset.written_shape.is_none()

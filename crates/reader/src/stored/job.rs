@@ -3,12 +3,12 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
-use hyperslab_array::{Arrangement, Cancellation, ChunkBuffer, DecodedChunk, Error, Placement, Result, Selection};
-use hyperslab_formats::{ChunkLocation, ChunkSource, Dataset, ObjectId};
+use hyperslab_array::{Arrangement, ChunkBuffer, DecodedChunk, Error, Placement, Result};
+use hyperslab_formats::{ChunkLocation, ChunkSource};
 use hyperslab_storage::{Storage, coalesce};
 use rayon::prelude::*;
 
-use crate::File;
+use crate::dataset_read::DatasetRead;
 use crate::chunk_cache::ChunkCache;
 use super::band::{Band, OutputPart};
 use super::chunk::{bytes_of, fill_value};
@@ -36,15 +36,11 @@ pub(super) fn with_scratch<T>(work: impl FnOnce(&mut Scratch) -> T) -> T {
     outcome
 }
 
-/// The parameters of one read.
+/// One read of stored chunks.
 pub(super) struct Job<'a> {
-    pub file: &'a File,
+    pub read: DatasetRead<'a>,
     /// Storage of the dataset's bytes.
     pub storage: &'a Arc<dyn Storage>,
-    pub dataset: ObjectId,
-    pub description: &'a Dataset,
-    pub selection: &'a Selection,
-    pub cancellation: &'a Cancellation,
 }
 
 /// A run of bytes in the file that is also a run of bytes in a band.
@@ -67,17 +63,17 @@ impl Job<'_> {
     /// Fills a band from its chunks, one coalesced read after another.
     pub fn read_band(&self, band: Band<'_>, scratch: &mut Scratch) -> Result<()> {
         let Some(band) = self.read_direct(band)? else { return Ok(()) };
-        if let Some(cache) = self.file.chunks().filter(|_| !self.description.filters.is_empty()) {
+        if let Some(cache) = self.read.file.chunks().filter(|_| !self.read.description.filters.is_empty()) {
             return self.read_kept(band, cache, scratch);
         }
         let Band { part, chunks } = band;
         let ranges: Vec<(u64, u64)> = chunks.iter().map(|chunk| stored_range(chunk)).collect();
         let Scratch { raw: fetched, decoded, spare } = scratch;
         for read in coalesce(&ranges, COALESCE_GAP_BYTES, COALESCE_BYTES) {
-            self.cancellation.check()?;
+            self.read.cancellation.check()?;
             self.fetch(fetched, read.offset, read.length)?;
             for &member in &read.members {
-                self.cancellation.check()?;
+                self.read.cancellation.check()?;
                 let (Some(location), Some(&(offset, length))) = (chunks.get(member), ranges.get(member)) else {
                     return Err(Error::internal("coalescing invented a range"));
                 };
@@ -97,7 +93,7 @@ impl Job<'_> {
     fn read_kept(&self, band: Band<'_>, cache: &ChunkCache, scratch: &mut Scratch) -> Result<()> {
         let Band { part, chunks } = band;
         for location in chunks {
-            self.cancellation.check()?;
+            self.read.cancellation.check()?;
             let Some(placement) = self.place(location, &part)? else { continue };
             let (offset, length) = stored_range(location);
             let mut decoded = || {
@@ -111,8 +107,8 @@ impl Job<'_> {
             };
             let chunk = match location.source {
                 ChunkSource::Stored { .. } => {
-                    let key = (self.file.opening_id(), self.dataset.0, offset);
-                    cache.chunk(key, bytes_of(location, self.description), decoded)?
+                    let key = (self.read.file.opening_id(), self.read.dataset.0, offset);
+                    cache.chunk(key, bytes_of(location, self.read.description), decoded)?
                 }
                 _ => Arc::new(decoded()?),
             };
@@ -124,7 +120,7 @@ impl Job<'_> {
     /// Reads a band whose chunks have the same layout in the file and in the output, without an intermediate copy. Returns
     /// the band if they have not.
     fn read_direct<'b>(&self, band: Band<'b>) -> Result<Option<Band<'b>>> {
-        if !self.description.filters.is_empty() {
+        if !self.read.description.filters.is_empty() {
             return Ok(Some(band));
         }
         let places = band.chunks.iter().map(|chunk| self.direct_place(chunk, &band)).collect::<Option<Vec<_>>>();
@@ -136,9 +132,9 @@ impl Job<'_> {
         }
         let mut rest = band.part.out;
         for place in places {
-            self.cancellation.check()?;
+            self.read.cancellation.check()?;
             let (here, later) = rest.split_at_mut_checked(place.length).ok_or_else(|| Error::internal("a run beyond its band"))?;
-            self.file.session().counters().add_bytes_read(here.len() as u64);
+            self.read.file.session().counters().add_bytes_read(here.len() as u64);
             self.storage.read_exact_at(place.offset, here)?;
             rest = later;
         }
@@ -148,7 +144,7 @@ impl Job<'_> {
     /// The location of a chunk's wanted elements if they are one run of bytes both in the file and in the band.
     fn direct_place(&self, chunk: &ChunkLocation, band: &Band<'_>) -> Option<DirectPlace> {
         let ChunkSource::Stored { offset, length, .. } = chunk.source else { return None };
-        let size = self.description.datatype.size();
+        let size = self.read.description.datatype.size();
         if chunk.region.elements()?.checked_mul(size)? != length {
             return None;
         }
@@ -156,7 +152,7 @@ impl Job<'_> {
         let (mut whole_here, mut whole_there) = (true, true);
         let (mut first_here, mut first_there, mut count) = (0u64, 0u64, 1u64);
         let (mut stride_here, mut stride_there) = (1u64, 1u64);
-        let axes = self.selection.axes().iter().zip(chunk.region.dimensions()).zip(band.part.region.dimensions());
+        let axes = self.read.selection.axes().iter().zip(chunk.region.dimensions()).zip(band.part.region.dimensions());
         for ((axis, (start, extent)), (position, wanted)) in axes.rev() {
             let part = axis.sub_axis(position, wanted);
             let runs = part.runs_within(start, start.saturating_add(extent));
@@ -189,13 +185,13 @@ impl Job<'_> {
             .map(|chunk| Ok((chunk, self.place(chunk, &part)?.is_some_and(|placement| placement.is_in_short_rows()))))
             .collect::<Result<Vec<_>>>()?;
         let mut parts = part.split(threads);
-        let largest = chunks.iter().map(|(chunk, _)| bytes_of(chunk, self.description)).max().unwrap_or(0);
+        let largest = chunks.iter().map(|(chunk, _)| bytes_of(chunk, self.read.description)).max().unwrap_or(0);
         let at_once = usize::try_from(MAX_PENDING_BYTES / largest.max(1)).unwrap_or(usize::MAX);
         let mut buffers: Vec<(Scratch, bool)> = Vec::new();
         buffers.resize_with(chunks.len().min(at_once.clamp(threads, threads * 8)), Default::default);
         for group in chunks.chunks(buffers.len().max(1)) {
             group.par_iter().zip(&mut buffers).try_for_each(|((location, is_short), (scratch, as_stored))| {
-                self.cancellation.check()?;
+                self.read.cancellation.check()?;
                 let (offset, length) = stored_range(location);
                 self.fetch(&mut scratch.raw, offset, length)?;
                 *as_stored = self.decode(location, &scratch.raw, &mut scratch.decoded)?.is_some();
@@ -224,7 +220,7 @@ impl Job<'_> {
         if length == 0 {
             return Ok(());
         }
-        self.file.session().counters().add_bytes_read(raw.len() as u64);
+        self.read.file.session().counters().add_bytes_read(raw.len() as u64);
         self.storage.read_exact_at(offset, raw)
     }
 
@@ -232,13 +228,13 @@ impl Job<'_> {
     fn decode<'a>(&self, location: &'a ChunkLocation, raw: &'a [u8], out: &mut ChunkBuffer) -> Result<Option<&'a [u8]>> {
         out.bytes.clear();
         out.arrangement = Arrangement::Elements;
-        let size = self.description.datatype.size();
+        let size = self.read.description.datatype.size();
         let bytes = location
             .region
             .count
             .iter()
             .try_fold(size, |n, &extent| n.checked_mul(extent))
-            .filter(|n| *n <= self.file.session().limits().chunk_bytes)
+            .filter(|n| *n <= self.read.file.session().limits().chunk_bytes)
             .and_then(|n| usize::try_from(n).ok())
             .ok_or_else(|| Error::limit_exceeded(format!("a chunk of shape {:?} exceeds the limit", location.region.count)))?;
         match &location.source {
@@ -246,18 +242,18 @@ impl Job<'_> {
             ChunkSource::Fill => {
                 let element = usize::try_from(size).map_err(|_| Error::internal("element size"))?;
                 out.bytes.resize(bytes, 0);
-                fill_value(self.description.fill_value.as_deref(), element, &mut out.bytes);
+                fill_value(self.read.description.fill_value.as_deref(), element, &mut out.bytes);
             }
             ChunkSource::Stored { offset, .. } => {
-                if self.description.filters.is_empty() && raw.len() == bytes {
+                if self.read.description.filters.is_empty() && raw.len() == bytes {
                     return Ok(Some(raw));
                 }
                 let start = std::time::Instant::now();
-                self.file
+                self.read.file
                     .array_file()
-                    .decode(self.dataset, location, raw, out)
+                    .decode(self.read.dataset, location, raw, out)
                     .map_err(|error| error.at_offset(*offset))?;
-                self.file.session().counters().add_decoded_chunk(start);
+                self.read.file.session().counters().add_decoded_chunk(start);
                 if out.bytes.len() != bytes {
                     return Err(Error::internal(format!("a chunk decoded to {} bytes, not {bytes}", out.bytes.len())));
                 }
@@ -268,11 +264,11 @@ impl Job<'_> {
 
     /// Where the elements of a chunk go in a part of the output; `None` if none of them are in it.
     fn place(&self, chunk: &ChunkLocation, part: &OutputPart<'_>) -> Result<Option<Placement>> {
-        Placement::new(&chunk.region, self.selection, &part.region, self.element_size()?)
+        Placement::new(&chunk.region, self.read.selection, &part.region, self.element_size()?)
     }
 
     fn element_size(&self) -> Result<usize> {
-        usize::try_from(self.description.datatype.size()).map_err(|_| Error::internal("element size"))
+        usize::try_from(self.read.description.datatype.size()).map_err(|_| Error::internal("element size"))
     }
 
     /// A decoded chunk in the arrangement from which copying is fastest.

@@ -4,14 +4,14 @@ mod band;
 mod chunk;
 mod job;
 
-use hyperslab_array::{Axis, Cancellation, ErrorKind, Result, Selection};
-use hyperslab_formats::{ChunkLocation, ChunkSource, Dataset, ObjectId, StorageLayout};
+use hyperslab_array::{Axis, ErrorKind, Result, Selection};
+use hyperslab_formats::{ChunkLocation, ChunkSource, Dataset, StorageLayout};
 use rayon::prelude::*;
 
 use self::band::bands;
 use self::chunk::bytes_of;
 use self::job::{Job, with_scratch};
-use crate::File;
+use crate::dataset_read::DatasetRead;
 use crate::live_file::{being_written, retry_while_torn};
 
 pub(crate) use self::chunk::fill_value;
@@ -20,14 +20,8 @@ pub(crate) use self::chunk::fill_value;
 pub(crate) const MIN_PARALLEL_BYTES: u64 = 256 << 10;
 
 /// Fills `out` from what the file stores of a dataset that is not virtual.
-pub(crate) fn fill(
-    file: &File,
-    dataset: ObjectId,
-    description: &Dataset,
-    selection: &Selection,
-    out: &mut [u8],
-    cancellation: &Cancellation,
-) -> Result<()> {
+pub(crate) fn fill(read: DatasetRead<'_>, out: &mut [u8]) -> Result<()> {
+    let DatasetRead { file, dataset, description, selection, cancellation } = read;
     let external = match description.storage {
         StorageLayout::External => Some(file.external_storage(dataset.0, &description.external_files)?),
         _ => None,
@@ -50,7 +44,7 @@ pub(crate) fn fill(
         file.session().counters().add_bytes_read(length);
         return storage.read_exact_at(offset, out);
     }
-    let job = Job { file, storage, dataset, description, selection, cancellation };
+    let job = Job { read, storage };
     // A filtered chunk is always decoded whole.
     let work = match description.filters.is_empty() {
         true => out.len() as u64,

@@ -15,9 +15,10 @@ mod source;
 
 use std::collections::BTreeSet;
 
-use hyperslab_array::{Cancellation, Error, Result, Selection};
+use hyperslab_array::{Error, Result, Selection};
 use hyperslab_formats::Dataset;
 
+use crate::dataset_read::DatasetRead;
 use crate::stored::fill_value;
 use crate::{File, heap_origin};
 
@@ -28,13 +29,8 @@ pub(crate) use regular::regular;
 use source::{conversion, open};
 
 /// Fills `out` with the selected elements. Heap references in it are marked with their file: see [`resolve_heap`].
-pub(crate) fn fill(
-    file: &File,
-    description: &Dataset,
-    selection: &Selection,
-    out: &mut [u8],
-    cancellation: &Cancellation,
-) -> Result<()> {
+pub(crate) fn fill(read: DatasetRead<'_>, out: &mut [u8]) -> Result<()> {
+    let DatasetRead { file, description, selection, cancellation, .. } = read;
     let size = usize::try_from(description.datatype.size()).map_err(|_| Error::internal("element size"))?;
     let file = &file.with_steps();
     if direct::fill(file, description, selection, out, cancellation)? {

@@ -97,7 +97,7 @@ impl ColumnTerm {
         let is_cheap_to_read = !filtered || (wanted && !(inflated && index.level() == Level::Exact));
         let prefers_lookup = !wanted && match index.level() {
             Level::Exact => true,
-            Level::Positions => !filtered && !mapping.as_ref().map_or(&segment.file, |mapping| &mapping.file).is_foreign(),
+            Level::Positions => !filtered && mapping.as_ref().map_or(&segment.file, |mapping| &mapping.file).array_file().is_stored(),
             _ => false,
         };
         Some(Self { column: column.to_owned(), index, condition, mapping, is_cheap_to_read, prefers_lookup })

@@ -36,7 +36,7 @@ impl RawColumnReader {
         let Source::Variable { dataset: id, column, per_row: None } = source else { return Ok(None) };
         let file = &segment.file;
         let dataset = file.dataset(*id)?;
-        let plain = !file.is_foreign()
+        let plain = file.array_file().is_stored()
             && dataset.filters.is_empty()
             && dataset.external_files.is_empty()
             && matches!(dataset.storage, StorageLayout::Contiguous | StorageLayout::Chunked)

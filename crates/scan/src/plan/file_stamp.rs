@@ -87,7 +87,7 @@ pub(crate) fn stamps_of(part: &SegmentScan) -> Result<Vec<Stamp>> {
             Source::Variable { dataset, .. } | Source::Coordinate { dataset, .. } | Source::Member { dataset, .. } => (&segment.file, *dataset),
             _ => continue,
         };
-        if file.is_foreign() {
+        if !file.array_file().is_stored() {
             return Err(Error::unsupported(format!(
                 "splits with {}, an array in this process's memory, which other processes cannot read: write it to a file",
                 column.field.name()
@@ -104,7 +104,7 @@ pub(crate) fn stamps_of(part: &SegmentScan) -> Result<Vec<Stamp>> {
             datasets.push(dataset);
         }
     }
-    if let Some((file, _)) = read.iter().find(|(file, _)| file.is_foreign()) {
+    if let Some((file, _)) = read.iter().find(|(file, _)| !file.array_file().is_stored()) {
         return Err(Error::unsupported(format!("splits of {}, which is in this process's memory, so other processes cannot read it: write it to a file", file.name())));
     }
     read.iter().map(|(file, datasets)| Stamp::of(file, datasets)).collect()

@@ -1,29 +1,34 @@
 //! Aggregates over the matching rows, without returning batches. Windows are aggregated in parallel and combined in row
 //! order, so that sums of floats do not depend on the number of threads.
 
-use arrow_array::{Array, ArrayRef, RecordBatch};
+use std::sync::Arc;
+
+use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{ArrowPrimitiveType, Float16Type, Float32Type, Float64Type, Int16Type, Int32Type, Int64Type, Int8Type, UInt16Type, UInt32Type, UInt64Type, UInt8Type};
 use arrow_schema::DataType;
 use hyperslab_array::{Cancellation, Error, Result};
 use rayon::prelude::*;
 
+use crate::bins::counter::BinCounter;
+use crate::bins::intervals::Bins;
+use crate::bins::number_types::is_countable;
 use crate::plan::Plan;
 
 macro_rules! for_number {
-    ($array:expr, $integer:ident, $float:ident $(, $argument:expr)*) => {
+    ($array:expr, $integer:ident, $float:ident) => {
         match $array.data_type() {
-            DataType::Int8 => $integer::<Int8Type>($array $(, $argument)*),
-            DataType::Int16 => $integer::<Int16Type>($array $(, $argument)*),
-            DataType::Int32 => $integer::<Int32Type>($array $(, $argument)*),
-            DataType::Int64 => $integer::<Int64Type>($array $(, $argument)*),
-            DataType::UInt8 => $integer::<UInt8Type>($array $(, $argument)*),
-            DataType::UInt16 => $integer::<UInt16Type>($array $(, $argument)*),
-            DataType::UInt32 => $integer::<UInt32Type>($array $(, $argument)*),
-            DataType::UInt64 => $integer::<UInt64Type>($array $(, $argument)*),
-            DataType::Float16 => $float::<Float16Type>($array $(, $argument)*),
-            DataType::Float32 => $float::<Float32Type>($array $(, $argument)*),
-            DataType::Float64 => $float::<Float64Type>($array $(, $argument)*),
+            DataType::Int8 => $integer::<Int8Type>($array),
+            DataType::Int16 => $integer::<Int16Type>($array),
+            DataType::Int32 => $integer::<Int32Type>($array),
+            DataType::Int64 => $integer::<Int64Type>($array),
+            DataType::UInt8 => $integer::<UInt8Type>($array),
+            DataType::UInt16 => $integer::<UInt16Type>($array),
+            DataType::UInt32 => $integer::<UInt32Type>($array),
+            DataType::UInt64 => $integer::<UInt64Type>($array),
+            DataType::Float16 => $float::<Float16Type>($array),
+            DataType::Float32 => $float::<Float32Type>($array),
+            DataType::Float64 => $float::<Float64Type>($array),
             other => Err(Error::unsupported(format!("sums and extremes of {other}: only integers and floats have them"))),
         }
     };
@@ -159,12 +164,9 @@ impl Plan {
     /// Number of values in each bin: `edges[i] <= value < edges[i + 1]`, as in numpy; the last bin includes its upper edge.
     /// Nulls, NaN and values outside are not counted. `InvalidInput` for edges that do not increase.
     pub fn histogram(&self, column: &str, edges: &[f64], cancellation: &Cancellation) -> Result<Vec<u64>> {
-        let rising = edges.windows(2).all(|pair| matches!(pair, [low, high] if low < high));
-        if edges.len() < 2 || !rising || edges.iter().any(|edge| !edge.is_finite()) {
-            return Err(Error::invalid_input("the edges of a histogram are two or more finite numbers that increase"));
-        }
-        let mut total = vec![0; edges.len() - 1];
-        for counts in self.over_windows(column, cancellation, |array| histogram(array, edges))? {
+        let bins = Bins::new(edges.to_vec())?;
+        let mut total = vec![0; bins.count()];
+        for counts in self.over_windows(column, cancellation, |array| counted(array, &bins))? {
             for (sum, count) in total.iter_mut().zip(counts) {
                 *sum += count;
             }
@@ -263,54 +265,35 @@ where
     Ok(Summary { count, nulls, nans: array.len() as u64 - nulls - count, extremes })
 }
 
-fn histogram(array: &ArrayRef, edges: &[f64]) -> Result<Vec<u64>> {
-    for_number!(array, counted_integers, counted_floats, edges)
-}
-
-fn counted_integers<T: ArrowPrimitiveType>(array: &ArrayRef, edges: &[f64]) -> Result<Vec<u64>>
-where
-    T::Native: Into<i128>,
-{
-    // Like numpy, compare integers with the edges as doubles.
-    Ok(counted(valid::<T>(array).map(|value| Into::<i128>::into(value) as f64), edges))
-}
-
-fn counted_floats<T: ArrowPrimitiveType>(array: &ArrayRef, edges: &[f64]) -> Result<Vec<u64>>
-where
-    T::Native: Into<f64>,
-{
-    Ok(counted(valid::<T>(array).map(Into::into), edges))
-}
-
-fn counted(values: impl Iterator<Item = f64>, edges: &[f64]) -> Vec<u64> {
-    let bins = edges.len().saturating_sub(1);
-    let mut counts = vec![0; bins];
-    let (Some(&low), Some(&high)) = (edges.first(), edges.last()) else { return counts };
-    let scale = bins as f64 / (high - low);
-    let edge = |index: usize| edges.get(index).copied().unwrap_or(high);
-    for value in values {
-        if value >= low && value <= high {
-            // For bins of equal width this is the bin or one next to it.
-            let mut bin = (((value - low) * scale) as usize).min(bins - 1);
-            while value < edge(bin) {
-                bin -= 1;
-            }
-            while bin + 1 < bins && value >= edge(bin + 1) {
-                bin += 1;
-            }
-            if let Some(count) = counts.get_mut(bin) {
-                *count += 1;
-            }
+/// The counts of one array's values.
+fn counted(array: &ArrayRef, bins: &Bins) -> Result<Vec<u64>> {
+    let unsupported = || Error::unsupported(format!("histograms of {}: only integers and floats have bins", array.data_type()));
+    let numbers = match array.data_type() {
+        known if is_countable(known) => array.clone(),
+        DataType::Float16 => Arc::new(array.as_primitive::<Float16Type>().unary::<_, Float64Type>(f64::from)),
+        _ => return Err(unsupported()),
+    };
+    let numbers = match numbers.logical_nulls().filter(|nulls| nulls.null_count() > 0) {
+        Some(nulls) => {
+            let valid = BooleanArray::new(nulls.into_inner(), None);
+            arrow_select::filter::filter(&numbers, &valid).map_err(|error| Error::internal(error.to_string()))?
         }
+        None => numbers,
+    };
+    let data = numbers.to_data();
+    let width = data.data_type().primitive_width().ok_or_else(unsupported)?;
+    let bytes = data.buffers().first().and_then(|buffer| buffer.as_slice().get(data.offset() * width..(data.offset() + data.len()) * width));
+    let mut counter = BinCounter::new(bins);
+    match counter.add(data.data_type(), bytes.ok_or_else(|| Error::internal("a column without values"))?) {
+        true => Ok(counter.finish()),
+        false => Err(unsupported()),
     }
-    counts
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use arrow_array::{Float32Array, Int64Array};
-    use std::sync::Arc;
 
     const SPARK: Rule = Rule::Spark { wraps: false };
 

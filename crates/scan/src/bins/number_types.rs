@@ -20,9 +20,20 @@ macro_rules! for_numbers {
         }
     };
 }
-pub(super) use for_numbers;
+pub(crate) use for_numbers;
 
 /// Whether values of this type are put into bins as they are stored, without a cast.
-pub(super) fn is_countable(data_type: &DataType) -> bool {
+pub fn is_countable(data_type: &DataType) -> bool {
     data_type.is_integer() || matches!(data_type, DataType::Float32 | DataType::Float64)
+}
+
+/// Appends numbers as doubles; returns whether they are numbers.
+pub fn append_doubles(data_type: &DataType, bytes: &[u8], all: &mut Vec<f64>) -> bool {
+    macro_rules! extend {
+        ($type:ty, $value:ident => $double:expr) => {
+            all.extend(bytes.as_chunks().0.iter().map(|bytes| { let $value = <$type>::from_ne_bytes(*bytes); $double }))
+        };
+    }
+    for_numbers!(data_type, extend);
+    true
 }

@@ -2,7 +2,7 @@
 
 use arrow_schema::DataType;
 
-use super::Bins;
+use super::intervals::Bins;
 
 /// Counters per bin that are used in turns.
 const LANES: usize = 8;
@@ -12,7 +12,7 @@ const MAX_LANE_BINS: usize = 1 << 10;
 const MAX_ADDED: u64 = 1 << 31;
 
 /// Counts numbers by bin.
-pub(super) struct BinCounter<'a> {
+pub struct BinCounter<'a> {
     bins: &'a Bins,
     /// Counters of each slot since `added` was 0.
     small: Vec<u32>,
@@ -21,6 +21,7 @@ pub(super) struct BinCounter<'a> {
 }
 
 impl<'a> BinCounter<'a> {
+    /// A counter without values.
     pub fn new(bins: &'a Bins) -> Self {
         let slots = bins.count() + 2;
         let lanes = if bins.count() > MAX_LANE_BINS { 1 } else { LANES };

@@ -89,7 +89,7 @@ impl Bins {
     }
 
     /// Calls `take` with the slots of numbers, in order, some at a time. Returns whether their type has bins.
-    pub(super) fn slots(&self, data_type: &DataType, bytes: &[u8], take: &mut impl FnMut(&[u32])) -> bool {
+    pub fn slots(&self, data_type: &DataType, bytes: &[u8], take: &mut impl FnMut(&[u32])) -> bool {
         macro_rules! doubles {
             ($type:ty, $value:ident => $double:expr) => {
                 self.slots_of(self.doubles.as_ref(), bytes, |bytes| { let $value = <$type>::from_ne_bytes(bytes); $double }, take)
@@ -144,7 +144,7 @@ impl<const N: usize, T: Float, Of: Fn([u8; N]) -> T, Take: FnMut(&[u32])> pulp::
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bin_counter::BinCounter;
+    use crate::bins::counter::BinCounter;
     use proptest::prelude::*;
 
     /// `slots` agrees with `bin` for values, edges and their neighbors.

@@ -24,37 +24,29 @@ pub(super) trait Float: Copy + PartialOrd + Add<Output = Self> + Sub<Output = Se
     fn low_bits(self) -> u32;
 }
 
-impl Float for f32 {
-    const ZERO: Self = 0.0;
-    const HALF: Self = 0.5;
-    const ROUNDING_OFFSET: Self = 8_388_608.0;
-    const UNIT_ROUNDOFF: f64 = 1.0 / 16_777_216.0;
-    fn nearest(double: f64) -> Self {
-        double as f32
-    }
-    fn double(self) -> f64 {
-        f64::from(self)
-    }
-    fn low_bits(self) -> u32 {
-        self.to_bits() & 0x7f_ffff
-    }
+macro_rules! float {
+    ($type:ty, $rounding_offset:literal, $roundoff_inverse:literal, $double:ident => $nearest:expr, $bits:ident => $low_bits:expr) => {
+        impl Float for $type {
+            const ZERO: Self = 0.0;
+            const HALF: Self = 0.5;
+            const ROUNDING_OFFSET: Self = $rounding_offset;
+            const UNIT_ROUNDOFF: f64 = 1.0 / $roundoff_inverse;
+            fn nearest($double: f64) -> Self {
+                $nearest
+            }
+            fn double(self) -> f64 {
+                self.into()
+            }
+            fn low_bits(self) -> u32 {
+                let $bits = self.to_bits();
+                $low_bits
+            }
+        }
+    };
 }
 
-impl Float for f64 {
-    const ZERO: Self = 0.0;
-    const HALF: Self = 0.5;
-    const ROUNDING_OFFSET: Self = 4_503_599_627_370_496.0;
-    const UNIT_ROUNDOFF: f64 = 1.0 / 9_007_199_254_740_992.0;
-    fn nearest(double: f64) -> Self {
-        double
-    }
-    fn double(self) -> f64 {
-        self
-    }
-    fn low_bits(self) -> u32 {
-        self.to_bits() as u32
-    }
-}
+float!(f32, 8_388_608.0, 16_777_216.0, double => double as f32, bits => bits & 0x7f_ffff);
+float!(f64, 4_503_599_627_370_496.0, 9_007_199_254_740_992.0, double => double, bits => bits as u32);
 
 /// Bins of equal width, in the precision of `T`.
 #[derive(Debug, Clone)]

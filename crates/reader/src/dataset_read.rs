@@ -1,0 +1,16 @@
+//! Dataset read: what one read of a dataset needs, from the validated selection on.
+
+use hyperslab_array::{Cancellation, Selection};
+use hyperslab_formats::{Dataset, ObjectId};
+
+use crate::File;
+
+/// The parameters of one read of a dataset.
+#[derive(Clone, Copy)]
+pub(crate) struct DatasetRead<'a> {
+    pub file: &'a File,
+    pub dataset: ObjectId,
+    pub description: &'a Dataset,
+    pub selection: &'a Selection,
+    pub cancellation: &'a Cancellation,
+}
