@@ -35,7 +35,8 @@ fn class_of(kind: ErrorKind) -> &'static str {
         ErrorKind::Conflict => "ConflictException",
         ErrorKind::Io => "IoException",
         ErrorKind::Cancelled => "CancelledException",
-        ErrorKind::Internal => "InternalException",
+        // A kind that this binding does not know is a fault of ours.
+        _ => "InternalException",
     }
 }
 

@@ -71,8 +71,8 @@ pub extern "system" fn Java_io_hyperslab_NativePlan_describe<'local>(
             return Err(nothing_left(&files));
         }
         let schema = union(files.done.iter().map(|(number, (schema, ..))| (path_of(&request, *number), schema)), request.nonconforming)?;
-        let mut whole = PlanExtent { rows: 0, value_bytes: 0, exact: true };
-        let mut chunks = ChunkCount { all: 0, left: 0 };
+        let mut whole = PlanExtent::none();
+        let mut chunks = ChunkCount::none();
         for (_, (_, extent, count, _)) in files.done.iter() {
             chunks.all = chunks.all.saturating_add(count.all);
             chunks.left = chunks.left.saturating_add(count.left);
@@ -123,7 +123,7 @@ pub extern "system" fn Java_io_hyperslab_NativePlan_split<'local>(
     let array = guard(&mut env, |env| {
         let request = TableRequest::parse(&text(env, &request)?)?;
         let target_bytes = request.target_bytes.unwrap_or(TARGET_BYTES);
-        let policy = SplitPolicy { target_bytes: Some(target_bytes), count: None };
+        let policy = SplitPolicy::default().with_target_bytes(Some(target_bytes));
         let cancellation = PLANNINGS.find(planning)?;
         let files = of_each_file(&request, &cancellation, |plan| encoded_splits(plan, &policy))?;
         let splits: Vec<&EncodedSplit> = files.done.iter().flat_map(|(_, splits)| splits).collect();

@@ -46,7 +46,7 @@ impl IndexPlan {
         let files: Vec<hyperslab::File> = files.iter().map(|file| file.0.clone()).collect();
         let session = files.first().map(|file| file.session().clone());
         let session = session.ok_or_else(|| raise(py, &Error::invalid_input("an index needs at least one file")))?;
-        let request = IndexRequest { datasets, level, raw, shared_sidecar: together, rebuild };
+        let request = IndexRequest::new(datasets).with_level(level).with_raw(raw).with_shared_sidecar(together).with_rebuild(rebuild);
         let cancellation = Cancellation::new();
         let shared = cancellation.clone();
         let plan = wait(py, &cancellation, move || CorePlan::new(&files, &request, &shared))?;

@@ -123,7 +123,7 @@ impl Plan {
     #[pyo3(signature = (count=None, target_bytes=None))]
     fn split<'py>(&self, py: Python<'py>, count: Option<usize>, target_bytes: Option<u64>) -> PyResult<Vec<Bound<'py, PyBytes>>> {
         let plan = self.0.clone();
-        let policy = SplitPolicy { target_bytes, count };
+        let policy = SplitPolicy::default().with_target_bytes(target_bytes).with_count(count);
         let encoded = run(py, move || {
             plan.split(&policy)?.iter().map(|split| split.encode()).collect::<hyperslab::Result<Vec<_>>>()
         })?;

@@ -1,9 +1,11 @@
 //! The error type of all crates: its kind, file, object, byte offset, and a message that says what to do.
 
 use std::fmt;
+use std::sync::Arc;
 
 /// What went wrong, in the classes that a caller can act on. Python and Java have one class each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum ErrorKind {
     /// A file, object, column or attribute does not exist.
     NotFound,
@@ -40,6 +42,8 @@ struct Inner {
     object: Option<String>,
     offset: Option<u64>,
     os_error: Option<i32>,
+    /// The error of the operating system. Shared, so that errors can be cloned.
+    source: Option<Arc<std::io::Error>>,
 }
 
 impl Error {
@@ -52,6 +56,7 @@ impl Error {
             object: None,
             offset: None,
             os_error: None,
+            source: None,
         }))
     }
     /// [`ErrorKind::NotFound`].
@@ -154,7 +159,12 @@ impl fmt::Display for Error {
     }
 }
 
-impl std::error::Error for Error {}
+impl std::error::Error for Error {
+    /// The operating system's error, if there is one.
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.0.source.as_deref().map(|source| source as &(dyn std::error::Error + 'static))
+    }
+}
 
 impl From<std::io::Error> for Error {
     fn from(error: std::io::Error) -> Self {
@@ -168,6 +178,20 @@ impl From<std::io::Error> for Error {
         let words = os_error.and_then(|number| text.strip_suffix(&format!(" (os error {number})"))).unwrap_or(&text);
         let mut made = Self::new(kind, words);
         made.0.os_error = os_error;
+        made.0.source = Some(Arc::new(error));
         made
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_error_of_the_operating_system_is_the_source() {
+        let error = Error::io(std::io::Error::from_raw_os_error(28), "cannot write").in_file("a.h5");
+        let source = std::error::Error::source(&error.clone()).and_then(|source| source.downcast_ref::<std::io::Error>()?.raw_os_error());
+        assert_eq!((source, error.os_error()), (Some(28), Some(28)));
+        assert!(std::error::Error::source(&Error::internal("a fault")).is_none());
     }
 }

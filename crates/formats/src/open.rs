@@ -9,6 +9,7 @@ use crate::{ArrayFile, Format, Limits, hdf5, netcdf3, netcdf4, other_format};
 
 /// Whether netCDF-4 conventions are applied to HDF5 files that carry them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum Interpretation {
     /// netCDF-4 files show dimensions and hide the library's bookkeeping.
     #[default]

@@ -43,7 +43,7 @@ fn explained(condition: &str, indexes: &[(&str, Level)], wanted: u64) -> Result<
     write(&path)?;
     for (dataset, level) in indexes {
         let session = session()?;
-        let request = IndexRequest { datasets: vec![(*dataset).to_owned()], level: Some(*level), ..IndexRequest::default() };
+        let request = IndexRequest::new(vec![(*dataset).to_owned()]).with_level(Some(*level));
         let fragments = IndexPlan::new(&[session.open(&path)?], &request, &now)?.tasks(1);
         let fragments = fragments.iter().map(|task| task.run(&session, &now, &|_| ())).collect::<Result<Vec<_>>>()?;
         commit(&fragments)?;

@@ -17,6 +17,7 @@ const MAX_KEPT_KEYS: usize = 1 << 25;
 const DIGIT_BITS: u32 = 16;
 
 /// Values by rank; nulls and NaN have no rank.
+#[non_exhaustive]
 pub struct OrderStatistics {
     /// Number of values.
     pub count: u64,

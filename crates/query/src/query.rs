@@ -28,6 +28,7 @@ pub struct Query {
 
 /// One step of a query.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct StepDescription {
     /// The file.
     pub file: String,

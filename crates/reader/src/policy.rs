@@ -2,6 +2,7 @@
 
 /// Which files a file may cause to be opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum PathPolicy {
     /// Files in its own folder and below.
     #[default]
@@ -12,6 +13,7 @@ pub enum PathPolicy {
 
 /// What to do if a source of a virtual dataset is missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum MissingSources {
     /// `NotFound`, with the source's name.
     #[default]

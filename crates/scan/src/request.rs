@@ -5,6 +5,7 @@ use hyperslab_predicate::Predicate;
 /// How arrays become a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum Layout {
     /// One row per element, a column per dimension and per variable.
     Cells,

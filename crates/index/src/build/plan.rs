@@ -31,6 +31,7 @@ const MAX_SAMPLED_DISTINCT_VALUES: usize = 64;
 
 /// The plan for one dataset.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct PlannedIndex {
     /// Path of the file.
     pub file: String,

@@ -4,6 +4,7 @@ use hyperslab_scan::pruner::Level;
 
 /// The datasets to index, and how.
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct IndexRequest {
     /// Paths of datasets, or of groups for all datasets in them. `*` and `?` are wildcards within one part of a path.
     pub datasets: Vec<String>,
@@ -15,4 +16,35 @@ pub struct IndexRequest {
     pub shared_sidecar: bool,
     /// Whether to rebuild blocks that are still valid.
     pub rebuild: bool,
+}
+
+impl IndexRequest {
+    /// A request for indexes of these datasets, with a level chosen for each.
+    pub fn new(datasets: Vec<String>) -> Self {
+        Self { datasets, ..Self::default() }
+    }
+
+    /// With this level; `None` chooses a level for each dataset.
+    #[must_use]
+    pub fn with_level(self, level: Option<Level>) -> Self {
+        Self { level, ..self }
+    }
+
+    /// Whether values are indexed as stored, without netCDF conventions.
+    #[must_use]
+    pub fn with_raw(self, raw: bool) -> Self {
+        Self { raw, ..self }
+    }
+
+    /// Whether the files of a folder share one sidecar.
+    #[must_use]
+    pub fn with_shared_sidecar(self, shared_sidecar: bool) -> Self {
+        Self { shared_sidecar, ..self }
+    }
+
+    /// Whether to rebuild blocks that are still valid.
+    #[must_use]
+    pub fn with_rebuild(self, rebuild: bool) -> Self {
+        Self { rebuild, ..self }
+    }
 }

@@ -38,6 +38,7 @@ pub struct Plan {
 
 /// The size of a plan, before any limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct PlanExtent {
     /// Rows that remain after the predicate's conditions on dimensions.
     pub rows: u64,
@@ -49,11 +50,26 @@ pub struct PlanExtent {
 
 /// Chunks of the datasets that a plan reads. Datasets that are not chunked count as none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ChunkCount {
     /// Chunks of the whole datasets.
     pub all: u64,
     /// Chunks that hold rows of the plan.
     pub left: u64,
+}
+
+impl PlanExtent {
+    /// The size of a plan without rows, to which others are added.
+    pub fn none() -> Self {
+        Self { rows: 0, value_bytes: 0, exact: true }
+    }
+}
+
+impl ChunkCount {
+    /// No chunks, to which others are added.
+    pub fn none() -> Self {
+        Self { all: 0, left: 0 }
+    }
 }
 
 impl Plan {
@@ -126,7 +142,7 @@ impl Plan {
 
     /// The size of the plan, from shapes alone.
     pub fn extent(&self) -> Result<PlanExtent> {
-        let mut extent = PlanExtent { rows: 0, value_bytes: 0, exact: true };
+        let mut extent = PlanExtent::none();
         for part in self.parts.iter() {
             let rows = part.selection.element_count()?;
             extent.rows = extent.rows.saturating_add(rows);
@@ -139,7 +155,7 @@ impl Plan {
 
     /// Number of chunks of the columns to be read, and of those that hold rows of the plan.
     pub fn chunk_count(&self) -> Result<ChunkCount> {
-        let mut count = ChunkCount { all: 0, left: 0 };
+        let mut count = ChunkCount::none();
         for part in self.parts.iter() {
             let columns = part.columns_read();
             let (all, left) = chunk_count::touched(&part.segment, columns.iter(), &part.selection)?;

@@ -19,11 +19,26 @@ use super::file_stamp::{Stamp, files_of, stamps_of};
 
 /// How finely to cut a plan into splits.
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct SplitPolicy {
     /// Target size of a split, in bytes of values. The default is 64 MiB.
     pub target_bytes: Option<u64>,
     /// Target number of splits; overrides `target_bytes`.
     pub count: Option<usize>,
+}
+
+impl SplitPolicy {
+    /// With this target size of a split, in bytes of values; `None` is 64 MiB.
+    #[must_use]
+    pub fn with_target_bytes(self, target_bytes: Option<u64>) -> Self {
+        Self { target_bytes, ..self }
+    }
+
+    /// With this target number of splits, which overrides the target size.
+    #[must_use]
+    pub fn with_count(self, count: Option<usize>) -> Self {
+        Self { count, ..self }
+    }
 }
 
 const ENVELOPE: Envelope = Envelope::new("a split", 4);

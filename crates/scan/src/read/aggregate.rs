@@ -36,6 +36,7 @@ macro_rules! for_number {
 
 /// Count, extremes and sum of a column. Nulls and NaN are counted separately and otherwise ignored.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[non_exhaustive]
 pub struct Summary {
     /// Values that are neither null nor NaN.
     pub count: u64,

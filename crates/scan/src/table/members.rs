@@ -11,6 +11,7 @@ use crate::request::Layout;
 
 /// A member of a group that is not a column of the group's table.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Omitted {
     /// Its name in the group.
     pub name: String,
