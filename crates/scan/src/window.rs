@@ -246,4 +246,10 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn chunks_of_other_dimensions_are_internal() {
+        let found = windows(&Selection::all(&[4, 5]), &[4], 8, WINDOW_BYTES, WINDOW_BYTES);
+        assert!(found.is_err_and(|error| error.kind() == hyperslab_array::ErrorKind::Internal));
+    }
 }

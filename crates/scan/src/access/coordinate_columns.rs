@@ -125,4 +125,14 @@ mod tests {
         assert_eq!(made, 4);
         Ok(())
     }
+
+    #[test]
+    fn an_axis_beyond_the_coordinates_is_internal() -> Result<()> {
+        let session = Session::new(hyperslab_reader::SessionOptions::default())?;
+        let values: ArrayRef = Arc::new(Int64Array::from(vec![1, 2, 3]));
+        assert!(broadcast(&session, &values, &Axis::range(1, 3), 2, 2)?.is_some());
+        let beyond = broadcast(&session, &values, &Axis::range(1, 4), 2, 2);
+        assert!(beyond.is_err_and(|error| error.kind() == hyperslab_array::ErrorKind::Internal));
+        Ok(())
+    }
 }

@@ -24,6 +24,9 @@ pub(crate) fn narrow(
     values: Option<&ArrayRef>,
     extent: u64,
 ) -> Result<Narrowed> {
+    if values.is_some_and(|values| (values.len() as u64) < extent) {
+        return Err(Error::internal("a dimension is longer than its coordinates"));
+    }
     let mut kept = Kept::default();
     let mut start = 0;
     while start < extent {
@@ -128,6 +131,17 @@ mod tests {
     use super::*;
     use hyperslab_predicate::Predicate;
     use arrow_schema::DataType;
+    use hyperslab_array::ErrorKind;
+
+    #[test]
+    fn a_dimension_that_is_longer_than_its_coordinates_is_internal() -> Result<()> {
+        let field = Arc::new(Field::new("i", DataType::Int64, false));
+        let bound = Predicate::parse("i > 5")?.bind(&Schema::new(vec![field.clone()]))?;
+        let values: ArrayRef = Arc::new(Int64Array::from(vec![1, 7, 9]));
+        assert!(narrow(&bound, &field, Some(&values), 3).is_ok());
+        assert!(narrow(&bound, &field, Some(&values), 4).is_err_and(|error| error.kind() == ErrorKind::Internal));
+        Ok(())
+    }
 
     #[test]
     fn breaks_give_what_testing_every_index_gives() -> Result<()> {

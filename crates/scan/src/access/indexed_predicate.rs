@@ -186,3 +186,14 @@ impl IndexedPredicate {
         known.ok_or_else(|| Error::internal("an indexed predicate without terms"))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_predicate_without_terms_is_internal() {
+        let rows = IndexedPredicate { terms: Vec::new() }.rows(&Selection::all(&[3]), &Cancellation::new());
+        assert!(rows.is_err_and(|error| error.kind() == hyperslab_array::ErrorKind::Internal));
+    }
+}

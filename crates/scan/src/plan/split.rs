@@ -183,3 +183,15 @@ impl Capture {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wildcard_column_of_another_type_is_internal() {
+        let internal = |value: ArrayRef| Capture::of(&value).is_err_and(|error| error.kind() == ErrorKind::Internal);
+        assert!(internal(Arc::new(arrow_array::Float64Array::from(vec![1.0]))));
+        assert!(internal(Arc::new(Int64Array::from(vec![1, 2]))));
+    }
+}

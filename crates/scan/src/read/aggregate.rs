@@ -332,4 +332,25 @@ mod tests {
         assert_eq!(summary.and(back)?.sum(SPARK)?, Some(Number::Integer(i64::MAX.into())));
         Ok(())
     }
+
+    #[test]
+    fn a_column_of_two_types_is_internal() -> Result<()> {
+        let integers = Summary::of(&(Arc::new(Int64Array::from(vec![1])) as ArrayRef))?;
+        let both = integers.and(of(vec![Some(1.0)])?);
+        assert!(both.is_err_and(|error| error.kind() == hyperslab_array::ErrorKind::Internal));
+        Ok(())
+    }
+
+    #[test]
+    fn histograms_leave_out_nulls_and_count_half_precision() -> Result<()> {
+        let bins = Bins::new(vec![0.0, 1.0, 2.0])?;
+        let column: ArrayRef = Arc::new(Float32Array::from(vec![Some(9.0), Some(0.5), None, Some(2.0), Some(f32::NAN), Some(-1.0)]));
+        assert_eq!(counted(&column, &bins)?, [1, 1]);
+        assert_eq!(counted(&column.slice(2, 3), &bins)?, [0, 1]);
+        let half: ArrayRef = Arc::new(column.as_primitive::<Float32Type>().unary::<_, Float16Type>(<Float16Type as ArrowPrimitiveType>::Native::from_f32));
+        assert_eq!(counted(&half, &bins)?, [1, 1]);
+        let text: ArrayRef = Arc::new(arrow_array::StringArray::from(vec!["a"]));
+        assert!(counted(&text, &bins).is_err_and(|error| error.kind() == hyperslab_array::ErrorKind::Unsupported));
+        Ok(())
+    }
 }
