@@ -247,7 +247,7 @@ bench-write-page: ## the tables of the last bench-write into docs/benchmarks-wri
 
 # Rust by rustfmt.toml, Python by pyproject.toml, Java by spark/pom.xml (where Maven is).
 PYTHON_FOLDERS := bindings/python testing benches examples docs
-RUSTFMT        := git ls-files -z '*.rs' | xargs -0 rustfmt --edition 2024
+RUSTFMT        := git ls-files -z '*.rs' ':!bindings/vol/src/ffi.rs' | xargs -0 rustfmt --edition 2024
 SPOTLESS       := mvn -q -B -f spark/pom.xml spotless:
 
 fmt: $(VENV)/.requirements ## formats Rust, Python and Java

@@ -52,7 +52,7 @@ def contiguous(path: pathlib.Path) -> None:
     with h5py.File(path, "w") as f:
         d = f.create_dataset("x", (GIB // 8,), "f8")
         for start in range(0, len(d), 1 << 22):
-            d[start:start + (1 << 22)] = random.normal(size=1 << 22)
+            d[start : start + (1 << 22)] = random.normal(size=1 << 22)
         side_of_run(path, d)
 
 
@@ -61,8 +61,9 @@ def chunked(rows: int, columns: int, chunks: tuple[int, int], **options: Any) ->
         with h5py.File(path, "w") as f:
             d = f.create_dataset("x", (rows, columns), "f4", chunks=chunks, **options)
             for number, band in enumerate(field(rows, columns)):
-                d[512 * number:512 * number + len(band)] = band
+                d[512 * number : 512 * number + len(band)] = band
             side_of_chunks(path, d)
+
     return make
 
 
@@ -77,7 +78,7 @@ def records(path: pathlib.Path) -> None:
             for name in "xyz":
                 part[name] = random.normal(size=len(part))
             part["e"], part["charge"] = random.exponential(size=len(part)), random.integers(-1, 2, len(part))
-            d[start:start + len(part)] = part
+            d[start : start + len(part)] = part
         side_of_run(path, d)
 
 
@@ -111,6 +112,7 @@ def many_links(count: int) -> Callable[[pathlib.Path], None]:
             g, target = f.create_group("g"), f.create_dataset("x", data=1.0)
             for number in range(count):
                 g[f"link{number:06}"] = target
+
     return make
 
 
@@ -120,7 +122,8 @@ def many_chunks(count: int) -> Callable[[pathlib.Path], None]:
         with h5py.File(path, "w", libver="latest") as f:
             d = f.create_dataset("x", (rows, 1000, 16), "i4", chunks=(1, 1, 16), maxshape=(None, 1000, 16))
             for row in range(0, rows, 10):
-                d[row:row + 10] = row
+                d[row : row + 10] = row
+
     return make
 
 

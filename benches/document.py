@@ -31,13 +31,15 @@ def number(value: float) -> str:
 
 def model(races: list[dict[str, Any]]) -> list[str]:
     """What more cores may give, from the speeds of one and two threads (Amdahl's law), as a table."""
-    lines = ["## More cores, as a model\n",
-             "No machine of more than two cores was measured. Of the time of one thread, a part `p` is shared out among the",
-             "threads and the rest is not; one and two threads tell `p` (at most 1). *This memory*: no faster than two threads",
-             "copy here, for a machine with as many memory channels as this one. *Memory that grows*: with as many channels a",
-             "core as here. A prediction, not a measurement.\n",
-             "| work | 1 thread | 2 threads | shared out | 16, this memory | 16, memory that grows | 64, this memory | 64, memory that grows |",
-             "|---|--:|--:|--:|--:|--:|--:|--:|"]
+    lines = [
+        "## More cores, as a model\n",
+        "No machine of more than two cores was measured. Of the time of one thread, a part `p` is shared out among the",
+        "threads and the rest is not; one and two threads tell `p` (at most 1). *This memory*: no faster than two threads",
+        "copy here, for a machine with as many memory channels as this one. *Memory that grows*: with as many channels a",
+        "core as here. A prediction, not a measurement.\n",
+        "| work | 1 thread | 2 threads | shared out | 16, this memory | 16, memory that grows | 64, this memory | 64, memory that grows |",
+        "|---|--:|--:|--:|--:|--:|--:|--:|",
+    ]
     speeds = {race["race"]: {row["who"]: row["median"] for row in race["rows"]} for race in races if race["unit"] == "GB/s"}
     copying = max((who["ours"] for name, who in speeds.items() if name.startswith("contiguous") and "ours" in who), default=None)
     for name, who in speeds.items():
@@ -66,8 +68,10 @@ def main() -> None:
         lines.append(f"| who | {race['unit']} | quartiles | x {race['basis']} | of the limit | peak MiB |\n|---|--:|--:|--:|--:|--:|")
         for row in race["rows"]:
             of_limit = f"{row['of_limit']:.2f}" if row["of_limit"] else ""
-            lines.append(f"| {row['who']} | {number(row['median'])} | {number(row['low'])} to {number(row['high'])} | {row['ratio']:.2f} "
-                         f"| {of_limit} | {row['peak_bytes'] / 2**20:,.0f} |")
+            lines.append(
+                f"| {row['who']} | {number(row['median'])} | {number(row['low'])} to {number(row['high'])} | {row['ratio']:.2f} "
+                f"| {of_limit} | {row['peak_bytes'] / 2**20:,.0f} |"
+            )
         lines.append("")
     lines += model(results["races"])
     tail = pathlib.Path(__file__).with_name("remarks.md").read_text()

@@ -40,8 +40,11 @@ def make(folder: pathlib.Path) -> dict[str, str]:
             f["x"] = np.arange(512) + number
             offset = f["x"].id.get_offset()
     (folder / "small.files").write_text(f"{offset} {512 * 8} {FILES}\n")
-    return {f"{FILES} small files": f"files\t{folder}/small", "2,000 links": f"links\t{folder}/links.h5",
-            **{f"1 MiB, {name}": f"dataset\t{folder}/{name}.h5" for name in options}}
+    return {
+        f"{FILES} small files": f"files\t{folder}/small",
+        "2,000 links": f"links\t{folder}/links.h5",
+        **{f"1 MiB, {name}": f"dataset\t{folder}/{name}.h5" for name in options},
+    }
 
 
 def counted(program: str, request: str) -> int:

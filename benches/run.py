@@ -74,9 +74,12 @@ GB = "GB/s"
 def whole(name: str, path: str, amount: float, limit: str | None, extra: list[Contestant] | None = None) -> Race:
     runners = [Contestant("limit", limit, label="limit")] if limit else []
     runners += [
-        Contestant("ours (Rust)", "dataset"), Contestant("ours", "dataset", label="ours"),
-        Contestant("ours", "dataset", 1, label="ours, 1 thread"), Contestant("ours", "dataset", reuse="fresh", label="ours, fresh memory"),
-        Contestant("h5py", "dataset"), Contestant("h5py", "dataset", reuse="fresh", label="h5py, fresh memory"),
+        Contestant("ours (Rust)", "dataset"),
+        Contestant("ours", "dataset", label="ours"),
+        Contestant("ours", "dataset", 1, label="ours, 1 thread"),
+        Contestant("ours", "dataset", reuse="fresh", label="ours, fresh memory"),
+        Contestant("h5py", "dataset"),
+        Contestant("h5py", "dataset", reuse="fresh", label="h5py, fresh memory"),
         Contestant("h5py-processes", "dataset", label="h5py, 2 processes"),
     ]
     return Race(name, path, amount, GB, runners + (extra or []))
@@ -86,6 +89,7 @@ def races() -> dict[str, list[Race]]:
     """All races by group."""
     gigabyte = data.GIB / 1e9
     quarter = data.QUARTER[0] * data.QUARTER[1] * 4 / 1e9
+
     def pair(name: str, path: str, amount: float, unit: str, work: str, extra: list[Contestant] | None = None) -> Race:
         runners = [Contestant("ours", work), Contestant("ours", work, 1, label="ours, 1 thread"), Contestant("h5py", work), *(extra or [])]
         return Race(name, path, amount, unit, runners)
@@ -95,20 +99,36 @@ def races() -> dict[str, list[Race]]:
 
     return {
         "codec": [
-            Race("inflate alone: the chunks of gzip.h5 in memory, one thread", "gzip.h5", gigabyte, GB, [
-                Contestant("limit", "inflate libdeflate", 1, label="libdeflate (C)"),
-                Contestant("limit", "inflate zlib-rs", 1, label="zlib-rs (Rust, ours)"),
-            ]),
+            Race(
+                "inflate alone: the chunks of gzip.h5 in memory, one thread",
+                "gzip.h5",
+                gigabyte,
+                GB,
+                [
+                    Contestant("limit", "inflate libdeflate", 1, label="libdeflate (C)"),
+                    Contestant("limit", "inflate zlib-rs", 1, label="zlib-rs (Rust, ours)"),
+                ],
+            ),
         ],
         "main": [
             whole("contiguous f64, 1 GiB", "contiguous.h5", gigabyte, "plain", [Contestant("limit", "mapped", label="limit, mapped"), *peers()]),
             whole("gzip-4 + shuffle f32, 2 MiB chunks", "gzip.h5", gigabyte, "chunks", peers()),
             whole("chunked f32, no filter", "chunked.h5", gigabyte, "chunks", peers()),
             whole("compound table, 41-byte records", "records.h5", gigabyte, "plain", peers()),
-            Race("5,000 small files, open and read", "small", data.SMALL_FILES, "files/s", [
-                Contestant("limit", "files"), Contestant("ours (Rust)", "files"), Contestant("ours (Rust)", "files", 1, label="ours (Rust), 1 thread"),
-                Contestant("ours", "files"), Contestant("h5py", "files"), Contestant("peers", "files", label="hdf5-reader (Rust)"),
-            ]),
+            Race(
+                "5,000 small files, open and read",
+                "small",
+                data.SMALL_FILES,
+                "files/s",
+                [
+                    Contestant("limit", "files"),
+                    Contestant("ours (Rust)", "files"),
+                    Contestant("ours (Rust)", "files", 1, label="ours (Rust), 1 thread"),
+                    Contestant("ours", "files"),
+                    Contestant("h5py", "files"),
+                    Contestant("peers", "files", label="hdf5-reader (Rust)"),
+                ],
+            ),
         ],
         "filters": [pair(name, f"filter-{name}.h5", quarter, GB, "dataset") for name in data.FILTERS],
         "chunk sizes": [pair(f"gzip + shuffle, chunks of {name}", f"size-{name}.h5", quarter, GB, "dataset") for name in data.CHUNK_SIZES],
@@ -121,27 +141,60 @@ def races() -> dict[str, list[Race]]:
             *(pair(f"where, selectivity {s}", "gzip.h5", gigabyte, GB, f"where {s}") for s in ("1e-4", "1e-2", "0.5")),
         ],
         "tables": [
-            Race("one column of 1 GiB, as a table", "tables", gigabyte, GB, [
-                *(Contestant("ours", "column", label=f"ours, HDF5 {what}", path=path) for what, path in (
-                    ("chunked", "chunked.h5"), ("gzip + shuffle", "gzip.h5"))),
-                *(Contestant("ours", "column", 1, label=f"ours, HDF5 {what}, 1 thread", path=path) for what, path in (
-                    ("chunked", "chunked.h5"), ("gzip + shuffle", "gzip.h5"))),
-                *(Contestant("pyarrow", f"parquet {codec}", label=f"pyarrow, Parquet {codec}") for codec in ("none", "snappy", "zstd")),
-                Contestant("pyarrow", "ipc", label="pyarrow, Arrow IPC"),
-            ]),
-            Race("three columns of cells: value and two coordinates", "cube.h5", 512 * 256 * 256 / 1e6, "M cells/s", [
-                Contestant("ours", "cells"), Contestant("ours", "cells", 1, label="ours, 1 thread"),
-            ]),
-            Race("SQL: mean by latitude over cells", "cube.h5", 512 * 256 * 256 / 1e6, "M cells/s", [
-                Contestant("ours", "group-by", label="ours, DuckDB"), Contestant("ours", "group-by", 1, label="ours, DuckDB, 1 thread"),
-                Contestant("xarray-sql", "group-by"),
-            ]),
+            Race(
+                "one column of 1 GiB, as a table",
+                "tables",
+                gigabyte,
+                GB,
+                [
+                    *(
+                        Contestant("ours", "column", label=f"ours, HDF5 {what}", path=path)
+                        for what, path in (("chunked", "chunked.h5"), ("gzip + shuffle", "gzip.h5"))
+                    ),
+                    *(
+                        Contestant("ours", "column", 1, label=f"ours, HDF5 {what}, 1 thread", path=path)
+                        for what, path in (("chunked", "chunked.h5"), ("gzip + shuffle", "gzip.h5"))
+                    ),
+                    *(Contestant("pyarrow", f"parquet {codec}", label=f"pyarrow, Parquet {codec}") for codec in ("none", "snappy", "zstd")),
+                    Contestant("pyarrow", "ipc", label="pyarrow, Arrow IPC"),
+                ],
+            ),
+            Race(
+                "three columns of cells: value and two coordinates",
+                "cube.h5",
+                512 * 256 * 256 / 1e6,
+                "M cells/s",
+                [
+                    Contestant("ours", "cells"),
+                    Contestant("ours", "cells", 1, label="ours, 1 thread"),
+                ],
+            ),
+            Race(
+                "SQL: mean by latitude over cells",
+                "cube.h5",
+                512 * 256 * 256 / 1e6,
+                "M cells/s",
+                [
+                    Contestant("ours", "group-by", label="ours, DuckDB"),
+                    Contestant("ours", "group-by", 1, label="ours, DuckDB, 1 thread"),
+                    Contestant("xarray-sql", "group-by"),
+                ],
+            ),
         ],
         "threads": [
-            Race("gzip + shuffle, threads of one Python interpreter", "gzip.h5", gigabyte, GB, [
-                *(Contestant(reader, "python threads", threads, label=f"{reader}, {threads} Python thread{'s' * (threads > 1)}")
-                  for reader in ("ours", "h5py") for threads in (1, 2)),
-            ]),
+            Race(
+                "gzip + shuffle, threads of one Python interpreter",
+                "gzip.h5",
+                gigabyte,
+                GB,
+                [
+                    *(
+                        Contestant(reader, "python threads", threads, label=f"{reader}, {threads} Python thread{'s' * (threads > 1)}")
+                        for reader in ("ours", "h5py")
+                        for threads in (1, 2)
+                    ),
+                ],
+            ),
         ],
         "metadata": [
             *(pair(f"{count:,} links listed", f"links-{count}.h5", count, "links/s", "links") for count in data.LINKS),
@@ -221,20 +274,44 @@ def report(race: Race, console: Console) -> dict[str, object]:
         ratio = statistics.median(b / s for b, s in zip(basis.seconds, contestant.seconds))
         of_limit = statistics.median(b / s for b, s in zip(limit.seconds, contestant.seconds)) if limit else None
         speed = [race.amount / seconds for seconds in (contestant.median(), quartiles[2], quartiles[0])]
-        rows.append({"who": contestant.name(), "threads": contestant.threads, "median": speed[0], "low": speed[1], "high": speed[2],
-                     "ratio": ratio, "of_limit": of_limit, "peak_bytes": contestant.peak_bytes})
+        rows.append(
+            {
+                "who": contestant.name(),
+                "threads": contestant.threads,
+                "median": speed[0],
+                "low": speed[1],
+                "high": speed[2],
+                "ratio": ratio,
+                "of_limit": of_limit,
+                "peak_bytes": contestant.peak_bytes,
+            }
+        )
         number = "{:,.0f}" if speed[0] >= 1000 else "{:.2f}"
-        table.add_row(contestant.name(), number.format(speed[0]), f"{number.format(speed[1])} to {number.format(speed[2])}", f"{ratio:.2f}",
-                      f"{of_limit:.2f}" if of_limit else "", f"{contestant.peak_bytes / 2**20:,.0f}")
+        table.add_row(
+            contestant.name(),
+            number.format(speed[0]),
+            f"{number.format(speed[1])} to {number.format(speed[2])}",
+            f"{ratio:.2f}",
+            f"{of_limit:.2f}" if of_limit else "",
+            f"{contestant.peak_bytes / 2**20:,.0f}",
+        )
     console.print(table)
     return {"race": race.name, "unit": race.unit, "basis": basis.name(), "rounds": len(basis.seconds), "rows": rows}
 
 
 def machine() -> dict[str, object]:
-    model = next((line.split(":")[1].strip() for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name")), platform.processor())
+    model = next(
+        (line.split(":")[1].strip() for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name")), platform.processor()
+    )
     packages = ("h5py", "netCDF4", "pyarrow", "duckdb", "numpy", "hdf5plugin")
-    return {"date": f"{datetime.date.today()}", "processor": model, "cores": os.cpu_count(), "python": platform.python_version(),
-            "kernel": platform.release(), **{name: version(name) for name in packages}}
+    return {
+        "date": f"{datetime.date.today()}",
+        "processor": model,
+        "cores": os.cpu_count(),
+        "python": platform.python_version(),
+        "kernel": platform.release(),
+        **{name: version(name) for name in packages},
+    }
 
 
 def main() -> None:

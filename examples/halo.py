@@ -16,9 +16,8 @@ import argparse
 import pathlib
 import tempfile
 
-import numpy as np
-
 import hyperslab as hs
+import numpy as np
 
 #: Length of the line of magnets.
 LINE_METRES = 100.0
@@ -42,8 +41,13 @@ def make_beam(path: pathlib.Path, particles: int, steps: int, seed: int = 2012) 
             radius = width * random.uniform(6.5, 12, particles)
             x, y = np.where(far, radius * np.cos(angle), x), np.where(far, radius * np.sin(angle), y)
             group = file.create_group(f"Step#{step}")
-            for name, values in {"x": x, "y": y, "z": z, "px": x * 3 + random.normal(scale=1e-4, size=particles),
-                                 "py": y * 3 + random.normal(scale=1e-4, size=particles)}.items():
+            for name, values in {
+                "x": x,
+                "y": y,
+                "z": z,
+                "px": x * 3 + random.normal(scale=1e-4, size=particles),
+                "py": y * 3 + random.normal(scale=1e-4, size=particles),
+            }.items():
                 group.create_dataset(name, data=values.astype("f4"), chunks=(min(particles, 65536),))
             group.create_dataset("id", data=np.arange(particles, dtype="u8"))
 
@@ -85,8 +89,10 @@ def main() -> None:
         path = pathlib.Path(folder) / "beam.h5"
         make_beam(path, arguments.particles, arguments.steps)
         found = analyse(path, arguments.out)
-    print(f"{found['halo']} of {found['particles']} particles are in the halo: "
-          f"{found['first_half']} in the first half of the line, {found['second_half']} in the second")
+    print(
+        f"{found['halo']} of {found['particles']} particles are in the halo: "
+        f"{found['first_half']} in the first half of the line, {found['second_half']} in the second"
+    )
     print(f"wrote {arguments.out}")
 
 

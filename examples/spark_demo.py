@@ -7,9 +7,8 @@ import tempfile
 import time
 
 import h5py
-import numpy as np
-
 import hyperslab as hs
+import numpy as np
 from hyperslab import mllib
 
 DATA = pathlib.Path(__file__).resolve().parent / "data"
@@ -38,11 +37,14 @@ def main() -> None:
         with h5py.File(path, "w") as f:
             x = f.create_dataset("x", cells, "f4", chunks=(20, 100, 100), compression="gzip", compression_opts=1, shuffle=True)
             for start in range(0, cells[0], 200):
-                x[start:start + 200] = np.random.default_rng(start).integers(0, 500, (200, 100, 100)) / 4
+                x[start : start + 200] = np.random.default_rng(start).integers(0, 500, (200, 100, 100)) / 4
         say(f"A generated file of {np.prod(cells):,} cells: a count from shapes, a hyperslab, a full scan")
         large = spark.read.format("hdf5").option("dataset", "/x").load(path)
-        for name, frame in {"count": large.groupBy().count(), "where dim_0 = 7": large.where("dim_0 = 7").selectExpr("sum(x)"),
-                            "sum of all": large.selectExpr("sum(x)")}.items():
+        for name, frame in {
+            "count": large.groupBy().count(),
+            "where dim_0 = 7": large.where("dim_0 = 7").selectExpr("sum(x)"),
+            "sum of all": large.selectExpr("sum(x)"),
+        }.items():
             start = time.perf_counter()
             answer = frame.collect()[0][0]
             print(f"{name}: {answer:,.1f} in {time.perf_counter() - start:.2f} s")

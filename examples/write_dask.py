@@ -6,9 +6,8 @@ import sys
 from typing import Any
 
 import dask
-import numpy as np
-
 import hyperslab as hs
+import numpy as np
 
 
 @dask.delayed

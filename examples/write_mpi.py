@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import sys
 
-import numpy as np
-from mpi4py import MPI
-
 import hyperslab as hs
 import hyperslab.mpi
+import numpy as np
+from mpi4py import MPI
 
 PARTICLES = 10_000
 comm = MPI.COMM_WORLD

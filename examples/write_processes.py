@@ -5,9 +5,8 @@ from __future__ import annotations
 import multiprocessing
 import sys
 
-import numpy as np
-
 import hyperslab as hs
+import numpy as np
 
 WRITERS, ROWS = 4, 1000
 

@@ -12,9 +12,8 @@ from typing import Any
 
 import h5py
 import hdf5plugin  # noqa: F401  (registers zstd, lz4 and others for h5py)
-import numpy as np
-
 import hyperslab as hs
+import numpy as np
 
 
 @dataclass

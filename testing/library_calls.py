@@ -53,8 +53,17 @@ _Traverse = ctypes.CFUNCTYPE(_identifier, ctypes.c_char_p, _identifier, ctypes.c
 
 
 class _LinkClass(ctypes.Structure):
-    _fields_ = [("version", ctypes.c_int), ("number", ctypes.c_int), ("comment", ctypes.c_char_p), ("create", ctypes.c_void_p),
-                ("move", ctypes.c_void_p), ("copy", ctypes.c_void_p), ("traverse", _Traverse), ("delete", ctypes.c_void_p), ("query", ctypes.c_void_p)]
+    _fields_ = [
+        ("version", ctypes.c_int),
+        ("number", ctypes.c_int),
+        ("comment", ctypes.c_char_p),
+        ("create", ctypes.c_void_p),
+        ("move", ctypes.c_void_p),
+        ("copy", ctypes.c_void_p),
+        ("traverse", _Traverse),
+        ("delete", ctypes.c_void_p),
+        ("query", ctypes.c_void_p),
+    ]
 
 
 @_Traverse

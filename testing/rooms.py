@@ -32,6 +32,7 @@ def packages() -> dict[str, dict]:
 
 def ours() -> dict[str, set[str]]:
     """The crates of this project but for benchmarks, and which of them each one depends on."""
+
     def is_ours(package: dict) -> bool:
         path = pathlib.Path(package["manifest_path"])
         return path.is_relative_to(ROOT) and not path.is_relative_to(ROOT / "benches")
@@ -59,8 +60,13 @@ def imports(crate: pathlib.Path) -> dict[Path, set[Path]]:
     source = crate / "src"
     files = {_module(file.relative_to(source)): file for file in source.rglob("*.rs")}
     texts = {module: re.sub(r"//[^\n]*", "", _TESTS.split(file.read_text())[0]) for module, file in files.items()}
-    exported = {(*module, alias or path[-1]): _absolute(path, module) for module, text in texts.items()
-                for is_public, tree in _USE.findall(text) if is_public for path, alias in _leaves(tree)}
+    exported = {
+        (*module, alias or path[-1]): _absolute(path, module)
+        for module, text in texts.items()
+        for is_public, tree in _USE.findall(text)
+        if is_public
+        for path, alias in _leaves(tree)
+    }
 
     def home(path: Path) -> Path:
         """The module that an item lies in, through names that other modules export again."""
@@ -128,8 +134,10 @@ def drawing() -> str:
         for name in level:
             reach[name] = set().union(*({other} | reach[other] for other in graph[name]))
     direct = {name: {other for other in graph[name] if not any(other in reach[third] for third in graph[name])} for name in graph}
-    lines = [f"{number}  {', '.join(short(name) + (' -> ' + ' '.join(short(other) for other in sorted(direct[name])) if direct[name] else '') for name in level)}"
-             for number, level in reversed(list(enumerate(levels(graph))))]
+    lines = [
+        f"{number}  {', '.join(short(name) + (' -> ' + ' '.join(short(other) for other in sorted(direct[name])) if direct[name] else '') for name in level)}"
+        for number, level in reversed(list(enumerate(levels(graph))))
+    ]
     arrows = sum(len(others) for others in graph.values())
     return "\n".join(["```text", *lines, "```", "", f"{len(graph)} crates on {len(lines)} levels, {arrows} dependencies, none upward and no circle."]) + "\n"
 

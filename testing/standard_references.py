@@ -6,9 +6,8 @@ from __future__ import annotations
 import ctypes
 
 import h5py
-import numpy as np
-
 import library_calls
+import numpy as np
 
 _SIZE = 64  # of H5R_ref_t
 _DEFAULT, _ALL = 0, 0
@@ -86,7 +85,7 @@ class Made:
     def __exit__(self, *_: object) -> None:
         # What a reference points into stays open until it is destroyed.
         for at in range(0, len(self.bytes), _SIZE):
-            buffer = ctypes.create_string_buffer(bytes(self.bytes[at:at + _SIZE]), _SIZE)
+            buffer = ctypes.create_string_buffer(bytes(self.bytes[at : at + _SIZE]), _SIZE)
             if any(buffer.raw):
                 _checked(LIBRARY.H5Rdestroy(ctypes.addressof(buffer)))
 
@@ -156,4 +155,4 @@ def told(file: h5py.File, name: str) -> list[Told]:
     count = dataset.shape[0]
     buffer = ctypes.create_string_buffer(count * _SIZE)
     _checked(LIBRARY.H5Dread(dataset.id.id, STANDARD, _ALL, _ALL, _DEFAULT, ctypes.addressof(buffer)))
-    return [Told(buffer.raw[i * _SIZE:(i + 1) * _SIZE]) for i in range(count)]
+    return [Told(buffer.raw[i * _SIZE : (i + 1) * _SIZE]) for i in range(count)]

@@ -5,10 +5,9 @@ from __future__ import annotations
 import pathlib
 
 import h5py
+import hyperslab as hs
 import numpy as np
 import pytest
-
-import hyperslab as hs
 
 TYPES = ["i1", "u1", "<i2", ">u2", "<i4", ">i8", "<u8", "<f2", ">f4", "<f8"]
 

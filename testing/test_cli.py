@@ -9,12 +9,11 @@ import pathlib
 import subprocess
 import sys
 
+import hyperslab as hs
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
-
-import hyperslab as hs
 
 DATA = pathlib.Path(__file__).resolve().parent.parent / "examples" / "data"
 PROFILES = str(DATA / "atlantic_profiles.nc")

@@ -5,17 +5,27 @@ from __future__ import annotations
 import pathlib
 
 import h5py
+import hyperslab as hs
 import numpy as np
 import pyarrow as pa
 import pytest
 
-import hyperslab as hs
-
 COLORS = h5py.enum_dtype({"RED": 0, "GREEN": 1, "BLUE": 7}, basetype="i2")
 CASES: dict[str, tuple[object, object, pa.DataType, list[object]]] = {}
 for _order in "<>":
-    for _kind, _arrow in {"i1": pa.int8(), "i2": pa.int16(), "i4": pa.int32(), "i8": pa.int64(), "u1": pa.uint8(), "u2": pa.uint16(),
-                          "u4": pa.uint32(), "u8": pa.uint64(), "f2": pa.float16(), "f4": pa.float32(), "f8": pa.float64()}.items():
+    for _kind, _arrow in {
+        "i1": pa.int8(),
+        "i2": pa.int16(),
+        "i4": pa.int32(),
+        "i8": pa.int64(),
+        "u1": pa.uint8(),
+        "u2": pa.uint16(),
+        "u4": pa.uint32(),
+        "u8": pa.uint64(),
+        "f2": pa.float16(),
+        "f4": pa.float32(),
+        "f8": pa.float64(),
+    }.items():
         _dtype = np.dtype(_order + _kind)
         _extreme = [np.iinfo(_dtype).min, np.iinfo(_dtype).max] if _dtype.kind in "iu" else [float(np.finfo(_dtype).min), float("inf")]
         CASES[_order + _kind] = (np.array([*_extreme, 1], _dtype), None, _arrow, [*_extreme, 1])
@@ -26,9 +36,18 @@ CASES |= {
     "fixed text": (np.array([b"ab", b"c"], "S3"), None, pa.utf8(), ["ab", "c"]),
     "fixed utf-8": (np.array(["ü".encode(), b""], h5py.string_dtype("utf-8", 4)), None, pa.utf8(), ["ü", ""]),
     "opaque": (np.array([b"abc", b"\xff\x00\x01"], "V3"), None, pa.binary(3), [b"abc", b"\xff\x00\x01"]),
-    "array": (np.arange(12, dtype="i4").reshape(2, 2, 3), "(2,3)i4", pa.list_(pa.field("item", pa.list_(pa.field("item", pa.int32(), nullable=False), 3), nullable=False), 2),
-              [[[0, 1, 2], [3, 4, 5]], [[6, 7, 8], [9, 10, 11]]]),
-    "sequence": ([np.arange(3), np.arange(0), np.arange(5)], h5py.vlen_dtype("i4"), pa.list_(pa.field("item", pa.int32(), nullable=False)), [[0, 1, 2], [], [0, 1, 2, 3, 4]]),
+    "array": (
+        np.arange(12, dtype="i4").reshape(2, 2, 3),
+        "(2,3)i4",
+        pa.list_(pa.field("item", pa.list_(pa.field("item", pa.int32(), nullable=False), 3), nullable=False), 2),
+        [[[0, 1, 2], [3, 4, 5]], [[6, 7, 8], [9, 10, 11]]],
+    ),
+    "sequence": (
+        [np.arange(3), np.arange(0), np.arange(5)],
+        h5py.vlen_dtype("i4"),
+        pa.list_(pa.field("item", pa.int32(), nullable=False)),
+        [[0, 1, 2], [], [0, 1, 2, 3, 4]],
+    ),
     "complex": (np.array([1 + 2j]), None, pa.null(), [{"r": 1.0, "i": 2.0}]),
 }
 
@@ -112,7 +131,14 @@ def test_booleans_other_than_0_and_1_are_true(tmp_path: pathlib.Path) -> None:
     with h5py.File(path) as theirs:
         assert theirs["b"][...].view("u1").tolist() == [0, 1, 255, 2, 0, 128]
     f = hs.open(path)
-    assert f.table("/b").to_arrow()["b"].to_pylist() == [False, True, True, True, False, True] and f["b"][...].tolist() == [False, True, True, True, False, True]
+    assert f.table("/b").to_arrow()["b"].to_pylist() == [False, True, True, True, False, True] and f["b"][...].tolist() == [
+        False,
+        True,
+        True,
+        True,
+        False,
+        True,
+    ]
     assert f.table("/r").to_arrow()["b"].to_pylist() == [True, False]
     assert f.table("/b", where="b").count() == 4 and f.table("/b", where="b = false").count() == 2
     for level in "ZPX":

@@ -9,12 +9,11 @@ import time
 import zlib
 
 import h5py
+import hyperslab as hs
+import library_calls as calls
 import netCDF4
 import numpy as np
 import pytest
-
-import hyperslab as hs
-import library_calls as calls
 from compare import compare
 
 
@@ -88,7 +87,7 @@ def test_a_hyperslab_that_is_stored_as_blocks_maps_by_axes(tmp_path: pathlib.Pat
         f.create_virtual_dataset("d", layout, fillvalue=9)
     with h5py.File(path) as theirs:
         assert hs.open(path)["d"][:, :5].tolist() == theirs["d"][:, :5].tolist()
-        assert hs.open(path)["d"][::2, width - 2:].tolist() == theirs["d"][::2, width - 2:].tolist()
+        assert hs.open(path)["d"][::2, width - 2 :].tolist() == theirs["d"][::2, width - 2 :].tolist()
 
 
 @pytest.mark.parametrize("maxshape", [(None,), (700_000,), (None, None)], ids=["extensible array", "fixed array", "B-tree"])

@@ -7,10 +7,9 @@ import math
 import pathlib
 
 import h5py
+import hyperslab as hs
 import numpy as np
 import pytest
-
-import hyperslab as hs
 
 KINDS = ["i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8"]
 
@@ -23,11 +22,17 @@ def values(kind: str) -> np.ndarray:
         low, high = int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
         around = [sign * 2**power + step for power in range(64) for step in (-1, 0, 1) for sign in (1, -1)]
         # Halfway between two floats, and beside that.
-        around += [(1 << bit) + (odd << (bit - kept + 1)) + (1 << (bit - kept)) + step for kept in (11, 24, 53)
-                   for bit in range(kept + 1, 63) for odd in (0, 1) for step in (-1, 0, 1)]
+        around += [
+            (1 << bit) + (odd << (bit - kept + 1)) + (1 << (bit - kept)) + step
+            for kept in (11, 24, 53)
+            for bit in range(kept + 1, 63)
+            for odd in (0, 1)
+            for step in (-1, 0, 1)
+        ]
         around += [65504, 65505, 65519, 65520, 65535]
-        return np.concatenate([bits] + [bits >> shift for shift in range(0, 8 * dtype.itemsize, 5)]
-                              + [np.array([n for n in around if low <= n <= high], dtype)])
+        return np.concatenate(
+            [bits] + [bits >> shift for shift in range(0, 8 * dtype.itemsize, 5)] + [np.array([n for n in around if low <= n <= high], dtype)]
+        )
     wide: list[float] = [0.0, -0.0, math.inf, -math.inf, math.nan, 0.5, -0.5, 0.99, -0.99, 1.5, 2.5, -1.5]
     for other in map(np.dtype, KINDS):
         if other.kind == "f":
@@ -121,8 +126,12 @@ def test_numbers_become_other_numbers_as_in_the_library(tmp_path: pathlib.Path, 
 
 def test_only_numbers_are_converted(tmp_path: pathlib.Path) -> None:
     path = tmp_path / "a.h5"
-    sources = {"text": np.array([b"1", b"2"]), "enum": np.array([0, 1], h5py.enum_dtype({"a": 0, "b": 1}, "i1")),
-               "record": np.zeros(2, [("x", "i4")]), "complex": np.zeros(2, "c8")}
+    sources = {
+        "text": np.array([b"1", b"2"]),
+        "enum": np.array([0, 1], h5py.enum_dtype({"a": 0, "b": 1}, "i1")),
+        "record": np.zeros(2, [("x", "i4")]),
+        "complex": np.zeros(2, "c8"),
+    }
     with h5py.File(path, "w", libver="latest") as f:
         for name, data in sources.items():
             f.create_dataset(name, data=data, dtype=data.dtype)

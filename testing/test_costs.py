@@ -12,13 +12,12 @@ from collections.abc import Callable
 from typing import Any
 
 import h5py
+import hyperslab as hs
 import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-import hyperslab as hs
 
 
 def cost(work: Callable[[], Any], rounds: int = 3) -> float:
@@ -46,6 +45,7 @@ def steps(path: pathlib.Path, count: int) -> Any:
 
 
 # Many small datasets
+
 
 def test_indexing_many_small_datasets_is_linear(tmp_path: pathlib.Path) -> None:
     paths = {count: tmp_path / f"{count}.h5" for count in (400, 1600)}
@@ -150,9 +150,19 @@ def test_a_list_holds_what_comparing_with_each_constant_finds(tmp_path: pathlib.
         f["x"] = values
     some = values[random.integers(0, len(values), 5000)]
     lists: list[Any] = [
-        values[:1], values[4:10], values[:40], some, np.unique(some[:200]),
-        np.arange(-50, 4000), np.array([0, 2**63, 2**64 - 1], "u8"), np.array([-(2**63), 2**63 - 1], "i8"),
-        np.linspace(-10, 10, 333), np.array([np.nan, np.inf, -0.0, 0.5, 1e300]), random.normal(size=1000).astype("f4"), np.array([], "i8"), np.array([], "f8"),
+        values[:1],
+        values[4:10],
+        values[:40],
+        some,
+        np.unique(some[:200]),
+        np.arange(-50, 4000),
+        np.array([0, 2**63, 2**64 - 1], "u8"),
+        np.array([-(2**63), 2**63 - 1], "i8"),
+        np.linspace(-10, 10, 333),
+        np.array([np.nan, np.inf, -0.0, 0.5, 1e300]),
+        random.normal(size=1000).astype("f4"),
+        np.array([], "i8"),
+        np.array([], "f8"),
     ]
     different = np.unique(values)
     for level in ("", "P", "X", "B"):
@@ -199,6 +209,7 @@ def test_random_lists_compare_exactly(data: st.DataObject) -> None:
 
 def test_lists_know_null_text_truth_and_times(tmp_path: pathlib.Path) -> None:
     table = pa.table({"n": [1, None, 3, 4], "b": [True, True, False, True]})
+
     def rows(text: str, **variables: Any) -> list[int]:
         return [int(row) for row in hs.query(table, "/", text, variables=variables).positions()]
 
@@ -236,7 +247,16 @@ def test_arrays_as_constants_go_where_the_question_goes(tmp_path: pathlib.Path) 
         f["wanted"] = wanted = random.choice(300_000, 1000, replace=False)
     expected = np.flatnonzero(np.isin(ids, wanted))
     q = hs.query(path, "/", "id in wanted_ids", variables={"wanted_ids": wanted})
-    for constants in (wanted, pa.array(wanted), pa.chunked_array([wanted[:10], wanted[10:]]), list(wanted), set(wanted.tolist()), hs.open(path)["wanted"], wanted.astype("f8"), wanted.astype("u4")):
+    for constants in (
+        wanted,
+        pa.array(wanted),
+        pa.chunked_array([wanted[:10], wanted[10:]]),
+        list(wanted),
+        set(wanted.tolist()),
+        hs.open(path)["wanted"],
+        wanted.astype("f8"),
+        wanted.astype("u4"),
+    ):
         assert np.array_equal(hs.query(path, "/", "id in wanted_ids", variables={"wanted_ids": constants}).positions(), expected)
     assert np.array_equal(q.values("e"), e[expected])
     # Other conditions, steps and names beside it.
@@ -259,11 +279,22 @@ def test_arrays_as_constants_go_where_the_question_goes(tmp_path: pathlib.Path) 
         assert sum(part.read().num_rows for part in table.splits(count=3)) == 1000
 
 
-@pytest.mark.parametrize("given, words", [
-    ("text", "array or a list"), (5, "array or a list"), (None, "array or a list"), ({"a": 1}, "array or a list"),
-    (pa.array([1, None]), "nulls"), (np.ma.masked_array([1, 2], [True, False]), "masked"), (np.array(["NaT"], "M8[s]"), "NaT"),
-    ([1, "a"], "an? int and a str"), (np.array([1j]), "complex"), ([None], "NoneType"), (np.array(["9999-01"], "M8[M]"), "nanoseconds"),
-])
+@pytest.mark.parametrize(
+    "given, words",
+    [
+        ("text", "array or a list"),
+        (5, "array or a list"),
+        (None, "array or a list"),
+        ({"a": 1}, "array or a list"),
+        (pa.array([1, None]), "nulls"),
+        (np.ma.masked_array([1, 2], [True, False]), "masked"),
+        (np.array(["NaT"], "M8[s]"), "NaT"),
+        ([1, "a"], "an? int and a str"),
+        (np.array([1j]), "complex"),
+        ([None], "NoneType"),
+        (np.array(["9999-01"], "M8[M]"), "nanoseconds"),
+    ],
+)
 def test_what_is_no_list_of_constants_is_refused(given: Any, words: str) -> None:
     with pytest.raises(hs.InvalidInputError, match=words):
         hs.query({"x": np.arange(3)}, "/", "x in c", variables={"c": given})
@@ -308,11 +339,20 @@ def test_long_lists_are_read_in_proportion() -> None:
 
 # Long conditions
 
-@pytest.mark.parametrize("condition", [
-    lambda n: "x" + " < x" * n, lambda n: "x" + " < y" * n, lambda n: "x > 1 and " * n + "y > 1", lambda n: "(x > 1) & " * n + "(y > 1)",
-    lambda n: " or ".join(f"x = {i}" for i in range(n)), lambda n: " and ".join(f"x != {i}" for i in range(n)), lambda n: "x" + " + x" * n + " > 5",
-    lambda n: " and ".join(f"x + y > {i}" for i in range(n)),
-])
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        lambda n: "x" + " < x" * n,
+        lambda n: "x" + " < y" * n,
+        lambda n: "x > 1 and " * n + "y > 1",
+        lambda n: "(x > 1) & " * n + "(y > 1)",
+        lambda n: " or ".join(f"x = {i}" for i in range(n)),
+        lambda n: " and ".join(f"x != {i}" for i in range(n)),
+        lambda n: "x" + " + x" * n + " > 5",
+        lambda n: " and ".join(f"x + y > {i}" for i in range(n)),
+    ],
+)
 def test_long_conditions_are_planned_in_proportion(condition: Callable[[int], str]) -> None:
     arrays = {"x": np.arange(3), "y": np.arange(3)}
     grows(lambda count: hs.query(arrays, "/", condition(count)), 1000)
@@ -324,7 +364,10 @@ def test_long_conditions_with_an_index_are_planned_in_proportion(tmp_path: pathl
     hs.index(tmp_path / "x.h5", ["/x", "/y"], "X")
     assert hs.query(tmp_path / "x.h5", "/", " or ".join(f"x = {i}" for i in range(500))).count() == 500
     for condition in (" or ".join, " and ".join):
-        grows(lambda count: hs.query(tmp_path / "x.h5", "/", condition(f"x != {i}" if condition == " and ".join else f"x = {i}" for i in range(count))).count(), 1000)
+        grows(
+            lambda count: hs.query(tmp_path / "x.h5", "/", condition(f"x != {i}" if condition == " and ".join else f"x = {i}" for i in range(count))).count(),
+            1000,
+        )
 
 
 @pytest.mark.parametrize("text", ["x" + " + x" * 500_000 + " > 5", "x" + " < x" * 100_000, "x > 1 and " * 100_000 + "x > 1"])
@@ -355,6 +398,7 @@ def test_ctrl_c_ends_long_conditions(tmp_path: pathlib.Path, text: str) -> None:
 
 # Several conditions
 
+
 def test_the_rare_one_of_several_conditions_is_looked_up(tmp_path: pathlib.Path) -> None:
     random = np.random.default_rng(7)
     path = tmp_path / "x.h5"
@@ -374,6 +418,7 @@ def test_the_rare_one_of_several_conditions_is_looked_up(tmp_path: pathlib.Path)
 
 
 # Long names and texts
+
 
 def test_long_names_are_not_compared(tmp_path: pathlib.Path) -> None:
     with h5py.File(tmp_path / "x.h5", "w") as f:
@@ -397,10 +442,27 @@ def test_long_names_are_not_compared(tmp_path: pathlib.Path) -> None:
 LONG = "q" * 100_000
 
 
-@pytest.mark.parametrize("text", [
-    "(" * 100_000, f"{LONG} > 1", f"x > '{LONG}'", f"x in ({LONG})", f"x in {LONG}", f"{LONG}(x) > 1", f"t = {LONG}", f"x + '{LONG}' > 1", f"\"{LONG}\" > 1", f"x > 1 {LONG}", "x > " + "1" * 100_000 + "a",
-    f"x like '{LONG}'", f"time > '{LONG}'", f"x = {LONG}.y", f"x[{LONG}] > 1", f"x > 1 and '{LONG}",
-])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "(" * 100_000,
+        f"{LONG} > 1",
+        f"x > '{LONG}'",
+        f"x in ({LONG})",
+        f"x in {LONG}",
+        f"{LONG}(x) > 1",
+        f"t = {LONG}",
+        f"x + '{LONG}' > 1",
+        f'"{LONG}" > 1',
+        f"x > 1 {LONG}",
+        "x > " + "1" * 100_000 + "a",
+        f"x like '{LONG}'",
+        f"time > '{LONG}'",
+        f"x = {LONG}.y",
+        f"x[{LONG}] > 1",
+        f"x > 1 and '{LONG}",
+    ],
+)
 def test_messages_quote_little_of_a_long_text(tmp_path: pathlib.Path, text: str) -> None:
     arrays = {"x": np.arange(3), "time": np.arange(3.0)}
     with pytest.raises((hs.InvalidInputError, hs.NotFoundError)) as found:
@@ -419,9 +481,15 @@ def test_other_long_texts_are_cut(tmp_path: pathlib.Path) -> None:
         f["t"] = np.array(["a", "b"], dtype=h5py.string_dtype())
     f = hs.open(tmp_path / "x.h5")
     for work in (
-        lambda: hs.query(f, "/" + LONG, "x > 1"), lambda: hs.query(f, "/*" + LONG, "x > 1"), lambda: hs.query(f, "re:" + "(" * 100_000, "x > 1"),
-        lambda: hs.indexes.plan(f, "/*" + LONG), lambda: f.table("/x", columns=[LONG]), lambda: f.table(LONG), lambda: hs.query(f, "/", "x > 1").values(LONG),
-        lambda: hs.query(f, "/", "x > 1", rows=LONG), lambda: f.table("/t", where="t like '" + "a%_" * 40_000 + "'"),
+        lambda: hs.query(f, "/" + LONG, "x > 1"),
+        lambda: hs.query(f, "/*" + LONG, "x > 1"),
+        lambda: hs.query(f, "re:" + "(" * 100_000, "x > 1"),
+        lambda: hs.indexes.plan(f, "/*" + LONG),
+        lambda: f.table("/x", columns=[LONG]),
+        lambda: f.table(LONG),
+        lambda: hs.query(f, "/", "x > 1").values(LONG),
+        lambda: hs.query(f, "/", "x > 1", rows=LONG),
+        lambda: f.table("/t", where="t like '" + "a%_" * 40_000 + "'"),
     ):
         with pytest.raises((hs.InvalidInputError, hs.NotFoundError)) as found:
             work()
@@ -429,12 +497,18 @@ def test_other_long_texts_are_cut(tmp_path: pathlib.Path) -> None:
     assert len(repr(hs.query(f, "/", "x > 1" + " and x > 1" * 10_000))) < 500
 
 
-@pytest.mark.parametrize("where, words", [
-    ("time > '1990'", "time is a time; compare it with a date or time as text: '2020-01-31' or '2020-01-31T12:00:00', not with '1990'"),
-    ("time > 1990", "time is a time; compare it with a date or time as text: '2020-01-31' or '2020-01-31T12:00:00', not with 1990"),
-    ("time > true", "not with true"), ("SOI_Darwin > 'a'", "not with 'a'"), ("sp ace > 0", "double quotes"), ("month(time) = 1", "no functions of dates"),
-    ("sp ace in (1)", "double quotes"),
-])
+@pytest.mark.parametrize(
+    "where, words",
+    [
+        ("time > '1990'", "time is a time; compare it with a date or time as text: '2020-01-31' or '2020-01-31T12:00:00', not with '1990'"),
+        ("time > 1990", "time is a time; compare it with a date or time as text: '2020-01-31' or '2020-01-31T12:00:00', not with 1990"),
+        ("time > true", "not with true"),
+        ("SOI_Darwin > 'a'", "not with 'a'"),
+        ("sp ace > 0", "double quotes"),
+        ("month(time) = 1", "no functions of dates"),
+        ("sp ace in (1)", "double quotes"),
+    ],
+)
 def test_messages_speak_of_types_as_users_know_them(where: str, words: str) -> None:
     with pytest.raises(hs.InvalidInputError) as found:
         hs.open("examples/data/SOI_Darwin.nc").table("/SOI_Darwin", where=where)

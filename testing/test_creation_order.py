@@ -5,14 +5,13 @@ from __future__ import annotations
 
 import pathlib
 
+import dump_tools
 import h5py
+import hyperslab as hs
 import netCDF4
 import numpy as np
 import pyarrow as pa
 import pytest
-
-import dump_tools
-import hyperslab as hs
 from compare import compare
 
 #: Not in name order, and not in its reverse.
@@ -221,7 +220,7 @@ def test_netcdf_files_can_be_appended_to(tmp_path: pathlib.Path, count: int) -> 
         f.attrs.update({"title": "t", "Conventions": "CF-1.8", "history": "h"})
     for mode in ("a", "r+"):
         with netCDF4.Dataset(path, mode) as f:
-            assert list(f.variables)[:count + 1] == ["time", *names]
+            assert list(f.variables)[: count + 1] == ["time", *names]
             f.setncattr(f"by_{mode[0]}", 1)
             f[names[0]].setncattr(f"by_{mode[0]}", "x")
             f.createVariable(f"new_{mode[0]}", "i4", ("time", "y"))[:] = 7
@@ -236,7 +235,9 @@ def test_netcdf_files_can_be_appended_to(tmp_path: pathlib.Path, count: int) -> 
     ours = hs.open(path)
     assert list(ours) == ["time", *names, "g", "new_a", "new_r"] and ours[names[0]][2:].tolist() == [[5, 6, 7]] * 2
     header = dump_tools.run("ncdump", "-h", path)
-    assert header is None or [line.split()[1].split("(")[0] for line in header.split("group:")[0].split("variables:")[1].splitlines() if line.rstrip().endswith(") ;")] == ["time", *names, "new_a", "new_r"]
+    assert header is None or [
+        line.split()[1].split("(")[0] for line in header.split("group:")[0].split("variables:")[1].splitlines() if line.rstrip().endswith(") ;")
+    ] == ["time", *names, "new_a", "new_r"]
 
 
 def test_tables_keep_the_order_of_their_columns(tmp_path: pathlib.Path) -> None:

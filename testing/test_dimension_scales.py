@@ -5,10 +5,9 @@ from __future__ import annotations
 import pathlib
 
 import h5py
+import hyperslab as hs
 import numpy as np
 import pytest
-
-import hyperslab as hs
 
 
 @pytest.fixture

@@ -15,9 +15,8 @@ import subprocess
 import sys
 
 import h5py
-import pytest
-
 import hyperslab as hs
+import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")), ROOT / "CHANGELOG.md"]
@@ -90,14 +89,18 @@ def name_of(page: pathlib.Path) -> str:
 
 def run_page(page: pathlib.Path, folder: pathlib.Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-c", RUNNER, page.name], input=json.dumps(blocks(page, "python")),
-        capture_output=True, text=True, cwd=folder, env=environment(folder), timeout=300,
+        [sys.executable, "-c", RUNNER, page.name],
+        input=json.dumps(blocks(page, "python")),
+        capture_output=True,
+        text=True,
+        cwd=folder,
+        env=environment(folder),
+        timeout=300,
     )
 
 
 def run_command(line: str, folder: pathlib.Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(["bash", "-euo", "pipefail", "-c", line], capture_output=True, text=True, cwd=folder,
-                          env=environment(folder), timeout=300)
+    return subprocess.run(["bash", "-euo", "pipefail", "-c", line], capture_output=True, text=True, cwd=folder, env=environment(folder), timeout=300)
 
 
 @pytest.mark.parametrize("page", [p for p in PAGES if blocks(p, "python")], ids=name_of)
@@ -160,7 +163,7 @@ def test_a_page_knows_no_machine() -> None:
 def filters_of_the_page() -> dict[int, bool]:
     """Registered number to whether `docs/supported.md` says that it is read."""
     text = (ROOT / "docs" / "supported.md").read_text(encoding="utf-8")
-    section = text[text.index("## Filters"):text.index("## Datatypes")]
+    section = text[text.index("## Filters") : text.index("## Datatypes")]
     rows = re.findall(r"^\|[^|]*\| *(\d[\d, ]*)\|([^|]*)\|$", section, re.MULTILINE)
     return {int(number): verdict.strip().startswith("read") for numbers, verdict in rows for number in numbers.split(",")}
 

@@ -22,14 +22,13 @@ import zipfile
 from collections.abc import Mapping
 
 import h5py
+import hyperslab as hs
+import hyperslab.errors
 import numpy as np
 import pyarrow as pa
 import pyarrow.feather
 import pyarrow.parquet
 import pytest
-
-import hyperslab as hs
-import hyperslab.errors
 
 PROFILES = "examples/data/atlantic_profiles.nc"
 RUST = re.compile(r"Some\(|Vec\b|\w+ \{ \w+:|4294967295|Can't extract|os error|::|Err\(|Ok\(")
@@ -68,15 +67,29 @@ def foreign_files(folder: pathlib.Path) -> dict[str, tuple[bytes, str]]:
         archive.add(folder / "zip", "a")
     read = lambda name: (folder / name).read_bytes()  # noqa: E731
     return {
-        "gzip": (gzip.compress(whole), "gzip"), "bzip2": (bz2.compress(whole), "bzip2"), "xz": (lzma.compress(whole), "xz"),
-        "zstd": (pa.compress(whole, "zstd", asbytes=True), "zstd"), "lz4": (pa.compress(whole, "lz4", asbytes=True), "LZ4"),
-        "zip": (read("zip"), "zip archive"), "npz": (read("a.npz"), "zip archive"), "tar": (read("tar"), "tar archive"),
-        "parquet": (read("parquet"), "Parquet"), "arrow": (read("arrow"), "Arrow"), "npy": (read("a.npy"), "numpy.load"),
-        "hdf4": (b"\x0e\x03\x13\x01" + bytes(100), "HDF4"), "matlab": (b"MATLAB 5.0 MAT-file, Platform: GLNXA64".ljust(200), "scipy.io.loadmat"),
-        "grib": (b"GRIB\0\0\0\2" + bytes(60), "GRIB"), "fits": (b"SIMPLE  =                    T".ljust(2880), "FITS"),
-        "html": (b"<!DOCTYPE html>\n<html><body>404</body></html>", "HTML page"), "xml": (b"<?xml version='1.0'?><a/>", "XML"),
-        "json": (b'{"a": 1}', "JSON"), "text": ("a,b\n1,ä\n".encode() * 300, "this is text"), "cdl": (b"netcdf a {\n}", "ncgen"),
-        "empty": (b"", "0 bytes"), "zeros": (bytes(5000), "zeros"), "lfs": (b"version https://git-lfs.github.com/spec/v1\n", "git lfs pull"),
+        "gzip": (gzip.compress(whole), "gzip"),
+        "bzip2": (bz2.compress(whole), "bzip2"),
+        "xz": (lzma.compress(whole), "xz"),
+        "zstd": (pa.compress(whole, "zstd", asbytes=True), "zstd"),
+        "lz4": (pa.compress(whole, "lz4", asbytes=True), "LZ4"),
+        "zip": (read("zip"), "zip archive"),
+        "npz": (read("a.npz"), "zip archive"),
+        "tar": (read("tar"), "tar archive"),
+        "parquet": (read("parquet"), "Parquet"),
+        "arrow": (read("arrow"), "Arrow"),
+        "npy": (read("a.npy"), "numpy.load"),
+        "hdf4": (b"\x0e\x03\x13\x01" + bytes(100), "HDF4"),
+        "matlab": (b"MATLAB 5.0 MAT-file, Platform: GLNXA64".ljust(200), "scipy.io.loadmat"),
+        "grib": (b"GRIB\0\0\0\2" + bytes(60), "GRIB"),
+        "fits": (b"SIMPLE  =                    T".ljust(2880), "FITS"),
+        "html": (b"<!DOCTYPE html>\n<html><body>404</body></html>", "HTML page"),
+        "xml": (b"<?xml version='1.0'?><a/>", "XML"),
+        "json": (b'{"a": 1}', "JSON"),
+        "text": ("a,b\n1,ä\n".encode() * 300, "this is text"),
+        "cdl": (b"netcdf a {\n}", "ncgen"),
+        "empty": (b"", "0 bytes"),
+        "zeros": (bytes(5000), "zeros"),
+        "lfs": (b"version https://git-lfs.github.com/spec/v1\n", "git lfs pull"),
         "noise": (bytes(range(1, 256)) * 10, "no HDF5 signature"),
     }
 
@@ -103,8 +116,12 @@ def test_what_is_no_regular_file_does_not_block(tmp_path: pathlib.Path) -> None:
         server.bind(str(tmp_path / "socket"))
         cases = {tmp_path: "folder", tmp_path / "pipe": "named pipe", tmp_path / "socket": "socket", "/dev/null": "device", "/dev/zero": "device"}
         for place, words in cases.items():
-            done = subprocess.run([sys.executable, "-c", "import sys, hyperslab as hs\ntry: hs.open(sys.argv[1])\nexcept hs.InvalidInputError as e: print(e)", place],
-                                  capture_output=True, text=True, timeout=60)
+            done = subprocess.run(
+                [sys.executable, "-c", "import sys, hyperslab as hs\ntry: hs.open(sys.argv[1])\nexcept hs.InvalidInputError as e: print(e)", place],
+                capture_output=True,
+                text=True,
+                timeout=60,
+            )
             assert words in done.stdout, (place, done)
 
 
@@ -188,8 +205,13 @@ def test_open_takes_a_mode_that_reads_and_no_open_file(path: pathlib.Path) -> No
 
 def test_assignment_to_what_was_opened_says_what_to_use(path: pathlib.Path) -> None:
     f = hs.open(path)
-    changes = [lambda: f.__setitem__("new", 1), lambda: f["g/x"].__setitem__(0, 1), lambda: f["g"].attrs.__setitem__("a", 2),
-               lambda: f.__delitem__("g"), lambda: f["g"].attrs.__delitem__("a")]
+    changes = [
+        lambda: f.__setitem__("new", 1),
+        lambda: f["g/x"].__setitem__(0, 1),
+        lambda: f["g"].attrs.__setitem__("a", 2),
+        lambda: f.__delitem__("g"),
+        lambda: f["g"].attrs.__delitem__("a"),
+    ]
     for change in changes:
         for kind in (TypeError, hs.ReadOnlyError):
             assert "hyperslab.create" in message(change, kind)
@@ -237,8 +259,16 @@ BAD = {
     "shape": lambda f: f.create_dataset("x", (3,), data=np.arange(4)),
     "resize": lambda f: f.create_dataset("x", (3,), maxshape=(None,)).resize((-2,)),
 }
-SAID = {"negative chunks": "chunks=(-1,)", "maxshape": "[3, unlimited]", "level": "gzip takes 0 to 9", "number of a filter": "give 32000 (lzf)",
-        "too large": "value 300 does not fit int8, which holds -128 to 127", "dict": "attribute 'a'", "nothing": "hyperslab.Empty", "objects": "a int"}
+SAID = {
+    "negative chunks": "chunks=(-1,)",
+    "maxshape": "[3, unlimited]",
+    "level": "gzip takes 0 to 9",
+    "number of a filter": "give 32000 (lzf)",
+    "too large": "value 300 does not fit int8, which holds -128 to 127",
+    "dict": "attribute 'a'",
+    "nothing": "hyperslab.Empty",
+    "objects": "a int",
+}
 
 
 @pytest.mark.parametrize("case", BAD)
@@ -256,7 +286,7 @@ def test_tasks_that_contradict_each_other_are_said_without_rust(tmp_path: pathli
     fragments = []
     for number, dtype in enumerate(("i4", "f8")):
         with plan.task(number) as task:
-            task.create_dataset("x", (4,), dtype, region=np.s_[2 * number:2 * number + 2])
+            task.create_dataset("x", (4,), dtype, region=np.s_[2 * number : 2 * number + 2])
             if number == 0:
                 text = message(lambda: task.dataset("x").__setitem__(slice(1, 3), 1))
                 assert "[1:3] is outside of this task's region [0:2]" in text

@@ -6,11 +6,10 @@ import pathlib
 import subprocess
 import sys
 
+import hyperslab as hs
 import netCDF4
 import numpy as np
 import pytest
-
-import hyperslab as hs
 from compare import compare
 
 DATA = pathlib.Path(__file__).resolve().parent.parent / "examples" / "data"
@@ -46,7 +45,9 @@ def test_a_real_netcdf_file_equals_netcdf4(path: pathlib.Path) -> None:
 def test_the_demo_runs(tmp_path: pathlib.Path) -> None:
     scripts = str(pathlib.Path(sys.executable).parent)
     run = subprocess.run(
-        ["bash", str(DATA.parent / "demo.sh")], capture_output=True, text=True,
+        ["bash", str(DATA.parent / "demo.sh")],
+        capture_output=True,
+        text=True,
         env={"PATH": f"{scripts}:/usr/bin:/bin", "HOME": str(tmp_path), "MPLBACKEND": "Agg"},
     )
     assert run.returncode == 0, run.stderr
@@ -71,10 +72,13 @@ def test_the_halo_of_a_beam_is_found_and_drawn(tmp_path: pathlib.Path) -> None:
     assert found["second_half"] > 2 * found["first_half"]
 
 
-@pytest.mark.parametrize("name, printed", [
-    ("write_processes.py", "(4000,) 277.149 (6,)"),
-    ("write_dask.py", "(3000, 8) 6"),
-])
+@pytest.mark.parametrize(
+    "name, printed",
+    [
+        ("write_processes.py", "(4000,) 277.149 (6,)"),
+        ("write_dask.py", "(3000, 8) 6"),
+    ],
+)
 def test_an_example_of_parallel_writing_runs(tmp_path: pathlib.Path, name: str, printed: str) -> None:
     program = DATA.parent / name
     run = subprocess.run([sys.executable, program, tmp_path / "out.h5"], capture_output=True, text=True, timeout=120)

@@ -13,10 +13,9 @@ import textwrap
 import time
 
 import h5py
+import hyperslab as hs
 import numpy as np
 import pytest
-
-import hyperslab as hs
 
 COMMAND = pathlib.Path(sys.executable).parent / "hyperslab"
 PATIENCE = 60
@@ -50,13 +49,13 @@ UNFINISHED = {
     "batches": "batches = table.dataset().to_batches(); next(iter(batches))",
     "stream": "import pyarrow as pa; reader = pa.RecordBatchReader.from_stream(table); reader.read_next_batch()",
     "nothing passes": "batches = table.dataset().to_batches(filter=__import__('pyarrow').compute.field('z') > 2); import threading, time; "
-                      "threading.Thread(target=lambda: next(iter(batches), None), daemon=True).start(); time.sleep(0.3)",
+    "threading.Thread(target=lambda: next(iter(batches), None), daemon=True).start(); time.sleep(0.3)",
     "batches given to Arrow": "import pyarrow.dataset as ds; ds.Scanner.from_batches(table.batches()).head(5)",
     "the rest of batches given to Arrow": "import pyarrow.dataset as ds; reader = table.batches(); next(reader); ds.Scanner.from_batches(reader).head(5)",
     "batches of a split given to Arrow": "import pyarrow.dataset as ds; ds.Scanner.from_batches(table.splits(2)[1].batches()).head(5)",
     "batches of a query given to Arrow": "import pyarrow.dataset as ds; ds.Scanner.from_batches(hs.query(sys.argv[1], '/', 'z > 1').batches(['z'])).head(5)",
     "batches of an expression given to Arrow": "import pyarrow.compute as pc, pyarrow.dataset as ds; "
-                                               "ds.Scanner.from_batches(hs.open(sys.argv[1]).table('/z', where=pc.field('z') > 1).batches()).head(5)",
+    "ds.Scanner.from_batches(hs.open(sys.argv[1]).table('/z', where=pc.field('z') > 1).batches()).head(5)",
     "batches given to DuckDB": "import duckdb; reader = table.batches(); duckdb.sql('select * from reader limit 5').fetchall()",
     "batches read on a thread": "import threading, time; reader = table.batches(); threading.Thread(target=lambda: [batch for batch in reader], daemon=True).start(); time.sleep(0.3)",
     "batches closed": "reader = table.batches(); next(reader); reader.close()",
@@ -74,20 +73,29 @@ def test_a_process_ends_after_a_scan_that_was_not_read_to_its_end(long: str, for
 
 
 def test_a_process_ends_whose_daemon_thread_is_in_the_middle_of_a_scan(long: str) -> None:
-    for scan in ("hs.sql('select sum(z + 1) from z', sys.argv[1]).fetchall()", "table.to_arrow()", "table.count()",
-                 "hs.query(sys.argv[1], '/', 'z > 2').count()", "[batch for batch in table.batches()]"):
-        done = python(f"""
+    for scan in (
+        "hs.sql('select sum(z + 1) from z', sys.argv[1]).fetchall()",
+        "table.to_arrow()",
+        "table.count()",
+        "hs.query(sys.argv[1], '/', 'z > 2').count()",
+        "[batch for batch in table.batches()]",
+    ):
+        done = python(
+            f"""
             import sys, threading, time, hyperslab as hs
             table = hs.open(sys.argv[1]).table('/z', where='z > 2')
             threading.Thread(target=lambda: {scan}, daemon=True).start()
             time.sleep(0.5)
-        """, long)
+        """,
+            long,
+        )
         assert (done.returncode, "Traceback" in done.stderr) == (0, False), (scan, done.stderr)
 
 
 def test_a_process_ends_whose_daemon_threads_ask_on_and_on(long: str) -> None:
     for _ in range(3):
-        done = python("""
+        done = python(
+            """
             import contextlib, sys, threading, time, hyperslab as hs
             def ask():
                 while True:
@@ -97,12 +105,15 @@ def test_a_process_ends_whose_daemon_threads_ask_on_and_on(long: str) -> None:
                 threading.Thread(target=ask, daemon=True).start()
             threading.Thread(target=time.sleep, args=(1000,), daemon=True).start()
             time.sleep(0.5)
-        """, long)
+        """,
+            long,
+        )
         assert (done.returncode, "Traceback" in done.stderr) == (0, False), done.stderr
 
 
 def test_a_forked_child_ends_after_an_unfinished_scan(long: str) -> None:
-    done = python("""
+    done = python(
+        """
         import os, sys, hyperslab as hs
         table = hs.open(sys.argv[1]).table('/z')
         next(iter(table.dataset().to_batches()))
@@ -112,12 +123,15 @@ def test_a_forked_child_ends_after_an_unfinished_scan(long: str) -> None:
             reader.read_next_batch()
             sys.exit(7)
         print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
-    """, long)
+    """,
+        long,
+    )
     assert (done.returncode, done.stdout) == (0, "7\n"), done.stderr
 
 
 def test_scans_that_are_dropped_give_their_memory_back(long: str) -> None:
-    done = python("""
+    done = python(
+        """
         import resource, sys, hyperslab as hs
         table = hs.open(sys.argv[1]).table('/z')
         peaks = []
@@ -126,7 +140,9 @@ def test_scans_that_are_dropped_give_their_memory_back(long: str) -> None:
                 table.dataset().head(5)
             peaks.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10)
         print(peaks[-1] - peaks[0])
-    """, long)
+    """,
+        long,
+    )
     assert done.returncode == 0, done.stderr
     assert int(done.stdout) < 400, f"16 dropped scans keep {done.stdout} MiB"
 
@@ -173,7 +189,9 @@ def test_a_reader_of_batches_is_shared_by_python_and_arrow(tmp_path: pathlib.Pat
     assert pa.table(table.batches()) == table.batches().read_all() == table.to_arrow()
     assert table.batches().read_pandas().equals(table.to_pandas())
     wide = pa.schema([("dim_0", pa.int64()), ("x", pa.float64())])
-    assert pa.RecordBatchReader.from_stream(hs.open(tmp_path / "a.h5").table("/x", columns=["dim_0", "x"]).batches(), wide).read_all().schema.names == wide.names
+    assert (
+        pa.RecordBatchReader.from_stream(hs.open(tmp_path / "a.h5").table("/x", columns=["dim_0", "x"]).batches(), wide).read_all().schema.names == wide.names
+    )
     for read in (lambda: next(reader), reader.read_all, reader.__arrow_c_stream__):
         with pytest.raises(hs.InvalidInputError, match="closed"):
             read()
@@ -200,10 +218,18 @@ SLOW = "select dim_0, count(distinct z + dim_1), stddev(z) from z group by dim_0
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize("command", [["sql", "LONG", SLOW], ["sql", "LONG", SLOW, "-o", "out.parquet"], ["export", "LONG", "/z", "out.parquet"],
-                                     ["export", "LONG", "/z", "out.csv", "--where", "z > 2"], ["query", "LONG", "/", "z > 1", "-o", "out.arrow"],
-                                     ["index", "COPY", "/z", "--level", "X"]],
-                         ids=["sql", "sql -o", "export", "export where", "query -o", "index"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["sql", "LONG", SLOW],
+        ["sql", "LONG", SLOW, "-o", "out.parquet"],
+        ["export", "LONG", "/z", "out.parquet"],
+        ["export", "LONG", "/z", "out.csv", "--where", "z > 2"],
+        ["query", "LONG", "/", "z > 1", "-o", "out.arrow"],
+        ["index", "COPY", "/z", "--level", "X"],
+    ],
+    ids=["sql", "sql -o", "export", "export where", "query -o", "index"],
+)
 def test_a_signal_ends_a_command_at_once_and_leaves_nothing(tmp_path: pathlib.Path, long: str, command: list[str], number: signal.Signals) -> None:
     copy = tmp_path / "copy.h5"
     copy.write_bytes(pathlib.Path(long).read_bytes())
@@ -247,7 +273,11 @@ def test_a_signal_does_not_wait_for_what_takes_its_time(tmp_path: pathlib.Path, 
 
 
 def test_control_c_interrupts_a_query_in_python(long: str) -> None:
-    process = subprocess.Popen([sys.executable, "-c", textwrap.dedent("""
+    process = subprocess.Popen(
+        [
+            sys.executable,
+            "-c",
+            textwrap.dedent("""
         import sys, time, hyperslab as hs
         relation = hs.sql(sys.argv[2], sys.argv[1])
         print("ready", flush=True)
@@ -255,7 +285,13 @@ def test_control_c_interrupts_a_query_in_python(long: str) -> None:
             relation.fetchall()
         except BaseException as error:
             print(type(error).__name__, flush=True)
-    """), long, SLOW], stdout=subprocess.PIPE, text=True)
+    """),
+            long,
+            SLOW,
+        ],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
     try:
         assert process.stdout is not None and process.stdout.readline() == "ready\n"
         time.sleep(1)
@@ -270,7 +306,11 @@ def test_control_c_interrupts_a_query_in_python(long: str) -> None:
 
 @pytest.mark.parametrize("options", ["chunks=(1 << 18,), compression='gzip'", "maxshape=(None,), compression='gzip', chunks=(1 << 20,)"])
 def test_control_c_interrupts_a_long_write(tmp_path: pathlib.Path, options: str) -> None:
-    process = subprocess.Popen([sys.executable, "-c", textwrap.dedent(f"""
+    process = subprocess.Popen(
+        [
+            sys.executable,
+            "-c",
+            textwrap.dedent(f"""
         import sys, numpy as np, hyperslab as hs
         values = np.random.default_rng(1).random(100 << 20, dtype="f4")
         with hs.create(sys.argv[1]) as f:
@@ -278,7 +318,13 @@ def test_control_c_interrupts_a_long_write(tmp_path: pathlib.Path, options: str)
             print("ready", flush=True)
             for _ in range(50):
                 d[...] = values
-    """), str(tmp_path / "a.h5")], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    """),
+            str(tmp_path / "a.h5"),
+        ],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
     try:
         assert process.stdout is not None and process.stdout.readline() == "ready\n"
         time.sleep(1)
@@ -358,7 +404,9 @@ UNCLOSED = {
 @pytest.mark.parametrize("form", UNCLOSED)
 def test_what_was_not_closed_is_said(tmp_path: pathlib.Path, form: str, end: str) -> None:
     script, words = UNCLOSED[form]
-    done = subprocess.run([sys.executable, "-c", f"import sys, hyperslab as hs\n{script}{end}", tmp_path / "lost.h5"], capture_output=True, text=True, timeout=PATIENCE)
+    done = subprocess.run(
+        [sys.executable, "-c", f"import sys, hyperslab as hs\n{script}{end}", tmp_path / "lost.h5"], capture_output=True, text=True, timeout=PATIENCE
+    )
     assert done.returncode == 0
     assert "UnclosedWarning" in done.stderr and f"{tmp_path / 'lost.h5'}'" in done.stderr and words in done.stderr
     assert len(done.stderr.splitlines()) <= 2, done.stderr
@@ -366,7 +414,8 @@ def test_what_was_not_closed_is_said(tmp_path: pathlib.Path, form: str, end: str
 
 
 def test_what_was_closed_or_given_up_is_not_said(tmp_path: pathlib.Path) -> None:
-    done = python("""
+    done = python(
+        """
         import os, sys, hyperslab as hs
         os.chdir(sys.argv[1])
         with hs.create("a.h5") as f:
@@ -389,7 +438,9 @@ def test_what_was_closed_or_given_up_is_not_said(tmp_path: pathlib.Path) -> None
             sys.exit(0)
         os.wait()
         child_file.close()
-    """, str(tmp_path))
+    """,
+        str(tmp_path),
+    )
     assert (done.returncode, done.stderr) == (0, "")
     assert issubclass(hs.UnclosedWarning, ResourceWarning)
 

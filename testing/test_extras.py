@@ -9,10 +9,9 @@ import sys
 import textwrap
 
 import h5py
+import hyperslab as hs
 import numpy as np
 import pytest
-
-import hyperslab as hs
 
 BLOCK = """
 import sys
@@ -43,7 +42,9 @@ def without(packages: str, script: str, *words: object) -> subprocess.CompletedP
 
 
 def test_reading_and_writing_need_no_extra(path: pathlib.Path) -> None:
-    done = without(PACKAGES, """
+    done = without(
+        PACKAGES,
+        """
         import hyperslab as hs, numpy as np
         f = hs.open(sys.argv[2])
         assert f["x"][3:5].tolist() == [3, 4] and "x" in str(f)
@@ -55,7 +56,10 @@ def test_reading_and_writing_need_no_extra(path: pathlib.Path) -> None:
             out["y"] = np.arange(3)
         hs.write_table(f.table("/x"), sys.argv[3] + ".2")
         assert not any(sys.modules.get(name) for name in sys.argv[1].split(","))
-    """, path, path.parent / "b.h5")
+    """,
+        path,
+        path.parent / "b.h5",
+    )
     assert (done.returncode, done.stderr) == (0, "")
 
 
@@ -65,18 +69,23 @@ def test_importing_hyperslab_imports_no_package_of_an_extra_but_duckdb() -> None
     assert done.stdout == "[]\n", done.stderr
 
 
-@pytest.mark.parametrize(("package", "extra", "use"), [
-    ("duckdb", "sql", "hs.sql('select 1 from x', f)"),
-    ("matplotlib", "plot", "f['x'].plot()"),
-    ("matplotlib", "plot", "hs.query(f, '/', 'x > 1').plot()"),
-    ("pandas", "pandas", "f.table('/x').to_pandas()"),
-    ("pandas", "pandas", "f.table('/x').batches().read_pandas()"),
-    ("polars", "polars", "f.table('/x').to_polars()"),
-    ("pyspark", "spark", "hs.spark.session()"),
-    ("pyspark", "spark", "hs.spark.configure(None)"),
-])
+@pytest.mark.parametrize(
+    ("package", "extra", "use"),
+    [
+        ("duckdb", "sql", "hs.sql('select 1 from x', f)"),
+        ("matplotlib", "plot", "f['x'].plot()"),
+        ("matplotlib", "plot", "hs.query(f, '/', 'x > 1').plot()"),
+        ("pandas", "pandas", "f.table('/x').to_pandas()"),
+        ("pandas", "pandas", "f.table('/x').batches().read_pandas()"),
+        ("polars", "polars", "f.table('/x').to_polars()"),
+        ("pyspark", "spark", "hs.spark.session()"),
+        ("pyspark", "spark", "hs.spark.configure(None)"),
+    ],
+)
 def test_a_feature_without_its_extra_names_it(path: pathlib.Path, package: str, extra: str, use: str) -> None:
-    done = without(package, f"""
+    done = without(
+        package,
+        f"""
         import hyperslab as hs
         f = hs.open(sys.argv[2])
         try:
@@ -84,7 +93,9 @@ def test_a_feature_without_its_extra_names_it(path: pathlib.Path, package: str, 
         except hs.MissingExtraError as error:
             assert isinstance(error, ImportError) and error.kind == "Unsupported" and error.name == {package!r}
             print(error)
-    """, path)
+    """,
+        path,
+    )
     assert done.returncode == 0, done.stderr
     assert f"needs the package {package}, which is not installed: pip install 'hyperslab[{extra}]'\n" in done.stdout
 

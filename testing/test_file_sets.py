@@ -10,10 +10,9 @@ from collections.abc import Callable
 from typing import Any
 
 import h5py
+import hyperslab as hs
 import numpy as np
 import pytest
-
-import hyperslab as hs
 
 COMMAND = pathlib.Path(sys.executable).parent / "hyperslab"
 

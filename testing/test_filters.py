@@ -7,17 +7,16 @@ from __future__ import annotations
 
 import itertools
 import pathlib
-import zlib
 import random
 import struct
+import zlib
 from collections.abc import Callable, Iterable
 
 import h5py
 import hdf5plugin
+import hyperslab as hs
 import numpy as np
 import pytest
-
-import hyperslab as hs
 
 INTEGERS = [f"{order}{kind}{size}" for order in "<>" for kind in "iu" for size in (1, 2, 4, 8) if order == "<" or size > 1]
 FLOATS = ["<f4", "<f8", ">f4", ">f8"]
@@ -52,7 +51,13 @@ def numbers(dtype: str | np.dtype, shape: tuple[int, ...], kind: str, seed: int 
 
 
 def create(
-    file: h5py.File, name: str, data: np.ndarray, chunks: tuple[int, ...] | None, configure: Callable, fill: object = None, file_type: object = None,
+    file: h5py.File,
+    name: str,
+    data: np.ndarray,
+    chunks: tuple[int, ...] | None,
+    configure: Callable,
+    fill: object = None,
+    file_type: object = None,
 ) -> None:
     """A chunked dataset of `data` with what `configure` sets on the creation property list."""
     plist = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
@@ -88,8 +93,7 @@ def damage(path: pathlib.Path, tmp_path: pathlib.Path, mutations: int = MUTATION
     original = path.read_bytes()
     with h5py.File(path) as file:
         places = [
-            (name, [(c.byte_offset, c.size) for c in map(dataset.id.get_chunk_info, range(dataset.id.get_num_chunks()))])
-            for name, dataset in file.items()
+            (name, [(c.byte_offset, c.size) for c in map(dataset.id.get_chunk_info, range(dataset.id.get_num_chunks()))]) for name, dataset in file.items()
         ]
     target = tmp_path / "damaged.h5"
     for name, chunks in places:
@@ -100,7 +104,7 @@ def damage(path: pathlib.Path, tmp_path: pathlib.Path, mutations: int = MUTATION
             at = start + rng.randrange(min(size, 32) if rng.random() < 0.5 else size)
             action = rng.randrange(4)
             if action == 0:
-                data[at:start + size] = bytes(start + size - at)
+                data[at : start + size] = bytes(start + size - at)
             elif action == 1:
                 end = min(at + 4, start + size)
                 data[at:end] = rng.choice([b"\xff" * 4, b"\0" * 4, b"\x7f\xff\xff\xff", b"\xff\xff\xff\x7f"])[: end - at]
@@ -442,7 +446,12 @@ ZFP_MODES = {
     "expert": hdf5plugin.Zfp(minbits=70, maxbits=3000, maxprec=40, minexp=-30),
 }
 ZFP_GRIDS = [
-    ((1003,), (128,)), ((5,), (2,)), ((37, 53), (16, 21)), ((37, 3, 53), (16, 1, 20)), ((9, 10, 11), (5, 7, 9)), ((7, 6, 5, 9), (5, 6, 3, 4)),
+    ((1003,), (128,)),
+    ((5,), (2,)),
+    ((37, 53), (16, 21)),
+    ((37, 3, 53), (16, 1, 20)),
+    ((9, 10, 11), (5, 7, 9)),
+    ((7, 6, 5, 9), (5, 6, 3, 4)),
     ((3, 4, 5, 6, 7), (3, 1, 5, 4, 6)),
 ]
 
@@ -475,7 +484,7 @@ def test_zfp_of_a_writer_with_the_other_byte_order(tmp_path: pathlib.Path, mode:
         straight = {name: d[()] for name, d in file.items()}
     for header in headers:
         assert header.startswith(b"zfp\5") and header in data
-        data = data.replace(header, b"".join(header[i: i + 4][::-1] for i in range(0, len(header), 4)))
+        data = data.replace(header, b"".join(header[i : i + 4][::-1] for i in range(0, len(header), 4)))
     path.write_bytes(data)
     assert assert_equal(path) == 8
     ours = hs.open(path)
@@ -524,7 +533,7 @@ def test_filters_that_only_round_values_are_undone_by_nothing(tmp_path: pathlib.
         creation.set_deflate(5)
         dataset = h5py.h5d.create(f.id, b"x", h5py.h5t.IEEE_F32LE, h5py.h5s.create_simple((1000,)), creation)
         for start in (0, 500):
-            dataset.write_direct_chunk((start,), zlib.compress(values[start:start + 500].tobytes()))
+            dataset.write_direct_chunk((start,), zlib.compress(values[start : start + 500].tobytes()))
     assert (hs.open(path)["x"][...] == values).all()
     with h5py.File(path, "r+") as f:
         f["x"].id.write_direct_chunk((0,), zlib.compress(b"\0" * 2004))

@@ -9,10 +9,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import h5py
+import hyperslab as hs
 import numpy as np
 import pytest
-
-import hyperslab as hs
 from test_value_index import LEVELS, damaged
 
 COUNT = 600_000
@@ -21,8 +20,14 @@ SPAN = (-2.0, 2.0)
 
 def columns(count: int = COUNT) -> dict[str, Any]:
     rng = np.random.default_rng(31)
-    found = {"x": rng.normal(size=count).astype("f4"), "y": rng.normal(size=count), "id": rng.integers(-100, 100, count).astype("i4"),
-             "w": rng.lognormal(sigma=4, size=count), "smooth": np.sin(np.linspace(0, 40, count)).astype("f4"), "plain": rng.normal(size=count)}
+    found = {
+        "x": rng.normal(size=count).astype("f4"),
+        "y": rng.normal(size=count),
+        "id": rng.integers(-100, 100, count).astype("i4"),
+        "w": rng.lognormal(sigma=4, size=count),
+        "smooth": np.sin(np.linspace(0, 40, count)).astype("f4"),
+        "plain": rng.normal(size=count),
+    }
     found["x"][::1000] = np.nan
     found["x"][::777] = 1.5
     found["y"][5::1000] = [np.inf, -np.inf] * (count // 2000)
@@ -71,9 +76,15 @@ def answers(path: pathlib.Path, text: str, threads: int) -> dict[str, Any]:
     q = hs.query(path, "/", text, threads=threads)
     edges = np.concatenate([np.linspace(-3, 1, 40), [1.5, 7]])
     return {
-        "count": q.count(), "positions": q.positions(), "x": q.values("x").tobytes(), "w": q.values("w", "id")[0].tobytes(),
-        "1d": q.histogram("y", 64, range=SPAN).values, "edges": q.histogram("x", edges).values, "id": q.histogram("id", 20, range=(-100, 100)).values,
-        "2d": q.histogram2d("x", "id", (32, 25), [SPAN, (-100, 100)]).values, "3d": q.histogram3d("x", "y", "smooth", 40, [SPAN] * 3).values,
+        "count": q.count(),
+        "positions": q.positions(),
+        "x": q.values("x").tobytes(),
+        "w": q.values("w", "id")[0].tobytes(),
+        "1d": q.histogram("y", 64, range=SPAN).values,
+        "edges": q.histogram("x", edges).values,
+        "id": q.histogram("id", 20, range=(-100, 100)).values,
+        "2d": q.histogram2d("x", "id", (32, 25), [SPAN, (-100, 100)]).values,
+        "3d": q.histogram3d("x", "y", "smooth", 40, [SPAN] * 3).values,
         "twice": q.histogram2d("y", "y", 16, [SPAN, SPAN]).values,
         "weights": q.histogram("x", 64, range=SPAN, weights="w").values.tobytes(),
         "own weights": q.histogram("w", 8, range=(0, 8), weights="w").values.tobytes(),
@@ -118,7 +129,13 @@ def test_values_are_taken_one_by_one_where_indexes_leave_few_rows(tmp_path: path
             f[name] = values
     assert hs.query(path, "/", "x > 3 && plain > 0")._native.values(["y"]) is None
     hs.index(path, ["/x", "/y"], "P")
-    for text, alone in [("x > 0 && y > 0", True), ("1 < x && x < 1.01", True), ("x > 3 && plain > 0", True), ("x > 0 && plain > 0", False), ("plain > 0", False)]:
+    for text, alone in [
+        ("x > 0 && y > 0", True),
+        ("1 < x && x < 1.01", True),
+        ("x > 3 && plain > 0", True),
+        ("x > 0 && plain > 0", False),
+        ("plain > 0", False),
+    ]:
         q = hs.query(path, "/", text)
         assert (q._native.values(["y"]) is not None) is alone, text
     assert hs.query(path, "/", "1 < x && x < 1.01").explain().count("index P on x") == 1

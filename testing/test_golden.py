@@ -10,11 +10,10 @@ import shutil
 import sys
 
 import h5py
+import hyperslab as hs
 import numpy as np
 import pyarrow as pa
 import pytest
-
-import hyperslab as hs
 
 GOLDEN = pathlib.Path(__file__).with_name("golden")
 sys.path.insert(0, str(GOLDEN))
@@ -52,7 +51,10 @@ def every(kind: str) -> pytest.MarkDecorator:
 
 @every("split")
 def test_a_split(placed: pathlib.Path) -> None:
-    data, schema = json.loads((placed / "splits.json").read_text()), pa.schema([pa.field("x", pa.int32(), nullable=False), pa.field("y", pa.float64(), nullable=False)])
+    data, schema = (
+        json.loads((placed / "splits.json").read_text()),
+        pa.schema([pa.field("x", pa.int32(), nullable=False), pa.field("y", pa.float64(), nullable=False)]),
+    )
     found = pa.concat_tables([hs.Split(part.encode(), schema).read() for part in data])
     values = make.values()
     few = values["x"] < 500

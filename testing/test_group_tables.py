@@ -10,12 +10,11 @@ import sys
 import warnings
 
 import h5py
+import hyperslab as hs
 import netCDF4
 import numpy as np
 import pandas as pd
 import pytest
-
-import hyperslab as hs
 
 COMMAND = pathlib.Path(sys.executable).parent / "hyperslab"
 
@@ -106,9 +105,17 @@ def test_every_kind_of_member_says_why_it_is_not_a_column(tmp_path: pathlib.Path
         h5py.h5d.create(f.id, b"refused", h5py.h5t.NATIVE_INT32, h5py.h5s.create_simple((4,)), plist)
     table = quiet(path)
     assert table.schema.names == ["x", "y"]
-    wanted = {"image": "has dimensions (4, 5), not (4)", "scalar": "is a scalar", "empty": "dataspace is null", "group": "is a group",
-              "soft": "is a soft link to /x", "outside": "is a link to /x in other.h5", "type": "is a committed datatype",
-              "wide": "mantissa", "refused": "32099"}
+    wanted = {
+        "image": "has dimensions (4, 5), not (4)",
+        "scalar": "is a scalar",
+        "empty": "dataspace is null",
+        "group": "is a group",
+        "soft": "is a soft link to /x",
+        "outside": "is a link to /x in other.h5",
+        "type": "is a committed datatype",
+        "wide": "mantissa",
+        "refused": "32099",
+    }
     assert set(table.omitted) == set(wanted)
     assert {name: reason in table.omitted[name] for name, reason in wanted.items()} == dict.fromkeys(wanted, True)
     assert table.to_arrow()["y"].to_pylist() == [0, 1, 2, 3]
@@ -183,8 +190,13 @@ def climate(tmp_path: pathlib.Path) -> pathlib.Path:
 def test_a_netcdf_file_is_a_table_of_its_largest_dimensions(climate: pathlib.Path) -> None:
     table = quiet(climate)
     assert table.schema.names[:3] == ["time", "lat", "lon"] and sorted(table.schema.names[3:]) == ["pr", "tas"]
-    assert table.omitted == {"height": "is a scalar", "area": "has dimensions (lat=4, lon=5), not (time=3, lat=4, lon=5)",
-                             "time_bnds": "has the bounds of time", "lat_bnds": "has the bounds of lat", "lon_bnds": "has the bounds of lon"}
+    assert table.omitted == {
+        "height": "is a scalar",
+        "area": "has dimensions (lat=4, lon=5), not (time=3, lat=4, lon=5)",
+        "time_bnds": "has the bounds of time",
+        "lat_bnds": "has the bounds of lat",
+        "lon_bnds": "has the bounds of lon",
+    }
     assert table.to_arrow()["tas"].to_pylist() == list(range(60))
     done = subprocess.run([COMMAND, "head", climate, "-n", "1", "--json"], capture_output=True, text=True)
     assert json.loads(done.stdout)["pr"] == 0.5 and "time_bnds has the bounds of time" in done.stderr
@@ -241,7 +253,7 @@ def test_a_variable_named_like_a_dimension_has_a_table(tmp_path: pathlib.Path) -
     group = f.table("/Position", layout="cells", omitted="error")
     assert sorted(group.schema.names) == sorted(set(group.schema.names)) and {"lat", "lat_index"} <= set(group.schema.names)
     assert group.to_arrow()["lat_index"].to_pylist() == [7, 8]
-    assert hs.sql('select sum(siglay) from siglay where siglay_index = 0', f).fetchall() == [(3,)]
+    assert hs.sql("select sum(siglay) from siglay where siglay_index = 0", f).fetchall() == [(3,)]
 
 
 def test_what_a_wildcard_stood_for_never_takes_the_name_of_a_column(tmp_path: pathlib.Path) -> None:

@@ -8,11 +8,10 @@ import re
 import struct
 
 import h5py
+import hyperslab as hs
 import netCDF4
 import numpy as np
 import pytest
-
-import hyperslab as hs
 
 MUTATIONS = 400
 
@@ -88,10 +87,10 @@ def test_mutated_files_give_errors_and_never_crash(tmp_path: pathlib.Path, kind:
             data = data[: rng.randrange(len(data))]
         elif action == 1:
             at = rng.randrange(len(data))
-            data[at:at + 8] = rng.choice([b"\xff" * 8, b"\0" * 8, b"\x7f" + b"\xff" * 7])
+            data[at : at + 8] = rng.choice([b"\xff" * 8, b"\0" * 8, b"\x7f" + b"\xff" * 7])
         elif action == 2:
             a, b = (rng.randrange(0, len(data) - 8, 8) for _ in range(2))
-            data[a:a + 8], data[b:b + 8] = data[b:b + 8], data[a:a + 8]
+            data[a : a + 8], data[b : b + 8] = data[b : b + 8], data[a : a + 8]
         else:
             for _ in range(rng.randrange(1, 4)):
                 data[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
@@ -154,8 +153,8 @@ def test_a_dataset_beyond_memory_is_refused_and_read_in_parts(tmp_path: pathlib.
         with pytest.raises(hs.LimitExceededError):
             f[name][()]
         repr(f[name])
-    assert f["rows"][1 << 61:(1 << 61) + 2].tolist() == [[7, 7], [7, 7]]
-    assert f["rows"][0:1 << 62:1 << 61].shape == (2, 2)
+    assert f["rows"][1 << 61 : (1 << 61) + 2].tolist() == [[7, 7], [7, 7]]
+    assert f["rows"][0 : 1 << 62 : 1 << 61].shape == (2, 2)
     assert f.table("/rows", limit=3).to_arrow().num_rows == 3
     with pytest.raises(hs.LimitExceededError):
         f.table("/rows").splits()
@@ -172,7 +171,7 @@ def first_place(path: pathlib.Path, name: str) -> tuple[int, bytes]:
     """Where a contiguous dataset's bytes are, and the first 16 of them: length, address and index in the heap."""
     with h5py.File(path) as f:
         offset = f[name].id.get_offset()
-    return offset, path.read_bytes()[offset:offset + 16]
+    return offset, path.read_bytes()[offset : offset + 16]
 
 
 def test_elements_that_share_one_object_of_the_heap_cost_no_more_than_the_limit(tmp_path: pathlib.Path) -> None:
@@ -182,7 +181,7 @@ def test_elements_that_share_one_object_of_the_heap_cost_no_more_than_the_limit(
         f.create_dataset("text", data=["x" * 100_000] + [""] * 19_999, dtype=h5py.string_dtype())
     offset, place = first_place(path, "text")
     data = path.read_bytes()
-    path.write_bytes(data[:offset] + place * 20_000 + data[offset + 16 * 20_000:])
+    path.write_bytes(data[:offset] + place * 20_000 + data[offset + 16 * 20_000 :])
     f = hs.open(path)
     for read in (lambda: f["text"][()], lambda: f.table("/text").to_arrow()):
         with pytest.raises(hs.LimitExceededError, match="heap_bytes"):
@@ -205,9 +204,9 @@ def test_lists_that_hold_themselves_end_in_an_error(tmp_path: pathlib.Path) -> N
     offset, _ = first_place(path, "place")
     data = bytearray(path.read_bytes())
     heap = data.index(b"GCOL")
-    data[heap + 32:heap + 32 + 1600] = place * 100
+    data[heap + 32 : heap + 32 + 1600] = place * 100
     layout = data.index(b"\xff" * 8 + struct.pack("<Q", 16))
-    data[layout:layout + 8] = struct.pack("<Q", offset)
+    data[layout : layout + 8] = struct.pack("<Q", offset)
     path.write_bytes(data)
     f = hs.open(path)
     for read in (lambda: f["lists"][()], lambda: f.table("/lists").to_arrow()):
@@ -226,7 +225,7 @@ def test_what_describes_a_file_costs_no_more_than_the_limit(tmp_path: pathlib.Pa
     assert len(hs.open(path, limits={"metadata_bytes": 0})["d"].attrs["long"]) == 1_000_000
     data = path.read_bytes()
     length = struct.pack("<I", 1_000_000)
-    place = data[data.index(length):][:16]
+    place = data[data.index(length) :][:16]
     short = re.compile(re.escape(struct.pack("<I", 4)) + b"[^\0]..\0{5}.\0{3}", re.DOTALL)
     damaged, count = short.subn(lambda _: place, data)
     assert count >= 300

@@ -13,10 +13,9 @@ import time
 from typing import Any
 
 import h5py
+import hyperslab as hs
 import numpy as np
 import pytest
-
-import hyperslab as hs
 
 COUNT = 200_000
 WHERE = "x > 3"
@@ -44,14 +43,17 @@ def used(path: Any, **options: Any) -> bool:
 
 def fresh(path: Any) -> tuple[int, bool, list[str]]:
     """Count, whether an index was used, and remarks, in a process of its own."""
-    code = ("import sys, hyperslab as hs; q = hs.query(sys.argv[1], '/', 'x > 3'); "
-            "print(repr((q.count(), 'on x: ' in q.explain(), hs.indexes.status(sys.argv[1]))))")
+    code = (
+        "import sys, hyperslab as hs; q = hs.query(sys.argv[1], '/', 'x > 3'); "
+        "print(repr((q.count(), 'on x: ' in q.explain(), hs.indexes.status(sys.argv[1]))))"
+    )
     done = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True)
     found: tuple[int, bool, list[str]] = eval(done.stdout)
     return found
 
 
 # Renamed, copied, touched.
+
 
 def rename(path: pathlib.Path, target: pathlib.Path) -> None:
     path.rename(target)
@@ -112,7 +114,7 @@ def test_a_changed_file_is_never_believed(tmp_path: pathlib.Path, embedded: bool
         changed = bytearray(whole)
         if compression is None:
             place = chunk.byte_offset + 8 * (7 + number)
-            changed[place:place + 8] = np.float64(9.5).tobytes()
+            changed[place : place + 8] = np.float64(9.5).tobytes()
         else:
             changed[chunk.byte_offset + chunk.size - 3] ^= 1
         path.write_bytes(changed)
@@ -147,6 +149,7 @@ def test_renaming_in_a_folder_with_one_index_gives_right_answers(tmp_path: pathl
 
 
 # Another folder.
+
 
 def test_indexes_may_lie_in_another_folder(tmp_path: pathlib.Path) -> None:
     archive, kept = tmp_path / "archive", tmp_path / "kept"
@@ -183,6 +186,7 @@ def test_indexes_may_lie_in_another_folder(tmp_path: pathlib.Path) -> None:
 
 # What is not used is said.
 
+
 def test_whatever_the_reason_a_remark_says_why_an_index_is_not_used(tmp_path: pathlib.Path) -> None:
     path = make(tmp_path / "a.h5")
     folder = tmp_path / "a.h5.hsidx"
@@ -201,7 +205,7 @@ def test_whatever_the_reason_a_remark_says_why_an_index_is_not_used(tmp_path: pa
     assert "version 7" in remark()
     manifest.write_bytes(whole[:-50])
     assert "not used" in remark()
-    manifest.write_bytes(whole.replace(b"\"modified_nanoseconds\"", b"\"modified_nanosecond5\""))
+    manifest.write_bytes(whole.replace(b'"modified_nanoseconds"', b'"modified_nanosecond5"'))
     assert "not used" in remark()
     manifest.write_bytes(whole)
     folder.rename(tmp_path / "real")
@@ -241,6 +245,7 @@ def test_an_embedded_index_that_was_cut_off_is_missed(tmp_path: pathlib.Path) ->
 
 # The end of the file itself.
 
+
 def test_embedding_changes_no_byte_and_no_owner_and_tells_the_time(tmp_path: pathlib.Path) -> None:
     path = make(tmp_path / "a.h5")
     os.link(path, tmp_path / "same.h5")
@@ -250,7 +255,7 @@ def test_embedding_changes_no_byte_and_no_owner_and_tells_the_time(tmp_path: pat
     started = time.time_ns()
     hs.index(path, "/x", embedded=True)
     after = path.stat()
-    assert path.read_bytes()[:len(whole)] == whole
+    assert path.read_bytes()[: len(whole)] == whole
     assert (after.st_ino, after.st_mode, after.st_uid, after.st_nlink) == (before.st_ino, before.st_mode, before.st_uid, 2)
     assert started - 10**8 < after.st_mtime_ns < time.time_ns() and after.st_size > before.st_size
     assert used(path) and used(tmp_path / "same.h5")
@@ -265,9 +270,11 @@ def test_a_file_of_another_owner_has_an_index_inside(tmp_path: pathlib.Path) -> 
         path = make(folder / "a.h5")
         path.chmod(0o666)
         before = path.stat()
-        code = ("import os, sys, hyperslab as hs; hs.query(sys.argv[1], '/', 'x > 3').count()\n"
-                "if os.geteuid() == 0: os.setgroups([]); os.setgid(65534); os.setuid(65534)\n"
-                "for _ in range(3): hs.index(sys.argv[1], '/x', embedded=True)")
+        code = (
+            "import os, sys, hyperslab as hs; hs.query(sys.argv[1], '/', 'x > 3').count()\n"
+            "if os.geteuid() == 0: os.setgroups([]); os.setgid(65534); os.setuid(65534)\n"
+            "for _ in range(3): hs.index(sys.argv[1], '/x', embedded=True)"
+        )
         subprocess.run([sys.executable, "-c", code, str(path)], check=True)
         after = path.stat()
         assert used(path) and after.st_uid == before.st_uid and after.st_size - before.st_size < 1_000_000
@@ -409,7 +416,7 @@ def test_the_index_files_of_tasks_are_kept_until_they_are_old(tmp_path: pathlib.
 
 
 def test_a_histogram_of_a_single_value_has_edges_that_rise(tmp_path: pathlib.Path) -> None:
-    for number, value in enumerate([np.float64(5e-324), np.float64(1.7e308), np.int64(2**60), np.uint64(2**64 - 1), np.int64(-2**63), np.float64(-1e300)]):
+    for number, value in enumerate([np.float64(5e-324), np.float64(1.7e308), np.int64(2**60), np.uint64(2**64 - 1), np.int64(-(2**63)), np.float64(-1e300)]):
         path = tmp_path / f"{number}.h5"
         with h5py.File(path, "w") as f:
             f["a"] = np.array([value, value, value])

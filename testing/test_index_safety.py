@@ -12,10 +12,9 @@ import zlib
 from typing import Any
 
 import h5py
+import hyperslab as hs
 import numpy as np
 import pytest
-
-import hyperslab as hs
 from hyperslab import _native
 
 LEVELS = ["Z", "K", "P", "X", "B"]
@@ -52,14 +51,32 @@ def test_the_ends_of_a_type_are_in_every_answer(tmp_path: pathlib.Path, dtype: s
     hs.index(path, "/a", level)
     exact = [v.item() for v in values]
     literals = {"-inf": -np.inf, "inf": np.inf, "0": 0, "-0.0": -0.0} if values.dtype.kind == "f" else {str(int(v)): int(v) for v in values}
-    compare = {">": lambda a, b: a > b, ">=": lambda a, b: a >= b, "<": lambda a, b: a < b, "<=": lambda a, b: a <= b, "==": lambda a, b: a == b, "!=": lambda a, b: a != b}
+    compare = {
+        ">": lambda a, b: a > b,
+        ">=": lambda a, b: a >= b,
+        "<": lambda a, b: a < b,
+        "<=": lambda a, b: a <= b,
+        "==": lambda a, b: a == b,
+        "!=": lambda a, b: a != b,
+    }
     conditions: list[tuple[str | None, list[bool]]] = [(None, [True] * len(values))]
     if dtype == "?":
         conditions += [("a", exact), ("not a", [not v for v in exact])]
     else:
-        conditions += [(f"a {sign} {text}", [bool(test(v, bound)) for v in exact]) for text, bound in literals.items() if "inf" not in text for sign, test in compare.items()]
-        greatest, least = (repr(float(plain.max() if np.isfinite(plain.max()) else np.finfo(dtype).max)), "0") if values.dtype.kind == "f" else (str(int(plain.max())), str(int(plain.min())))
-        conditions += [(f"a >= {greatest} or a == {least}", [v >= (float(greatest) if values.dtype.kind == "f" else int(greatest)) or v == int(least) for v in exact])]
+        conditions += [
+            (f"a {sign} {text}", [bool(test(v, bound)) for v in exact])
+            for text, bound in literals.items()
+            if "inf" not in text
+            for sign, test in compare.items()
+        ]
+        greatest, least = (
+            (repr(float(plain.max() if np.isfinite(plain.max()) else np.finfo(dtype).max)), "0")
+            if values.dtype.kind == "f"
+            else (str(int(plain.max())), str(int(plain.min())))
+        )
+        conditions += [
+            (f"a >= {greatest} or a == {least}", [v >= (float(greatest) if values.dtype.kind == "f" else int(greatest)) or v == int(least) for v in exact])
+        ]
     for text, mask in conditions:
         q = hs.query(path, "/", text, rows="a")
         rows = np.flatnonzero(mask)
@@ -99,6 +116,7 @@ def test_several_files_have_the_greatest_value_too(tmp_path: pathlib.Path) -> No
 
 
 # Damage.
+
 
 def segments(folder: pathlib.Path) -> list[pathlib.Path]:
     return sorted(folder.glob("*.arrow"))
@@ -167,6 +185,7 @@ def test_blocks_of_an_earlier_build_do_not_come_back(tmp_path: pathlib.Path, how
 
 # What a stranger may have put there.
 
+
 def seal(manifest: Any) -> bytes:
     """A manifest as its reader wants it: anybody can compute the checksum."""
     text = json.dumps(manifest, separators=(",", ":"), ensure_ascii=False)
@@ -184,7 +203,23 @@ def indexed(tmp_path: pathlib.Path) -> tuple[pathlib.Path, pathlib.Path, Any]:
     return path, place, json.loads(place.read_bytes())["manifest"]
 
 
-@pytest.mark.parametrize("name", ["../../victim.txt", "ABSOLUTE", "manifest.json", "../a.h5", "0" * 32 + ".arro", "G" * 32 + ".arrow", ".", "", "@", "@-1", "@9" * 20, "x/" + "0" * 32 + ".arrow"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "../../victim.txt",
+        "ABSOLUTE",
+        "manifest.json",
+        "../a.h5",
+        "0" * 32 + ".arro",
+        "G" * 32 + ".arrow",
+        ".",
+        "",
+        "@",
+        "@-1",
+        "@9" * 20,
+        "x/" + "0" * 32 + ".arrow",
+    ],
+)
 def test_a_manifest_names_only_index_files(tmp_path: pathlib.Path, name: str) -> None:
     path, place, manifest = indexed(tmp_path)
     victim = tmp_path / "victim.txt"
@@ -232,7 +267,7 @@ def test_a_write_plan_whose_id_leads_elsewhere_is_refused(tmp_path: pathlib.Path
     for identity in ("../victim", "", ".", "..", str(victim), "g" * 32, "0" * 31):
         body = json.dumps({**json.loads(plan[:end]), "id": identity}, separators=(",", ":")).encode()
         with pytest.raises(hs.InvalidInputError, match="write plan"):
-            hs.WritePlan.from_bytes(body + plan[end:end + len(plan) - end - 8] + b"%08x" % zlib.crc32(body)).abort()
+            hs.WritePlan.from_bytes(body + plan[end : end + len(plan) - end - 8] + b"%08x" % zlib.crc32(body)).abort()
     assert (victim / "a.txt").exists()
 
 
@@ -246,7 +281,17 @@ def unsealed(data: bytes) -> Any:
     return json.loads(data[:-9])
 
 
-@pytest.mark.parametrize("change", [{"parts": 0}, {"part": 1}, {"folder": "/etc"}, {"name": "../x.h5"}, {"name": "other.h5"}, {"previous": [{"name": "../../victim.txt", "bytes": 1, "blocks": 1}]}])
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"parts": 0},
+        {"part": 1},
+        {"folder": "/etc"},
+        {"name": "../x.h5"},
+        {"name": "other.h5"},
+        {"previous": [{"name": "../../victim.txt", "bytes": 1, "blocks": 1}]},
+    ],
+)
 def test_a_task_whose_names_lead_elsewhere_is_refused(tmp_path: pathlib.Path, change: Any) -> None:
     path, _, _ = indexed(tmp_path)
     (task,) = hs.indexes.plan(path, "/y").tasks(1)
@@ -293,7 +338,7 @@ def test_a_file_from_before_1970_has_an_index(tmp_path: pathlib.Path) -> None:
     path = tmp_path / "old.h5"
     with h5py.File(path, "w") as f:
         f["a"] = np.arange(70_000.0)
-    os.utime(path, ns=(-10**18, -10**18 + 7))
+    os.utime(path, ns=(-(10**18), -(10**18) + 7))
     hs.index(path, "/a", "X")
     q = hs.query(path, "/", "a > 69990")
     assert "index X on a" in q.explain() and q.count() == 9 and hs.indexes.status(path) == []

@@ -10,12 +10,11 @@ import sys
 from typing import Any
 
 import h5py
+import hyperslab as hs
 import numpy as np
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
-
-import hyperslab as hs
 
 
 def blind(path: pathlib.Path, *names: str) -> None:
@@ -51,7 +50,13 @@ def test_level_x_answers_without_the_data(run: pathlib.Path, where: str) -> None
     data = columns()
     x, y = data["x"], data["y"]
     with np.errstate(invalid="ignore"):
-        mask = {"x > 1.5": x > 1.5, "x > 3.5": x > 3.5, "x < -2 or x > 2.25": (x < -2) | (x > 2.25), "0 < x and x < 0.5": (x > 0) & (x < 0.5), "x > 100": x > 100}[where]
+        mask = {
+            "x > 1.5": x > 1.5,
+            "x > 3.5": x > 3.5,
+            "x < -2 or x > 2.25": (x < -2) | (x > 2.25),
+            "0 < x and x < 0.5": (x > 0) & (x < 0.5),
+            "x > 100": x > 100,
+        }[where]
     hs.index(run, "/", "X")
     blind(run, "x", "y", "id")
     with pytest.raises(hs.Error):
@@ -127,8 +132,13 @@ def test_arrays_of_other_libraries_have_indexes(tmp_path: pathlib.Path, run: pat
     parquet.write_table(pa.table({"y": data["y"]}), tmp_path / "y.parquet")
     two = [np.memmap(tmp_path / "y.bin", "f8", "r", offset=offset, shape=(300_000,)) for offset in (0, 2_400_000)]
     with h5py.File(run) as f:
-        for arrays, values in [({"y": two[0]}, data["y"]), ({"y": two[1]}, -data["y"]), ({"y": two[0][5:]}, data["y"][5:]),
-                               ({"y": f["y"]}, data["y"]), (tmp_path / "y.parquet", data["y"])]:
+        for arrays, values in [
+            ({"y": two[0]}, data["y"]),
+            ({"y": two[1]}, -data["y"]),
+            ({"y": two[0][5:]}, data["y"][5:]),
+            ({"y": f["y"]}, data["y"]),
+            (tmp_path / "y.parquet", data["y"]),
+        ]:
             assert "index X" not in hs.query(arrays, "/", "y > 3").explain()
             assert [planned.level for planned in hs.index(arrays, "/y").datasets] == ["X"]
             q = hs.query(arrays, "/", "y > 3")
@@ -165,9 +175,14 @@ def test_indexes_of_several_columns_tell_what_one_of_them_leaves(tmp_path: pathl
     x, y = data["x"], data["y"]
     hs.index(run, ["/x", "/y"], level)
     letter = level or "X"
-    for text, mask in [("x > 3 || y > 3", (x > 3) | (y > 3)), ("x > 3 || y > 3 || x < -3", (x > 3) | (y > 3) | (x < -3)),
-                       ("(x > 3 || y > 3) && x < 3.5", ((x > 3) | (y > 3)) & (x < 3.5)), ("x > 0 || y > 0", (x > 0) | (y > 0)),
-                       ("x > 1e9 || y > 1e9", x > 1e9), ("(x > 3 && y > 0) || y > 3", ((x > 3) & (y > 0)) | (y > 3))]:
+    for text, mask in [
+        ("x > 3 || y > 3", (x > 3) | (y > 3)),
+        ("x > 3 || y > 3 || x < -3", (x > 3) | (y > 3) | (x < -3)),
+        ("(x > 3 || y > 3) && x < 3.5", ((x > 3) | (y > 3)) & (x < 3.5)),
+        ("x > 0 || y > 0", (x > 0) | (y > 0)),
+        ("x > 1e9 || y > 1e9", x > 1e9),
+        ("(x > 3 && y > 0) || y > 3", ((x > 3) & (y > 0)) | (y > 3)),
+    ]:
         q = hs.query(run, "/", text)
         assert np.array_equal(q.positions(), np.flatnonzero(mask)), text
         least, most = q.bounds()

@@ -5,12 +5,11 @@ from __future__ import annotations
 import pathlib
 
 import h5py
+import hyperslab as hs
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-
-import hyperslab as hs
 
 SHAPE = (6, 9, 4)
 
@@ -43,8 +42,7 @@ def keys(draw: st.DrawFn) -> tuple[object, ...]:
     for extent in SHAPE[: draw(st.integers(0, 3))]:
         kinds = [whole_numbers(extent), slices(extent)]
         if not listed:
-            kinds += [st.lists(whole_numbers(extent), min_size=1, max_size=6),
-                      st.lists(st.booleans(), min_size=extent, max_size=extent).map(np.array)]
+            kinds += [st.lists(whole_numbers(extent), min_size=1, max_size=6), st.lists(st.booleans(), min_size=extent, max_size=extent).map(np.array)]
         part = draw(st.one_of(kinds))
         listed = listed or isinstance(part, (list, np.ndarray))
         key.append(part)
@@ -86,9 +84,19 @@ def test_h5py_gives_the_same_values_and_kinds(tmp_path: pathlib.Path, key: objec
 
 @pytest.mark.parametrize(
     ("key", "error"),
-    [(6, IndexError), (-7, IndexError), (np.s_[:, [9]], IndexError), (np.s_[::-1], ValueError), ((0, 0, 0, 0), ValueError),
-     (np.s_[..., ...], ValueError), (1.5, ValueError), (np.s_["a":], ValueError), (np.ones((6, 8, 4), bool), ValueError),
-     (np.ones(5, bool), ValueError), (np.s_[[0.5]], ValueError)],
+    [
+        (6, IndexError),
+        (-7, IndexError),
+        (np.s_[:, [9]], IndexError),
+        (np.s_[::-1], ValueError),
+        ((0, 0, 0, 0), ValueError),
+        (np.s_[..., ...], ValueError),
+        (1.5, ValueError),
+        (np.s_["a":], ValueError),
+        (np.ones((6, 8, 4), bool), ValueError),
+        (np.ones(5, bool), ValueError),
+        (np.s_[[0.5]], ValueError),
+    ],
     ids=str,
 )
 def test_a_key_that_makes_no_sense_is_an_error(opened, key: object, error: type[Exception]) -> None:

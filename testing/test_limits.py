@@ -10,10 +10,9 @@ import zlib
 from collections.abc import Callable
 
 import h5py
+import hyperslab as hs
 import numpy as np
 import pytest
-
-import hyperslab as hs
 from compare import compare
 
 COMMAND = pathlib.Path(sys.executable).parent / "hyperslab"
@@ -43,8 +42,17 @@ def test_a_limit_is_met_with_its_own_error(path: pathlib.Path, limits: dict[str,
 #: A small number for each limit, which the file of `every_cost` meets. Two grow with the file's length, so that
 #: only a hostile file meets them: test_hostile.py has those.
 LIMITS = {
-    "objects": 10, "links_per_group": 20, "messages_per_object": 2, "metadata_block_bytes": 100, "chunk_bytes": 10_000, "attribute_bytes": 1000,
-    "depth": 2, "chunks": 3, "links_followed": 3, "metadata_bytes": None, "heap_bytes": None,
+    "objects": 10,
+    "links_per_group": 20,
+    "messages_per_object": 2,
+    "metadata_block_bytes": 100,
+    "chunk_bytes": 10_000,
+    "attribute_bytes": 1000,
+    "depth": 2,
+    "chunks": 3,
+    "links_followed": 3,
+    "metadata_bytes": None,
+    "heap_bytes": None,
 }
 
 
@@ -126,7 +134,7 @@ def test_a_registered_decoder_reads_what_nobody_else_knows(tmp_path: pathlib.Pat
         creation.set_filter(60_001, h5py.h5z.FLAG_OPTIONAL, (7, 8))
         d = h5py.h5d.create(f.id, b"x", h5py.h5t.STD_I32LE, h5py.h5s.create_simple((3000,)), creation)
         for start in range(0, 3000, 1000):
-            d.write_direct_chunk((start,), zlib.compress(values[start: start + 1000].tobytes())[::-1])
+            d.write_direct_chunk((start,), zlib.compress(values[start : start + 1000].tobytes())[::-1])
     with pytest.raises(hs.UnsupportedError, match="60001"):
         hs.open(tmp_path / "a.h5")["x"][...]
     hs.register_filter(60_001, reversed_zlib)
@@ -157,7 +165,7 @@ def test_chunks_that_skipped_an_unknown_filter_are_read(tmp_path: pathlib.Path, 
             creation.set_filter(60_002, h5py.h5z.FLAG_OPTIONAL, ())
             d = h5py.h5d.create(f.id, name.encode(), h5py.h5t.STD_I32LE, h5py.h5s.create_simple((20,)), creation)
             for i, mask in enumerate(masks):
-                d.write_direct_chunk((10 * i,), values[10 * i: 10 * i + 10].tobytes(), mask)
+                d.write_direct_chunk((10 * i,), values[10 * i : 10 * i + 10].tobytes(), mask)
     f = hs.open(tmp_path / "a.h5")
     assert f["all skip"].refusal is None
     np.testing.assert_array_equal(f["all skip"][...], values)

@@ -6,9 +6,8 @@ import pathlib
 import subprocess
 import sys
 
-import numpy as np
-
 import hyperslab as hs
+import numpy as np
 
 WRITER = """
 import sys, h5py, numpy as np

@@ -6,10 +6,9 @@ import pathlib
 
 import h5py
 import hdf5plugin
+import hyperslab as hs
 import numpy as np
 import pytest
-
-import hyperslab as hs
 from compare import compare
 from library_calls import share_messages
 
@@ -27,8 +26,15 @@ def values(kind: str, count: int) -> np.ndarray:
     if kind == "opaque":
         return np.frombuffer(RNG.bytes(count * 5), dtype="V5")
     if kind == "compound":
-        out = np.zeros(count, dtype={"names": ["a", "b", "s", "in"], "formats": ["<i4", ">f8", "S3", [("u", "u1"), ("v", "<f4", (2,))]],
-                                     "offsets": [0, 8, 16, 20], "itemsize": 40})
+        out = np.zeros(
+            count,
+            dtype={
+                "names": ["a", "b", "s", "in"],
+                "formats": ["<i4", ">f8", "S3", [("u", "u1"), ("v", "<f4", (2,))]],
+                "offsets": [0, 8, 16, 20],
+                "itemsize": 40,
+            },
+        )
         out["a"], out["b"], out["s"] = np.arange(count), RNG.normal(size=count), b"ab"
         out["in"]["u"], out["in"]["v"] = np.arange(count) % 256, RNG.normal(size=(count, 2))
         return out
@@ -213,8 +219,10 @@ def test_groups_and_links_equal_h5py(tmp_path: pathlib.Path, libver: str, user_b
 def test_thousands_of_chunks_are_all_found(tmp_path: pathlib.Path, kind: str) -> None:
     path = tmp_path / "chunks.h5"
     options = {
-        "fixed": ("latest", None, "gzip"), "extensible": ("latest", (None,), None),
-        "btree2": ("latest", (None, None), "lzf"), "btree1": ("earliest", (None,), None),
+        "fixed": ("latest", None, "gzip"),
+        "extensible": ("latest", (None,), None),
+        "btree2": ("latest", (None, None), "lzf"),
+        "btree1": ("earliest", (None,), None),
     }
     libver, maxshape, compression = options[kind]
     with h5py.File(path, "w", libver=libver) as f:

@@ -7,12 +7,11 @@ import struct
 import warnings
 
 import h5py
+import hyperslab as hs
 import netCDF4
 import numpy as np
 import pyarrow as pa
 import pytest
-
-import hyperslab as hs
 
 MODELS = ["NETCDF3_CLASSIC", "NETCDF3_64BIT_OFFSET", "NETCDF3_64BIT_DATA", "NETCDF4_CLASSIC", "NETCDF4"]
 CLASSIC = ["i1", "S1", "i2", "i4", "f4", "f8"]
@@ -26,7 +25,7 @@ def types(model: str) -> list[str]:
 def some(kind: str, shape: tuple[int, ...]) -> np.ndarray:
     count = int(np.prod(shape))
     if kind == "S1":
-        return np.array([b"abcdefg"[i % 7: i % 7 + 1] for i in range(count)], "S1").reshape(shape)
+        return np.array([b"abcdefg"[i % 7 : i % 7 + 1] for i in range(count)], "S1").reshape(shape)
     values = (np.arange(count) % 120).astype(kind)
     if count:
         values[0] = np.iinfo(kind).min if np.dtype(kind).kind in "iu" else np.nan
@@ -242,13 +241,20 @@ def large_header(version: int, x: int, y: int) -> tuple[bytes, dict[str, int]]:
     def header(begins: dict[str, int]) -> bytes:
         def variable(text: str, dimensions: list[int], kind: int, size: int) -> bytes:
             size = min(size, 2**32 - 1) if version == 2 else size
-            return (name(text) + struct.pack(wide, len(dimensions)) + b"".join(struct.pack(wide, d) for d in dimensions)
-                    + struct.pack(">I", 0) + struct.pack(wide, 0) + struct.pack(">I", kind) + struct.pack(wide, size) + struct.pack(">Q", begins[text]))
+            return (
+                name(text)
+                + struct.pack(wide, len(dimensions))
+                + b"".join(struct.pack(wide, d) for d in dimensions)
+                + struct.pack(">I", 0)
+                + struct.pack(wide, 0)
+                + struct.pack(">I", kind)
+                + struct.pack(wide, size)
+                + struct.pack(">Q", begins[text])
+            )
 
         dimensions = [name(n) + struct.pack(wide, e) for n, e in (("t", 0), ("x", x), ("y", y))]
         variables = [variable("first", [1], 6, 8 * x), variable("record", [0, 2], 5, 4 * y), variable("other", [0], 3, 4)]
-        return (b"CDF" + bytes([version]) + struct.pack(wide, 2) + listed(10, dimensions) + struct.pack(">I", 0) + struct.pack(wide, 0)
-                + listed(11, variables))
+        return b"CDF" + bytes([version]) + struct.pack(wide, 2) + listed(10, dimensions) + struct.pack(">I", 0) + struct.pack(wide, 0) + listed(11, variables)
 
     size = len(header(dict.fromkeys(("first", "record", "other"), 0)))
     begins = {"first": size, "record": size + 8 * x, "other": size + 8 * x + 4 * y}
@@ -271,7 +277,7 @@ def test_values_beyond_4_gib_are_found(tmp_path: pathlib.Path, version: int) -> 
     f = hs.open(path)
     with netCDF4.Dataset(path) as theirs:
         theirs.set_auto_maskandscale(False)
-        for name, key in (("first", np.s_[x - 7:]), ("record", np.s_[1, y - 7:]), ("record", np.s_[0, y - 6:]), ("other", np.s_[:])):
+        for name, key in (("first", np.s_[x - 7 :]), ("record", np.s_[1, y - 7 :]), ("record", np.s_[0, y - 6 :]), ("other", np.s_[:])):
             np.testing.assert_array_equal(f[name][key], theirs[name][key])
     assert f["first"][x - 1] == 4 and f["record"][1, y - 1] == 4
     assert f["other"][...].tolist() == [7, 8]
@@ -299,12 +305,22 @@ def test_truncated_records_are_an_error_and_the_rest_reads(tmp_path: pathlib.Pat
 
 
 @pytest.mark.parametrize("calendar", ["standard", "proleptic_gregorian"])
-@pytest.mark.parametrize("units", ["days since 0001-01-01 00:00:00", "hours since 1-1-1 00:00:0.0", "days since 1582-10-04", "days since 1582-10-15",
-                                   "seconds since 1900-01-01 12:34:56.789", "days since 2000-02-29 00:00 -06:00", "day since 1800-1-1 06:00:00 +01:30"])
+@pytest.mark.parametrize(
+    "units",
+    [
+        "days since 0001-01-01 00:00:00",
+        "hours since 1-1-1 00:00:0.0",
+        "days since 1582-10-04",
+        "days since 1582-10-15",
+        "seconds since 1900-01-01 12:34:56.789",
+        "days since 2000-02-29 00:00 -06:00",
+        "day since 1800-1-1 06:00:00 +01:30",
+    ],
+)
 def test_old_references_count_in_their_own_calendar(tmp_path: pathlib.Path, calendar: str, units: str) -> None:
     path = tmp_path / "a.nc"
     per_day = {"days": 1, "day": 1, "hours": 24, "seconds": 86400}[units.split()[0]]
-    numbers = (np.array([0, 0.25, 600_000, 720_000.5]) * per_day)[1 if "0001" in units or "1-1-1" in units else 0:]
+    numbers = (np.array([0, 0.25, 600_000, 720_000.5]) * per_day)[1 if "0001" in units or "1-1-1" in units else 0 :]
     with netCDF4.Dataset(path, "w") as f:
         f.createDimension("time", len(numbers))
         time = f.createVariable("time", "f8", ("time",))

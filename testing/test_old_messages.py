@@ -7,10 +7,9 @@ import struct
 from collections.abc import Iterator
 
 import h5py
+import hyperslab as hs
 import numpy as np
 import pytest
-
-import hyperslab as hs
 from compare import compare
 
 NIL, FILL_OLD, FILL, LAYOUT, PIPELINE, ATTRIBUTE, CONTINUATION = 0x00, 0x04, 0x05, 0x08, 0x0B, 0x0C, 0x10
@@ -45,7 +44,7 @@ def exchange(path: pathlib.Path, name: str, dropped: tuple[int, ...], kind: int,
         if found == ATTRIBUTE:
             assert length >= len(body), "the attribute is too small"
             struct.pack_into("<H", data, at, kind)
-            data[at + 8: at + 8 + length] = body.ljust(length, b"\0")
+            data[at + 8 : at + 8 + length] = body.ljust(length, b"\0")
             room += 1
     assert room == 1
     path.write_bytes(data)
@@ -68,7 +67,8 @@ def compact(f: h5py.File, name: str, data: np.ndarray) -> None:
 
 @pytest.mark.parametrize("version", [1, 2])
 @pytest.mark.parametrize(
-    "values", [np.arange(5, dtype="<i4"), np.arange(6, dtype=">f8").reshape(2, 3) / 7, np.array(-9, "<i2"), np.arange(24, dtype="u1").reshape(2, 3, 4)],
+    "values",
+    [np.arange(5, dtype="<i4"), np.arange(6, dtype=">f8").reshape(2, 3) / 7, np.array(-9, "<i2"), np.arange(24, dtype="u1").reshape(2, 3, 4)],
     ids=lambda v: f"{v.dtype.str}{v.shape}",
 )
 def test_compact_data_in_old_layout_messages(tmp_path: pathlib.Path, version: int, values: np.ndarray) -> None:

@@ -5,16 +5,19 @@ from __future__ import annotations
 import pathlib
 
 import h5py
+import hyperslab as hs
 import numpy as np
 import pytest
-
-import hyperslab as hs
 
 SHAPE = (640, 36, 44)
 #: Tall chunks end in every row of the output; their rows have 5 to 44 elements.
 CHUNKS = {"tall": (640, 7, 5), "tall and whole": (640, 36, 5), "columns": (640, 1, 44), "pages": (64, 36, 44), "one": SHAPE}
 TYPES = ["i2", "f4", ">f8", np.dtype([("a", "f4"), ("b", "u1"), ("c", ">i2")])]
-FILTERS = {"none": {}, "gzip": {"compression": "gzip", "compression_opts": 1}, "gzip + shuffle": {"compression": "gzip", "compression_opts": 1, "shuffle": True}}
+FILTERS = {
+    "none": {},
+    "gzip": {"compression": "gzip", "compression_opts": 1},
+    "gzip + shuffle": {"compression": "gzip", "compression_opts": 1, "shuffle": True},
+}
 
 
 def values(dtype: np.dtype) -> np.ndarray:
@@ -36,7 +39,9 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> tuple[pathlib.Path, dic
             for chunks in CHUNKS:
                 for filters, options in FILTERS.items():
                     name = f"{number} {chunks} {filters}"
-                    dataset = f.create_dataset(name, SHAPE, dtype, chunks=CHUNKS[chunks], fillvalue=np.array(3, "i1").astype(dtype) if not dtype.names else None, **options)
+                    dataset = f.create_dataset(
+                        name, SHAPE, dtype, chunks=CHUNKS[chunks], fillvalue=np.array(3, "i1").astype(dtype) if not dtype.names else None, **options
+                    )
                     # Some chunks are never written.
                     dataset[:, :, :20] = data[:, :, :20]
                     expected[name] = dataset[...]

@@ -7,14 +7,13 @@ import pathlib
 from typing import Any
 
 import h5py
+import hyperslab as hs
+import hyperslab.plot
 import netCDF4
 import numpy as np
 import pytest
 from matplotlib import colormaps, image
 from matplotlib.figure import Figure
-
-import hyperslab as hs
-import hyperslab.plot
 
 KINDS = h5py.enum_dtype({"CLEAR": 0, "CLOUDY": 1, "RAIN": 2}, "i1")
 
@@ -57,7 +56,7 @@ def test_the_envelope_of_a_line_is_that_of_numpy(tmp_path: pathlib.Path) -> None
     step = -(-10_003 // 1000)
     with np.errstate(all="ignore"), pytest.warns(RuntimeWarning, match="All-NaN"):
         for number, (low, high) in enumerate(shown):
-            part = values[number * step:(number + 1) * step]
+            part = values[number * step : (number + 1) * step]
             np.testing.assert_array_equal([low, high], [np.nanmin(part), np.nanmax(part)])
 
 

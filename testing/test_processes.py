@@ -12,10 +12,9 @@ import sys
 import textwrap
 
 import h5py
+import hyperslab as hs
 import numpy as np
 import pytest
-
-import hyperslab as hs
 
 
 @pytest.fixture(scope="module")
@@ -30,8 +29,8 @@ def test_many_threads_read_one_file_at_once(path: pathlib.Path) -> None:
     d = hs.open(path)["x"]
     wanted = np.arange(200_000).reshape(200, 1000)
     with concurrent.futures.ThreadPoolExecutor(8) as pool:
-        for i, found in enumerate(pool.map(lambda i: d[i: i + 50, ::3], range(100))):
-            np.testing.assert_array_equal(found, wanted[i: i + 50, ::3])
+        for i, found in enumerate(pool.map(lambda i: d[i : i + 50, ::3], range(100))):
+            np.testing.assert_array_equal(found, wanted[i : i + 50, ::3])
 
 
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded")
@@ -102,7 +101,7 @@ def test_memory_of_a_scan_does_not_grow_with_the_dataset(tmp_path: pathlib.Path,
         with h5py.File(tmp_path / f"{name}.h5", "w") as f:
             x = f.create_dataset("x", (rows, 256), "f8", chunks=chunks)
             for start in range(0, rows, 1 << 10):
-                x[start: start + (1 << 10)] = start
+                x[start : start + (1 << 10)] = start
         found, kib = peak(tmp_path / f"{name}.h5", where)
         assert found == rows * 256
         peaks.append(kib)

@@ -9,13 +9,12 @@ import subprocess
 import sys
 
 import h5py
+import hyperslab as hs
 import netCDF4
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-
-import hyperslab as hs
 
 
 @pytest.fixture
@@ -90,15 +89,16 @@ def test_parts_of_arrays_of_other_groups_stand_beside_each_other(run: pathlib.Pa
     np.testing.assert_array_equal(part.positions(), np.flatnonzero(mask))
     np.testing.assert_array_equal(part.coordinates(), np.argwhere(mask))
     np.testing.assert_array_equal(part.values("E[0:20:2,:,1]"), field[0:20:2, :, 1][mask])
-    np.testing.assert_array_equal(hs.query(str(run / "run1.h5"), "/mesh", "E[3:20:4, 5:, 2] > 0 and dim_0 >= 2").positions(),
-                                  np.flatnonzero((field[3:20:4, 5:, 2] > 0) & (np.arange(5)[:, None] >= 2)))
+    np.testing.assert_array_equal(
+        hs.query(str(run / "run1.h5"), "/mesh", "E[3:20:4, 5:, 2] > 0 and dim_0 >= 2").positions(),
+        np.flatnonzero((field[3:20:4, 5:, 2] > 0) & (np.arange(5)[:, None] >= 2)),
+    )
 
 
 def test_variables_come_from_other_files_and_from_arrays_of_python(run: pathlib.Path) -> None:
     x = arrays(run, "x")
     mine = np.random.default_rng(1).random(500)
-    query = hs.query(str(run / "run1.h5"), "/Step#0", "x > other && mine < 0.5",
-                     variables={"other": f"{run}/run2.h5:/Step#10/x", "mine": mine})
+    query = hs.query(str(run / "run1.h5"), "/Step#0", "x > other && mine < 0.5", variables={"other": f"{run}/run2.h5:/Step#10/x", "mine": mine})
     np.testing.assert_array_equal(query.positions(), np.flatnonzero((x[0] > x[5]) & (mine < 0.5)))
     dataset = hs.open(run / "run2.h5")["Step#1/x"]
     assert hs.query(str(run / "run1.h5"), "/Step#0", "x > d", variables={"d": dataset}).count() == (x[0] > x[4]).sum()
@@ -107,7 +107,9 @@ def test_variables_come_from_other_files_and_from_arrays_of_python(run: pathlib.
 
 
 def test_what_does_not_conform_is_refused_with_both_shapes(run: pathlib.Path) -> None:
-    with pytest.raises(hs.InvalidInputError, match=r"x has shape \[500\] and /mesh/E has shape \[20, 25, 4\]|/mesh/E has shape \[20, 25, 4\] and x has shape \[500\]"):
+    with pytest.raises(
+        hs.InvalidInputError, match=r"x has shape \[500\] and /mesh/E has shape \[20, 25, 4\]|/mesh/E has shape \[20, 25, 4\] and x has shape \[500\]"
+    ):
         hs.query(str(run / "run1.h5"), "/Step#0", "x > 0 && /mesh/E > 0")
     query = hs.query(str(run / "run1.h5"), "/Step#0", "x > 0")
     with pytest.raises(hs.InvalidInputError, match=r"\[500\].*\[20, 25, 4\]"):
@@ -190,6 +192,7 @@ def test_texts_enums_and_records(tmp_path: pathlib.Path) -> None:
         f["records"] = np.array([(1.5, 2), (2.5, 3), (3.5, -1)], [("e", "f4"), ("n", "i8")])
         f["group/records"] = np.array([(1.5, 2), (2.5, 3), (3.5, -1)], [("e", "f4"), ("n", "i8")])
         f["group/x"] = np.arange(3)
+
     def positions(group: str, text: str) -> list[int]:
         return hs.query(tmp_path / "a.h5", group, text).positions().tolist()
 
@@ -219,7 +222,9 @@ def test_dimensions_and_coordinates_are_conditions() -> None:
     path = "examples/data/atlantic_profiles.nc"
     query = hs.query(pathlib.Path(__file__).parent.parent / path, "/", "theta > 299 and depth <= 100 and lat > -5")
     assert "240 of 1920 rows by dimensions" in query.explain()
-    table = hs.open(pathlib.Path(__file__).parent.parent / path).table("/theta", where="theta > 299 and depth <= 100 and lat > -5", columns=["_row", "theta", "lat"])
+    table = hs.open(pathlib.Path(__file__).parent.parent / path).table(
+        "/theta", where="theta > 299 and depth <= 100 and lat > -5", columns=["_row", "theta", "lat"]
+    )
     wanted = table.to_arrow()
     np.testing.assert_array_equal(query.positions(), wanted["_row"].to_numpy())
     np.testing.assert_array_equal(query.values("lat"), wanted["lat"].to_numpy())

@@ -11,12 +11,11 @@ from fractions import Fraction
 from typing import Any
 
 import h5py
+import hyperslab as hs
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-
-import hyperslab as hs
 
 ROWS = 137
 CHUNKS = {"f4": 10, "f8": 137, "i8": 64, "u8": 1, "i4": 50, "u1": 136, "i2": 7, "f2": 33, "flag": 20, "filled": 9}
@@ -65,8 +64,10 @@ class Number:
 
 def literals() -> st.SearchStrategy[Number]:
     whole = st.one_of(st.integers(-5, 9), st.sampled_from([2**53 + 1, 2**63, 2**64 - 1, 2**64, -(2**63), -(2**63) - 1, 10**40]))
-    parts = st.one_of(st.sampled_from(["100.0256", "0.5", "-2.5", "1e3", "1e-5", "9007199254740993.5", "3e38", "1e300", "-0.0", "0.1"]),
-                      st.floats(-10, 10).map(lambda v: repr(round(v, 3))))
+    parts = st.one_of(
+        st.sampled_from(["100.0256", "0.5", "-2.5", "1e3", "1e-5", "9007199254740993.5", "3e38", "1e300", "-0.0", "0.1"]),
+        st.floats(-10, 10).map(lambda v: repr(round(v, 3))),
+    )
 
     def of_text(text: str) -> Number:
         digits = text.lstrip("-").isdigit()
@@ -123,7 +124,9 @@ def computed(inner: st.SearchStrategy[Number]) -> st.SearchStrategy[Number]:
     # Products of 64-bit integers twice over leave 127 bits; that is another test's.
     sums = st.builds(binary, st.sampled_from("+-"), inner, inner)
     quotients = st.builds(binary, st.sampled_from("/"), inner, inner)
-    products = st.builds(binary, st.just("*"), column_numbers().filter(lambda n: n.text not in ("u8", "i8")), column_numbers().filter(lambda n: n.text not in ("u8", "i8")))
+    products = st.builds(
+        binary, st.just("*"), column_numbers().filter(lambda n: n.text not in ("u8", "i8")), column_numbers().filter(lambda n: n.text not in ("u8", "i8"))
+    )
     return st.one_of(sums, quotients, products, st.builds(unary, st.sampled_from(["-", "abs", "sqrt", "floor"]), inner))
 
 
@@ -133,7 +136,14 @@ def big(number: Number) -> bool:
 
 NUMBERS = st.recursive(st.one_of(column_numbers(), column_numbers(), literals().filter(lambda n: not big(n))), computed, max_leaves=4)
 COLUMNED = NUMBERS.filter(lambda n: n.literal is None and any(c in n.text for c in ("f2", "f4", "f8", "i2", "i4", "i8", "u1", "u8", "filled")))
-COMPARE = {"<": lambda a, b: a < b, "<=": lambda a, b: a <= b, ">": lambda a, b: a > b, ">=": lambda a, b: a >= b, "==": lambda a, b: a == b, "!=": lambda a, b: a != b}
+COMPARE = {
+    "<": lambda a, b: a < b,
+    "<=": lambda a, b: a <= b,
+    ">": lambda a, b: a > b,
+    ">=": lambda a, b: a >= b,
+    "==": lambda a, b: a == b,
+    "!=": lambda a, b: a != b,
+}
 
 
 class Condition:
@@ -187,9 +197,16 @@ def one_test() -> st.SearchStrategy[Condition]:
         st.builds(listed, column_numbers(), st.lists(literals(), min_size=1, max_size=4), st.booleans()),
         st.builds(null, st.sampled_from(["filled", "f4"]), st.booleans()),
         st.just(Condition("flag", lambda row: row["flag"])),
-        st.sampled_from(["f2", "f4", "f8"]).flatmap(lambda name: st.sampled_from([
-            Condition(f"isnan({name})", lambda row: math.isnan(row[name])), Condition(f"isfinite({name})", lambda row: math.isfinite(row[name])),
-            Condition(f"{name} is not nan", lambda row: not math.isnan(row[name])), Condition(f"isinf({name})", lambda row: math.isinf(row[name]))])),
+        st.sampled_from(["f2", "f4", "f8"]).flatmap(
+            lambda name: st.sampled_from(
+                [
+                    Condition(f"isnan({name})", lambda row: math.isnan(row[name])),
+                    Condition(f"isfinite({name})", lambda row: math.isfinite(row[name])),
+                    Condition(f"{name} is not nan", lambda row: not math.isnan(row[name])),
+                    Condition(f"isinf({name})", lambda row: math.isinf(row[name])),
+                ]
+            )
+        ),
     )
 
 
@@ -282,6 +299,7 @@ def test_every_selectivity_is_exact(tmp_path: pathlib.Path, level: str | None, c
         hs.index(tmp_path / "a.h5", "/Step#*/*", level=level)
     with h5py.File(tmp_path / "a.h5") as f:
         x, y, cube = ([f[f"Step#{step}/{name}"][:] for step in range(3)] for name in ("x", "y", "cube"))
+
     def positions(masks: list[np.ndarray]) -> np.ndarray:
         return np.concatenate([np.flatnonzero(mask) for mask in masks])
 
@@ -295,12 +313,16 @@ def test_every_selectivity_is_exact(tmp_path: pathlib.Path, level: str | None, c
         masks = [(a < bound) & (b > 1.5) for a, b in zip(x, y)]
         np.testing.assert_array_equal(both.positions(), positions(masks))
         np.testing.assert_array_equal(both.values("y"), np.concatenate([b[m] for b, m in zip(y, masks)]))
-        np.testing.assert_array_equal(both.histogram("x", 16, range=(0, size)).values, np.histogram(np.concatenate([a[m] for a, m in zip(x, masks)]), 16, (0, size))[0])
+        np.testing.assert_array_equal(
+            both.histogram("x", 16, range=(0, size)).values, np.histogram(np.concatenate([a[m] for a, m in zip(x, masks)]), 16, (0, size))[0]
+        )
     part = hs.query(file, "/Step#*", "cube[3:25:2, :, 7] > 2 && cube[0:22:2,:,-1] < 0")
     masks = [(c[3:25:2, :, 7] > 2) & (c[0:22:2, :, -1] < 0) for c in cube]
     np.testing.assert_array_equal(part.positions(), positions(masks))
     assert hs.query(file, "/Step#*", "cube[3:25:2, :, 7] > 2").count() == sum((c[3:25:2, :, 7] > 2).sum() for c in cube)
-    np.testing.assert_array_equal(hs.query(file, "/Step#*", "cube > 2.5 and dim_1 < 3").positions(), positions([(c > 2.5) & (np.arange(50)[None, :, None] < 3) for c in cube]))
+    np.testing.assert_array_equal(
+        hs.query(file, "/Step#*", "cube > 2.5 and dim_1 < 3").positions(), positions([(c > 2.5) & (np.arange(50)[None, :, None] < 3) for c in cube])
+    )
     whole = hs.query(file, "/Step#*", rows="y")
     every = np.concatenate(y)
     assert whole.minmax("y") == (every.min(), every.max())
@@ -308,5 +330,7 @@ def test_every_selectivity_is_exact(tmp_path: pathlib.Path, level: str | None, c
     np.testing.assert_array_equal(whole.step(1).quantile("y", [0.25, 0.5], "higher"), np.quantile(y[1], [0.25, 0.5], method="higher"))
     for edges in (np.linspace(-5, 5, 64), np.array([-0.5, 0.0, 0.1, every.max()])):
         np.testing.assert_array_equal(whole.histogram("y", edges).values, np.histogram(every, edges)[0])
-    np.testing.assert_array_equal(hs.query(file, "/Step#*", rows="x").histogram("x", [0, 1, 2.5, 74_999, 149_999]).values,
-                                  np.histogram(np.concatenate(x).astype("f8"), [0, 1, 2.5, 74_999, 149_999])[0])
+    np.testing.assert_array_equal(
+        hs.query(file, "/Step#*", rows="x").histogram("x", [0, 1, 2.5, 74_999, 149_999]).values,
+        np.histogram(np.concatenate(x).astype("f8"), [0, 1, 2.5, 74_999, 149_999])[0],
+    )

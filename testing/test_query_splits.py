@@ -13,12 +13,11 @@ import zlib
 from typing import Any
 
 import h5py
+import hyperslab as hs
 import netCDF4
 import numpy as np
 import pyarrow as pa
 import pytest
-
-import hyperslab as hs
 
 EXAMPLE = pathlib.Path(__file__).parent.parent / "examples/data/atlantic_profiles.nc"
 
@@ -205,10 +204,10 @@ def test_a_change_of_any_file_that_is_read_is_a_conflict(tmp_path: pathlib.Path)
         f.create_virtual_dataset("virtual", layout)
         f.create_dataset("external", (3,), "f8", external=[("raw.bin", 0, 24)])
     query = hs.query(tmp_path / "asked.h5", "/", "linked + virtual + external + x > 0", variables={"x": f"{tmp_path}/variable.h5:/x"})
-    split, = query.splits(["x", "linked", "virtual", "external"])
+    (split,) = query.splits(["x", "linked", "virtual", "external"])
     wanted = query.table(["x", "linked", "virtual", "external"])
     assert split.read().equals(wanted)
-    table, = hs.open(tmp_path / "asked.h5").table("/virtual").splits()
+    (table,) = hs.open(tmp_path / "asked.h5").table("/virtual").splits()
     assert table.read().num_rows == 3
     for name in ("asked.h5", "variable.h5", "linked.h5", "source.h5", "raw.bin"):
         path = tmp_path / name
@@ -247,8 +246,8 @@ def test_what_lies_beside_columns_that_nobody_wants_does_not_matter(tmp_path: pa
         layout = h5py.VirtualLayout((3,), "f8")
         layout[:] = h5py.VirtualSource("source.h5", "x", (3,))
         f.create_virtual_dataset("virtual", layout)
-    split, = hs.open(tmp_path / "a.h5").table("/", columns=["x"]).splits()
-    both, = hs.open(tmp_path / "a.h5").table("/").splits()
+    (split,) = hs.open(tmp_path / "a.h5").table("/", columns=["x"]).splits()
+    (both,) = hs.open(tmp_path / "a.h5").table("/").splits()
     write(tmp_path / "source.h5", [1, 2, 3, 4])
     assert split.read()["x"].to_pylist() == [1, 2, 3]
     with pytest.raises(hs.ConflictError, match="plan again"):

@@ -10,8 +10,9 @@ SCRIPT = pathlib.Path(__file__).resolve().parent / "quietly.sh"
 
 
 def quietly(command: str, seconds: int = 30) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([SCRIPT, "Doing it", "bash", "-c", command], capture_output=True, text=True, timeout=60,
-                          env={**os.environ, "QUIETLY_SECONDS": str(seconds)})
+    return subprocess.run(
+        [SCRIPT, "Doing it", "bash", "-c", command], capture_output=True, text=True, timeout=60, env={**os.environ, "QUIETLY_SECONDS": str(seconds)}
+    )
 
 
 def test_a_command_that_succeeds_is_two_lines() -> None:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import pathlib
 
 import h5py
+import hyperslab as hs
 import numpy as np
 import pytest
-
-import hyperslab as hs
 from standard_references import Made, told
 
 
@@ -81,8 +80,13 @@ def test_references_are_text_in_tables(path: pathlib.Path) -> None:
     found = f.table("/regions").to_arrow()
     assert [text.partition("[")[0] for text in found["regions"].to_pylist()] == regions
     assert found["regions"].to_pylist() == [
-        "/g/x[2:5, 3:7]", "/g/x[0:7:3, 1:2]", "/g/x[...]" if f["regions"][2].selection[0] == "all" else "/g/x[0:7, 0:10]",
-        "/g/x[0:1, 2:4; 4:6, 2:4]", "/g/x[(6, 1); (0, 0); (3, 9); (3, 1)]", "/g/x[1:6:3:2, 0:10:4:2]"]
+        "/g/x[2:5, 3:7]",
+        "/g/x[0:7:3, 1:2]",
+        "/g/x[...]" if f["regions"][2].selection[0] == "all" else "/g/x[0:7, 0:10]",
+        "/g/x[0:1, 2:4; 4:6, 2:4]",
+        "/g/x[(6, 1); (0, 0); (3, 9); (3, 1)]",
+        "/g/x[1:6:3:2, 0:10:4:2]",
+    ]
     records = f.table("/records").to_arrow()
     assert records["to"].to_pylist() == ["/g/x", "/g"] and records["n"].to_pylist() == [1, 2]
     assert f.table("/records", where="to = '/g'").to_arrow()["n"].to_pylist() == [2]
@@ -92,7 +96,7 @@ def test_undecoded_references_are_their_bytes(path: pathlib.Path) -> None:
     with h5py.File(path) as theirs:
         dataset = theirs["objects"]
         offset, size = dataset.id.get_offset(), dataset.id.get_storage_size()
-    stored = path.read_bytes()[offset:offset + size]
+    stored = path.read_bytes()[offset : offset + size]
     raw = hs.open(path).table("/objects", decode=False).to_arrow()
     assert str(raw.schema.field("objects").type) == "fixed_size_binary[8]"
     assert b"".join(raw["objects"].to_pylist()) == stored
@@ -126,8 +130,7 @@ def test_complex_numbers_of_hdf5_2(tmp_path: pathlib.Path, kind: str) -> None:
     values = np.array([1 + 2j, -1.5j, complex(np.inf, 0), complex(0, -np.inf)])
     datatype = getattr(h5py.h5t, kind)
     with h5py.File(tmp_path / "a.h5", "w", libver="latest") as f:
-        h5py.h5d.create(f.id, b"x", datatype, h5py.h5s.create_simple((4,))).write(
-            h5py.h5s.ALL, h5py.h5s.ALL, values.astype(datatype.dtype), mtype=datatype)
+        h5py.h5d.create(f.id, b"x", datatype, h5py.h5s.create_simple((4,))).write(h5py.h5s.ALL, h5py.h5s.ALL, values.astype(datatype.dtype), mtype=datatype)
     found = hs.open(tmp_path / "a.h5")["x"]
     with h5py.File(tmp_path / "a.h5") as theirs:
         assert found.dtype == theirs["x"].dtype
@@ -208,8 +211,7 @@ def test_references_of_hdf5_1_12_are_text_in_tables(standard: pathlib.Path) -> N
             else:
                 assert text == (where if answer.kind == 2 else f"{where}@{answer.attribute}")
     texts = [text for text in f.table("/refs").to_arrow()["refs"].to_pylist() if text and "[" in text]
-    assert [text[text.index("["):] for text in texts] == [
-        "[1:6:3:2, 0:10:4:2]", "[(6, 1); (0, 0); (3, 9); (3, 1)]", "[...]", "[]", "[1:3, 0:2]"]
+    assert [text[text.index("[") :] for text in texts] == ["[1:6:3:2, 0:10:4:2]", "[(6, 1); (0, 0); (3, 9); (3, 1)]", "[...]", "[]", "[1:3, 0:2]"]
     raw = f.table("/refs", decode=False).to_arrow()["refs"]
     assert str(raw.type).startswith("fixed_size_binary") and raw.null_count == 0
 

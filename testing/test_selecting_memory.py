@@ -7,10 +7,9 @@ import subprocess
 import sys
 
 import h5py
+import hyperslab as hs
 import numpy as np
 import pytest
-
-import hyperslab as hs
 
 #: Prints the most memory that reading `key` took beyond the result, in MiB.
 PROGRAM = """
@@ -60,7 +59,15 @@ def test_integers_lists_and_masks_give_numpys_values(cube: pathlib.Path) -> None
         values = f["x"][...]
     rng = np.random.default_rng(2)
     mask = rng.random(64) < 0.4
-    for key in [np.s_[3, 0, 5, 7], np.s_[[5, 3, 3], 0, 2], np.s_[mask, 0, 1, ::7], np.s_[:, 0, [4, 5, 6], -1], np.s_[[-1, 0], 0, 2, :5], np.s_[[], 0], np.s_[2, [0], mask[:64], 1]]:
+    for key in [
+        np.s_[3, 0, 5, 7],
+        np.s_[[5, 3, 3], 0, 2],
+        np.s_[mask, 0, 1, ::7],
+        np.s_[:, 0, [4, 5, 6], -1],
+        np.s_[[-1, 0], 0, 2, :5],
+        np.s_[[], 0],
+        np.s_[2, [0], mask[:64], 1],
+    ]:
         expected = values[key] if sum(isinstance(k, (list, np.ndarray)) for k in key) < 2 else values[2][0:1][:, mask, 1]
         found = ours[key]
         assert found.dtype == expected.dtype and found.shape == expected.shape and (found == expected).all(), key
@@ -83,7 +90,9 @@ def test_masks_of_compounds_arrays_and_text(tmp_path: pathlib.Path) -> None:
             assert ours[name][mask].tolist() == theirs[name][...][mask].tolist()
             none = ours[name][np.zeros((2, 2), bool)]
             assert none.dtype == ours[name][...].dtype and len(none) == 0
-    assert ours["arrays"][0, [1]].tolist() == [[3, 4, 5]] and ours["arrays"][1].shape == (2, 3) and ours["arrays"][1, [1, 0]].tolist() == [[9, 10, 11], [6, 7, 8]]
+    assert (
+        ours["arrays"][0, [1]].tolist() == [[3, 4, 5]] and ours["arrays"][1].shape == (2, 3) and ours["arrays"][1, [1, 0]].tolist() == [[9, 10, 11], [6, 7, 8]]
+    )
 
 
 def test_what_exceeds_the_memory_names_the_dataset(tmp_path: pathlib.Path) -> None:

@@ -6,12 +6,11 @@ import pathlib
 import time
 
 import h5py
+import hyperslab as hs
+import hyperslab.views
 import netCDF4
 import numpy as np
 import pytest
-
-import hyperslab as hs
-import hyperslab.views
 
 
 @pytest.fixture
@@ -30,7 +29,9 @@ def named(tmp_path: pathlib.Path) -> pathlib.Path:
 
 def test_every_view_that_is_listed_can_be_asked(named: pathlib.Path) -> None:
     listed = [name for (name,) in hs.sql("show tables", named).fetchall()]
-    assert sorted(listed) == sorted(['a"b', "#refs#/f_2", "#refs#/F_1", "#refs#/g", "two", "two/x", "three", "three/x", "select", "deep", "deep/Name with spaces", "#refs#"])
+    assert sorted(listed) == sorted(
+        ['a"b', "#refs#/f_2", "#refs#/F_1", "#refs#/g", "two", "two/x", "three", "three/x", "select", "deep", "deep/Name with spaces", "#refs#"]
+    )
     for name in listed:
         quoted = '"' + name.replace('"', '""') + '"'
         assert hs.sql(f"select count(*) + 0 from {quoted}", named).fetchall()[0][0] >= 1, name
@@ -111,7 +112,7 @@ def test_floats_of_two_bytes_are_wider_in_sql(tmp_path: pathlib.Path) -> None:
     assert hs.sql("select h from h order by dim_0", path).fetchall() == [(float(value),) for value in values]
     assert hs.sql("select count(*) from h where h > 1", path).fetchall() == [(2,)]
     assert hs.sql("select sum(h) from c where i = 2", path).fetchall() == [(1.5,)]
-    assert hs.sql('select "inner"[\'h\'] from m limit 1', path).fetchall() == [((0.0, 0.0, 0.0),)]
+    assert hs.sql("select \"inner\"['h'] from m limit 1", path).fetchall() == [((0.0, 0.0, 0.0),)]
     assert str(hs.open(path).table("/h").schema.field("h").type) == "halffloat"
 
 
@@ -122,8 +123,11 @@ def test_the_number_of_rows_comes_from_metadata(tmp_path: pathlib.Path) -> None:
         f.create_dataset("a b", (3_000_000_000,), "i1", chunks=(1 << 20,))
         f["small"] = np.arange(5)
     before = time.process_time()
-    for query, name, count in (("select count(*) from huge", "count_star()", 4_000_000_000), ("SELECT COUNT( * ) AS n\nFROM huge ;", "n", 4_000_000_000),
-                               ('select count(1) from "a b"', "count_star()", 3_000_000_000)):
+    for query, name, count in (
+        ("select count(*) from huge", "count_star()", 4_000_000_000),
+        ("SELECT COUNT( * ) AS n\nFROM huge ;", "n", 4_000_000_000),
+        ('select count(1) from "a b"', "count_star()", 3_000_000_000),
+    ):
         answer = hs.sql(query, path)
         assert answer.columns == [name] and answer.fetchall() == [(count,)]
     assert time.process_time() - before < 5, "rows were gone through"

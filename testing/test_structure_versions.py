@@ -7,10 +7,9 @@ import re
 import sys
 
 import h5py
+import hyperslab as hs
 import numpy as np
 import pytest
-
-import hyperslab as hs
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent / "hostile"))
 
@@ -62,7 +61,11 @@ DAMAGE = [
 
 @pytest.mark.parametrize(("make", "signature", "byte", "message"), DAMAGE)
 def test_a_structure_that_is_not_the_expected_one_is_refused_by_name(
-    tmp_path: pathlib.Path, make: object, signature: bytes, byte: int, message: str,
+    tmp_path: pathlib.Path,
+    make: object,
+    signature: bytes,
+    byte: int,
+    message: str,
 ) -> None:
     path = tmp_path / "a.h5"
     make(path)  # type: ignore[operator]

@@ -14,6 +14,7 @@ import cf_units
 import cftime
 import duckdb
 import h5py
+import hyperslab as hs
 import hypothesis
 import netCDF4
 import numpy as np
@@ -22,8 +23,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 from hypothesis import strategies as st
-
-import hyperslab as hs
 
 REAL = ["standard", "gregorian", "proleptic_gregorian", "julian"]
 SAME_LABEL = ["noleap", "365_day"]
@@ -85,8 +84,12 @@ REFERENCES = ["0001-01-01", "1-1-1 00:00:0.0", "1999-12-30T23:59:59Z", "1850-01-
 
 
 # cftime has months in one calendar and years in one; the others are compared with udunits below.
-PAIRS = [(calendar, unit) for calendar in CALENDARS for unit in MICROSECONDS
-         if unit in EVERYWHERE or ("month" in unit and calendar == "360_day") or ("year" in unit and calendar in SAME_LABEL)]
+PAIRS = [
+    (calendar, unit)
+    for calendar in CALENDARS
+    for unit in MICROSECONDS
+    if unit in EVERYWHERE or ("month" in unit and calendar == "360_day") or ("year" in unit and calendar in SAME_LABEL)
+]
 
 
 @pytest.mark.parametrize(("calendar", "unit"), PAIRS)
@@ -120,11 +123,15 @@ def test_every_type_of_number_is_a_time(tmp_path: pathlib.Path, calendar: str, k
     value=st.one_of(st.integers(-(10**6), 10**6), st.floats(-1e6, 1e6)),
     unit=st.sampled_from(EVERYWHERE),
     calendar=st.sampled_from(CALENDARS),
-    year=st.integers(2, 9000), month=st.integers(1, 12), day=st.integers(1, 28),
-    clock=st.times(), zone=st.integers(-23 * 60, 23 * 60),
+    year=st.integers(2, 9000),
+    month=st.integers(1, 12),
+    day=st.integers(1, 28),
+    clock=st.times(),
+    zone=st.integers(-23 * 60, 23 * 60),
 )
-def test_a_time_is_rounded_once_from_its_exact_value(value: float, unit: str, calendar: str, year: int, month: int, day: int,
-                                                     clock: datetime.time, zone: int) -> None:
+def test_a_time_is_rounded_once_from_its_exact_value(
+    value: float, unit: str, calendar: str, year: int, month: int, day: int, clock: datetime.time, zone: int
+) -> None:
     hypothesis.assume((year, month) != (1582, 10))
     offset = f"{'-' if zone < 0 else '+'}{abs(zone) // 60:02}:{abs(zone) % 60:02}"
     units = f"{unit} since {year}-{month}-{day} {clock.isoformat()} {offset}"
@@ -138,9 +145,45 @@ def test_a_time_is_rounded_once_from_its_exact_value(value: float, unit: str, ca
         assert found(decoded(pathlib.Path(folder), np.array([value]), units, calendar), calendar) == [expected(date, calendar)]
 
 
-NAMES = ["day", "days", "d", "Days", "hour", "hours", "hr", "h", "HOURS", "minute", "minutes", "min", "second", "seconds", "sec", "secs", "s",
-         "millisecond", "milliseconds", "msec", "msecs", "ms", "microsecond", "microseconds", "microsec", "usec", "us", "µs", "week", "weeks",
-         "fortnight", "common_year", "common_years", "leap_year", "leap_years", "Julian_year", "Gregorian_year"]
+NAMES = [
+    "day",
+    "days",
+    "d",
+    "Days",
+    "hour",
+    "hours",
+    "hr",
+    "h",
+    "HOURS",
+    "minute",
+    "minutes",
+    "min",
+    "second",
+    "seconds",
+    "sec",
+    "secs",
+    "s",
+    "millisecond",
+    "milliseconds",
+    "msec",
+    "msecs",
+    "ms",
+    "microsecond",
+    "microseconds",
+    "microsec",
+    "usec",
+    "us",
+    "µs",
+    "week",
+    "weeks",
+    "fortnight",
+    "common_year",
+    "common_years",
+    "leap_year",
+    "leap_years",
+    "Julian_year",
+    "Gregorian_year",
+]
 
 
 def udunits_seconds(units: str, value: float) -> float:
@@ -174,14 +217,41 @@ def test_months_and_years_are_those_of_cf(tmp_path: pathlib.Path, unit: str, par
 
 
 def test_months_and_years_of_360_days_are_dates(tmp_path: pathlib.Path) -> None:
-    assert decoded(tmp_path, np.array([0, 1, 2, 13]), "months since 2000-01-30", "360_day").to_pylist() == ["2000-01-30", "2000-02-30", "2000-03-30", "2001-02-30"]
+    assert decoded(tmp_path, np.array([0, 1, 2, 13]), "months since 2000-01-30", "360_day").to_pylist() == [
+        "2000-01-30",
+        "2000-02-30",
+        "2000-03-30",
+        "2001-02-30",
+    ]
     assert decoded(tmp_path, np.array([0, 1, 1.5]), "years since 2000-02-30", "360_day").to_pylist() == ["2000-02-30", "2001-02-30", "2001-08-30"]
 
 
-FORMS = ["2000", "2000-5", "20000512", "20000512T1230", "2000-01-01 1230", "2000-01-01 12", "2000-1-1 00:00:00 6:00", "2000-01-01 00:00:00 0:00",
-         "2000-01-01 00:00:00 -6:00", "2000-01-01 00:00:00 -6", "2000-01-01 00:00:00 -600", "2000-01-01 00:00:00 +5:30", "2000-01-01 00:00:00 5",
-         "2000-01-01 00:00:00 UTC", "2000-01-01 00:00:00 GMT", "2000-01-01T00:00:00Z", "19700101T000000Z", "-4713-01-01 12:00", "-1-1-1",
-         "1500-02-29", "1582-10-04", "1582-10-15", "1970-01-01 00:00:00.5 +01:00", "1-1-1 00:00:0.0"]
+FORMS = [
+    "2000",
+    "2000-5",
+    "20000512",
+    "20000512T1230",
+    "2000-01-01 1230",
+    "2000-01-01 12",
+    "2000-1-1 00:00:00 6:00",
+    "2000-01-01 00:00:00 0:00",
+    "2000-01-01 00:00:00 -6:00",
+    "2000-01-01 00:00:00 -6",
+    "2000-01-01 00:00:00 -600",
+    "2000-01-01 00:00:00 +5:30",
+    "2000-01-01 00:00:00 5",
+    "2000-01-01 00:00:00 UTC",
+    "2000-01-01 00:00:00 GMT",
+    "2000-01-01T00:00:00Z",
+    "19700101T000000Z",
+    "-4713-01-01 12:00",
+    "-1-1-1",
+    "1500-02-29",
+    "1582-10-04",
+    "1582-10-15",
+    "1970-01-01 00:00:00.5 +01:00",
+    "1-1-1 00:00:0.0",
+]
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -259,8 +329,14 @@ def model(tmp_path: pathlib.Path) -> pathlib.Path:
     return path
 
 
-LITERALS = {"2000-02-30": (), "2000-2-30T00:00": (), "2000-02-30 06:00": (6,), "2000-02-30T06:00:00Z": (6,), "2000-02-30T07:00:00.000+01:00": (6,),
-            "2000-02-30T05:59:59.999999": (5, 59, 59, 999999)}
+LITERALS = {
+    "2000-02-30": (),
+    "2000-2-30T00:00": (),
+    "2000-02-30 06:00": (6,),
+    "2000-02-30T06:00:00Z": (6,),
+    "2000-02-30T07:00:00.000+01:00": (6,),
+    "2000-02-30T05:59:59.999999": (5, 59, 59, 999999),
+}
 OPERATORS = {"<": operator.lt, "<=": operator.le, "=": operator.eq, "!=": operator.ne, ">=": operator.ge, ">": operator.gt}
 
 
@@ -283,7 +359,14 @@ def test_a_predicate_on_model_dates_is_a_hyperslab(model: pathlib.Path) -> None:
     assert "8 of 4320 rows by dimensions, no test row by row" in table.explain()
     within = hs.open(model).table("/v", where="time between '2000-02-29' and '2000-02-30' or time in ('2001-02-30T12:00', '2001-02-30')")
     assert within.to_arrow()["time"].to_pylist() == [
-        "2000-02-29", "2000-02-29T06:00:00", "2000-02-29T12:00:00", "2000-02-29T18:00:00", "2000-02-30", "2001-02-30", "2001-02-30T12:00:00"]
+        "2000-02-29",
+        "2000-02-29T06:00:00",
+        "2000-02-29T12:00:00",
+        "2000-02-29T18:00:00",
+        "2000-02-30",
+        "2001-02-30",
+        "2001-02-30T12:00:00",
+    ]
 
 
 @pytest.mark.parametrize("literal", ["'2000-01-31'", "'2000-13-01'", "'soon'", "''", "5", "true"])

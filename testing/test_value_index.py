@@ -14,11 +14,10 @@ from typing import Any
 
 import duckdb
 import h5py
+import hyperslab as hs
 import numpy as np
 import pyarrow as pa
 import pytest
-
-import hyperslab as hs
 from hyperslab import _native
 
 LEVELS = ["Z", "K", "P", "X", "B"]
@@ -135,9 +134,14 @@ def test_a_part_of_an_array_has_the_rows_that_numpy_finds(tmp_path: pathlib.Path
         f.create_dataset("x", data=values, chunks=chunks)
     hs.index(path, "/x", level)
     index = column(path)
-    for axes, key in [([(0, 310, 1), (0, 700, 1)], np.s_[:, :]), ([(10, 200, 1), (0, 700, 1)], np.s_[10:210, :]),
-                      ([(5, 30, 7), (3, 100, 5)], np.s_[5:215:7, 3:503:5]), ([[1, 2, 99, 300], (100, 600, 1)], np.s_[[1, 2, 99, 300], 100:]),
-                      ([(309, 1, 1), (699, 1, 1)], np.s_[309:, 699:]), ([(0, 0, 1), (0, 700, 1)], np.s_[0:0, :])]:
+    for axes, key in [
+        ([(0, 310, 1), (0, 700, 1)], np.s_[:, :]),
+        ([(10, 200, 1), (0, 700, 1)], np.s_[10:210, :]),
+        ([(5, 30, 7), (3, 100, 5)], np.s_[5:215:7, 3:503:5]),
+        ([[1, 2, 99, 300], (100, 600, 1)], np.s_[[1, 2, 99, 300], 100:]),
+        ([(309, 1, 1), (699, 1, 1)], np.s_[309:, 699:]),
+        ([(0, 0, 1), (0, 700, 1)], np.s_[0:0, :]),
+    ]:
         part = values[key].ravel()
         for text, mask in [("x > 60", part > 60), ("x < -170 or x > 170", (part < -170) | (part > 170)), ("x != 0", part != 0), ("x > 1e9", part > 1e9)]:
             hits, candidates = map(numbers, index.rows(text, axes))
@@ -170,8 +174,20 @@ def test_a_table_is_the_same_with_an_index_and_without(tmp_path: pathlib.Path, l
     with h5py.File(path, "w") as f:
         for name, values in [("energy", energy), ("kind", kinds), ("id", np.arange(count)), ("order", np.sort(energy))]:
             f.create_dataset(name, data=values, **layout)
-    questions = ["energy > 9", "energy > 2 and kind == 3", "energy < 0.0001 or energy > 11", "kind in (1, 4) and energy > 8", "not (energy < 9)",
-                 "order > 9", "order > 3 and order < 3.0001", "energy > 100", "energy > 0.01", "energy != 0 and id < 10", "kind == 7", "energy > order"]
+    questions = [
+        "energy > 9",
+        "energy > 2 and kind == 3",
+        "energy < 0.0001 or energy > 11",
+        "kind in (1, 4) and energy > 8",
+        "not (energy < 9)",
+        "order > 9",
+        "order > 3 and order < 3.0001",
+        "energy > 100",
+        "energy > 0.01",
+        "energy != 0 and id < 10",
+        "kind == 7",
+        "energy > order",
+    ]
     before = {where: rows(path, where) for where in questions}
     few = {where: rows(path, where, columns=["id"]) for where in questions}
     hs.index(path, ["/energy", "/kind", "/order"], level)
@@ -214,7 +230,16 @@ def test_text_enumerations_and_booleans_have_bitmaps(tmp_path: pathlib.Path) -> 
         f.create_dataset("kind", data=rng.choice([0, 1, 7], count).astype("i1"), dtype=kind)
         f.create_dataset("flag", data=rng.random(count) < 0.01)
         f.create_dataset("row", data=np.arange(count))
-    questions = ["word == 'beta'", "text == 'ä' and flag", "kind == 'ION'", "kind in ('ION', 'PROTON') and word > 'alpha'", "flag = true", "not flag", "text == ''", "word == 'nothing'"]
+    questions = [
+        "word == 'beta'",
+        "text == 'ä' and flag",
+        "kind == 'ION'",
+        "kind in ('ION', 'PROTON') and word > 'alpha'",
+        "flag = true",
+        "not flag",
+        "text == ''",
+        "word == 'nothing'",
+    ]
     questions[1] = "text == 'ä' and flag == true"
     questions[5] = "flag != true"
     before = {where: rows(path, where) for where in questions}
@@ -324,7 +349,7 @@ def damaged(folder: pathlib.Path, rng: random.Random) -> str:
     name = rng.choice(sorted(folder.glob("[!.]*")))
     data = bytearray(name.read_bytes())
     if rng.random() < 0.2:
-        data = data[:rng.randrange(len(data))]
+        data = data[: rng.randrange(len(data))]
     else:
         for _ in range(rng.choice([1, 50])):
             data[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
@@ -339,8 +364,10 @@ def test_a_damaged_index_never_changes_an_answer(tmp_path: pathlib.Path, level: 
     if level == "B":
         values = np.round(values * 40)
     path = make(tmp_path / "x.h5", values, chunks=(40_000,))
-    wanted = {where: np.flatnonzero(mask) for where, mask in
-              [("x > 0.9", values > 0.9), ("x == 0.5 or x < 0.001", (values == 0.5) | (values < 0.001)), ("x > 2", values > 2)]}
+    wanted = {
+        where: np.flatnonzero(mask)
+        for where, mask in [("x > 0.9", values > 0.9), ("x == 0.5 or x < 0.001", (values == 0.5) | (values < 0.001)), ("x > 2", values > 2)]
+    }
     hs.index(path, "/x", level)
     folder = tmp_path / "x.h5.hsidx"
     whole = {name.name: name.read_bytes() for name in folder.iterdir()}

@@ -8,10 +8,9 @@ import re
 import subprocess
 import xml.etree.ElementTree as ElementTree
 
+import hyperslab as hs
 import pytest
 import release_notes
-
-import hyperslab as hs
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 MANIFEST = (ROOT / "Cargo.toml").read_text()

@@ -6,10 +6,9 @@ import os
 import pathlib
 
 import h5py
+import hyperslab as hs
 import numpy as np
 import pytest
-
-import hyperslab as hs
 from compare import compare
 
 UNLIMITED = h5py.h5s.UNLIMITED
@@ -60,7 +59,7 @@ def test_stacked_interleaved_and_overlapping_sources(sources: pathlib.Path) -> N
             stacked[i] = source[i]
             interleaved[i::4] = source[i]
             part[i, 1:17:3] = source[i][i]
-            over[i:i + 4, 2:5] = source[i][3:7, 0:6:2]
+            over[i : i + 4, 2:5] = source[i][3:7, 0:6:2]
         for name, layout in {"stacked": stacked, "interleaved": interleaved, "part": part, "over": over}.items():
             f.create_virtual_dataset(name, layout, fillvalue=-5)
     check(path, 5)
@@ -214,7 +213,7 @@ def test_external_raw_data(tmp_path: pathlib.Path, pieces: int, monkeypatch: pyt
     cuts = [0, *(len(raw) * (i + 1) // pieces // 8 * 8 + 4 for i in range(pieces - 1)), len(raw)]
     external = []
     for i in range(pieces):
-        part = raw[cuts[i]:cuts[i + 1]]
+        part = raw[cuts[i] : cuts[i + 1]]
         (tmp_path / f"raw{i}.bin").write_bytes(b"#" * i + part)
         external.append((f"raw{i}.bin", i, len(part) if i < pieces - 1 else h5py.h5f.UNLIMITED))
     with h5py.File("a.h5", "w") as f:
@@ -240,12 +239,14 @@ def test_sequences_of_texts_and_of_sequences(tmp_path: pathlib.Path) -> None:
                     whole = np.empty(k, object)
                     whole[:] = items
                     made[k] = whole
-                layouts[name][3 * number:3 * number + 3] = h5py.VirtualSource(f"s{number}.h5", name, (3,))
+                layouts[name][3 * number : 3 * number + 3] = h5py.VirtualSource(f"s{number}.h5", name, (3,))
     with h5py.File(tmp_path / "v.h5", "w", libver="latest") as f:
         for name, layout in layouts.items():
             f.create_virtual_dataset(name, layout)
     found = hs.open(tmp_path / "v.h5")
-    assert [list(map(str, row)) for row in found.table("/t").to_arrow()["t"].to_pylist()] == [[f"ä{n}{k}{i}" for i in range(k)] for n in range(2) for k in range(3)]
+    assert [list(map(str, row)) for row in found.table("/t").to_arrow()["t"].to_pylist()] == [
+        [f"ä{n}{k}{i}" for i in range(k)] for n in range(2) for k in range(3)
+    ]
     assert found.table("/l").to_arrow()["l"].to_pylist() == [[list(range(i + n)) for i in range(k)] for n in range(2) for k in range(3)]
 
 
@@ -338,7 +339,7 @@ def test_mappings_of_another_arrangement_cost_what_is_wanted(tmp_path: pathlib.P
     side = 1 << 20
     with h5py.File(tmp_path / "s.h5", "w") as f:
         line = f.create_dataset("line", (side * side,), "u1", chunks=(1 << 16,), fillvalue=7)
-        line[5 * side + 3:5 * side + 6] = [1, 2, 3]
+        line[5 * side + 3 : 5 * side + 6] = [1, 2, 3]
         f.create_dataset("square", (8192, 8192), "u1", chunks=(64, 64), fillvalue=9)
     path = tmp_path / "v.h5"
     with h5py.File(path, "w", libver="latest") as f:
@@ -357,7 +358,9 @@ def test_mappings_of_another_arrangement_cost_what_is_wanted(tmp_path: pathlib.P
         "assert f['boxes'][4095, 4090:4100].tolist() == [9] * 6 + [0] * 4 and f['boxes'][8000, 100] == 0\n"
     )
     limit = 3 << 30
-    subprocess.run([sys.executable, "-c", program, str(path)], check=True, timeout=60, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)))
+    subprocess.run(
+        [sys.executable, "-c", program, str(path)], check=True, timeout=60, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+    )
 
 
 def test_a_missing_file_that_an_object_needs_is_a_missing_file(tmp_path: pathlib.Path) -> None:

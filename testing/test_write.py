@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import pathlib
 
+import dump_tools
 import h5py
 import hdf5plugin  # noqa: F401  (registers zstd, lz4 and bitshuffle for h5py)
+import hyperslab as hs
 import netCDF4
 import numpy as np
 import pytest
-from numpy.lib.recfunctions import repack_fields
-
-import dump_tools
-import hyperslab as hs
 from compare import compare
+from numpy.lib.recfunctions import repack_fields
 from test_matrix import KINDS, LAYOUTS, dtype_of, values
 
 FILTERS = {
@@ -118,8 +117,14 @@ def test_every_filter_in_every_layout_is_read_back(tmp_path: pathlib.Path, filte
 
 @pytest.mark.parametrize("kind", ["fixed", "extensible", "second unlimited", "two unlimited", "filtered extensible", "filtered fixed"])
 def test_many_chunks_are_all_found(tmp_path: pathlib.Path, kind: str) -> None:
-    maxshape = {"fixed": None, "filtered fixed": None, "extensible": (None, 30), "filtered extensible": (None, 30),
-                "second unlimited": (700, None), "two unlimited": (None, None)}[kind]
+    maxshape = {
+        "fixed": None,
+        "filtered fixed": None,
+        "extensible": (None, 30),
+        "filtered extensible": (None, 30),
+        "second unlimited": (700, None),
+        "two unlimited": (None, None),
+    }[kind]
     data = np.arange(700 * 30, dtype="i4").reshape(700, 30)
     with hs.create(tmp_path / "chunks.h5") as f:
         f.create_dataset("x", data=data, chunks=(1, 2), maxshape=maxshape, compression="gzip" if "filtered" in kind else None)
@@ -304,15 +309,18 @@ def test_values_written_in_pieces_are_those_written_at_once(tmp_path: pathlib.Pa
     rng = np.random.default_rng(3)
     data = rng.normal(size=(23, 17, 11))
     with hs.create(tmp_path / "pieces.h5") as f:
-        targets = [f.create_dataset("run", data.shape, "f8"), f.create_dataset("chunks", data.shape, "f8", chunks=(5, 4, 11), compression="gzip"),
-                   f.create_dataset("growing", (0, 17, 11), "f8", maxshape=(None, 17, 11), chunks=(4, 17, 5))]
+        targets = [
+            f.create_dataset("run", data.shape, "f8"),
+            f.create_dataset("chunks", data.shape, "f8", chunks=(5, 4, 11), compression="gzip"),
+            f.create_dataset("growing", (0, 17, 11), "f8", maxshape=(None, 17, 11), chunks=(4, 17, 5)),
+        ]
         for first in range(0, 23, 3):
-            rows = data[first:first + 3]
-            targets[0][first:first + 3, 5:] = rows[:, 5:]
-            targets[0][first:first + 3, :5] = rows[:, :5]
-            targets[1][first:first + 3] = 0
-            targets[1][first:first + 3, :9] = rows[:, :9]
-            targets[1][first:first + 3, 9:] = rows[:, 9:]
+            rows = data[first : first + 3]
+            targets[0][first : first + 3, 5:] = rows[:, 5:]
+            targets[0][first : first + 3, :5] = rows[:, :5]
+            targets[1][first : first + 3] = 0
+            targets[1][first : first + 3, :9] = rows[:, :9]
+            targets[1][first : first + 3, 9:] = rows[:, 9:]
             targets[2].append(rows)
     check(tmp_path / "pieces.h5", {"run": data, "chunks": data, "growing": data})
 
@@ -368,27 +376,30 @@ def test_nothing_is_visible_before_the_end_and_an_error_leaves_the_old_file(tmp_
         f["y"] = 1
 
 
-@pytest.mark.parametrize("write, error, words", [
-    (lambda f: f.create_dataset("x", data=np.zeros(3, "M8[25s]")), hs.UnsupportedError, "datetime64"),
-    (lambda f: f.create_dataset("x", data=np.array([1, "a"], dtype=object)), hs.UnsupportedError, "objects"),
-    (lambda f: f.create_dataset("x", data=np.zeros(3, np.longdouble)), hs.UnsupportedError, "float128|longdouble"),
-    (lambda f: f.create_dataset("x", (3,), "f4", compression="szip"), hs.InvalidInputError, "szip"),
-    (lambda f: f.create_dataset("x", (3,), "f4", compression="gzip", compression_opts=11, data=[1, 2, 3]), hs.InvalidInputError, "0 to 9"),
-    (lambda f: f.create_dataset("x", (3,), "f4", chunks=(1, 1)), hs.InvalidInputError, "chunks"),
-    (lambda f: f.create_dataset("x", (9,), "f4", maxshape=(3,)), hs.InvalidInputError, "exceeds"),
-    (lambda f: f.create_dataset("x", (1 << 62, 9), "f4"), hs.Error, "64 bits"),
-    (lambda f: f.create_dataset("x", (9,), "f4").__setitem__(slice(0, 3), [1, 2]), hs.InvalidInputError, "shape"),
-    (lambda f: f.create_dataset("x", (9,), "i1").__setitem__(slice(0, 3), 300), hs.InvalidInputError, "300"),
-    (lambda f: f.create_dataset("x", (9,), "i4").__setitem__(0, 1.5), hs.InvalidInputError, "fraction"),
-    (lambda f: f.create_dataset("x", (9,), "f4").__setitem__(9, 1), IndexError, "9"),
-    (lambda f: (f.create_dataset("x", (9,), "f4"), f.create_dataset("x", (9,), "f4")), hs.InvalidInputError, "already"),
-    (lambda f: (f.create_dataset("x", (9,), "f4"), f.create_dataset("x/y", (9,), "f4")), hs.InvalidInputError, "not a group"),
-    (lambda f: f.create_dataset("x/../y", (9,), "f4"), hs.InvalidInputError, "not a path"),
-    (lambda f: f.attrs.create("long", np.zeros(9_000_000)), hs.UnsupportedError, "64 MiB"),
-    (lambda f: f.create_dataset("x", data=["a\0b"]), hs.InvalidInputError, "NUL"),
-    (lambda f: f.create_dataset("x", (1,), "f4").resize((2,)), hs.InvalidInputError, "only datasets in chunks can be resized"),
-    (lambda f: f.create_dataset("x", (1,), "f4", maxshape=(3,)).resize((4,)), hs.InvalidInputError, "largest"),
-])
+@pytest.mark.parametrize(
+    "write, error, words",
+    [
+        (lambda f: f.create_dataset("x", data=np.zeros(3, "M8[25s]")), hs.UnsupportedError, "datetime64"),
+        (lambda f: f.create_dataset("x", data=np.array([1, "a"], dtype=object)), hs.UnsupportedError, "objects"),
+        (lambda f: f.create_dataset("x", data=np.zeros(3, np.longdouble)), hs.UnsupportedError, "float128|longdouble"),
+        (lambda f: f.create_dataset("x", (3,), "f4", compression="szip"), hs.InvalidInputError, "szip"),
+        (lambda f: f.create_dataset("x", (3,), "f4", compression="gzip", compression_opts=11, data=[1, 2, 3]), hs.InvalidInputError, "0 to 9"),
+        (lambda f: f.create_dataset("x", (3,), "f4", chunks=(1, 1)), hs.InvalidInputError, "chunks"),
+        (lambda f: f.create_dataset("x", (9,), "f4", maxshape=(3,)), hs.InvalidInputError, "exceeds"),
+        (lambda f: f.create_dataset("x", (1 << 62, 9), "f4"), hs.Error, "64 bits"),
+        (lambda f: f.create_dataset("x", (9,), "f4").__setitem__(slice(0, 3), [1, 2]), hs.InvalidInputError, "shape"),
+        (lambda f: f.create_dataset("x", (9,), "i1").__setitem__(slice(0, 3), 300), hs.InvalidInputError, "300"),
+        (lambda f: f.create_dataset("x", (9,), "i4").__setitem__(0, 1.5), hs.InvalidInputError, "fraction"),
+        (lambda f: f.create_dataset("x", (9,), "f4").__setitem__(9, 1), IndexError, "9"),
+        (lambda f: (f.create_dataset("x", (9,), "f4"), f.create_dataset("x", (9,), "f4")), hs.InvalidInputError, "already"),
+        (lambda f: (f.create_dataset("x", (9,), "f4"), f.create_dataset("x/y", (9,), "f4")), hs.InvalidInputError, "not a group"),
+        (lambda f: f.create_dataset("x/../y", (9,), "f4"), hs.InvalidInputError, "not a path"),
+        (lambda f: f.attrs.create("long", np.zeros(9_000_000)), hs.UnsupportedError, "64 MiB"),
+        (lambda f: f.create_dataset("x", data=["a\0b"]), hs.InvalidInputError, "NUL"),
+        (lambda f: f.create_dataset("x", (1,), "f4").resize((2,)), hs.InvalidInputError, "only datasets in chunks can be resized"),
+        (lambda f: f.create_dataset("x", (1,), "f4", maxshape=(3,)).resize((4,)), hs.InvalidInputError, "largest"),
+    ],
+)
 def test_what_cannot_be_written_is_refused_by_name(tmp_path: pathlib.Path, write, error, words: str) -> None:
     with pytest.raises(error, match=words), hs.create(tmp_path / "out.h5") as f:
         write(f)

@@ -7,19 +7,32 @@ import random
 from typing import Any
 
 import h5py
+import hyperslab as hs
 import numpy as np
 import pytest
 
-import hyperslab as hs
-
 TYPES: list[tuple[Any, Any]] = [
-    ("<i4", [7, -3]), (">i2", [7, -3]), ("u1", [1, 255]), ("<f8", [0.5, float("nan")]), (">f4", [1.5, -2]), ("f2", [1, 2]), ("?", [True, False]), ("c16", [1 + 2j, -1j]),
-    ("S3", [b"ab", b"abc"]), (h5py.string_dtype(), ["text", "ä" * 500]), (np.dtype("V4"), [np.void(b"abcd"), np.void(b"\0\1\2\3")]),
+    ("<i4", [7, -3]),
+    (">i2", [7, -3]),
+    ("u1", [1, 255]),
+    ("<f8", [0.5, float("nan")]),
+    (">f4", [1.5, -2]),
+    ("f2", [1, 2]),
+    ("?", [True, False]),
+    ("c16", [1 + 2j, -1j]),
+    ("S3", [b"ab", b"abc"]),
+    (h5py.string_dtype(), ["text", "ä" * 500]),
+    (np.dtype("V4"), [np.void(b"abcd"), np.void(b"\0\1\2\3")]),
     (h5py.enum_dtype({"A": 0, "B": 5}, "i2"), [5, 0]),
-    (np.dtype([("a", "<i4"), ("b", ">f8"), ("c", "S2")]), [(1, 2.5, b"x"), (3, -1.0, b"yz")]), (np.dtype(("<i4", (2, 3))), None),
+    (np.dtype([("a", "<i4"), ("b", ">f8"), ("c", "S2")]), [(1, 2.5, b"x"), (3, -1.0, b"yz")]),
+    (np.dtype(("<i4", (2, 3))), None),
 ]
 STORAGES: list[dict[str, Any]] = [
-    {}, {"chunks": (2, 3)}, {"maxshape": (None, None)}, {"chunks": (3, 2), "compression": "gzip", "shuffle": True}, {"maxshape": (None, 9), "compression": "lzf", "fletcher32": True},
+    {},
+    {"chunks": (2, 3)},
+    {"maxshape": (None, None)},
+    {"chunks": (3, 2), "compression": "gzip", "shuffle": True},
+    {"maxshape": (None, 9), "compression": "lzf", "fletcher32": True},
 ]
 
 
@@ -47,7 +60,19 @@ def test_values_are_read_back_from_buffers_and_from_the_file(tmp_path: pathlib.P
             x[1:3, 2:6] = np.array([values * 2, values[::-1] * 2], dtype=x.dtype if x.dtype.kind != "O" else object)
             x[4] = np.array([values[0]] * 7, dtype=x.dtype if x.dtype.kind != "O" else object)
         x, y = f["x"], g["x"]
-        for key in (..., (), np.s_[2], np.s_[1:3, 2:6], np.s_[::2, 1:7:3], np.s_[-1, -2], np.s_[..., 3], np.s_[[0, 1, 4]], np.s_[:, [1, 5]], np.s_[3:3], np.s_[0:1, 0]):
+        for key in (
+            ...,
+            (),
+            np.s_[2],
+            np.s_[1:3, 2:6],
+            np.s_[::2, 1:7:3],
+            np.s_[-1, -2],
+            np.s_[..., 3],
+            np.s_[[0, 1, 4]],
+            np.s_[:, [1, 5]],
+            np.s_[3:3],
+            np.s_[0:1, 0],
+        ):
             assert same(x[key], y[key]), key
         mask = np.arange(35).reshape(5, 7) % 3 == 1
         assert same(x[mask], y[mask]) and same(x[mask[:, 0]], y[mask[:, 0]])
@@ -142,8 +167,14 @@ class Both:
         name, dice = self.new_name(), self.random
         shape = tuple(dice.randrange(0, 7) for _ in range(dice.randrange(1, 4)))
         dtype = dice.choice(["i4", ">i8", "f8", "S4", "u1"])
-        options: dict[str, Any] = dice.choice([{}, {"maxshape": (None,) * len(shape)}, {"chunks": tuple(dice.randrange(1, 4) for _ in shape), "maxshape": (None,) * len(shape)},
-                                               {"compression": "gzip", "maxshape": (None,) * len(shape)}])
+        options: dict[str, Any] = dice.choice(
+            [
+                {},
+                {"maxshape": (None,) * len(shape)},
+                {"chunks": tuple(dice.randrange(1, 4) for _ in shape), "maxshape": (None,) * len(shape)},
+                {"compression": "gzip", "maxshape": (None,) * len(shape)},
+            ]
+        )
         # Without one the library may leave memory as it was in chunks that are written in part.
         options["fillvalue"] = b"" if dtype == "S4" else dice.choice([0, 5])
         if 0 in shape and "chunks" not in options:
@@ -370,7 +401,15 @@ def test_methods_of_h5py(tmp_path: pathlib.Path) -> None:
         x.read_direct(out, np.s_[1:3], np.s_[2:4])
         assert out[2:].tolist() == [[1, 2, 3, 3, 3], [6, 7, 3, 3, 3]] and x[0].tolist() == [3] * 5
         like = f.create_dataset_like("like", x, shape=(8, 5))
-        assert (like.chunks, like.compression, like.compression_opts, like.fletcher32, like.maxshape, like.fillvalue, like.dtype) == ((2, 5), "gzip", 9, True, (None, 5), 3, "f4")
+        assert (like.chunks, like.compression, like.compression_opts, like.fletcher32, like.maxshape, like.fillvalue, like.dtype) == (
+            (2, 5),
+            "gzip",
+            9,
+            True,
+            (None, 5),
+            3,
+            "f4",
+        )
         x.flush()
         f.flush()
         f.copy("g", "h")

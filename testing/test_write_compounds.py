@@ -6,10 +6,9 @@ import pathlib
 from typing import Any
 
 import h5py
+import hyperslab as hs
 import numpy as np
 import pytest
-
-import hyperslab as hs
 
 PAIR = np.dtype([("a", "u1"), ("b", "f4")])
 TEXT = h5py.string_dtype()
@@ -26,7 +25,7 @@ def shuffled(data: np.ndarray) -> np.ndarray:
     names = data.dtype.names
     assert names is not None
     parts = {name: shuffled(data[name]) if data[name].dtype.names else data[name] for name in reversed(names)}
-    out = np.empty(data.shape, dtype=[(name, part.dtype, part.shape[data.ndim:]) for name, part in parts.items()])
+    out = np.empty(data.shape, dtype=[(name, part.dtype, part.shape[data.ndim :]) for name, part in parts.items()])
     for name, part in parts.items():
         out[name] = part
     return out
@@ -124,23 +123,26 @@ def test_single_fields_and_subsets_leave_the_others(tmp_path: pathlib.Path, opti
         assert f["heap"]["two"].tolist() == [[b"r", b"s"], [b"p", b"q"], [b"p", b"q"]] and [one.tolist() for one in f["heap"]["list"]] == [[0], [1], [2]]
 
 
-@pytest.mark.parametrize("write, words", [
-    (lambda d: d.__setitem__(0, (300, 1.0)), "300"),
-    (lambda d: d.__setitem__(0, (-1, 1.0)), "-1"),
-    (lambda d: d.__setitem__(0, (1.5, 1.0)), "fraction"),
-    (lambda d: d.__setitem__(slice(0, 2), [(1, 1.0), (256, 1.0)]), "256"),
-    (lambda d: d.__setitem__(slice(None), np.array([(1.0, 300)] * 4, dtype=[("b", "f4"), ("a", "i8")])), "300"),
-    (lambda d: d.__setitem__(slice(None), np.array([(1.0, -1.5)] * 4, dtype=[("b", "f4"), ("a", "f8")])), "fraction"),
-    (lambda d: d.__setitem__("a", [1, 2, 3, 2**70]), "does not fit"),
-    (lambda d: d.__setitem__("a", [1, 2, 3, 4, 5]), "shape"),
-    (lambda d: d.__setitem__("c", 1), "no field 'c'"),
-    (lambda d: d.__setitem__(slice(None), np.zeros(4, [("a", "u1"), ("c", "f4")])), "no field 'c'"),
-    (lambda d: d.__setitem__(("a", "b"), np.zeros(4, [("a", "u1")])), "no field 'b'"),
-    (lambda d: d.__setitem__(0, (1, 2.0, 3)), "rows of the fields a, b"),
-    (lambda d: d.__setitem__(("a", "a"), 1), "give each once"),
-    (lambda d: d.attrs.create("x", np.zeros(2, [("a", "u1")]), dtype=PAIR), "no field 'b'"),
-    (lambda d: d.attrs.create("x", [(300, 1.0)], dtype=PAIR), "300"),
-])
+@pytest.mark.parametrize(
+    "write, words",
+    [
+        (lambda d: d.__setitem__(0, (300, 1.0)), "300"),
+        (lambda d: d.__setitem__(0, (-1, 1.0)), "-1"),
+        (lambda d: d.__setitem__(0, (1.5, 1.0)), "fraction"),
+        (lambda d: d.__setitem__(slice(0, 2), [(1, 1.0), (256, 1.0)]), "256"),
+        (lambda d: d.__setitem__(slice(None), np.array([(1.0, 300)] * 4, dtype=[("b", "f4"), ("a", "i8")])), "300"),
+        (lambda d: d.__setitem__(slice(None), np.array([(1.0, -1.5)] * 4, dtype=[("b", "f4"), ("a", "f8")])), "fraction"),
+        (lambda d: d.__setitem__("a", [1, 2, 3, 2**70]), "does not fit"),
+        (lambda d: d.__setitem__("a", [1, 2, 3, 4, 5]), "shape"),
+        (lambda d: d.__setitem__("c", 1), "no field 'c'"),
+        (lambda d: d.__setitem__(slice(None), np.zeros(4, [("a", "u1"), ("c", "f4")])), "no field 'c'"),
+        (lambda d: d.__setitem__(("a", "b"), np.zeros(4, [("a", "u1")])), "no field 'b'"),
+        (lambda d: d.__setitem__(0, (1, 2.0, 3)), "rows of the fields a, b"),
+        (lambda d: d.__setitem__(("a", "a"), 1), "give each once"),
+        (lambda d: d.attrs.create("x", np.zeros(2, [("a", "u1")]), dtype=PAIR), "no field 'b'"),
+        (lambda d: d.attrs.create("x", [(300, 1.0)], dtype=PAIR), "300"),
+    ],
+)
 def test_what_a_compound_cannot_hold_is_refused(tmp_path: pathlib.Path, write: Any, words: str) -> None:
     with pytest.raises(hs.InvalidInputError, match=words), hs.create(tmp_path / "x.h5") as f:
         write(f.create_dataset("x", (4,), PAIR))
@@ -175,7 +177,7 @@ def test_tasks_write_compounds_by_name(tmp_path: pathlib.Path, shared: bool) -> 
             part = task.dataset("part") if shared else task.create_dataset("part", (12,), PAIR, region=np.s_[mine], fillvalue=fill)
             x[mine] = given[mine]
             part["a", mine] = np.arange(4)
-            part["b", number * 4:number * 4 + 2] = [2.5, 3.5]
+            part["b", number * 4 : number * 4 + 2] = [2.5, 3.5]
             fragments.append(task.finish())
     plan.commit(fragments)
     with h5py.File(tmp_path / "out.h5") as f:

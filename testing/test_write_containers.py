@@ -15,10 +15,9 @@ import sys
 import time
 
 import h5py
+import hyperslab as hs
 import numpy as np
 import pytest
-
-import hyperslab as hs
 
 
 def tree(folder: pathlib.Path) -> list[str]:
@@ -152,7 +151,7 @@ def test_masters_in_any_order_of_changes_keep_their_values(tmp_path: pathlib.Pat
                 hs.vacuum(path, hours=0)
             elif action == "orphans":
                 hs.vacuum(path, hours=0, orphans=True)
-            elif action == "append" :
+            elif action == "append":
                 commit(path, "append", step + 1, 1)
                 expected[path] = [*expected[path], step + 1]
             elif action == "remove":
@@ -235,14 +234,17 @@ def many(path: pathlib.Path, tasks: int, mode: str = "create", **options: object
     plan = hs.WritePlan(path, mode, durable=False)
     fragments = []
     for number in range(tasks):
-        mine = np.s_[number * rows:(number + 1) * rows]
+        mine = np.s_[number * rows : (number + 1) * rows]
         with plan.task(number, threads=1) as task:
             task.create_dataset("x", data.shape, "f8", data=data[mine], region=mine, **options)
             fragments.append(task.finish())
     return plan.commit(fragments), data
 
 
-@pytest.mark.parametrize("options", [{}, {"chunks": (64,), "compression": "gzip"}, {"chunks": (32,), "compression": "zstd", "shuffle": True}, {"chunks": (48,), "compression": "lz4"}])
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"chunks": (64,), "compression": "gzip"}, {"chunks": (32,), "compression": "zstd", "shuffle": True}, {"chunks": (48,), "compression": "lz4"}],
+)
 def test_many_small_subfiles_of_a_commit_become_one(tmp_path: pathlib.Path, options: dict[str, object]) -> None:
     done, data = many(tmp_path / "out.h5", 100, **options)
     assert len(done.subfiles) == 1 and done.remarks == []
@@ -274,14 +276,14 @@ def test_gathered_parts_of_any_kind_are_what_was_written(tmp_path: pathlib.Path)
             if chance.random() < 0.1:
                 continue
             with plan.task(number, threads=1) as task:
-                box = np.s_[row * 10:row * 10 + 10, column * 10:column * 10 + 10]
+                box = np.s_[row * 10 : row * 10 + 10, column * 10 : column * 10 + 10]
                 grid[box] = chance.normal(size=(10, 10))
                 filters = {"chunks": (5, 10), "compression": "gzip"} if case % 2 else {}
                 task.create_dataset("g/grid", grid.shape, "f8", data=grid[box], region=box, fillvalue=-1.0, **filters)
                 if case % 4 == 1:
                     x = task.create_dataset("sparse", sparse.shape, "i4", fillvalue=7, chunks=(100,), compression="lz4")
-                    sparse[number * 1000:number * 1000 + 150] = number
-                    x[number * 1000:number * 1000 + 150] = number
+                    sparse[number * 1000 : number * 1000 + 150] = number
+                    x[number * 1000 : number * 1000 + 150] = number
                 every[number::48] = number
                 y = task.create_dataset("every", every.shape, "u2", chunks=(4, 5))
                 y[number] = number
@@ -325,22 +327,26 @@ print("done")
 
 def test_more_subfiles_than_open_files_are_named_and_can_be_read_verified_and_fused(tmp_path: pathlib.Path) -> None:
     """1,200 subfiles: each is too large to be gathered."""
-    path, tasks, rows = tmp_path / "out.h5", 1200, 2 ** 17 + 1
+    path, tasks, rows = tmp_path / "out.h5", 1200, 2**17 + 1
     plan = hs.WritePlan(path, durable=False)
     fragments = []
     data = np.arange(tasks, dtype="u1").repeat(64)
     for number in range(tasks):
         with plan.task(number, threads=1) as task:
-            task.create_dataset("x", data.shape, "u1", data=data[number * 64:number * 64 + 64], region=np.s_[number * 64:number * 64 + 64])
+            task.create_dataset("x", data.shape, "u1", data=data[number * 64 : number * 64 + 64], region=np.s_[number * 64 : number * 64 + 64])
             # Room that is never written: the subfile has a hole.
-            task.create_dataset("room", (tasks, rows), "f8", region=np.s_[number:number + 1, :])[number, :1] = number
+            task.create_dataset("room", (tasks, rows), "f8", region=np.s_[number : number + 1, :])[number, :1] = number
             fragments.append(task.finish())
     with pytest.warns(hs.ManySubfilesWarning, match="1200 subfiles.*1024"):
         done = plan.commit(fragments)
     assert len(done.subfiles) == 1200 and len(done.remarks) == 1
     np.save(str(path) + ".npy", data)
-    run = subprocess.run([sys.executable, "-c", LIMITED.replace("hs.fuse(path, single)", "hs.fuse(path, single)"), str(path), str(tmp_path / "single.h5")],
-                         capture_output=True, text=True, timeout=300)
+    run = subprocess.run(
+        [sys.executable, "-c", LIMITED.replace("hs.fuse(path, single)", "hs.fuse(path, single)"), str(path), str(tmp_path / "single.h5")],
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
     assert run.stdout == "done\n", run.stderr[-2000:]
     with h5py.File(tmp_path / "single.h5") as f:
         np.testing.assert_array_equal(f["x"][:], data)
@@ -507,7 +513,7 @@ def test_an_appender_that_is_killed_leaves_the_last_committed_state(tmp_path: pa
         assert now in (expected + done, expected + done + [first + len(done)]), (generation, now[-3:], done[-3:])
         assert hs.verify(path, values=True).problems == []
         expected = now
-    append(path, 10 ** 6)
-    assert values_of(path) == [*expected, 10 ** 6]
+    append(path, 10**6)
+    assert values_of(path) == [*expected, 10**6]
     hs.vacuum(path, hours=0, orphans=True)
-    assert values_of(path) == [*expected, 10 ** 6] and hs.verify(path).problems == []
+    assert values_of(path) == [*expected, 10**6] and hs.verify(path).problems == []

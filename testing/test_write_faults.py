@@ -15,13 +15,12 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+import faults
 import h5py
+import hyperslab as hs
 import numpy as np
 import pyarrow as pa
 import pytest
-
-import faults
-import hyperslab as hs
 from test_write_places import NOBODY, by_create, by_fuse, by_netcdf, by_plan, by_table, shared, values  # noqa: F401
 
 #: What file systems lack: Lustre mounted without flock, NFS without a lock server, exFAT and others over FUSE, OrangeFS.
@@ -397,6 +396,9 @@ def test_the_command_vacuum(tmp_path: pathlib.Path) -> None:
     [left] = parts(tmp_path)
     command = [os.path.join(os.path.dirname(sys.executable), "hyperslab"), "vacuum", str(path), "--hours", "0"]
     run = lambda *more: subprocess.run([*command, *more], capture_output=True, text=True, check=True).stdout  # noqa: E731
-    assert run("--dry-run").splitlines() == [left, f"{path}: would remove 0 writes, left 0 that are younger than 0 hours; would remove 1 files of killed writers and 0 leftovers of indexes"]
+    assert run("--dry-run").splitlines() == [
+        left,
+        f"{path}: would remove 0 writes, left 0 that are younger than 0 hours; would remove 1 files of killed writers and 0 leftovers of indexes",
+    ]
     assert json.loads(run("--dry-run", "--json"))["files"] == [left] and parts(tmp_path) == [left]
     assert "removed 1 files of killed writers" in run() and parts(tmp_path) == []

@@ -6,10 +6,9 @@ import pathlib
 
 import h5py
 import hdf5plugin
+import hyperslab as hs
 import numpy as np
 import pytest
-
-import hyperslab as hs
 
 
 def test_members_of_a_file_that_is_being_written(tmp_path: pathlib.Path) -> None:
@@ -45,7 +44,9 @@ def test_members_of_a_file_that_is_being_written(tmp_path: pathlib.Path) -> None
         assert f["g"].attrs["a"] == 1
 
 
-@pytest.mark.parametrize("options", [hdf5plugin.Zstd(clevel=5), hdf5plugin.LZ4(), hdf5plugin.Bitshuffle(), hdf5plugin.Bitshuffle(cname="zstd"), {"compression": 32000}], ids=str)
+@pytest.mark.parametrize(
+    "options", [hdf5plugin.Zstd(clevel=5), hdf5plugin.LZ4(), hdf5plugin.Bitshuffle(), hdf5plugin.Bitshuffle(cname="zstd"), {"compression": 32000}], ids=str
+)
 def test_filters_are_given_by_number_too(tmp_path: pathlib.Path, options: object) -> None:
     data = np.arange(1000)
     with hs.create(tmp_path / "x.h5") as f:
@@ -54,10 +55,19 @@ def test_filters_are_given_by_number_too(tmp_path: pathlib.Path, options: object
         assert f["x"].id.get_create_plist().get_filter(0)[0] == options["compression"] and (f["x"][:] == data).all()
 
 
-@pytest.mark.parametrize("options, words", [
-    (hdf5plugin.Blosc(), "blosc \\(filter 32001\\) is read, but not written: give .*32015 .zstd."), ({"compression": 99}, "compression 99: give .*zstd"), ({"compression": 10}, "0 to 9"), ({"compression": "blosc"}, "blosc is read, but not written: give zstd, lz4 or bitshuffle"), ({"compression": "bzip2"}, "bzip2"), ({"fill_time": "now"}, "fill_time"),
-    ({"track_times": True}, "track_times"),
-], ids=str)
+@pytest.mark.parametrize(
+    "options, words",
+    [
+        (hdf5plugin.Blosc(), "blosc \\(filter 32001\\) is read, but not written: give .*32015 .zstd."),
+        ({"compression": 99}, "compression 99: give .*zstd"),
+        ({"compression": 10}, "0 to 9"),
+        ({"compression": "blosc"}, "blosc is read, but not written: give zstd, lz4 or bitshuffle"),
+        ({"compression": "bzip2"}, "bzip2"),
+        ({"fill_time": "now"}, "fill_time"),
+        ({"track_times": True}, "track_times"),
+    ],
+    ids=str,
+)
 def test_options_that_are_not_supported_are_named(tmp_path: pathlib.Path, options: object, words: str) -> None:
     with hs.create(tmp_path / "x.h5") as f, pytest.raises((hs.UnsupportedError, hs.InvalidInputError), match=words):
         f.create_dataset("x", data=np.arange(10), **options)

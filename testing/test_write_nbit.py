@@ -7,11 +7,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import h5py
+import hyperslab as hs
 import numpy as np
 import pyarrow as pa
 import pytest
-
-import hyperslab as hs
 
 
 def narrow(dtype: str, precision: int, offset: int) -> h5py.h5t.TypeIntegerID:
@@ -62,7 +61,9 @@ def test_integers_of_fewer_bits_are_what_the_library_makes_of_them(tmp_path: pat
                 name = f"{precision}@{offset} {shape}"
                 values[name] = rng.integers(low, high, shape, np.dtype(dtype).newbyteorder("="), endpoint=True).astype(dtype)
                 values[name].reshape(-1)[:2] = low, high
-                made = f.create_dataset(name, data=values[name], dtype=hs.integer_dtype(dtype, precision, offset), chunks=chunks, compression="nbit", fillvalue=1 if high > 0 else 0)
+                made = f.create_dataset(
+                    name, data=values[name], dtype=hs.integer_dtype(dtype, precision, offset), chunks=chunks, compression="nbit", fillvalue=1 if high > 0 else 0
+                )
                 assert made.compression == "nbit" and made.compression_opts is None and np.array_equal(made[...], values[name])
                 assert made.fillvalue == (1 if high > 0 else 0)
                 theirs(g, name, narrow(dtype, precision, offset), values[name], chunks)
@@ -82,9 +83,22 @@ def test_integers_of_fewer_bits_are_what_the_library_makes_of_them(tmp_path: pat
         assert np.array_equal(f[name][...], [*expected[:3], *expected[:3], *expected[6:]])
 
 
-@pytest.mark.parametrize("dtype", [
-    "<f4", ">f8", "<f2", "<c8", "S5", "V7", "?", [("a", "<i4"), ("b", ">f8")], [("a", "<i2", (2, 2)), ("s", "S3")], h5py.enum_dtype({"A": 0, "B": 1}, "i2"),
-], ids=str)
+@pytest.mark.parametrize(
+    "dtype",
+    [
+        "<f4",
+        ">f8",
+        "<f2",
+        "<c8",
+        "S5",
+        "V7",
+        "?",
+        [("a", "<i4"), ("b", ">f8")],
+        [("a", "<i2", (2, 2)), ("s", "S3")],
+        h5py.enum_dtype({"A": 0, "B": 1}, "i2"),
+    ],
+    ids=str,
+)
 def test_other_types_pass_through(tmp_path: pathlib.Path, dtype: Any) -> None:
     dtype = np.dtype(dtype)
     values = np.random.default_rng(3).integers(0, 2, 40 * dtype.itemsize, "u1").view(dtype) if dtype.kind not in "?f" else (np.arange(40) % 2).astype(dtype)
@@ -106,7 +120,12 @@ def test_narrow_integers_in_compounds_and_arrays(tmp_path: pathlib.Path) -> None
     values = np.zeros(50, plain)
     values["a"], values["b"], values["c"], values["s"] = rng.integers(0, 1 << 20, 50), rng.integers(-256, 256, (50, 2, 2)), rng.integers(0, 256, 50), b"xyz"
     kind = h5py.h5t.create(h5py.h5t.COMPOUND, plain.itemsize)
-    members = {"a": narrow("<u4", 20, 3), "b": h5py.h5t.array_create(narrow(">i2", 9, 0), (2, 2)), "c": h5py.h5t.STD_U8LE, "s": h5py.h5t.py_create(np.dtype("S3"))}
+    members = {
+        "a": narrow("<u4", 20, 3),
+        "b": h5py.h5t.array_create(narrow(">i2", 9, 0), (2, 2)),
+        "c": h5py.h5t.STD_U8LE,
+        "s": h5py.h5t.py_create(np.dtype("S3")),
+    }
     for name, member in members.items():
         kind.insert(name.encode(), plain.fields[name][1], member)
     with hs.create(tmp_path / "x.h5") as f, h5py.File(tmp_path / "y.h5", "w") as g:
@@ -144,18 +163,34 @@ def test_values_that_need_more_bits_are_refused(tmp_path: pathlib.Path) -> None:
         assert f["x"][...].tolist() == [-2048, 2047, 0, -1]
 
 
-@pytest.mark.parametrize("arguments, words", [
-    (("f4", 12), "give an integer dtype"), (("i2", 0), "0 bits"), (("i2", 17), "17 bits from bit 0 on in an integer of 16 bits"), (("i2", 12, 5), "12 bits from bit 5"),
-    (("i4", 12), "give dtype 'i2'"), (("u8", 3, 2), "give dtype 'u1'"), (("i4", 1.5), "whole numbers"), (("i2", 9, -1), "bit -1"),
-], ids=str)
+@pytest.mark.parametrize(
+    "arguments, words",
+    [
+        (("f4", 12), "give an integer dtype"),
+        (("i2", 0), "0 bits"),
+        (("i2", 17), "17 bits from bit 0 on in an integer of 16 bits"),
+        (("i2", 12, 5), "12 bits from bit 5"),
+        (("i4", 12), "give dtype 'i2'"),
+        (("u8", 3, 2), "give dtype 'u1'"),
+        (("i4", 1.5), "whole numbers"),
+        (("i2", 9, -1), "bit -1"),
+    ],
+    ids=str,
+)
 def test_bits_that_hdf5_does_not_read_are_refused(arguments: Any, words: str) -> None:
     with pytest.raises(hs.Error, match=words):
         hs.integer_dtype(*arguments)
 
 
-@pytest.mark.parametrize("options, words", [
-    ({"shuffle": True}, "leave shuffle and scaleoffset out"), ({"scaleoffset": 3}, "leave shuffle and scaleoffset out"), ({"compression_opts": 3}, "nbit takes none"),
-], ids=str)
+@pytest.mark.parametrize(
+    "options, words",
+    [
+        ({"shuffle": True}, "leave shuffle and scaleoffset out"),
+        ({"scaleoffset": 3}, "leave shuffle and scaleoffset out"),
+        ({"compression_opts": 3}, "nbit takes none"),
+    ],
+    ids=str,
+)
 def test_options_that_nbit_does_not_take(tmp_path: pathlib.Path, options: dict[str, Any], words: str) -> None:
     with hs.create(tmp_path / "x.h5") as f, pytest.raises(hs.InvalidInputError, match=words):
         f.create_dataset("x", (10,), "i4", compression="nbit", **options)
@@ -227,7 +262,7 @@ def test_parallel_writes_and_fused_files_keep_bits_and_filter(tmp_path: pathlib.
     fragments = []
     for index in range(3):
         task = plan.task(index)
-        part = np.s_[index * 20:index * 20 + 20]
+        part = np.s_[index * 20 : index * 20 + 20]
         where = {"rows": True} if rows else {"region": part}
         shape = (20,) if rows else values.shape
         task.create_dataset("x", shape, hs.integer_dtype("<i2", 12, 2), data=values[part], chunks=(8,), compression="nbit", **where)

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import pathlib
 
+import dump_tools
 import h5py
+import hyperslab as hs
 import netCDF4
 import numpy as np
 import pandas as pd
 import pytest
 import xarray
-
-import dump_tools
-import hyperslab as hs
 from compare import compare
 
 
@@ -26,7 +25,9 @@ def test_netcdf4_reads_dimensions_variables_and_fill_values(tmp_path: pathlib.Pa
         f.create_dimension("g/inner", 5)
         f.create_variable("time", ["time"], data=np.array([1, 2], "i4"), attrs={"units": "days since 2000-01-01"})
         f.create_variable("lat", ["lat"], data=[10.0, 20.0, 30.0], attrs={"units": "degrees_north"})
-        f.create_variable("t2m", ["time", "lat", "lon"], "f4", data, fill_value=-999, compression="gzip", shuffle=True, attrs={"units": "K", "flags": np.array([1, 2], "i2")})
+        f.create_variable(
+            "t2m", ["time", "lat", "lon"], "f4", data, fill_value=-999, compression="gzip", shuffle=True, attrs={"units": "K", "flags": np.array([1, 2], "i2")}
+        )
         f.create_variable("label", ["lat"], str, ["a", "bä", ""])
         f.create_variable("g/x", ["inner", "lat"], "i8", fill_value=-1)
         f.create_variable("scalar", (), "u2", 7)
@@ -62,7 +63,8 @@ def test_an_xarray_dataset_comes_back(tmp_path: pathlib.Path) -> None:
     dataset = xarray.Dataset(
         {"t2m": (("time", "station"), data, {"units": "K"}), "count": (("station",), np.array([1, 2, 3], "i2")), "ok": (("time",), [True, False, True, True])},
         coords={"time": pd.date_range("2001-02-03", periods=4, freq="6h"), "station": ["a", "b", "ç"], "height": 2.0},
-        attrs={"title": "stations"})
+        attrs={"title": "stations"},
+    )
     hs.write_xarray(dataset, path, unlimited=["time"], compression="zstd")
     with xarray.open_dataset(path, engine="netcdf4") as f:
         xarray.testing.assert_identical(f.load().drop_encoding(), dataset)
@@ -73,14 +75,17 @@ def test_an_xarray_dataset_comes_back(tmp_path: pathlib.Path) -> None:
         assert f["count"].values.tolist() == [1, 2, 3]
 
 
-@pytest.mark.parametrize("write, error, words", [
-    (lambda f: f.create_variable("x", ["nowhere"]), hs.InvalidInputError, "no dimension nowhere"),
-    (lambda f: (f.create_dimension("x", 3), f.create_dimension("x", 3)), hs.InvalidInputError, "already"),
-    (lambda f: (f.create_dimension("x", 3), f.create_variable("y", ["x"], data=[1, 2])), hs.InvalidInputError, "shape"),
-    (lambda f: f.create_variable("x", (), "c8"), hs.UnsupportedError, "complex64 in netCDF-4"),
-    (lambda f: f.create_variable("x", (), "f2"), hs.UnsupportedError, "float16"),
-    (lambda f: f.create_variable("x", (), "f4", attrs={"_FillValue": 1}), hs.InvalidInputError, "fill_value="),
-])
+@pytest.mark.parametrize(
+    "write, error, words",
+    [
+        (lambda f: f.create_variable("x", ["nowhere"]), hs.InvalidInputError, "no dimension nowhere"),
+        (lambda f: (f.create_dimension("x", 3), f.create_dimension("x", 3)), hs.InvalidInputError, "already"),
+        (lambda f: (f.create_dimension("x", 3), f.create_variable("y", ["x"], data=[1, 2])), hs.InvalidInputError, "shape"),
+        (lambda f: f.create_variable("x", (), "c8"), hs.UnsupportedError, "complex64 in netCDF-4"),
+        (lambda f: f.create_variable("x", (), "f2"), hs.UnsupportedError, "float16"),
+        (lambda f: f.create_variable("x", (), "f4", attrs={"_FillValue": 1}), hs.InvalidInputError, "fill_value="),
+    ],
+)
 def test_what_netcdf_has_not_is_refused_by_name(tmp_path: pathlib.Path, write, error, words: str) -> None:
     with pytest.raises(error, match=words), hs.create_netcdf(tmp_path / "out.nc") as f:
         write(f)

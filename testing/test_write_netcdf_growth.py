@@ -6,12 +6,11 @@ import pathlib
 from typing import Any
 
 import h5py
+import hyperslab as hs
 import netCDF4
 import numpy as np
 import pytest
 import xarray
-
-import hyperslab as hs
 
 
 def made(f: Any) -> dict[str, Any]:

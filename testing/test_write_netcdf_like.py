@@ -5,20 +5,27 @@ from __future__ import annotations
 import pathlib
 from typing import Any
 
+import dump_tools
 import h5py
+import hyperslab as hs
 import netCDF4
 import numpy as np
 import pandas as pd
 import pytest
 import xarray
 
-import dump_tools
-import hyperslab as hs
-
 TYPES = ["i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f4", "f8"]
 ATTRIBUTES: dict[str, Any] = {
-    "ascii": "abc", "empty": "", "unicode": "ä°", "bytes": b"xy", "integer": 5, "real": 2.5, "small": np.int8(3), "array": np.array([1, 2], "u2"),
-    "texts": ["a", "bä"], "list": [1.5, 2.5],
+    "ascii": "abc",
+    "empty": "",
+    "unicode": "ä°",
+    "bytes": b"xy",
+    "integer": 5,
+    "real": 2.5,
+    "small": np.int8(3),
+    "array": np.array([1, 2], "u2"),
+    "texts": ["a", "bä"],
+    "list": [1.5, 2.5],
 }
 
 
@@ -110,7 +117,11 @@ def test_masked_values_without_a_fill_value_are_refused(tmp_path: pathlib.Path) 
     with hs.create(tmp_path / "x.h5") as f:
         f.create_dataset("filled", data=values, fillvalue=-1)
         f["whole"] = np.ma.array([1, 2])
-        for write in (lambda: f.create_dataset("x", data=values), lambda: f.attrs.create("x", values), lambda: f.create_dataset("y", (2,), "f8").__setitem__(slice(None), values)):
+        for write in (
+            lambda: f.create_dataset("x", data=values),
+            lambda: f.attrs.create("x", values),
+            lambda: f.create_dataset("y", (2,), "f8").__setitem__(slice(None), values),
+        ):
             with pytest.raises(hs.InvalidInputError, match="masked"):
                 write()
     with h5py.File(tmp_path / "x.h5") as f:
@@ -190,7 +201,12 @@ def test_netcdf4_goes_on_with_our_files(tmp_path: pathlib.Path, mode: Any) -> No
             assert f["two"][:3].tolist() == [[1, 2, -32767, -32767], [9] * 4, [9] * 4]
             assert f["fixed"][1].tolist() == [1, 2, 3] and f["fixed"].dimensions == ("level", "x") and f["fixed"][0, 0] == -9223372036854775806
             assert f["label"][:].tolist() == ["a much longer label", "b", "ä"] and f["one"][...] == 4 and f["t2m"].unit == "degC"
-            assert f.title == "a much longer title than before, ä" and f.ncattrs() == ["title"] and f["added"].shape == (5, 4) and f["h/deep/w"][:].tolist() == [5] * 3
+            assert (
+                f.title == "a much longer title than before, ä"
+                and f.ncattrs() == ["title"]
+                and f["added"].shape == (5, 4)
+                and f["h/deep/w"][:].tolist() == [5] * 3
+            )
             assert f["g/v"][0, 0] == 42 and list(f.variables)[:3] == ["time", "x", "t2m"] and list(f.dimensions)[:4] == ["time", "level", "x", "ens"]
     with hs.open(path) as ours, netCDF4.Dataset(path) as theirs:
         theirs.set_auto_mask(False)
@@ -217,17 +233,33 @@ def test_redefinition_one_step_at_a_time(tmp_path: pathlib.Path) -> None:
 
 def test_xarray_adds_to_our_files(tmp_path: pathlib.Path) -> None:
     path = tmp_path / "x.nc"
-    first = xarray.Dataset({"a": (("time", "x"), np.arange(6.0).reshape(2, 3))}, coords={"time": pd.date_range("2000", periods=2), "x": [1, 2, 3]}, attrs={"title": "first"})
+    first = xarray.Dataset(
+        {"a": (("time", "x"), np.arange(6.0).reshape(2, 3))}, coords={"time": pd.date_range("2000", periods=2), "x": [1, 2, 3]}, attrs={"title": "first"}
+    )
     hs.write_xarray(first, path, unlimited=["time"])
     second = xarray.Dataset({"b": (("x",), np.array([1, 2, 3], "i2"))}, coords={"x": [1, 2, 3]}, attrs={"more": "ä"})
     second.to_netcdf(path, mode="a", engine="netcdf4")
     with xarray.open_dataset(path, engine="netcdf4") as f:
         np.testing.assert_array_equal(f["a"].values, first["a"].values)
-        assert f["b"].values.tolist() == [1, 2, 3] and f["time"].values.tolist() == first["time"].values.tolist() and f.attrs["title"] == "first" and f.attrs["more"] == "ä"
+        assert (
+            f["b"].values.tolist() == [1, 2, 3]
+            and f["time"].values.tolist() == first["time"].values.tolist()
+            and f.attrs["title"] == "first"
+            and f.attrs["more"] == "ä"
+        )
 
 
-@pytest.mark.parametrize("value, words", [(True, "bool"), (np.float16(1), "float16"), (1j, "complex128"), ([[1, 2], [3, 4]], "one dimension"), ("a\0b", "NUL"),
-                                          (np.datetime64("2000"), "datetime64")])
+@pytest.mark.parametrize(
+    "value, words",
+    [
+        (True, "bool"),
+        (np.float16(1), "float16"),
+        (1j, "complex128"),
+        ([[1, 2], [3, 4]], "one dimension"),
+        ("a\0b", "NUL"),
+        (np.datetime64("2000"), "datetime64"),
+    ],
+)
 def test_attributes_that_netcdf_has_not_are_refused(tmp_path: pathlib.Path, value: Any, words: str) -> None:
     with pytest.raises(hs.Error, match=words), hs.create_netcdf(tmp_path / "x.nc") as f:
         f.attrs["x"] = value

@@ -6,11 +6,10 @@ import pathlib
 import pickle
 from typing import Any
 
+import hyperslab as hs
 import netCDF4
 import numpy as np
 import pytest
-
-import hyperslab as hs
 
 GROUPS = ["", "a", "a/b", "c"]
 #: Tasks of the commit that creates and of the one that appends.
@@ -83,7 +82,9 @@ def same(ours: pathlib.Path, theirs: pathlib.Path, example: Example) -> None:
         for name, v in g.variables.items():
             u = f[name]
             assert u.dimensions == v.dimensions and u.shape == v.shape and u.dtype == v.dtype and sorted(u.ncattrs()) == sorted(v.ncattrs()), name
-            assert np.ma.getmaskarray(u[...]).tolist() == np.ma.getmaskarray(v[...]).tolist() and np.ma.filled(u[...]).tolist() == np.ma.filled(v[...]).tolist(), name
+            assert (
+                np.ma.getmaskarray(u[...]).tolist() == np.ma.getmaskarray(v[...]).tolist() and np.ma.filled(u[...]).tolist() == np.ma.filled(v[...]).tolist()
+            ), name
         for name in g.groups:
             walk(f[name], g[name])
 
@@ -135,7 +136,7 @@ def test_random_files_are_those_of_netcdf4(tmp_path: pathlib.Path, seed: int) ->
             for path, dims, kind, *_ in example.variables:
                 if example.grows(dims):
                     end = f[path].shape[0]
-                    f[path][end:end + 2] = values(kind, (2, *example.inner(dims)), 1)
+                    f[path][end : end + 2] = values(kind, (2, *example.inner(dims)), 1)
     for name in ("one.nc", "fused.nc"):
         same(tmp_path / name, tmp_path / "theirs.nc", example)
 

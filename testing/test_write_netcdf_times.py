@@ -7,13 +7,12 @@ import pathlib
 from typing import Any
 
 import cftime
+import hyperslab as hs
 import netCDF4
 import numpy as np
 import pandas as pd
 import pytest
 import xarray
-
-import hyperslab as hs
 
 RNG = np.random.default_rng(5)
 TIMES: dict[str, Any] = {
@@ -61,7 +60,11 @@ def test_dates_lose_nothing(tmp_path: pathlib.Path, case: str, growing: bool) ->
             dates = netCDF4.num2date(found.compressed(), v.units, v.calendar)
             iso = [str(np.datetime64(w, "us")).replace("-043-", "-0043-") for w in want[~np.isnat(want)]]
             assert [date.isoformat(timespec="microseconds") for date in dates] == iso
-    with xarray.open_dataset(path, engine="netcdf4", decode_times=xarray.coders.CFDatetimeCoder(time_unit="us")) if "ns" not in str(want.dtype) else xarray.open_dataset(path, engine="netcdf4") as f:
+    with (
+        xarray.open_dataset(path, engine="netcdf4", decode_times=xarray.coders.CFDatetimeCoder(time_unit="us"))
+        if "ns" not in str(want.dtype)
+        else xarray.open_dataset(path, engine="netcdf4") as f
+    ):
         if case != "far":
             np.testing.assert_array_equal(f["t"].values, want.astype(f["t"].dtype))
     if case not in ("far", "nanoseconds"):
@@ -75,7 +78,15 @@ def test_dates_lose_nothing(tmp_path: pathlib.Path, case: str, growing: bool) ->
 def test_random_dates_with_given_units_are_what_cftime_says(tmp_path: pathlib.Path, unit: str) -> None:
     days = RNG.integers(-100_000, 100_000, 200).astype("M8[D]").astype("M8[h]") + RNG.integers(0, 24, 200).astype("m8[h]")
     values = days.astype("M8[D]") if unit == "D" else days.astype(f"M8[{unit}]")
-    for number, units in enumerate(("days since 1850-01-01", "hours since 2000-01-01 12:00", "seconds since 1999-12-31T23:59:59.5Z", "minutes since 1900-1-1 0:0:0 +01:30", "microseconds since 2000-01-01")):
+    for number, units in enumerate(
+        (
+            "days since 1850-01-01",
+            "hours since 2000-01-01 12:00",
+            "seconds since 1999-12-31T23:59:59.5Z",
+            "minutes since 1900-1-1 0:0:0 +01:30",
+            "microseconds since 2000-01-01",
+        )
+    ):
         dtype = "f8" if number in (0, 2) else "i8"
         with hs.create_netcdf(tmp_path / "x.nc") as f:
             f.create_dimension("t", 200)
@@ -102,7 +113,7 @@ def test_dates_of_cftime(tmp_path: pathlib.Path, calendar: str) -> None:
     with netCDF4.Dataset(tmp_path / "x.nc") as f:
         for name, want in (("t", [*dates, dates[0]]), ("given", dates)):
             v = f[name]
-            assert v.calendar == calendar and netCDF4.num2date(v[:len(want)], v.units, calendar).tolist() == want
+            assert v.calendar == calendar and netCDF4.num2date(v[: len(want)], v.units, calendar).tolist() == want
         assert f["missing"][:].mask.tolist() == [False, True, False] and f["t"].units.startswith("seconds since")
     with xarray.open_dataset(tmp_path / "x.nc", engine="netcdf4", decode_times=xarray.coders.CFDatetimeCoder(use_cftime=True)) as f:
         assert f["t"].values.tolist() == [*dates, dates[0]]
@@ -116,7 +127,9 @@ def test_durations(tmp_path: pathlib.Path) -> None:
         f.create_variable("c", ["n"], "f8", np.array([1, 2, 3], "m8[s]"), units="minutes")
     with xarray.open_dataset(tmp_path / "x.nc", engine="netcdf4", decode_timedelta=True) as f:
         assert f["a"].values.astype("m8[h]").tolist() == np.array([1, "NaT", 3], "m8[h]").tolist()
-        assert f["b"].values.astype("m8[ms]").tolist() == np.array([86_400_000, 1500, "NaT"], "m8[ms]").tolist() and f["c"].values.astype("m8[s]").astype(int).tolist() == [1, 2, 3]
+        assert f["b"].values.astype("m8[ms]").tolist() == np.array([86_400_000, 1500, "NaT"], "m8[ms]").tolist() and f["c"].values.astype("m8[s]").astype(
+            int
+        ).tolist() == [1, 2, 3]
     with netCDF4.Dataset(tmp_path / "x.nc") as f:
         assert f["a"].units == "hours" and f["b"].units == "milliseconds" and f["c"][:].tolist() == pytest.approx([1 / 60, 2 / 60, 3 / 60])
 
@@ -141,22 +154,25 @@ def test_dates_that_come_later(tmp_path: pathlib.Path) -> None:
         assert f["n"].values.astype("M8[D]").tolist() == np.array(["2000-01-08", "2000-01-03", "NaT", "2000-01-09"], "M8[D]").tolist()
 
 
-@pytest.mark.parametrize("options, words", [
-    ({"data": np.array(["2000-01-01T01"], "M8[h]"), "units": "days since 2000-01-01"}, "2000-01-01T01 is not a whole number of days"),
-    ({"data": np.array(["2000-01-01"], "M8[D]"), "units": "fortnights since 2000-01-01"}, "give one of days"),
-    ({"data": np.array(["2000-01-01"], "M8[D]"), "units": "days since yesterday"}, "days since 2000-01-01 00:00:00"),
-    ({"data": np.array(["2000-01-01"], "M8[D]"), "units": "days since 2000-02-30"}, "no such date"),
-    ({"data": np.array(["2000-01-01"], "M8[D]"), "units": "days"}, "dates with units='days'"),
-    ({"data": np.array([1], "m8[D]"), "units": "days since 2000-01-01"}, "durations with units"),
-    ({"data": np.array(["2000-01-01"], "M8[D]"), "calendar": "noleap"}, "give dates of cftime"),
-    ({"data": np.array(["1500-01-01"], "M8[D]"), "calendar": "standard"}, "before 1582-10-15"),
-    ({"data": np.array(["2000-01-01"], "M8[D]"), "units": "nanoseconds since 2000-01-01", "dtype": "i4", "calendar": None}, None),
-    ({"data": np.array(["2200-01-01"], "M8[D]"), "units": "seconds since 2000-01-01", "dtype": "i4"}, "do not fit int32"),
-    ({"data": np.array([1], "m8[Y]")}, "no fixed length"),
-    ({"data": np.array([1], "M8[ps]")}, "nanoseconds or longer"),
-    ({"data": np.array([10**6], "M8[D]"), "units": "nanoseconds since 1970-01-01"}, "do not fit int64"),
-    ({"data": np.array(["2000-01-01"], "M8[D]"), "dtype": "u1"}, "times as uint8"),
-])
+@pytest.mark.parametrize(
+    "options, words",
+    [
+        ({"data": np.array(["2000-01-01T01"], "M8[h]"), "units": "days since 2000-01-01"}, "2000-01-01T01 is not a whole number of days"),
+        ({"data": np.array(["2000-01-01"], "M8[D]"), "units": "fortnights since 2000-01-01"}, "give one of days"),
+        ({"data": np.array(["2000-01-01"], "M8[D]"), "units": "days since yesterday"}, "days since 2000-01-01 00:00:00"),
+        ({"data": np.array(["2000-01-01"], "M8[D]"), "units": "days since 2000-02-30"}, "no such date"),
+        ({"data": np.array(["2000-01-01"], "M8[D]"), "units": "days"}, "dates with units='days'"),
+        ({"data": np.array([1], "m8[D]"), "units": "days since 2000-01-01"}, "durations with units"),
+        ({"data": np.array(["2000-01-01"], "M8[D]"), "calendar": "noleap"}, "give dates of cftime"),
+        ({"data": np.array(["1500-01-01"], "M8[D]"), "calendar": "standard"}, "before 1582-10-15"),
+        ({"data": np.array(["2000-01-01"], "M8[D]"), "units": "nanoseconds since 2000-01-01", "dtype": "i4", "calendar": None}, None),
+        ({"data": np.array(["2200-01-01"], "M8[D]"), "units": "seconds since 2000-01-01", "dtype": "i4"}, "do not fit int32"),
+        ({"data": np.array([1], "m8[Y]")}, "no fixed length"),
+        ({"data": np.array([1], "M8[ps]")}, "nanoseconds or longer"),
+        ({"data": np.array([10**6], "M8[D]"), "units": "nanoseconds since 1970-01-01"}, "do not fit int64"),
+        ({"data": np.array(["2000-01-01"], "M8[D]"), "dtype": "u1"}, "times as uint8"),
+    ],
+)
 def test_what_cannot_be_a_count_is_refused(tmp_path: pathlib.Path, options: dict[str, Any], words: str | None) -> None:
     def write() -> None:
         with hs.create_netcdf(tmp_path / "x.nc") as f:

@@ -6,14 +6,13 @@ import pathlib
 import re
 from typing import Any
 
+import dump_tools
 import h5py
+import hyperslab as hs
 import netCDF4
 import numpy as np
 import pytest
 import xarray
-
-import dump_tools
-import hyperslab as hs
 
 STATION = np.dtype([("id", "i4"), ("name", "S10"), ("place", "f8", (2,)), ("flag", "u1")])
 CLOUDS = {"clear": 0, "cloudy": 1, "missing": 255}
@@ -175,7 +174,12 @@ def test_groups_see_the_dimensions_above_them(tmp_path: pathlib.Path) -> None:
             assert f["a/only"].dimensions == ("x",) and f["a/only"][:].tolist() == [7, 8, 9] and f["a"].dimensions["only"].size == 4
             assert f["plane"].dimensions == ("plane", "name") and f["label"].dimensions == ("plane", "x") and f["label"][:].tolist() == [[1, 2], [3, 4]]
             assert f["nothing"].shape == (0, 2) and f["twice"].dimensions == ("x", "x") and f["twice"][:].tolist() == [[1, 2], [3, 4]]
-            assert f.dimensions["time"].isunlimited() and f.dimensions["time"].size == 2 and f["a/b"].dimensions["ens"].isunlimited() and f["a/b/deep"].units == "K"
+            assert (
+                f.dimensions["time"].isunlimited()
+                and f.dimensions["time"].size == 2
+                and f["a/b"].dimensions["ens"].isunlimited()
+                and f["a/b/deep"].units == "K"
+            )
             assert f["g/h/made"][:].tolist() == [1, 2] and sorted(f.groups) == ["a", "g"]
             if mode == "a":
                 f["a/b/deep"][2] = 1
@@ -183,14 +187,28 @@ def test_groups_see_the_dimensions_above_them(tmp_path: pathlib.Path) -> None:
     with netCDF4.Dataset(path) as f:
         assert f["a/own"].shape == (3, 3) and f["a/b/deep"].shape == (3, 2, 3, 4) and f["a/only"][:].tolist() == [7, 8, 9]
     ours = hs.open(path)
-    assert ours["a/b/deep"].dims == ("time", "ens", "x", "only") and ours["a/only"][:].tolist() == [7, 8, 9] and ours["time"][()] == 5 and ours["twice"].dims == ("x", "x")
+    assert (
+        ours["a/b/deep"].dims == ("time", "ens", "x", "only")
+        and ours["a/only"][:].tolist() == [7, 8, 9]
+        and ours["time"][()] == 5
+        and ours["twice"].dims == ("x", "x")
+    )
     with xarray.open_dataset(path, engine="netcdf4", group="a/b") as f:
         assert f["deep"].dims == ("time", "ens", "x", "only")
     if (text := dump_tools.run("ncdump", path)) is not None:
-        assert "int64 only(x) ;" in text and "int64 time ;" in text and "empty = UNLIMITED ; // (0 currently)" in text and "group: b {" in text and 'plane =\n  "abc",\n  "def" ;' in text
+        assert (
+            "int64 only(x) ;" in text
+            and "int64 time ;" in text
+            and "empty = UNLIMITED ; // (0 currently)" in text
+            and "group: b {" in text
+            and 'plane =\n  "abc",\n  "def" ;' in text
+        )
 
 
-@pytest.mark.parametrize("name, stored", [("_x", "_x"), ("2m", "2m"), ("a b", "a b"), ("e\u0301", "\u00e9"), ("ä°", "ä°"), ("a.b-c+d@e", "a.b-c+d@e"), ("DIMENSION_LIST2", "DIMENSION_LIST2")])
+@pytest.mark.parametrize(
+    "name, stored",
+    [("_x", "_x"), ("2m", "2m"), ("a b", "a b"), ("e\u0301", "\u00e9"), ("ä°", "ä°"), ("a.b-c+d@e", "a.b-c+d@e"), ("DIMENSION_LIST2", "DIMENSION_LIST2")],
+)
 def test_names_that_need_care(tmp_path: pathlib.Path, name: str, stored: str) -> None:
     with hs.create_netcdf(tmp_path / "x.nc") as f:
         f.create_dimension(name, 2)
@@ -201,34 +219,40 @@ def test_names_that_need_care(tmp_path: pathlib.Path, name: str, stored: str) ->
         assert f.groups["g_" + stored]["v"].dimensions == (stored,)
 
 
-@pytest.mark.parametrize("define, words", [
-    (lambda f: f.create_dimension("a\0"), "'a\\x00' as the name of a dimension"),
-    (lambda f: f.create_variable("a ", ()), "do not end with a space"),
-    (lambda f: f.create_variable("-a", ()), "as the name of a variable"),
-    (lambda f: f.create_group(""), "as the name of a group"),
-    (lambda f: f.create_dimension("x" * 257), "256 bytes"),
-    (lambda f: f.attrs.update({"a/b": 1}), "'a/b' as the name of a attribute"),
-    (lambda f: (f.create_variable("v", ()), f.create_dimension("v", 2)), "create a dimension before the variable of its name"),
-    (lambda f: (f.create_variable("v", ()), f.create_variable("/v", ())), "there is a variable v already"),
-    (lambda f: f.create_dimension("v", 2.5), "size 2.5"),
-    (lambda f: f.create_variable("v", (), np.dtype([("a", "i4")])), "create_compound_type"),
-    (lambda f: f.create_variable("v", (), h5py.enum_dtype({"a": 1})), "create_enum_type"),
-    (lambda f: f.create_variable("v", (), h5py.vlen_dtype("i4")), "create_vlen_type"),
-    (lambda f: f.create_compound_type("t", [("a", "c8")]), "complex64"),
-    (lambda f: f.create_compound_type("t", [("a", "?")]), "bool"),
-    (lambda f: f.create_compound_type("t", [("a", "O")]), "variable length"),
-    (lambda f: f.create_compound_type("t", [("a", [("b", "i4")])]), "create the type of the field first"),
-    (lambda f: f.create_compound_type("t", "i4"), "no fields"),
-    (lambda f: f.create_enum_type("t", "f4", {"a": 1}), "give an integer type"),
-    (lambda f: f.create_enum_type("t", "u1", {"a": 256}), "uint8 cannot hold"),
-    (lambda f: f.create_enum_type("t", "u1", {"a": 1, "b": 1}), "two names for one value"),
-    (lambda f: f.create_variable("v", (), f.create_enum_type("t", "u1", {"a": 1}), 2), "2 is none of the values"),
-    (lambda f: f.create_variable("v", (), f.create_compound_type("t", [("a", "S2"), ("b", "i1")]), np.array((b"abc", 1), [("a", "S3"), ("b", "i1")])), "text of 3 bytes for 2"),
-    (lambda f: f.create_variable("v", (), f.create_compound_type("t", [("b", "i1")]), np.array((300,), [("b", "i4")])), "300 does not fit"),
-    (lambda f: f.create_opaque_type("t", 0), "0 bytes"),
-    (lambda f: (f.create_opaque_type("t", 1), f.create_opaque_type("t", 2)), "a type t already"),
-    (lambda f: f.createVariable("v", "f4", least_significant_digit=3), "least_significant_digit=3"),
-])
+@pytest.mark.parametrize(
+    "define, words",
+    [
+        (lambda f: f.create_dimension("a\0"), "'a\\x00' as the name of a dimension"),
+        (lambda f: f.create_variable("a ", ()), "do not end with a space"),
+        (lambda f: f.create_variable("-a", ()), "as the name of a variable"),
+        (lambda f: f.create_group(""), "as the name of a group"),
+        (lambda f: f.create_dimension("x" * 257), "256 bytes"),
+        (lambda f: f.attrs.update({"a/b": 1}), "'a/b' as the name of a attribute"),
+        (lambda f: (f.create_variable("v", ()), f.create_dimension("v", 2)), "create a dimension before the variable of its name"),
+        (lambda f: (f.create_variable("v", ()), f.create_variable("/v", ())), "there is a variable v already"),
+        (lambda f: f.create_dimension("v", 2.5), "size 2.5"),
+        (lambda f: f.create_variable("v", (), np.dtype([("a", "i4")])), "create_compound_type"),
+        (lambda f: f.create_variable("v", (), h5py.enum_dtype({"a": 1})), "create_enum_type"),
+        (lambda f: f.create_variable("v", (), h5py.vlen_dtype("i4")), "create_vlen_type"),
+        (lambda f: f.create_compound_type("t", [("a", "c8")]), "complex64"),
+        (lambda f: f.create_compound_type("t", [("a", "?")]), "bool"),
+        (lambda f: f.create_compound_type("t", [("a", "O")]), "variable length"),
+        (lambda f: f.create_compound_type("t", [("a", [("b", "i4")])]), "create the type of the field first"),
+        (lambda f: f.create_compound_type("t", "i4"), "no fields"),
+        (lambda f: f.create_enum_type("t", "f4", {"a": 1}), "give an integer type"),
+        (lambda f: f.create_enum_type("t", "u1", {"a": 256}), "uint8 cannot hold"),
+        (lambda f: f.create_enum_type("t", "u1", {"a": 1, "b": 1}), "two names for one value"),
+        (lambda f: f.create_variable("v", (), f.create_enum_type("t", "u1", {"a": 1}), 2), "2 is none of the values"),
+        (
+            lambda f: f.create_variable("v", (), f.create_compound_type("t", [("a", "S2"), ("b", "i1")]), np.array((b"abc", 1), [("a", "S3"), ("b", "i1")])),
+            "text of 3 bytes for 2",
+        ),
+        (lambda f: f.create_variable("v", (), f.create_compound_type("t", [("b", "i1")]), np.array((300,), [("b", "i4")])), "300 does not fit"),
+        (lambda f: f.create_opaque_type("t", 0), "0 bytes"),
+        (lambda f: (f.create_opaque_type("t", 1), f.create_opaque_type("t", 2)), "a type t already"),
+        (lambda f: f.createVariable("v", "f4", least_significant_digit=3), "least_significant_digit=3"),
+    ],
+)
 def test_what_netcdf_has_not_is_refused_by_name(tmp_path: pathlib.Path, define: Any, words: str) -> None:
     with pytest.raises(hs.Error, match=re.escape(words)), hs.create_netcdf(tmp_path / "x.nc") as f:
         define(f)

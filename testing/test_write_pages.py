@@ -12,7 +12,10 @@ from h5py import h5d
 
 TIMES = {"alloc": h5d.FILL_TIME_ALLOC, "never": h5d.FILL_TIME_NEVER, "ifset": h5d.FILL_TIME_IFSET}
 LAYOUTS = {
-    "contiguous": {}, "chunked": {"chunks": (3, 4)}, "filtered": {"chunks": (3, 4), "compression": "gzip"}, "growing": {"maxshape": (None, 10)},
+    "contiguous": {},
+    "chunked": {"chunks": (3, 4)},
+    "filtered": {"chunks": (3, 4), "compression": "gzip"},
+    "growing": {"maxshape": (None, 10)},
 }
 
 
@@ -67,7 +70,7 @@ def test_plans_commits_appends_and_fusing_keep_the_time(tmp_path, time):
     plan.create_dataset("packed", (12,), "f8", chunks=(3,), compression="gzip", fill_time=time)
     fragments = []
     for number in range(2):
-        mine = np.s_[number * 6:number * 6 + 6]
+        mine = np.s_[number * 6 : number * 6 + 6]
         with plan.task(number) as task:
             task.write("run", values[mine])
             task.write("packed", values[mine])
@@ -142,6 +145,7 @@ def same(file, expected):
 
 def some_contents(rng):
     """Writes datasets of random sizes in every layout, attributes, groups and references."""
+
     def fill(f):
         expected = {}
         for number in range(rng.integers(1, 12)):
@@ -179,6 +183,7 @@ def some_contents(rng):
         for n in range(int(rng.choice([0, 5, 900]))):
             f.create_group(f"many/{n}")
         return expected
+
     return fill
 
 
@@ -216,6 +221,7 @@ def structures(path):
     """Address and length of values, by what HDF5 says of them."""
     with h5py.File(path) as f:
         found = []
+
         def visit(name, item):
             if isinstance(item, h5py.Dataset):
                 if item.chunks is None and item.id.get_offset() is not None:
@@ -224,6 +230,7 @@ def structures(path):
                     for n in range(item.id.get_num_chunks()):
                         chunk = item.id.get_chunk_info(n)
                         found.append((chunk.byte_offset, chunk.size))
+
         f.visititems(visit)
         objects = [h5py.h5o.get_info(f[name].id).addr for name in _names(f)]
     return found, objects
@@ -251,7 +258,7 @@ def test_metadata_and_values_are_in_pages_of_their_own(tmp_path, page_bytes):
         assert not raw & {at // page_bytes for at in objects} and 0 not in raw
         bytes_ = path.read_bytes()
         for at in range(0, len(bytes_), 8):
-            signature = bytes_[at:at + 4]
+            signature = bytes_[at : at + 4]
             if signature in (b"OHDR", b"BTHD", b"BTLF", b"BTIN", b"FRHP", b"FHDB", b"FAHD", b"FADB", b"EAHD", b"EAIB", b"TREE"):
                 assert at // page_bytes not in raw, (signature, at)
 
@@ -266,11 +273,13 @@ def test_a_small_file_of_pages_has_its_metadata_beside_the_superblock(tmp_path):
 
 def test_small_texts_share_pages(tmp_path):
     """A text of 10 bytes does not take a page of 1 MiB."""
+
     def fill(f):
         for n in range(50):
             f[f"x{n}"] = "t" * 5000
             f[f"x{n}"].attrs["a"] = "b" * 5000
         return {f"x{n}": "t" * 5000 for n in range(50)}
+
     paged(tmp_path / "x.h5", 1 << 20, fill)
     assert os.path.getsize(tmp_path / "x.h5") <= 8 << 20
 
@@ -282,16 +291,21 @@ def test_pages_after_a_user_block(tmp_path):
         hs.create(tmp_path / "x.h5", fs_strategy="page", fs_page_size=1024, userblock_size=512)
 
 
-@pytest.mark.parametrize("options, error, words", [
-    ({"fs_strategy": "page", "fs_page_size": 511}, hs.InvalidInputError, "pages of 511 bytes: give a multiple of 8 from 512"),
-    ({"fs_strategy": "page", "fs_page_size": 513}, hs.InvalidInputError, "pages of 513 bytes"),
-    ({"fs_strategy": "page", "fs_page_size": -1}, hs.InvalidInputError, "fs_page_size=-1"),
-    ({"fs_strategy": "page", "fs_page_size": 2 << 30}, hs.InvalidInputError, "pages of 2147483648 bytes"),
-    ({"fs_strategy": "page", "alignment": 4096}, hs.InvalidInputError, "alignment=4096"),
-    ({"fs_strategy": "page", "fs_persist": True}, hs.UnsupportedError, "fs_persist=True"),
-    ({"fs_strategy": "page", "fs_threshold": 100}, hs.UnsupportedError, "fs_threshold=100"),
-    ({"fs_page_size": 4096}, hs.UnsupportedError, "fs_page_size=4096"), ({"fs_strategy": "pages"}, hs.UnsupportedError, "fs_strategy='pages'"),
-], ids=str)
+@pytest.mark.parametrize(
+    "options, error, words",
+    [
+        ({"fs_strategy": "page", "fs_page_size": 511}, hs.InvalidInputError, "pages of 511 bytes: give a multiple of 8 from 512"),
+        ({"fs_strategy": "page", "fs_page_size": 513}, hs.InvalidInputError, "pages of 513 bytes"),
+        ({"fs_strategy": "page", "fs_page_size": -1}, hs.InvalidInputError, "fs_page_size=-1"),
+        ({"fs_strategy": "page", "fs_page_size": 2 << 30}, hs.InvalidInputError, "pages of 2147483648 bytes"),
+        ({"fs_strategy": "page", "alignment": 4096}, hs.InvalidInputError, "alignment=4096"),
+        ({"fs_strategy": "page", "fs_persist": True}, hs.UnsupportedError, "fs_persist=True"),
+        ({"fs_strategy": "page", "fs_threshold": 100}, hs.UnsupportedError, "fs_threshold=100"),
+        ({"fs_page_size": 4096}, hs.UnsupportedError, "fs_page_size=4096"),
+        ({"fs_strategy": "pages"}, hs.UnsupportedError, "fs_strategy='pages'"),
+    ],
+    ids=str,
+)
 def test_pages_that_cannot_be_are_refused(tmp_path, options, error, words):
     with pytest.raises(error, match=words):
         hs.create(tmp_path / "x.h5", **options)

@@ -15,11 +15,10 @@ import time
 import zlib
 
 import h5py
+import hyperslab as hs
 import netCDF4
 import numpy as np
 import pytest
-
-import hyperslab as hs
 from compare import compare
 
 
@@ -56,7 +55,7 @@ def test_regions_of_many_writers_are_one_dataset(tmp_path: pathlib.Path) -> None
     fragments = []
     for number in range(4):
         task = pickle.loads(pickle.dumps(plan)).task(number)
-        rows = np.s_[number * 10:number * 10 + 10]
+        rows = np.s_[number * 10 : number * 10 + 10]
         task.create_dataset("run", data.shape, "f8", data=data[rows], region=rows).attrs["units"] = "K"
         packed = task.create_dataset("g/packed", data.shape, "f8", region=rows, chunks=(4, 7), compression="gzip", shuffle=True)
         packed[rows, :15] = data[rows, :15]
@@ -77,7 +76,7 @@ def test_any_part_of_a_dataset_may_be_written(tmp_path: pathlib.Path) -> None:
             x = task.create_dataset("x", expected.shape, "f8", fillvalue=-1.0)
             for first in range(number * 7, 100, 21):
                 values = np.random.default_rng(first).normal(size=(min(7, 100 - first) - 1, 20))
-                box = np.s_[first:first + len(values), number * 10:number * 10 + 20]
+                box = np.s_[first : first + len(values), number * 10 : number * 10 + 20]
                 x[box] = values
                 expected[box] = values
             task.create_dataset("nowhere", (5, 5), "i4", fillvalue=7)
@@ -143,16 +142,19 @@ def test_a_container_can_be_moved(tmp_path: pathlib.Path) -> None:
     equal(tmp_path / "b" / "100% out.h5", {"x": np.arange(5)})
 
 
-@pytest.mark.parametrize("define, words", [
-    (lambda t, n: t.create_dataset("x", (9,), "f4" if n else "f8"), "task 0 and task 1 define it differently"),
-    (lambda t, n: t.create_dataset("x", (9 + n,), "f4"), r"shapes \[9\] and \[10\]"),
-    (lambda t, n: t.create_dataset("x", (9,), "f4", fillvalue=n), "fill"),
-    (lambda t, n: t.create_dataset("x", (0,), "f4", rows=True) if n else t.create_dataset("x", (0,), "f4"), "shapes"),
-    (lambda t, n: t.create_group("x") if n else t.create_dataset("x", (9,), "f4"), "task 0 defined a dataset, task 1 a group"),
-    (lambda t, n: t.create_group("x").attrs.create("a", n), "attribute \"a\""),
-    (lambda t, n: t.create_dataset("x", data=n), "different values"),
-    (lambda t, n: t.create_dataset("x", (9, 9), "f4").__setitem__(np.s_[n:n + 2, 3:5], 1), r"both wrote the \[1, 2\] elements from \[1, 3\] on"),
-])
+@pytest.mark.parametrize(
+    "define, words",
+    [
+        (lambda t, n: t.create_dataset("x", (9,), "f4" if n else "f8"), "task 0 and task 1 define it differently"),
+        (lambda t, n: t.create_dataset("x", (9 + n,), "f4"), r"shapes \[9\] and \[10\]"),
+        (lambda t, n: t.create_dataset("x", (9,), "f4", fillvalue=n), "fill"),
+        (lambda t, n: t.create_dataset("x", (0,), "f4", rows=True) if n else t.create_dataset("x", (0,), "f4"), "shapes"),
+        (lambda t, n: t.create_group("x") if n else t.create_dataset("x", (9,), "f4"), "task 0 defined a dataset, task 1 a group"),
+        (lambda t, n: t.create_group("x").attrs.create("a", n), 'attribute "a"'),
+        (lambda t, n: t.create_dataset("x", data=n), "different values"),
+        (lambda t, n: t.create_dataset("x", (9, 9), "f4").__setitem__(np.s_[n : n + 2, 3:5], 1), r"both wrote the \[1, 2\] elements from \[1, 3\] on"),
+    ],
+)
 def test_tasks_that_contradict_each_other_conflict(tmp_path: pathlib.Path, define, words: str) -> None:
     plan = hs.WritePlan(tmp_path / "out.h5")
     fragments = []
@@ -196,7 +198,7 @@ def test_tasks_that_say_the_same_merge(tmp_path: pathlib.Path) -> None:
         with plan.task(number) as task:
             task.create_group("g").attrs.update({"a": [1, 2], "t": "text"})
             task["g/n"] = "the same"
-            task.create_dataset("x", (4,), "i4")[number * 2:number * 2 + 2] = number
+            task.create_dataset("x", (4,), "i4")[number * 2 : number * 2 + 2] = number
             fragments.append(task.finish())
     plan.commit(fragments)
     equal(tmp_path / "out.h5", {"x": np.array([0, 0, 1, 1], "i4")})
@@ -258,8 +260,17 @@ def test_bad_bytes_are_refused(tmp_path: pathlib.Path) -> None:
     with plan.task(0) as task:
         task["x"] = np.arange(10)
         fragment = task.finish()
-    for bad in (b"", b"{}", b"[1]", bytes(plan), sealed({**said(fragment), "version": 99}), sealed({**said(fragment), "name": "../../out.h5"}),
-                fragment[:-1], fragment[:-9], fragment.replace(b"0", b"1", 1)):
+    for bad in (
+        b"",
+        b"{}",
+        b"[1]",
+        bytes(plan),
+        sealed({**said(fragment), "version": 99}),
+        sealed({**said(fragment), "name": "../../out.h5"}),
+        fragment[:-1],
+        fragment[:-9],
+        fragment.replace(b"0", b"1", 1),
+    ):
         with pytest.raises(hs.InvalidInputError, match="fragment"):
             plan.commit([bad])
         with pytest.raises(hs.InvalidInputError, match="plan"):
@@ -392,7 +403,7 @@ def test_a_full_disk_is_an_error_and_the_old_file_stays(tmp_path: pathlib.Path) 
 
 def work(plan: hs.WritePlan, number: int) -> bytes:
     task = plan.task(number)
-    rows = np.s_[number * 1000:(number + 1) * 1000]
+    rows = np.s_[number * 1000 : (number + 1) * 1000]
     task.create_dataset("x", (8000,), "f8", data=np.arange(rows.start, rows.stop), region=rows, chunks=(100,), compression="gzip")
     return task.finish()
 
@@ -418,7 +429,7 @@ def test_a_fused_file_holds_the_same_and_copies_whole_chunks(tmp_path: pathlib.P
     data = np.random.default_rng(4).integers(0, 50, size=(60, 9))
     fragments = []
     for number in range(3):
-        part = np.s_[number * 20:number * 20 + 20]
+        part = np.s_[number * 20 : number * 20 + 20]
         with plan.task(number) as task:
             options = {"rows": True} if rows else {"region": part}
             for name, chunk in (("even", 10), ("odd", 7)):
@@ -428,7 +439,7 @@ def test_a_fused_file_holds_the_same_and_copies_whole_chunks(tmp_path: pathlib.P
                 else:
                     x[part] = data[part]
             task.create_dataset("run", (60, 9), "i8", region=part)[part] = data[part]
-            task.create_dataset("half", (60, 9), "i8", fillvalue=5, chunks=(10, 9))[number * 20:number * 20 + 5] = 1
+            task.create_dataset("half", (60, 9), "i8", fillvalue=5, chunks=(10, 9))[number * 20 : number * 20 + 5] = 1
             task.create_dataset("text", data=[f"{number}.{i}" for i in range(number + 1)], rows=True)
             task["g/n"] = 7
             task.create_group("g").attrs.update({"a": "text", "b": [1, 2]})
@@ -440,7 +451,7 @@ def test_a_fused_file_holds_the_same_and_copies_whole_chunks(tmp_path: pathlib.P
     assert fused.bytes == (tmp_path / "single.h5").stat().st_size
     half = np.full((60, 9), 5)
     for number in range(3):
-        half[number * 20:number * 20 + 5] = 1
+        half[number * 20 : number * 20 + 5] = 1
     with h5py.File(tmp_path / "single.h5") as f, h5py.File(tmp_path / "out.h5") as master:
         for name, expected in {"even": data, "odd": data, "run": data, "half": half}.items():
             np.testing.assert_array_equal(f[name][()], expected)

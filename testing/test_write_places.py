@@ -15,13 +15,12 @@ import tempfile
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import faults
 import h5py
+import hyperslab as hs
 import numpy as np
 import pyarrow as pa
 import pytest
-
-import faults
-import hyperslab as hs
 
 NOBODY = 65534
 

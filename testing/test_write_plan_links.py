@@ -7,12 +7,11 @@ import pathlib
 import pickle
 from typing import Any
 
+import dump_tools
 import h5py
+import hyperslab as hs
 import numpy as np
 import pytest
-
-import dump_tools
-import hyperslab as hs
 
 
 def written(path: pathlib.Path, mode: str = "create", rows: int = 2) -> None:
@@ -84,15 +83,18 @@ def test_the_library_changes_a_fused_file_with_hard_links(tmp_path: pathlib.Path
         assert f["new"][:].tolist() == [[0, 0], [0, 0], [1, 1], [1, 1], [2, 2], [2, 2]]
 
 
-@pytest.mark.parametrize("define, words", [
-    (lambda task, n: task.__setitem__("l", hs.SoftLink(f"/{n}")), "soft link to '/0' and a soft link to '/1'"),
-    (lambda task, n: task.__setitem__("l", hs.SoftLink("/a") if n else hs.HardLink("/g")), "hard link to '/g' and a soft link"),
-    (lambda task, n: task.__setitem__("l", hs.ExternalLink(f"{n}.h5", "/a")), "in '0.h5'"),
-    (lambda task, n: task.__setitem__("l", [task.ref, None] if n else [None, task.ref]), "two objects that differ"),
-    (lambda task, n: task.attrs.__setitem__("a", task.ref if n else hs.NewReference("/g")), "attribute \"a\" to different values"),
-    (lambda task, n: task.attrs.__setitem__("a", task.ref if n else 3), "attribute \"a\" to different values"),
-    (lambda task, n: task.__setitem__("l", hs.SoftLink("/a") if n else [1]), "a dataset, task 1 a link"),
-])
+@pytest.mark.parametrize(
+    "define, words",
+    [
+        (lambda task, n: task.__setitem__("l", hs.SoftLink(f"/{n}")), "soft link to '/0' and a soft link to '/1'"),
+        (lambda task, n: task.__setitem__("l", hs.SoftLink("/a") if n else hs.HardLink("/g")), "hard link to '/g' and a soft link"),
+        (lambda task, n: task.__setitem__("l", hs.ExternalLink(f"{n}.h5", "/a")), "in '0.h5'"),
+        (lambda task, n: task.__setitem__("l", [task.ref, None] if n else [None, task.ref]), "two objects that differ"),
+        (lambda task, n: task.attrs.__setitem__("a", task.ref if n else hs.NewReference("/g")), 'attribute "a" to different values'),
+        (lambda task, n: task.attrs.__setitem__("a", task.ref if n else 3), 'attribute "a" to different values'),
+        (lambda task, n: task.__setitem__("l", hs.SoftLink("/a") if n else [1]), "a dataset, task 1 a link"),
+    ],
+)
 def test_definitions_that_differ_are_conflicts(tmp_path: pathlib.Path, define: Any, words: str) -> None:
     plan = hs.WritePlan(tmp_path / "x.h5")
     fragments = []
@@ -106,10 +108,13 @@ def test_definitions_that_differ_are_conflicts(tmp_path: pathlib.Path, define: A
     plan.abort()
 
 
-@pytest.mark.parametrize("define, words", [
-    (lambda task: task.__setitem__("l", hs.HardLink("/nowhere")), "/nowhere"),
-    (lambda task: task.attrs.__setitem__("a", hs.NewReference("/nowhere")), "/nowhere"),
-])
+@pytest.mark.parametrize(
+    "define, words",
+    [
+        (lambda task: task.__setitem__("l", hs.HardLink("/nowhere")), "/nowhere"),
+        (lambda task: task.attrs.__setitem__("a", hs.NewReference("/nowhere")), "/nowhere"),
+    ],
+)
 def test_a_target_that_nobody_defines_is_an_error_and_nothing_is_visible(tmp_path: pathlib.Path, define: Any, words: str) -> None:
     plan = hs.WritePlan(tmp_path / "x.h5")
     with plan.task(0) as task:

@@ -6,10 +6,9 @@ import pathlib
 from typing import Any
 
 import h5py
+import hyperslab as hs
 import numpy as np
 import pytest
-
-import hyperslab as hs
 
 
 def test_references_to_regions_lead_to_their_elements(tmp_path: pathlib.Path) -> None:
@@ -91,7 +90,13 @@ def test_links_as_h5py_makes_them(tmp_path: pathlib.Path) -> None:
             f["group/y"] = 4
             assert f["hard"].name == "/hard" and f["group/x"][1] == 2 and f["soft"][:].tolist() == [1, 2, 3] and f["g/y"][()] == 4
             assert f["g/x"].attrs["by"] == "another name" and f["hard"] == f["g/x"]
-            assert "dangling" in f and "g/no" not in f and f.get("dangling") is None and f.get("dangling", getlink=True).path == "/nowhere" and "dangling" in list(f)
+            assert (
+                "dangling" in f
+                and "g/no" not in f
+                and f.get("dangling") is None
+                and f.get("dangling", getlink=True).path == "/nowhere"
+                and "dangling" in list(f)
+            )
             assert f.get("out", getlink=True).filename == "other.h5" and type(f.get("hard", getlink=True)).__name__ == "HardLink"
             del f["g/x"]
             f["hard"][0] = 9
@@ -144,16 +149,35 @@ def test_what_h5py_raises_is_raised(tmp_path: pathlib.Path) -> None:
         return f
 
     acts: list[tuple[str, Any]] = [
-        ("no such object", lambda f: f["no"]), ("through a dataset", lambda f: f["x/y"]), ("group again", lambda f: f.create_group("x")),
-        ("dataset again", lambda f: f.create_dataset("x", (2,), "i4")), ("row", lambda f: f["x"][20]), ("backwards", lambda f: f["x"][::-1]),
-        ("two ellipses", lambda f: f["x"][..., ...]), ("many indexes", lambda f: f["x"][1, 2, 3]), ("newaxis", lambda f: f["x"][None]), ("float index", lambda f: f["x"][1.5]),
-        ("short mask", lambda f: f["x"][np.ones(3, bool)]), ("fixed", lambda f: f["fixed"].resize((3,))), ("rank", lambda f: f["x"].resize((2,))),
-        ("axis", lambda f: f["x"].resize(5, axis=7)), ("group of a dataset", lambda f: f.require_group("x")), ("other shape", lambda f: f.require_dataset("x", (3,), "i4")),
-        ("other dtype", lambda f: f.require_dataset("x", (10, 4), "f8")), ("exact dtype", lambda f: f.require_dataset("x", (10, 4), "i8", exact=True)),
-        ("no attribute", lambda f: f["x"].attrs["no"]), ("length of a scalar", lambda f: len(f["s"])), ("number as a name", lambda f: f[3]),
-        ("delete nothing", lambda f: f.__delitem__("no")), ("delete the root", lambda f: f.__delitem__("/")), ("no attribute to delete", lambda f: f["x"].attrs.__delitem__("no")),
-        ("onto another", lambda f: f.move("x", "g/h")), ("broadcast", lambda f: f["x"].__setitem__(0, [1, 2])), ("broadcast all", lambda f: f["x"].__setitem__(..., np.ones((3, 4)))),
-        ("field", lambda f: f["x"]["a"]), ("text as a number", lambda f: f["x"].__setitem__(0, "a")),
+        ("no such object", lambda f: f["no"]),
+        ("through a dataset", lambda f: f["x/y"]),
+        ("group again", lambda f: f.create_group("x")),
+        ("dataset again", lambda f: f.create_dataset("x", (2,), "i4")),
+        ("row", lambda f: f["x"][20]),
+        ("backwards", lambda f: f["x"][::-1]),
+        ("two ellipses", lambda f: f["x"][..., ...]),
+        ("many indexes", lambda f: f["x"][1, 2, 3]),
+        ("newaxis", lambda f: f["x"][None]),
+        ("float index", lambda f: f["x"][1.5]),
+        ("short mask", lambda f: f["x"][np.ones(3, bool)]),
+        ("fixed", lambda f: f["fixed"].resize((3,))),
+        ("rank", lambda f: f["x"].resize((2,))),
+        ("axis", lambda f: f["x"].resize(5, axis=7)),
+        ("group of a dataset", lambda f: f.require_group("x")),
+        ("other shape", lambda f: f.require_dataset("x", (3,), "i4")),
+        ("other dtype", lambda f: f.require_dataset("x", (10, 4), "f8")),
+        ("exact dtype", lambda f: f.require_dataset("x", (10, 4), "i8", exact=True)),
+        ("no attribute", lambda f: f["x"].attrs["no"]),
+        ("length of a scalar", lambda f: len(f["s"])),
+        ("number as a name", lambda f: f[3]),
+        ("delete nothing", lambda f: f.__delitem__("no")),
+        ("delete the root", lambda f: f.__delitem__("/")),
+        ("no attribute to delete", lambda f: f["x"].attrs.__delitem__("no")),
+        ("onto another", lambda f: f.move("x", "g/h")),
+        ("broadcast", lambda f: f["x"].__setitem__(0, [1, 2])),
+        ("broadcast all", lambda f: f["x"].__setitem__(..., np.ones((3, 4)))),
+        ("field", lambda f: f["x"]["a"]),
+        ("text as a number", lambda f: f["x"].__setitem__(0, "a")),
     ]
     with hs.create(tmp_path / "x.h5") as f, h5py.File(tmp_path / "y.h5", "w") as g:
         made(f), made(g)

@@ -7,10 +7,9 @@ import zlib
 
 import h5py
 import hdf5plugin  # noqa: F401  (registers zstd and lz4 for h5py)
+import hyperslab as hs
 import numpy as np
 import pytest
-
-import hyperslab as hs
 
 LENGTH = 256
 
@@ -20,7 +19,7 @@ def of_compressed_length(length: int) -> np.ndarray:
     random = np.random.default_rng(3)
     for zeros in (n % 64 for n in range(100_000)):
         data = random.integers(1, 256, length, dtype="u1")
-        data[length - zeros:] = 0
+        data[length - zeros :] = 0
         if len(zlib.compress(data.tobytes(), 4)) == length:
             return data
     raise AssertionError("no such bytes")

@@ -8,13 +8,12 @@ import subprocess
 import sys
 import threading
 
+import dump_tools
 import h5py
+import hyperslab as hs
 import netCDF4
 import numpy as np
 import pytest
-
-import dump_tools
-import hyperslab as hs
 from compare import compare
 from test_write_parallel import equal
 
@@ -33,7 +32,7 @@ def test_a_region_beyond_2_gib_is_written_where_it_belongs(tmp_path: pathlib.Pat
                 assert (region.stop - region.start) * width == 3 << 30
                 dataset = task.dataset("x")
                 for at in (region.start, region.start + (2 << 20), region.stop - 4):
-                    dataset[at:at + 4] = number + 1 + np.arange(4 * width, dtype="u1").reshape(4, width) % 100
+                    dataset[at : at + 4] = number + 1 + np.arange(4 * width, dtype="u1").reshape(4, width) % 100
                 fragments.append(task.finish())
         plan.commit(fragments)
         assert max(p.stat().st_size for p in tmp_path.rglob("*.h5") if p.parent != tmp_path) >= (3 << 30) * factor
@@ -44,8 +43,8 @@ def test_a_region_beyond_2_gib_is_written_where_it_belongs(tmp_path: pathlib.Pat
             for number in range(2):
                 start = number * (rows // 2)
                 for at in (start, start + (2 << 20), start + rows // 2 - 4):
-                    assert (ours[at:at + 4] == block + (number + 1)).all() and (f["x"][at:at + 4] == block + (number + 1)).all(), (factor, number, at)
-                assert (ours[start + 1000:start + 1004] == zeros).all() and (f["x"][start + 1000:start + 1004] == zeros).all()
+                    assert (ours[at : at + 4] == block + (number + 1)).all() and (f["x"][at : at + 4] == block + (number + 1)).all(), (factor, number, at)
+                assert (ours[start + 1000 : start + 1004] == zeros).all() and (f["x"][start + 1000 : start + 1004] == zeros).all()
         assert hs.verify(path).problems == []
 
 
@@ -62,7 +61,7 @@ def test_one_write_of_more_than_2_gib_is_whole(tmp_path: pathlib.Path) -> None:
     found = hs.open(tmp_path / "out.h5")["x"]
     with h5py.File(tmp_path / "out.h5") as f:
         assert [int(found[mark]) for mark in marks] == [int(f["x"][mark]) for mark in marks] == [1, 2, 3, 4, 5]
-    assert int(np.count_nonzero(found[(1 << 31) - 5000:(1 << 31) + 5])) == 3
+    assert int(np.count_nonzero(found[(1 << 31) - 5000 : (1 << 31) + 5])) == 3
 
 
 FEW_DESCRIPTORS = """
@@ -168,7 +167,7 @@ def test_readers_see_whole_commits_while_writers_append(tmp_path: pathlib.Path) 
 def test_every_subfile_holds_the_fill_value_where_nobody_wrote(tmp_path: pathlib.Path, factor: int) -> None:
     """Not only the master: whoever looks into a subfile sees no zeros that nobody wrote."""
     path, shape = tmp_path / "out.h5", (12, 10)
-    boxes = [np.s_[4 * n:4 * n + 4, :] for n in range(3)]
+    boxes = [np.s_[4 * n : 4 * n + 4, :] for n in range(3)]
     expected = np.full(shape, -7, "i4")
     plan = hs.WritePlan(path, writers=3, factor=factor)
     for name, options in {"run": {}, "chunks": {"chunks": (3, 4)}, "packed": {"chunks": (4, 5), "compression": "gzip"}}.items():
@@ -177,15 +176,15 @@ def test_every_subfile_holds_the_fill_value_where_nobody_wrote(tmp_path: pathlib
     for number in range(3):
         with plan.task(number) as task:
             for name in ("run", "chunks", "packed"):
-                task.dataset(name)[4 * number + 1:4 * number + 3, 2:7:2] = number
+                task.dataset(name)[4 * number + 1 : 4 * number + 3, 2:7:2] = number
                 task.dataset(name)[4 * number, 9] = 50
-            expected[4 * number + 1:4 * number + 3, 2:7:2] = number
+            expected[4 * number + 1 : 4 * number + 3, 2:7:2] = number
             expected[4 * number, 9] = 50
             fragments.append(task.finish())
     done = plan.commit(fragments)
     equal(path, dict.fromkeys(("run", "chunks", "packed"), expected))
     for number, subfile in enumerate(sorted(done.subfiles, key=lambda subfile: subfile.task)):
-        part = expected if factor == 3 else expected[4 * number:4 * number + 4]
+        part = expected if factor == 3 else expected[4 * number : 4 * number + 4]
         with h5py.File(next(tmp_path.rglob(subfile.name))) as f:
             for name in ("run", "chunks", "packed"):
                 np.testing.assert_array_equal(f[name][:], part, err_msg=f"{name} of {subfile.name}")

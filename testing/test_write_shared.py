@@ -15,10 +15,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import h5py
 import hdf5plugin  # noqa: F401  (registers zstd for h5py)
+import hyperslab as hs
 import numpy as np
 import pytest
-
-import hyperslab as hs
 from test_write_parallel import equal, said, sealed, tree
 
 WRITERS = 6
@@ -50,8 +49,8 @@ def write(plan: hs.WritePlan, number: int, expected: dict[str, np.ndarray]) -> b
             assert region == plan.region(name, number)
             task.dataset(name).attrs["units"] = "K"
             middle = (region[0].start + region[0].stop) // 2
-            task.dataset(name)[region[0].start:middle] = data[region[0].start:middle]
-            task.dataset(name)[middle:region[0].stop] = data[middle:region[0].stop]
+            task.dataset(name)[region[0].start : middle] = data[region[0].start : middle]
+            task.dataset(name)[middle : region[0].stop] = data[middle : region[0].stop]
         return task.finish()
 
 
@@ -86,7 +85,7 @@ def test_tasks_share_subfiles_and_the_result_is_plain(tmp_path: pathlib.Path, sh
 
 def test_boxes_of_a_grid_may_be_shared_out(tmp_path: pathlib.Path) -> None:
     data = np.random.default_rng(2).normal(size=(30, 40))
-    boxes = [np.s_[15 * i:15 * i + 15, 10 * j:10 * j + 10] for i in range(2) for j in range(4)]
+    boxes = [np.s_[15 * i : 15 * i + 15, 10 * j : 10 * j + 10] for i in range(2) for j in range(4)]
     plan = hs.WritePlan(tmp_path / "out.h5", writers=8, factor=4)
     for name, options in {"run": {}, "chunks": {"chunks": (4, 7)}, "packed": {"chunks": (5, 5), "compression": "gzip"}}.items():
         plan.create_dataset(name, data.shape, "f8", regions=boxes, **options)
@@ -113,14 +112,14 @@ def test_what_is_not_written_is_the_fill_value(tmp_path: pathlib.Path) -> None:
     plan = hs.WritePlan(tmp_path / "out.h5", writers=3, factor=3)
     options = {"run": {}, "chunks": {"chunks": (8,)}, "packed": {"chunks": (10,), "compression": "gzip"}, "nobody's": {}}
     for name, more in options.items():
-        plan.create_dataset(name, (30,), "i4", fillvalue=7, regions=[np.s_[n * 10:n * 10 + 10] for n in range(3)], **more)
+        plan.create_dataset(name, (30,), "i4", fillvalue=7, regions=[np.s_[n * 10 : n * 10 + 10] for n in range(3)], **more)
     expected = np.full(30, 7, "i4")
     fragments = []
     for number in (0, 2):
         with plan.task(number) as task:
             for name in list(options)[:3]:
-                task.dataset(name)[number * 10 + 2:number * 10 + 5] = number
-            expected[number * 10 + 2:number * 10 + 5] = number
+                task.dataset(name)[number * 10 + 2 : number * 10 + 5] = number
+            expected[number * 10 + 2 : number * 10 + 5] = number
             fragments.append(task.finish())
     plan.commit(fragments)
     equal(tmp_path / "out.h5", {**dict.fromkeys(list(options)[:3], expected), "nobody's": np.full(30, 7, "i4")})
@@ -150,7 +149,7 @@ def test_blocks_of_every_task_begin_on_a_boundary(tmp_path: pathlib.Path) -> Non
     for alignment in (None, 1 << 14):
         boundary = alignment or os.stat(tmp_path).st_blksize
         plan = hs.WritePlan(tmp_path / f"{alignment}.h5", writers=4, factor=4, alignment=alignment)
-        odd = [np.s_[n * 5001:n * 5001 + 5001] for n in range(4)]
+        odd = [np.s_[n * 5001 : n * 5001 + 5001] for n in range(4)]
         plan.create_dataset("odd", (20_004,), "f8", regions=odd)
         plan.create_dataset("even", (4 << 16,), "f4")
         plan.create_dataset("uneven", (100_001,), "f4")
@@ -172,17 +171,20 @@ def test_blocks_of_every_task_begin_on_a_boundary(tmp_path: pathlib.Path) -> Non
             assert max(headers) - min(headers) < 4096 and min(headers) > max(places)
 
 
-@pytest.mark.parametrize("define, error, words", [
-    (lambda p: p.create_dataset("x", (9,), str), hs.UnsupportedError, "variable length"),
-    (lambda p: p.create_dataset("x", (9,), "M8[s]"), hs.UnsupportedError, "datetime64"),
-    (lambda p: p.create_dataset("x", (), "f8"), hs.InvalidInputError, "scalar"),
-    (lambda p: (p.create_dataset("x", (9,), "f8"), p.create_dataset("/x", (9,), "f8")), hs.InvalidInputError, "already"),
-    (lambda p: p.create_dataset("x", (9,), "f8", regions=[np.s_[0:3], np.s_[3:9:2]]), hs.UnsupportedError, "steps"),
-    (lambda p: p.region("y", 0), hs.NotFoundError, "plan"),
-    (lambda p: p.task(2), hs.InvalidInputError, "task 2 of a plan for 2"),
-    (lambda p: p.task(0).create_dataset("there", (9,), "f8"), hs.InvalidInputError, "already"),
-    (lambda p: p.task(1).dataset("there").append([1]), hs.InvalidInputError, "by rows"),
-])
+@pytest.mark.parametrize(
+    "define, error, words",
+    [
+        (lambda p: p.create_dataset("x", (9,), str), hs.UnsupportedError, "variable length"),
+        (lambda p: p.create_dataset("x", (9,), "M8[s]"), hs.UnsupportedError, "datetime64"),
+        (lambda p: p.create_dataset("x", (), "f8"), hs.InvalidInputError, "scalar"),
+        (lambda p: (p.create_dataset("x", (9,), "f8"), p.create_dataset("/x", (9,), "f8")), hs.InvalidInputError, "already"),
+        (lambda p: p.create_dataset("x", (9,), "f8", regions=[np.s_[0:3], np.s_[3:9:2]]), hs.UnsupportedError, "steps"),
+        (lambda p: p.region("y", 0), hs.NotFoundError, "plan"),
+        (lambda p: p.task(2), hs.InvalidInputError, "task 2 of a plan for 2"),
+        (lambda p: p.task(0).create_dataset("there", (9,), "f8"), hs.InvalidInputError, "already"),
+        (lambda p: p.task(1).dataset("there").append([1]), hs.InvalidInputError, "by rows"),
+    ],
+)
 def test_what_cannot_be_shared_is_refused_by_name(tmp_path: pathlib.Path, define, error, words: str) -> None:
     plan = hs.WritePlan(tmp_path / "out.h5", writers=2)
     plan.create_dataset("there", (9,), "f8")
@@ -352,9 +354,9 @@ def damaged(data: bytes, rng: random.Random) -> bytes:
         at = rng.choice(digits)
         text[at] = rng.choice([byte for byte in b"0123456789" if byte != text[at]])
     elif kind == 3:
-        del text[at:at + rng.randrange(1, 100)]
+        del text[at : at + rng.randrange(1, 100)]
     else:
-        text[at:at] = text[at:at + rng.randrange(1, 100)]
+        text[at:at] = text[at : at + rng.randrange(1, 100)]
     return bytes(text)
 
 
@@ -385,7 +387,7 @@ def falsified(data: bytes, rng: random.Random) -> bytes:
     if rng.randrange(3) == 0:
         places = [i for i, byte in enumerate(text) if chr(byte).isdigit()]
         at = rng.choice(places)
-        text[at:at + 1] = rng.choice([b"0", b"-1", b"9" * 19, b"18446744073709551615", b"4294967296", b"1e30", b"null"])
+        text[at : at + 1] = rng.choice([b"0", b"-1", b"9" * 19, b"18446744073709551615", b"4294967296", b"1e30", b"null"])
     else:
         value = said(data)
 

@@ -7,17 +7,29 @@ import pathlib
 from typing import Any
 
 import h5py
+import hyperslab as hs
 import netCDF4
 import numpy as np
 import pyarrow as pa
 import pytest
 
-import hyperslab as hs
-
 GROWING: list[tuple[tuple[int, ...], tuple[int | None, ...]]] = [
-    ((0,), (None,)), ((1,), (None,)), ((5,), (None,)), ((30,), (None,)), ((1000,), (None,)), ((70_000,), (None,)), ((300_001,), (None,)),
-    ((5,), (1_000_000,)), ((5, 3), (None, 3)), ((3, 5), (3, None)), ((100, 100), (None, None)), ((513, 513), (None, None)),
-    ((2, 40, 50), (None, 40, 50)), ((9, 180, 361), (None, 180, 361)), ((1, 1), (None, None)), ((40, 1, 1, 7), (None, None, None, 7)),
+    ((0,), (None,)),
+    ((1,), (None,)),
+    ((5,), (None,)),
+    ((30,), (None,)),
+    ((1000,), (None,)),
+    ((70_000,), (None,)),
+    ((300_001,), (None,)),
+    ((5,), (1_000_000,)),
+    ((5, 3), (None, 3)),
+    ((3, 5), (3, None)),
+    ((100, 100), (None, None)),
+    ((513, 513), (None, None)),
+    ((2, 40, 50), (None, 40, 50)),
+    ((9, 180, 361), (None, 180, 361)),
+    ((1, 1), (None, None)),
+    ((40, 1, 1, 7), (None, None, None, 7)),
 ]
 
 
@@ -44,7 +56,7 @@ def test_growing_datasets(tmp_path: pathlib.Path, shape: tuple[int, ...], maxsha
             i[f"x{number}"][...] = data
             grown = g.create_dataset(f"x{number}", (0, *shape[1:]), "f8", maxshape=maxshape, **options)
             for start in range(0, shape[0], max(1, shape[0] // 7)):
-                grown.append(data[start:start + max(1, shape[0] // 7)])
+                grown.append(data[start : start + max(1, shape[0] // 7)])
     for path in (ours, rows):
         with h5py.File(path) as f:
             for number in range(6):
@@ -136,8 +148,8 @@ def test_small_appends_leave_no_outgrown_chunks(tmp_path: pathlib.Path) -> None:
         x = f.create_dataset("x", (0,), "f8", maxshape=(None,), chunks=(4096,), compression="gzip")
         bounded = f.create_dataset("bounded", (0,), "f8", maxshape=data.shape, chunks=(4096,), compression="gzip")
         for start in range(0, len(data), 1024):
-            x.append(data[start:start + 1024])
-            bounded.append(data[start:start + 1024])
+            x.append(data[start : start + 1024])
+            bounded.append(data[start : start + 1024])
         np.testing.assert_array_equal(x[-200:], data[-200:])
         for name in ("x", "bounded"):
             g.create_dataset(name, data=data, maxshape=(None,), chunks=(4096,), compression="gzip")

@@ -8,12 +8,11 @@ import random
 import shutil
 from typing import Any
 
+import faults
 import h5py
+import hyperslab as hs
 import numpy as np
 import pytest
-
-import faults
-import hyperslab as hs
 
 NO_SYNC = {"fsync": errno.EIO, "fdatasync": errno.EIO}
 
@@ -132,7 +131,9 @@ def stepped_more(path: pathlib.Path, values: list[int]) -> list[int]:
 def kinds(plan: hs.WritePlan, number: int, kind: str) -> bytes:
     """A task that adds a row to x; kinds other than plain keep its rows out of a tail."""
     with plan.task(number, threads=1) as task:
-        task.create_dataset("x", data=np.full((1, 128), number, "f8"), rows=True, fletcher32=kind == "fletcher32", compression="gzip" if kind == "gzip" else None)
+        task.create_dataset(
+            "x", data=np.full((1, 128), number, "f8"), rows=True, fletcher32=kind == "fletcher32", compression="gzip" if kind == "gzip" else None
+        )
         if kind == "text":
             task.create_dataset("name", data=[f"step {number}"], rows=True)
         if kind == "new":
@@ -189,7 +190,7 @@ def test_a_fragment_with_other_rows_than_the_task_wrote_is_refused(tmp_path: pat
     damaged = [fragment[:-1], fragment[: len(fragment) // 2], fragment.replace(b"4000000000000000", b"0000000000000000", 1)]
     for _ in range(100):
         at = chance.randrange(len(fragment))
-        damaged.append(fragment[:at] + bytes([fragment[at] ^ 1 << chance.randrange(8)]) + fragment[at + 1:])
+        damaged.append(fragment[:at] + bytes([fragment[at] ^ 1 << chance.randrange(8)]) + fragment[at + 1 :])
     for bad in damaged:
         assert bad != fragment
         with pytest.raises(hs.InvalidInputError):

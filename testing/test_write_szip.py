@@ -7,10 +7,9 @@ import pathlib
 from collections.abc import Iterator
 
 import h5py
+import hyperslab as hs
 import numpy as np
 import pytest
-
-import hyperslab as hs
 
 DTYPES = ["u1", "i1", "<u2", ">i2", "<i4", ">u4", "<i8", ">u8", "<f4", ">f8"]
 #: Shapes and chunk shapes: lines of several intervals, of one, shorter than a block, and a long one.
@@ -79,10 +78,10 @@ def test_random_runs_come_back(tmp_path: pathlib.Path, seed: int) -> None:
             while at < len(column):
                 at += int(rng.choice([1, block, 5 * block, 63 * block, 64 * block, rng.integers(1, 70 * block)]))
                 width = int(rng.choice([1, 1, 2, block]))
-                column[at:at + width] = rng.integers(0, rng.choice([2, 3, 13, 127]), len(column[at:at + width]))
+                column[at : at + width] = rng.integers(0, rng.choice([2, 3, 13, 127]), len(column[at : at + width]))
                 at += width
             rows = int(rng.choice([1, 1, 2, 3]))
-            values[str(index)] = column[:len(column) // rows * rows].reshape(rows, -1)
+            values[str(index)] = column[: len(column) // rows * rows].reshape(rows, -1)
             if values[str(index)].size >= block:
                 f.create_dataset(str(index), data=values[str(index)], chunks=values[str(index)].shape, compression="szip", compression_opts=(coding, block))
             else:

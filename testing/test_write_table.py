@@ -8,25 +8,40 @@ import pathlib
 
 import duckdb
 import h5py
+import hyperslab as hs
 import numpy as np
 import polars
 import pyarrow as pa
 import pytest
-
-import hyperslab as hs
 from compare import compare
 
 N = 5000
 RNG = np.random.default_rng(2)
-TABLE = pa.table({
-    **{name: pa.array(RNG.integers(0, 100, N), type=type) for name, type in
-       {"i1": pa.int8(), "u1": pa.uint8(), "i2": pa.int16(), "u2": pa.uint16(), "i4": pa.int32(), "u4": pa.uint32(), "i8": pa.int64(), "u8": pa.uint64()}.items()},
-    "f2": pa.array(RNG.normal(size=N).astype("f2")), "f4": pa.array(RNG.normal(size=N).astype("f4")), "f8": pa.array(RNG.normal(size=N)),
-    "flag": pa.array(RNG.random(N) < 0.3), "text": pa.array([f"täxt {i % 7}" if i % 5 else "" for i in range(N)]),
-    "raw": pa.array([i.to_bytes(3, "big") for i in range(N)], type=pa.binary(3)),
-    "vector": pa.FixedSizeListArray.from_arrays(pa.array(RNG.normal(size=3 * N)), 3),
-    "list": pa.array([list(range(i % 4)) for i in range(N)], type=pa.list_(pa.int32())),
-})
+TABLE = pa.table(
+    {
+        **{
+            name: pa.array(RNG.integers(0, 100, N), type=type)
+            for name, type in {
+                "i1": pa.int8(),
+                "u1": pa.uint8(),
+                "i2": pa.int16(),
+                "u2": pa.uint16(),
+                "i4": pa.int32(),
+                "u4": pa.uint32(),
+                "i8": pa.int64(),
+                "u8": pa.uint64(),
+            }.items()
+        },
+        "f2": pa.array(RNG.normal(size=N).astype("f2")),
+        "f4": pa.array(RNG.normal(size=N).astype("f4")),
+        "f8": pa.array(RNG.normal(size=N)),
+        "flag": pa.array(RNG.random(N) < 0.3),
+        "text": pa.array([f"täxt {i % 7}" if i % 5 else "" for i in range(N)]),
+        "raw": pa.array([i.to_bytes(3, "big") for i in range(N)], type=pa.binary(3)),
+        "vector": pa.FixedSizeListArray.from_arrays(pa.array(RNG.normal(size=3 * N)), 3),
+        "list": pa.array([list(range(i % 4)) for i in range(N)], type=pa.list_(pa.int32())),
+    }
+)
 
 
 def same(path: pathlib.Path, found: pa.Table) -> None:
@@ -59,10 +74,15 @@ def test_records_come_back(tmp_path: pathlib.Path) -> None:
 def test_text_of_every_arrow_layout_comes_back(tmp_path: pathlib.Path) -> None:
     """Slices, long offsets, views, dictionaries, nothing but empty text; many batches of few rows."""
     plain = pa.array([f"täxt {i % 7}" * (i % 4) for i in range(1000)])
-    table = pa.table({
-        "plain": plain, "large": plain.cast(pa.large_string()), "view": plain.cast(pa.string_view()),
-        "dictionary": plain.dictionary_encode(), "empty": pa.array([""] * 1000),
-    })
+    table = pa.table(
+        {
+            "plain": plain,
+            "large": plain.cast(pa.large_string()),
+            "view": plain.cast(pa.string_view()),
+            "dictionary": plain.dictionary_encode(),
+            "empty": pa.array([""] * 1000),
+        }
+    )
     for number, source in enumerate((table, table.slice(313, 500), table.slice(3).to_batches(max_chunksize=7), table.slice(999), table.slice(0, 0))):
         path = tmp_path / f"{number}.h5"
         expected = pa.Table.from_batches(source) if isinstance(source, list) else source
@@ -96,17 +116,20 @@ def test_a_table_without_rows_keeps_its_columns(tmp_path: pathlib.Path) -> None:
         assert f["f8"].shape == (0,) and f["vector"].dtype == ("<f8", (3,))
 
 
-@pytest.mark.parametrize("table, words", [
-    (pa.table({"a": [1, None]}), "'a' has 1 nulls"),
-    (pa.table({"a": pa.array([[1, None]], type=pa.list_(pa.int32()))}), "nulls in its lists"),
-    (pa.table({"a": pa.array([decimal.Decimal("12345678901234567.89")], type=pa.decimal128(30, 2))}), "decimal128"),
-    (pa.table({"a": pa.array([b"abc"])}), "binary"),
-    (pa.table({"a": [{"x": 1}]}), "struct"),
-    (pa.table([[1], [2]], names=["a", "a"]), "name of its own"),
-    (pa.table({"a/b": [1]}), "no / in its name"),
-    (pa.table({"a": ["x", "a\0b"]}), "NUL"),
-    (5, "not Arrow data"),
-])
+@pytest.mark.parametrize(
+    "table, words",
+    [
+        (pa.table({"a": [1, None]}), "'a' has 1 nulls"),
+        (pa.table({"a": pa.array([[1, None]], type=pa.list_(pa.int32()))}), "nulls in its lists"),
+        (pa.table({"a": pa.array([decimal.Decimal("12345678901234567.89")], type=pa.decimal128(30, 2))}), "decimal128"),
+        (pa.table({"a": pa.array([b"abc"])}), "binary"),
+        (pa.table({"a": [{"x": 1}]}), "struct"),
+        (pa.table([[1], [2]], names=["a", "a"]), "name of its own"),
+        (pa.table({"a/b": [1]}), "no / in its name"),
+        (pa.table({"a": ["x", "a\0b"]}), "NUL"),
+        (5, "not Arrow data"),
+    ],
+)
 def test_what_hdf5_cannot_hold_is_refused_by_name(tmp_path: pathlib.Path, table: object, words: str) -> None:
     with pytest.raises(hs.Error, match=words):
         hs.write_table(table, tmp_path / "t.h5")

@@ -13,11 +13,10 @@ import time
 from typing import Any
 
 import h5py
+import hyperslab as hs
 import numpy as np
 import pyarrow as pa
 import pytest
-
-import hyperslab as hs
 
 DAY = datetime.date(2000, 1, 1)
 
@@ -25,14 +24,22 @@ DAY = datetime.date(2000, 1, 1)
 def rows(start: int, count: int, simple: bool = False) -> pa.Table:
     n = np.arange(start, start + count)
     columns: dict[str, Any] = {
-        "id": pa.array(n, pa.int32()), "x": pa.array(n * 0.5), "name": pa.array([f"n{i}ä" * (i % 4) for i in n], pa.string()), "ok": pa.array(n % 2 == 0),
-        "fixed": pa.array([b"ab%02d" % (i % 100) for i in n], pa.binary(4)), "v3": pa.FixedSizeListArray.from_arrays(pa.array(np.repeat(n, 3).astype("f4")), 3),
+        "id": pa.array(n, pa.int32()),
+        "x": pa.array(n * 0.5),
+        "name": pa.array([f"n{i}ä" * (i % 4) for i in n], pa.string()),
+        "ok": pa.array(n % 2 == 0),
+        "fixed": pa.array([b"ab%02d" % (i % 100) for i in n], pa.binary(4)),
+        "v3": pa.FixedSizeListArray.from_arrays(pa.array(np.repeat(n, 3).astype("f4")), 3),
     }
     if not simple:
         columns |= {
-            "ragged": pa.array([list(range(i % 5)) for i in n.tolist()], pa.list_(pa.int16())), "day": pa.array([DAY + datetime.timedelta(days=i) for i in n.tolist()], pa.date32()),
-            "at": pa.array((n * 1_000_001).astype("M8[us]")).cast(pa.timestamp("us", "Europe/Berlin")), "ms": pa.array((n * 1000).astype("M8[ms]")), "took": pa.array(n.astype("m8[s]")),
-            "price": pa.array([decimal.Decimal(i) / 4 for i in n.tolist()], pa.decimal128(9, 2)), "kind": pa.array([f"k{i % 3}" for i in n], pa.string()).dictionary_encode(),
+            "ragged": pa.array([list(range(i % 5)) for i in n.tolist()], pa.list_(pa.int16())),
+            "day": pa.array([DAY + datetime.timedelta(days=i) for i in n.tolist()], pa.date32()),
+            "at": pa.array((n * 1_000_001).astype("M8[us]")).cast(pa.timestamp("us", "Europe/Berlin")),
+            "ms": pa.array((n * 1000).astype("M8[ms]")),
+            "took": pa.array(n.astype("m8[s]")),
+            "price": pa.array([decimal.Decimal(i) / 4 for i in n.tolist()], pa.decimal128(9, 2)),
+            "kind": pa.array([f"k{i % 3}" for i in n], pa.string()).dictionary_encode(),
         }
     return pa.table(columns)
 
@@ -58,7 +65,12 @@ def test_many_appends_are_one_table(tmp_path: pathlib.Path, layout: str, counts:
     assert ours.schema.equals(whole.schema, check_metadata=True) and ours.equals(whole)
     with h5py.File(path) as f, h5py.File(tmp_path / "whole.h5") as g:
         for name in g:
-            assert f[name].dtype == g[name].dtype and f[name].shape == g[name].shape and f[name].compression == g[name].compression and dict(f[name].attrs) == dict(g[name].attrs)
+            assert (
+                f[name].dtype == g[name].dtype
+                and f[name].shape == g[name].shape
+                and f[name].compression == g[name].compression
+                and dict(f[name].attrs) == dict(g[name].attrs)
+            )
             a, b = f[name][:], g[name][:]
             if name == "ragged":
                 assert [v.tolist() for v in a] == [v.tolist() for v in b]
@@ -80,7 +92,9 @@ def test_the_rest_of_the_file_stays(tmp_path: pathlib.Path) -> None:
         f["type"] = np.dtype([("a", "i4")])
     hs.write_table(rows(4, 3), path, group="/a/t", mode="a")
     with h5py.File(path, "r+") as f:
-        assert f["a/t/id"][:].tolist() == list(range(7)) and f["a/t/id"].attrs["note"] == "first" and f["packed"] == f["other"] and f[f.attrs["ref"]] == f["other"]
+        assert (
+            f["a/t/id"][:].tolist() == list(range(7)) and f["a/t/id"].attrs["note"] == "first" and f["packed"] == f["other"] and f[f.attrs["ref"]] == f["other"]
+        )
         assert f["soft"][:].tolist() == list(range(10)) and f.get("outside", getlink=True).filename == "y.h5" and f["chunked"][:].tolist() == list(range(1000))
         assert f["chunked"].chunks == (64,) and f["type"].dtype.names == ("a",) and f.attrs["text"] == "ä"
 
@@ -89,18 +103,21 @@ def cast(name: str, type: pa.DataType) -> Any:
     return lambda t: t.set_column(t.column_names.index(name), name, t[name].cast(type))
 
 
-@pytest.mark.parametrize("change, words", [
-    (lambda t: t.drop_columns(["x"]), "column 'x' is in the file, but not in the table"),
-    (lambda t: t.append_column("more", t["x"]), "column 'more' is in the table, but not in the file"),
-    (cast("id", pa.int64()), "column 'id' of Arrow type int64 does not fit the file, where it is int32"),
-    (cast("x", pa.float32()), "column 'x' of Arrow type float does not fit the file, where it is float64"),
-    (cast("ms", pa.timestamp("s")), r"'ms' of Arrow type timestamp\[s\] does not fit the file, where it is timestamp\[ms\]"),
-    (cast("at", pa.timestamp("us", "UTC")), "where it is .*in the zone Europe/Berlin"),
-    (cast("day", pa.date64()), r"where it is date32\[day\]"),
-    (cast("name", pa.large_string()), None),
-    (lambda t: t.set_column(1, "x", pa.array([1.0, None, 2.0])), "column 'x' has 1 nulls"),
-    (lambda t: t.set_column(0, "id", pa.array([[1, 2]] * 3, pa.list_(pa.int32(), 2))), "column 'id'"),
-])
+@pytest.mark.parametrize(
+    "change, words",
+    [
+        (lambda t: t.drop_columns(["x"]), "column 'x' is in the file, but not in the table"),
+        (lambda t: t.append_column("more", t["x"]), "column 'more' is in the table, but not in the file"),
+        (cast("id", pa.int64()), "column 'id' of Arrow type int64 does not fit the file, where it is int32"),
+        (cast("x", pa.float32()), "column 'x' of Arrow type float does not fit the file, where it is float64"),
+        (cast("ms", pa.timestamp("s")), r"'ms' of Arrow type timestamp\[s\] does not fit the file, where it is timestamp\[ms\]"),
+        (cast("at", pa.timestamp("us", "UTC")), "where it is .*in the zone Europe/Berlin"),
+        (cast("day", pa.date64()), r"where it is date32\[day\]"),
+        (cast("name", pa.large_string()), None),
+        (lambda t: t.set_column(1, "x", pa.array([1.0, None, 2.0])), "column 'x' has 1 nulls"),
+        (lambda t: t.set_column(0, "id", pa.array([[1, 2]] * 3, pa.list_(pa.int32(), 2))), "column 'id'"),
+    ],
+)
 def test_what_does_not_fit_changes_nothing(tmp_path: pathlib.Path, change: Any, words: str | None) -> None:
     path = tmp_path / "x.h5"
     hs.write_table(rows(0, 3), path)

@@ -6,10 +6,9 @@ import pathlib
 from typing import Any
 
 import h5py
+import hyperslab as hs
 import numpy as np
 import pytest
-
-import hyperslab as hs
 
 
 @pytest.mark.parametrize("unit", ["D", "h", "m", "s", "ms", "us", "ns"])
@@ -71,7 +70,12 @@ def test_integers_with_scaleoffset(tmp_path: pathlib.Path, dtype: str, factor: A
     factor = factor if factor is True or factor <= 8 * np.dtype(dtype).itemsize else 8
     random = np.random.default_rng(5)
     info = np.iinfo(dtype)
-    columns = {"few": random.integers(3, 20, 500), "wide": random.integers(info.min, info.max, 500, endpoint=True, dtype=np.dtype(dtype).newbyteorder('=')), "constant": np.full(500, 100), "zero": np.zeros(500)}
+    columns = {
+        "few": random.integers(3, 20, 500),
+        "wide": random.integers(info.min, info.max, 500, endpoint=True, dtype=np.dtype(dtype).newbyteorder("=")),
+        "constant": np.full(500, 100),
+        "zero": np.zeros(500),
+    }
     with hs.create(tmp_path / "x.h5") as f:
         for name, values in columns.items():
             x = f.create_dataset(name, data=values.astype(dtype), chunks=(60,), scaleoffset=factor, compression="gzip", shuffle=True, fletcher32=True)
@@ -94,7 +98,13 @@ def test_integers_with_scaleoffset(tmp_path: pathlib.Path, dtype: str, factor: A
 @pytest.mark.parametrize("digits", [0, 2, 5])
 def test_floats_with_scaleoffset_become_what_the_library_makes_of_them(tmp_path: pathlib.Path, dtype: str, digits: int) -> None:
     random = np.random.default_rng(digits)
-    columns = {"noise": random.normal(280, 10, 400), "small": random.normal(0, 1e-3, 400), "ints": np.arange(400), "negative": -random.random(400) * 1e4, "zero": np.zeros(400)}
+    columns = {
+        "noise": random.normal(280, 10, 400),
+        "small": random.normal(0, 1e-3, 400),
+        "ints": np.arange(400),
+        "negative": -random.random(400) * 1e4,
+        "zero": np.zeros(400),
+    }
     with hs.create(tmp_path / "x.h5") as f, h5py.File(tmp_path / "y.h5", "w") as g:
         for name, values in columns.items():
             for file in (f, g):
@@ -113,8 +123,14 @@ def test_floats_with_scaleoffset_become_what_the_library_makes_of_them(tmp_path:
 @pytest.mark.parametrize("options", [None, ("ec", 16), ("nn", 32), ("ec", 2)], ids=str)
 def test_szip_is_what_the_library_reads(tmp_path: pathlib.Path, dtype: str, options: Any) -> None:
     random = np.random.default_rng(3)
-    columns = {"noise": random.integers(-100, 100, 6000), "walk": np.cumsum(random.integers(-3, 4, 6000)) % 120, "zero": np.zeros(6000, int), "constant": np.full(6000, 7),
-               "few": np.arange(6000) // 50 % 128, "large": random.integers(-128, 128, 6000) * 16_000_000}
+    columns = {
+        "noise": random.integers(-100, 100, 6000),
+        "walk": np.cumsum(random.integers(-3, 4, 6000)) % 120,
+        "zero": np.zeros(6000, int),
+        "constant": np.full(6000, 7),
+        "few": np.arange(6000) // 50 % 128,
+        "large": random.integers(-128, 128, 6000) * 16_000_000,
+    }
     with hs.create(tmp_path / "x.h5") as f, h5py.File(tmp_path / "y.h5", "w") as g:
         for name, values in columns.items():
             values = values.astype(dtype)
@@ -134,12 +150,22 @@ def test_szip_is_what_the_library_reads(tmp_path: pathlib.Path, dtype: str, opti
         assert f["walk"][4:9].tolist() == [columns["walk"].astype(dtype)[4], 1, 2, 3, columns["walk"].astype(dtype)[8]]
 
 
-@pytest.mark.parametrize("options, words", [
-    ({"dtype": "f4", "scaleoffset": True}, "decimal places"), ({"dtype": "S3", "scaleoffset": 1}, "integers and floats"), ({"dtype": "i4", "scaleoffset": -1}, "whole number"),
-    ({"dtype": "i2", "scaleoffset": 17}, "at most 16 bits"), ({"dtype": "f4", "scaleoffset": 2, "fletcher32": True}, "leave one out"),
-    ({"dtype": "S4", "compression": "szip"}, "szip"), ({"dtype": "i4", "compression": "szip", "compression_opts": ("nn", 7)}, "even number"),
-    ({"dtype": "i4", "compression": "szip", "compression_opts": ("nn", 32)}, "32 pixels"), ({"dtype": "i4", "compression": "blosc"}, "blosc is read, but not written: give zstd, lz4 or bitshuffle"), ({"dtype": "i4", "external": [("x", 0, 4)]}, "external"),
-], ids=str)
+@pytest.mark.parametrize(
+    "options, words",
+    [
+        ({"dtype": "f4", "scaleoffset": True}, "decimal places"),
+        ({"dtype": "S3", "scaleoffset": 1}, "integers and floats"),
+        ({"dtype": "i4", "scaleoffset": -1}, "whole number"),
+        ({"dtype": "i2", "scaleoffset": 17}, "at most 16 bits"),
+        ({"dtype": "f4", "scaleoffset": 2, "fletcher32": True}, "leave one out"),
+        ({"dtype": "S4", "compression": "szip"}, "szip"),
+        ({"dtype": "i4", "compression": "szip", "compression_opts": ("nn", 7)}, "even number"),
+        ({"dtype": "i4", "compression": "szip", "compression_opts": ("nn", 32)}, "32 pixels"),
+        ({"dtype": "i4", "compression": "blosc"}, "blosc is read, but not written: give zstd, lz4 or bitshuffle"),
+        ({"dtype": "i4", "external": [("x", 0, 4)]}, "external"),
+    ],
+    ids=str,
+)
 def test_what_filters_cannot_do_is_refused(tmp_path: pathlib.Path, options: dict[str, Any], words: str) -> None:
     with hs.create(tmp_path / "x.h5") as f:
         with pytest.raises((hs.UnsupportedError, hs.InvalidInputError), match=words):

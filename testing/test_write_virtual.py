@@ -6,22 +6,21 @@ import pathlib
 from typing import Any
 
 import h5py
+import hyperslab as hs
 import numpy as np
 import pytest
-
-import hyperslab as hs
 
 
 def test_virtual_datasets_show_their_sources(tmp_path: pathlib.Path) -> None:
     data = np.arange(200.0).reshape(20, 10)
     for number in range(4):
         with hs.create(tmp_path / f"part{number}.h5") as f:
-            f["data"] = data[5 * number:5 * number + 5]
+            f["data"] = data[5 * number : 5 * number + 5]
     for name, library in (("x.h5", hs), ("y.h5", h5py)):
         with (hs.create if library is hs else lambda path: h5py.File(path, "w"))(tmp_path / name) as f:
             layout: Any = library.VirtualLayout((20, 10), "f8")
             for number in range(4):
-                layout[5 * number:5 * number + 5] = library.VirtualSource(f"part{number}.h5", "data", (5, 10))
+                layout[5 * number : 5 * number + 5] = library.VirtualSource(f"part{number}.h5", "data", (5, 10))
             f.create_virtual_dataset("all", layout, fillvalue=-1)
             parts = library.VirtualLayout((4, 12), "f4", maxshape=(None, 12))
             for number in range(3):
@@ -30,13 +29,18 @@ def test_virtual_datasets_show_their_sources(tmp_path: pathlib.Path) -> None:
             f.create_virtual_dataset("parts", parts, fillvalue=7)
             f["own"] = np.arange(6)
             own = library.VirtualLayout((2, 3), "i8")
-            own[0], own[1] = (library.VirtualSource(str(tmp_path / name), "/own", (6,))[start:start + 3] for start in (3, 0))
+            own[0], own[1] = (library.VirtualSource(str(tmp_path / name), "/own", (6,))[start : start + 3] for start in (3, 0))
             f.create_virtual_dataset("g/own", own)
     ours = hs.open(tmp_path / "x.h5")
     with h5py.File(tmp_path / "x.h5") as f, h5py.File(tmp_path / "y.h5") as g:
         assert (f["all"][:] == data).all() and (ours["all"][:] == data).all() and f["all"].is_virtual
         for path in ("all", "parts", "g/own"):
-            assert np.array_equal(f[path][:], g[path][:]) and f[path].dtype == g[path].dtype and f[path].maxshape == g[path].maxshape and f[path].fillvalue == g[path].fillvalue
+            assert (
+                np.array_equal(f[path][:], g[path][:])
+                and f[path].dtype == g[path].dtype
+                and f[path].maxshape == g[path].maxshape
+                and f[path].fillvalue == g[path].fillvalue
+            )
             assert np.array_equal(ours[path][:], g[path][:])
             mine, theirs = f[path].virtual_sources(), g[path].virtual_sources()
             assert [(source.file_name, source.dset_name) for source in mine] == [(source.file_name, source.dset_name) for source in theirs]
@@ -89,12 +93,24 @@ def test_user_blocks_are_left_to_users(tmp_path: pathlib.Path, block: int, size:
 
 
 def test_options_of_h5py_are_taken_or_refused_by_name(tmp_path: pathlib.Path) -> None:
-    for options in ({"libver": "latest"}, {"libver": ("earliest", "v108")}, {"rdcc_nbytes": 1 << 20, "locking": False}, {"fs_strategy": "fsm"}, {"driver": None}):
+    for options in (
+        {"libver": "latest"},
+        {"libver": ("earliest", "v108")},
+        {"rdcc_nbytes": 1 << 20, "locking": False},
+        {"fs_strategy": "fsm"},
+        {"driver": None},
+    ):
         with hs.create(tmp_path / "x.h5", **options) as f:  # type: ignore[arg-type]
             f["x"] = 1
         with h5py.File(tmp_path / "x.h5") as f:
             assert f["x"][()] == 1
-    for options, words in (({"fs_persist": True}, "fs_persist"), ({"driver": "core"}, "driver"), ({"userblock_size": 100}, "user block"), ({"libver": "v9"}, "libver"), ({"swmr": True}, "swmr")):
+    for options, words in (
+        ({"fs_persist": True}, "fs_persist"),
+        ({"driver": "core"}, "driver"),
+        ({"userblock_size": 100}, "user block"),
+        ({"libver": "v9"}, "libver"),
+        ({"swmr": True}, "swmr"),
+    ):
         with pytest.raises((hs.UnsupportedError, hs.InvalidInputError), match=words):
             hs.create(tmp_path / "y.h5", **options)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="unexpected keyword argument 'nothing'"):

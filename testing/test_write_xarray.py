@@ -6,13 +6,12 @@ import pathlib
 from typing import Any
 
 import cftime
+import hyperslab as hs
 import netCDF4
 import numpy as np
 import pandas as pd
 import pytest
 import xarray
-
-import hyperslab as hs
 
 RNG = np.random.default_rng(8)
 
@@ -21,11 +20,25 @@ def example() -> xarray.Dataset:
     data = RNG.normal(size=(4, 3, 5)).astype("f4")
     data[1, 1] = np.nan
     return xarray.Dataset(
-        {"t2m": (("time", "y", "x"), data, {"units": "K", "long_name": "temperature"}), "count": (("y",), np.array([1, 2, 3], "i2")), "ok": (("time",), [True, False, True, True]),
-         "name": (("y",), ["a", "bä", "c"]), "code": (("y",), np.array([b"ab", b"c", b""], "S2")), "scalar": ((), 2.5), "empty": (("none",), np.empty(0)),
-         "took": (("time",), pd.to_timedelta([1, 2, 3, 4], "h")), "when": (("time", "y"), pd.date_range("2000", periods=12, freq="h").values.reshape(4, 3))},
-        coords={"time": pd.date_range("2001-02-03", periods=4, freq="6h"), "y": [10.0, 20.0, 30.0], "lat": (("y", "x"), np.arange(15.0).reshape(3, 5)), "height": 2.0},
-        attrs={"title": "stations", "list": [1, 2, 3]})
+        {
+            "t2m": (("time", "y", "x"), data, {"units": "K", "long_name": "temperature"}),
+            "count": (("y",), np.array([1, 2, 3], "i2")),
+            "ok": (("time",), [True, False, True, True]),
+            "name": (("y",), ["a", "bä", "c"]),
+            "code": (("y",), np.array([b"ab", b"c", b""], "S2")),
+            "scalar": ((), 2.5),
+            "empty": (("none",), np.empty(0)),
+            "took": (("time",), pd.to_timedelta([1, 2, 3, 4], "h")),
+            "when": (("time", "y"), pd.date_range("2000", periods=12, freq="h").values.reshape(4, 3)),
+        },
+        coords={
+            "time": pd.date_range("2001-02-03", periods=4, freq="6h"),
+            "y": [10.0, 20.0, 30.0],
+            "lat": (("y", "x"), np.arange(15.0).reshape(3, 5)),
+            "height": 2.0,
+        },
+        attrs={"title": "stations", "list": [1, 2, 3]},
+    )
 
 
 def stored(path: pathlib.Path, group: str = "/") -> Any:
@@ -34,8 +47,14 @@ def stored(path: pathlib.Path, group: str = "/") -> Any:
         variables = {}
         for name, v in g.variables.items():
             filters, chunks = v.filters() or {}, v.chunking()
-            variables[name] = (str(v.dtype), v.dimensions, v.shape, {n: repr(np.asarray(v.getncattr(n)).tolist()) for n in v.ncattrs()},
-                               {key: filters.get(key) for key in ("zlib", "zstd", "shuffle", "fletcher32", "complevel")}, chunks)
+            variables[name] = (
+                str(v.dtype),
+                v.dimensions,
+                v.shape,
+                {n: repr(np.asarray(v.getncattr(n)).tolist()) for n in v.ncattrs()},
+                {key: filters.get(key) for key in ("zlib", "zstd", "shuffle", "fletcher32", "complevel")},
+                chunks,
+            )
         return {n: (len(d), d.isunlimited()) for n, d in g.dimensions.items()}, variables, {n: np.asarray(g.getncattr(n)).tolist() for n in g.ncattrs()}
 
 
@@ -45,7 +64,11 @@ ENCODINGS: dict[str, dict[str, dict[str, Any]]] = {
     "floats": {"t2m": {"dtype": "f8", "_FillValue": -1e30}, "y": {"_FillValue": None}, "count": {"dtype": "i8", "_FillValue": 0}},
     "zlib": {"t2m": {"zlib": True, "complevel": 2}, "count": {"zlib": True, "shuffle": False}, "when": {"compression": "zlib", "fletcher32": True}},
     "chunks": {"t2m": {"chunksizes": (2, 3, 2)}, "lat": {"contiguous": True}, "when": {"chunksizes": (1, 3), "zlib": True}},
-    "times": {"time": {"units": "hours since 1900-01-01", "dtype": "i4", "calendar": "standard"}, "when": {"units": "days since 2000-01-01", "dtype": "f8"}, "took": {"units": "minutes"}},
+    "times": {
+        "time": {"units": "hours since 1900-01-01", "dtype": "i4", "calendar": "standard"},
+        "when": {"units": "days since 2000-01-01", "dtype": "f8"},
+        "took": {"units": "minutes"},
+    },
     "characters": {"name": {"dtype": "S1"}, "code": {"char_dim_name": "letters"}},
     "missing": {"t2m": {"missing_value": -5.0, "_FillValue": -5.0}},
 }
@@ -77,7 +100,10 @@ def test_the_same_is_stored_as_by_xarray(tmp_path: pathlib.Path, case: str, wher
         elif want[4] and want[4]["zlib"]:
             assert found[4] == want[4], name
     for options in ({}, {"mask_and_scale": False, "decode_times": False}):
-        with xarray.open_dataset(tmp_path / "ours.nc", engine="netcdf4", **options) as f, xarray.open_dataset(tmp_path / "theirs.nc", engine="netcdf4", **options) as g:
+        with (
+            xarray.open_dataset(tmp_path / "ours.nc", engine="netcdf4", **options) as f,
+            xarray.open_dataset(tmp_path / "theirs.nc", engine="netcdf4", **options) as g,
+        ):
             xarray.testing.assert_identical(f.load(), g.load())
     with hs.open(tmp_path / "ours.nc") as f, hs.open(tmp_path / "theirs.nc") as g:
         for name in dataset.variables:
@@ -87,7 +113,9 @@ def test_the_same_is_stored_as_by_xarray(tmp_path: pathlib.Path, case: str, wher
 
 def test_what_xarray_read_is_written_again(tmp_path: pathlib.Path) -> None:
     """Encodings of files that were read: chunks of other shapes, filters, sources, enumerations."""
-    example().to_netcdf(tmp_path / "a.nc", engine="netcdf4", encoding={**ENCODINGS["packed"], "when": {"zlib": True, "chunksizes": (2, 2)}}, unlimited_dims=["time"])
+    example().to_netcdf(
+        tmp_path / "a.nc", engine="netcdf4", encoding={**ENCODINGS["packed"], "when": {"zlib": True, "chunksizes": (2, 2)}}, unlimited_dims=["time"]
+    )
     with netCDF4.Dataset(tmp_path / "a.nc", "a") as f:
         kind = f.createEnumType("u1", "kind_t", {"dry": 0, "wet": 1})
         f.createVariable("kind", kind, ("y",))[:] = [0, 1, 1]
@@ -98,7 +126,10 @@ def test_what_xarray_read_is_written_again(tmp_path: pathlib.Path) -> None:
         dataset.to_netcdf(tmp_path / f"theirs{number}.nc", engine="netcdf4")
         ours, theirs = stored(tmp_path / f"ours{number}.nc"), stored(tmp_path / f"theirs{number}.nc")
         assert ours[0] == theirs[0] and {name: v[:4] for name, v in ours[1].items()} == {name: v[:4] for name, v in theirs[1].items()}
-        with xarray.open_dataset(tmp_path / f"ours{number}.nc", engine="netcdf4") as f, xarray.open_dataset(tmp_path / f"theirs{number}.nc", engine="netcdf4") as g:
+        with (
+            xarray.open_dataset(tmp_path / f"ours{number}.nc", engine="netcdf4") as f,
+            xarray.open_dataset(tmp_path / f"theirs{number}.nc", engine="netcdf4") as g,
+        ):
             xarray.testing.assert_identical(f.load(), g.load())
 
 
@@ -112,7 +143,14 @@ def test_calendars_of_cftime(tmp_path: pathlib.Path) -> None:
 
 def test_trees_and_groups(tmp_path: pathlib.Path) -> None:
     top = example()
-    tree = xarray.DataTree.from_dict({"/": top, "/a": xarray.Dataset({"v": (("x", "k"), np.ones((5, 2)))}, attrs={"of": "a"}), "/a/b": xarray.Dataset({"w": (("time",), [1, 2, 3, 4])}), "/c": xarray.Dataset()})
+    tree = xarray.DataTree.from_dict(
+        {
+            "/": top,
+            "/a": xarray.Dataset({"v": (("x", "k"), np.ones((5, 2)))}, attrs={"of": "a"}),
+            "/a/b": xarray.Dataset({"w": (("time",), [1, 2, 3, 4])}),
+            "/c": xarray.Dataset(),
+        }
+    )
     hs.write_xarray(tree, tmp_path / "ours.nc", encoding={"/a": {"v": {"zlib": True}}})
     tree.to_netcdf(tmp_path / "theirs.nc", engine="netcdf4", encoding={"/a": {"v": {"zlib": True}}})
     with xarray.open_datatree(tmp_path / "ours.nc", engine="netcdf4") as f, xarray.open_datatree(tmp_path / "theirs.nc", engine="netcdf4") as g:
@@ -123,10 +161,17 @@ def test_trees_and_groups(tmp_path: pathlib.Path) -> None:
         xarray.testing.assert_identical(f["t2m"].load(), top["t2m"])
 
 
-@pytest.mark.parametrize("encoding, words", [
-    ({"nowhere": {}}, "'nowhere', which is not a variable"), ({"t2m": {"chunksizes": (9, 9, 9)}}, "chunksizes"), ({"t2m": {"least_significant_digit": 3}}, "loses digits"),
-    ({"t2m": {"szip": True}}, "give zlib or zstd"), ({"t2m": {"nonsense": 1}}, "nonsense"), ({"t2m": {"compression": "blosc_lz"}}, "blosc_lz"),
-])
+@pytest.mark.parametrize(
+    "encoding, words",
+    [
+        ({"nowhere": {}}, "'nowhere', which is not a variable"),
+        ({"t2m": {"chunksizes": (9, 9, 9)}}, "chunksizes"),
+        ({"t2m": {"least_significant_digit": 3}}, "loses digits"),
+        ({"t2m": {"szip": True}}, "give zlib or zstd"),
+        ({"t2m": {"nonsense": 1}}, "nonsense"),
+        ({"t2m": {"compression": "blosc_lz"}}, "blosc_lz"),
+    ],
+)
 def test_encodings_that_are_not_kept_are_refused(tmp_path: pathlib.Path, encoding: dict[str, Any], words: str) -> None:
     with pytest.raises(hs.Error, match=words):
         hs.write_xarray(example(), tmp_path / "x.nc", encoding=encoding)

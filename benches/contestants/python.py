@@ -28,6 +28,7 @@ def work(reader: str, name: str) -> Callable[[Work], Work]:
     def register(function: Work) -> Work:
         READERS.setdefault(reader, {})[name] = function
         return function
+
     return register
 
 
@@ -49,7 +50,7 @@ def in_bands(d: Any, threads: int) -> float:
     out, rows = output(d.shape, d.dtype), d.chunks[0]
     starts = range(0, len(d), 4 * rows)
     with ThreadPoolExecutor(threads) as pool:
-        list(pool.map(lambda s: d.read_direct(out[s:s + 4 * rows], np.s_[s:s + 4 * rows]), starts))
+        list(pool.map(lambda s: d.read_direct(out[s : s + 4 * rows], np.s_[s : s + 4 * rows]), starts))
     return middle(out)
 
 
@@ -114,6 +115,7 @@ def add_ours() -> None:
         return float(hs.open(path, threads=threads).table("/x").minmax("x")[1])
 
     for selectivity, bound in (("1e-4", 300.6), ("1e-2", 299.5), ("0.5", 280.0)):
+
         @work("ours", f"where {selectivity}")
         def where(path: str, threads: int, bound: float = bound) -> float:
             table = hs.open(path, threads=threads).table("/x", columns=["x"], where=f"x > {bound}")
@@ -183,16 +185,17 @@ def add_h5py() -> None:
     def minmax(path: str, threads: int) -> float:
         with h5py.File(path) as f:
             rows = f["x"].chunks[0]
-            return float(max(f["x"][start:start + rows].max() for start in range(0, len(f["x"]), rows)))
+            return float(max(f["x"][start : start + rows].max() for start in range(0, len(f["x"]), rows)))
 
     for selectivity, bound in (("1e-4", 300.6), ("1e-2", 299.5), ("0.5", 280.0)):
+
         @work("h5py", f"where {selectivity}")
         def where(path: str, threads: int, bound: float = bound) -> float:
             count = 0
             with h5py.File(path) as f:
                 rows = f["x"].chunks[0]
                 for start in range(0, len(f["x"]), rows):
-                    values = f["x"][start:start + rows]
+                    values = f["x"][start : start + rows]
                     count += len(values[values > bound])
             return float(count)
 
@@ -247,6 +250,7 @@ def add_pyarrow() -> None:
     import pyarrow.parquet as pq
 
     for codec in ("none", "snappy", "zstd"):
+
         @work("pyarrow", f"parquet {codec}")
         def parquet(path: str, threads: int, codec: str = codec) -> float:
             pa.set_cpu_count(threads)
@@ -272,8 +276,12 @@ def add_xarray() -> None:
 
 
 ADD = {
-    "ours": add_ours, "h5py": add_h5py, "h5py-processes": add_h5py_processes,
-    "netCDF4": add_netcdf4, "pyarrow": add_pyarrow, "xarray-sql": add_xarray,
+    "ours": add_ours,
+    "h5py": add_h5py,
+    "h5py-processes": add_h5py_processes,
+    "netCDF4": add_netcdf4,
+    "pyarrow": add_pyarrow,
+    "xarray-sql": add_xarray,
 }
 
 

@@ -19,9 +19,8 @@ import time
 from collections.abc import Callable
 
 import h5py
-import numpy as np
-
 import hyperslab as hs
+import numpy as np
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 from cases import make

@@ -47,13 +47,15 @@ def partition(folder: pathlib.Path, columns: dict[str, Any]) -> pathlib.Path:
     return part
 
 
-def ask(built: pathlib.Path, part: pathlib.Path, column: str, other: str, thresholds: dict[float, float], spec: str = INDEX, anew: bool = True) -> dict[str, Any]:
+def ask(
+    built: pathlib.Path, part: pathlib.Path, column: str, other: str, thresholds: dict[float, float], spec: str = INDEX, anew: bool = True
+) -> dict[str, Any]:
     """Build, if `anew`, and answers with the index that `spec` asks for; a threshold is the float32 as the shortest text that is the same double."""
     if anew:
         (part / f"{column}.idx").unlink(missing_ok=True)
     texts = [repr(threshold) for threshold in thresholds.values()]
     done = subprocess.run([str(built), str(part), column, other, spec, *texts], capture_output=True, text=True, check=True)
-    found: dict[str, Any] = json.loads(done.stdout[done.stdout.index("{"):])
+    found: dict[str, Any] = json.loads(done.stdout[done.stdout.index("{") :])
     index = part / f"{column}.idx"
     found["bytes"] = index.stat().st_size if index.exists() else 0
     found["answers"] = {f"{selectivity:g}": answer for selectivity, answer in zip(thresholds, found["answers"])}

@@ -37,8 +37,11 @@ def keys(found: dict[str, Any], start: str) -> list[tuple[str, Any]]:
 
 def beside(kept: dict[str, Any]) -> list[str]:
     """FastBit's answers and ours, measured in turns."""
-    said = ["## Beside FastBit", "Milliseconds, measured in turns, ours on 2 threads: the bitmap by the index itself, the rest by a query. A value of the data is "
-            "read from the file, by a call of its own where few are wanted and with all that lies between where many are; FastBit has its columns in memory."]
+    said = [
+        "## Beside FastBit",
+        "Milliseconds, measured in turns, ours on 2 threads: the bitmap by the index itself, the rest by a query. A value of the data is "
+        "read from the file, by a call of its own where few are wanted and with all that lies between where many are; FastBit has its columns in memory.",
+    ]
     whats = ("bitmap", "positions", "values", "histogram")
     head = ["", *(cell for what in whats for cell in (f"{what}: FastBit", "ours", "times"))]
     for dataset in ("ordered", "shuffled"):
@@ -55,10 +58,12 @@ def fastbits(kept: dict[str, Any]) -> list[str]:
     measured = kept["fastbit"]
     rows = [[name, found["build_ms"] / 1e3, *(answer["bitmap"] for answer in found["answers"].values())] for name, found in measured.items()]
     selectivities = list(next(iter(measured.values()))["answers"])
-    return ["## FastBit by its bins",
-            "Bitmaps, milliseconds, of the index above and of one with 256 bins. What lies in the bin of an edge is tested value by value: at 1e-4 "
-            "the edge lies in a bin of two digits that has next to nothing in it.",
-            table(["", "build, s", *selectivities], rows)]
+    return [
+        "## FastBit by its bins",
+        "Bitmaps, milliseconds, of the index above and of one with 256 bins. What lies in the bin of an edge is tested value by value: at 1e-4 "
+        "the edge lies in a bin of two digits that has next to nothing in it.",
+        table(["", "build, s", *selectivities], rows),
+    ]
 
 
 def build(kept: dict[str, Any]) -> list[str]:
@@ -66,17 +71,23 @@ def build(kept: dict[str, Any]) -> list[str]:
     size = kept["particles"] * 4
     for dataset, found in (kept.get("fastbit") or {}).items():
         rows.append([f"{dataset}, FastBit", 1, size / found["build_ms"], f"{100 * found['bytes'] / (size * 1e6):.1f}"])
-    return ["## Build and size", f"{kept['particles']} million float32, {size} MB a column", table(["build", "threads", "GB/s", "% of the column"], rows),
-            "Level P writes half as many bytes as it reads, into memory of the page cache that is fresh: where a host gives memory when it is first "
-            "touched, what that costs differs from run to run."]
+    return [
+        "## Build and size",
+        f"{kept['particles']} million float32, {size} MB a column",
+        table(["build", "threads", "GB/s", "% of the column"], rows),
+        "Level P writes half as many bytes as it reads, into memory of the page cache that is fresh: where a host gives memory when it is first "
+        "touched, what that costs differs from run to run.",
+    ]
 
 
 def answers(kept: dict[str, Any]) -> list[str]:
     said = []
     for dataset in ("ordered", "shuffled"):
         for level in "PX":
-            rows = [[s, *(found[what] for what in ("scan", "bitmap", "bitmap first", "bitmap 1", "positions", "values", "count"))]
-                    for s, found in keys(kept["answers"], f"{dataset} {level} ")]
+            rows = [
+                [s, *(found[what] for what in ("scan", "bitmap", "bitmap first", "bitmap 1", "positions", "values", "count"))]
+                for s, found in keys(kept["answers"], f"{dataset} {level} ")
+            ]
             head = ["selectivity", "memory scan", "bitmap 2 threads", "first", "1 thread", "positions", "values", "count"]
             said += [f"## {dataset}, level {level}, milliseconds", table(head, rows)]
         quantile, histogram = kept["answers"][f"{dataset} quantile, histogram"]
@@ -148,28 +159,40 @@ def model(kept: dict[str, Any]) -> list[str]:
     columns = 56e12 / 10_000 / (kept["particles"] * 4e6)
     bitmap = {(level, s): columns * kept["answers"][f"shuffled {level} {s}"]["bitmap 1"] for level in "PX" for s in ("0.0001", "0.01")}
     built = 5.6 / next(speed for name, threads, speed, _ in kept["build"] if name == "shuffled P" and threads == 1)
-    return ["## 56 TB on 10,000 cores, on paper",
-            f"ExaHDF5 asked 56 TB with an index in ten seconds. 5.6 GB a core are {columns:.0f} columns of the size above. With the slopes of one "
-            f"thread above (shuffled, level X) a core's bitmaps take {bitmap['X', '0.0001']:.0f} ms at 1e-4 and {bitmap['X', '0.01']:.0f} ms at 1e-2, and with level P "
-            f"{bitmap['P', '0.0001']:.0f} ms at 1e-4. Building P takes {built:.0f} s. This leaves out what reading the index from a cold file system costs, and what it "
-            "costs to bring answers together: it says what the processors need, no more."]
+    return [
+        "## 56 TB on 10,000 cores, on paper",
+        f"ExaHDF5 asked 56 TB with an index in ten seconds. 5.6 GB a core are {columns:.0f} columns of the size above. With the slopes of one "
+        f"thread above (shuffled, level X) a core's bitmaps take {bitmap['X', '0.0001']:.0f} ms at 1e-4 and {bitmap['X', '0.01']:.0f} ms at 1e-2, and with level P "
+        f"{bitmap['P', '0.0001']:.0f} ms at 1e-4. Building P takes {built:.0f} s. This leaves out what reading the index from a cold file system costs, and what it "
+        "costs to bring answers together: it says what the processors need, no more.",
+    ]
 
 
 def steps(kept: dict[str, Any]) -> list[str]:
     found = kept["steps"]
-    return ["## Steps", f"100 steps of 262,144 float32 (105 MB): index {found['index']:.0f} ms; count {found['count']:.2f} ms (scan {found['count by a scan']:.1f}), positions {found['positions']:.2f} ms "
-            f"(scan {found['positions by a scan']:.1f}) at 1e-4; 10 steps appended: refreshed in {found['refresh']:.0f} ms, {found['built']} blocks built, {found['kept']} kept"]
+    return [
+        "## Steps",
+        f"100 steps of 262,144 float32 (105 MB): index {found['index']:.0f} ms; count {found['count']:.2f} ms (scan {found['count by a scan']:.1f}), positions {found['positions']:.2f} ms "
+        f"(scan {found['positions by a scan']:.1f}) at 1e-4; 10 steps appended: refreshed in {found['refresh']:.0f} ms, {found['built']} blocks built, {found['kept']} kept",
+    ]
 
 
 def gzip(kept: dict[str, Any]) -> list[str]:
     found = kept["gzip"]
-    return ["## Compressed data", f"gzip, 1e-4: h5py read and numpy {found['h5py']:.0f} ms; positions by the index {found['index']:.2f} ms ({found['h5py'] / found['index']:.0f} times), "
-            f"by a query {found['query']:.2f} ms, values {found['values']:.2f} ms"]
+    return [
+        "## Compressed data",
+        f"gzip, 1e-4: h5py read and numpy {found['h5py']:.0f} ms; positions by the index {found['index']:.2f} ms ({found['h5py'] / found['index']:.0f} times), "
+        f"by a query {found['query']:.2f} ms, values {found['values']:.2f} ms",
+    ]
 
 
 def lists(kept: dict[str, Any]) -> list[str]:
     rows = [[name, cost["numpy"], cost["scan"], f"{cost['scan'] / cost['numpy']:.2f}", cost["index P"]] for name, cost in keys(kept["lists"], "")]
-    return ["## Lists of constants", "Positions of the ids in a list, in ms:", table(["ids, constants", "`np.isin` in memory", "scan", "scan / numpy", "index P"], rows)]
+    return [
+        "## Lists of constants",
+        "Positions of the ids in a list, in ms:",
+        table(["ids, constants", "`np.isin` in memory", "scan", "scan / numpy", "index P"], rows),
+    ]
 
 
 def small(kept: dict[str, Any]) -> list[str]:
@@ -179,29 +202,55 @@ def small(kept: dict[str, Any]) -> list[str]:
 
 def several(kept: dict[str, Any]) -> list[str]:
     rows = [[name, cost["alone"], cost["three"], f"{cost['three'] / cost['alone']:.1f}"] for name, cost in keys(kept["several"], "")]
-    return ["## A rare condition among others", "Positions in ms; the two other conditions hold for half of the rows each:", table(["level, rows", "alone", "with two others", "times"], rows)]
+    return [
+        "## A rare condition among others",
+        "Positions in ms; the two other conditions hold for half of the rows each:",
+        table(["level, rows", "alone", "with two others", "times"], rows),
+    ]
 
 
 def spark(kept: dict[str, Any]) -> list[str]:
     found = kept["spark"]
     head = ["", "by tasks", "in one process"]
-    said = [f"## Spark {found['version']}, local[2]",
-            "Level P from nothing: `hs.spark.index` beside `hs.index`. Answers: count, and rows (`_row` and the value) to where nobody keeps them, "
-            "of the reader `hdf5` and of `hs.spark.query`, which is planned anew each time; with the index and with its sidecar moved away, "
-            "in turns; and the same query in this process, with the index. Medians, milliseconds.",
-            table(head, [[{"particles": f"{kept['particles']} million, shuffled", "steps": "100 steps"}[name], made["spark"], made["here"]] for name, made in found["build"].items()])]
+    said = [
+        f"## Spark {found['version']}, local[2]",
+        "Level P from nothing: `hs.spark.index` beside `hs.index`. Answers: count, and rows (`_row` and the value) to where nobody keeps them, "
+        "of the reader `hdf5` and of `hs.spark.query`, which is planned anew each time; with the index and with its sidecar moved away, "
+        "in turns; and the same query in this process, with the index. Medians, milliseconds.",
+        table(
+            head,
+            [
+                [{"particles": f"{kept['particles']} million, shuffled", "steps": "100 steps"}[name], made["spark"], made["here"]]
+                for name, made in found["build"].items()
+            ],
+        ),
+    ]
     names = ("count", "rows", "query count", "query rows")
     head = ["", "hits", *(cell for name in names for cell in (name, "scan")), "here: count", "table"]
     for name, title in (("particles", f"{kept['particles']} million, shuffled"), ("steps", "100 steps of 262,144")):
-        rows = [[s, one["hits"], *(one[f"{what}{by}"] for what in names for by in ("", " scan")), one["here count"], one["here rows"]]
-                for s, one in keys(found, f"{name} ")]
+        rows = [
+            [s, one["hits"], *(one[f"{what}{by}"] for what in names for by in ("", " scan")), one["here count"], one["here rows"]]
+            for s, one in keys(found, f"{name} ")
+        ]
         said += [f"### {title}", table(head, rows)]
     return said
 
 
 def page(kept: dict[str, Any]) -> str:
     """All of it, as far as parts were measured."""
-    parts = {"build": build, "beside": beside, "fastbit": fastbits, "answers": answers, "queries": queries, "steps": steps, "gzip": gzip, "lists": lists, "small": small, "several": several, "spark": spark}
+    parts = {
+        "build": build,
+        "beside": beside,
+        "fastbit": fastbits,
+        "answers": answers,
+        "queries": queries,
+        "steps": steps,
+        "gzip": gzip,
+        "lists": lists,
+        "small": small,
+        "several": several,
+        "spark": spark,
+    }
     said = [HEAD, MEASURED if kept.get("fastbit") else STATED]
     if kept.get("machine"):
         said.append(f"Measured on {kept['machine']}, warm page cache.")

@@ -18,16 +18,14 @@ import statistics
 import subprocess
 import sys
 import time
-from typing import Any
 from collections.abc import Callable
-
-import h5py
-import numpy as np
+from typing import Any
 
 import fastbit
-import page
-
+import h5py
 import hyperslab as hs
+import numpy as np
+import page
 from hyperslab import _native
 
 SELECTIVITIES = [1e-6, 1e-4, 1e-2, 0.1, 0.5]
@@ -102,9 +100,11 @@ def build(path: pathlib.Path, dataset: str, level: str, threads: int) -> tuple[f
     """Seconds and bytes of a build, in a process of its own."""
     folder = sidecar(path)
     shutil.rmtree(folder, ignore_errors=True)
-    code = ("import sys, time, hyperslab as hs\n"
-            "plan = hs.indexes.plan(hs.open(sys.argv[1], threads=int(sys.argv[4])), sys.argv[2], sys.argv[3])\n"
-            "start = time.perf_counter(); plan.run(); print(time.perf_counter() - start)")
+    code = (
+        "import sys, time, hyperslab as hs\n"
+        "plan = hs.indexes.plan(hs.open(sys.argv[1], threads=int(sys.argv[4])), sys.argv[2], sys.argv[3])\n"
+        "start = time.perf_counter(); plan.run(); print(time.perf_counter() - start)"
+    )
     out = subprocess.run([sys.executable, "-c", code, str(path), dataset, level, str(threads)], capture_output=True, text=True, check=True)
     return float(out.stdout), sum(f.stat().st_size for f in folder.iterdir())
 
@@ -185,8 +185,11 @@ class Bench:
                     text = f"{dataset} > {v!r}"
                     q = hs.query(self.path, "/", text, threads=2)
                     ours: dict[str, Callable[[], Any]] = {
-                        "bitmap": lambda: index.bitmap(text), "positions": q.positions, "values": lambda: q.values(dataset),
-                        "histogram": lambda: q.histogram(other, 64, range=(0.0, 6.0))}
+                        "bitmap": lambda: index.bitmap(text),
+                        "positions": q.positions,
+                        "values": lambda: q.values(dataset),
+                        "histogram": lambda: q.histogram(other, 64, range=(0.0, 6.0)),
+                    }
                     theirs = fastbit.ask(program, part, dataset, other, {s: v}, anew=False)["answers"][f"{s:g}"]
                     assert theirs["hits"] == self.wanted[s] == q.count()
                     found[f"{dataset} {level} {s:g}"] = {what: [theirs[what], best(work)] for what, work in ours.items()}
@@ -216,9 +219,14 @@ class Bench:
                             near = np.nextafter(near, np.float32(np.inf))
                             firsts.append(timed(lambda: two.bitmap(f"{dataset} > {float(near)!r}")))
                         found[f"{dataset} {level} {s:g}"] = {
-                            "bitmap first": statistics.median(firsts), "scan": best(lambda: scan(v)), "bitmap": best(lambda: two.bitmap(text)), "bitmap 1": best(lambda: one.bitmap(text)),
-                            "positions": best(lambda: two.rows(text)), "values": best(lambda: two.values(text)) if level == "X" else None,
-                            "count": best(lambda: two.count(text))}
+                            "bitmap first": statistics.median(firsts),
+                            "scan": best(lambda: scan(v)),
+                            "bitmap": best(lambda: two.bitmap(text)),
+                            "bitmap 1": best(lambda: one.bitmap(text)),
+                            "positions": best(lambda: two.rows(text)),
+                            "values": best(lambda: two.values(text)) if level == "X" else None,
+                            "count": best(lambda: two.count(text)),
+                        }
                     if level == "X":
                         edges = np.linspace(0, 5, 65).tolist()
                         found[f"{dataset} quantile, histogram"] = [best(lambda: two.ranked(self.columns[dataset].size // 2)), best(lambda: two.below(edges))]
@@ -233,8 +241,12 @@ class Bench:
                 for s, v in self.thresholds.items():
                     q = hs.query(self.path, "/", f"{dataset} > {v!r}", threads=2)
                     ask: dict[str, Callable[[], Any]] = {
-                        "count": q.count, "positions": q.positions, "values": lambda: q.values(dataset),
-                        "histogram": lambda: q.histogram(other, 64, range=(0.0, 6.0)), "own histogram": lambda: q.histogram(dataset, 64, range=(0.0, 6.0))}
+                        "count": q.count,
+                        "positions": q.positions,
+                        "values": lambda: q.values(dataset),
+                        "histogram": lambda: q.histogram(other, 64, range=(0.0, 6.0)),
+                        "own histogram": lambda: q.histogram(dataset, 64, range=(0.0, 6.0)),
+                    }
                     assert q.count() == self.wanted[s] == len(q.values(dataset))
                     found[f"{dataset} {level} {s:g}"] = {what: with_and_without(self.path, work) for what, work in ask.items()}
         return found
@@ -268,9 +280,12 @@ class Bench:
 
         index = index_of(self.path, "gzip", 2)
         q = hs.query(self.path, "/", f"gzip > {v!r}", threads=2)
-        return {"h5py": min(timed(read) for _ in range(2)), "index": best(lambda: index.rows(f"gzip > {v!r}")),
-                "query": best(q.positions), "values": best(lambda: q.values("gzip"))}
-
+        return {
+            "h5py": min(timed(read) for _ in range(2)),
+            "index": best(lambda: index.rows(f"gzip > {v!r}")),
+            "query": best(q.positions),
+            "values": best(lambda: q.values("gzip")),
+        }
 
     def lists(self) -> Any:
         """Constants in a list beside numpy, in no order and rising, without an index and with one."""

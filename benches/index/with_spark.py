@@ -13,12 +13,11 @@ import shutil
 import statistics
 import sys
 import time
-from typing import Any
 from collections.abc import Callable
-
-import numpy as np
+from typing import Any
 
 import hyperslab as hs
+import numpy as np
 
 
 def timed(work: Callable[[], Any]) -> float:

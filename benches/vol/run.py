@@ -37,7 +37,21 @@ def programs(folder: pathlib.Path) -> dict[int, list[str]]:
     subprocess.run(["cc", "-O2", *includes, HERE / "particles.c", "-o", folder / "alone", f"-L{libraries}", "-lhdf5", f"-Wl,-rpath,{libraries}"], check=True)
     commands = {1: [str(folder / "alone")]}
     if (PARALLEL / "lib").exists():
-        subprocess.run([MPI / "bin/mpicc", "-O2", "-DRANKS", f"-I{PARALLEL}/include", HERE / "particles.c", "-o", folder / "together", f"-L{PARALLEL}/lib", "-lhdf5", f"-Wl,-rpath,{PARALLEL}/lib"], check=True)
+        subprocess.run(
+            [
+                MPI / "bin/mpicc",
+                "-O2",
+                "-DRANKS",
+                f"-I{PARALLEL}/include",
+                HERE / "particles.c",
+                "-o",
+                folder / "together",
+                f"-L{PARALLEL}/lib",
+                "-lhdf5",
+                f"-Wl,-rpath,{PARALLEL}/lib",
+            ],
+            check=True,
+        )
         commands[2] = [str(MPI / "bin/mpiexec"), "-n", "2", str(folder / "together")]
     else:
         print("*** NOT MEASURED: two ranks. Parallel HDF5 is built by `make bench-write`. ***")
@@ -87,7 +101,9 @@ def table(seconds: Seconds) -> None:
             if found := compared(seconds, shape, ranks, pattern, step):
                 native, arrow = map(statistics.median, found)
                 least = min(found[0]) / min(found[1])
-                print(f"{'x'.join(map(str, SHAPES[shape])):12} {ranks:<5} {pattern.upper():8} {step:11} {len(found[1]):5} {native:9.4f} {arrow:9.4f} {native / arrow:13.1f} {least:12.1f}")
+                print(
+                    f"{'x'.join(map(str, SHAPES[shape])):12} {ranks:<5} {pattern.upper():8} {step:11} {len(found[1]):5} {native:9.4f} {arrow:9.4f} {native / arrow:13.1f} {least:12.1f}"
+                )
     print("\n| shape, ranks | " + " | ".join(f"{pattern.upper()} {step}" for pattern, step in COLUMNS) + " |\n|---|" + "--:|" * len(COLUMNS))
     for shape, ranks in rows:
         both = [compared(seconds, shape, ranks, pattern, step) for pattern, step in COLUMNS]
@@ -114,9 +130,17 @@ def main() -> None:
         ours = plain | {"HDF5_PLUGIN_PATH": str(folder / "plugins"), "HDF5_VOL_CONNECTOR": "arrow"}
         for turn in range(asked.repeats):
             start = time.monotonic()
-            for shape, ranks, pattern in [(shape, ranks, pattern) for shape in asked.shapes for ranks in asked.ranks if ranks in commands for pattern in asked.patterns]:
+            for shape, ranks, pattern in [
+                (shape, ranks, pattern) for shape in asked.shapes for ranks in asked.ranks if ranks in commands for pattern in asked.patterns
+            ]:
                 for who, environment in (("native", plain), ("arrow", ours)):
-                    run = {"shape": shape, "ranks": ranks, "pattern": pattern, "who": who, "seconds": one(commands[ranks], folder / "file", shape, pattern, environment)}
+                    run = {
+                        "shape": shape,
+                        "ranks": ranks,
+                        "pattern": pattern,
+                        "who": who,
+                        "seconds": one(commands[ranks], folder / "file", shape, pattern, environment),
+                    }
                     add(seconds, run)
                     if asked.keep:
                         with asked.keep.open("a") as kept_file:

@@ -138,8 +138,14 @@ def new_plan(folder: pathlib.Path, count: int) -> hs.WritePlan:
 def collective(count: int, operations: int, folder: pathlib.Path, vpic: str, mpi: pathlib.Path) -> float:
     """HDF5's own way: parallel HDF5 over MPI, where all processes make every object together."""
     environment = {**os.environ, "LD_LIBRARY_PATH": str(mpi / "lib")}
-    run = subprocess.run([mpi / "bin/mpiexec", "-n", str(count), vpic, "metadata", folder / "collective.h5", str(operations)],
-                         capture_output=True, text=True, check=True, env=environment, timeout=300)
+    run = subprocess.run(
+        [mpi / "bin/mpiexec", "-n", str(count), vpic, "metadata", folder / "collective.h5", str(operations)],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=environment,
+        timeout=300,
+    )
     return float(run.stdout)
 
 
@@ -227,8 +233,13 @@ def main() -> None:
                 # All tasks at once, then the commit, which is really made.
                 cells.append(task[operations] + hop * depth + timed(lambda: plan.commit(fragments)))
             rows.append([f"ours, {count} tasks, really committed", *cells])
-        costs = {"message": hop, "service of a request": service, "work under a lock": work, "collective operation of 2": step,
-                 **{f"task of ours with {k} objects": task[k] for k in OPERATIONS}}
+        costs = {
+            "message": hop,
+            "service of a request": service,
+            "work under a lock": work,
+            "collective operation of 2": step,
+            **{f"task of ours with {k} objects": task[k] for k in OPERATIONS},
+        }
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     print("| seconds | " + " | ".join(f"{k} operation{'s' * (k > 1)}" for k in OPERATIONS) + " |\n|---|---:|---:|---:|")

@@ -38,8 +38,10 @@ def of_metadata(kept: dict[str, Any]) -> dict[str, str]:
         return lines(head, [[name, *(f"{cell:.4f}" for cell in cells)] for name, *cells in kept["rows"] if wanted(name)], "---:|")
 
     costs = "; ".join(f"{name}: {1e6 * seconds:.0f} µs" for name, seconds in kept["costs"].items())
-    return {"metadata, real processes": part(("processes",), REAL),
-            "metadata, simulated": f"Costs measured here: {costs}.\n\n" + part(("simulated", "committed"), SIMULATED)}
+    return {
+        "metadata, real processes": part(("processes",), REAL),
+        "metadata, simulated": f"Costs measured here: {costs}.\n\n" + part(("simulated", "committed"), SIMULATED),
+    }
 
 
 def main() -> None:

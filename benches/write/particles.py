@@ -57,7 +57,7 @@ def write_h5py(path: str, n: int, sync: bool) -> None:
             for name in NAMES:
                 dataset = group.create_dataset(name, (n * size,), "f4")
                 for writer in range(size):
-                    dataset[writer * n:writer * n + n] = DATA
+                    dataset[writer * n : writer * n + n] = DATA
         if sync:
             file = os.open(path, os.O_RDONLY)
             os.fsync(file)
@@ -76,12 +76,12 @@ def read(library: str, path: str, n: int, writers: int, random: bool) -> None:
 
         opened = h5py.File(path)
     places = np.random.default_rng(rank)
-    out = OUT[:mine // 160 if random else mine]
+    out = OUT[: mine // 160 if random else mine]
     for name in NAMES:
         dataset = opened[f"Step#0/{name}"]
         count = mine // 160 if random else mine
-        for at in (first + places.integers(0, mine - count, 16) if random else [first]):
-            dataset.read_direct(out, np.s_[int(at):int(at) + count])
+        for at in first + places.integers(0, mine - count, 16) if random else [first]:
+            dataset.read_direct(out, np.s_[int(at) : int(at) + count])
             part = out
             assert part[0] == np.float32(at) and part[-1] == np.float32(at + count - 1)
 

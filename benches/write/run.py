@@ -25,10 +25,9 @@ from collections.abc import Callable
 from typing import Any
 
 import h5py
+import hyperslab as hs
 import numpy as np
 import single
-
-import hyperslab as hs
 
 PARTICLES_PY = pathlib.Path(__file__).with_name("particles.py")
 
@@ -45,7 +44,12 @@ class Bench:
 
     def mpi(self, count: int, *command: Any) -> float:
         mpi = self.given.mpi
-        environment = {"BENCH_REPEATS": str(self.given.inner), **os.environ, "LD_LIBRARY_PATH": str(mpi / "lib"), "PYTHONPATH": str(pathlib.Path(hs.__file__).parent.parent)}
+        environment = {
+            "BENCH_REPEATS": str(self.given.inner),
+            **os.environ,
+            "LD_LIBRARY_PATH": str(mpi / "lib"),
+            "PYTHONPATH": str(pathlib.Path(hs.__file__).parent.parent),
+        }
         run = subprocess.run([mpi / "bin/mpiexec", "-n", str(count), *map(str, command)], capture_output=True, text=True, env=environment, timeout=120)
         if run.returncode != 0:
             raise RuntimeError(f"{command}: {run.stdout}{run.stderr}")
@@ -103,15 +107,19 @@ def table(head: list[str], rows: list[list[Any]]) -> str:
 def particles(bench: Bench, ways: list[str], n: int) -> None:
     count = bench.given.processes
     for sync in bench.given.sync:
-        bench.race(f"VPIC-IO: {count} processes write {8 * 4 * n * count >> 20} MiB, " + ("on the disk (fsync)" if sync else "in the page cache"),
-                   {way: (lambda way=way: bench.write(way, count, bool(sync), particles=n)) for way in ways},
-                   [way for way in ("own", "own, by h5py", "independent") if way in ways], bench.given.repeats)
+        bench.race(
+            f"VPIC-IO: {count} processes write {8 * 4 * n * count >> 20} MiB, " + ("on the disk (fsync)" if sync else "in the page cache"),
+            {way: (lambda way=way: bench.write(way, count, bool(sync), particles=n)) for way in ways},
+            [way for way in ("own", "own, by h5py", "independent") if way in ways],
+            bench.given.repeats,
+        )
 
 
 def vpic(bench: Bench) -> None:
     """All contestants."""
-    particles(bench, bench.given.ways or ["hyperslab", "own", "own, by h5py", "independent", "collective", "subfiling", "h5py, one process"],
-              bench.given.particles)
+    particles(
+        bench, bench.given.ways or ["hyperslab", "own", "own, by h5py", "independent", "collective", "subfiling", "h5py, one process"], bench.given.particles
+    )
 
 
 def paper(bench: Bench) -> None:
@@ -122,13 +130,23 @@ def paper(bench: Bench) -> None:
 def sweep(bench: Bench) -> None:
     """Subfiling factors and alignments, as in the subfiling study's Figures 10 to 15."""
     count = 2 * bench.given.processes
-    cases = {f"{factor} to a subfile, alignment {alignment >> 10 or 4} KiB": (factor, alignment)
-             for factor in (1, 2, 4, 8) if factor <= count for alignment in (0, 1 << 20, 8 << 20)}
+    cases = {
+        f"{factor} to a subfile, alignment {alignment >> 10 or 4} KiB": (factor, alignment)
+        for factor in (1, 2, 4, 8)
+        if factor <= count
+        for alignment in (0, 1 << 20, 8 << 20)
+    }
     for sync in bench.given.sync:
-        contestants = {"own": lambda: bench.write("own", count, bool(sync), particles=1 << 20),
-                       **{name: (lambda case=case: bench.write("hyperslab", count, bool(sync), *case, particles=1 << 20)) for name, case in cases.items()}}
-        bench.race(f"Subfiling factor and alignment: {count} processes, 1 Mi particles each, " + ("on the disk (fsync)" if sync else "in the page cache"),
-                   contestants, ["own"], max(3, bench.given.repeats // 2))
+        contestants = {
+            "own": lambda: bench.write("own", count, bool(sync), particles=1 << 20),
+            **{name: (lambda case=case: bench.write("hyperslab", count, bool(sync), *case, particles=1 << 20)) for name, case in cases.items()},
+        }
+        bench.race(
+            f"Subfiling factor and alignment: {count} processes, 1 Mi particles each, " + ("on the disk (fsync)" if sync else "in the page cache"),
+            contestants,
+            ["own"],
+            max(3, bench.given.repeats // 2),
+        )
 
 
 def bdcats(bench: Bench) -> None:
@@ -147,7 +165,12 @@ def bdcats(bench: Bench) -> None:
                 "parallel HDF5, one file": lambda: bench.mpi(readers, bench.given.vpic, "read", "independent", shared, n, writers, part),
             }
             what = "all" if part == "whole" else "a tenth, at random places"
-            bench.race(f"BD-CATS-IO: {readers} processes read {what} of what {writers} wrote", contestants, ["hyperslab, one file", "h5py, one file"], bench.given.repeats)
+            bench.race(
+                f"BD-CATS-IO: {readers} processes read {what} of what {writers} wrote",
+                contestants,
+                ["hyperslab, one file", "h5py, one file"],
+                bench.given.repeats,
+            )
 
 
 def many(bench: Bench) -> None:
@@ -181,10 +204,18 @@ def many(bench: Bench) -> None:
         assert (out[::n] == np.arange(writers)).all()
         return seconds
 
-    contestants = {"hyperslab, one file": lambda: ours(single), "hyperslab, master": lambda: ours(master),
-                   "h5py, one file": lambda: theirs(single), "h5py, master": lambda: theirs(master)}
-    bench.race(f"Reading {writers} subfiles through the master: {writers * n * 4 >> 20} MiB, two threads", contestants,
-               ["hyperslab, one file", "h5py, one file"], bench.given.repeats)
+    contestants = {
+        "hyperslab, one file": lambda: ours(single),
+        "hyperslab, master": lambda: ours(master),
+        "h5py, one file": lambda: theirs(single),
+        "h5py, master": lambda: theirs(master),
+    }
+    bench.race(
+        f"Reading {writers} subfiles through the master: {writers * n * 4 >> 20} MiB, two threads",
+        contestants,
+        ["hyperslab, one file", "h5py, one file"],
+        bench.given.repeats,
+    )
 
 
 PARTS = {"vpic": vpic, "paper": paper, "sweep": sweep, "bdcats": bdcats, "many": many, **single.PARTS}

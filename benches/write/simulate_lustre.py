@@ -50,14 +50,19 @@ def main() -> None:
     print("| writers of a subfile | subfiles | GB/s aligned | GB/s not aligned |\n|---:|---:|---:|---:|")
     factor = 1
     while factor <= given.writers:
-        rates = [given.writers * each / seconds(given.writers, each, factor, 1 if factor == 1 else 8 if factor < given.writers else OSTS, aligned) / 1e9 for aligned in (True, False)]
+        rates = [
+            given.writers * each / seconds(given.writers, each, factor, 1 if factor == 1 else 8 if factor < given.writers else OSTS, aligned) / 1e9
+            for aligned in (True, False)
+        ]
         print(f"| {factor} | {-(-given.writers // factor)} | {rates[0]:.1f} | {rates[1]:.1f} |")
         factor *= 4 if factor >= 32 else 2
     print("\nThe best factor follows from what making a file costs, which is assumed:\n")
     print("| ms to make a file | best factor | GB/s there | GB/s with a file each |\n|---:|---:|---:|---:|")
     factors = [2**n for n in range(given.writers.bit_length()) if 2**n <= given.writers]
     for create in (0.5e-3, 2e-3, 5e-3, 10e-3, 20e-3, 50e-3):
-        rate = {f: given.writers * each / seconds(given.writers, each, f, 1 if f == 1 else 8 if f < given.writers else OSTS, True, create) / 1e9 for f in factors}
+        rate = {
+            f: given.writers * each / seconds(given.writers, each, f, 1 if f == 1 else 8 if f < given.writers else OSTS, True, create) / 1e9 for f in factors
+        }
         best = max(rate, key=lambda f: rate[f])
         print(f"| {create * 1e3:g} | {best} | {rate[best]:.1f} | {rate[1]:.1f} |")
 

@@ -13,10 +13,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import h5py
+import hyperslab as hs
 import netCDF4
 import numpy as np
-
-import hyperslab as hs
 
 if TYPE_CHECKING:
     from run import Bench
@@ -68,34 +67,63 @@ def whole(values: np.ndarray[Any, Any], library: str, sync: bool, **options: Any
 def large(bench: Bench) -> None:
     """One dataset, contiguous and compressed."""
     plain = np.arange(256 * MIB, dtype="f4")
-    race(bench, "One process writes 1 GiB, contiguous", {
-        "hyperslab, on the disk": whole(plain, "hyperslab", True), "h5py and fsync": whole(plain, "h5py", True),
-        "hyperslab, durable=False": whole(plain, "hyperslab", False), "h5py": whole(plain, "h5py", False)}, ["h5py and fsync", "h5py"])
+    race(
+        bench,
+        "One process writes 1 GiB, contiguous",
+        {
+            "hyperslab, on the disk": whole(plain, "hyperslab", True),
+            "h5py and fsync": whole(plain, "h5py", True),
+            "hyperslab, durable=False": whole(plain, "hyperslab", False),
+            "h5py": whole(plain, "h5py", False),
+        },
+        ["h5py and fsync", "h5py"],
+    )
     measured = np.cumsum(np.random.default_rng(1).normal(size=32 * MIB)).astype("f4")
     options = {"chunks": (1 << 18,), "compression": "gzip", "compression_opts": 4, "shuffle": True}
-    race(bench, "One process writes 128 MiB, gzip of level 4 and shuffle, two threads", {
-        "hyperslab, durable=False": whole(measured, "hyperslab", False, **options), "h5py": whole(measured, "h5py", False, **options)},
-        ["h5py"], max(3, bench.given.repeats // 2))
+    race(
+        bench,
+        "One process writes 128 MiB, gzip of level 4 and shuffle, two threads",
+        {"hyperslab, durable=False": whole(measured, "hyperslab", False, **options), "h5py": whole(measured, "h5py", False, **options)},
+        ["h5py"],
+        max(3, bench.given.repeats // 2),
+    )
 
 
 def appends(bench: Bench) -> None:
     """A dataset that grows by small steps, in one session and in many."""
-    for size, options, what in ((1 << 10, {}, "1 KiB"), (1 << 16, {}, "64 KiB"),
-                                (1 << 10, {"compression": "gzip"}, "1 KiB, gzip"), (1 << 16, {"compression": "gzip"}, "64 KiB, gzip")):
+    for size, options, what in (
+        (1 << 10, {}, "1 KiB"),
+        (1 << 16, {}, "64 KiB"),
+        (1 << 10, {"compression": "gzip"}, "1 KiB, gzip"),
+        (1 << 16, {"compression": "gzip"}, "64 KiB, gzip"),
+    ):
         step = np.cumsum(np.random.default_rng(2).integers(-9, 9, size // 4)).astype("i4")
         made: dict[str, Any] = {"shape": (0,), "maxshape": (None,), "dtype": "i4", "chunks": (1 << 14,), **options}
-        race(bench, f"1,000 appends of {what}, in one session", {
-            "hyperslab, on the disk": lambda path, step=step, made=made: session(path, step, made, True),
-            "hyperslab, durable=False": lambda path, step=step, made=made: session(path, step, made, False),
-            "h5py": lambda path, step=step, made=made: theirs(path, step, made, False)}, ["h5py"])
+        race(
+            bench,
+            f"1,000 appends of {what}, in one session",
+            {
+                "hyperslab, on the disk": lambda path, step=step, made=made: session(path, step, made, True),
+                "hyperslab, durable=False": lambda path, step=step, made=made: session(path, step, made, False),
+                "h5py": lambda path, step=step, made=made: theirs(path, step, made, False),
+            },
+            ["h5py"],
+        )
     step = np.arange(256, dtype="i4")
     made = {"shape": (0,), "maxshape": (None,), "dtype": "i4", "chunks": (1 << 14,)}
     for count in (100, 1000):
-        race(bench, f"{count} times: open, append 1 KiB, close", {
-            "hyperslab, on the disk": lambda path, count=count: steps(path, step, count, True),
-            "hyperslab, durable=False": lambda path, count=count: steps(path, step, count, False),
-            "h5py and fsync": lambda path, count=count: reopened(path, step, made, count, True),
-            "h5py": lambda path, count=count: reopened(path, step, made, count, False)}, ["h5py and fsync", "h5py"], max(3, bench.given.repeats // 3))
+        race(
+            bench,
+            f"{count} times: open, append 1 KiB, close",
+            {
+                "hyperslab, on the disk": lambda path, count=count: steps(path, step, count, True),
+                "hyperslab, durable=False": lambda path, count=count: steps(path, step, count, False),
+                "h5py and fsync": lambda path, count=count: reopened(path, step, made, count, True),
+                "h5py": lambda path, count=count: reopened(path, step, made, count, False),
+            },
+            ["h5py and fsync", "h5py"],
+            max(3, bench.given.repeats // 3),
+        )
 
 
 def session(path: pathlib.Path, step: np.ndarray[Any, Any], made: dict[str, Any], durable: bool) -> None:
@@ -110,7 +138,7 @@ def theirs(path: pathlib.Path, step: np.ndarray[Any, Any], made: dict[str, Any],
         x = f.create_dataset("x", **made)
         for _ in range(1000):
             x.resize(len(x) + len(step), axis=0)
-            x[-len(step):] = step
+            x[-len(step) :] = step
     if sync:
         synced(path)
 
@@ -128,13 +156,14 @@ def reopened(path: pathlib.Path, step: np.ndarray[Any, Any], made: dict[str, Any
         with h5py.File(path, "a") as f:
             x = f["x"] if number else f.create_dataset("x", **made)
             x.resize(len(x) + len(step), axis=0)
-            x[-len(step):] = step
+            x[-len(step) :] = step
         if sync:
             synced(path)
 
 
 def growing(bench: Bench) -> None:
     """Many small datasets that can grow."""
+
     def ours(path: pathlib.Path) -> None:
         with hs.create(path, durable=False) as f:
             for number in range(200):
@@ -160,7 +189,10 @@ def growing(bench: Bench) -> None:
     race(bench, "200 datasets of 10 values that can grow", {"hyperslab, durable=False": ours, "h5py": h5py_own}, ["h5py"])
     race(bench, "50 netCDF variables of 5 values, unlimited", {"hyperslab, durable=False": ours_netcdf, "netCDF4": theirs_netcdf}, ["netCDF4"])
     sizes = []
-    for what, mine, peer in (("200 datasets of 10 values that can grow", ours, h5py_own), ("50 netCDF variables of 5 values, unlimited", ours_netcdf, theirs_netcdf)):
+    for what, mine, peer in (
+        ("200 datasets of 10 values that can grow", ours, h5py_own),
+        ("50 netCDF variables of 5 values, unlimited", ours_netcdf, theirs_netcdf),
+    ):
         bytes_of = []
         for work in (mine, peer):
             work(bench.folder / "size.h5")
@@ -178,7 +210,7 @@ def subfiles(bench: Bench) -> None:
     fragments = []
     for number in range(tasks):
         with plan.task(number, threads=1) as task:
-            task.create_dataset("x", (tasks * n,), "f8", region=np.s_[number * n:number * n + n])[number * n:number * n + n] = np.full(n, number, "f8")
+            task.create_dataset("x", (tasks * n,), "f8", region=np.s_[number * n : number * n + n])[number * n : number * n + n] = np.full(n, number, "f8")
             fragments.append(task.finish())
     begun = time.perf_counter()
     done = plan.commit(fragments)
@@ -196,10 +228,17 @@ def subfiles(bench: Bench) -> None:
         return best
 
     for last, what in ((1, "the first value"), (tasks * n, "all values")):
-        bench.race(f"Reading {what} of what {tasks} tasks wrote, 8 KiB each", {
-            "hyperslab, one file": lambda last=last: read(hs.open, single, last), "hyperslab, master": lambda last=last: read(hs.open, master, last),
-            "h5py, one file": lambda last=last: read(h5py.File, single, last), "h5py, master": lambda last=last: read(h5py.File, master, last)},
-            ["hyperslab, one file", "h5py, one file"], bench.given.repeats)
+        bench.race(
+            f"Reading {what} of what {tasks} tasks wrote, 8 KiB each",
+            {
+                "hyperslab, one file": lambda last=last: read(hs.open, single, last),
+                "hyperslab, master": lambda last=last: read(hs.open, master, last),
+                "h5py, one file": lambda last=last: read(h5py.File, single, last),
+                "h5py, master": lambda last=last: read(h5py.File, master, last),
+            },
+            ["hyperslab, one file", "h5py, one file"],
+            bench.given.repeats,
+        )
 
 
 PARTS = {"large": large, "appends": appends, "growing": growing, "subfiles": subfiles}

@@ -7,10 +7,9 @@ from typing import Any
 
 import h5py  # before netCDF4, which points HDF5 at the filters of its own library
 import hdf5plugin  # noqa: F401
+import hyperslab as hs
 import netCDF4
 import numpy as np
-
-import hyperslab as hs
 from compare import Result, shown
 
 MOST_BYTES = 1 << 30
@@ -79,7 +78,9 @@ def attributes(path: str, ours: Any, theirs: Any) -> Iterator[Result]:
     for name in names:
         if name in ours.attrs:
             yield check(
-                f"{path}@{name}", lambda n=name: plain(ours.attrs[n]), lambda n=name: plain(theirs.getncattr(n)),
+                f"{path}@{name}",
+                lambda n=name: plain(ours.attrs[n]),
+                lambda n=name: plain(theirs.getncattr(n)),
             )
 
 

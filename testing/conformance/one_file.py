@@ -16,13 +16,12 @@ from typing import Any
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 
+import compare
 import h5py  # before netCDF4, which points HDF5 at the filters of its own library
 import hdf5plugin  # noqa: F401
-import netCDF4
-
-import compare
 import hyperslab as hs
 import netcdf
+import netCDF4
 from compare import Result
 
 FORKING = threading.Lock()

@@ -18,11 +18,11 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import tomllib
 import zipfile
 import zlib
 
 import signature
+import tomllib
 
 HERE = pathlib.Path(__file__).resolve().parent
 CACHE = pathlib.Path.home() / ".cache" / "hyperslab" / "conformance"
@@ -66,8 +66,18 @@ def apt_options() -> list[str]:
         (root / folder).mkdir(parents=True, exist_ok=True)
     sources = root / "sources.list"
     options = [
-        "-o", f"Dir::Etc::sourcelist={sources}", "-o", "Dir::Etc::sourceparts=-", "-o", f"Dir::State::lists={root}/lists",
-        "-o", f"Dir::Cache={root}/cache", "-o", "APT::Get::List-Cleanup=0", "-o", "APT::Sandbox::User=root",
+        "-o",
+        f"Dir::Etc::sourcelist={sources}",
+        "-o",
+        "Dir::Etc::sourceparts=-",
+        "-o",
+        f"Dir::State::lists={root}/lists",
+        "-o",
+        f"Dir::Cache={root}/cache",
+        "-o",
+        "APT::Get::List-Cleanup=0",
+        "-o",
+        "APT::Sandbox::User=root",
     ]
     done = root / "updated"
     if not done.exists():
@@ -223,10 +233,16 @@ def main() -> None:
             print(f"# {wanted}: {type(error).__name__} {error}", flush=True)
             continue
         kinds = [signature.kind(path) for path in root.rglob("*")]
-        print(f"# {wanted}: {kinds.count('hdf5')} HDF5, {kinds.count('netcdf3')} netCDF classic, {sum(a.stat().st_size for a in archives) >> 20} MiB", flush=True)
+        print(
+            f"# {wanted}: {kinds.count('hdf5')} HDF5, {kinds.count('netcdf3')} netCDF classic, {sum(a.stat().st_size for a in archives) >> 20} MiB", flush=True
+        )
         if any(kinds):
-            print(f'[[package]]\nregistry = "{registry}"\nname = "{name}"\nversion = "{version}"\nfiles = {{ '
-                  + ", ".join(f'"{a.name}" = "{sha256(a)}"' for a in archives) + " }\n", flush=True)
+            print(
+                f'[[package]]\nregistry = "{registry}"\nname = "{name}"\nversion = "{version}"\nfiles = {{ '
+                + ", ".join(f'"{a.name}" = "{sha256(a)}"' for a in archives)
+                + " }\n",
+                flush=True,
+            )
         else:
             for archive in archives:
                 archive.unlink()

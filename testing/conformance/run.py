@@ -45,8 +45,7 @@ def main() -> int:
     total_objects: collections.Counter[str] = collections.Counter()
     total_files = 0
     seen: set[str] = set()
-    with (BUILD / "conformance.tsv").open("w") as table, concurrent.futures.ThreadPoolExecutor(
-            int(os.environ.get("JOBS") or os.cpu_count() or 1)) as jobs:
+    with (BUILD / "conformance.tsv").open("w") as table, concurrent.futures.ThreadPoolExecutor(int(os.environ.get("JOBS") or os.cpu_count() or 1)) as jobs:
         for name, root in places:
             files = []
             for path in sorted(root.rglob("*")):

@@ -9,9 +9,8 @@ import re
 import shutil
 
 import h5py
-import numpy as np
-
 import hyperslab as hs
+import numpy as np
 
 HERE = pathlib.Path(__file__).parent
 # Splits and plans name files by absolute paths, and indexes know a file by its length and modification time.
@@ -60,7 +59,7 @@ def plan(folder: pathlib.Path) -> str:
     fragments = []
     for number in range(2):
         with made.task(number) as task:
-            task.dataset("whole")[2 * number:2 * number + 2, :] = number + 1
+            task.dataset("whole")[2 * number : 2 * number + 2, :] = number + 1
             task.create_dataset("rows", data=np.arange(10, dtype="i8") + 10 * number, rows=True)
             fragments.append(bytes(task.finish()))
     (folder / "plan").write_bytes(bytes(made))
@@ -72,7 +71,7 @@ def plan(folder: pathlib.Path) -> str:
 def index(folder: pathlib.Path) -> int:
     hs.indexes.index(source(folder), ["/x", "/y"])
     (folder / "data.h5").rename(folder / "source.h5")
-    manifest, = folder.glob("data.h5.hsidx/**/manifest.json")
+    (manifest,) = folder.glob("data.h5.hsidx/**/manifest.json")
     return version(manifest.read_bytes())
 
 

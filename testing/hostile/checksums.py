@@ -27,7 +27,7 @@ def mend(data: bytearray, errors: list[hs.Error]) -> bool:
         if at < 0:
             at = data.find(stored)
         if at >= 0:
-            data[at:at + 4] = computed
+            data[at : at + 4] = computed
             mended = True
     return mended
 

@@ -20,8 +20,8 @@ import numpy as np
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 
 import library_calls as calls
-import structures
 import standard_references as standard
+import structures
 
 Maker = Callable[[pathlib.Path], None]
 
@@ -75,6 +75,7 @@ def groups(libver: str, links: int) -> Maker:
             f["again"] = f["a/b"]
             f["elsewhere"] = h5py.ExternalLink("other.h5", "/x")
             f["a/type"] = np.dtype("<i2")
+
     return make
 
 
@@ -88,6 +89,7 @@ def attributes(libver: str, count: int) -> Maker:
             f["d"].attrs["words"] = ["a", "bc"]
             f["d"].attrs["empty"] = h5py.Empty("f4")
             f.attrs["to"] = f["d"].ref
+
     return make
 
 
@@ -106,6 +108,7 @@ def kinds(libver: str) -> Maker:
             f["null"] = h5py.Empty("i4")
             f.create_dataset("filled", (3,), dtype="i4", fillvalue=7)
             f["reference"] = f["text"].ref
+
     return make
 
 
@@ -113,6 +116,7 @@ def layout(libver: str, options: dict, filters: object) -> Maker:
     def make(path: pathlib.Path) -> None:
         with h5py.File(path, "w", libver=libver) as f:
             f.create_dataset("d", data=np.arange(30, dtype="i4").reshape(6, 5), **options, **filters)
+
     return make
 
 
@@ -123,15 +127,17 @@ def compact(libver: str) -> Maker:
             creation.set_layout(h5py.h5d.COMPACT)
             space = h5py.h5s.create_simple((5,))
             h5py.h5d.create(f.id, b"c", h5py.h5t.STD_I32LE, space, creation).write(h5py.h5s.ALL, h5py.h5s.ALL, np.arange(5, dtype="i4"))
+
     return make
 
 
 def many_chunks(libver: str, shape: tuple, maxshape: tuple, filtered: bool) -> Maker:
     """Enough of them for pages, super blocks and trees of more than one level."""
+
     def make(path: pathlib.Path) -> None:
         with h5py.File(path, "w", libver=libver) as f:
-            f.create_dataset("d", data=np.arange(np.prod(shape), dtype="i1").reshape(shape), chunks=(1,) * len(shape),
-                             maxshape=maxshape, fletcher32=filtered)
+            f.create_dataset("d", data=np.arange(np.prod(shape), dtype="i1").reshape(shape), chunks=(1,) * len(shape), maxshape=maxshape, fletcher32=filtered)
+
     return make
 
 
@@ -302,6 +308,7 @@ def netcdf(model: str) -> Maker:
                 group.createDimension("y", 2)
                 group.createVariable("y", "i4", ("y",))[:] = [1, 2]
                 group.createVariable("late", "i4", ("t", "y"), zlib=True)[0] = [3, 4]
+
     return make
 
 
@@ -325,9 +332,18 @@ def files() -> dict[str, Maker]:
     made["many-chunks-earliest"] = many_chunks("earliest", (15, 10), (15, 10), False)
     for name, filters in FILTERS.items():
         made[f"filter-{name}"] = layout("earliest", {"chunks": (4, 4)}, filters)
-    made |= {"nbit": nbit, "virtual": virtual, "user-block": user_block, "paged": paged, "converted": converted, "references": references, "heaps": heaps,
-             "shared-and-hidden": shared_and_hidden, "cache-image": cache_image,
-             "conventions": conventions}
+    made |= {
+        "nbit": nbit,
+        "virtual": virtual,
+        "user-block": user_block,
+        "paged": paged,
+        "converted": converted,
+        "references": references,
+        "heaps": heaps,
+        "shared-and-hidden": shared_and_hidden,
+        "cache-image": cache_image,
+        "conventions": conventions,
+    }
     for model in ("NETCDF3_CLASSIC", "NETCDF3_64BIT_OFFSET", "NETCDF3_64BIT_DATA", "NETCDF4", "NETCDF4_CLASSIC"):
         made[model.lower()] = netcdf(model)
     return made

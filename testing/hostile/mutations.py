@@ -11,8 +11,28 @@ import struct
 SIGNATURE = re.compile(rb"\x89HDF|OHDR|OCHK|TREE|SNOD|HEAP|GCOL|FRHP|FHDB|FHIB|BTHD|BTIN|BTLF|FAHD|FADB|EAHD|EAIB|EASB|EADB|SMTB|SMLI|CDF")
 
 #: Numbers that lie about a count, a length or an address.
-LIES = [0, 1, 2, 7, 8, 9, 0x7F, 0x80, 0xFF, 0x7FFF, 0x8000, 0xFFFF, 0x7FFF_FFFF, 0x8000_0000, 0xFFFF_FFFF, 1 << 40, (1 << 63) - 1, 1 << 63,
-        (1 << 64) - 8, (1 << 64) - 1]
+LIES = [
+    0,
+    1,
+    2,
+    7,
+    8,
+    9,
+    0x7F,
+    0x80,
+    0xFF,
+    0x7FFF,
+    0x8000,
+    0xFFFF,
+    0x7FFF_FFFF,
+    0x8000_0000,
+    0xFFFF_FFFF,
+    1 << 40,
+    (1 << 63) - 1,
+    1 << 63,
+    (1 << 64) - 8,
+    (1 << 64) - 1,
+]
 
 
 class Damage:
@@ -61,7 +81,7 @@ class Damage:
         data[at] = (data[at] + rng.choice([-2, -1, 1, 2])) % 256
 
     def truncate(self, data: bytearray, rng: random.Random) -> None:
-        del data[rng.randrange(len(data)):]
+        del data[rng.randrange(len(data)) :]
 
     def lie(self, data: bytearray, rng: random.Random) -> None:
         width = rng.choice([1, 2, 4, 8])
@@ -72,19 +92,21 @@ class Damage:
     def swap(self, data: bytearray, rng: random.Random) -> None:
         a, b = rng.choice(self.addresses), rng.choice(self.addresses)
         if max(a, b) + 8 <= len(data) and abs(a - b) >= 8:
-            data[a:a + 8], data[b:b + 8] = data[b:b + 8], data[a:a + 8]
+            data[a : a + 8], data[b : b + 8] = data[b : b + 8], data[a : a + 8]
 
     def point(self, data: bytearray, rng: random.Random) -> None:
         """An address leads to itself, to its own structure, to another structure or nowhere."""
         at = rng.choice(self.addresses)
         own = max((block for block in self.blocks if block <= at), default=0)
-        target = rng.choice([at, own, own, rng.choice(self.blocks), rng.choice(self.blocks), self.word(rng.choice(self.addresses)), (1 << 64) - 1, len(data) - 1])
+        target = rng.choice(
+            [at, own, own, rng.choice(self.blocks), rng.choice(self.blocks), self.word(rng.choice(self.addresses)), (1 << 64) - 1, len(data) - 1]
+        )
         put(data, at, struct.pack("<Q", target))
 
     def copy(self, data: bytearray, rng: random.Random) -> None:
         length = rng.choice([8, 16, 64, 256])
         source = rng.choice(self.blocks) if rng.random() < 0.5 else rng.randrange(len(data))
-        put(data, rng.choice(self.blocks) if rng.random() < 0.5 else self.place(data, rng), bytes(data[source:source + length]))
+        put(data, rng.choice(self.blocks) if rng.random() < 0.5 else self.place(data, rng), bytes(data[source : source + length]))
 
     ACTIONS = [flip, byte, step, truncate, lie, swap, point, copy]
     WEIGHTS = [6, 2, 5, 1, 6, 1, 4, 1]
@@ -93,4 +115,4 @@ class Damage:
 def put(data: bytearray, at: int, part: bytes) -> None:
     """Overwrites without growing."""
     part = part[: max(len(data) - at, 0)]
-    data[at:at + len(part)] = part
+    data[at : at + len(part)] = part

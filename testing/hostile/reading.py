@@ -6,9 +6,8 @@ import pathlib
 import random
 from dataclasses import dataclass, field
 
-import numpy as np
-
 import hyperslab as hs
+import numpy as np
 
 #: Larger datasets are read in part only.
 MOST_ELEMENTS = 200_000
@@ -115,7 +114,7 @@ def read_table(file: hs.File, path: str, whole: np.ndarray | None, reading: Read
     if isinstance(whole, np.ndarray) and whole.dtype.kind in "iuf" and whole.dtype.itemsize <= 8 and table.column_names[-1:] == [name]:
         column = table[name].to_numpy()
         if column.dtype.kind in "iuf":  # and no names of an enumeration
-            assert np.array_equal(column, whole.reshape(-1)[:len(column)], equal_nan=True), f"a table of {path} differs from its array"
+            assert np.array_equal(column, whole.reshape(-1)[: len(column)], equal_nan=True), f"a table of {path} differs from its array"
 
 
 def some(extent: int, rng: random.Random | None) -> slice:

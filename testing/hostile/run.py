@@ -72,7 +72,9 @@ def main() -> int:
     parser.add_argument("--every", type=int, default=20, help="compare every n-th file with h5py; 0 for none")
     parser.add_argument("--memory", type=int, default=3 << 30, help="bytes of address space for this process")
     parser.add_argument("--timeout", type=float, default=5, help="seconds for one file")
-    parser.add_argument("--patience", type=float, default=5 * (ROUNDS + 1), help="seconds after which one file ends everything; more where the machine is stopped at times")
+    parser.add_argument(
+        "--patience", type=float, default=5 * (ROUNDS + 1), help="seconds after which one file ends everything; more where the machine is stopped at times"
+    )
     parser.add_argument("--gathered", type=pathlib.Path, help="a folder of other people's files, to be damaged too")
     parser.add_argument("--keep", type=pathlib.Path, default=pathlib.Path(tempfile.gettempdir()) / "hyperslab-hostile")
     options = parser.parse_args()
@@ -159,15 +161,23 @@ def run(options: argparse.Namespace, scratch: pathlib.Path) -> int:
     return min(len(findings), 1)
 
 
-def report(files: int, seconds: float, readable: int, values: int, errors: Counter[str], compared: Counter[str],
-           slowest: tuple[float, str], findings: list[str]) -> None:
+def report(
+    files: int, seconds: float, readable: int, values: int, errors: Counter[str], compared: Counter[str], slowest: tuple[float, str], findings: list[str]
+) -> None:
     """The table."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     rows = [("files", files), ("seconds", f"{seconds:.0f}"), ("files with values", readable), ("values read", values)]
     rows += [(f"errors: {kind}", count) for kind, count in errors.most_common()]
-    rows += [("files compared with h5py", compared["files"]), ("values equal", compared["equal"]), ("values different", compared["different"]),
-             ("only h5py reads it", compared["error"]), ("refused by name", compared["refused"]),
-             ("h5py does not read it", compared["unreadable"]), ("h5py crashed", compared["h5py crashed"]), ("h5py hung", compared["h5py hung"])]
+    rows += [
+        ("files compared with h5py", compared["files"]),
+        ("values equal", compared["equal"]),
+        ("values different", compared["different"]),
+        ("only h5py reads it", compared["error"]),
+        ("refused by name", compared["refused"]),
+        ("h5py does not read it", compared["unreadable"]),
+        ("h5py crashed", compared["h5py crashed"]),
+        ("h5py hung", compared["h5py hung"]),
+    ]
     rows += [("slowest file", f"{slowest[0] * 1000:.0f} ms, {slowest[1]}"), ("peak memory", f"{peak:.0f} MiB"), ("findings", len(findings))]
     width = max(len(name) for name, _ in rows)
     for name, value in rows:

@@ -31,8 +31,10 @@ def headers(path: pathlib.Path) -> list[int]:
     """Addresses of object headers."""
     found: set[int] = set()
     with h5py.File(path) as f:
+
         def visit(name: str) -> None:
             found.add(h5py.h5o.get_info(f.id, name.encode()).addr)
+
         visit("/")
         f.visit(visit)
     return sorted(found)
@@ -40,23 +42,23 @@ def headers(path: pathlib.Path) -> list[int]:
 
 def messages(data: bytes, address: int) -> Iterator[tuple[int, bytes]]:
     """Kind and body of the messages in the first block of an object header."""
-    if data[address: address + 4] == b"OHDR":
+    if data[address : address + 4] == b"OHDR":
         flags = data[address + 5]
         at = address + 6 + (16 if flags & 0x20 else 0) + (4 if flags & 0x10 else 0)
         width = 1 << (flags & 3)
-        size = int.from_bytes(data[at: at + width], "little")
+        size = int.from_bytes(data[at : at + width], "little")
         at += width
         end, head = at + size, 6 if flags & 4 else 4
         while at + head <= end:
             kind, length = struct.unpack_from("<BH", data, at)
-            yield kind, data[at + head: at + head + length]
+            yield kind, data[at + head : at + head + length]
             at += head + length
     else:
         end = address + 16 + struct.unpack_from("<I", data, address + 8)[0]
         at = address + 16
         while at + 8 <= end:
             kind, length = struct.unpack_from("<HH", data, at)
-            yield kind, data[at + 8: at + 8 + length]
+            yield kind, data[at + 8 : at + 8 + length]
             at += 8 + length
 
 
@@ -72,9 +74,9 @@ def heap_inputs(data: bytes) -> Iterator[bytes]:
     for leaf in places(data, b"BTLF"):
         # Records of links by name and of attributes by name begin with, and follow on, a heap ID.
         if data[leaf + 5] == 5:
-            identifiers.append(data[leaf + 10: leaf + 17])
+            identifiers.append(data[leaf + 10 : leaf + 17])
         elif data[leaf + 5] == 8:
-            identifiers.append(data[leaf + 6: leaf + 14])
+            identifiers.append(data[leaf + 6 : leaf + 14])
     for address in places(data, b"FRHP"):
         yield from (head(FRACTAL, address, 0, identifier) for identifier in identifiers)
         yield head(MANAGED, address, 40, struct.pack("<H", 20))
@@ -114,7 +116,7 @@ def write_inputs(folder: pathlib.Path, sources: list[pathlib.Path]) -> None:
         if not data.startswith(b"\x89HDF"):
             continue
         with h5py.File(path) as f:
-            selections = [] if "regions" not in f else [data[at: at + 200] for at in places(data, struct.pack("<II", 2, 1))]
+            selections = [] if "regions" not in f else [data[at : at + 200] for at in places(data, struct.pack("<II", 2, 1))]
         made["messages"].update(bytes([SELECTION]) + body for body in selections)
         for address in headers(path):
             made["messages"].update(bytes([kind]) + body for kind, body in messages(data, address) if 0 < kind < SELECTION)

@@ -7,11 +7,10 @@ import pathlib
 import signal
 import sys
 
-import numpy as np
-from mpi4py import MPI
-
 import hyperslab as hs
 import hyperslab.mpi
+import numpy as np
+from mpi4py import MPI
 
 comm = MPI.COMM_WORLD
 rank, size = comm.Get_rank(), comm.Get_size()
@@ -22,7 +21,9 @@ ROWS = 1000
 def define(plan: hs.WritePlan) -> None:
     plan.create_dataset("run", (ROWS * size, 3), "f8")
     plan.create_dataset("packed", (ROWS * size,), "i4", chunks=(100,), compression="gzip", shuffle=True)
-    plan.create_dataset("odd", (sum(7 + n for n in range(size)),), "i2", regions=[np.s_[7 * n + n * (n - 1) // 2:7 * (n + 1) + n * (n + 1) // 2] for n in range(size)])
+    plan.create_dataset(
+        "odd", (sum(7 + n for n in range(size)),), "i2", regions=[np.s_[7 * n + n * (n - 1) // 2 : 7 * (n + 1) + n * (n + 1) // 2] for n in range(size)]
+    )
 
 
 def body(task: hs.Task) -> None:
@@ -46,6 +47,7 @@ if case == "write":
         body(task)
     assert path.exists() or comm.Get_rank() != 0
 elif case == "netcdf":
+
     def define_netcdf(plan: hs.NetcdfPlan) -> None:
         plan.create_dimension("time", None)
         plan.create_dimension("x", ROWS * size)
@@ -64,6 +66,7 @@ elif case == "append":
     with hyperslab.mpi.write(comm, path, "append") as task:
         task.create_dataset("rows", data=np.full(2, 100 + rank), rows=True)
 elif case == "one fails":
+
     def work() -> None:
         with hyperslab.mpi.write(comm, path, "overwrite", define=define) as task:
             body(task)
@@ -72,12 +75,14 @@ elif case == "one fails":
 
     refused(ZeroDivisionError if rank == size - 1 else hs.Error, "mine" if rank == size - 1 else f"[{size - 1}]", work)
 elif case == "plan fails":
+
     def work() -> None:
         with hyperslab.mpi.write(comm, path, "create", define=define):
             raise AssertionError("a plan for a file that is there")
 
     refused(hs.ConflictError, "already", work)
 elif case == "conflict":
+
     def work() -> None:
         with hyperslab.mpi.write(comm, path, "overwrite") as task:
             task.attrs["whose"] = rank
@@ -103,7 +108,9 @@ elif case == "index fails":
         return build(one, threads=threads)
 
     hs.indexes.build = task
-    refused(ZeroDivisionError if rank == size - 1 else hs.Error, "mine" if rank == size - 1 else f"[{size - 1}]", lambda: hyperslab.mpi.index(comm, path, "/x", "X"))
+    refused(
+        ZeroDivisionError if rank == size - 1 else hs.Error, "mine" if rank == size - 1 else f"[{size - 1}]", lambda: hyperslab.mpi.index(comm, path, "/x", "X")
+    )
     refused(hs.NotFoundError, "nothing", lambda: hyperslab.mpi.index(comm, path, "/nothing", "X"))
 else:
     raise SystemExit(case)

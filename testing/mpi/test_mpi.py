@@ -7,10 +7,9 @@ import subprocess
 import sys
 
 import h5py
+import hyperslab as hs
 import numpy as np
 import pytest
-
-import hyperslab as hs
 
 PROGRAM = pathlib.Path(__file__).with_name("program.py")
 ROWS = 1000
@@ -28,7 +27,7 @@ def check(path: pathlib.Path, count: int) -> None:
         for opened in (f, hs.open(path)):
             assert (opened["run"][:] == expected[:, None]).all() and (opened["packed"][:] == expected).all()
             assert (opened["odd"][:] == np.concatenate([np.full(7 + n, n + 1) for n in range(count)])).all()
-            assert opened["rows"][:len(rows)].tolist() == rows.tolist() and opened.attrs["processes"] == count
+            assert opened["rows"][: len(rows)].tolist() == rows.tolist() and opened.attrs["processes"] == count
     assert hs.verify(path, values=True).problems == []
 
 
@@ -50,7 +49,7 @@ def test_processes_write_one_file(tmp_path: pathlib.Path, count: int) -> None:
     run = mpiexec(count, "append", tmp_path)
     assert run.returncode == 0, run.stderr
     check(path, count)
-    assert hs.open(path)["rows"][-2 * count:].tolist() == [100 + n for n in range(count) for _ in range(2)]
+    assert hs.open(path)["rows"][-2 * count :].tolist() == [100 + n for n in range(count) for _ in range(2)]
 
 
 def test_a_process_that_is_killed_leaves_the_old_file(tmp_path: pathlib.Path) -> None:
@@ -88,7 +87,9 @@ def test_processes_write_one_netcdf_file(tmp_path: pathlib.Path) -> None:
     assert done.returncode == 0, done.stderr
     path = tmp_path / "out.h5"
     with h5py.File(path) as f:
-        assert f["field"][:].tolist() == np.repeat(np.arange(3.0), ROWS).tolist() and f["series"][:].tolist() == [0, 1, 2] * 2 and f["series"].maxshape == (None,)
+        assert (
+            f["field"][:].tolist() == np.repeat(np.arange(3.0), ROWS).tolist() and f["series"][:].tolist() == [0, 1, 2] * 2 and f["series"].maxshape == (None,)
+        )
         assert f["field"].dims[0][0] == f["x"] and f["series"].dims[0][0] == f["time"] and f["x"][:].tolist() == list(range(3 * ROWS))
         assert f["time"].attrs["units"] == b"hours since 1970-01-01 00:00:00" and (f["time"][:] - f["time"][0]).tolist() == [0, 1, 2] * 2
     with hs.open(path) as f:

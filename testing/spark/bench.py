@@ -19,12 +19,11 @@ from collections.abc import Callable
 from typing import Any
 
 import h5py
+import hyperslab as hs
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-
-import hyperslab as hs
 from hyperslab import mllib
 
 CHUNK = 1 << 18
@@ -70,9 +69,9 @@ def scans(spark: Any, folder: pathlib.Path, elements: int, partitions: int) -> d
             for batch in numbers:
                 for number in batch.column(0).to_pylist():
                     with h5py.File(path) as f:
-                        data = f["x"][edges[number]:edges[number + 1]]
+                        data = f["x"][edges[number] : edges[number + 1]]
                     for start in range(0, len(data), 65536):
-                        yield pa.RecordBatch.from_arrays([pa.array(data[start:start + 65536])], ["x"])
+                        yield pa.RecordBatch.from_arrays([pa.array(data[start : start + 65536])], ["x"])
 
         return total(spark.range(0, partitions, 1, partitions).mapInArrow(read, "x double"))
 
@@ -83,8 +82,7 @@ def scans(spark: Any, folder: pathlib.Path, elements: int, partitions: int) -> d
         "Parquet, snappy": lambda: total(spark.read.parquet(str(folder / "snappy.parquet"))),
         "native read, contiguous": native("plain.h5"),
         "native read, gzip and shuffle": native("gzip.h5"),
-        "Spark's own loop over as many doubles, nothing read":
-            lambda: total(spark.range(0, elements, 1, partitions).selectExpr("cast(id as double) as x")),
+        "Spark's own loop over as many doubles, nothing read": lambda: total(spark.range(0, elements, 1, partitions).selectExpr("cast(id as double) as x")),
         "h5py and Arrow in a Python source": python_source,
     }
 
@@ -98,7 +96,7 @@ def structures(spark: Any, folder: pathlib.Path, elements: int, partitions: int)
 
         def read(number: int) -> Any:
             with h5py.File(path) as f:
-                return list(f["x"][edges[number]:edges[number + 1]])
+                return list(f["x"][edges[number] : edges[number + 1]])
 
         return float(spark.sparkContext.parallelize(range(partitions), partitions).flatMap(read).sum())
 
@@ -110,7 +108,7 @@ def structures(spark: Any, folder: pathlib.Path, elements: int, partitions: int)
 
         def read(number: int) -> Any:
             with h5py.File(path) as f:
-                return [Vectors.dense(row) for row in f["rows"][edges[number]:edges[number + 1]]]
+                return [Vectors.dense(row) for row in f["rows"][edges[number] : edges[number + 1]]]
 
         matrix = RowMatrix(spark.sparkContext.parallelize(range(partitions), partitions).flatMap(read))
         return float(matrix.computeColumnSummaryStatistics().mean().sum())
@@ -126,8 +124,7 @@ def structures(spark: Any, folder: pathlib.Path, elements: int, partitions: int)
     return {
         "elements, hyperslab": ours(spark, folder, "plain.h5", partitions),
         "elements, h5py in flatMap (H5Spark)": h5spark_elements,
-        "rows as vectors, hyperslab": lambda: float(
-            mllib.h5read_rowmat(spark, path, "/rows", partitions).computeColumnSummaryStatistics().mean().sum()),
+        "rows as vectors, hyperslab": lambda: float(mllib.h5read_rowmat(spark, path, "/rows", partitions).computeColumnSummaryStatistics().mean().sum()),
         "rows as vectors, h5py in flatMap (H5Spark)": h5spark_rows,
         "rows as vectors, hyperslab, from the JVM": jvm_rows,
         "elements, hyperslab, from the JVM": jvm_sum,
@@ -199,28 +196,40 @@ def page(given: dict[str, Any]) -> str:
 
     tables = given["tables"]
     gigabytes = given["elements"] * 8 / 1e9
-    out = ["# Benchmarks of Spark", "",
-           "`make bench-spark` makes the data, runs these races and writes this page.", "",
-           f"One column of {given['elements']:,} doubles ({gigabytes:.2f} GB), `local[2]`, 8 partitions, everything in the page cache. "
-           f"Ways run in turn, {given['rounds']} rounds after one that warms up; seconds are medians with quartiles, a ratio is the "
-           "median of the ratios within a round.", "",
-           f"Machine: {given['date']}, 2 cores, {platform.machine()}, Spark {pyspark.__version__}, Java 17, pyarrow {pa.__version__}, h5py {h5py.__version__}.", ""]
+    out = [
+        "# Benchmarks of Spark",
+        "",
+        "`make bench-spark` makes the data, runs these races and writes this page.",
+        "",
+        f"One column of {given['elements']:,} doubles ({gigabytes:.2f} GB), `local[2]`, 8 partitions, everything in the page cache. "
+        f"Ways run in turn, {given['rounds']} rounds after one that warms up; seconds are medians with quartiles, a ratio is the "
+        "median of the ratios within a round.",
+        "",
+        f"Machine: {given['date']}, 2 cores, {platform.machine()}, Spark {pyspark.__version__}, Java 17, pyarrow {pa.__version__}, h5py {h5py.__version__}.",
+        "",
+    ]
     if "scans" in tables:
         found = tables["scans"]
         loop = "Spark's own loop over as many doubles, nothing read"
         for stored in ("contiguous", "gzip and shuffle"):
             both = statistics.median(a / (b + c) for a, b, c in zip(found[f"hyperslab, {stored}"], found[f"native read, {stored}"], found[loop]))
             out.append(f"- Of a plain native read plus Spark's own loop, {stored}: {both:.2f} (aim: 1.3).")
-        out += [f"- Uncompressed Parquet takes {ratio(tables, 'scans', 'Parquet, uncompressed', 'hyperslab, contiguous'):.2f} times as long "
-                "as contiguous HDF5 (aim: 1 or more).", ""]
+        out += [
+            f"- Uncompressed Parquet takes {ratio(tables, 'scans', 'Parquet, uncompressed', 'hyperslab, contiguous'):.2f} times as long "
+            "as contiguous HDF5 (aim: 1 or more).",
+            "",
+        ]
         out += lines("Full scans: the sum of a column", found, "hyperslab, contiguous")
     if "structures" in tables:
         scaled = f"H5Spark's ways run on {given['slow elements']:,} doubles; their times are scaled up."
-        out += [f"- H5Spark's way takes {ratio(tables, 'structures', 'elements, h5py in flatMap (H5Spark)', 'elements, hyperslab'):.0f} times as long on "
-                f"elements (aim: 20), {ratio(tables, 'structures', 'rows as vectors, h5py in flatMap (H5Spark)', 'rows as vectors, hyperslab'):.1f} on rows (aim: 5).",
-                f"- From the JVM instead of Python (the H5Spark paper's Table III: 1.8 times faster): "
-                f"{ratio(tables, 'structures', 'elements, hyperslab, from the JVM', 'elements, hyperslab'):.2f} of the time on elements, "
-                f"{ratio(tables, 'structures', 'rows as vectors, hyperslab, from the JVM', 'rows as vectors, hyperslab'):.2f} on rows.", ""]
+        out += [
+            f"- H5Spark's way takes {ratio(tables, 'structures', 'elements, h5py in flatMap (H5Spark)', 'elements, hyperslab'):.0f} times as long on "
+            f"elements (aim: 20), {ratio(tables, 'structures', 'rows as vectors, h5py in flatMap (H5Spark)', 'rows as vectors, hyperslab'):.1f} on rows (aim: 5).",
+            f"- From the JVM instead of Python (the H5Spark paper's Table III: 1.8 times faster): "
+            f"{ratio(tables, 'structures', 'elements, hyperslab, from the JVM', 'elements, hyperslab'):.2f} of the time on elements, "
+            f"{ratio(tables, 'structures', 'rows as vectors, hyperslab, from the JVM', 'rows as vectors, hyperslab'):.2f} on rows.",
+            "",
+        ]
         out += lines("Elements and rows, from Python and from the JVM", tables["structures"], "elements, hyperslab", scaled)
     for name, stored in (("plain.h5", "contiguous"), ("gzip.h5", "gzip and shuffle")):
         if f"partitions {name}" in tables:

@@ -38,21 +38,24 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    import hyperslab as hs
     from pyspark.sql import SparkSession
 
-    import hyperslab as hs
-
     folder = tmp_path_factory.mktemp("warehouse")
-    builder = (SparkSession.builder.master("local[2]").appName("hyperslab-test")
-               .config("spark.ui.enabled", "false")
-               .config("spark.sql.shuffle.partitions", "2")
-               .config("spark.sql.execution.arrow.pyspark.enabled", "true")
-               .config("spark.sql.session.timeZone", "America/New_York")
-               .config("spark.sql.warehouse.dir", str(folder))
-               .config("spark.driver.memory", "1g")
-               # Tests are short: what the second compiler makes of them comes too late.
-               .config("spark.driver.extraJavaOptions", f"-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Dderby.system.home={folder} "
-                       f"-Dhyperslab.native.folder={folder}/native"))
+    builder = (
+        SparkSession.builder.master("local[2]")
+        .appName("hyperslab-test")
+        .config("spark.ui.enabled", "false")
+        .config("spark.sql.shuffle.partitions", "2")
+        .config("spark.sql.execution.arrow.pyspark.enabled", "true")
+        .config("spark.sql.session.timeZone", "America/New_York")
+        .config("spark.sql.warehouse.dir", str(folder))
+        .config("spark.driver.memory", "1g")
+        # Tests are short: what the second compiler makes of them comes too late.
+        .config(
+            "spark.driver.extraJavaOptions", f"-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Dderby.system.home={folder} -Dhyperslab.native.folder={folder}/native"
+        )
+    )
     session = hs.spark.configure(builder).getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
     yield session

@@ -14,9 +14,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import h5py
-import numpy as np
-
 import hyperslab as hs
+import numpy as np
 
 ROWS = 200_000
 
@@ -35,8 +34,12 @@ def cluster(folder: pathlib.Path) -> None:
 
     path, total = write(folder)
     os.environ.setdefault("SPARK_HOME", str(pathlib.Path(__import__("pyspark").__file__).parent))
-    builder = (SparkSession.builder.master("local-cluster[2,1,1024]").config("spark.ui.enabled", "false")
-               .config("spark.scheduler.minRegisteredResourcesRatio", "1.0").config("spark.executor.memory", "512m"))
+    builder = (
+        SparkSession.builder.master("local-cluster[2,1,1024]")
+        .config("spark.ui.enabled", "false")
+        .config("spark.scheduler.minRegisteredResourcesRatio", "1.0")
+        .config("spark.executor.memory", "512m")
+    )
     spark = hs.spark.configure(builder).getOrCreate()
     spark.sparkContext.setLogLevel("OFF")
     frame = spark.read.format("hdf5").option("dataset", "/x").option("partitions", 8).load(path)
@@ -101,11 +104,18 @@ def speculation(folder: pathlib.Path) -> None:
     with standalone(folder, ["127.0.0.2", "127.0.0.3"]) as master:
         from pyspark.sql import SparkSession
 
-        builder = (SparkSession.builder.master(master).config("spark.ui.enabled", "false").config("spark.driver.host", "127.0.0.1")
-                   .config("spark.executor.memory", "512m").config("spark.scheduler.minRegisteredResourcesRatio", "1.0")
-                   .config("spark.speculation", "true").config("spark.speculation.interval", "50ms")
-                   .config("spark.speculation.quantile", "0.5").config("spark.speculation.multiplier", "1.1")
-                   .config("spark.speculation.minTaskRuntime", "1s"))
+        builder = (
+            SparkSession.builder.master(master)
+            .config("spark.ui.enabled", "false")
+            .config("spark.driver.host", "127.0.0.1")
+            .config("spark.executor.memory", "512m")
+            .config("spark.scheduler.minRegisteredResourcesRatio", "1.0")
+            .config("spark.speculation", "true")
+            .config("spark.speculation.interval", "50ms")
+            .config("spark.speculation.quantile", "0.5")
+            .config("spark.speculation.multiplier", "1.1")
+            .config("spark.speculation.minTaskRuntime", "1s")
+        )
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         spark = hs.spark.configure(builder).getOrCreate()
         spark.sparkContext.setLogLevel("OFF")
@@ -169,8 +179,7 @@ def connect(folder: pathlib.Path) -> None:
     path, total = write(folder)
     os.chdir(folder)
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    spark = (SparkSession.builder.remote("local[2]").config("spark.jars", str(hs.spark.jar()))
-             .config("spark.ui.enabled", "false").getOrCreate())
+    spark = SparkSession.builder.remote("local[2]").config("spark.jars", str(hs.spark.jar())).config("spark.ui.enabled", "false").getOrCreate()
     assert type(spark).__module__ == "pyspark.sql.connect.session"
     frame = spark.read.format("hdf5").option("dataset", "/x").load(path)
     assert frame.groupBy().sum("x").collect()[0][0] == total

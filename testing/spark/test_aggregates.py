@@ -41,7 +41,7 @@ def paths(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
         columns["nothing"] = pa.nulls(ROWS, pa.int32())
         time = f.createVariable("time", "i8", ("n",), fill_value=False)
         time.units = "seconds since 2000-01-01"
-        time[:] = rng.integers(-10**9, 10**9, ROWS)
+        time[:] = rng.integers(-(10**9), 10**9, ROWS)
         columns["time"] = pa.array((np.array(time[:]) + 946684800) * 10**6, pa.timestamp("us"))
     pyarrow.parquet.write_table(pa.table(columns), folder / "a.parquet")
     return str(folder / "a.nc"), str(folder / "a.parquet")

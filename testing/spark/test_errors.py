@@ -69,8 +69,14 @@ def test_files_that_are_no_hdf5_may_be_ignored(spark: Any, tmp_path: pathlib.Pat
     """What broken transfers leave: as Spark's reader of Parquet, ours leaves it out if it is told to."""
     with h5py.File(tmp_path / "good.h5", "w") as f:
         f["x"] = np.arange(10)
-    wrong = {"empty.h5": b"", "text.h5": b"no data today\n", "page.h5": b"<html><body>404 Not Found</body></html>", "zeros.h5": bytes(4096),
-             "short.h5": (tmp_path / "good.h5").read_bytes()[:700], "packed.h5": b"\x1f\x8b\x08\x00" + bytes(100)}
+    wrong = {
+        "empty.h5": b"",
+        "text.h5": b"no data today\n",
+        "page.h5": b"<html><body>404 Not Found</body></html>",
+        "zeros.h5": bytes(4096),
+        "short.h5": (tmp_path / "good.h5").read_bytes()[:700],
+        "packed.h5": b"\x1f\x8b\x08\x00" + bytes(100),
+    }
     for name, content in wrong.items():
         (tmp_path / name).write_bytes(content)
         with pytest.raises(Exception, match=name):
@@ -100,18 +106,21 @@ def test_a_file_that_changes_or_vanishes_after_planning(spark: Any, path: pathli
         jvm_plan.executeCollect()
 
 
-@pytest.mark.parametrize(("options", "message"), [
-    ({"dataset": "/y"}, 'NotFound: there is no "y"'),
-    ({"where": "x >< 1"}, "InvalidInput: predicate"),
-    ({"layout": "wide"}, "InvalidInput: layout"),
-    ({"layuot": "cells"}, "there is no option layuot"),
-    ({"partitions": "0"}, "option partitions is 0"),
-    ({"limits": '{"objects": 1}'}, "LimitExceeded"),
-    ({"limits.objects": "1"}, "LimitExceeded"),
-    ({"limits.chunk_bytes": "1000"}, "LimitExceeded"),
-    ({"limits.wishes": "3"}, "there is no limit .wishes."),
-    ({"limits.objects": "-3"}, "option limits.objects is -3"),
-])
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"dataset": "/y"}, 'NotFound: there is no "y"'),
+        ({"where": "x >< 1"}, "InvalidInput: predicate"),
+        ({"layout": "wide"}, "InvalidInput: layout"),
+        ({"layuot": "cells"}, "there is no option layuot"),
+        ({"partitions": "0"}, "option partitions is 0"),
+        ({"limits": '{"objects": 1}'}, "LimitExceeded"),
+        ({"limits.objects": "1"}, "LimitExceeded"),
+        ({"limits.chunk_bytes": "1000"}, "LimitExceeded"),
+        ({"limits.wishes": "3"}, "there is no limit .wishes."),
+        ({"limits.objects": "-3"}, "option limits.objects is -3"),
+    ],
+)
 def test_what_makes_no_sense_is_refused_by_name(spark: Any, path: pathlib.Path, options: dict[str, str], message: str) -> None:
     with pytest.raises(Exception, match=message):
         spark.read.format("hdf5").option("dataset", "/x").options(**options).load(str(path)).collect()

@@ -104,10 +104,19 @@ def frames(spark: Any, tmp_path: pathlib.Path, types: list[str]) -> Any:
     return spark.read.format("hdf5").option("nonconforming", "null")
 
 
-@pytest.mark.parametrize(("types", "wide"), [
-    (["f4", "f8"], "double"), (["i4", "i8"], "bigint"), (["u1", "i1"], "smallint"), (["i8", "u8"], "decimal(20,0)"), (["u4", "i2"], "bigint"),
-    (["i2", "f4"], "float"), (["f4", "i4"], "double"), (["f8", "i4", "f4", "u1"], "double"),
-])
+@pytest.mark.parametrize(
+    ("types", "wide"),
+    [
+        (["f4", "f8"], "double"),
+        (["i4", "i8"], "bigint"),
+        (["u1", "i1"], "smallint"),
+        (["i8", "u8"], "decimal(20,0)"),
+        (["u4", "i2"], "bigint"),
+        (["i2", "f4"], "float"),
+        (["f4", "i4"], "double"),
+        (["f8", "i4", "f4", "u1"], "double"),
+    ],
+)
 def test_types_are_widened_to_one_that_holds_all_values(spark: Any, tmp_path: pathlib.Path, types: list[str], wide: str) -> None:
     read = frames(spark, tmp_path, types)
     files = [str(tmp_path / f"{number}.h5") for number in range(len(types))]
@@ -117,7 +126,7 @@ def test_types_are_widened_to_one_that_holds_all_values(spark: Any, tmp_path: pa
             wanted += f["x"][:].tolist()
     for order in (files, files[::-1]):
         frame = read.option("dataset", "/x").load(order)
-        values = wanted if order is files else [value for n in range(len(files))[::-1] for value in wanted[3 * n:3 * n + 3]]
+        values = wanted if order is files else [value for n in range(len(files))[::-1] for value in wanted[3 * n : 3 * n + 3]]
         assert dict(frame.dtypes)["x"] == wide
         assert rows(frame) == values, "numpy's values, bit by bit"
         assert frame.agg({"x": "max"}).collect()[0][0] == max(wanted) and frame.where(f"x = {wanted[1]!r}D").count() == wanted.count(wanted[1])
@@ -147,8 +156,11 @@ def test_a_file_without_the_dataset_has_no_rows(spark: Any, tmp_path: pathlib.Pa
 def test_partition_folders_make_columns(spark: Any, tmp_path: pathlib.Path) -> None:
     """The same folders of Parquet, read by Spark itself, are the judge."""
     ours, theirs = tmp_path / "ours", tmp_path / "theirs"
-    cells = [("2024", "a b", "1.5", "1e3", "2024-03-01", "2024-03-01 00:00:00"), ("2023", "x/y=z%", "2", "99999999999999999999", "2023-12-31", "2024-03-10"),
-             ("12", None, "-2.25", "-5", "2024-02-29", "2023-12-31 23:59:59.5")]
+    cells = [
+        ("2024", "a b", "1.5", "1e3", "2024-03-01", "2024-03-01 00:00:00"),
+        ("2023", "x/y=z%", "2", "99999999999999999999", "2023-12-31", "2024-03-10"),
+        ("12", None, "-2.25", "-5", "2024-02-29", "2023-12-31 23:59:59.5"),
+    ]
     names = ["year", "name", "ratio", "big", "day", "moment"]
     frame = spark.createDataFrame([(n, *cell) for n, cell in enumerate(cells)], "x bigint, " + ", ".join(f"{name} string" for name in names))
     frame.write.partitionBy(*names).parquet(str(theirs))
@@ -160,15 +172,33 @@ def test_partition_folders_make_columns(spark: Any, tmp_path: pathlib.Path) -> N
     assert mine.dtypes == judge.select("x", *names).dtypes
     assert [kind for _, kind in mine.dtypes] == ["bigint", "int", "string", "double", "decimal(20,0)", "date", "timestamp"]
     assert sorted(map(tuple, mine.collect()), key=str) == sorted(map(tuple, judge.select(*mine.columns).collect()), key=str)
-    for test in ("year = 2024", "year > 12", "year <> 12 and ratio < 2", "name is null", "name = 'a b' or day = date'2023-12-31'", "not (year in (12, 13))",
-                 "day >= date'2024-01-01'", "name <> 'a b'", "year = 2024 and x = 0", "year = 2024 or x = 1", "year = 7", "big > 1000", "ratio <= 1.5D", "moment < timestamp'2024-03-01 00:00:00'", "name like 'a%'", "year + 1 = 13"):
+    for test in (
+        "year = 2024",
+        "year > 12",
+        "year <> 12 and ratio < 2",
+        "name is null",
+        "name = 'a b' or day = date'2023-12-31'",
+        "not (year in (12, 13))",
+        "day >= date'2024-01-01'",
+        "name <> 'a b'",
+        "year = 2024 and x = 0",
+        "year = 2024 or x = 1",
+        "year = 7",
+        "big > 1000",
+        "ratio <= 1.5D",
+        "moment < timestamp'2024-03-01 00:00:00'",
+        "name like 'a%'",
+        "year + 1 = 13",
+    ):
         assert sorted(row.x for row in mine.where(test).collect()) == sorted(row.x for row in judge.where(test).collect()), test
         assert mine.where(test).count() == judge.where(test).count(), test
     assert mine.where("year = 2024").rdd.getNumPartitions() == 1 and "1 of 3 files" in mine.where("year = 2024")._jdf.queryExecution().executedPlan().toString()
     assert mine.groupBy("year").count().orderBy("year").collect() == judge.groupBy("year").count().orderBy("year").collect()
     assert mine.agg({"year": "max", "x": "min"}).collect() == judge.agg({"year": "max", "x": "min"}).collect()
     assert sorted(row.year for row in mine.select("year").collect()) == [12, 2023, 2024], "no column of the files at all"
-    assert [row.year for row in spark.read.format("hdf5").option("dataset", "/x").schema("x bigint, year string").load(str(ours)).where("x = 1").collect()] == ["2023"]
+    assert [row.year for row in spark.read.format("hdf5").option("dataset", "/x").schema("x bigint, year string").load(str(ours)).where("x = 1").collect()] == [
+        "2023"
+    ]
     assert "year" not in read.option("recursiveFileLookup", "true").load(str(ours)).columns
     join = mine.join(spark.createDataFrame([(2023,)], "year int").hint("broadcast"), "year").select("x").collect()
     assert [row.x for row in join] == [1]
@@ -195,7 +225,9 @@ def test_folders_without_files_say_what_to_do(spark: Any, tmp_path: pathlib.Path
     write(tmp_path / "deep" / "below" / "a.h5", [1])
     (tmp_path / "empty").mkdir()
     read = spark.read.format("hdf5").option("dataset", "/x")
-    with pytest.raises(Exception, match='NotFound: the folder has no files, only folders such as "below": give option recursiveFileLookup=true, or a glob .*/deep'):
+    with pytest.raises(
+        Exception, match='NotFound: the folder has no files, only folders such as "below": give option recursiveFileLookup=true, or a glob .*/deep'
+    ):
         read.load(str(tmp_path / "deep"))
     with pytest.raises(Exception, match="NotFound: the folder has no files .*/empty"):
         read.load(str(tmp_path / "empty"))
@@ -269,8 +301,7 @@ def test_a_list_names_files_and_datasets(spark: Any, tmp_path: pathlib.Path, nam
     for n in range(3):
         write(tmp_path / f"{n}, part.h5", np.arange(2) + 10 * n, "x")
     write(tmp_path / "deep" / "a.h5", np.arange(2) + 100, "other/x")
-    (tmp_path / name).write_text(f'file,dataset\n# the last first\n"2, part.h5",/x\n\n"{tmp_path}/0, part.h5",/x\n'
-                                 f"file://{tmp_path}/deep/a.h5, /other/x\n")
+    (tmp_path / name).write_text(f'file,dataset\n# the last first\n"2, part.h5",/x\n\n"{tmp_path}/0, part.h5",/x\nfile://{tmp_path}/deep/a.h5, /other/x\n')
     read = spark.read.format("hdf5")
     assert rows(read.load(str(tmp_path / name))) == [20, 21, 0, 1, 100, 101]
     (tmp_path / name).write_text('"*, part.h5"\n')

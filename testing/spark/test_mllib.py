@@ -6,10 +6,9 @@ import pathlib
 from typing import Any
 
 import h5py
+import hyperslab as hs
 import numpy as np
 import pytest
-
-import hyperslab as hs
 from hyperslab import mllib
 
 SHAPE = (37, 4, 3)
@@ -89,8 +88,12 @@ def test_vectors_and_labelled_points(spark: Any, path: str) -> None:
 
 def test_matrices(spark: Any, path: str) -> None:
     data = values(path, "/sparse")
-    for matrix in (mllib.h5read_imat(spark, path, "/sparse", 4), mllib.h5read_rowmat(spark, path, "/sparse"),
-                   mllib.h5read_coordmat(spark, path, "/sparse"), mllib.h5read_blockmat(spark, path, "/sparse")):
+    for matrix in (
+        mllib.h5read_imat(spark, path, "/sparse", 4),
+        mllib.h5read_rowmat(spark, path, "/sparse"),
+        mllib.h5read_coordmat(spark, path, "/sparse"),
+        mllib.h5read_blockmat(spark, path, "/sparse"),
+    ):
         assert (matrix.numRows(), matrix.numCols()) == data.shape
     entries = mllib.h5read_coordmat(spark, path, "/sparse").entries.collect()
     dense = np.zeros(data.shape)
@@ -106,8 +109,18 @@ def test_the_names_are_the_same_from_the_jvm(spark: Any, path: str) -> None:
 
     java, session = spark._jvm.io.hyperslab.spark.mllib.H5Read, spark._jsparkSession
     data = values(path, "/sparse")
-    shapes = {"h5read": None, "h5read_array": None, "h5read_point": None, "h5read_vec": None, "h5read_labeled": None, "h5read_irow": None,
-              "h5read_imat": "IndexedRowMatrix", "h5read_rowmat": "RowMatrix", "h5read_coordmat": "CoordinateMatrix", "h5read_blockmat": "BlockMatrix"}
+    shapes = {
+        "h5read": None,
+        "h5read_array": None,
+        "h5read_point": None,
+        "h5read_vec": None,
+        "h5read_labeled": None,
+        "h5read_irow": None,
+        "h5read_imat": "IndexedRowMatrix",
+        "h5read_rowmat": "RowMatrix",
+        "h5read_coordmat": "CoordinateMatrix",
+        "h5read_blockmat": "BlockMatrix",
+    }
     assert set(shapes) == set(mllib.__all__)
     for name, matrix in shapes.items():
         made = getattr(java, name)(session, path, "/sparse", *([2] if name == "h5read_labeled" else []), 3)
@@ -150,8 +163,14 @@ def test_a_folder_is_read_and_errors_are_raised(spark: Any, path: str, tmp_path:
 def test_rows_of_several_files_are_numbered_through(spark: Any, folder: pathlib.Path) -> None:
     data = together(folder)
     names = [str(folder / f"run_{number}.h5") for number in (1, 2, 3, 10, 100)]
-    ways: list[tuple[Any, str | None]] = [(folder, "/x"), (f"{folder}/run_*.h5", "/x"), (names, "/x"), ((str(folder), "/x"), None),
-                                          ([(name, "/x") for name in names], None), (str(folder / "_files"), None)]
+    ways: list[tuple[Any, str | None]] = [
+        (folder, "/x"),
+        (f"{folder}/run_*.h5", "/x"),
+        (names, "/x"),
+        ((str(folder), "/x"), None),
+        ([(name, "/x") for name in names], None),
+        (str(folder / "_files"), None),
+    ]
     for files, dataset in ways:
         for partitions in (None, 3, 1000):
             rows = mllib.h5read_irow(spark, files, dataset, partitions).collect()
@@ -280,7 +299,7 @@ def test_a_nonnegative_factorisation_converges_as_in_numpy(spark: Any, tmp_path:
 def test_keys_beyond_31_bits(spark: Any, tmp_path: pathlib.Path) -> None:
     rows = 3 << 30
     with h5py.File(tmp_path / "a.h5", "w") as f:
-        f.create_dataset("x", shape=(rows,), dtype="u1", chunks=(1 << 20,))[rows - 1:] = 9
+        f.create_dataset("x", shape=(rows,), dtype="u1", chunks=(1 << 20,))[rows - 1 :] = 9
     points = mllib.h5read_point(spark, str(tmp_path / "a.h5"), "/x", 3000)
     last = points.getNumPartitions() - 1
     key_and_value = spark.sparkContext.runJob(points, lambda part: [list(part)[-1]], [last])

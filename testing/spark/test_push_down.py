@@ -108,12 +108,39 @@ def test_a_count_runs_no_job(spark: Any, frame: Any) -> None:
     assert len(tracker.getJobIdsForGroup("counting")) <= 2
 
 
-@pytest.mark.parametrize("where", [
-    "x > 1", "x >= 1", "x < 1", "x <= 1", "x = 1", "x <> 1", "not x > 1", "not x < 1", "x > 1 or lat < 0", "x between -0.1 and 0.1",
-    "isnan(x)", "x = double('nan')", "x > double('nan')", "x < double('nan')", "x in (0.5, 1.5)", "lat in (-90.0, 90.0)",
-    "x is null", "x is not null", "dim_1 % 2 = 0 and x > 0", "dim_1 = 3", "dim_1 in (1, 2, 299)", "not (dim_1 > 5 and x > 0)",
-    "x > lat", "abs(x) > 2", "x > 3.0e38", "dim_1 > 3.5", "x > 0.1", "lat >= 0 and lat < 10 and x <=> 1",
-])
+@pytest.mark.parametrize(
+    "where",
+    [
+        "x > 1",
+        "x >= 1",
+        "x < 1",
+        "x <= 1",
+        "x = 1",
+        "x <> 1",
+        "not x > 1",
+        "not x < 1",
+        "x > 1 or lat < 0",
+        "x between -0.1 and 0.1",
+        "isnan(x)",
+        "x = double('nan')",
+        "x > double('nan')",
+        "x < double('nan')",
+        "x in (0.5, 1.5)",
+        "lat in (-90.0, 90.0)",
+        "x is null",
+        "x is not null",
+        "dim_1 % 2 = 0 and x > 0",
+        "dim_1 = 3",
+        "dim_1 in (1, 2, 299)",
+        "not (dim_1 > 5 and x > 0)",
+        "x > lat",
+        "abs(x) > 2",
+        "x > 3.0e38",
+        "dim_1 > 3.5",
+        "x > 0.1",
+        "lat >= 0 and lat < 10 and x <=> 1",
+    ],
+)
 def test_the_rows_are_those_that_spark_would_keep(spark: Any, frame: Any, same_rows: str, where: str) -> None:
     # Parquet's own statistics know no NaN, so its push-down loses rows.
     spark.conf.set("spark.sql.parquet.filterPushdown", "false")
@@ -128,9 +155,18 @@ def test_predicates_on_texts_times_and_numbers_that_must_not_be_rounded(spark: A
         f["huge"] = np.array([2**64 - 1, 2**64 - 2, 0, 1], "u8")
         f.create_dataset("name", data=["it's", 'a "quote"', "", "ä"], dtype=h5py.string_dtype())
     frame = spark.read.format("hdf5").load(str(tmp_path / "a.h5"))
-    for where, rows in {f"big = {2**63 - 1}": 1, f"big > {2**63 - 2}": 1, f"huge = {2**64 - 1}": 1, f"huge >= {2**64 - 2}": 2,
-                        "name = \"it's\"": 1, "name = 'a \"quote\"'": 1, "name = ''": 1, "name < 'b'": 2, "name like 'it%'": 1,
-                        "name in ('ä', 'nothing')": 1}.items():
+    for where, rows in {
+        f"big = {2**63 - 1}": 1,
+        f"big > {2**63 - 2}": 1,
+        f"huge = {2**64 - 1}": 1,
+        f"huge >= {2**64 - 2}": 2,
+        'name = "it\'s"': 1,
+        "name = 'a \"quote\"'": 1,
+        "name = ''": 1,
+        "name < 'b'": 2,
+        "name like 'it%'": 1,
+        "name in ('ä', 'nothing')": 1,
+    }.items():
         assert frame.where(where).select("name").collect().__len__() == rows, where
 
 
@@ -298,6 +334,7 @@ def test_batches_are_bounded_in_bytes(spark: Any, tmp_path: pathlib.Path) -> Non
 def test_what_a_query_names_twice_is_read_once(spark: Any, frame: Any, path: pathlib.Path) -> None:
     spark.conf.set("spark.sql.adaptive.enabled", "false")
     try:
+
         def most(where: str) -> Any:
             again = spark.read.format("hdf5").option("dataset", "/x").load(str(path))
             return again.where(where).groupBy("dim_1").agg({"lat": "max"})
@@ -317,7 +354,7 @@ def test_more_rows_than_31_bits_count(spark: Any, tmp_path: pathlib.Path) -> Non
     rows = 3 << 30
     with h5py.File(tmp_path / "a.h5", "w") as f:
         x = f.create_dataset("x", shape=(rows,), dtype="u1", chunks=(1 << 20,), fillvalue=7)
-        x[rows - 3:] = [1, 2, 3]
+        x[rows - 3 :] = [1, 2, 3]
         f.create_dataset("wide", shape=(1 << 20, 1 << 14), dtype="u1", chunks=(1 << 10, 1 << 14))
     frame = spark.read.format("hdf5").option("dataset", "/x").load(str(tmp_path / "a.h5"))
     assert frame.count() == rows and frame.where("dim_0 >= 5").count() == rows - 5

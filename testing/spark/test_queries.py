@@ -7,11 +7,10 @@ import re
 from typing import Any
 
 import h5py
+import hyperslab as hs
 import numpy as np
 import pyarrow as pa
 import pytest
-
-import hyperslab as hs
 
 STEPS, ROWS = (0, 1, 10), 3_000
 
@@ -48,8 +47,11 @@ def test_a_query_is_a_frame_of_its_rows_in_their_order(spark: Any, run: pathlib.
     frame = hs.spark.query(spark, str(run / "run*.h5"), "/Step#*", "energy > 0.5 && -1 < x", columns=columns, tasks=tasks)
     assert frame.columns == columns
     x, energy = arrays(run, "x"), arrays(run, "energy")
-    wanted = [(number, step, int(row), str(run / f"run{number}.h5"), float(x[number, step][row])) for number, step in x
-              for row in np.flatnonzero((energy[number, step] > 0.5) & (x[number, step] > -1))]
+    wanted = [
+        (number, step, int(row), str(run / f"run{number}.h5"), float(x[number, step][row]))
+        for number, step in x
+        for row in np.flatnonzero((energy[number, step] > 0.5) & (x[number, step] > -1))
+    ]
     assert rows(frame) == wanted
     table = hs.query(str(run / "run*.h5"), "/Step#*", "energy > 0.5 && -1 < x").table(columns)
     assert [tuple(row.values()) for row in table.to_pylist()] == wanted

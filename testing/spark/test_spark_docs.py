@@ -35,17 +35,24 @@ def snippets(language: str) -> str:
 
 @pytest.mark.once
 def test_the_snippets_in_scala_run(tmp_path: pathlib.Path) -> None:
-    import pyspark
-
     import hyperslab as hs
+    import pyspark
 
     shutil.copytree(ROOT / "examples" / "data", tmp_path / "examples" / "data")
     code = snippets("scala")
     (tmp_path / "page.scala").write_text(code + '\nprintln("to the end")\nSystem.exit(0)\n', encoding="utf-8")
     home = pathlib.Path(pyspark.__file__).parent
     command = [str(home / "bin" / "spark-shell"), "--master", "local[2]", "--jars", str(hs.spark.jar()), "--conf", "spark.ui.enabled=false", "-I", "page.scala"]
-    run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300, start_new_session=True, stdin=subprocess.DEVNULL,
-                         env={**os.environ, "SPARK_HOME": str(home)})
+    run = subprocess.run(
+        command,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        start_new_session=True,
+        stdin=subprocess.DEVNULL,
+        env={**os.environ, "SPARK_HOME": str(home)},
+    )
     promised = re.findall(r"^// -> (.*)$", code, re.MULTILINE)
     assert promised and all(line in run.stdout for line in [*promised, "to the end"]), run.stdout + run.stderr
 

@@ -17,6 +17,5 @@ SCRIPT = pathlib.Path(__file__).with_name("processes.py")
 def test_other_processes(what: str, tmp_path: pathlib.Path) -> None:
     if what == "connect" and int(pyspark.__version__.split(".")[0]) < 4:
         pytest.skip("the package of Spark 3.5 has no Connect server")
-    run = subprocess.run([sys.executable, str(SCRIPT), what, str(tmp_path)], capture_output=True, text=True, timeout=400, cwd=tmp_path,
-                         start_new_session=True)
+    run = subprocess.run([sys.executable, str(SCRIPT), what, str(tmp_path)], capture_output=True, text=True, timeout=400, cwd=tmp_path, start_new_session=True)
     assert run.returncode == 0 and run.stdout.rstrip().endswith("as it should be"), run.stdout + run.stderr

@@ -99,8 +99,7 @@ def test_compounds_with_structs_arrays_and_lists(spark: Any, tmp_path: pathlib.P
     frame = read(spark, tmp_path / "a.h5", "/records", batchRows=77)
     rows = frame.orderBy("id").collect()
     for n, row in enumerate(rows):
-        assert (row.id, row.inner.v, row.inner.n, row.grid, row.flag) == (
-            n, n / 8, decimal.Decimal(2**63 + n), data["grid"][n].tolist(), bool(data["flag"][n]))
+        assert (row.id, row.inner.v, row.inner.n, row.grid, row.flag) == (n, n / 8, decimal.Decimal(2**63 + n), data["grid"][n].tolist(), bool(data["flag"][n]))
     assert len(rows) == ROWS
     assert frame.where("inner.v > 5").count() == (data["inner"]["v"] > 5).sum()
     assert values(read(spark, tmp_path / "a.h5", "/ragged", batchRows=77), "ragged") == [items.tolist() for items in lists]

@@ -8,10 +8,9 @@ from decimal import Decimal
 from typing import Any
 
 import h5py
+import hyperslab as hs
 import numpy as np
 import pytest
-
-import hyperslab as hs
 
 
 def litter(path: pathlib.Path) -> list[str]:
@@ -28,13 +27,33 @@ def subfiles(path: pathlib.Path) -> int:
 
 def test_every_type_comes_back(spark: Any, tmp_path: pathlib.Path) -> None:
     moment = datetime.datetime(2001, 2, 3, 4, 5, 6, 7)
-    rows = [(n % 3 == 0, n - 50, n * 100, n * 10**6, n * 10**15, n / 8, n / 3, f"täxt {n}" if n % 5 else "", bytes(range(n % 4)),
-             list(range(n % 4)), [f"a{k}" for k in range(n % 3)], [[n, n + 1], [], [n]][: n % 4], (n, f"s{n}", [n / 2] * (n % 2)),
-             moment + datetime.timedelta(seconds=n), moment + datetime.timedelta(days=n), (moment + datetime.timedelta(days=n)).date(),
-             Decimal(2**64 - 1 - n)) for n in range(100)]
-    schema = ("flag boolean, i1 tinyint, i2 smallint, i4 int, i8 bigint, f4 float, f8 double, text string, raw binary, list array<int>, "
-              "texts array<string>, nested array<array<int>>, struct struct<a: int, b: string, c: array<double>>, "
-              "ntz timestamp_ntz, utc timestamp, day date, u8 decimal(20,0)")
+    rows = [
+        (
+            n % 3 == 0,
+            n - 50,
+            n * 100,
+            n * 10**6,
+            n * 10**15,
+            n / 8,
+            n / 3,
+            f"täxt {n}" if n % 5 else "",
+            bytes(range(n % 4)),
+            list(range(n % 4)),
+            [f"a{k}" for k in range(n % 3)],
+            [[n, n + 1], [], [n]][: n % 4],
+            (n, f"s{n}", [n / 2] * (n % 2)),
+            moment + datetime.timedelta(seconds=n),
+            moment + datetime.timedelta(days=n),
+            (moment + datetime.timedelta(days=n)).date(),
+            Decimal(2**64 - 1 - n),
+        )
+        for n in range(100)
+    ]
+    schema = (
+        "flag boolean, i1 tinyint, i2 smallint, i4 int, i8 bigint, f4 float, f8 double, text string, raw binary, list array<int>, "
+        "texts array<string>, nested array<array<int>>, struct struct<a: int, b: string, c: array<double>>, "
+        "ntz timestamp_ntz, utc timestamp, day date, u8 decimal(20,0)"
+    )
     frame = spark.createDataFrame(rows, schema).repartition(3, "i8").sortWithinPartitions("i8")
     path = tmp_path / "out.h5"
     frame.write.format("hdf5").option("dataset", "/deep/table").option("compression", "gzip").option("shuffle", "true").save(str(path))
@@ -159,8 +178,11 @@ def test_an_overwritten_dataset_takes_no_others_along(spark: Any, tmp_path: path
     def save(dataset: str, target: pathlib.Path = path, **options: str) -> None:
         spark.range(4).write.format("hdf5").option("dataset", dataset).options(**options).mode("overwrite").save(str(target))
 
-    with pytest.raises(Exception, match='Conflict: overwriting /new replaces the whole file, which would lose attribute "title" of /, /group, /soft '
-                                        'and 2 more: .*mode."append".*replaceFile=true .file .*keep.h5'):
+    with pytest.raises(
+        Exception,
+        match='Conflict: overwriting /new replaces the whole file, which would lose attribute "title" of /, /group, /soft '
+        'and 2 more: .*mode."append".*replaceFile=true .file .*keep.h5',
+    ):
         save("/new")
     with pytest.raises(Exception, match="would lose .*/group"):
         save("/new/deep")
@@ -202,16 +224,34 @@ def test_the_modes_speak_of_the_file_and_not_of_a_dataset(spark: Any, tmp_path: 
 
 def test_dates_and_instants_come_back_as_they_were(spark: Any, tmp_path: pathlib.Path) -> None:
     """The session's time zone is New York's: as a time without a zone, an instant would be another hour of another day."""
-    frame = spark.range(5).coalesce(1).selectExpr("id", "date_add(date'2024-02-27', cast(id as int)) as day", "timestamp'2024-03-10 01:30:00' + id * interval 1 hour as moment",
-                                                  "timestamp_ntz'1969-12-31 23:59:59.999999' + id * interval 1 microsecond as local", "date'1900-03-01' as early")
+    frame = (
+        spark.range(5)
+        .coalesce(1)
+        .selectExpr(
+            "id",
+            "date_add(date'2024-02-27', cast(id as int)) as day",
+            "timestamp'2024-03-10 01:30:00' + id * interval 1 hour as moment",
+            "timestamp_ntz'1969-12-31 23:59:59.999999' + id * interval 1 microsecond as local",
+            "date'1900-03-01' as early",
+        )
+    )
     frame.write.format("hdf5").option("dataset", "/t").save(str(tmp_path / "a.h5"))
     back = spark.read.format("hdf5").option("dataset", "/t").load(str(tmp_path / "a.h5")).select(frame.columns)
     assert [kind for _, kind in back.dtypes] == ["bigint", "date", "timestamp", "timestamp_ntz", "date"] and back.collect() == frame.collect()
-    for test in ("day > date'2024-02-28'", "day in (date'2024-02-29', date'1999-01-01')", "moment >= timestamp'2024-03-10 03:30:00'", "early < date'1900-03-01'",
-                 "local < timestamp_ntz'1970-01-01 00:00:00'", "day is null", "moment = timestamp'2024-03-10 01:30:00' or id = 4"):
+    for test in (
+        "day > date'2024-02-28'",
+        "day in (date'2024-02-29', date'1999-01-01')",
+        "moment >= timestamp'2024-03-10 03:30:00'",
+        "early < date'1900-03-01'",
+        "local < timestamp_ntz'1970-01-01 00:00:00'",
+        "day is null",
+        "moment = timestamp'2024-03-10 01:30:00' or id = 4",
+    ):
         assert back.where(test).collect() == frame.where(test).collect(), test
         assert back.where(test).agg({"day": "max", "moment": "min"}).collect() == frame.where(test).agg({"day": "max", "moment": "min"}).collect()
-    assert "day" in str(back.where("day > date'2024-02-28'")._jdf.queryExecution().executedPlan().toString().split("PushedPredicates")[1].split("PushedLimit")[0])
+    assert "day" in str(
+        back.where("day > date'2024-02-28'")._jdf.queryExecution().executedPlan().toString().split("PushedPredicates")[1].split("PushedLimit")[0]
+    )
     # Times of another file have hours: dates and times together are times.
     with h5py.File(tmp_path / "b.h5", "w") as f:
         f["day"] = np.array([0.5])
@@ -279,20 +319,23 @@ def test_an_abort_while_tasks_write_leaves_nothing_and_tasks_that_begin_later_fa
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize(("expression", "options", "words"), [
-    ("if(id = 3, null, id)", {}, "column x has a null"),
-    ("decode(unhex('410042'), 'utf-8')", {}, "text with a NUL"),
-    ("cast(id as decimal(10,2))", {}, "decimal.10,2."),
-    ("cast(-1 as decimal(20,0))", {}, "no unsigned integer of 64 bits"),
-    ("map(1, id)", {}, "map"),
-    ("array(current_date())", {}, "date within an array"),
-    ("id", {"compression": "brotli"}, "compression .brotli."),
-    ("id", {"compresion": "gzip"}, "there is no option compresion"),
-    ("id", {"compression": "gzip", "level": "99"}, "level 99 of deflate: give 0 to 9"),
-    ("id", {"shuffle": "yes"}, "option shuffle is yes: give true or false"),
-    ("id", {"nulls": "zero"}, "option nulls is zero"),
-    ("id", {"layout": "cells"}, "columns.*records|not understood"),
-])
+@pytest.mark.parametrize(
+    ("expression", "options", "words"),
+    [
+        ("if(id = 3, null, id)", {}, "column x has a null"),
+        ("decode(unhex('410042'), 'utf-8')", {}, "text with a NUL"),
+        ("cast(id as decimal(10,2))", {}, "decimal.10,2."),
+        ("cast(-1 as decimal(20,0))", {}, "no unsigned integer of 64 bits"),
+        ("map(1, id)", {}, "map"),
+        ("array(current_date())", {}, "date within an array"),
+        ("id", {"compression": "brotli"}, "compression .brotli."),
+        ("id", {"compresion": "gzip"}, "there is no option compresion"),
+        ("id", {"compression": "gzip", "level": "99"}, "level 99 of deflate: give 0 to 9"),
+        ("id", {"shuffle": "yes"}, "option shuffle is yes: give true or false"),
+        ("id", {"nulls": "zero"}, "option nulls is zero"),
+        ("id", {"layout": "cells"}, "columns.*records|not understood"),
+    ],
+)
 def test_what_hdf5_has_not_is_refused_by_name(spark: Any, tmp_path: pathlib.Path, expression: str, options: dict[str, str], words: str) -> None:
     frame = spark.range(5).selectExpr(f"{expression} as x")
     with pytest.raises(Exception, match=words):
@@ -335,11 +378,13 @@ def test_tables_are_not_written_into(spark: Any, tmp_path: pathlib.Path) -> None
     frame = spark.range(3).selectExpr("id as dim_0", "id as x")
     spark.sql(f"create table to_write using hdf5 options (path '{path}', dataset '/x')")
     try:
-        for write in (lambda: spark.sql("insert into written.`out.h5`.x values (5, 5)"),
-                      lambda: spark.sql("insert into to_write values (5, 5)"),
-                      lambda: spark.sql("delete from written.`out.h5`.x where x = 1"),
-                      lambda: frame.writeTo("written.`out.h5`.x").append(),
-                      lambda: frame.writeTo("written.`out.h5`.x").overwrite(lit(True))):
+        for write in (
+            lambda: spark.sql("insert into written.`out.h5`.x values (5, 5)"),
+            lambda: spark.sql("insert into to_write values (5, 5)"),
+            lambda: spark.sql("delete from written.`out.h5`.x where x = 1"),
+            lambda: frame.writeTo("written.`out.h5`.x").append(),
+            lambda: frame.writeTo("written.`out.h5`.x").overwrite(lit(True)),
+        ):
             with pytest.raises(Exception, match="does not support|not support|Cannot"):
                 write()
         for create in (lambda: frame.writeTo("written.`out.h5`.y").create(), lambda: spark.sql("create table written.`out.h5`.y (x int)")):

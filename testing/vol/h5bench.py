@@ -48,7 +48,9 @@ def sources() -> None:
 
 def build(out: pathlib.Path) -> None:
     parts = [SOURCES / "commons/h5bench_util.c", SOURCES / "h5bench_patterns/h5bench_write.c"]
-    subprocess.run([ENVIRONMENT / "bin/mpicc", "-O2", "-w", f"-I{HDF5}/include", *parts, "-o", out, f"-L{HDF5}/lib", "-lhdf5", "-lm", f"-Wl,-rpath,{HDF5}/lib"], check=True)
+    subprocess.run(
+        [ENVIRONMENT / "bin/mpicc", "-O2", "-w", f"-I{HDF5}/include", *parts, "-o", out, f"-L{HDF5}/lib", "-lhdf5", "-lm", f"-Wl,-rpath,{HDF5}/lib"], check=True
+    )
 
 
 def kernel(program: pathlib.Path, folder: pathlib.Path, name: str, pattern: str, ranks: int, environment: dict[str, str]) -> str:
@@ -69,7 +71,15 @@ def kernel(program: pathlib.Path, folder: pathlib.Path, name: str, pattern: str,
         "DIM_3": 1,
     }
     (folder / "config").write_text("".join(f"{key}={value}\n" for key, value in settings.items()))
-    run = subprocess.run([ENVIRONMENT / "bin/mpiexec", "-n", str(ranks), program, folder / "config", folder / name], env=environment, capture_output=True, text=True, check=False, cwd=folder, timeout=300)
+    run = subprocess.run(
+        [ENVIRONMENT / "bin/mpiexec", "-n", str(ranks), program, folder / "config", folder / name],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=folder,
+        timeout=300,
+    )
     if run.returncode != 0:
         raise SystemExit(f"h5bench {pattern} with {ranks} ranks: {run.stdout}{run.stderr}")
     return next((line.strip() for line in run.stdout.splitlines() if "Observed write rate" in line), "no rate told")

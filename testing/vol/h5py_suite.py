@@ -23,9 +23,9 @@ NATIVE_ONLY = {
     r"TestDimensionsHighLevel::test_attributes": "h5py knows no references of HDF5 1.12, which HDF5 attaches scales with",
     r"TestFileLocking|locking": "the locks of native files",
     r"TestFileProperty::test_close": "file.id of an object is an id of its own: it stays open",
-
     r"test_reproducible_file|TestFileOpen::test_default|test_is_hdf5|test_copy_external_links": "Python's own calls on what must be a file with its own permissions",
 }
+
 
 def run(folder: pathlib.Path, environment: dict[str, str], form: str) -> bool:
     work = folder / f"h5py-{form}"
@@ -43,7 +43,9 @@ def run(folder: pathlib.Path, environment: dict[str, str], form: str) -> bool:
         else:
             reasons[reason] = reasons.get(reason, 0) + 1
     crashed = "node down" in done.stdout
-    print(f"h5py's own tests, form={form}: {counts.get('passed', 0)} pass, {len(failed)} fail, {counts.get('skipped', 0)} are skipped{', AND THE INTERPRETER CRASHED' if crashed else ''}")
+    print(
+        f"h5py's own tests, form={form}: {counts.get('passed', 0)} pass, {len(failed)} fail, {counts.get('skipped', 0)} are skipped{', AND THE INTERPRETER CRASHED' if crashed else ''}"
+    )
     for reason, number in sorted(reasons.items(), key=lambda pair: -pair[1]):
         print(f"  {number:3} {reason}")
     for name in unexplained:

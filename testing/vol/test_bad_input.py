@@ -28,7 +28,9 @@ def test_a_place_that_cannot_be_written_is_read_and_refused_for_writing(plugins:
     before = {path: path.read_bytes() for path in ([made] if made.is_file() else made.iterdir())}
     made.chmod(0o555 if made.is_dir() else 0o444)
     place.chmod(0o555)
-    asked = WITHOUT_POWERS + """
+    asked = (
+        WITHOUT_POWERS
+        + """
 import h5py
 print(h5py.File(sys.argv[1])["x"][:].tolist())
 for name, mode in (("f", "r+"), ("f", "w"), ("new", "w")):
@@ -38,6 +40,7 @@ for name, mode in (("f", "r+"), ("f", "w"), ("new", "w")):
     except OSError as error:
         print(error)
 """
+    )
     try:
         done = run(script(asked, made), plugins, connector)
     finally:

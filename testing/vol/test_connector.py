@@ -92,7 +92,13 @@ def test_netcdf4_writes_what_pyarrow_reads(plugins: pathlib.Path, tmp_path: path
 
 
 def failure(plugins: pathlib.Path, text: str, *arguments: object, connector: str = "arrow") -> str:
-    done = run(script("import sys, h5py\ntry:\n    " + text + "\nexcept (OSError, ValueError, RuntimeError, KeyError) as error:\n    print('refused:', error)", *arguments), plugins, connector)
+    done = run(
+        script(
+            "import sys, h5py\ntry:\n    " + text + "\nexcept (OSError, ValueError, RuntimeError, KeyError) as error:\n    print('refused:', error)", *arguments
+        ),
+        plugins,
+        connector,
+    )
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("refused:"), done.stdout
     return done.stdout

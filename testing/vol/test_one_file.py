@@ -154,7 +154,13 @@ def test_a_writer_killed_under_way_leaves_a_whole_file(plugins: pathlib.Path, wr
 
 
 def refused(plugins: pathlib.Path, text: str, *arguments: object) -> str:
-    done = run(script("import sys, h5py\ntry:\n    " + text + "\nexcept (OSError, ValueError, RuntimeError, KeyError) as error:\n    print('refused:', error)", *arguments), plugins, ONE_FILE)
+    done = run(
+        script(
+            "import sys, h5py\ntry:\n    " + text + "\nexcept (OSError, ValueError, RuntimeError, KeyError) as error:\n    print('refused:', error)", *arguments
+        ),
+        plugins,
+        ONE_FILE,
+    )
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("refused:"), done.stdout
     return done.stdout

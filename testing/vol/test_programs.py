@@ -109,7 +109,12 @@ def test_pytables_says_that_it_wants_a_file(plugins: pathlib.Path, tmp_path: pat
     done = run(program, plugins, "arrow")
     assert "is not a regular file" in done.stderr
     assert run(program, plugins, ONE_FILE).returncode != 0, "PyTables asks before it calls HDF5, so the form stays that of the folder"
-    assert run(script("import sys, tables; tables.open_file(sys.argv[1], 'w').close(); tables.open_file(sys.argv[1])", tmp_path / "g"), plugins, ONE_FILE).returncode == 0
+    assert (
+        run(
+            script("import sys, tables; tables.open_file(sys.argv[1], 'w').close(); tables.open_file(sys.argv[1])", tmp_path / "g"), plugins, ONE_FILE
+        ).returncode
+        == 0
+    )
 
 
 PANDAS = """
@@ -175,7 +180,10 @@ def test_h5py_keeps_references_fill_values_and_nested_text(plugins: pathlib.Path
         assert found["/text"]["value"].to_pylist() == ["bar", "x", "bar", "y"]
 
 
-@pytest.mark.parametrize(("options", "reason"), [("driver='core', backing_store=False", "only in memory"), ("driver='family'", "several files"), ("libver='latest', swmr=True", "SWMR")])
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [("driver='core', backing_store=False", "only in memory"), ("driver='family'", "several files"), ("libver='latest', swmr=True", "SWMR")],
+)
 def test_what_a_container_cannot_be_is_refused_by_name(plugins: pathlib.Path, tmp_path: pathlib.Path, options: str, reason: str) -> None:
     path = tmp_path / "f"
     run(script("import sys, h5py; h5py.File(sys.argv[1], 'w').close()", path), plugins)
@@ -185,12 +193,24 @@ def test_what_a_container_cannot_be_is_refused_by_name(plugins: pathlib.Path, tm
 
 
 def test_values_in_files_of_a_programs_own_are_refused(plugins: pathlib.Path, tmp_path: pathlib.Path) -> None:
-    done = run(script("import sys, h5py\ntry:\n    h5py.File(sys.argv[1], 'w').create_dataset('x', (4,), 'i4', external=[(sys.argv[1] + '.raw', 0, 16)])\nexcept ValueError as error:\n    print(error)", tmp_path / "f"), plugins)
+    done = run(
+        script(
+            "import sys, h5py\ntry:\n    h5py.File(sys.argv[1], 'w').create_dataset('x', (4,), 'i4', external=[(sys.argv[1] + '.raw', 0, 16)])\nexcept ValueError as error:\n    print(error)",
+            tmp_path / "f",
+        ),
+        plugins,
+    )
     assert "H5Pset_external" in done.stdout, done.stderr
 
 
 def test_filters_are_kept_and_values_stay_plain(plugins: pathlib.Path, tmp_path: pathlib.Path) -> None:
-    done = run(script("import sys, h5py, numpy as np\nwith h5py.File(sys.argv[1], 'w') as f: f.create_dataset('x', data=np.zeros((300, 300)), chunks=(10, 10), compression='gzip', shuffle=True)\nwith h5py.File(sys.argv[1]) as f: print(f['x'].chunks, f['x'].compression, f['x'].shuffle)", tmp_path / "f"), plugins)
+    done = run(
+        script(
+            "import sys, h5py, numpy as np\nwith h5py.File(sys.argv[1], 'w') as f: f.create_dataset('x', data=np.zeros((300, 300)), chunks=(10, 10), compression='gzip', shuffle=True)\nwith h5py.File(sys.argv[1]) as f: print(f['x'].chunks, f['x'].compression, f['x'].shuffle)",
+            tmp_path / "f",
+        ),
+        plugins,
+    )
     assert done.stdout.strip() == "(10, 10) gzip True", done.stderr
     (values,) = (tmp_path / "f").glob("x-*.arrow")
     assert values.stat().st_size > 300 * 300 * 8

@@ -6,8 +6,7 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
-    ArrowPrimitiveType, Float16Type, Float32Type, Int8Type, Int16Type, Int32Type, Int64Type, TimestampMicrosecondType, UInt8Type,
-    UInt16Type, UInt32Type,
+    ArrowPrimitiveType, Float16Type, Float32Type, Int8Type, Int16Type, Int32Type, Int64Type, TimestampMicrosecondType, UInt8Type, UInt16Type, UInt32Type,
 };
 use arrow_array::{Array, ArrayRef, Float64Array, Int64Array, PrimitiveArray, RecordBatch};
 use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit};
@@ -105,9 +104,10 @@ pub(crate) fn aggregate(batches: &mut Batches, aggregates: &[Aggregate], schema:
 
 /// The schema of the answer over columns of `schema`.
 pub(crate) fn schema_of(aggregates: &[Aggregate], schema: &Schema) -> Result<SchemaRef> {
-    let fields = aggregates.iter().enumerate().map(|(number, aggregate)| {
-        Ok(Field::new(format!("a{number}"), aggregate.data_type(schema)?, aggregate.function != Function::Count))
-    });
+    let fields = aggregates
+        .iter()
+        .enumerate()
+        .map(|(number, aggregate)| Ok(Field::new(format!("a{number}"), aggregate.data_type(schema)?, aggregate.function != Function::Count)));
     Ok(Arc::new(Schema::new(fields.collect::<Result<Vec<_>>>()?)))
 }
 

@@ -12,8 +12,8 @@ const PACKAGE: &str = "io/hyperslab";
 /// Runs the body of a native method. On an error or a panic, a Java exception is pending and the
 /// returned value is never seen.
 pub(crate) fn guard<'local, T: Default>(env: &mut JNIEnv<'local>, body: impl FnOnce(&mut JNIEnv<'local>) -> Result<T>) -> T {
-    let result = catch_unwind(AssertUnwindSafe(|| body(env)))
-        .unwrap_or_else(|_| Err(Error::internal("a fault of Hyperslab's own (a panic): please report it")));
+    let result =
+        catch_unwind(AssertUnwindSafe(|| body(env))).unwrap_or_else(|_| Err(Error::internal("a fault of Hyperslab's own (a panic): please report it")));
     result.unwrap_or_else(|error| {
         // A Java exception that is pending already (out of memory, say) says more than ours would.
         if !env.exception_check().unwrap_or(true) && throw(env, &error).is_err() {

@@ -64,9 +64,8 @@ pub extern "system" fn Java_io_hyperslab_NativePlan_describe<'local>(
     let described = guard(&mut env, |env| {
         let request = TableRequest::parse(&text(env, &request)?)?;
         let cancellation = PLANNINGS.find(planning)?;
-        let files = of_each_file(&request, &cancellation, |plan| {
-            Ok((plan.schema().as_ref().clone(), plan.extent()?, plan.chunk_count()?, plan.omitted().to_vec()))
-        })?;
+        let files =
+            of_each_file(&request, &cancellation, |plan| Ok((plan.schema().as_ref().clone(), plan.extent()?, plan.chunk_count()?, plan.omitted().to_vec())))?;
         if files.done.is_empty() {
             return Err(nothing_left(&files));
         }
@@ -205,11 +204,7 @@ fn nothing_left<T>(files: &EachFile<T>) -> Error {
     Error::not_found(format!("no file to take the table's columns from: {why}"))
 }
 
-fn of_each_file<T: Send>(
-    request: &TableRequest,
-    cancellation: &Cancellation,
-    ask: impl Fn(&Plan) -> Result<T> + Sync,
-) -> Result<EachFile<T>> {
+fn of_each_file<T: Send>(request: &TableRequest, cancellation: &Cancellation, ask: impl Fn(&Plan) -> Result<T> + Sync) -> Result<EachFile<T>> {
     let mut scan = ScanRequest { text_captures: words(&request.files)?, ..request.scan()? };
     let session = request.session.session()?;
     let more = match &request.texts {

@@ -54,11 +54,7 @@ pub extern "system" fn Java_io_hyperslab_NativeReader_open<'local>(
 
 /// The address of the batches' schema, to be released.
 #[unsafe(no_mangle)]
-pub extern "system" fn Java_io_hyperslab_NativeReader_schema<'local>(
-    mut env: JNIEnv<'local>,
-    _: JClass<'local>,
-    reader: jlong,
-) -> jlong {
+pub extern "system" fn Java_io_hyperslab_NativeReader_schema<'local>(mut env: JNIEnv<'local>, _: JClass<'local>, reader: jlong) -> jlong {
     guard(&mut env, |_| {
         let reader = READERS.find(reader)?;
         let source = reader.source.lock().map_err(|_| Error::internal("an earlier read of this split failed"))?;
@@ -69,11 +65,7 @@ pub extern "system" fn Java_io_hyperslab_NativeReader_schema<'local>(
 
 /// The address of the next batch, to be released; 0 (no address) after the last.
 #[unsafe(no_mangle)]
-pub extern "system" fn Java_io_hyperslab_NativeReader_next<'local>(
-    mut env: JNIEnv<'local>,
-    _: JClass<'local>,
-    reader: jlong,
-) -> jlong {
+pub extern "system" fn Java_io_hyperslab_NativeReader_next<'local>(mut env: JNIEnv<'local>, _: JClass<'local>, reader: jlong) -> jlong {
     guard(&mut env, |_| {
         let reader = READERS.find(reader)?;
         let mut source = reader.source.lock().map_err(|_| Error::internal("an earlier read of this split failed"))?;
@@ -106,11 +98,7 @@ pub extern "system" fn Java_io_hyperslab_NativeReader_cancel<'local>(mut env: JN
 
 /// Bytes read, chunks decoded, nanoseconds in filters, chunks skipped.
 #[unsafe(no_mangle)]
-pub extern "system" fn Java_io_hyperslab_NativeReader_counters<'local>(
-    mut env: JNIEnv<'local>,
-    _: JClass<'local>,
-    reader: jlong,
-) -> jlongArray {
+pub extern "system" fn Java_io_hyperslab_NativeReader_counters<'local>(mut env: JNIEnv<'local>, _: JClass<'local>, reader: jlong) -> jlongArray {
     let array = guard(&mut env, |env| {
         let reader = READERS.find(reader)?;
         let [bytes, chunks, nanoseconds, skipped] = reader.session.counters();

@@ -30,9 +30,7 @@ impl SessionRequest {
 
     /// The session; `InvalidInput` names an option and what it may be.
     pub fn session(&self) -> Result<Session> {
-        let unknown = |name: &str, given: &str, known: &str| {
-            Err(Error::invalid_input(format!("{name}={given:?} is not known: give {known}")))
-        };
+        let unknown = |name: &str, given: &str, known: &str| Err(Error::invalid_input(format!("{name}={given:?} is not known: give {known}")));
         let interpretation = match self.format.as_deref() {
             None => Interpretation::Automatic,
             Some("hdf5") => Interpretation::Hdf5,

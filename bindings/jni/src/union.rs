@@ -21,7 +21,9 @@ pub(crate) fn union<'a>(files: impl IntoIterator<Item = (&'a str, &'a Schema)>, 
                     let data_type = common(known.data_type(), field.data_type(), nonconforming).map_err(|why| {
                         Error::invalid_input(format!(
                             "{there} and {file} do not make one table: column {} is {} in the first and {} in the second; {why}",
-                            field.name(), known.data_type(), field.data_type()
+                            field.name(),
+                            known.data_type(),
+                            field.data_type()
                         ))
                     })?;
                     if time_of_spark(known) != time_of_spark(field) {
@@ -145,10 +147,22 @@ mod tests {
     fn types_are_widened_without_loss_or_not_at_all() {
         use DataType::{Boolean, Float16, Float32, Float64, Int8, Int16, Int32, Int64, UInt8, UInt16, UInt32, UInt64, Utf8};
         for (a, b, both) in [
-            (Float32, Float64, Some(Float64)), (Int32, Int64, Some(Int64)), (Int8, UInt8, Some(Int16)), (UInt32, Int32, Some(Int64)),
-            (UInt64, Int64, Some(UInt64)), (UInt64, Int8, Some(UInt64)), (Int16, Float32, Some(Float32)), (UInt8, Float16, Some(Float32)),
-            (Int32, Float32, Some(Float64)), (UInt16, Float64, Some(Float64)), (Int64, Float64, None), (UInt32, Float64, None),
-            (UInt64, Float32, None), (Boolean, Int8, None), (Utf8, Int32, None), (Float16, Float32, Some(Float32)),
+            (Float32, Float64, Some(Float64)),
+            (Int32, Int64, Some(Int64)),
+            (Int8, UInt8, Some(Int16)),
+            (UInt32, Int32, Some(Int64)),
+            (UInt64, Int64, Some(UInt64)),
+            (UInt64, Int8, Some(UInt64)),
+            (Int16, Float32, Some(Float32)),
+            (UInt8, Float16, Some(Float32)),
+            (Int32, Float32, Some(Float64)),
+            (UInt16, Float64, Some(Float64)),
+            (Int64, Float64, None),
+            (UInt32, Float64, None),
+            (UInt64, Float32, None),
+            (Boolean, Int8, None),
+            (Utf8, Int32, None),
+            (Float16, Float32, Some(Float32)),
         ] {
             assert_eq!(wider(&a, &b), both, "{a} {b}");
             assert_eq!(wider(&b, &a), both, "{b} {a}");

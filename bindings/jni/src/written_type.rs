@@ -61,8 +61,8 @@ pub(crate) fn compound(fields: &[Value]) -> Result<Datatype> {
     let (mut offset, mut members) = (0u64, Vec::with_capacity(fields.len()));
     for field in fields {
         let name = field.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
-        let datatype = of_value(field.get("type").unwrap_or(&Value::Null))
-            .map_err(|error| Error::new(error.kind(), format!("member {name}: {}", error.message())))?;
+        let datatype =
+            of_value(field.get("type").unwrap_or(&Value::Null)).map_err(|error| Error::new(error.kind(), format!("member {name}: {}", error.message())))?;
         let size = datatype.size();
         members.push(Member { name, offset, datatype });
         offset = offset.checked_add(size).ok_or_else(|| Error::unsupported("a struct this large"))?;

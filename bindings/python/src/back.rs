@@ -50,7 +50,9 @@ pub(crate) fn members(objects: &FileWriter, path: &str) -> Result<Vec<PyMember>>
 pub(crate) fn extent(target: &mut dyn Target, path: &str) -> Result<Dataspace> {
     let whole = target.definition(path)?.0.dataspace;
     match &whole {
-        Dataspace::Simple { max_shape, shape } if shape.first() == Some(&0) && max_shape.first() == Some(&None) => Ok(target.objects().definition(path)?.dataspace),
+        Dataspace::Simple { max_shape, shape } if shape.first() == Some(&0) && max_shape.first() == Some(&None) => {
+            Ok(target.objects().definition(path)?.dataspace)
+        }
         _ => Ok(whole),
     }
 }

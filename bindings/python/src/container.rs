@@ -137,7 +137,8 @@ impl WritePlan {
         let datatype = self::datatype(datatype)?;
         self.define(py, |definitions| {
             let value = value.map(|(bytes, heap)| attribute(Some(shape.clone()), datatype.clone(), bytes, heap)).transpose()?;
-            let definition = DatasetDefinition { committed, ..definition(datatype, dataspace(Some(shape), maxshape)?, chunks, filters, fill, FillTime::default()) };
+            let definition =
+                DatasetDefinition { committed, ..definition(datatype, dataspace(Some(shape), maxshape)?, chunks, filters, fill, FillTime::default()) };
             definitions.create_dataset(path, definition, rows, value.as_ref().map(|value| &value.value))
         })
     }

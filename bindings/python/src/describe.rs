@@ -1,8 +1,6 @@
 //! Describe: datatypes and datasets as dictionaries that the Python package turns into its objects.
 
-use hyperslab::{
-    ByteOrder, CharacterSet, Dataset, Dataspace, Datatype, FloatFormat, HyperslabAxis, StoredSelection, StringPadding,
-};
+use hyperslab::{ByteOrder, CharacterSet, Dataset, Dataspace, Datatype, FloatFormat, HyperslabAxis, StoredSelection, StringPadding};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
@@ -84,10 +82,7 @@ pub(crate) fn datatype<'py>(py: Python<'py>, described: &Datatype) -> PyResult<B
             "opaque"
         }
         Datatype::Compound { members, .. } => {
-            let members = members
-                .iter()
-                .map(|m| Ok((m.name.as_str(), m.offset, datatype(py, &m.datatype)?)))
-                .collect::<PyResult<Vec<_>>>()?;
+            let members = members.iter().map(|m| Ok((m.name.as_str(), m.offset, datatype(py, &m.datatype)?))).collect::<PyResult<Vec<_>>>()?;
             dict.set_item("members", members)?;
             "compound"
         }
@@ -148,12 +143,10 @@ pub(crate) fn dataset<'py>(py: Python<'py>, dict: &Bound<'py, PyDict>, dataset: 
     }
     dict.set_item("storage", format!("{:?}", dataset.storage).to_lowercase())?;
     dict.set_item("chunks", dataset.chunk_shape.clone())?;
-    let filters: Vec<(u16, &str, Vec<u32>)> =
-        dataset.filters.iter().map(|f| (f.id, f.name.as_str(), f.parameters.clone())).collect();
+    let filters: Vec<(u16, &str, Vec<u32>)> = dataset.filters.iter().map(|f| (f.id, f.name.as_str(), f.parameters.clone())).collect();
     dict.set_item("filters", filters)?;
     dict.set_item("fill", dataset.fill_value.as_deref().map(|bytes| PyBytes::new(py, bytes)))?;
-    let dims: Vec<(Option<&str>, Option<usize>)> =
-        dataset.dimensions.iter().map(|d| (d.name.as_deref(), d.scale.map(|id| id.0))).collect();
+    let dims: Vec<(Option<&str>, Option<usize>)> = dataset.dimensions.iter().map(|d| (d.name.as_deref(), d.scale.map(|id| id.0))).collect();
     dict.set_item("dims", dims)?;
     dict.set_item("refusal", dataset.refusal.as_ref().map(ToString::to_string))
 }

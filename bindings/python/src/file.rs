@@ -110,8 +110,7 @@ impl File {
         dict.set_item("path", &found.path)?;
         let kind = match &found.content {
             Content::Group(group) => {
-                let dimensions: Vec<(&str, u64, bool)> =
-                    group.dimensions.iter().map(|d| (d.name.as_str(), d.extent, d.unlimited)).collect();
+                let dimensions: Vec<(&str, u64, bool)> = group.dimensions.iter().map(|d| (d.name.as_str(), d.extent, d.unlimited)).collect();
                 dict.set_item("dimensions", dimensions)?;
                 "group"
             }
@@ -167,10 +166,7 @@ impl File {
     ) -> PyResult<Option<(Option<Vec<u64>>, Bound<'py, PyDict>, Bound<'py, PyBytes>, Heap)>> {
         let found = self.0.object(ObjectId(object)).map_err(|e| self.fail(py, e))?;
         let Some(attribute) = found.attributes.iter().find(|attribute| attribute.name == name) else { return Ok(None) };
-        let value = attribute
-            .value
-            .as_ref()
-            .map_err(|error| self.fail(py, error.clone().at_object(&found.path)))?;
+        let value = attribute.value.as_ref().map_err(|error| self.fail(py, error.clone().at_object(&found.path)))?;
         let shape = match &attribute.dataspace {
             Dataspace::Null => None,
             space => Some(space.shape().to_vec()),

@@ -4,12 +4,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use arrow_array::{Array, ArrayRef, UInt64Array};
 use arrow_array::ffi::to_ffi;
+use arrow_array::{Array, ArrayRef, UInt64Array};
 use hyperslab::columns::{Column, Decoding};
 use hyperslab::index::{IndexFragment, IndexPlan as CorePlan, IndexRequest, IndexTask};
-use hyperslab::predicate::Predicate;
 use hyperslab::predicate::Condition;
+use hyperslab::predicate::Predicate;
 use hyperslab::scan::pruner::{ColumnIndex as CoreIndex, Level, pruner_of};
 use hyperslab::{Cancellation, Error, Format, ObjectId, Result, Selection, Session, SessionOptions, new_session, new_session_with_indexes};
 use pyo3::prelude::*;
@@ -57,7 +57,16 @@ impl IndexPlan {
     fn datasets(&self) -> Vec<Planned> {
         let of = |planned: &hyperslab::index::PlannedIndex| {
             let level = planned.level.letter().to_string();
-            (planned.file.clone(), planned.path.clone(), level, planned.reason.clone(), planned.elements, planned.value_bytes, planned.index_bytes, planned.needed)
+            (
+                planned.file.clone(),
+                planned.path.clone(),
+                level,
+                planned.reason.clone(),
+                planned.elements,
+                planned.value_bytes,
+                planned.index_bytes,
+                planned.needed,
+            )
         };
         self.plan.datasets().iter().map(of).collect()
     }
@@ -179,7 +188,12 @@ pub(crate) struct ColumnIndex {
 }
 
 impl ColumnIndex {
-    fn ask<T: Send + 'static>(&self, py: Python<'_>, axes: Option<Vec<PyAxis>>, work: impl FnOnce(&dyn CoreIndex, &Selection, &Cancellation) -> Result<T> + Send + 'static) -> PyResult<T> {
+    fn ask<T: Send + 'static>(
+        &self,
+        py: Python<'_>,
+        axes: Option<Vec<PyAxis>>,
+        work: impl FnOnce(&dyn CoreIndex, &Selection, &Cancellation) -> Result<T> + Send + 'static,
+    ) -> PyResult<T> {
         let (index, cancellation) = (self.index.clone(), Cancellation::new());
         let shared = cancellation.clone();
         let chosen = match axes {

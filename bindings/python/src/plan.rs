@@ -124,9 +124,7 @@ impl Plan {
     fn split<'py>(&self, py: Python<'py>, count: Option<usize>, target_bytes: Option<u64>) -> PyResult<Vec<Bound<'py, PyBytes>>> {
         let plan = self.0.clone();
         let policy = SplitPolicy::default().with_target_bytes(target_bytes).with_count(count);
-        let encoded = run(py, move || {
-            plan.split(&policy)?.iter().map(|split| split.encode()).collect::<hyperslab::Result<Vec<_>>>()
-        })?;
+        let encoded = run(py, move || plan.split(&policy)?.iter().map(|split| split.encode()).collect::<hyperslab::Result<Vec<_>>>())?;
         Ok(encoded.iter().map(|bytes| PyBytes::new(py, bytes)).collect())
     }
 

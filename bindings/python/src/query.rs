@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use arrow_array::{Array, ArrayRef, RecordBatch, StructArray};
 use arrow_array::ffi::to_ffi;
+use arrow_array::{Array, ArrayRef, RecordBatch, StructArray};
 use arrow_schema::{Field, Schema};
 use hyperslab::query::{Bins, Origin, QueryRequest};
 use hyperslab::scan::Extremes;
@@ -26,11 +26,7 @@ type Column<'py> = (Bound<'py, PyCapsule>, Bound<'py, PyCapsule>);
 
 impl Query {
     /// Runs `work` on another thread; Ctrl-C cancels it.
-    fn ask<T: Send + 'static>(
-        &self,
-        py: Python<'_>,
-        work: impl FnOnce(&hyperslab::query::Query, &Cancellation) -> Result<T> + Send + 'static,
-    ) -> PyResult<T> {
+    fn ask<T: Send + 'static>(&self, py: Python<'_>, work: impl FnOnce(&hyperslab::query::Query, &Cancellation) -> Result<T> + Send + 'static) -> PyResult<T> {
         let (query, cancellation) = (self.0.clone(), Cancellation::new());
         let shared = cancellation.clone();
         wait(py, &cancellation, move || work(&query, &shared))

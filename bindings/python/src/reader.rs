@@ -72,14 +72,12 @@ impl Reader {
 }
 
 fn capsules<'py>(py: Python<'py>, batch: RecordBatch) -> PyResult<Capsules<'py>> {
-    let (array, schema) = to_ffi(&StructArray::from(batch).to_data())
-        .map_err(|e| raise(py, &Error::internal(format!("a batch cannot leave Rust: {e}"))))?;
+    let (array, schema) = to_ffi(&StructArray::from(batch).to_data()).map_err(|e| raise(py, &Error::internal(format!("a batch cannot leave Rust: {e}"))))?;
     Ok((PyCapsule::new_with_value(py, schema, c"arrow_schema")?, PyCapsule::new_with_value(py, array, c"arrow_array")?))
 }
 
 /// The capsule of a schema.
 pub(crate) fn schema_capsule<'py>(py: Python<'py>, schema: &arrow_schema::Schema) -> PyResult<Bound<'py, PyCapsule>> {
-    let schema = FFI_ArrowSchema::try_from(schema)
-        .map_err(|e| raise(py, &Error::internal(format!("a schema cannot leave Rust: {e}"))))?;
+    let schema = FFI_ArrowSchema::try_from(schema).map_err(|e| raise(py, &Error::internal(format!("a schema cannot leave Rust: {e}"))))?;
     PyCapsule::new_with_value(py, schema, c"arrow_schema")
 }

@@ -31,9 +31,7 @@ impl Session {
         limits: Vec<(String, u64)>,
         index_folder: Option<PathBuf>,
     ) -> PyResult<Self> {
-        let unknown = |name: &str, given: &str, known: &str| {
-            Err(raise(py, &Error::invalid_input(format!("{name}={given:?} is not known: give {known}"))))
-        };
+        let unknown = |name: &str, given: &str, known: &str| Err(raise(py, &Error::invalid_input(format!("{name}={given:?} is not known: give {known}"))));
         let interpretation = match format {
             None => Interpretation::Automatic,
             Some("hdf5") => Interpretation::Hdf5,

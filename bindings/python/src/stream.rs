@@ -31,12 +31,7 @@ pub(crate) struct Shared {
 
 impl Shared {
     pub fn new(batches: Batches, cancellation: Cancellation) -> Self {
-        Self {
-            schema: batches.schema(),
-            batches: Arc::new(Mutex::new(batches)),
-            registered: Arc::new(Registered::new(cancellation)),
-            failure: Arc::default(),
-        }
+        Self { schema: batches.schema(), batches: Arc::new(Mutex::new(batches)), registered: Arc::new(Registered::new(cancellation)), failure: Arc::default() }
     }
 
     /// The batches that are left, as an Arrow PyCapsule. The calling thread is the one that handles signals.
@@ -71,12 +66,14 @@ impl Reading {
         }
         let mut work = Some(work);
         // Not attached: the interpreter is gone, and with it the signals.
-        let waited = Python::try_attach(|py| work.take().map(|work| {
-            until(py, self.scan.registered.cancellation(), work).unwrap_or_else(|interrupt| {
-                raise_later(interrupt);
-                Err(Error::cancelled())
+        let waited = Python::try_attach(|py| {
+            work.take().map(|work| {
+                until(py, self.scan.registered.cancellation(), work).unwrap_or_else(|interrupt| {
+                    raise_later(interrupt);
+                    Err(Error::cancelled())
+                })
             })
-        }));
+        });
         match (waited.flatten(), work) {
             (Some(outcome), _) => outcome.transpose(),
             (None, Some(work)) => caught(work).transpose(),

@@ -43,7 +43,15 @@ pub(crate) trait Target: Send {
     /// Writes all of the elements of a box, or parts of each: offsets and lengths in bytes.
     fn write<'a>(&mut self, path: &str, region: &Region, bytes: &[u8], parts: Option<&[(usize, usize)]>, resolve: Resolve<'a>) -> Result<()>;
     /// Writes the elements of a box that have these row-major numbers in it.
-    fn write_scattered<'a>(&mut self, path: &str, _region: &Region, _elements: &[u64], _bytes: &[u8], _parts: Option<&[(usize, usize)]>, _resolve: Resolve<'a>) -> Result<()> {
+    fn write_scattered<'a>(
+        &mut self,
+        path: &str,
+        _region: &Region,
+        _elements: &[u64],
+        _bytes: &[u8],
+        _parts: Option<&[(usize, usize)]>,
+        _resolve: Resolve<'a>,
+    ) -> Result<()> {
         Err(Error::unsupported("writing by masks or lists of indexes in a parallel write: write slices").at_object(path))
     }
     /// The values of a box as they are now.
@@ -94,7 +102,15 @@ impl Target for FileWriter {
         FileWriter::create_datatype(self, path, datatype)
     }
 
-    fn write_scattered<'a>(&mut self, path: &str, region: &Region, elements: &[u64], bytes: &[u8], parts: Option<&[(usize, usize)]>, resolve: Resolve<'a>) -> Result<()> {
+    fn write_scattered<'a>(
+        &mut self,
+        path: &str,
+        region: &Region,
+        elements: &[u64],
+        bytes: &[u8],
+        parts: Option<&[(usize, usize)]>,
+        resolve: Resolve<'a>,
+    ) -> Result<()> {
         FileWriter::write_scattered(self, path, region, elements, bytes, parts, resolve)
     }
 

@@ -21,26 +21,17 @@ pub(crate) fn run<T: Send>(py: Python<'_>, work: impl FnOnce() -> Result<T> + Se
 
 /// What `work` gives; a panic becomes an `Internal` error.
 pub(crate) fn caught<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
-    catch_unwind(AssertUnwindSafe(work))
-        .unwrap_or_else(|_| Err(Error::internal("a fault of Hyperslab's own (a panic): please report it")))
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| Err(Error::internal("a fault of Hyperslab's own (a panic): please report it")))
 }
 
 /// Runs `work` on another thread, without the interpreter. A signal cancels it; this returns only when `work` has ended,
 /// so what it borrows from Python stays alive. A panic becomes an `Internal` error.
-pub(crate) fn wait<T: Send + 'static>(
-    py: Python<'_>,
-    cancellation: &Cancellation,
-    work: impl FnOnce() -> Result<T> + Send + 'static,
-) -> PyResult<T> {
+pub(crate) fn wait<T: Send + 'static>(py: Python<'_>, cancellation: &Cancellation, work: impl FnOnce() -> Result<T> + Send + 'static) -> PyResult<T> {
     until(py, cancellation, work)?.map_err(|error| raise(py, &error))
 }
 
 /// As [`wait`], with the error of `work` apart from what a signal handler raised.
-pub(crate) fn until<T: Send + 'static>(
-    py: Python<'_>,
-    cancellation: &Cancellation,
-    work: impl FnOnce() -> Result<T> + Send + 'static,
-) -> PyResult<Result<T>> {
+pub(crate) fn until<T: Send + 'static>(py: Python<'_>, cancellation: &Cancellation, work: impl FnOnce() -> Result<T> + Send + 'static) -> PyResult<Result<T>> {
     let (sender, receiver) = channel();
     let started = Worker::idle().and_then(|worker| {
         worker.start(move || {

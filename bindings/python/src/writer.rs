@@ -127,7 +127,8 @@ impl Writer {
         let work = move || {
             let session = new_session(SessionOptions { threads, ..SessionOptions::default() })?;
             let existing = if replace { Existing::Replace } else { Existing::Keep };
-            let mut file = if continued { FileWriter::continued(&path, alignment, &session)? } else { FileWriter::create(&path, existing, alignment, &session)? };
+            let mut file =
+                if continued { FileWriter::continued(&path, alignment, &session)? } else { FileWriter::create(&path, existing, alignment, &session)? };
             file.set_user_block(user_block)?;
             if let Some(page_bytes) = page_bytes {
                 file.set_pages(page_bytes)?;
@@ -457,11 +458,7 @@ impl Writer {
         target.objects().cancel_with(&cancellation);
         let existing = if replace { Existing::Replace } else { Existing::Keep };
         // Another thread would cost a turn of the scheduler each way.
-        let ended = if target.is_quick() {
-            run(py, move || target.finish(existing))?
-        } else {
-            wait(py, &cancellation, move || target.finish(existing))?
-        };
+        let ended = if target.is_quick() { run(py, move || target.finish(existing))? } else { wait(py, &cancellation, move || target.finish(existing))? };
         match ended {
             Ended::Length(length) => Ok(length.into_pyobject(py)?.into_any()),
             Ended::Fragment(bytes) => Ok(PyBytes::new(py, &bytes).into_any()),

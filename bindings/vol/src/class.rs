@@ -4,9 +4,9 @@ use std::ffi::c_void;
 use std::ptr;
 
 use crate::callbacks::{attribute, blob, dataset, datatype, file, group, info, introspect, link, object, token};
-use hyperslab_arrow_container::container::Options;
 use crate::ffi::*;
 use crate::host::SLOTS;
+use hyperslab_arrow_container::container::Options;
 
 /// The version of `H5VL_class_t`.
 const CLASS_VERSION: u32 = 3;

@@ -2,12 +2,12 @@
 
 use std::ffi::{CStr, c_void};
 
-use hyperslab_arrow_container::elements::{Datatype, Member};
-use hyperslab_arrow_container::error::{Error, Result, error};
-use hyperslab_arrow_container::model::StoredDatatype;
 use crate::ffi::*;
 use crate::handle::Handle;
 use crate::host::{Host, Owned, check};
+use hyperslab_arrow_container::elements::{Datatype, Member};
+use hyperslab_arrow_container::error::{Error, Result, error};
+use hyperslab_arrow_container::model::StoredDatatype;
 
 fn own(host: &Host, id: hid_t, what: &str) -> Result<Owned> {
     Owned::new(id, host.call.H5Tclose, what)
@@ -137,7 +137,11 @@ pub(crate) fn decoded(host: &Host, id: hid_t) -> Result<Datatype> {
     let found = layout(host, copy(host, id)?.id)?;
     // SAFETY: a valid ID of the host.
     let bytes = unsafe { (host.call.H5Tget_size)(id) };
-    if found.bytes() == bytes { Ok(found) } else { Err(Error::unsupported(format!("a datatype of {bytes} bytes in file form, for which the connector expects {}", found.bytes()))) }
+    if found.bytes() == bytes {
+        Ok(found)
+    } else {
+        Err(Error::unsupported(format!("a datatype of {bytes} bytes in file form, for which the connector expects {}", found.bytes())))
+    }
 }
 
 /// The members of a compound at their offsets in file form: each moves by the growth of those before it. `given` are the
@@ -172,11 +176,16 @@ fn layout(host: &Host, id: hid_t) -> Result<Datatype> {
             H5T_INTEGER if matches!(bytes, 1 | 2 | 4 | 8) && whole() && matches!(order, 0 | 1) => {
                 Datatype::Integer { bytes, signed: (call.H5Tget_sign)(id) == 1, swapped: order == 1 && bytes > 1 }
             }
-            H5T_BITFIELD if matches!(bytes, 1 | 2 | 4 | 8) && whole() && matches!(order, 0 | 1) => Datatype::Integer { bytes, signed: false, swapped: order == 1 && bytes > 1 },
+            H5T_BITFIELD if matches!(bytes, 1 | 2 | 4 | 8) && whole() && matches!(order, 0 | 1) => {
+                Datatype::Integer { bytes, signed: false, swapped: order == 1 && bytes > 1 }
+            }
             H5T_ENUM => layout(host, base(host, id)?.id)?,
             H5T_FLOAT if matches!(bytes, 2 | 4 | 8) && whole() && matches!(order, 0 | 1) => {
                 let (mut sign, mut exponent, mut exponent_bits, mut mantissa, mut mantissa_bits) = (0, 0, 0, 0, 0);
-                check((call.H5Tget_fields)(id, &raw mut sign, &raw mut exponent, &raw mut exponent_bits, &raw mut mantissa, &raw mut mantissa_bits), "the bit fields of a floating-point datatype cannot be read")?;
+                check(
+                    (call.H5Tget_fields)(id, &raw mut sign, &raw mut exponent, &raw mut exponent_bits, &raw mut mantissa, &raw mut mantissa_bits),
+                    "the bit fields of a floating-point datatype cannot be read",
+                )?;
                 let layout = (sign, exponent, exponent_bits, mantissa, mantissa_bits, (call.H5Tget_ebias)(id));
                 let ieee = match bytes {
                     2 => (15, 10, 5, 0, 10, 15),
@@ -210,7 +219,9 @@ fn layout(host: &Host, id: hid_t) -> Result<Datatype> {
                 in_file_members(bytes, members)?
             }
             class if class < 0 => return Err(error!("the datatype cannot be read")),
-            _ if bytes == 0 || i32::try_from(bytes).is_err() => return Err(error!("a datatype of {bytes} bytes; Arrow's fixed-size binary type allows 1 to {}", i32::MAX)),
+            _ if bytes == 0 || i32::try_from(bytes).is_err() => {
+                return Err(error!("a datatype of {bytes} bytes; Arrow's fixed-size binary type allows 1 to {}", i32::MAX));
+            }
             _ => Datatype::Fixed(bytes),
         })
     }
@@ -221,9 +232,8 @@ pub(crate) fn stored(host: &Host, handle: *mut c_void, id: hid_t) -> Result<Stor
     let memory = copy(host, id)?;
     let target = in_file(host, handle, memory.id)?;
     // SAFETY: a valid ID of the host; H5VLobject returns our own handle of a committed datatype.
-    let committed = unsafe {
-        if (host.call.H5Tcommitted)(id) > 0 { Handle::of((host.call.H5VLobject)(id)).ok().map(|handle| handle.place.object) } else { None }
-    };
+    let committed =
+        unsafe { if (host.call.H5Tcommitted)(id) > 0 { Handle::of((host.call.H5VLobject)(id)).ok().map(|handle| handle.place.object) } else { None } };
     let mut stored = StoredDatatype::new(encode(host, memory.id)?, decoded(host, target.id)?);
     stored.committed = committed;
     Ok(stored)

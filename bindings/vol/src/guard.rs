@@ -3,9 +3,9 @@
 use std::ffi::{CString, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use hyperslab_arrow_container::error::{Error, Result};
 use crate::ffi::herr_t;
 use crate::host::Host;
+use hyperslab_arrow_container::error::{Error, Result};
 
 fn push(host: &Host, callback: &str, failure: &Error) {
     // Many programs do not print the error stack.
@@ -18,7 +18,17 @@ fn push(host: &Host, callback: &str, failure: &Error) {
     let minor = global(if failure.unsupported { c"H5E_UNSUPPORTED_g" } else { c"H5E_CANTOPERATE_g" });
     // SAFETY: H5Epush2 copies the strings; the format takes one string.
     unsafe {
-        (host.call.H5Epush2)(0, c"hyperslab-vol".as_ptr(), name.as_ptr(), 0, global(c"H5E_ERR_CLS_g"), global(c"H5E_VOL_g"), minor, c"%s".as_ptr(), message.as_ptr());
+        (host.call.H5Epush2)(
+            0,
+            c"hyperslab-vol".as_ptr(),
+            name.as_ptr(),
+            0,
+            global(c"H5E_ERR_CLS_g"),
+            global(c"H5E_VOL_g"),
+            minor,
+            c"%s".as_ptr(),
+            message.as_ptr(),
+        );
     }
 }
 

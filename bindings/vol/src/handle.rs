@@ -5,19 +5,24 @@ use std::ffi::{CStr, c_char, c_void};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, Mutex};
 
+use crate::ffi::*;
+use crate::host::{Host, Owned};
 use hyperslab_arrow_container::container::{Container, Place};
 use hyperslab_arrow_container::error::{Result, error};
 use hyperslab_arrow_container::lock;
 use hyperslab_arrow_container::model::{Attribute, Body, Dataset, ObjectId, StoredDatatype};
-use crate::ffi::*;
-use crate::host::{Host, Owned};
 
 const MARK: u64 = 0x5b48_7970_6572_5d01;
 
 /// The type of a handle, with what belongs to it.
 pub(crate) enum What {
     /// `fapl`: the access property list; `writable`: the requested access; `primary`: whether a program opened it.
-    File { fapl: Option<Owned>, writable: bool, name: String, primary: bool },
+    File {
+        fapl: Option<Owned>,
+        writable: bool,
+        name: String,
+        primary: bool,
+    },
     Group,
     Dataset(Arc<Dataset>),
     Datatype(StoredDatatype),
@@ -89,7 +94,8 @@ impl Handle {
             return *address as *mut c_void;
         }
         let place = Place::new(Container::placeholder(), 0);
-        let raw = Box::into_raw(Box::new(Self { nothing: 0, mark: MARK, host, place, what: What::Group, opener: 0, path: String::new(), access: Mutex::new(None) }));
+        let raw =
+            Box::into_raw(Box::new(Self { nothing: 0, mark: MARK, host, place, what: What::Group, opener: 0, path: String::new(), access: Mutex::new(None) }));
         anchors.push((host.slot, raw as usize));
         raw.cast()
     }
@@ -202,7 +208,10 @@ impl Handle {
     /// A file handle that is not primary: an existing one, or a new one.
     pub(crate) fn file(&self) -> *mut c_void {
         let container = &self.place.container;
-        let known = lock(&FILES).iter().find(|(number, slot, _, primary)| *number == container.number && *slot == self.host.slot && !primary).map(|(_, _, address, _)| *address);
+        let known = lock(&FILES)
+            .iter()
+            .find(|(number, slot, _, primary)| *number == container.number && *slot == self.host.slot && !primary)
+            .map(|(_, _, address, _)| *address);
         if let Some(address) = known {
             return address as *mut c_void;
         }
@@ -221,7 +230,9 @@ pub(crate) fn open_in(container: &Container) -> Vec<(ObjectId, usize)> {
 pub(crate) fn sweep(container: &Container) {
     let open: Vec<ObjectId> = open_in(container).into_iter().map(|(object, _)| object).collect();
     let mut tree = lock(&container.tree);
-    let orphan = |tree: &hyperslab_arrow_container::model::Tree, id: ObjectId| id != hyperslab_arrow_container::model::ROOT && !open.contains(&id) && tree.references(id) == 0;
+    let orphan = |tree: &hyperslab_arrow_container::model::Tree, id: ObjectId| {
+        id != hyperslab_arrow_container::model::ROOT && !open.contains(&id) && tree.references(id) == 0
+    };
     if tree.unlinked == 0 {
         return;
     }

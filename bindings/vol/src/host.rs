@@ -4,9 +4,9 @@
 use std::ffi::{CStr, c_void};
 use std::sync::OnceLock;
 
-use hyperslab_arrow_container::error::{Result, error};
 use crate::ffi::*;
 use crate::functions::Functions;
+use hyperslab_arrow_container::error::{Result, error};
 
 /// References added to `H5E_VOL`: the number of refusals by HDF5 that a process survives. Adding them takes a few hundred
 /// microseconds.
@@ -73,9 +73,10 @@ fn caller() -> Option<(usize, usize)> {
         }
         seen = base;
         if let Some(found) = symbol(library, c"H5VLregister_connector")
-            && library_at(found).is_some_and(|(owner, _)| owner == base) {
-                return Some((base, library));
-            }
+            && library_at(found).is_some_and(|(owner, _)| owner == base)
+        {
+            return Some((base, library));
+        }
     }
     None
 }
@@ -146,7 +147,10 @@ impl Host {
             // SAFETY: `Dl_info` is plain data; a name is a zero-terminated string of the loader.
             unsafe {
                 let mut info: libc::Dl_info = std::mem::zeroed();
-                libc::dladdr(*address, &raw mut info) != 0 && info.dli_fbase as usize == self.base && !info.dli_sname.is_null() && CStr::from_ptr(info.dli_sname).to_bytes().starts_with(b"H5Fopen")
+                libc::dladdr(*address, &raw mut info) != 0
+                    && info.dli_fbase as usize == self.base
+                    && !info.dli_sname.is_null()
+                    && CStr::from_ptr(info.dli_sname).to_bytes().starts_with(b"H5Fopen")
             }
         })
     }

@@ -254,8 +254,12 @@ unsafe fn exchange(info: &libc::dl_phdr_info, walk: &Walk) {
     unsafe {
         let headers = std::slice::from_raw_parts(info.dlpi_phdr, usize::from(info.dlpi_phnum));
         let Some(dynamic) = headers.iter().find(|header| header.p_type == libc::PT_DYNAMIC) else { return };
-        let within = |address: usize| headers.iter().any(|h| h.p_type == libc::PT_LOAD && (base + h.p_vaddr as usize..base + (h.p_vaddr + h.p_memsz) as usize).contains(&address));
-        let sealed = |address: usize| headers.iter().any(|h| h.p_type == libc::PT_GNU_RELRO && (base + h.p_vaddr as usize..base + (h.p_vaddr + h.p_memsz) as usize).contains(&address));
+        let within = |address: usize| {
+            headers.iter().any(|h| h.p_type == libc::PT_LOAD && (base + h.p_vaddr as usize..base + (h.p_vaddr + h.p_memsz) as usize).contains(&address))
+        };
+        let sealed = |address: usize| {
+            headers.iter().any(|h| h.p_type == libc::PT_GNU_RELRO && (base + h.p_vaddr as usize..base + (h.p_vaddr + h.p_memsz) as usize).contains(&address))
+        };
         let mut tables = [0usize; 24];
         let mut entry = (base + dynamic.p_vaddr as usize) as *const [usize; 2];
         while (*entry)[0] != 0 {

@@ -5,19 +5,20 @@ use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::Arc;
 
 use crate::callbacks::location::{by_name, token_of};
-use hyperslab_arrow_container::error::{Result, error};
-use hyperslab_arrow_container::lock;
-use hyperslab_arrow_container::model::{Body, ObjectId, Region};
 use crate::ffi::*;
 use crate::guard;
 use crate::handle::{Handle, give_text, text};
 use crate::host::{Host, check};
 use crate::legacy_api::{is_ours, original_address};
+use hyperslab_arrow_container::error::{Result, error};
+use hyperslab_arrow_container::lock;
+use hyperslab_arrow_container::model::{Body, ObjectId, Region};
 
 /// `H5R_DATASET_REGION1`; `H5R_OBJECT1` is 0.
 const REGION: c_int = 1;
 
-pub(crate) const NAMES: &[&CStr] = &[c"H5Rcreate", c"H5Rdereference1", c"H5Rdereference2", c"H5Rget_obj_type1", c"H5Rget_obj_type2", c"H5Rget_region", c"H5Rget_name"];
+pub(crate) const NAMES: &[&CStr] =
+    &[c"H5Rcreate", c"H5Rdereference1", c"H5Rdereference2", c"H5Rget_obj_type1", c"H5Rget_obj_type2", c"H5Rget_region", c"H5Rget_name"];
 
 type CreateCall = unsafe extern "C" fn(*mut c_void, hid_t, *const c_char, c_int, hid_t) -> herr_t;
 type Dereference1Call = unsafe extern "C" fn(hid_t, c_int, *const c_void) -> hid_t;
@@ -65,7 +66,8 @@ unsafe fn parts(handle: &Handle, kind: c_int, reference: *const c_void) -> Resul
         return Err(error!("the reference is null, or its type {kind} is unknown"));
     }
     // SAFETY: a reference has eight bytes, or twelve with a selection.
-    let (object, number) = unsafe { (reference.cast::<u64>().read_unaligned(), if kind == REGION { reference.byte_add(8).cast::<u32>().read_unaligned() } else { 0 }) };
+    let (object, number) =
+        unsafe { (reference.cast::<u64>().read_unaligned(), if kind == REGION { reference.byte_add(8).cast::<u32>().read_unaligned() } else { 0 }) };
     if object == 0 {
         return Err(error!("the reference is empty"));
     }

@@ -3,16 +3,25 @@
 use std::ffi::{CStr, c_int, c_void};
 use std::sync::Arc;
 
-use hyperslab_arrow_container::error::{Result, error};
-use hyperslab_arrow_container::ranks::{Ranks, set_multi_process};
 use crate::ffi::*;
 use crate::host::{Host, check};
+use hyperslab_arrow_container::error::{Result, error};
+use hyperslab_arrow_container::ranks::{Ranks, set_multi_process};
 
 /// An MPI communicator or datatype: a four-byte number in MPICH and its derivatives, an address in Open MPI.
 type Thing = usize;
 type AskComm = unsafe extern "C" fn(comm: Thing, out: *mut c_int) -> c_int;
 type Gather = unsafe extern "C" fn(from: *const c_void, count: c_int, kind: Thing, to: *mut c_void, counts: c_int, kinds: Thing, comm: Thing) -> c_int;
-type GatherV = unsafe extern "C" fn(from: *const c_void, count: c_int, kind: Thing, to: *mut c_void, counts: *const c_int, places: *const c_int, kinds: Thing, comm: Thing) -> c_int;
+type GatherV = unsafe extern "C" fn(
+    from: *const c_void,
+    count: c_int,
+    kind: Thing,
+    to: *mut c_void,
+    counts: *const c_int,
+    places: *const c_int,
+    kinds: Thing,
+    comm: Thing,
+) -> c_int;
 
 /// A duplicate of the program's communicator, freed on drop.
 pub(crate) struct Communicator {
@@ -30,7 +39,10 @@ impl Communicator {
         let length = |bytes: usize| c_int::try_from(bytes).map_err(|_| error!("{bytes} bytes exceed what MPI gathers in one call"));
         let (count, mut counts) = (length(own.len())?, vec![0 as c_int; self.size]);
         // SAFETY: every rank gathers four bytes from each rank, and the buffer has space for them.
-        check(-unsafe { (self.gather)((&raw const count).cast(), 4, self.byte, counts.as_mut_ptr().cast(), 4, self.byte, self.comm) }.abs(), "MPI_Allgather failed")?;
+        check(
+            -unsafe { (self.gather)((&raw const count).cast(), 4, self.byte, counts.as_mut_ptr().cast(), 4, self.byte, self.comm) }.abs(),
+            "MPI_Allgather failed",
+        )?;
         let mut places = Vec::with_capacity(self.size);
         let mut total = 0usize;
         for count in &counts {
@@ -39,7 +51,11 @@ impl Communicator {
         }
         let mut all = vec![0u8; total];
         // SAFETY: each rank sends the number of bytes that it announced, to a range of its own.
-        check(-unsafe { (self.gather_v)(own.as_ptr().cast(), count, self.byte, all.as_mut_ptr().cast(), counts.as_ptr(), places.as_ptr(), self.byte, self.comm) }.abs(), "MPI_Allgatherv failed")?;
+        check(
+            -unsafe { (self.gather_v)(own.as_ptr().cast(), count, self.byte, all.as_mut_ptr().cast(), counts.as_ptr(), places.as_ptr(), self.byte, self.comm) }
+                .abs(),
+            "MPI_Allgatherv failed",
+        )?;
         let mut rest = &all[..];
         Ok(counts
             .iter()

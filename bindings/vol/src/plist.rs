@@ -1,9 +1,9 @@
 //! Property lists: stored encoded (`H5Pencode2`), queried for single properties.
 
-use hyperslab_arrow_container::error::{Error, Result, error};
-use hyperslab_arrow_container::model::{Body, Object};
 use crate::ffi::*;
 use crate::host::{Host, Owned, check};
+use hyperslab_arrow_container::error::{Error, Result, error};
+use hyperslab_arrow_container::model::{Body, Object};
 
 /// `H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED`.
 const TRACKED_AND_INDEXED: u32 = 3;
@@ -77,7 +77,10 @@ pub(crate) fn give_fill(host: &Host, list: &Owned, memory: &Owned, target: &Owne
         let max = (host.call.H5Tget_size)(memory.id).max((host.call.H5Tget_size)(target.id)).max(value.len());
         let (mut element, mut background) = (value.to_vec(), vec![0u8; max]);
         element.resize(max, 0);
-        check((host.call.H5Tconvert)(target.id, memory.id, 1, element.as_mut_ptr().cast(), background.as_mut_ptr().cast(), 0), "the fill value cannot be converted")?;
+        check(
+            (host.call.H5Tconvert)(target.id, memory.id, 1, element.as_mut_ptr().cast(), background.as_mut_ptr().cast(), 0),
+            "the fill value cannot be converted",
+        )?;
         let set = check((host.call.H5Pset_fill_value)(list.id, memory.id, element.as_ptr().cast()), "the fill value cannot be set in the property list");
         let scalar = Owned::new((host.call.H5Screate)(H5S_SCALAR), host.call.H5Sclose, "the dataspace cannot be created")?;
         check((host.call.H5Treclaim)(memory.id, scalar.id, 0, element.as_mut_ptr().cast()), "the memory of the fill value cannot be freed")?;
@@ -135,10 +138,16 @@ pub(crate) fn check_driver(host: &Host, fapl: hid_t) -> Result<()> {
         if flags & ALLOWS_IMAGE != 0 {
             check((host.call.H5Pget_fapl_core)(fapl, &raw mut increment, &raw mut on_disk), "the file driver cannot be queried")?;
         } else if flags & LIKE_DEFAULT == 0 {
-            return Err(Error::unsupported("file drivers that store a file in several files or in an object of the program are not supported; a container is stored at its path"));
+            return Err(Error::unsupported(
+                "file drivers that store a file in several files or in an object of the program are not supported; a container is stored at its path",
+            ));
         }
     }
-    if on_disk { Ok(()) } else { Err(Error::unsupported("files only in memory (the core driver without a backing store) are not supported; a container is stored on disk")) }
+    if on_disk {
+        Ok(())
+    } else {
+        Err(Error::unsupported("files only in memory (the core driver without a backing store) are not supported; a container is stored on disk"))
+    }
 }
 
 /// Whether to open the targets of external links for writing; `None`: as the file that has the link.
@@ -187,7 +196,10 @@ pub(crate) fn of_group(host: &Host, object: &Object) -> Result<Owned> {
                 check((host.call.H5Pset_link_creation_order)(list.id, TRACKED_AND_INDEXED), "the creation order of links cannot be set in the property list")?;
             }
             if object.attributes_tracked {
-                check((host.call.H5Pset_attr_creation_order)(list.id, TRACKED_AND_INDEXED), "the creation order of attributes cannot be set in the property list")?;
+                check(
+                    (host.call.H5Pset_attr_creation_order)(list.id, TRACKED_AND_INDEXED),
+                    "the creation order of attributes cannot be set in the property list",
+                )?;
             }
         }
     }

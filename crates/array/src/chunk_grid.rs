@@ -16,9 +16,7 @@ impl ChunkGrid {
     /// A grid; `chunk_shape` has the ndim of `shape` and no zero.
     pub fn new(shape: Vec<u64>, chunk_shape: Vec<u64>) -> Result<Self> {
         if shape.len() != chunk_shape.len() || chunk_shape.contains(&0) {
-            return Err(Error::corrupt(format!(
-                "a chunk shape of {chunk_shape:?} does not fit a dataset of shape {shape:?}"
-            )));
+            return Err(Error::corrupt(format!("a chunk shape of {chunk_shape:?} does not fit a dataset of shape {shape:?}")));
         }
         Ok(Self { shape, chunk_shape })
     }
@@ -44,12 +42,8 @@ impl ChunkGrid {
         if self.shape.iter().zip(&self.chunk_shape).all(|(extent, chunk)| extent <= chunk) {
             return vec![vec![0; self.shape.len()]];
         }
-        let per_axis: Vec<Vec<u64>> = selection
-            .axes()
-            .iter()
-            .zip(&self.chunk_shape)
-            .map(|(axis, &chunk)| axis.touched_chunks(chunk).into_iter().map(|c| c * chunk).collect())
-            .collect();
+        let per_axis: Vec<Vec<u64>> =
+            selection.axes().iter().zip(&self.chunk_shape).map(|(axis, &chunk)| axis.touched_chunks(chunk).into_iter().map(|c| c * chunk).collect()).collect();
         let total = per_axis.iter().fold(1usize, |total, starts| total.saturating_mul(starts.len()));
         let mut origins = Vec::with_capacity(total.min(MAX_RESERVED));
         // The index of the current start of each axis; the last axis varies fastest.

@@ -224,9 +224,7 @@ impl Datatype {
             | Self::Sequence { size, .. }
             | Self::Unsupported { size, .. } => *size,
             Self::Enum { base, .. } => base.size(),
-            Self::Array { base, shape } => shape
-                .iter()
-                .fold(base.size(), |size, &extent| size.saturating_mul(extent)),
+            Self::Array { base, shape } => shape.iter().fold(base.size(), |size, &extent| size.saturating_mul(extent)),
         }
     }
     /// Whether this is h5py's boolean: an enum of exactly FALSE = 0 and TRUE = 1 over one byte.
@@ -276,12 +274,8 @@ impl Datatype {
     pub fn unsupported_class(&self) -> Option<&str> {
         match self {
             Self::Unsupported { class, .. } => Some(class),
-            Self::Compound { members, .. } => {
-                members.iter().find_map(|m| m.datatype.unsupported_class())
-            }
-            Self::Array { base, .. } | Self::Sequence { base, .. } | Self::Enum { base, .. } => {
-                base.unsupported_class()
-            }
+            Self::Compound { members, .. } => members.iter().find_map(|m| m.datatype.unsupported_class()),
+            Self::Array { base, .. } | Self::Sequence { base, .. } | Self::Enum { base, .. } => base.unsupported_class(),
             _ => None,
         }
     }

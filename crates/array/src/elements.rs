@@ -85,10 +85,10 @@ impl HeapObjects {
     }
     /// The bytes of an object; `Corrupt` when the file has no such object.
     pub fn object(&self, reference: HeapReference) -> Result<&[u8]> {
-        self.objects.get(&reference).map(AsRef::as_ref).ok_or_else(|| {
-            Error::corrupt(format!("no object {} in this global heap collection", reference.index))
-                .at_offset(reference.address)
-        })
+        self.objects
+            .get(&reference)
+            .map(AsRef::as_ref)
+            .ok_or_else(|| Error::corrupt(format!("no object {} in this global heap collection", reference.index)).at_offset(reference.address))
     }
     /// The bytes of one variable-length element (`count * base_size` of them), empty when the
     /// element is empty. For strings `base_size` is 1.
@@ -97,16 +97,10 @@ impl HeapObjects {
         let Some(reference) = reference else { return Ok(&[]) };
         let object = self.object(reference)?;
         let wanted = u64::from(count).checked_mul(base_size);
-        wanted
-            .and_then(|n| usize::try_from(n).ok())
-            .and_then(|n| object.get(..n))
-            .ok_or_else(|| {
-                Error::corrupt(format!(
-                    "a variable-length value of {count} elements of {base_size} bytes lies in a heap object of {} bytes",
-                    object.len()
-                ))
+        wanted.and_then(|n| usize::try_from(n).ok()).and_then(|n| object.get(..n)).ok_or_else(|| {
+            Error::corrupt(format!("a variable-length value of {count} elements of {base_size} bytes lies in a heap object of {} bytes", object.len()))
                 .at_offset(reference.address)
-            })
+        })
     }
     /// Adds the name of a stored reference's target; `None` for a null reference.
     pub fn insert_name(&mut self, kind: ReferenceKind, element: &[u8], name: Option<Arc<str>>) {

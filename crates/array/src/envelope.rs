@@ -4,8 +4,8 @@
 //! Format: a JSON object with the member `version`, a line feed, and the CRC-32 (IEEE) of the JSON as eight lowercase
 //! hexadecimal digits.
 
-use serde::{Deserialize, Serialize};
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 
 use crate::{Error, Result};
 
@@ -64,9 +64,10 @@ impl Envelope {
             version: u32,
         }
         match serde_json::from_slice(json) {
-            Ok(Version { version }) if version != self.version => {
-                Err(Error::invalid_input(format!("{} of version {version}, but this release reads version {}: use one release throughout", self.what, self.version)))
-            }
+            Ok(Version { version }) if version != self.version => Err(Error::invalid_input(format!(
+                "{} of version {version}, but this release reads version {}: use one release throughout",
+                self.what, self.version
+            ))),
             _ => Ok(()),
         }
     }

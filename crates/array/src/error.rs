@@ -49,15 +49,7 @@ struct Inner {
 impl Error {
     /// An error of `kind`; `message` says what was found, what was expected and what to do.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        Self(Box::new(Inner {
-            kind,
-            message: message.into(),
-            file: None,
-            object: None,
-            offset: None,
-            os_error: None,
-            source: None,
-        }))
+        Self(Box::new(Inner { kind, message: message.into(), file: None, object: None, offset: None, os_error: None, source: None }))
     }
     /// [`ErrorKind::NotFound`].
     pub fn not_found(message: impl Into<String>) -> Self {
@@ -151,11 +143,7 @@ impl fmt::Display for Error {
             self.0.offset.map(|o| format!("offset {o}")),
         ];
         let places: Vec<String> = places.into_iter().flatten().collect();
-        if places.is_empty() {
-            Ok(())
-        } else {
-            write!(f, " ({})", places.join(", "))
-        }
+        if places.is_empty() { Ok(()) } else { write!(f, " ({})", places.join(", ")) }
     }
 }
 

@@ -28,10 +28,7 @@ pub use cancellation::Cancellation;
 pub use chunk_buffer::{Arrangement, ChunkBuffer, DecodedChunk};
 pub use chunk_grid::ChunkGrid;
 pub use dataspace::Dataspace;
-pub use datatype::{
-    ByteOrder, CharacterSet, Datatype, EnumMember, FloatFormat, Mantissa, Member, ReferenceKind,
-    StringPadding,
-};
+pub use datatype::{ByteOrder, CharacterSet, Datatype, EnumMember, FloatFormat, Mantissa, Member, ReferenceKind, StringPadding};
 pub use elements::{Elements, HeapObjects, HeapReference};
 pub use envelope::Envelope;
 pub use error::{Error, ErrorKind, Result};

@@ -5,14 +5,7 @@ use crate::selection::Run;
 use crate::{Arrangement, DecodedChunk, Error, Region, Result, Selection, join_planes};
 
 /// Copies the selected elements of a chunk into `out`: [`Placement::new`] and [`Placement::copy`] in one.
-pub fn scatter(
-    chunk: DecodedChunk<'_>,
-    source: &Region,
-    selection: &Selection,
-    out: &mut [u8],
-    target: &Region,
-    element_size: usize,
-) -> Result<()> {
+pub fn scatter(chunk: DecodedChunk<'_>, source: &Region, selection: &Selection, out: &mut [u8], target: &Region, element_size: usize) -> Result<()> {
     match Placement::new(source, selection, target, element_size)? {
         Some(placement) => placement.copy(chunk, out),
         None => Ok(()),
@@ -38,12 +31,7 @@ impl Placement {
     /// * `source`: the elements of the dataset that the chunk holds, row-major;
     /// * `target`: the positions in the selection that the output holds, row-major; others are left alone;
     /// * `element_size`: bytes of one element.
-    pub fn new(
-        source: &Region,
-        selection: &Selection,
-        target: &Region,
-        element_size: usize,
-    ) -> Result<Option<Self>> {
+    pub fn new(source: &Region, selection: &Selection, target: &Region, element_size: usize) -> Result<Option<Self>> {
         let ndim = selection.axes().len();
         if [source.start.len(), source.count.len(), target.start.len(), target.count.len()] != [ndim; 4] {
             return Err(Error::internal("scatter: the boxes differ in ndim"));
@@ -59,17 +47,12 @@ impl Placement {
         // Merge trailing dimensions that are copied whole on both sides into one run.
         let mut bytes = element_size;
         let (mut source_shape, mut wanted_shape) = (source.count.clone(), target.count.clone());
-        while let (Some(run), Some(&source), Some(&target)) =
-            (runs.last(), source_shape.last(), wanted_shape.last())
-        {
+        while let (Some(run), Some(&source), Some(&target)) = (runs.last(), source_shape.last(), wanted_shape.last()) {
             let whole = matches!(run.as_slice(), [Run { source: 0, target: 0, count }] if *count == source && *count == target);
             if !whole {
                 break;
             }
-            bytes = usize::try_from(source)
-                .ok()
-                .and_then(|n| n.checked_mul(bytes))
-                .ok_or_else(|| Error::internal("scatter: a row exceeds memory"))?;
+            bytes = usize::try_from(source).ok().and_then(|n| n.checked_mul(bytes)).ok_or_else(|| Error::internal("scatter: a row exceeds memory"))?;
             runs.pop();
             source_shape.pop();
             wanted_shape.pop();
@@ -140,8 +123,7 @@ fn copy(
 }
 
 fn copy_rows(chunk: DecodedChunk<'_>, out: &mut [u8], source: u64, target: u64, count: u64, row: Row) -> Option<()> {
-    let (source, target, count) =
-        (usize::try_from(source).ok()?, usize::try_from(target).ok()?, usize::try_from(count).ok()?);
+    let (source, target, count) = (usize::try_from(source).ok()?, usize::try_from(target).ok()?, usize::try_from(count).ok()?);
     let length = count.checked_mul(row.bytes)?;
     let source = source.checked_mul(row.bytes)?;
     let target = target.checked_mul(row.bytes)?;
@@ -161,13 +143,8 @@ mod tests {
 
     fn axis(extent: u64) -> BoxedStrategy<Axis> {
         prop_oneof![
-            (0..extent, 1u64..4, 0..=extent).prop_map(move |(start, step, n)| Axis::Range {
-                start,
-                count: n.min((extent - start).div_ceil(step)),
-                step
-            }),
-            proptest::collection::btree_set(0..extent, 0..6)
-                .prop_map(|set| Axis::Indices(set.into_iter().collect())),
+            (0..extent, 1u64..4, 0..=extent).prop_map(move |(start, step, n)| Axis::Range { start, count: n.min((extent - start).div_ceil(step)), step }),
+            proptest::collection::btree_set(0..extent, 0..6).prop_map(|set| Axis::Indices(set.into_iter().collect())),
         ]
         .boxed()
     }
@@ -186,13 +163,9 @@ mod tests {
     }
 
     fn every_index(shape: &[u64]) -> Vec<Vec<u64>> {
-        shape.iter().fold(vec![vec![]], |all, &extent| {
-            all.iter()
-                .flat_map(|prefix: &Vec<u64>| {
-                    (0..extent).map(move |i| [prefix.as_slice(), &[i]].concat())
-                })
-                .collect()
-        })
+        shape
+            .iter()
+            .fold(vec![vec![]], |all, &extent| all.iter().flat_map(|prefix: &Vec<u64>| (0..extent).map(move |i| [prefix.as_slice(), &[i]].concat())).collect())
     }
 
     proptest! {

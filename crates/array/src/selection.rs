@@ -53,29 +53,21 @@ impl Axis {
     pub fn index(&self, position: u64) -> Option<u64> {
         match self {
             Self::Range { start, count, step } => (position < *count).then(|| start + position * step),
-            Self::Indices(indices) => {
-                usize::try_from(position).ok().and_then(|p| indices.get(p)).copied()
-            }
+            Self::Indices(indices) => usize::try_from(position).ok().and_then(|p| indices.get(p)).copied(),
         }
     }
     /// The selected elements at positions `first..first + count`.
     pub fn sub_axis(&self, first: u64, count: u64) -> Self {
         let count = count.min(self.count().saturating_sub(first));
         match self {
-            Self::Range { start, step, .. } => {
-                Self::Range { start: start + first.min(self.count()) * step, count, step: *step }
-            }
-            Self::Indices(indices) => Self::Indices(
-                indices.iter().copied().skip(to_usize(first)).take(to_usize(count)).collect(),
-            ),
+            Self::Range { start, step, .. } => Self::Range { start: start + first.min(self.count()) * step, count, step: *step },
+            Self::Indices(indices) => Self::Indices(indices.iter().copied().skip(to_usize(first)).take(to_usize(count)).collect()),
         }
     }
     /// Position of the first selected element whose source index is at least `bound`.
     fn position_at_or_after(&self, bound: u64) -> u64 {
         match self {
-            Self::Range { start, count, step } => {
-                bound.saturating_sub(*start).div_ceil(*step).min(*count)
-            }
+            Self::Range { start, count, step } => bound.saturating_sub(*start).div_ceil(*step).min(*count),
             Self::Indices(indices) => indices.partition_point(|&i| i < bound) as u64,
         }
     }
@@ -116,9 +108,7 @@ impl Axis {
             Self::Range { start, step: 1, .. } => {
                 vec![Run { source: start + first - from, target: first, count }]
             }
-            Self::Range { start, step, .. } => (first..first + count)
-                .map(|p| Run { source: start + p * step - from, target: p, count: 1 })
-                .collect(),
+            Self::Range { start, step, .. } => (first..first + count).map(|p| Run { source: start + p * step - from, target: p, count: 1 }).collect(),
             Self::Indices(indices) => {
                 let mut runs: Vec<Run> = Vec::new();
                 for (index, target) in indices.iter().skip(to_usize(first)).zip(first..first + count) {
@@ -151,26 +141,18 @@ impl Selection {
     /// A selection from its axes, checked against `shape`.
     pub fn new(axes: Vec<Axis>, shape: &[u64]) -> Result<Self> {
         if axes.len() != shape.len() {
-            return Err(Error::invalid_input(format!(
-                "a selection of {} dimensions does not fit shape {shape:?}",
-                axes.len()
-            )));
+            return Err(Error::invalid_input(format!("a selection of {} dimensions does not fit shape {shape:?}", axes.len())));
         }
         for (axis, &extent) in axes.iter().zip(shape) {
             let ordered = match axis {
-                Axis::Range { start, count, step } => {
-                    *step > 0 && count.checked_mul(*step).and_then(|n| n.checked_add(*start)).is_some()
-                }
+                Axis::Range { start, count, step } => *step > 0 && count.checked_mul(*step).and_then(|n| n.checked_add(*start)).is_some(),
                 Axis::Indices(indices) => indices.is_sorted_by(|a, b| a < b),
             };
             if !ordered {
                 return Err(Error::invalid_input("the indexes of a selection must increase"));
             }
             if axis.last().is_some_and(|last| last >= extent) {
-                return Err(Error::invalid_input(format!(
-                    "index {} is out of range for a dimension of extent {extent}",
-                    axis.last().unwrap_or(0)
-                )));
+                return Err(Error::invalid_input(format!("index {} is out of range for a dimension of extent {extent}", axis.last().unwrap_or(0))));
             }
         }
         Ok(Self { axes })
@@ -213,8 +195,7 @@ mod tests {
     fn axis() -> impl Strategy<Value = Axis> {
         prop_oneof![
             (0u64..40, 0u64..20, 1u64..9).prop_map(|(start, count, step)| Axis::Range { start, count, step }),
-            proptest::collection::btree_set(0u64..200, 0..20)
-                .prop_map(|set| Axis::Indices(set.into_iter().collect())),
+            proptest::collection::btree_set(0u64..200, 0..20).prop_map(|set| Axis::Indices(set.into_iter().collect())),
         ]
     }
     fn naive(axis: &Axis) -> Vec<u64> {

@@ -86,9 +86,7 @@ impl HyperslabAxis {
     /// The index of its `ordinal`-th element.
     pub fn index(&self, ordinal: u64) -> u64 {
         match self.block {
-            Some(block) if block > 0 => {
-                self.start.saturating_add((ordinal / block).saturating_mul(self.stride)).saturating_add(ordinal % block)
-            }
+            Some(block) if block > 0 => self.start.saturating_add((ordinal / block).saturating_mul(self.stride)).saturating_add(ordinal % block),
             _ => self.start.saturating_add(ordinal),
         }
     }
@@ -114,9 +112,7 @@ impl HyperslabAxis {
     pub fn shared_with(&self, axis: &Axis) -> Vec<(u64, u64)> {
         let end = self.extent_of(self.len().unwrap_or(u64::MAX));
         let (first, count) = axis.positions_within(self.start, end);
-        let shared = (first..first.saturating_add(count)).filter_map(|position| {
-            Some((position, self.ordinal(axis.index(position)?)?))
-        });
+        let shared = (first..first.saturating_add(count)).filter_map(|position| Some((position, self.ordinal(axis.index(position)?)?)));
         shared.collect()
     }
 }

@@ -9,7 +9,7 @@ use arrow_ipc::reader::FileReader;
 
 use crate::container::{Container, Create, Options};
 use crate::elements::arrow_arrays::{from_arrow, to_arrow};
-use crate::elements::{Arena, Datatype, Member, Dataspace, columns};
+use crate::elements::{Arena, Dataspace, Datatype, Member, columns};
 use crate::error::Error;
 use crate::files::Folder;
 use crate::lock;
@@ -25,7 +25,13 @@ fn simple(shape: &[u64]) -> Dataspace {
 /// 16 bytes: an int32 at 0, a big-endian float64 at 8.
 fn particle() -> Datatype {
     let member = |name: &str, offset, datatype| Member { name: name.to_owned(), offset, datatype };
-    Datatype::Compound { bytes: 16, members: vec![member("i", 0, Datatype::Integer { bytes: 4, signed: true, swapped: false }), member("f", 8, Datatype::Float { bytes: 8, swapped: true })] }
+    Datatype::Compound {
+        bytes: 16,
+        members: vec![
+            member("i", 0, Datatype::Integer { bytes: 4, signed: true, swapped: false }),
+            member("f", 8, Datatype::Float { bytes: 8, swapped: true }),
+        ],
+    }
 }
 
 fn record(i: i32) -> Vec<u8> {
@@ -141,7 +147,8 @@ fn values_of_variable_length_survive_arrow() -> Outcome {
 fn nested_compounds_are_columns_of_their_own_and_arrays_of_them_are_not() {
     let inner = particle();
     let member = |name: &str, offset, datatype| Member { name: name.to_owned(), offset, datatype };
-    let outer = Datatype::Compound { bytes: 64, members: vec![member("n", 0, inner.clone()), member("a", 16, Datatype::Array { count: 3, element: Box::new(inner) })] };
+    let outer =
+        Datatype::Compound { bytes: 64, members: vec![member("n", 0, inner.clone()), member("a", 16, Datatype::Array { count: 3, element: Box::new(inner) })] };
     let columns = columns(&outer);
     assert!(columns[0].direct && !columns[1].direct);
     assert_eq!(columns[0].leaves.iter().map(|leaf| (leaf.offset, leaf.bytes, leaf.swap_bytes)).collect::<Vec<_>>(), [(0, 4, 1), (8, 8, 8)]);

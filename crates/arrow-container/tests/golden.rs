@@ -125,12 +125,17 @@ fn dump(path: &Path) -> std::result::Result<String, Box<dyn std::error::Error>> 
             }
             Body::Dataset(dataset) => {
                 let datatype = &dataset.datatype.decoded;
-                let (space, values) = dataset.with_table(&container.folder, None, || Ok(Vec::new()), |table, space| {
-                    let count = usize::try_from(space.count().unwrap_or(0)).map_err(|_| Error::new("too many elements"))?;
-                    let mut bytes = vec![0; count * datatype.bytes()];
-                    table.read(&table.all_parts(), 0, count, &mut bytes, datatype.bytes())?;
-                    Ok((extent(space), elements(datatype, &bytes)?))
-                })?;
+                let (space, values) = dataset.with_table(
+                    &container.folder,
+                    None,
+                    || Ok(Vec::new()),
+                    |table, space| {
+                        let count = usize::try_from(space.count().unwrap_or(0)).map_err(|_| Error::new("too many elements"))?;
+                        let mut bytes = vec![0; count * datatype.bytes()];
+                        table.read(&table.all_parts(), 0, count, &mut bytes, datatype.bytes())?;
+                        Ok((extent(space), elements(datatype, &bytes)?))
+                    },
+                )?;
                 writeln!(out, "{id} dataset {path}: {space} = {values}")?;
             }
             Body::Datatype(datatype) => writeln!(out, "{id} datatype {path}: {}", hex(&datatype.encoded))?,

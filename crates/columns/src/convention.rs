@@ -3,9 +3,9 @@
 
 use std::sync::Arc;
 
-use arrow_array::{Array, ArrayRef, Float32Array, Float64Array};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float32Type, Float64Type, Int64Type, UInt64Type};
+use arrow_array::{Array, ArrayRef, Float32Array, Float64Array};
 use arrow_buffer::{BooleanBuffer, NullBuffer};
 use arrow_schema::DataType;
 use hyperslab_array::{Attribute, Error, Result};
@@ -85,10 +85,7 @@ impl Convention {
         let (scale, offset) = (factor("scale_factor")?, factor("add_offset")?);
         let unpacked = (scale.is_some() || offset.is_some()).then(|| {
             let single = ["scale_factor", "add_offset"].iter().filter_map(|name| find(name)).all(is_single);
-            let short = matches!(
-                stored,
-                DataType::Int8 | DataType::UInt8 | DataType::Int16 | DataType::UInt16 | DataType::Float16 | DataType::Float32
-            );
+            let short = matches!(stored, DataType::Int8 | DataType::UInt8 | DataType::Int16 | DataType::UInt16 | DataType::Float16 | DataType::Float32);
             if single && short { DataType::Float32 } else { DataType::Float64 }
         });
         let time = find("units").and_then(text).and_then(|units| match (find("month_lengths"), find("calendar")) {

@@ -23,12 +23,9 @@ pub fn arrow_type(datatype: &Datatype) -> Result<DataType> {
             arrow_type(base)?;
             DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8))
         }
-        Datatype::Compound { members, .. } => DataType::Struct(
-            members
-                .iter()
-                .map(|m| Ok(field(&m.name, &m.datatype, arrow_type(&m.datatype)?)))
-                .collect::<Result<Fields>>()?,
-        ),
+        Datatype::Compound { members, .. } => {
+            DataType::Struct(members.iter().map(|m| Ok(field(&m.name, &m.datatype, arrow_type(&m.datatype)?))).collect::<Result<Fields>>()?)
+        }
         Datatype::Sequence { base, .. } => DataType::List(Arc::new(field("item", base, arrow_type(base)?))),
         Datatype::Array { base, shape } => {
             let mut inner = arrow_type(base)?;
@@ -93,15 +90,9 @@ fn float(size: u64, format: &FloatFormat) -> Result<DataType> {
     let lowest = 1 - i64::from(exponent_bias) - i64::from(mantissa_size);
     let highest = (1i64 << exponent_size.min(32)) - 2 - i64::from(exponent_bias);
     match mantissa {
-        Mantissa::Implied if mantissa_size <= 23 && exponent_size <= 8 && lowest >= -149 && highest <= 127 => {
-            Ok(DataType::Float32)
-        }
-        Mantissa::Implied if mantissa_size <= 52 && exponent_size <= 11 && lowest >= -1074 && highest <= 1023 => {
-            Ok(DataType::Float64)
-        }
-        _ => Err(Error::unsupported(format!(
-            "a float of {mantissa_size} mantissa bits and {exponent_size} exponent bits with bias {exponent_bias}"
-        ))),
+        Mantissa::Implied if mantissa_size <= 23 && exponent_size <= 8 && lowest >= -149 && highest <= 127 => Ok(DataType::Float32),
+        Mantissa::Implied if mantissa_size <= 52 && exponent_size <= 11 && lowest >= -1074 && highest <= 1023 => Ok(DataType::Float64),
+        _ => Err(Error::unsupported(format!("a float of {mantissa_size} mantissa bits and {exponent_size} exponent bits with bias {exponent_bias}"))),
     }
 }
 
@@ -122,20 +113,14 @@ pub fn datatype_of(data_type: &DataType) -> Result<Datatype> {
         DataType::Float64 => Datatype::float(8, little),
         DataType::Boolean => Datatype::Enum {
             base: Box::new(Datatype::integer(1, true, little)),
-            members: vec![
-                EnumMember { name: "FALSE".into(), value: 0 },
-                EnumMember { name: "TRUE".into(), value: 1 },
-            ],
+            members: vec![EnumMember { name: "FALSE".into(), value: 0 }, EnumMember { name: "TRUE".into(), value: 1 }],
         },
-        DataType::Utf8 | DataType::LargeUtf8 => Datatype::VariableString {
-            size: 16,
-            padding: StringPadding::NullTerminated,
-            character_set: CharacterSet::Utf8,
-        },
-        DataType::FixedSizeBinary(size) => Datatype::Opaque {
-            size: u64::try_from(*size).map_err(|_| Error::invalid_input("a binary of negative size"))?,
-            tag: String::new(),
-        },
+        DataType::Utf8 | DataType::LargeUtf8 => {
+            Datatype::VariableString { size: 16, padding: StringPadding::NullTerminated, character_set: CharacterSet::Utf8 }
+        }
+        DataType::FixedSizeBinary(size) => {
+            Datatype::Opaque { size: u64::try_from(*size).map_err(|_| Error::invalid_input("a binary of negative size"))?, tag: String::new() }
+        }
         DataType::List(item) => Datatype::Sequence { size: 16, base: Box::new(datatype_of(item.data_type())?) },
         DataType::FixedSizeList(item, extent) => {
             let extent = u64::try_from(*extent).map_err(|_| Error::invalid_input("a list of negative size"))?;

@@ -69,11 +69,14 @@ pub trait ArrayFile: Send + Sync {
     /// targets; `None` for null references. May read heap objects.
     fn references(&self, kind: ReferenceKind, size: usize, bytes: &[u8]) -> Result<Vec<Option<StoredReference>>> {
         let count = bytes.len().checked_div(size).unwrap_or(0);
-        Err(Error::unsupported(format!("{count} {} references in this format", match kind {
-            ReferenceKind::Object => "object",
-            ReferenceKind::Region => "region",
-            ReferenceKind::Standard => "standard",
-        })))
+        Err(Error::unsupported(format!(
+            "{count} {} references in this format",
+            match kind {
+                ReferenceKind::Object => "object",
+                ReferenceKind::Region => "region",
+                ReferenceKind::Standard => "standard",
+            }
+        )))
     }
 
     /// Fetches all heap objects that `bytes` (elements of `datatype`) point at, nested ones too.
@@ -126,11 +129,7 @@ pub type HeapVisit<'a> = dyn FnMut(Option<&Datatype>, &[u8], HeapReference) -> R
 
 /// Calls `visit(base datatype of a sequence, stored element, reference)` for every variable-length
 /// value in `bytes` (whole elements of `datatype`), without looking inside the values. Its errors end it.
-pub fn collect_heap_references(
-    datatype: &Datatype,
-    bytes: &[u8],
-    visit: &mut HeapVisit<'_>,
-) -> Result<()> {
+pub fn collect_heap_references(datatype: &Datatype, bytes: &[u8], visit: &mut HeapVisit<'_>) -> Result<()> {
     let size = usize::try_from(datatype.size()).map_err(|_| Error::corrupt("an element exceeds memory"))?;
     if size == 0 {
         return Ok(());
@@ -154,9 +153,10 @@ pub fn collect_heap_references(
                     .zip(usize::try_from(member.datatype.size()).ok())
                     .and_then(|(start, n)| Some(start..start.checked_add(n)?));
                 for element in bytes.chunks_exact(size) {
-                    let part = range.clone().and_then(|r| element.get(r)).ok_or_else(|| {
-                        Error::corrupt(format!("member {} lies outside of its compound", member.name))
-                    })?;
+                    let part = range
+                        .clone()
+                        .and_then(|r| element.get(r))
+                        .ok_or_else(|| Error::corrupt(format!("member {} lies outside of its compound", member.name)))?;
                     collect_heap_references(&member.datatype, part, visit)?;
                 }
             }

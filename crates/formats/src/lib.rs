@@ -7,8 +7,8 @@
 
 mod array_file;
 pub mod filter;
-pub mod hdf5;
 mod format;
+pub mod hdf5;
 mod limits;
 pub mod netcdf3;
 pub mod netcdf4;
@@ -18,12 +18,12 @@ mod poison;
 mod tree;
 
 pub use array_file::{ArrayFile, ChunkLocation, ChunkLocations, ChunkSource, collect_heap_references};
+pub use format::Format;
 pub use hdf5::reference_target;
 pub use limits::Limits;
-pub use format::Format;
 pub use open::{Interpretation, OpenOptions, open};
 pub use poison::poison;
 pub use tree::{
-    Content, Dataset, Dimension, DimensionScale, ExternalFile, FillTime, FilterDescription, Group, Link, LinkTarget, Object,
-    ObjectId, Storage as StorageLayout, Tree, VirtualMapping,
+    Content, Dataset, Dimension, DimensionScale, ExternalFile, FillTime, FilterDescription, Group, Link, LinkTarget, Object, ObjectId,
+    Storage as StorageLayout, Tree, VirtualMapping,
 };

@@ -180,7 +180,10 @@ impl FillTime {
 
     /// The time of this name in h5py.
     pub fn of_name(name: &str) -> Result<Self> {
-        [Self::Alloc, Self::Never, Self::IfSet].into_iter().find(|time| time.name() == name).ok_or_else(|| Error::invalid_input(format!("fill_time='{name}': give one of ifset, alloc, never")))
+        [Self::Alloc, Self::Never, Self::IfSet]
+            .into_iter()
+            .find(|time| time.name() == name)
+            .ok_or_else(|| Error::invalid_input(format!("fill_time='{name}': give one of ifset, alloc, never")))
     }
 }
 

@@ -3,9 +3,7 @@
 
 use std::sync::Arc;
 
-use hyperslab_array::{
-    ByteOrder, CharacterSet, Dataspace, Datatype, Elements, EnumMember, HeapObjects, Member, ReferenceKind, Selection, StringPadding,
-};
+use hyperslab_array::{ByteOrder, CharacterSet, Dataspace, Datatype, Elements, EnumMember, HeapObjects, Member, ReferenceKind, Selection, StringPadding};
 use hyperslab_formats::filter::Pipeline;
 use hyperslab_formats::hdf5::writer::{
     NewAttribute, NewContent, NewDataset, NewFile, NewLink, NewObject, NewStorage, SUPERBLOCK_BYTES, StoredChunk, encode_dataspace, encode_datatype,
@@ -135,7 +133,8 @@ fn file(new: &NewFile, at: u64) -> hyperslab_array::Result<Arc<dyn hyperslab_for
 fn a_reference_in_an_attribute_points_at_its_object() -> Outcome {
     let datatype = Datatype::Reference { size: 8, kind: ReferenceKind::Object };
     let bytes = [2u64.to_le_bytes(), 0u64.to_le_bytes()].concat();
-    let attribute = NewAttribute { name: "r".to_owned(), dataspace: Dataspace::fixed(vec![2]), value: Elements { datatype, bytes, heap: HeapObjects::default() } };
+    let attribute =
+        NewAttribute { name: "r".to_owned(), dataspace: Dataspace::fixed(vec![2]), value: Elements { datatype, bytes, heap: HeapObjects::default() } };
     let group = |links, attributes| NewObject { attributes, tracked: false, content: NewContent::Group(links) };
     let objects = vec![group(vec![("a".to_owned(), NewLink::Hard(1))], Vec::new()), group(Vec::new(), vec![attribute])];
     let opened = file(&NewFile { objects, ..NewFile::default() }, SUPERBLOCK_BYTES)?;

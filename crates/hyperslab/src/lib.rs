@@ -16,14 +16,13 @@ pub use hyperslab_scan as scan;
 pub use hyperslab_write as write;
 
 pub use hyperslab_array::{
-    Attribute, Axis, ByteOrder, Cancellation, CharacterSet, ChunkGrid, Dataspace, Datatype, Elements, EnumMember, Error, ErrorKind,
-    FloatFormat, HeapObjects, HeapReference, Member, HyperslabAxis, ReferenceKind, ReferenceTarget, ReferencedPart, Result, Selection, StoredSelection,
-    StringPadding,
+    Attribute, Axis, ByteOrder, Cancellation, CharacterSet, ChunkGrid, Dataspace, Datatype, Elements, EnumMember, Error, ErrorKind, FloatFormat, HeapObjects,
+    HeapReference, HyperslabAxis, Member, ReferenceKind, ReferenceTarget, ReferencedPart, Result, Selection, StoredSelection, StringPadding,
 };
 pub use hyperslab_formats::filter;
 pub use hyperslab_formats::{
-    Content, Dataset, Dimension, DimensionScale, ExternalFile, FillTime, FilterDescription, Format, Group, Interpretation, Limits, Link,
-    LinkTarget, Object, ObjectId, StorageLayout, Tree, VirtualMapping,
+    Content, Dataset, Dimension, DimensionScale, ExternalFile, FillTime, FilterDescription, Format, Group, Interpretation, Limits, Link, LinkTarget, Object,
+    ObjectId, StorageLayout, Tree, VirtualMapping,
 };
 pub use hyperslab_reader::{Counters, File, Found, MissingSources, PathPolicy, Referenced, Session, SessionOptions, reference_target};
 pub use session::{new_session, new_session_with_indexes};

@@ -80,11 +80,14 @@ fn windows_are_scanned_without_an_index() -> Result<()> {
 #[test]
 fn batches_scan_windows_if_many_rows_match_and_counts_come_from_the_index() -> Result<()> {
     let lines = strategies("a < 10000", &[("/a", Level::Exact)], 10_000)?;
-    assert_eq!(lines, [
-        "batches: scan windows, because at least 10000 of 32768 rows match, and above 1/16 testing every row is cheaper than a look-up",
-        "counts: count in the index, because it knows that 10000 of 32768 rows match",
-        "row numbers: look up rows in indexes, because they answer the whole condition",
-    ]);
+    assert_eq!(
+        lines,
+        [
+            "batches: scan windows, because at least 10000 of 32768 rows match, and above 1/16 testing every row is cheaper than a look-up",
+            "counts: count in the index, because it knows that 10000 of 32768 rows match",
+            "row numbers: look up rows in indexes, because they answer the whole condition",
+        ]
+    );
     Ok(())
 }
 

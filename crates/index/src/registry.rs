@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use hyperslab_array::{Error, ErrorKind, Result};
 use hyperslab_columns::Column;
@@ -177,7 +177,15 @@ fn version_at(place: &Place) -> Result<Option<Version>> {
 
 impl Sidecar {
     fn new(place: &Place, version: Version, manifest: Result<Manifest>) -> Self {
-        Self { place: place.clone(), version, catalog: manifest.map(Catalog::new), index_files: IndexFiles::new(&place.path), validity: None, directories: Mutex::default(), compared: AtomicU64::new(0) }
+        Self {
+            place: place.clone(),
+            version,
+            catalog: manifest.map(Catalog::new),
+            index_files: IndexFiles::new(&place.path),
+            validity: None,
+            directories: Mutex::default(),
+            compared: AtomicU64::new(0),
+        }
     }
 
     fn read(place: &Place, version: Version) -> Self {
@@ -299,8 +307,9 @@ impl Sidecar {
             for column in &indexed.columns {
                 let why = match indexed_column(file, column) {
                     None => Some("is stale: the dataset no longer exists, or its type or attributes have changed; refresh it".to_owned()),
-                    Some((dataset, _)) if is_up_to_date => has_other_source(file, dataset, column).unwrap_or(true)
-                        .then(|| "is stale: a source of this virtual dataset has changed since the build, or the index is of another array; refresh it".to_owned()),
+                    Some((dataset, _)) if is_up_to_date => has_other_source(file, dataset, column).unwrap_or(true).then(|| {
+                        "is stale: a source of this virtual dataset has changed since the build, or the index is of another array; refresh it".to_owned()
+                    }),
                     Some((dataset, shown)) => indexes.directory(file, dataset, &shown).err().map(|error| {
                         let message = error.message();
                         message.strip_prefix(&format!("the index of {} ", column.path)).unwrap_or(message).to_owned()
@@ -311,11 +320,14 @@ impl Sidecar {
                 }
             }
         }
-        let mut remarks: Vec<String> = refused.into_iter().map(|(why, mut paths)| {
-            paths.sort_unstable();
-            paths.dedup();
-            format!("the index {shown} of {} {why}", paths.join(", "))
-        }).collect();
+        let mut remarks: Vec<String> = refused
+            .into_iter()
+            .map(|(why, mut paths)| {
+                paths.sort_unstable();
+                paths.dedup();
+                format!("the index {shown} of {} {why}", paths.join(", "))
+            })
+            .collect();
         let directories = self.directories.lock().unwrap_or_else(PoisonError::into_inner);
         for (key, directory) in directories.all.iter().filter(|(key, _)| key.name == name) {
             match directory {
@@ -327,7 +339,11 @@ impl Sidecar {
                 Ok(directory) => {
                     let missing = directory.entries().iter().filter(|entry| entry.row.is_none()).count();
                     if missing > 0 {
-                        remarks.push(format!("the index of {} in {name} lacks {missing} of {} blocks (damaged or never built); they are read from the data", key.path, directory.entries().len()));
+                        remarks.push(format!(
+                            "the index of {} in {name} lacks {missing} of {} blocks (damaged or never built); they are read from the data",
+                            key.path,
+                            directory.entries().len()
+                        ));
                     }
                 }
             }

@@ -5,11 +5,10 @@ use std::sync::Arc;
 
 use arrow_array::StringArray;
 use arrow_schema::{DataType, Schema, TimeUnit};
-use hyperslab_array::{Error, Result};
 use hyperslab_array::shown::shown;
+use hyperslab_array::{Error, Result};
 use hyperslab_columns::ModelDates;
 
-use super::{Comparison, Literal, Predicate, Value};
 use super::column::{ColumnPath, resolve};
 use super::constant::Constant;
 use super::literal::IntegerPosition;
@@ -17,6 +16,7 @@ use super::names::{literal_name, type_name};
 use super::number::{Kind, Number, compared_exactly};
 use super::set::Set;
 use super::value_test::Test;
+use super::{Comparison, Literal, Predicate, Value};
 
 /// A predicate whose columns exist and whose tests fit their types.
 #[derive(Debug, Clone)]
@@ -68,7 +68,11 @@ pub(super) fn bind(predicate: &Predicate, schema: &Schema) -> Result<Bound> {
             }
             let tested = |literal: &Literal| test(column, data_type, Comparison::Equal, dated(column, schema, literal)?.as_ref());
             let is_dated = schema.field_with_name(column).ok().and_then(ModelDates::of_field).is_some();
-            let set = if is_dated { Arc::new(Set::of_tests(data_type, literals.iter().map(|literal| tested(&literal)))?) } else { literals.set(data_type, tested)? };
+            let set = if is_dated {
+                Arc::new(Set::of_tests(data_type, literals.iter().map(|literal| tested(&literal)))?)
+            } else {
+                literals.set(data_type, tested)?
+            };
             Bound::In(path, set)
         }
         Predicate::CompareColumns { left, comparison, right } => {
@@ -79,7 +83,11 @@ pub(super) fn bind(predicate: &Predicate, schema: &Schema) -> Result<Bound> {
             }
             if !comparable(left_type, right_type) {
                 return Err(Error::invalid_input(format!(
-                    "predicate: {} ({}) and {} ({}) cannot be compared", shown(left), type_name(left_type), shown(right), type_name(right_type)
+                    "predicate: {} ({}) and {} ({}) cannot be compared",
+                    shown(left),
+                    type_name(left_type),
+                    shown(right),
+                    type_name(right_type)
                 )));
             }
             Bound::Columns(left_path, *comparison, right_path)
@@ -135,9 +143,7 @@ fn test(column: &str, data_type: &DataType, comparison: Comparison, literal: &Li
             range(comparison, place)
         }
         DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => text(comparison, literal).ok_or_else(|| misfit("a text in single quotes"))?,
-        DataType::Dictionary(_, value) if matches!(**value, DataType::Utf8) => {
-            text(comparison, literal).ok_or_else(|| misfit("a text in single quotes"))?
-        }
+        DataType::Dictionary(_, value) if matches!(**value, DataType::Utf8) => text(comparison, literal).ok_or_else(|| misfit("a text in single quotes"))?,
         _ => return Err(Error::unsupported(format!("predicate: comparisons of {}, which is {}", shown(column), type_name(data_type)))),
     })
 }
@@ -148,7 +154,10 @@ fn dated<'a>(column: &str, schema: &Schema, literal: &'a Literal) -> Result<Cow<
     let (Some(dates), Literal::Text(text)) = (dates, literal) else { return Ok(Cow::Borrowed(literal)) };
     let text = dates.literal(text).ok_or_else(|| {
         let calendar = dates.name();
-        Error::invalid_input(format!("predicate: {column} has dates of the calendar {calendar}, and {:?} is none; write '2000-02-28' or '2000-02-28T12:00:00'", shown(text)))
+        Error::invalid_input(format!(
+            "predicate: {column} has dates of the calendar {calendar}, and {:?} is none; write '2000-02-28' or '2000-02-28T12:00:00'",
+            shown(text)
+        ))
     })?;
     Ok(Cow::Owned(Literal::Text(text)))
 }
@@ -224,7 +233,9 @@ fn float_test(comparison: Comparison, literal: &Literal) -> Option<Test> {
 fn check_pattern(pattern: &str) -> Result<()> {
     let (none, pattern) = (StringArray::new_null(0), StringArray::new_scalar(pattern));
     let matched = arrow_string::like::like(&none, &pattern);
-    matched.map(|_| ()).map_err(|_| Error::invalid_input(format!("predicate: the pattern of `like` has {} bytes, which is too long", pattern.into_inner().value(0).len())))
+    matched
+        .map(|_| ())
+        .map_err(|_| Error::invalid_input(format!("predicate: the pattern of `like` has {} bytes, which is too long", pattern.into_inner().value(0).len())))
 }
 
 fn is_text(data_type: &DataType) -> bool {

@@ -4,9 +4,9 @@ use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_buffer::NullBuffer;
 use arrow_schema::{DataType, Schema};
-use hyperslab_array::{Error, Result};
 use hyperslab_array::shown::shown;
 use hyperslab_array::suggest::suggestion;
+use hyperslab_array::{Error, Result};
 
 /// A column, or a member of a struct column: the names along the path.
 #[derive(Debug, Clone)]

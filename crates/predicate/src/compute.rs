@@ -1,9 +1,11 @@
 //! Computes arithmetic over the columns of a batch, a block of rows at a time, so that intermediate results stay in the
 //! cache.
 
-use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch};
 use arrow_array::cast::AsArray;
-use arrow_array::types::{ArrowPrimitiveType, Float16Type, Float32Type, Float64Type, Int16Type, Int32Type, Int64Type, Int8Type, UInt16Type, UInt32Type, UInt64Type, UInt8Type};
+use arrow_array::types::{
+    ArrowPrimitiveType, Float16Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+};
+use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch};
 use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder, NullBuffer};
 use arrow_schema::DataType;
 use hyperslab_array::{Error, Result};
@@ -35,9 +37,7 @@ pub(super) fn tested(number: &Number, test: &Test, batch: &RecordBatch) -> Resul
             (Test::Between { low, high }, Numbers::Long(values)) => mask(values, rows, |value| (*low..=*high).contains(&value)),
             (Test::Outside { low, high }, Numbers::Short(values)) => mask(values, rows, |value| !(*low..=*high).contains(&value.into())),
             (Test::Outside { low, high }, Numbers::Long(values)) => mask(values, rows, |value| !(*low..=*high).contains(&value)),
-            (Test::Float(comparison, literal), Numbers::Float(values)) => {
-                mask(values, rows, |value| comparison.holds(value.partial_cmp(literal)))
-            }
+            (Test::Float(comparison, literal), Numbers::Float(values)) => mask(values, rows, |value| comparison.holds(value.partial_cmp(literal))),
             _ => return Err(Error::internal("a test of another kind of number")),
         })
     })?;
@@ -73,7 +73,13 @@ fn in_blocks(rows: usize, mut block: impl FnMut(usize, usize) -> Result<BooleanB
 fn mask<T: Copy>(values: &[T], rows: usize, test: impl Fn(T) -> bool) -> BooleanBuffer {
     match values {
         // One value stands for every row.
-        [one] => if test(*one) { BooleanBuffer::new_set(rows) } else { BooleanBuffer::new_unset(rows) },
+        [one] => {
+            if test(*one) {
+                BooleanBuffer::new_set(rows)
+            } else {
+                BooleanBuffer::new_unset(rows)
+            }
+        }
         values => super::bits::bits(values, test),
     }
 }
@@ -234,9 +240,7 @@ fn operated(left: Numbers, operator: Operator, right: Numbers, kind: Kind) -> Nu
 
 fn of_one(function: Function, number: Numbers, kind: Kind) -> Numbers {
     match (kind, function) {
-        (Kind::Integer { .. }, Function::Abs) => {
-            Numbers::of_long(number.long().into_iter().map(i128::wrapping_abs).collect(), kind)
-        }
+        (Kind::Integer { .. }, Function::Abs) => Numbers::of_long(number.long().into_iter().map(i128::wrapping_abs).collect(), kind),
         (Kind::Integer { .. }, Function::Sign) => Numbers::of_long(number.long().into_iter().map(i128::signum).collect(), kind),
         // Rounding leaves integers as they are.
         (Kind::Integer { .. }, _) => number,
@@ -284,7 +288,13 @@ fn of_float(function: Function, x: f64) -> f64 {
         Function::Degrees => x.to_degrees(),
         Function::Radians => x.to_radians(),
         Function::Frexp => fraction(x),
-        Function::Modf => if x.is_infinite() { 0f64.copysign(x) } else { (x - x.trunc()).copysign(x) },
+        Function::Modf => {
+            if x.is_infinite() {
+                0f64.copysign(x)
+            } else {
+                (x - x.trunc()).copysign(x)
+            }
+        }
         _ => f64::NAN,
     }
 }

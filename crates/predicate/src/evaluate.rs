@@ -3,18 +3,21 @@
 //! Arrow's own comparison kernels order floats totally (NaN equals NaN and is the greatest); an
 //! array's user expects numpy's answers, so floats are compared here.
 
-use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch};
 use arrow_array::cast::AsArray;
-use arrow_array::types::{ArrowPrimitiveType, Float16Type, Float32Type, Float64Type, Int16Type, Int32Type, Int64Type, Int8Type, TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType, TimestampSecondType, UInt16Type, UInt32Type, UInt64Type, UInt8Type};
+use arrow_array::types::{
+    ArrowPrimitiveType, Float16Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, TimestampMicrosecondType, TimestampMillisecondType,
+    TimestampNanosecondType, TimestampSecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+};
+use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch};
 use arrow_buffer::{BooleanBuffer, NullBuffer};
 use arrow_schema::{DataType, TimeUnit};
 use hyperslab_array::{Error, Result};
 
-use super::{Comparison, compute};
 use super::bind::Bound;
 use super::bits::bits;
 use super::column::{column, misbound, plain_text};
 use super::value_test::Test;
+use super::{Comparison, compute};
 
 pub(super) fn evaluate(bound: &Bound, batch: &RecordBatch) -> Result<BooleanArray> {
     let mask = three_valued(bound, batch)?;
@@ -28,12 +31,12 @@ fn three_valued(bound: &Bound, batch: &RecordBatch) -> Result<BooleanArray> {
     let kernel = |error: arrow_schema::ArrowError| Error::internal(error.to_string());
     let constant = |value| BooleanArray::new(if value { BooleanBuffer::new_set(batch.num_rows()) } else { BooleanBuffer::new_unset(batch.num_rows()) }, None);
     match bound {
-        Bound::And(parts) => parts.iter().try_fold(constant(true), |mask, part| {
-            arrow_arith::boolean::and_kleene(&mask, &three_valued(part, batch)?).map_err(kernel)
-        }),
-        Bound::Or(parts) => parts.iter().try_fold(constant(false), |mask, part| {
-            arrow_arith::boolean::or_kleene(&mask, &three_valued(part, batch)?).map_err(kernel)
-        }),
+        Bound::And(parts) => {
+            parts.iter().try_fold(constant(true), |mask, part| arrow_arith::boolean::and_kleene(&mask, &three_valued(part, batch)?).map_err(kernel))
+        }
+        Bound::Or(parts) => {
+            parts.iter().try_fold(constant(false), |mask, part| arrow_arith::boolean::or_kleene(&mask, &three_valued(part, batch)?).map_err(kernel))
+        }
         Bound::Xor(parts) => parts.iter().try_fold(constant(false), |mask, part| {
             let part = three_valued(part, batch)?;
             Ok(BooleanArray::new(mask.values() ^ part.values(), NullBuffer::union(mask.nulls(), part.nulls())))
@@ -74,26 +77,20 @@ fn tested(array: &ArrayRef, test: &Test) -> Result<BooleanBuffer> {
     match test {
         Test::Between { low, high } => integers(array, *low, *high),
         Test::Outside { low, high } => Ok(!&integers(array, *low, *high)?),
-        Test::Float(comparison, literal) => {
-            match array.data_type() {
-                DataType::Float16 => Ok(floats::<Float16Type>(array, *comparison, *literal)),
-                DataType::Float32 => Ok(floats::<Float32Type>(array, *comparison, *literal)),
-                DataType::Float64 => Ok(floats::<Float64Type>(array, *comparison, *literal)),
-                other => Err(misbound(other)),
-            }
-        }
+        Test::Float(comparison, literal) => match array.data_type() {
+            DataType::Float16 => Ok(floats::<Float16Type>(array, *comparison, *literal)),
+            DataType::Float32 => Ok(floats::<Float32Type>(array, *comparison, *literal)),
+            DataType::Float64 => Ok(floats::<Float64Type>(array, *comparison, *literal)),
+            other => Err(misbound(other)),
+        },
         Test::Text(comparison, literal) => {
             let array = plain_text(array)?;
             let array = array.as_string_opt::<i32>().ok_or_else(|| misbound(array.data_type()))?;
-            Ok(BooleanBuffer::collect_bool(array.len(), |row| {
-                comparison.holds(Some(array.value(row).as_bytes().cmp(literal.as_bytes())))
-            }))
+            Ok(BooleanBuffer::collect_bool(array.len(), |row| comparison.holds(Some(array.value(row).as_bytes().cmp(literal.as_bytes())))))
         }
         Test::Boolean(comparison, literal) => {
             let array = array.as_boolean_opt().ok_or_else(|| misbound(array.data_type()))?;
-            Ok(BooleanBuffer::collect_bool(array.len(), |row| {
-                comparison.holds(Some(array.value(row).cmp(literal)))
-            }))
+            Ok(BooleanBuffer::collect_bool(array.len(), |row| comparison.holds(Some(array.value(row).cmp(literal)))))
         }
     }
 }
@@ -149,9 +146,7 @@ fn integers(array: &ArrayRef, low: i128, high: i128) -> Result<BooleanBuffer> {
 fn compared(left: &ArrayRef, comparison: Comparison, right: &ArrayRef) -> Result<BooleanBuffer> {
     let (a, b) = (left.data_type(), right.data_type());
     let rows = left.len();
-    let cast = |array: &ArrayRef, to: &DataType| {
-        arrow_cast::cast(array, to).map_err(|error| Error::internal(error.to_string()))
-    };
+    let cast = |array: &ArrayRef, to: &DataType| arrow_cast::cast(array, to).map_err(|error| Error::internal(error.to_string()));
     if matches!(a, DataType::Utf8 | DataType::Dictionary(..)) {
         let (left, right) = (plain_text(left)?, plain_text(right)?);
         let (left, right) = (left.as_string::<i32>(), right.as_string::<i32>());

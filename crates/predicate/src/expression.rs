@@ -96,9 +96,7 @@ impl Predicate {
         match self {
             Self::And(parts) | Self::Or(parts) | Self::Xor(parts) => parts.iter().flat_map(Self::columns).collect(),
             Self::Not(part) => part.columns(),
-            Self::Compare { column, .. } | Self::In { column, .. } | Self::IsNull { column } | Self::Like { column, .. } => {
-                BTreeSet::from([column.clone()])
-            }
+            Self::Compare { column, .. } | Self::In { column, .. } | Self::IsNull { column } | Self::Like { column, .. } => BTreeSet::from([column.clone()]),
             Self::CompareColumns { left, right, .. } => BTreeSet::from([left.clone(), right.clone()]),
             Self::CompareValues { left, right, .. } => left.columns().chain(right.columns()).map(str::to_owned).collect(),
         }
@@ -107,9 +105,7 @@ impl Predicate {
     /// next: those at or below its constants. `None` where a constant is no number.
     pub fn integer_breaks(&self) -> Option<Vec<i128>> {
         match self {
-            Self::And(parts) | Self::Or(parts) | Self::Xor(parts) => {
-                Some(parts.iter().map(Self::integer_breaks).collect::<Option<Vec<_>>>()?.concat())
-            }
+            Self::And(parts) | Self::Or(parts) | Self::Xor(parts) => Some(parts.iter().map(Self::integer_breaks).collect::<Option<Vec<_>>>()?.concat()),
             Self::Not(part) => part.integer_breaks(),
             Self::Compare { literal, .. } => Some(vec![literal.place()?.floor]),
             Self::In { literals, .. } => literals.floors(),

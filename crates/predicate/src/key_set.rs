@@ -1,7 +1,7 @@
 //! Value set: which values of a column pass a condition, as intervals of keys.
 
-use crate::KeyType;
 use crate::Comparison;
+use crate::KeyType;
 
 /// Values of a column: intervals of keys, and whether NaN and null belong to it. Closed under and, or, not.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -156,9 +156,9 @@ mod tests {
 
     fn set() -> impl Strategy<Value = ValueSet> {
         proptest::collection::vec((any::<u8>(), any::<u8>()), 0..5).prop_map(|pairs| {
-            pairs.into_iter().fold(ValueSet::none(KeyType::Unsigned(1)), |set, (a, b)| {
-                set.or(&ValueSet::keys(KeyType::Unsigned(1), a.min(b).into(), a.max(b).into()))
-            })
+            pairs
+                .into_iter()
+                .fold(ValueSet::none(KeyType::Unsigned(1)), |set, (a, b)| set.or(&ValueSet::keys(KeyType::Unsigned(1), a.min(b).into(), a.max(b).into())))
         })
     }
 

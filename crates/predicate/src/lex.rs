@@ -1,7 +1,7 @@
 //! Lexer: text to words, each with the character where it begins.
 
-use hyperslab_array::{Error, Result};
 use hyperslab_array::shown::shown_around;
+use hyperslab_array::{Error, Result};
 
 /// A word of the grammar.
 #[derive(Debug, Clone, PartialEq)]
@@ -17,10 +17,8 @@ pub(super) enum Word {
 }
 
 /// Longer ones first.
-const SYMBOLS: [&str; 26] = [
-    "<=", ">=", "==", "!=", "<>", "&&", "||", "&!", "&~", "**", "<", ">", "=", "!", "~", "(", ")", ",", "+", "-", "*", "/", "%", "^",
-    "&", "|",
-];
+const SYMBOLS: [&str; 26] =
+    ["<=", ">=", "==", "!=", "<>", "&&", "||", "&!", "&~", "**", "<", ">", "=", "!", "~", "(", ")", ",", "+", "-", "*", "/", "%", "^", "&", "|"];
 
 /// Keywords behind which a value stands.
 const BEFORE_VALUES: [&str; 10] = ["and", "or", "not", "xor", "in", "between", "like", "minus", "andnot", "exists"];

@@ -35,7 +35,7 @@ pub use column_condition::Condition;
 pub use comparison::Comparison;
 pub use expression::Predicate;
 pub use key_set::ValueSet;
-pub use order_key::KeyType;
 pub use list::{List, Lists};
 pub use literal::Literal;
+pub use order_key::KeyType;
 pub use value::Value;

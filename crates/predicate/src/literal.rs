@@ -1,7 +1,7 @@
 //! A constant as it was written: it is not rounded before the type of its column is known.
 
-use hyperslab_array::{Error, Result};
 use hyperslab_array::shown::shown;
+use hyperslab_array::{Error, Result};
 use serde::{Deserialize, Serialize};
 
 /// A constant.
@@ -80,9 +80,7 @@ impl Literal {
             return Err(Error::invalid_input("a time is compared with a text such as '2020-01-31' or '2020-01-31T12:00:00'"));
         };
         let text = text.trim();
-        let of = |time: chrono::NaiveDateTime| {
-            i128::from(time.and_utc().timestamp()) * 1_000_000_000 + i128::from(time.and_utc().timestamp_subsec_nanos())
-        };
+        let of = |time: chrono::NaiveDateTime| i128::from(time.and_utc().timestamp()) * 1_000_000_000 + i128::from(time.and_utc().timestamp_subsec_nanos());
         if let Ok(time) = chrono::DateTime::parse_from_rfc3339(text) {
             return Ok(of(time.naive_utc()));
         }

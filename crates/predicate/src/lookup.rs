@@ -19,7 +19,10 @@ pub(super) enum Lookup {
     /// Few numbers, padded with the last one.
     Few([u64; MAX_LINEAR_NUMBERS]),
     /// A bit for each number from `first` on.
-    Dense { first: u64, words: Vec<u64> },
+    Dense {
+        first: u64,
+        words: Vec<u64>,
+    },
     Hashed(Hashed),
 }
 
@@ -87,7 +90,13 @@ impl Hashed {
         let taken: std::collections::HashSet<u64> = numbers.iter().copied().filter(|number| known.contains(number)).collect();
         // Among more numbers than the set has, at least one is not in it.
         let empty = (0..=numbers.len() as u64).find(|number| !taken.contains(number)).unwrap_or(0);
-        let mut hashed = Self { filter: vec![0; bits / 64], filter_shift: 64 - bits.trailing_zeros(), slots: vec![empty; slots], slots_shift: 64 - slots.trailing_zeros(), empty };
+        let mut hashed = Self {
+            filter: vec![0; bits / 64],
+            filter_shift: 64 - bits.trailing_zeros(),
+            slots: vec![empty; slots],
+            slots_shift: 64 - slots.trailing_zeros(),
+            empty,
+        };
         for number in numbers {
             let bit = hash(*number) >> hashed.filter_shift;
             if let Some(word) = hashed.filter.get_mut((bit / 64) as usize) {
@@ -156,7 +165,11 @@ mod tests {
 
     #[test]
     fn numbers_in_a_pattern_stay_quick_to_find() -> Result<(), &'static str> {
-        for numbers in [(0..50_000u64).map(|n| n << 20).collect::<Vec<_>>(), (0..50_000).map(|n| n * 1_000_003).collect(), (0..50_000).map(|n| (n as f64).to_bits()).collect()] {
+        for numbers in [
+            (0..50_000u64).map(|n| n << 20).collect::<Vec<_>>(),
+            (0..50_000).map(|n| n * 1_000_003).collect(),
+            (0..50_000).map(|n| (n as f64).to_bits()).collect(),
+        ] {
             let Lookup::Hashed(hashed) = Lookup::new(&numbers) else { return Err("not hashed") };
             let steps = |number: &u64| hashed.probes(*number).take_while(|place| hashed.slots.get(*place).is_some_and(|slot| slot != number)).count();
             let worst = numbers.iter().map(steps).max().unwrap_or(0);

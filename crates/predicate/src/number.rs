@@ -7,8 +7,8 @@
 use std::cmp::Ordering;
 
 use arrow_schema::{DataType, Schema};
-use hyperslab_array::{Error, Result};
 use hyperslab_array::shown::shown;
+use hyperslab_array::{Error, Result};
 
 use super::column::{ColumnPath, resolve};
 use super::constant::Constant;
@@ -154,9 +154,9 @@ fn negated(kind: Kind) -> Kind {
 fn between(left: Kind, operator: Operator, right: Kind, last: Option<&Typed>) -> Result<Kind> {
     let (Kind::Integer { low: a, high: b }, Kind::Integer { low: c, high: d }) = (left, right) else {
         return match operator {
-            Operator::BitAnd | Operator::BitOr => Err(Error::invalid_input(
-                "predicate: & and | between numbers need integers; between conditions, put these in parentheses or write && and ||",
-            )),
+            Operator::BitAnd | Operator::BitOr => {
+                Err(Error::invalid_input("predicate: & and | between numbers need integers; between conditions, put these in parentheses or write && and ||"))
+            }
             _ => Ok(Kind::Float),
         };
     };

@@ -8,10 +8,10 @@ mod joined;
 use hyperslab_array::{Error, Result};
 use joined::{Binary, joined, negate, single_or};
 
-use super::{Comparison, Lists, Literal, Predicate};
 use super::constant::folded_step;
 use super::lex::{Word, error_at, words};
 use super::value::{Operator, Step, Value};
+use super::{Comparison, Lists, Literal, Predicate};
 
 /// Deepest nesting of parentheses, `not` and signs. JSON of predicates of this depth can still be parsed.
 const DEPTH: u32 = 50;
@@ -33,10 +33,12 @@ const POWER: u8 = 11;
 pub(super) fn list_names(text: &str) -> Result<Vec<String>> {
     let words = words(text)?;
     let pairs = words.iter().zip(words.iter().skip(1));
-    Ok(pairs.filter_map(|pair| match pair {
-        ((_, Word::Name { text: word, quoted: false }), (_, Word::Name { text, .. })) if word.eq_ignore_ascii_case("in") => Some(text.clone()),
-        _ => None,
-    }).collect())
+    Ok(pairs
+        .filter_map(|pair| match pair {
+            ((_, Word::Name { text: word, quoted: false }), (_, Word::Name { text, .. })) if word.eq_ignore_ascii_case("in") => Some(text.clone()),
+            _ => None,
+        })
+        .collect())
 }
 
 pub(super) fn parse(text: &str, lists: &Lists) -> Result<Predicate> {
@@ -386,7 +388,9 @@ mod tests {
     #[test]
     fn the_deepest_that_is_parsed_can_be_sent_as_json() -> std::result::Result<(), serde_json::Error> {
         let around = |open: &str, close: &str, count: usize| format!("{}x > 1{}", open.repeat(count), close.repeat(count));
-        for (open, close, count) in [("(a > 1 or (b > 1 and ", "))", 24), ("not (", ")", 25), ("not ", "", 49), ("(a > 1 xor (b > 1 or ", "))", 24), ("(", ")", 49)] {
+        for (open, close, count) in
+            [("(a > 1 or (b > 1 and ", "))", 24), ("not (", ")", 25), ("not ", "", 49), ("(a > 1 xor (b > 1 or ", "))", 24), ("(", ")", 49)]
+        {
             let text = around(open, close, count);
             let predicate = parse(&text).map_err(serde::ser::Error::custom)?;
             let sent = serde_json::to_vec(&vec![Some(predicate.clone())])?;

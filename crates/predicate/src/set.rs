@@ -3,28 +3,42 @@
 use std::collections::HashSet;
 use std::sync::OnceLock;
 
-use arrow_array::{Array, ArrayRef};
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Float16Type, Float32Type, Float64Type, Int16Type, Int32Type, Int64Type, Int8Type, TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType, TimestampSecondType, UInt16Type, UInt32Type, UInt64Type, UInt8Type};
+use arrow_array::types::{
+    Float16Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, TimestampMicrosecondType, TimestampMillisecondType,
+    TimestampNanosecondType, TimestampSecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+};
+use arrow_array::{Array, ArrayRef};
 use arrow_buffer::BooleanBuffer;
 use arrow_schema::{DataType, TimeUnit};
 use hyperslab_array::Result;
 
-use crate::{KeyType, ValueSet};
 use super::Comparison;
 use super::column::{misbound, plain_text};
 use super::lookup::Lookup;
 use super::value_test::Test;
+use crate::{KeyType, ValueSet};
 
 /// Values of a column's type.
 #[derive(Debug)]
 pub(super) enum Set {
     /// Integers or times, sorted.
-    Integers { numbers: Vec<i128>, lookup: Lookup, values: OnceLock<ValueSet> },
+    Integers {
+        numbers: Vec<i128>,
+        lookup: Lookup,
+        values: OnceLock<ValueSet>,
+    },
     /// Floats, sorted, without NaN and −0.0.
-    Floats { numbers: Vec<f64>, lookup: Lookup, values: OnceLock<ValueSet> },
+    Floats {
+        numbers: Vec<f64>,
+        lookup: Lookup,
+        values: OnceLock<ValueSet>,
+    },
     Text(HashSet<String>),
-    Boolean { with_false: bool, with_true: bool },
+    Boolean {
+        with_false: bool,
+        with_true: bool,
+    },
 }
 
 impl Set {
@@ -135,8 +149,12 @@ impl Set {
             _ => all(),
         };
         Some(match self {
-            Self::Integers { numbers, values, .. } => kept(values, &|| ValueSet::any(key_type, numbers.iter().map(|number| ValueSet::integers(key_type, *number, *number)))),
-            Self::Floats { numbers, values, .. } => kept(values, &|| ValueSet::any(key_type, numbers.iter().map(|number| ValueSet::compared(key_type, Comparison::Equal, *number)))),
+            Self::Integers { numbers, values, .. } => {
+                kept(values, &|| ValueSet::any(key_type, numbers.iter().map(|number| ValueSet::integers(key_type, *number, *number))))
+            }
+            Self::Floats { numbers, values, .. } => {
+                kept(values, &|| ValueSet::any(key_type, numbers.iter().map(|number| ValueSet::compared(key_type, Comparison::Equal, *number))))
+            }
             Self::Boolean { with_false, with_true } => {
                 let some = [(false, with_false), (true, with_true)].into_iter().filter(|(_, with)| **with);
                 ValueSet::any(key_type, some.map(|(value, _)| ValueSet::keys(key_type, value.into(), value.into())))

@@ -137,17 +137,14 @@ impl Predicate {
 }
 
 pub(super) fn decode(bytes: &[u8]) -> Result<Option<Predicate>> {
-    let message = ExtendedExpression::decode(bytes)
-        .map_err(|error| Error::invalid_input(format!("this is no Substrait expression: {error}")))?;
+    let message = ExtendedExpression::decode(bytes).map_err(|error| Error::invalid_input(format!("this is no Substrait expression: {error}")))?;
     let schema = message.schema.unwrap_or_default();
     // Names are listed depth first; with nested types a field number no longer numbers the names.
     if schema.types.map_or(0, |types| types.types.len()) != schema.names.len() {
         return Ok(None);
     }
     let functions = message.extensions.into_iter().filter_map(|declaration| declaration.function);
-    let functions = functions
-        .map(|f| (f.anchor, f.name.split(':').next().unwrap_or_default().to_owned()))
-        .collect();
+    let functions = functions.map(|f| (f.anchor, f.name.split(':').next().unwrap_or_default().to_owned())).collect();
     let decoder = Decoder { names: schema.names, functions };
     let mut predicate: Option<Predicate> = None;
     for expression in message.expressions.iter().filter_map(|reference| reference.expression.as_ref()) {
@@ -216,9 +213,7 @@ impl Decoder {
         let [left, right] = arguments.as_slice() else { return None };
         Some(match (self.operand(left)?, self.operand(right)?) {
             (Operand::Column(column), Operand::Literal(literal)) => Predicate::Compare { column, comparison, literal },
-            (Operand::Literal(literal), Operand::Column(column)) => {
-                Predicate::Compare { column, comparison: comparison.mirrored(), literal }
-            }
+            (Operand::Literal(literal), Operand::Column(column)) => Predicate::Compare { column, comparison: comparison.mirrored(), literal },
             (Operand::Column(left), Operand::Column(right)) => Predicate::CompareColumns { left, comparison, right },
             _ => return None,
         })

@@ -103,8 +103,14 @@ mod tests {
 
     fn text() -> impl Strategy<Value = String> {
         let literal = prop_oneof![
-            Just("0".to_owned()), Just("-0.0".to_owned()), Just("nan".to_owned()), Just("100.0256".to_owned()), Just("1e300".to_owned()),
-            Just("9223372036854775807".to_owned()), Just("18446744073709551615".to_owned()), Just("-2.5".to_owned()),
+            Just("0".to_owned()),
+            Just("-0.0".to_owned()),
+            Just("nan".to_owned()),
+            Just("100.0256".to_owned()),
+            Just("1e300".to_owned()),
+            Just("9223372036854775807".to_owned()),
+            Just("18446744073709551615".to_owned()),
+            Just("-2.5".to_owned()),
             (-20i64..20).prop_map(|n| n.to_string()),
         ];
         let test = (prop_oneof![Just("<"), Just("<="), Just(">"), Just(">="), Just("=="), Just("!=")], literal.clone())

@@ -3,11 +3,11 @@
 use arrow_array::RecordBatch;
 use hyperslab_array::{Cancellation, Error, Result};
 use hyperslab_predicate::KeyType;
-use hyperslab_scan::{BinCounter, Bins, ColumnByIndex, Plan, is_countable};
 use hyperslab_scan::pruner::CountBounds;
+use hyperslab_scan::{BinCounter, Bins, ColumnByIndex, Plan, is_countable};
 
 use super::Query;
-use super::histogram::{MAX_DENSE_CELLS, Grid, Totals};
+use super::histogram::{Grid, MAX_DENSE_CELLS, Totals};
 
 /// Approximate number of rows of an index block.
 const INDEX_BLOCK_ROWS: u64 = 1 << 16;
@@ -48,7 +48,8 @@ impl Query {
         }
         let edges = bins.edges();
         let last = edges.len().saturating_sub(1);
-        let keys = edges.iter().enumerate().map(|(index, edge)| if index == last { by_index.key_type().above(*edge) } else { by_index.key_type().at_least(*edge) });
+        let keys =
+            edges.iter().enumerate().map(|(index, edge)| if index == last { by_index.key_type().above(*edge) } else { by_index.key_type().at_least(*edge) });
         let Some(below) = by_index.below(&keys.collect::<Vec<_>>(), cancellation)? else { return Ok(None) };
         let between = |(low, high): (&CountBounds, &CountBounds)| CountBounds {
             lower: high.lower.saturating_sub(low.upper),

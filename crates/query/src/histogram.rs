@@ -6,7 +6,6 @@ use arrow_schema::DataType;
 use hyperslab_array::{Error, Result};
 use hyperslab_scan::{Bins, append_doubles, is_countable};
 
-
 /// Maximum number of cells of a histogram (1 GiB of counts).
 const MAX_CELLS: usize = 1 << 27;
 /// Maximum number of cells for which each window has its own histogram; with more, it lists the cells of its rows.

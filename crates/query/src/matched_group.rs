@@ -2,8 +2,8 @@
 //! columns.
 
 use arrow_array::ArrayRef;
-use hyperslab_array::{Error, Result};
 use hyperslab_array::shown::shown;
+use hyperslab_array::{Error, Result};
 use hyperslab_formats::Content;
 use hyperslab_reader::File;
 use hyperslab_scan::{capture_column, column_names, expand, file_column_names, is_literal, matched_file, natural};
@@ -77,10 +77,13 @@ impl Pattern {
     fn new(files: &[File], group: &str) -> Result<Self> {
         Ok(match group.strip_prefix("re:") {
             // The expression must match the whole path, as in Python's `fullmatch`.
-            Some(expression) => Self::Expression(
-                Regex::new(&format!("^(?:{expression})$"))
-                    .map_err(|error| Error::invalid_input(format!("{:?} is not a regular expression: {}", shown(expression), shown(error.to_string().lines().last().unwrap_or_default()))))?,
-            ),
+            Some(expression) => Self::Expression(Regex::new(&format!("^(?:{expression})$")).map_err(|error| {
+                Error::invalid_input(format!(
+                    "{:?} is not a regular expression: {}",
+                    shown(expression),
+                    shown(error.to_string().lines().last().unwrap_or_default())
+                ))
+            })?),
             None if is_literal(files, group) => Self::Literal(group.to_owned()),
             None => Self::Wildcards(group.to_owned()),
         })

@@ -109,11 +109,7 @@ fn narrowed(counts: &BTreeMap<u64, u64>, from: u64, digit: u32, mut rank: u64) -
 }
 
 /// As [`select`] for values, with at most [`MAX_KEPT_KEYS`] keys in memory.
-pub(super) fn select_values(
-    data_type: &DataType,
-    ranks: impl Fn(u64) -> Vec<u64>,
-    pass: &mut Pass<'_>,
-) -> Result<OrderStatistics> {
+pub(super) fn select_values(data_type: &DataType, ranks: impl Fn(u64) -> Vec<u64>, pass: &mut Pass<'_>) -> Result<OrderStatistics> {
     let key_type = key_type(data_type)?;
     let (count, keys) = select(key_type.width() as u32 * 8, MAX_KEPT_KEYS, ranks, pass)?;
     let keys: Vec<Option<u64>> = keys.into_iter().map(Some).collect();

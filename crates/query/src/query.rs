@@ -7,13 +7,13 @@ use arrow_array::ArrayRef;
 use hyperslab_array::{Cancellation, Error, Result};
 use hyperslab_predicate::{List, Lists, Predicate};
 use hyperslab_reader::{File, Session};
-use hyperslab_scan::{Plan, ScanRequest, Segment, Summary};
 use hyperslab_scan::pruner::CountBounds;
+use hyperslab_scan::{Plan, ScanRequest, Segment, Summary};
 
-use super::{OrderStatistics, QueryRequest};
-use super::quantile::{key_type, keys, select_values};
 use super::matched_group::{MatchedGroup, matched_groups};
+use super::quantile::{key_type, keys, select_values};
 use super::variable::{Names, segment};
+use super::{OrderStatistics, QueryRequest};
 
 /// A condition on arrays. Made from metadata alone; cheap to clone.
 #[derive(Clone)]

@@ -38,15 +38,6 @@ pub struct Origin {
 impl QueryRequest {
     /// The condition `text` on the arrays of `group`.
     pub fn new(group: impl Into<String>, text: Option<String>) -> Self {
-        Self {
-            group: group.into(),
-            text,
-            rows: None,
-            variables: Vec::new(),
-            lists: Vec::new(),
-            file_pattern: None,
-            file_captures: Vec::new(),
-            decode: true,
-        }
+        Self { group: group.into(), text, rows: None, variables: Vec::new(), lists: Vec::new(), file_pattern: None, file_captures: Vec::new(), decode: true }
     }
 }

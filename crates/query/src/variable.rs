@@ -5,12 +5,12 @@
 use std::sync::Arc;
 
 use arrow_schema::{DataType, Field};
-use hyperslab_array::{Axis, Error, Result};
 use hyperslab_array::shown::{shown, shown_around};
 use hyperslab_array::suggest::suggestion;
+use hyperslab_array::{Axis, Error, Result};
 use hyperslab_formats::{Content, ObjectId};
 use hyperslab_reader::{File, Found};
-use hyperslab_scan::{FILE, RowMapping, DimensionMapping, ROW, Segment, SegmentColumn, Source, array_column, metadata_columns};
+use hyperslab_scan::{DimensionMapping, FILE, ROW, RowMapping, Segment, SegmentColumn, Source, array_column, metadata_columns};
 
 use super::QueryRequest;
 use super::matched_group::MatchedGroup;
@@ -224,9 +224,11 @@ impl Table<'_> {
         // In a subgroup, if there is exactly one of this name.
         let (prefix, suffix) = (format!("{group}/"), format!("/{name}"));
         let tree = self.step.file.tree();
-        let below = tree.objects.iter().enumerate().filter(|(_, object)| {
-            matches!(object.content, Content::Dataset(_)) && object.path.starts_with(&prefix) && object.path.ends_with(&suffix)
-        });
+        let below = tree
+            .objects
+            .iter()
+            .enumerate()
+            .filter(|(_, object)| matches!(object.content, Content::Dataset(_)) && object.path.starts_with(&prefix) && object.path.ends_with(&suffix));
         // A netCDF-4 dimension without values is a dataset that no path leads to.
         let is_linked = |index: usize, path: &str| self.step.file.find(path).is_ok_and(|found| found.object == ObjectId(index));
         let below: Vec<(usize, &str)> = below.map(|(index, object)| (index, object.path.as_str())).filter(|(index, path)| is_linked(*index, path)).collect();

@@ -64,9 +64,7 @@ pub fn zeros(length: usize) -> Result<Vec<u8>> {
     const SURELY_THERE: usize = 16 << 20;
     if length > SURELY_THERE {
         let mut probe: Vec<u8> = Vec::new();
-        probe
-            .try_reserve_exact(length)
-            .map_err(|_| Error::limit_exceeded(format!("{length} bytes exceed the memory of this machine: read them in parts")))?;
+        probe.try_reserve_exact(length).map_err(|_| Error::limit_exceeded(format!("{length} bytes exceed the memory of this machine: read them in parts")))?;
         // Otherwise the compiler may optimize the attempt away.
         std::hint::black_box(&mut probe);
     }

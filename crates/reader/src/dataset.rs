@@ -21,9 +21,7 @@ impl File {
             Content::Group(_) => "a group",
             Content::Datatype(_) => "a committed datatype",
         };
-        Err(Error::invalid_input(format!("this is {what}, not a dataset"))
-            .at_object(&object.path)
-            .in_file(self.name()))
+        Err(Error::invalid_input(format!("this is {what}, not a dataset")).at_object(&object.path).in_file(self.name()))
     }
     /// A virtual dataset with its present extent; the extents of all virtual datasets of the file are determined at once.
     fn virtual_dataset<'a>(&'a self, id: ObjectId, dataset: &'a Dataset) -> Result<&'a Dataset> {
@@ -37,9 +35,7 @@ impl File {
                 Content::Dataset(dataset) if !dataset.virtual_mappings.is_empty() => Some((ObjectId(index), dataset)),
                 _ => None,
             });
-            datasets
-                .filter_map(|(id, dataset)| Some((id, virtual_dataset::with_present_extent(&here, dataset).transpose()?)))
-                .collect()
+            datasets.filter_map(|(id, dataset)| Some((id, virtual_dataset::with_present_extent(&here, dataset).transpose()?))).collect()
         });
         match grown.get(&id) {
             None => Ok(dataset),

@@ -3,8 +3,8 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use hyperslab_array::{Error, Result};
 use hyperslab_formats::{ArrayFile, Dataset, Format, Object, ObjectId, Tree};
@@ -108,9 +108,7 @@ impl File {
     /// through more links than the budget allows, are `LimitExceeded`.
     pub(crate) fn step_to(&self, name: &str, open: impl FnOnce(u32) -> Result<Self>) -> Result<Self> {
         let depth = self.depth + 1;
-        let paid = self.steps.as_ref().is_none_or(|steps| {
-            steps.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).is_ok()
-        });
+        let paid = self.steps.as_ref().is_none_or(|steps| steps.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).is_ok());
         if depth > self.session().limits().links_followed || !paid {
             return Err(Error::limit_exceeded(format!("{name} is too many files away: do they point at each other in a circle?")));
         }
@@ -154,9 +152,7 @@ impl File {
     }
     /// The object with this ID; `Internal` for an ID of another file.
     pub fn object(&self, id: ObjectId) -> Result<&Object> {
-        self.tree()
-            .object(id)
-            .ok_or_else(|| Error::internal(format!("no object {}", id.0)).in_file(self.name()))
+        self.tree().object(id).ok_or_else(|| Error::internal(format!("no object {}", id.0)).in_file(self.name()))
     }
 
     /// `error` with the path of `object` and the name of this file.

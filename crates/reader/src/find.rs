@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
-use hyperslab_array::{Error, Result};
 use hyperslab_array::shown::shown;
 use hyperslab_array::suggest::suggestion;
+use hyperslab_array::{Error, Result};
 use hyperslab_formats::{Content, Dataset, Group, Link, LinkTarget, ObjectId};
 
 use crate::File;
@@ -41,8 +41,7 @@ impl File {
     /// similar names.
     pub fn find(&self, path: &str) -> Result<Found> {
         let mut budget = self.session().limits().links_followed;
-        self.find_from(ObjectId(0), path, &mut budget)
-            .map_err(|error| error.at_object(shown(path)).in_file(self.name()))
+        self.find_from(ObjectId(0), path, &mut budget).map_err(|error| error.at_object(shown(path)).in_file(self.name()))
     }
 
     fn find_from(&self, group: ObjectId, path: &str, budget: &mut u32) -> Result<Found> {
@@ -70,9 +69,7 @@ impl File {
             return Err(Error::not_found(missing(name, &object.path, &members.links)));
         };
         if !matches!(link.target, LinkTarget::Hard(_)) {
-            *budget = budget
-                .checked_sub(1)
-                .ok_or_else(|| Error::limit_exceeded("too many links to follow: do they go in a circle?"))?;
+            *budget = budget.checked_sub(1).ok_or_else(|| Error::limit_exceeded("too many links to follow: do they go in a circle?"))?;
         }
         match &link.target {
             LinkTarget::Hard(object) => Ok(Step::Here(*object)),
@@ -82,9 +79,7 @@ impl File {
                 let found = other.find_from(ObjectId(0), path, budget);
                 found.map(Step::Far).map_err(|error| error.in_file(other.name()))
             }
-            LinkTarget::UserDefined(class) => {
-                Err(Error::unsupported(format!("user-defined link of class {class} at {name:?}")))
-            }
+            LinkTarget::UserDefined(class) => Err(Error::unsupported(format!("user-defined link of class {class} at {name:?}"))),
         }
     }
 

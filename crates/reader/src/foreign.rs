@@ -7,7 +7,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use hyperslab_array::{Attribute, ChunkBuffer, ChunkGrid, Dataspace, Datatype, Elements, Error, HeapObjects, HeapReference, Region, Result, Selection};
-use hyperslab_formats::{ArrayFile, ChunkLocation, ChunkLocations, ChunkSource, Content, Dataset, DimensionScale, FillTime, Format, Group, Link, LinkTarget, Object, ObjectId, StorageLayout, Tree};
+use hyperslab_formats::{
+    ArrayFile, ChunkLocation, ChunkLocations, ChunkSource, Content, Dataset, DimensionScale, FillTime, Format, Group, Link, LinkTarget, Object, ObjectId,
+    StorageLayout, Tree,
+};
 use hyperslab_storage::{Memory, Storage};
 
 use crate::{File, Session};
@@ -57,7 +60,14 @@ pub fn file_of_arrays(session: &Session, name: &str, arrays: Vec<(String, Arc<dy
         kept.push(Some(array));
     }
     group.links.sort_by(|a, b| a.name.cmp(&b.name));
-    let root = Object { path: "/".to_owned(), address: None, attributes: Vec::new(), attributes_tracked: false, attributes_error: None, content: Content::Group(group) };
+    let root = Object {
+        path: "/".to_owned(),
+        address: None,
+        attributes: Vec::new(),
+        attributes_tracked: false,
+        attributes_error: None,
+        content: Content::Group(group),
+    };
     objects.insert(0, root);
     let storage: Arc<dyn Storage> = match stamp {
         Some(stamp) => Arc::new(Origin { name: name.to_owned(), stamp }),
@@ -98,7 +108,14 @@ fn object(name: &str, array: &dyn ForeignArray) -> Result<Object> {
         refusal: None,
     };
     let content = Content::Dataset(Box::new(dataset));
-    Ok(Object { path: format!("/{name}"), address: None, attributes: attributes.into_iter().collect(), attributes_tracked: false, attributes_error: None, content })
+    Ok(Object {
+        path: format!("/{name}"),
+        address: None,
+        attributes: attributes.into_iter().collect(),
+        attributes_tracked: false,
+        attributes_error: None,
+        content,
+    })
 }
 
 /// The file or folder that holds the arrays; this crate reads none of its bytes.

@@ -12,9 +12,7 @@ pub(crate) fn mark(datatype: &Datatype, bytes: &mut [u8], origin: u16) -> Result
     let size = usize::try_from(datatype.size()).ok().filter(|n| *n > 0);
     let size = size.ok_or_else(|| Error::corrupt("an element without bytes"))?;
     match datatype {
-        Datatype::VariableString { .. } | Datatype::Sequence { .. } => {
-            bytes.chunks_exact_mut(size).try_for_each(|element| mark_element(element, origin))
-        }
+        Datatype::VariableString { .. } | Datatype::Sequence { .. } => bytes.chunks_exact_mut(size).try_for_each(|element| mark_element(element, origin)),
         Datatype::Array { base, .. } => self::mark(base, bytes, origin),
         Datatype::Compound { members, .. } => {
             for element in bytes.chunks_exact_mut(size) {
@@ -40,9 +38,7 @@ fn mark_element(element: &mut [u8], origin: u16) -> Result<()> {
             address.copy_from_slice(&(reference.address | (u64::from(origin) << ORIGIN_SHIFT)).to_le_bytes());
             Ok(())
         }
-        _ => Err(Error::unsupported(
-            "variable-length values of virtual datasets of virtual datasets, or of files with short addresses",
-        )),
+        _ => Err(Error::unsupported("variable-length values of virtual datasets of virtual datasets, or of files with short addresses")),
     }
 }
 

@@ -4,6 +4,7 @@
 //! datasets in parallel, without a lock. Crates above keep their own state in the session's [`Extensions`].
 #![forbid(unsafe_code)]
 
+mod buffer_pool;
 mod chunk_cache;
 mod counters;
 mod dataset;
@@ -25,9 +26,9 @@ mod reference;
 mod reference_text;
 mod session;
 mod stored;
-mod buffer_pool;
 pub mod virtual_dataset;
 
+pub use buffer_pool::{BufferPool, PooledBuffer};
 pub use chunk_cache::{ChunkCache, MAX_BYTES};
 pub use counters::Counters;
 pub use extensions::Extensions;
@@ -36,4 +37,3 @@ pub use find::Found;
 pub use policy::{MissingSources, PathPolicy};
 pub use reference::{Referenced, reference_target};
 pub use session::{Session, SessionOptions};
-pub use buffer_pool::{BufferPool, PooledBuffer};

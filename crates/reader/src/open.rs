@@ -81,8 +81,7 @@ fn unfinished(error: &Error) -> Error {
 /// Whether some object is unreadable because of damage.
 fn has_damage(tree: &Tree) -> bool {
     let corrupt = |error: &Error| error.kind() == ErrorKind::Corrupt;
-    tree.objects.iter().any(|object| {
-        matches!(&object.content, Content::Unreadable(error) if corrupt(error))
-            || object.attributes_error.as_ref().is_some_and(corrupt)
-    })
+    tree.objects
+        .iter()
+        .any(|object| matches!(&object.content, Content::Unreadable(error) if corrupt(error)) || object.attributes_error.as_ref().is_some_and(corrupt))
 }

@@ -63,9 +63,7 @@ impl File {
                 "{name:?} leaves the folder of the file that names it; only files in the same folder and below are opened (set paths=\"anywhere\" to widen it)"
             ))),
             // As the HDF5 library does: try the path as it is, then the file name next to this file.
-            PathPolicy::Anywhere if target.is_absolute() && !target.exists() => {
-                Ok(beside(Path::new(target.file_name().unwrap_or(target.as_os_str()))))
-            }
+            PathPolicy::Anywhere if target.is_absolute() && !target.exists() => Ok(beside(Path::new(target.file_name().unwrap_or(target.as_os_str())))),
             PathPolicy::Anywhere => Ok(beside(target)),
         }
     }

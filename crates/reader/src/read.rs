@@ -22,13 +22,7 @@ impl File {
         read().map_err(|error| self.place(dataset, error))
     }
     /// Like [`File::read`], into `out` of exactly `selection.element_count() * datatype.size()` bytes.
-    pub fn read_into(
-        &self,
-        dataset: ObjectId,
-        selection: &Selection,
-        out: &mut [u8],
-        cancellation: &Cancellation,
-    ) -> Result<HeapObjects> {
+    pub fn read_into(&self, dataset: ObjectId, selection: &Selection, out: &mut [u8], cancellation: &Cancellation) -> Result<HeapObjects> {
         let mut read = || {
             self.read_bytes_into(dataset, selection, out, cancellation)?;
             heap(self, dataset, &self.dataset(dataset)?.datatype, out)
@@ -100,13 +94,7 @@ fn selected_bytes(dataset: &Dataset, selection: &Selection) -> Result<usize> {
         .ok_or_else(|| Error::limit_exceeded("the selection exceeds the memory of this machine: read it in parts"))
 }
 
-fn fill(
-    file: &File,
-    dataset: ObjectId,
-    selection: &Selection,
-    out: &mut [u8],
-    cancellation: &Cancellation,
-) -> Result<()> {
+fn fill(file: &File, dataset: ObjectId, selection: &Selection, out: &mut [u8], cancellation: &Cancellation) -> Result<()> {
     let description = file.dataset(dataset)?;
     if let Some(refusal) = &description.refusal {
         return Err(refusal.clone());
@@ -145,9 +133,8 @@ fn fill_beyond(read: DatasetRead<'_>, written: &[u64], out: &mut [u8]) -> Result
     let (part, whole) = (inside.shape(), selection.shape());
     // The written part comes first along every dimension: one run at the start if only the slowest dimension is cut.
     if part.iter().skip(1).eq(whole.iter().skip(1)) {
-        let (stored, beyond) = out
-            .split_at_mut_checked(selected_bytes(description, &inside)?)
-            .ok_or_else(|| Error::internal("a part that exceeds the whole"))?;
+        let (stored, beyond) =
+            out.split_at_mut_checked(selected_bytes(description, &inside)?).ok_or_else(|| Error::internal("a part that exceeds the whole"))?;
         fill_value(description.fill_value.as_deref(), size, beyond);
         return fill_written(DatasetRead { selection: &inside, ..read }, stored);
     }

@@ -30,14 +30,14 @@ impl File {
     fn follow(&self, reference: StoredReference) -> Result<Referenced> {
         let file = match &reference.file {
             None => self.clone(),
-            Some(name) => self.linked_file(name).map_err(|error| {
-                Error::new(error.kind(), format!("the file {name:?} that a reference points into: {}", error.message()))
-            })?,
+            Some(name) => self
+                .linked_file(name)
+                .map_err(|error| Error::new(error.kind(), format!("the file {name:?} that a reference points into: {}", error.message())))?,
         };
         let address = reference.address;
-        let object = file.at_address(address).ok_or_else(|| {
-            Error::not_found(format!("the object at address {address:#x} that a reference points at")).in_file(file.name())
-        })?;
+        let object = file
+            .at_address(address)
+            .ok_or_else(|| Error::not_found(format!("the object at address {address:#x} that a reference points at")).in_file(file.name()))?;
         if let ReferencedPart::Region(selection) = &reference.part {
             let ndim = file.dataset(object)?.dataspace.shape().len() as u64;
             if selection.ndim().is_some_and(|own| own != ndim) {

@@ -16,8 +16,8 @@ use std::sync::Arc;
 
 use hyperslab_array::{Datatype, Error, HeapObjects, HyperslabAxis, ReferenceKind, ReferencedPart, Result, StoredSelection};
 
-use crate::{File, Referenced};
 use crate::virtual_dataset::regular;
+use crate::{File, Referenced};
 
 impl File {
     /// Follows the references in `bytes`, elements of `datatype`, and in the objects of `heap` that they use, and stores
@@ -33,9 +33,9 @@ impl File {
         for alike in elements.chunk_by(|(a, x), (b, y)| a == b && x.len() == y.len()) {
             let Some((kind, first)) = alike.first() else { continue };
             let bytes: Vec<u8> = alike.iter().flat_map(|(_, element)| element).copied().collect();
-            let found = self.dereference(*kind, first.len(), &bytes).map_err(|error| {
-                Error::new(error.kind(), format!("{} (decode=False gives the references' bytes)", error.message())).in_file(self.name())
-            })?;
+            let found = self
+                .dereference(*kind, first.len(), &bytes)
+                .map_err(|error| Error::new(error.kind(), format!("{} (decode=False gives the references' bytes)", error.message())).in_file(self.name()))?;
             for ((_, element), found) in alike.iter().zip(found) {
                 let name = found.map(|found| self.text(&found)).transpose()?;
                 heap.insert_name(*kind, element, name.map(Arc::from));

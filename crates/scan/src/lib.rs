@@ -32,5 +32,5 @@ pub use read::batches::Batches;
 pub use request::{Layout, ScanRequest};
 pub use table::members::Omitted;
 pub use table::resolver::{expand, expand_path, file_columns, is_literal, natural};
-pub use table::segment::{FILE, RowMapping, DimensionMapping, ROW, Segment, SegmentColumn, Source, array_column, capture_column, metadata_columns};
+pub use table::segment::{DimensionMapping, FILE, ROW, RowMapping, Segment, SegmentColumn, Source, array_column, capture_column, metadata_columns};
 pub use table::wildcard::{column_names, file_column_names, has_wildcard, matched_file};

@@ -183,10 +183,7 @@ mod tests {
         proptest::collection::vec((1u64..12, 1u64..5, 1u64..3), 1..4).prop_map(|dims| {
             let shape: Vec<u64> = dims.iter().map(|d| d.0).collect();
             let chunk = dims.iter().map(|d| d.1).collect();
-            let axes = dims
-                .iter()
-                .map(|&(extent, _, step)| Axis::Range { start: 0, count: extent.div_ceil(step), step })
-                .collect();
+            let axes = dims.iter().map(|&(extent, _, step)| Axis::Range { start: 0, count: extent.div_ceil(step), step }).collect();
             (shape, chunk, axes)
         })
     }

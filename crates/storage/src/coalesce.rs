@@ -40,13 +40,7 @@ mod tests {
     #[test]
     fn near_ranges_become_one_read_and_far_ones_stay_apart() {
         let reads = coalesce(&[(100, 10), (0, 10), (12, 8), (105, 2)], 4, 1000);
-        assert_eq!(
-            reads,
-            [
-                CoalescedRange { offset: 0, length: 20, members: vec![1, 2] },
-                CoalescedRange { offset: 100, length: 10, members: vec![0, 3] },
-            ]
-        );
+        assert_eq!(reads, [CoalescedRange { offset: 0, length: 20, members: vec![1, 2] }, CoalescedRange { offset: 100, length: 10, members: vec![0, 3] },]);
     }
 
     #[test]

@@ -17,17 +17,17 @@ mod shared;
 mod temporary_name;
 
 pub use appended::{Appended, is_marked};
-pub use coalesce::{coalesce, CoalescedRange};
+pub use coalesce::{CoalescedRange, coalesce};
 pub use folder::{FolderLock, folder_of, sync_folder, sync_place};
 pub use leftovers::{is_abandoned, is_left, locks_reach_all, remove_leftovers};
-pub use local::{LocalFile, modified, max_open_files, open_regular};
+pub use local::{LocalFile, max_open_files, modified, open_regular};
 pub use memory::Memory;
 pub use output::{Existing, Output};
 pub use overlay::Overlay;
 pub use pieces::{Piece, Pieces};
 pub use replace::{check_replaceable, create_whole, real_path};
-pub use temporary_name::{is_aside, unique_name};
 pub use shared::{SharedFile, block_bytes_in, claim, is_parallel_file_system};
+pub use temporary_name::{is_aside, unique_name};
 
 use std::sync::Arc;
 

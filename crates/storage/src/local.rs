@@ -4,8 +4,8 @@ use std::cell::RefCell;
 use std::fs::File;
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::{Component, Path};
-use std::sync::{Arc, OnceLock};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use hyperslab_array::{Error, Result};
 
@@ -70,9 +70,11 @@ impl LocalFile {
         let in_file = |error: std::io::Error| Error::from(error).in_file(&name);
         // A FIFO without a writer would block.
         let without_blocking = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap_or(0);
-        let file = std::fs::OpenOptions::new().read(true).custom_flags(without_blocking).open(path).map_err(|error| {
-            other_kind(path.metadata()).unwrap_or_else(|| Error::from(error)).in_file(&name)
-        })?;
+        let file = std::fs::OpenOptions::new()
+            .read(true)
+            .custom_flags(without_blocking)
+            .open(path)
+            .map_err(|error| other_kind(path.metadata()).unwrap_or_else(|| Error::from(error)).in_file(&name))?;
         let head = HEAD.with_borrow_mut(|scratch| {
             scratch.resize(head_bytes, 0);
             let there = read_head(&file, scratch)?;

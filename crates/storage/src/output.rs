@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use hyperslab_array::{Error, ErrorKind, Result};
 
+use crate::folder::sync_place;
 use crate::leftovers::remove_abandoned;
 use crate::replace::{InheritedMetadata, real_path, rename_new};
-use crate::folder::sync_place;
 use crate::temporary_name::unique_name;
 use crate::{Storage, check_range};
 
@@ -193,7 +193,8 @@ impl Storage for Unpublished {
     }
     fn read_exact_at(&self, offset: u64, buffer: &mut [u8]) -> Result<()> {
         check_range(self, offset, buffer.len())?;
-        std::os::unix::fs::FileExt::read_exact_at(&self.file, buffer, offset).map_err(|error| Error::io(error, "cannot read back").in_file(&self.name).at_offset(offset))
+        std::os::unix::fs::FileExt::read_exact_at(&self.file, buffer, offset)
+            .map_err(|error| Error::io(error, "cannot read back").in_file(&self.name).at_offset(offset))
     }
     fn name(&self) -> &str {
         &self.name
@@ -278,5 +279,4 @@ mod tests {
         assert_eq!(std::fs::read(&target)?, b"abc");
         Ok(())
     }
-
 }

@@ -68,9 +68,9 @@ impl Storage for Pieces {
         while !rest.is_empty() {
             let after = self.pieces.partition_point(|piece| piece.start <= offset);
             let piece = after.checked_sub(1).and_then(|index| self.pieces.get(index));
-            let piece = piece.filter(|piece| offset - piece.start < piece.length).ok_or_else(|| {
-                Error::corrupt("bytes are needed here that none of the files holds").in_file(&self.name).at_offset(offset)
-            })?;
+            let piece = piece
+                .filter(|piece| offset - piece.start < piece.length)
+                .ok_or_else(|| Error::corrupt("bytes are needed here that none of the files holds").in_file(&self.name).at_offset(offset))?;
             let inside = offset - piece.start;
             let count = (piece.length - inside).min(rest.len() as u64);
             let (here, later) = rest.split_at_mut(usize::try_from(count).unwrap_or(usize::MAX).min(rest.len()));

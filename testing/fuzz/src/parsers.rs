@@ -25,8 +25,7 @@ pub fn heap(data: &[u8]) {
         }
         _ => {
             let length = u64::from(u16::from_le_bytes([id[0], id[1]]));
-            honest(structures.managed_object(address, u64::from(number), length))
-                .inspect(|object| assert_eq!(object.len() as u64, length));
+            honest(structures.managed_object(address, u64::from(number), length)).inspect(|object| assert_eq!(object.len() as u64, length));
         }
     }
 }

@@ -1,40 +1,131 @@
 """Hyperslab: HDF5 and netCDF as numpy, Arrow and SQL."""
 
-from ._native import __version__, register_filter, unregister_filter
-from .errors import (CancelledError, ConflictError, CorruptError, Error, ErrorKind, InternalError, InvalidInputError, IoError,
-                     LimitExceededError, MissingExtraError, NotFoundError, OmittedColumnsWarning, ReadOnlyError, UnsupportedError)
-from .file import File, FileSet, open
-from .attributes import Attributes, Empty
-from .counters import Counters, counters
-from .indexes import index
-from .objects import Dataset, Group
-from .references import AttributeReference, Reference, RegionReference, RegionSelection
 from . import dtypes, indexes, spark
+from ._native import __version__, register_filter, unregister_filter
+from .arrays import Array
+from .attributes import Attributes, Empty
+from .batch_reader import BatchReader
+from .counters import Counters, counters
+from .errors import (
+    CancelledError,
+    ConflictError,
+    CorruptError,
+    Error,
+    ErrorKind,
+    InternalError,
+    InvalidInputError,
+    IoError,
+    LimitExceededError,
+    MissingExtraError,
+    NotFoundError,
+    OmittedColumnsWarning,
+    ReadOnlyError,
+    UnsupportedError,
+)
+from .file import File, FileSet, open
+from .indexes import index
+from .maintenance import Fused, VacuumResult, Verification, fuse, vacuum, verify
+from .narrow_integers import integer_dtype
 from .netcdf_plan import NetcdfPlan, NetcdfTask
 from .netcdf_writing import NewNetcdf, create_netcdf
 from .netcdf_xarray import write_xarray
-from .maintenance import Fused, VacuumResult, Verification, fuse, vacuum, verify
+from .objects import Dataset, Group
 from .parallel import Committed, ManySubfilesWarning, Task, WritePlan
-from .arrays import Array
-from .batch_reader import BatchReader
 from .query import Query, query
 from .query_results import CountBounds, Histogram, HistogramBounds, Step
+from .references import AttributeReference, Reference, RegionReference, RegionSelection
 from .sql import sql
-from .narrow_integers import integer_dtype
 from .table import Split, Table
 from .unclosed import UnclosedWarning
 from .write_table import write_table
-from .writing import ExternalLink, HardLink, NewDataset, NewDatatype, NewFile, NewGroup, NewReference, NewRegionReference, SoftLink, VirtualLayout, VirtualSource, create
+from .writing import (
+    ExternalLink,
+    HardLink,
+    NewDataset,
+    NewDatatype,
+    NewFile,
+    NewGroup,
+    NewReference,
+    NewRegionReference,
+    SoftLink,
+    VirtualLayout,
+    VirtualSource,
+    create,
+)
 
 __all__ = [
-    "Array", "AttributeReference", "Attributes", "BatchReader", "CancelledError", "Committed", "ConflictError", "CorruptError",
-    "CountBounds", "Counters", "Dataset", "Empty", "Error", "ErrorKind", "ExternalLink", "File", "FileSet", "Fused",
-    "Group", "HardLink", "Histogram", "HistogramBounds", "InternalError", "InvalidInputError", "IoError",
-    "LimitExceededError", "ManySubfilesWarning", "MissingExtraError", "NetcdfPlan", "NetcdfTask", "NewDataset", "NewDatatype", "NewFile",
-    "NewGroup", "NewNetcdf", "NewReference", "NewRegionReference", "NotFoundError", "OmittedColumnsWarning", "Query",
-    "ReadOnlyError", "Reference", "RegionReference", "RegionSelection", "SoftLink", "Split", "Step", "Table", "Task",
-    "UnclosedWarning", "UnsupportedError", "VacuumResult", "Verification", "VirtualLayout", "VirtualSource",
-    "WritePlan", "__version__", "counters", "create", "create_netcdf", "fuse", "index", "indexes", "integer_dtype",
-    "open", "query", "register_filter", "spark", "sql", "unregister_filter", "vacuum", "verify", "write_table",
+    "Array",
+    "AttributeReference",
+    "Attributes",
+    "BatchReader",
+    "CancelledError",
+    "Committed",
+    "ConflictError",
+    "CorruptError",
+    "CountBounds",
+    "Counters",
+    "Dataset",
+    "Empty",
+    "Error",
+    "ErrorKind",
+    "ExternalLink",
+    "File",
+    "FileSet",
+    "Fused",
+    "Group",
+    "HardLink",
+    "Histogram",
+    "HistogramBounds",
+    "InternalError",
+    "InvalidInputError",
+    "IoError",
+    "LimitExceededError",
+    "ManySubfilesWarning",
+    "MissingExtraError",
+    "NetcdfPlan",
+    "NetcdfTask",
+    "NewDataset",
+    "NewDatatype",
+    "NewFile",
+    "NewGroup",
+    "NewNetcdf",
+    "NewReference",
+    "NewRegionReference",
+    "NotFoundError",
+    "OmittedColumnsWarning",
+    "Query",
+    "ReadOnlyError",
+    "Reference",
+    "RegionReference",
+    "RegionSelection",
+    "SoftLink",
+    "Split",
+    "Step",
+    "Table",
+    "Task",
+    "UnclosedWarning",
+    "UnsupportedError",
+    "VacuumResult",
+    "Verification",
+    "VirtualLayout",
+    "VirtualSource",
+    "WritePlan",
+    "__version__",
+    "counters",
+    "create",
+    "create_netcdf",
+    "fuse",
+    "index",
+    "indexes",
+    "integer_dtype",
+    "open",
+    "query",
+    "register_filter",
+    "spark",
+    "sql",
+    "unregister_filter",
+    "vacuum",
+    "verify",
+    "write_table",
     "write_xarray",
 ]

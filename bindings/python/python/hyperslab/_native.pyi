@@ -3,21 +3,43 @@ from typing import Any, final
 
 __version__: str
 __all__ = [
-    "ColumnIndex", "File", "Heap", "IndexPlan", "Plan", "Query", "Reader", "Session", "WritePlan", "Writer",
-    "__version__", "counters", "fuse", "index_commit", "index_embed", "index_remarks", "index_stage", "index_task",
-    "index_tidy", "index_unstage", "index_verify", "list_names", "path_stamp", "reference_targets", "register_filter",
-    "tidy", "unregister_filter", "verify",
+    "ColumnIndex",
+    "File",
+    "Heap",
+    "IndexPlan",
+    "Plan",
+    "Query",
+    "Reader",
+    "Session",
+    "WritePlan",
+    "Writer",
+    "__version__",
+    "counters",
+    "fuse",
+    "index_commit",
+    "index_embed",
+    "index_remarks",
+    "index_stage",
+    "index_task",
+    "index_tidy",
+    "index_unstage",
+    "index_verify",
+    "list_names",
+    "path_stamp",
+    "reference_targets",
+    "register_filter",
+    "tidy",
+    "unregister_filter",
+    "verify",
 ]
 
 def register_filter(id: int, function: Callable[[bytes, list[int], int], bytes]) -> None: ...
 def unregister_filter(id: int) -> bool: ...
 def counters() -> list[int]: ...
 def reference_targets(kind: str, elements: bytes, width: int) -> list[str | None]: ...
-
 def fuse(master: str, target: str, replace: bool, progress: Callable[[int, int], object] | None = None) -> tuple[int, int, int]: ...
 def tidy(path: str, seconds: float, orphans: bool, dry_run: bool) -> tuple[list[str], list[str], list[str], list[str]]: ...
 def verify(path: str, values: bool = False) -> tuple[list[str], int, int, int, list[str]]: ...
-
 def index_task(task: bytes, threads: int | None = None) -> bytes: ...
 def index_commit(fragments: Sequence[bytes]) -> tuple[int, int, int]: ...
 def index_verify(file: File) -> list[str]: ...
@@ -32,8 +54,9 @@ def index_remarks(file: File) -> list[str]: ...
 @final
 class IndexPlan:
     value_bytes: int
-    def __new__(cls, files: list[File], datasets: Sequence[str], level: str | None = None, raw: bool = False, together: bool = False,
-                rebuild: bool = False) -> IndexPlan: ...
+    def __new__(
+        cls, files: list[File], datasets: Sequence[str], level: str | None = None, raw: bool = False, together: bool = False, rebuild: bool = False
+    ) -> IndexPlan: ...
     def datasets(self) -> list[tuple[str, str, str, str, int, int, int, bool]]: ...
     def run(self, progress: Callable[[int], object] | None = None) -> int: ...
     def tasks(self, count: int) -> list[bytes]: ...
@@ -54,13 +77,23 @@ class ColumnIndex:
 
 @final
 class Session:
-    def __new__(cls, threads: int | None = None, format: str | None = None, paths: str | None = None,
-                missing_sources: str | None = None, limits: Sequence[tuple[str, int]] = ..., index_folder: str | None = None) -> Session: ...
+    def __new__(
+        cls,
+        threads: int | None = None,
+        format: str | None = None,
+        paths: str | None = None,
+        missing_sources: str | None = None,
+        limits: Sequence[tuple[str, int]] = ...,
+        index_folder: str | None = None,
+    ) -> Session: ...
     def open(self, paths: Sequence[str]) -> list[File]: ...
     def read_split(self, split: bytes) -> Reader: ...
-    def arrays(self, name: str, arrays: Sequence[tuple[str, dict[str, Any], Sequence[int], Sequence[int], bytes | None,
-                                                       Callable[[list[int], list[int]], bytes], int]],
-               stamp: tuple[int, int] | None = None) -> File: ...
+    def arrays(
+        self,
+        name: str,
+        arrays: Sequence[tuple[str, dict[str, Any], Sequence[int], Sequence[int], bytes | None, Callable[[list[int], list[int]], bytes], int]],
+        stamp: tuple[int, int] | None = None,
+    ) -> File: ...
 
 @final
 class File:
@@ -75,8 +108,7 @@ class File:
     def check(self, object: int) -> None: ...
     def attribute_names(self, object: int) -> list[str]: ...
     def attribute(self, object: int, name: str) -> tuple[list[int] | None, dict[str, Any], bytes, Heap] | None: ...
-    def dereference(self, kind: str, element: bytes) -> tuple[
-        File, int, str, tuple[str, list[list[list[int]]]] | None, str | None] | None: ...
+    def dereference(self, kind: str, element: bytes) -> tuple[File, int, str, tuple[str, list[list[list[int]]]] | None, str | None] | None: ...
     def stored_bytes(self, dataset: int) -> int: ...
     def read_into(self, dataset: int, axes: list[Any], address: int, length: int) -> Heap: ...
 
@@ -95,10 +127,21 @@ class Reader:
 
 @final
 class Plan:
-    def __new__(cls, files: list[File], path: str, *, file_pattern: str | None = None, layout: str | None = None,
-                columns: list[str] | None = None, where_text: str | None = None,
-                lists: Sequence[tuple[str, str, bytes | list[str]]] = ..., substrait: bytes | None = None,
-                limit: int | None = None, batch_rows: int = 65536, decode: bool = True) -> Plan: ...
+    def __new__(
+        cls,
+        files: list[File],
+        path: str,
+        *,
+        file_pattern: str | None = None,
+        layout: str | None = None,
+        columns: list[str] | None = None,
+        where_text: str | None = None,
+        lists: Sequence[tuple[str, str, bytes | list[str]]] = ...,
+        substrait: bytes | None = None,
+        limit: int | None = None,
+        batch_rows: int = 65536,
+        decode: bool = True,
+    ) -> Plan: ...
     def __arrow_c_schema__(self) -> object: ...
     def count(self) -> int: ...
     def summary(self, column: str) -> tuple[int, int, int, tuple[Any, Any, Any] | None]: ...
@@ -110,9 +153,19 @@ class Plan:
 
 @final
 class Query:
-    def __new__(cls, files: Sequence[File], group: str, text: str | None = None, *, rows: str | None = None,
-                variables: Sequence[tuple[str, File, str]] = ..., lists: Sequence[tuple[str, str, bytes | list[str]]] = ...,
-                file_pattern: str | None = None, file_captures: Sequence[tuple[str, Sequence[str]]] = ..., decode: bool = True) -> Query: ...
+    def __new__(
+        cls,
+        files: Sequence[File],
+        group: str,
+        text: str | None = None,
+        *,
+        rows: str | None = None,
+        variables: Sequence[tuple[str, File, str]] = ...,
+        lists: Sequence[tuple[str, str, bytes | list[str]]] = ...,
+        file_pattern: str | None = None,
+        file_captures: Sequence[tuple[str, Sequence[str]]] = ...,
+        decode: bool = True,
+    ) -> Query: ...
     def steps(self) -> list[tuple[str, str, list[int]]]: ...
     def step(self, number: int) -> Query: ...
     def and_also(self, text: str, lists: Sequence[tuple[str, str, bytes | list[str]]] = ...) -> Query: ...
@@ -132,16 +185,42 @@ class Query:
 
 @final
 class Writer:
-    def __new__(cls, path: str, alignment: int | None = None, threads: int | None = None, track_order: bool = False,
-                durable: bool = True, replace: bool = True, continued: bool = False, user_block: int = 0, page_bytes: int | None = None) -> Writer: ...
+    def __new__(
+        cls,
+        path: str,
+        alignment: int | None = None,
+        threads: int | None = None,
+        track_order: bool = False,
+        durable: bool = True,
+        replace: bool = True,
+        continued: bool = False,
+        user_block: int = 0,
+        page_bytes: int | None = None,
+    ) -> Writer: ...
     def create_group(self, path: str) -> None: ...
-    def create_dataset(self, path: str, datatype: dict[str, Any], shape: Sequence[int] | None,
-                       maxshape: Sequence[int | None] | None = None, chunks: Sequence[int] | None = None,
-                       filters: Sequence[tuple[int, str | None, bool, Sequence[int]]] = ..., fill: bytes | None = None,
-                       region: tuple[Sequence[int], Sequence[int]] | None = None, rows: bool = False, committed: str | None = None,
-                       fill_time: str | None = None) -> list[int] | None: ...
-    def create_virtual(self, path: str, datatype: dict[str, Any], shape: Sequence[int], maxshape: Sequence[int | None] | None, fill: bytes | None,
-                       mappings: Sequence[tuple[str, str, list[list[int]] | None, list[list[int]] | None]]) -> None: ...
+    def create_dataset(
+        self,
+        path: str,
+        datatype: dict[str, Any],
+        shape: Sequence[int] | None,
+        maxshape: Sequence[int | None] | None = None,
+        chunks: Sequence[int] | None = None,
+        filters: Sequence[tuple[int, str | None, bool, Sequence[int]]] = ...,
+        fill: bytes | None = None,
+        region: tuple[Sequence[int], Sequence[int]] | None = None,
+        rows: bool = False,
+        committed: str | None = None,
+        fill_time: str | None = None,
+    ) -> list[int] | None: ...
+    def create_virtual(
+        self,
+        path: str,
+        datatype: dict[str, Any],
+        shape: Sequence[int],
+        maxshape: Sequence[int | None] | None,
+        fill: bytes | None,
+        mappings: Sequence[tuple[str, str, list[list[int]] | None, list[list[int]] | None]],
+    ) -> None: ...
     def create_datatype(self, path: str, datatype: dict[str, Any]) -> None: ...
     def look_up(self, path: str) -> tuple[str, int, str] | None: ...
     def path_of(self, number: int) -> str | None: ...
@@ -160,15 +239,23 @@ class Writer:
     def create_link(self, path: str, target: str, file: str | None = None, hard: bool = False) -> None: ...
     def open_dataset(self, path: str, region: tuple[Sequence[int], Sequence[int]] | None = None) -> None: ...
     def is_planned(self, path: str) -> bool: ...
-    def set_attribute(self, path: str, name: str, shape: Sequence[int] | None, datatype: dict[str, Any], value: bytes,
-                      heap: list[bytes]) -> None: ...
+    def set_attribute(self, path: str, name: str, shape: Sequence[int] | None, datatype: dict[str, Any], value: bytes, heap: list[bytes]) -> None: ...
     def set_references(self, path: str, name: str | None, shape: Sequence[int], targets: Sequence[str | None]) -> None: ...
     def attach_scale(self, path: str, dimension: int, scale: str) -> None: ...
     def set_tracked(self, path: str, tracked: bool) -> None: ...
     def resize(self, path: str, shape: Sequence[int]) -> None: ...
-    def write(self, path: str, start: Sequence[int], count: Sequence[int], address: int, length: int,
-              heap: list[bytes], step: Sequence[int] | None = None, parts: Sequence[tuple[int, int]] | None = None,
-              elements: Sequence[int] | None = None) -> None: ...
+    def write(
+        self,
+        path: str,
+        start: Sequence[int],
+        count: Sequence[int],
+        address: int,
+        length: int,
+        heap: list[bytes],
+        step: Sequence[int] | None = None,
+        parts: Sequence[tuple[int, int]] | None = None,
+        elements: Sequence[int] | None = None,
+    ) -> None: ...
     def write_text(self, path: str, first: int, count: int, offsets: int, width: int, data: int, length: int) -> None: ...
     def finish(self, replace: bool = False) -> Any: ...
     def abort(self) -> None: ...
@@ -178,26 +265,51 @@ class WritePlan:
     path: str
     id: str
     factor: int
-    def __new__(cls, path: str, mode: str, alignment: int | None = None, writers: int | None = None, factor: int | None = None,
-                durable: bool = True, checksums: bool = False, track_order: bool = False) -> WritePlan: ...
+    def __new__(
+        cls,
+        path: str,
+        mode: str,
+        alignment: int | None = None,
+        writers: int | None = None,
+        factor: int | None = None,
+        durable: bool = True,
+        checksums: bool = False,
+        track_order: bool = False,
+    ) -> WritePlan: ...
     @staticmethod
     def decode(bytes: bytes) -> WritePlan: ...
     def encode(self) -> bytes: ...
-    def create_dataset(self, path: str, datatype: dict[str, Any], shape: Sequence[int], chunks: Sequence[int] | None = None,
-                       filters: Sequence[tuple[int, str | None, bool, Sequence[int]]] = ..., fill: bytes | None = None,
-                       regions: Sequence[tuple[Sequence[int], Sequence[int]]] | None = None, fill_time: str | None = None) -> None: ...
+    def create_dataset(
+        self,
+        path: str,
+        datatype: dict[str, Any],
+        shape: Sequence[int],
+        chunks: Sequence[int] | None = None,
+        filters: Sequence[tuple[int, str | None, bool, Sequence[int]]] = ...,
+        fill: bytes | None = None,
+        regions: Sequence[tuple[Sequence[int], Sequence[int]]] | None = None,
+        fill_time: str | None = None,
+    ) -> None: ...
     def region(self, path: str, task: int) -> tuple[list[int], list[int]]: ...
     note: str
     def set_note(self, note: str) -> None: ...
     def define_group(self, path: str) -> None: ...
-    def define_dataset(self, path: str, datatype: dict[str, Any], shape: Sequence[int], maxshape: Sequence[int | None] | None = None,
-                       chunks: Sequence[int] | None = None, filters: Sequence[tuple[int, str | None, bool, Sequence[int]]] = ...,
-                       fill: bytes | None = None, rows: bool = False, value: tuple[bytes, list[bytes]] | None = None,
-                       committed: str | None = None) -> None: ...
+    def define_dataset(
+        self,
+        path: str,
+        datatype: dict[str, Any],
+        shape: Sequence[int],
+        maxshape: Sequence[int | None] | None = None,
+        chunks: Sequence[int] | None = None,
+        filters: Sequence[tuple[int, str | None, bool, Sequence[int]]] = ...,
+        fill: bytes | None = None,
+        rows: bool = False,
+        value: tuple[bytes, list[bytes]] | None = None,
+        committed: str | None = None,
+    ) -> None: ...
     def define_link(self, path: str, target: str, file: str | None = None, hard: bool = False) -> None: ...
     def define_datatype(self, path: str, datatype: dict[str, Any]) -> None: ...
-    def set_attribute(self, path: str, name: str, shape: Sequence[int] | None, datatype: dict[str, Any], value: bytes,
-                      heap: list[bytes]) -> None: ...
+    def set_attribute(self, path: str, name: str, shape: Sequence[int] | None, datatype: dict[str, Any], value: bytes, heap: list[bytes]) -> None: ...
     def set_references(self, path: str, name: str | None, shape: Sequence[int], targets: Sequence[str | None]) -> None: ...
     def attach_scale(self, path: str, dimension: int, scale: str) -> None: ...
     def task(self, number: int, threads: int | None = None) -> Writer: ...

@@ -50,8 +50,9 @@ def from_arrays(session: _native.Session, arrays: Any) -> _native.File:
     places = {origin[0] if origin else None for origin in origins}
     place = places.pop() if len(places) == 1 else None
     stamp = _native.path_stamp(place) if place else None
-    described = [(str(key), *_described(str(key), value), zlib.crc32(origin[1].encode()) if origin else 0)
-                 for (key, value), origin in zip(members.items(), origins)]
+    described = [
+        (str(key), *_described(str(key), value), zlib.crc32(origin[1].encode()) if origin else 0) for (key, value), origin in zip(members.items(), origins)
+    ]
     return session.arrays(place or name, described, stamp)
 
 
@@ -168,7 +169,9 @@ def _without_nulls(column: Any) -> tuple[Any, Any]:
         known = present if present is not None else set()
         candidates = [info.min, info.max, *range(info.max, max(info.min, info.max - 70_000), -1)]
         if present is None:
-            known = set(pc.unique(column.drop_null().filter(pc.greater_equal(column.drop_null(), pa.scalar(max(info.min, info.max - 70_000), column.type)))).to_pylist())
+            known = set(
+                pc.unique(column.drop_null().filter(pc.greater_equal(column.drop_null(), pa.scalar(max(info.min, info.max - 70_000), column.type)))).to_pylist()
+            )
             known |= {info.min} if pc.any(pc.equal(column, pa.scalar(info.min, column.type))).as_py() else set()
         value = next((v for v in candidates if v not in known), None)
     if value is None:
@@ -207,7 +210,11 @@ def _parquet(path: str) -> dict[str, Any]:
     for field in file.schema_arrow:
         plain = pa.types.is_integer(field.type) or pa.types.is_floating(field.type)
         number = file.schema_arrow.names.index(field.name)
-        statistics = [file.metadata.row_group(g).column(number).statistics for g in range(file.metadata.num_row_groups)] if len(file.schema) == len(file.schema_arrow) else [None]
+        statistics = (
+            [file.metadata.row_group(g).column(number).statistics for g in range(file.metadata.num_row_groups)]
+            if len(file.schema) == len(file.schema_arrow)
+            else [None]
+        )
         whole = all(s is not None and s.null_count == 0 for s in statistics)
         if plain and (not field.nullable or whole):
             columns[field.name] = _ParquetColumn(file, field.name)

@@ -13,7 +13,6 @@ from .batch_reader import BatchReader, own_errors
 from .errors import NotFoundError
 from .scan_request import ScanRequest
 
-
 METADATA_COLUMNS = ("_row", "_file")
 
 

@@ -83,6 +83,7 @@ def shown(value: Any) -> str:
     if isinstance(value, bytes):
         return value.decode("utf-8", "replace")
     if isinstance(value, np.ndarray):
-        return shown(value.reshape(-1)[0]) if value.size == 1 else "[" + ", ".join(shown(v) for v in value.reshape(-1)[:20]) + (
-            ", …]" if value.size > 20 else "]")
+        return (
+            shown(value.reshape(-1)[0]) if value.size == 1 else "[" + ", ".join(shown(v) for v in value.reshape(-1)[:20]) + (", …]" if value.size > 20 else "]")
+        )
     return str(value)

@@ -8,11 +8,16 @@ import typer
 
 import hyperslab as hs
 
-app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None,
-                  help="HDF5 and netCDF as tables. FILE is a path or, in quotes, a glob.")
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    help="HDF5 and netCDF as tables. FILE is a path or, in quotes, a glob.",
+)
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")]
-Where = Annotated[Optional[str], typer.Option(help="Only rows that match: \"lat > 60 and t2m > 280\".")]
+Where = Annotated[Optional[str], typer.Option(help='Only rows that match: "lat > 60 and t2m > 280".')]
 Columns = Annotated[Optional[str], typer.Option(help="Only these columns, separated by commas.")]
 Layout = Annotated[Optional[str], typer.Option(help="cells, rows, columns or records.")]
 Raw = Annotated[bool, typer.Option("--raw", help="Stored values, without netCDF decoding.")]
@@ -27,12 +32,16 @@ def _version(wanted: bool) -> None:
 
 
 @app.callback()
-def _root(version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")] = False,
-          limit: Annotated[Optional[list[str]], typer.Option("--limit", help="A limit on what a file may cost, such as chunk_bytes=1000000. May be repeated.")] = None,
-          paths: Annotated[str, typer.Option(help="Other files that a file may name: folder (its own and below) or anywhere.")] = "folder",
-          missing_sources: Annotated[str, typer.Option(help="If a source of a virtual dataset is missing: error or fill.")] = "error",
-          threads: Annotated[Optional[int], typer.Option(min=1, help="Number of threads; one per core by default.")] = None,
-          index_folder: Annotated[Optional[str], typer.Option(help="Folder of indexes that are not next to the files.")] = None) -> None:
+def _root(
+    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")] = False,
+    limit: Annotated[
+        Optional[list[str]], typer.Option("--limit", help="A limit on what a file may cost, such as chunk_bytes=1000000. May be repeated.")
+    ] = None,
+    paths: Annotated[str, typer.Option(help="Other files that a file may name: folder (its own and below) or anywhere.")] = "folder",
+    missing_sources: Annotated[str, typer.Option(help="If a source of a virtual dataset is missing: error or fill.")] = "error",
+    threads: Annotated[Optional[int], typer.Option(min=1, help="Number of threads; one per core by default.")] = None,
+    index_folder: Annotated[Optional[str], typer.Option(help="Folder of indexes that are not next to the files.")] = None,
+) -> None:
     """HDF5 and netCDF as tables."""
     limits = {}
     for given in limit or ():
@@ -50,7 +59,9 @@ def open_file(file: str) -> hs.File:
 def only_file(opened: hs.File, file: str) -> hs.File:
     """The only file, for commands that show one array."""
     if len(opened.files) > 1:
-        raise hs.InvalidInputError(f"{len(opened.files)} files match {file}: give one, such as {opened.files[0].filename}; head, sql and export take the rows of all")
+        raise hs.InvalidInputError(
+            f"{len(opened.files)} files match {file}: give one, such as {opened.files[0].filename}; head, sql and export take the rows of all"
+        )
     return opened.files[0]
 
 

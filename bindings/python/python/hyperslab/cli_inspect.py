@@ -21,8 +21,12 @@ from .progress import waiting
 
 
 @app.command()
-def ls(file: str, path: Annotated[str, typer.Argument()] = "/", attributes: Annotated[bool, typer.Option("--attributes", "-a", help="Also show attributes.")] = False,
-       as_json: AsJson = False) -> None:
+def ls(
+    file: str,
+    path: Annotated[str, typer.Argument()] = "/",
+    attributes: Annotated[bool, typer.Option("--attributes", "-a", help="Also show attributes.")] = False,
+    as_json: AsJson = False,
+) -> None:
     """Show the tree: shape, type, chunks, filters, compression ratio. With several files, that of the first (JSON: all)."""
     files = open_file(file).files
     facts: list[dict[str, Any]] = []
@@ -78,8 +82,13 @@ def info(file: str, path: Annotated[Optional[str], typer.Argument()] = None, as_
         facts = {"file": opened.filename, "format": opened.format, **_sizes(opened), "attributes": dict(tree.attribute_lines(opened))}
     else:
         sizes = [_sizes(one) for one in opened.files]
-        facts = {"files": len(sizes), "first": opened.files[0].filename, "last": opened.files[-1].filename,
-                 "format": ", ".join(dict.fromkeys(one.format for one in opened.files)), **{name: sum(size[name] for size in sizes) for name in sizes[0]}}
+        facts = {
+            "files": len(sizes),
+            "first": opened.files[0].filename,
+            "last": opened.files[-1].filename,
+            "format": ", ".join(dict.fromkeys(one.format for one in opened.files)),
+            **{name: sum(size[name] for size in sizes) for name in sizes[0]},
+        }
     if as_json:
         print(json.dumps(plain(facts), ensure_ascii=False))
         return
@@ -96,9 +105,14 @@ def _facts(entry: tree.Entry, attributes: bool) -> dict[str, Any]:
     if found is None:
         return facts | {"target": entry.target}
     if isinstance(found, hs.Dataset):
-        facts |= {"shape": list(found.shape), "type": hs.dtypes.describe(found._about["datatype"]), "dims": list(found.dims),
-                  "chunks": list(found.chunks) if found.chunks else None, "filters": found.filters,
-                  "ratio": found.compression_ratio and round(found.compression_ratio, 2)}
+        facts |= {
+            "shape": list(found.shape),
+            "type": hs.dtypes.describe(found._about["datatype"]),
+            "dims": list(found.dims),
+            "chunks": list(found.chunks) if found.chunks else None,
+            "filters": found.filters,
+            "ratio": found.compression_ratio and round(found.compression_ratio, 2),
+        }
     if found.refusal:
         facts["refused"] = found.refusal
     if attributes:
@@ -110,8 +124,14 @@ def _sizes(file: hs.File) -> dict[str, int]:
     nodes = list(_nodes(file))
     datasets = [node for node in nodes if isinstance(node, hs.Dataset)]
     readable = [dataset for dataset in datasets if not dataset.refusal]
-    return {"file_bytes": os.path.getsize(file.filename), "groups": sum(isinstance(node, hs.Group) for node in nodes), "datasets": len(datasets),
-            "refused": sum(1 for node in nodes if node.refusal), "bytes": sum(d.nbytes for d in readable), "stored_bytes": sum(d.stored_bytes for d in readable)}
+    return {
+        "file_bytes": os.path.getsize(file.filename),
+        "groups": sum(isinstance(node, hs.Group) for node in nodes),
+        "datasets": len(datasets),
+        "refused": sum(1 for node in nodes if node.refusal),
+        "bytes": sum(d.nbytes for d in readable),
+        "stored_bytes": sum(d.stored_bytes for d in readable),
+    }
 
 
 def _nodes(group: hs.Group) -> Iterator[tree.Shown]:

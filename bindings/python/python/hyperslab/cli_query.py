@@ -18,8 +18,16 @@ from .table import listed
 
 
 @app.command()
-def head(file: str, path: Annotated[str, typer.Argument()] = "/", rows: Annotated[int, typer.Option("-n", "--rows", min=0, help="Number of rows.")] = 10,
-         columns: Columns = None, where: Where = None, layout: Layout = None, raw: Raw = False, as_json: AsJson = False) -> None:
+def head(
+    file: str,
+    path: Annotated[str, typer.Argument()] = "/",
+    rows: Annotated[int, typer.Option("-n", "--rows", min=0, help="Number of rows.")] = 10,
+    columns: Columns = None,
+    where: Where = None,
+    layout: Layout = None,
+    raw: Raw = False,
+    as_json: AsJson = False,
+) -> None:
     """Show the first rows of a table (JSON: one row per line)."""
     with waiting("reading"):
         table = _table(file, path, where, columns, layout, raw)
@@ -29,8 +37,12 @@ def head(file: str, path: Annotated[str, typer.Argument()] = "/", rows: Annotate
 
 
 @app.command()
-def sql(file: str, query: str, out: Annotated[Optional[str], typer.Option("-o", "--out", help="Write the rows to OUT.parquet, .arrow or .csv.")] = None,
-        as_json: AsJson = False) -> None:
+def sql(
+    file: str,
+    query: str,
+    out: Annotated[Optional[str], typer.Option("-o", "--out", help="Write the rows to OUT.parquet, .arrow or .csv.")] = None,
+    as_json: AsJson = False,
+) -> None:
     """Run an SQL query (DuckDB); every dataset and table-like group is a view."""
     with waiting("running the query"):
         relation = hs.sql(query, open_file(file))
@@ -60,11 +72,16 @@ def _note_omitted(table: hs.Table, columns: Optional[str]) -> None:
 
 
 @app.command()
-def plot(file: str, path: str, out: str, index: Annotated[Optional[str], typer.Option(help="Indexes of the leading dimensions: 3,0.")] = None,
-         cmap: Annotated[Optional[str], typer.Option(help="A colormap of matplotlib.")] = None,
-         vmin: Annotated[Optional[float], typer.Option(help="The smallest value shown.")] = None,
-         vmax: Annotated[Optional[float], typer.Option(help="The largest value shown.")] = None,
-         log: Annotated[bool, typer.Option("--log", help="Scale values logarithmically.")] = False) -> None:
+def plot(
+    file: str,
+    path: str,
+    out: str,
+    index: Annotated[Optional[str], typer.Option(help="Indexes of the leading dimensions: 3,0.")] = None,
+    cmap: Annotated[Optional[str], typer.Option(help="A colormap of matplotlib.")] = None,
+    vmin: Annotated[Optional[float], typer.Option(help="The smallest value shown.")] = None,
+    vmax: Annotated[Optional[float], typer.Option(help="The largest value shown.")] = None,
+    log: Annotated[bool, typer.Option("--log", help="Scale values logarithmically.")] = False,
+) -> None:
     """Draw a picture: 1-D as a line, N-D as an image of the last two dimensions."""
     found = only_file(open_file(file), file)[path]
     if not isinstance(found, hs.Dataset):
@@ -79,22 +96,34 @@ def plot(file: str, path: str, out: str, index: Annotated[Optional[str], typer.O
 
 
 @app.command()
-def query(file: str, group: str, text: Annotated[Optional[str], typer.Argument(help="The condition: \"energy > 1.3 && 100 < x && x < 140\". By default every row matches.")] = None,
-          count: Annotated[bool, typer.Option("--count", help="Print the number of matching rows (the default).")] = False,
-          values: Annotated[Optional[str], typer.Option(help="Columns of the rows, separated by commas (also _row, _file and names of wildcards).")] = None,
-          histogram: Annotated[Optional[str], typer.Option(help="Count rows in bins of one to three variables, separated by commas.")] = None,
-          bins: Annotated[str, typer.Option(help="Number of bins, or adaptive:64 for bins of equal weight.")] = "10",
-          log: Annotated[bool, typer.Option("--log", help="Bins of equal ratio.")] = False,
-          weights: Annotated[Optional[str], typer.Option(help="Sum this variable in each bin, instead of counting rows.")] = None,
-          quantile: Annotated[Optional[str], typer.Option(help="Exact quantiles: energy:0.5,0.99")] = None,
-          minmax: Annotated[Optional[str], typer.Option(help="Minimum and maximum of a variable.")] = None,
-          out: Annotated[Optional[str], typer.Option("-o", "--out", help="Write the rows to OUT.parquet, .arrow or .csv, or draw them as OUT.png.")] = None,
-          rows: Annotated[Optional[str], typer.Option(help="The array whose elements are the rows, if TEXT does not determine it.")] = None,
-          limit: Annotated[int, typer.Option("-n", "--rows-shown", min=0, help="Number of rows shown.")] = 10,
-          explain: Annotated[bool, typer.Option("--explain", help="Show how the query would run.")] = False, as_json: AsJson = False) -> None:
+def query(
+    file: str,
+    group: str,
+    text: Annotated[Optional[str], typer.Argument(help='The condition: "energy > 1.3 && 100 < x && x < 140". By default every row matches.')] = None,
+    count: Annotated[bool, typer.Option("--count", help="Print the number of matching rows (the default).")] = False,
+    values: Annotated[Optional[str], typer.Option(help="Columns of the rows, separated by commas (also _row, _file and names of wildcards).")] = None,
+    histogram: Annotated[Optional[str], typer.Option(help="Count rows in bins of one to three variables, separated by commas.")] = None,
+    bins: Annotated[str, typer.Option(help="Number of bins, or adaptive:64 for bins of equal weight.")] = "10",
+    log: Annotated[bool, typer.Option("--log", help="Bins of equal ratio.")] = False,
+    weights: Annotated[Optional[str], typer.Option(help="Sum this variable in each bin, instead of counting rows.")] = None,
+    quantile: Annotated[Optional[str], typer.Option(help="Exact quantiles: energy:0.5,0.99")] = None,
+    minmax: Annotated[Optional[str], typer.Option(help="Minimum and maximum of a variable.")] = None,
+    out: Annotated[Optional[str], typer.Option("-o", "--out", help="Write the rows to OUT.parquet, .arrow or .csv, or draw them as OUT.png.")] = None,
+    rows: Annotated[Optional[str], typer.Option(help="The array whose elements are the rows, if TEXT does not determine it.")] = None,
+    limit: Annotated[int, typer.Option("-n", "--rows-shown", min=0, help="Number of rows shown.")] = 10,
+    explain: Annotated[bool, typer.Option("--explain", help="Show how the query would run.")] = False,
+    as_json: AsJson = False,
+) -> None:
     """Find the elements of the arrays in GROUP (wildcards, or re:…) that match TEXT."""
     with waiting("looking up names"):
-        asked = hs.query(open_file(file) if not file.startswith("re:") and not file.endswith(".parquet") else file, group, text, rows=rows, threads=OPEN.get("threads"), index_folder=OPEN.get("index_folder"))
+        asked = hs.query(
+            open_file(file) if not file.startswith("re:") and not file.endswith(".parquet") else file,
+            group,
+            text,
+            rows=rows,
+            threads=OPEN.get("threads"),
+            index_folder=OPEN.get("index_folder"),
+        )
     if explain:
         print(asked.explain())
     elif histogram is not None:

@@ -44,8 +44,17 @@ def copy_object(source: Any, target: Target, path: str) -> None:
 def _copied_dataset(source: Any, target: Target, path: str) -> Any:
     about, where = source._about(), target._below(path)
     through = [(number, None, True, parameters) for number, parameters in about["filters"]]
-    source._writer.create_dataset(where, about["datatype"], about["shape"], about.get("maxshape"), about["chunks"], through, about["fill"],
-                                  committed=about["committed"], fill_time=about["fill_time"])
+    source._writer.create_dataset(
+        where,
+        about["datatype"],
+        about["shape"],
+        about.get("maxshape"),
+        about["chunks"],
+        through,
+        about["fill"],
+        committed=about["committed"],
+        fill_time=about["fill_time"],
+    )
     made = target[path]
     made._chunks, made._fill, made._times = source._chunks, source._fill, source._times
     shape = source.shape
@@ -55,5 +64,5 @@ def _copied_dataset(source: Any, target: Target, path: str) -> Any:
         return made
     rows = max(_SLAB_BYTES // max(math.prod(shape[1:]) * about["datatype"]["size"], 1), 1)
     for first in range(0, shape[0], rows):
-        made[first:first + rows] = source[first:first + rows]
+        made[first : first + rows] = source[first : first + rows]
     return made

@@ -38,8 +38,13 @@ class Counters(NamedTuple):
             >>> hs.counters().since(before).bytes_read
         """
         return Counters(
-            self.bytes_read - before.bytes_read, self.chunks_decoded - before.chunks_decoded, self.chunks_skipped - before.chunks_skipped,
-            self.decode_seconds - before.decode_seconds, self.index_blocks - before.index_blocks, self.index_blocks_pruned - before.index_blocks_pruned)
+            self.bytes_read - before.bytes_read,
+            self.chunks_decoded - before.chunks_decoded,
+            self.chunks_skipped - before.chunks_skipped,
+            self.decode_seconds - before.decode_seconds,
+            self.index_blocks - before.index_blocks,
+            self.index_blocks_pruned - before.index_blocks_pruned,
+        )
 
 
 def counters() -> Counters:

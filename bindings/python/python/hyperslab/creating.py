@@ -16,7 +16,9 @@ from .errors import InvalidInputError, UnsupportedError
 _HARMLESS = {"rdcc_nslots", "rdcc_nbytes", "rdcc_w0", "efile_prefix", "virtual_prefix", "allow_unknown_filter", "dapl"}
 #: Options that are not supported.
 _UNSUPPORTED = {
-    "external": "values are in the file itself; leave it out", "track_times": "leave it out, or give False", "dcpl": "give the options by name",
+    "external": "values are in the file itself; leave it out",
+    "track_times": "leave it out, or give False",
+    "dcpl": "give the options by name",
 }
 
 
@@ -61,7 +63,7 @@ def stated(shape: Any, dtype: Any, data: Any, *, as_times: bool = True) -> State
         if found is not None and found != shape:
             if math.prod(shape) != math.prod(found):
                 raise InvalidInputError(f"data of shape {found} for a dataset of shape {shape}")
-            data = np.reshape(np.asarray(data, dtype=object) if kind else data, shape + tuple(np.shape(data)[len(found):]))
+            data = np.reshape(np.asarray(data, dtype=object) if kind else data, shape + tuple(np.shape(data)[len(found) :]))
     elif found is not None:
         shape = found
     elif not empty:
@@ -78,8 +80,7 @@ class Storage:
     filters: list[tuple[int, str | None, bool, list[int]]]
 
 
-def storage(stated: Stated, chunks: Any, maxshape: Any, compression: Any, compression_opts: Any, shuffle: bool, fletcher32: bool,
-            scaleoffset: Any) -> Storage:
+def storage(stated: Stated, chunks: Any, maxshape: Any, compression: Any, compression_opts: Any, shuffle: bool, fletcher32: bool, scaleoffset: Any) -> Storage:
     """How the options of `create_dataset` ask for a dataset to be stored."""
     found = filters.filters_of(compression, compression_opts, shuffle, fletcher32, scaleoffset, stated.datatype["class"])
     if maxshape is True:

@@ -67,8 +67,13 @@ def of_dtype(dtype: Any, values: Any = None) -> Datatype:
         return _of_objects(values)
     if kind == "T":
         return _text(True)
-    hints = {"O": ": give dtype=str for text", "f": ": give 'f8', which keeps fewer digits", "c": ": give 'c16', which keeps fewer digits",
-             "M": " inside of structures and arrays: give counts ('i8')", "m": " inside of structures and arrays: give counts ('i8')"}
+    hints = {
+        "O": ": give dtype=str for text",
+        "f": ": give 'f8', which keeps fewer digits",
+        "c": ": give 'c16', which keeps fewer digits",
+        "M": " inside of structures and arrays: give counts ('i8')",
+        "m": " inside of structures and arrays: give counts ('i8')",
+    }
     raise UnsupportedError(f"numpy's {dtype} in HDF5{hints.get(kind, '')}")
 
 
@@ -113,8 +118,9 @@ def numpy_dtype(datatype: Datatype) -> np.dtype[Any]:
         members = datatype["members"]
         if [m[0] for m in members] == ["r", "i"] and size in (8, 16) and all(m[2]["class"] == "float" and m[2]["size"] == size // 2 for m in members):
             return np.dtype(f"{members[0][2]['order']}c{size}")
-        return np.dtype({"names": [m[0] for m in members], "formats": [numpy_dtype(m[2]) for m in members],
-                         "offsets": [m[1] for m in members], "itemsize": size})
+        return np.dtype(
+            {"names": [m[0] for m in members], "formats": [numpy_dtype(m[2]) for m in members], "offsets": [m[1] for m in members], "itemsize": size}
+        )
     if kind in ("variable string", "sequence"):
         return _REFERENCE
     return np.dtype(f"V{size}")
@@ -191,7 +197,13 @@ def stored_fields(values: Any, datatype: Datatype, heap: list[bytes], names: Seq
     """Compound values as they will lie in the file, matched by the names of their fields, and the parts of an element that
     they have. Without `names`, a structured array may lack fields of the datatype. With `names`, rows have these fields;
     the values of a single one may be plain."""
-    if not names and isinstance(values, np.ndarray) and values.dtype == numpy_dtype(datatype) and not uses_heap(datatype) and narrow_integers.is_as_in_memory(datatype):
+    if (
+        not names
+        and isinstance(values, np.ndarray)
+        and values.dtype == numpy_dtype(datatype)
+        and not uses_heap(datatype)
+        and narrow_integers.is_as_in_memory(datatype)
+    ):
         return contiguous(values), None
     members = {name: (int(offset), member) for name, offset, member in datatype["members"]}
     compounds.check_names(names, list(members), complete=False)
@@ -207,12 +219,12 @@ def stored_fields(values: Any, datatype: Datatype, heap: list[bytes], names: Seq
     for name, array in arrays.items():
         inner = _inner(members[name][1])
         if shape is None:
-            shape = array.shape[:array.ndim - len(inner)] if array.ndim >= len(inner) else ()
+            shape = array.shape[: array.ndim - len(inner)] if array.ndim >= len(inner) else ()
         if array.shape == shape and inner:
             # As in numpy, one value stands for all elements of an array.
             arrays[name] = array = np.broadcast_to(array.reshape(shape + (1,) * len(inner)), shape + inner)
         if array.shape != shape + inner:
-            raise InvalidInputError(f"field {name!r}: values of shape {array.shape[len(shape):]} for elements of shape {inner}")
+            raise InvalidInputError(f"field {name!r}: values of shape {array.shape[len(shape) :]} for elements of shape {inner}")
     out = np.zeros(shape or (), dtype=numpy_dtype(datatype))
     for name, array in arrays.items():
         out[name] = array
@@ -364,7 +376,7 @@ def shape_of(values: Any, datatype: Datatype) -> tuple[int, ...]:
     """Extents of `values`, without those of elements that are arrays."""
     shape: tuple[int, ...] = tuple(np.shape(values))
     inner = len(datatype["shape"]) if datatype["class"] == "array" else 0
-    return shape[:len(shape) - inner]
+    return shape[: len(shape) - inner]
 
 
 def extents(name: str, values: Any, unlimited: bool = False) -> list[Any]:

@@ -9,7 +9,6 @@ import numpy as np
 from . import nonstandard_numbers
 from .errors import UnsupportedError
 
-
 #: Of one element in numpy: it counts them in a C int.
 MOST_BYTES = (1 << 31) - 1
 
@@ -35,8 +34,9 @@ def stored_dtype(datatype: dict[str, Any]) -> np.dtype[Any]:
         if complex_dtype is not None:
             return complex_dtype
         members = datatype["members"]
-        return np.dtype({"names": [m[0] for m in members], "formats": [stored_dtype(m[2]) for m in members],
-                         "offsets": [m[1] for m in members], "itemsize": size})
+        return np.dtype(
+            {"names": [m[0] for m in members], "formats": [stored_dtype(m[2]) for m in members], "offsets": [m[1] for m in members], "itemsize": size}
+        )
     if kind in ("variable string", "sequence", "opaque", "reference"):
         return np.dtype(f"V{size}")
     raise UnsupportedError(f"a datatype of class {datatype.get('name', kind)} with {size} bytes")
@@ -108,8 +108,7 @@ def value_dtype(datatype: dict[str, Any]) -> np.dtype[Any]:
             _, offset, member = members[place]
             offsets[place] = offset + grown
             grown += max(_memory_size(member), formats[place].itemsize) - member["size"]
-        return np.dtype({"names": [m[0] for m in members], "formats": formats, "offsets": offsets,
-                         "itemsize": datatype["size"] + grown})
+        return np.dtype({"names": [m[0] for m in members], "formats": formats, "offsets": offsets, "itemsize": datatype["size"] + grown})
     if kind == "array":
         return np.dtype((value_dtype(datatype["base"]), tuple(datatype["shape"])))
     if kind == "enum":

@@ -1,22 +1,22 @@
 """Errors: one class for each kind of error. Each is also the built-in exception that Python code expects.
 
-    Error
-    ├── NotFoundError (LookupError)          a file, object, column or attribute does not exist
-    │   ├── ObjectNotFoundError (KeyError)         … an object of a file
-    │   └── MissingFileError (FileNotFoundError)   … a file
-    │       └── MissingTargetError (KeyError)      … a file that an object needs
-    ├── InvalidInputError (ValueError)       an argument is wrong
-    │   └── InvalidTypeError (TypeError)           … it has the wrong type or shape
-    ├── UnsupportedError (NotImplementedError)
-    │   ├── ReadOnlyError (TypeError)              … changing a file that is open for reading
-    │   └── MissingExtraError (ImportError)        … a feature whose package is not installed
-    ├── CorruptError (OSError)               the bytes of a file contradict its format
-    ├── LimitExceededError (MemoryError)     a limit on what a file may cost
-    ├── ConflictError                        a file changed between plan and use, or writers contradict each other
-    ├── IoError (OSError)                    the operating system reported an error
-    │   └── AccessError (PermissionError)          … it does not permit the access
-    ├── CancelledError                       a scan or a write was asked to stop
-    └── InternalError (RuntimeError)         a bug in Hyperslab
+Error
+├── NotFoundError (LookupError)          a file, object, column or attribute does not exist
+│   ├── ObjectNotFoundError (KeyError)         … an object of a file
+│   └── MissingFileError (FileNotFoundError)   … a file
+│       └── MissingTargetError (KeyError)      … a file that an object needs
+├── InvalidInputError (ValueError)       an argument is wrong
+│   └── InvalidTypeError (TypeError)           … it has the wrong type or shape
+├── UnsupportedError (NotImplementedError)
+│   ├── ReadOnlyError (TypeError)              … changing a file that is open for reading
+│   └── MissingExtraError (ImportError)        … a feature whose package is not installed
+├── CorruptError (OSError)               the bytes of a file contradict its format
+├── LimitExceededError (MemoryError)     a limit on what a file may cost
+├── ConflictError                        a file changed between plan and use, or writers contradict each other
+├── IoError (OSError)                    the operating system reported an error
+│   └── AccessError (PermissionError)          … it does not permit the access
+├── CancelledError                       a scan or a write was asked to stop
+└── InternalError (RuntimeError)         a bug in Hyperslab
 """
 
 from __future__ import annotations
@@ -76,8 +76,7 @@ class Error(Exception):
 
     kind: ClassVar[ErrorKind] = ErrorKind.INTERNAL
 
-    def __init__(self, message: str, file: str | None = None, object: str | None = None, offset: int | None = None,
-                 os_error: int | None = None) -> None:
+    def __init__(self, message: str, file: str | None = None, object: str | None = None, offset: int | None = None, os_error: int | None = None) -> None:
         super().__init__(message)
         _fill_in(self, os_error, message, file)
         self.message = message
@@ -86,8 +85,7 @@ class Error(Exception):
         self.offset = offset
 
     def __str__(self) -> str:
-        places = [f"{word} {value}" for word, value in
-                  (("file", self.file), ("object", self.object), ("offset", self.offset)) if value is not None]
+        places = [f"{word} {value}" for word, value in (("file", self.file), ("object", self.object), ("offset", self.offset)) if value is not None]
         return f"{self.message} ({', '.join(places)})" if places else self.message
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -109,8 +107,9 @@ class ObjectNotFoundError(NotFoundError, KeyError):
 class MissingFileError(NotFoundError, FileNotFoundError):
     """A file does not exist."""
 
-    def __init__(self, message: str, file: str | None = None, object: str | None = None, offset: int | None = None,
-                 os_error: int | None = errno.ENOENT) -> None:
+    def __init__(
+        self, message: str, file: str | None = None, object: str | None = None, offset: int | None = None, os_error: int | None = errno.ENOENT
+    ) -> None:
         super().__init__(message, file, object, offset, os_error)
 
     __str__ = Error.__str__
@@ -147,8 +146,16 @@ class MissingExtraError(UnsupportedError, ImportError):
         name: The package, as it is imported.
     """
 
-    def __init__(self, message: str, file: str | None = None, object: str | None = None, offset: int | None = None,
-                 os_error: int | None = None, *, name: str | None = None) -> None:
+    def __init__(
+        self,
+        message: str,
+        file: str | None = None,
+        object: str | None = None,
+        offset: int | None = None,
+        os_error: int | None = None,
+        *,
+        name: str | None = None,
+    ) -> None:
         super().__init__(message, file, object, offset, os_error)
         self.name = name
 

@@ -46,9 +46,18 @@ class File(Group):
         """`Hdf5`, `Netcdf3` or `Netcdf4`."""
         return self._file.format
 
-    def table(self, path: str | None = None, where: str | pyarrow.dataset.Expression | None = None, columns: Sequence[str] | None = None,
-              layout: str | None = None, decode: bool = True, batch_rows: int = 65536, limit: int | None = None, omitted: str = "warn",
-              variables: Mapping[str, Any] | None = None) -> Table:
+    def table(
+        self,
+        path: str | None = None,
+        where: str | pyarrow.dataset.Expression | None = None,
+        columns: Sequence[str] | None = None,
+        layout: str | None = None,
+        decode: bool = True,
+        batch_rows: int = 65536,
+        limit: int | None = None,
+        omitted: str = "warn",
+        variables: Mapping[str, Any] | None = None,
+    ) -> Table:
         """Plans a scan of the arrays at `path`. Planning reads metadata only.
 
         Args:
@@ -73,8 +82,16 @@ class File(Group):
         Example:
             >>> hs.open("profiles.nc").table("/profiles", where="id in ids", variables={"ids": [3, 5]}).to_pandas()
         """
-        options = {"where": where, "variables": variables, "columns": columns if columns is None or isinstance(columns, str) else list(columns), "layout": layout, "decode": decode,
-                   "batch_rows": batch_rows, "limit": limit, "file_pattern": self._pattern}
+        options = {
+            "where": where,
+            "variables": variables,
+            "columns": columns if columns is None or isinstance(columns, str) else list(columns),
+            "layout": layout,
+            "decode": decode,
+            "batch_rows": batch_rows,
+            "limit": limit,
+            "file_pattern": self._pattern,
+        }
         table = Table(self._natives, path or "/", options)
         table._report_omitted(omitted, 2)
         return table
@@ -206,8 +223,17 @@ def _local(path: Any) -> str:
     return os.path.expanduser(name) if name.startswith("~") and not os.path.exists(name) else name
 
 
-def open(path: Paths, mode: str = "r", *, threads: int | None = None, format: str | None = None, paths: str | None = None,
-         missing_sources: str | None = None, limits: Mapping[str, int] | None = None, index_folder: Path | None = None) -> File:
+def open(
+    path: Paths,
+    mode: str = "r",
+    *,
+    threads: int | None = None,
+    format: str | None = None,
+    paths: str | None = None,
+    missing_sources: str | None = None,
+    limits: Mapping[str, int] | None = None,
+    index_folder: Path | None = None,
+) -> File:
     """Opens one or more HDF5 or netCDF files for reading.
 
     Args:
@@ -240,8 +266,14 @@ def open(path: Paths, mode: str = "r", *, threads: int | None = None, format: st
     wanted = format.lower() if format is not None else None
     if wanted not in (None, "hdf5", "netcdf3", "netcdf4"):
         raise InvalidInputError(f"format {format!r} is not known: give hdf5, netcdf3 or netcdf4, or leave it out")
-    opener = session(threads, "hdf5" if wanted == "hdf5" else None, paths, missing_sources,
-                     tuple(sorted((limits or {}).items())), None if index_folder is None else os.path.abspath(os.fsdecode(index_folder)))
+    opener = session(
+        threads,
+        "hdf5" if wanted == "hdf5" else None,
+        paths,
+        missing_sources,
+        tuple(sorted((limits or {}).items())),
+        None if index_folder is None else os.path.abspath(os.fsdecode(index_folder)),
+    )
     if isinstance(path, (list, tuple)):
         names, pattern = [_local(p) for p in path], None
     else:

@@ -10,8 +10,13 @@ from .errors import InvalidInputError, InvalidTypeError, UnsupportedError
 
 #: Number, name, whether a chunk may skip it, and the parameters of a level.
 _COMPRESSIONS: dict[str, tuple[int, str | None, bool]] = {
-    "gzip": (1, None, True), "deflate": (1, None, True), "lz4": (32004, "lz4", True), "zstd": (32015, "zstd", True),
-    "bitshuffle": (32008, "bitshuffle", True), "lzf": (32000, "lzf", True), "szip": (4, None, True),
+    "gzip": (1, None, True),
+    "deflate": (1, None, True),
+    "lz4": (32004, "lz4", True),
+    "zstd": (32015, "zstd", True),
+    "bitshuffle": (32008, "bitshuffle", True),
+    "lzf": (32000, "lzf", True),
+    "szip": (4, None, True),
     "nbit": (5, None, True),
 }
 #: szip's codings: entropy coding, and distances between neighbors.
@@ -43,7 +48,9 @@ def _of_number(number: int, options: Any) -> tuple[str, Any]:
     return name, given[0] if given and name != "lzf" else None
 
 
-def filters_of(compression: Any, level: Any, shuffle: bool, fletcher32: bool, scaleoffset: Any = None, kind: str = "") -> list[tuple[int, str | None, bool, list[int]]]:
+def filters_of(
+    compression: Any, level: Any, shuffle: bool, fletcher32: bool, scaleoffset: Any = None, kind: str = ""
+) -> list[tuple[int, str | None, bool, list[int]]]:
     """The filters that the options of `create_dataset` ask for, in the order in which chunks go through them: number, name,
     whether a chunk may skip it, and parameters."""
     filters: list[tuple[int, str | None, bool, list[int]]] = []
@@ -73,7 +80,7 @@ def filters_of(compression: Any, level: Any, shuffle: bool, fletcher32: bool, sc
             parameters = []
         elif number in _LEVELS:
             chosen = _level(compression, _LEVELS[number] if level is None else level)
-            parameters = [chosen & 0xffffffff]
+            parameters = [chosen & 0xFFFFFFFF]
         else:
             parameters = [] if level is None else [_level(compression, level)]
         filters.append((number, name, optional, parameters))

@@ -53,8 +53,16 @@ class IndexPlan:
     """A planned build of indexes, from metadata and a few values. `run()` builds all of it in this process; `tasks()`
     divides it for other processes or machines."""
 
-    def __init__(self, files: list[_native.File], datasets: Sequence[str], *, level: str | None = None, decode: bool = True,
-                 together: bool = False, rebuild: bool = False) -> None:
+    def __init__(
+        self,
+        files: list[_native.File],
+        datasets: Sequence[str],
+        *,
+        level: str | None = None,
+        decode: bool = True,
+        together: bool = False,
+        rebuild: bool = False,
+    ) -> None:
         self._native = _native.IndexPlan(files, list(datasets), level, not decode, together, rebuild)
 
     @property
@@ -106,8 +114,16 @@ class IndexPlan:
         return f"<IndexPlan>\n{self.explain()}"
 
 
-def plan(files: Files, datasets: str | Iterable[str], level: str | None = None, *, decode: bool = True, together: bool = False,
-         rebuild: bool = False, index_folder: Path | None = None) -> IndexPlan:
+def plan(
+    files: Files,
+    datasets: str | Iterable[str],
+    level: str | None = None,
+    *,
+    decode: bool = True,
+    together: bool = False,
+    rebuild: bool = False,
+    index_folder: Path | None = None,
+) -> IndexPlan:
     """Plans what `hyperslab.index` would build, with the same arguments. Builds nothing.
 
     Args:
@@ -125,9 +141,18 @@ def plan(files: Files, datasets: str | Iterable[str], level: str | None = None, 
     return IndexPlan(opened(files, None, index_folder).files, names, level=level, decode=decode, together=together, rebuild=rebuild)
 
 
-def index(files: Files, datasets: str | Iterable[str], level: str | None = None, *, decode: bool = True, together: bool = False,
-          rebuild: bool = False, embedded: bool = False, index_folder: Path | None = None,
-          progress: Callable[[int, int], object] | None = None) -> IndexPlan:
+def index(
+    files: Files,
+    datasets: str | Iterable[str],
+    level: str | None = None,
+    *,
+    decode: bool = True,
+    together: bool = False,
+    rebuild: bool = False,
+    embedded: bool = False,
+    index_folder: Path | None = None,
+    progress: Callable[[int, int], object] | None = None,
+) -> IndexPlan:
     """Builds value indexes of datasets, or brings stale ones up to date. Tables with `where=`, queries, SQL and Spark use
     valid indexes automatically.
 

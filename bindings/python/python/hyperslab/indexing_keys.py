@@ -36,7 +36,7 @@ def select(key: Any, shape: tuple[int, ...]) -> Selected:
     if missing < 0:
         raise InvalidInputError(f"{len(keys)} indexes for {len(shape)} dimensions")
     at = next((i for i, k in enumerate(keys) if k is Ellipsis), len(keys))
-    keys = keys[:at] + (slice(None),) * missing + keys[at + 1:]
+    keys = keys[:at] + (slice(None),) * missing + keys[at + 1 :]
     axes: list[Any] = []
     pick: list[Any] = []
     box: list[int] = []
@@ -104,7 +104,7 @@ def _check(indices: np.ndarray[Any, Any], extent: int) -> None:
 def apply(values: np.ndarray[Any, Any], selected: Selected) -> np.ndarray[Any, Any]:
     """What was read of a selection without a mask, as the key asked for it. Only lists that are not increasing copy."""
     kept = [axis for axis, picked in enumerate(selected.pick) if isinstance(picked, slice) or np.ndim(picked)]
-    inner = values.shape[len(selected.pick):]
+    inner = values.shape[len(selected.pick) :]
     values = values.reshape([values.shape[axis] for axis in kept] + list(inner))
     for dimension, axis in enumerate(kept):
         if not isinstance(selected.pick[axis], slice):
@@ -116,7 +116,7 @@ def slabs(mask: np.ndarray[Any, Any], rows: int) -> Iterator[tuple[list[tuple[in
     """The parts of an array that hold all elements of a mask, in their order: each as axes to read and as slices of the mask.
     A part is the box of the mask's elements in `rows` rows, which begin at a multiple of `rows`."""
     for first in range(0, mask.shape[0], rows):
-        part = mask[first:first + rows]
+        part = mask[first : first + rows]
         bounds = []
         for axis in range(mask.ndim):
             some = np.flatnonzero(part.any(axis=tuple(other for other in range(mask.ndim) if other != axis)))

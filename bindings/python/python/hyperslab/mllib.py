@@ -26,8 +26,18 @@ if TYPE_CHECKING:
     from pyspark.mllib.regression import LabeledPoint
     from pyspark.sql import SparkSession
 
-__all__ = ["h5read", "h5read_array", "h5read_blockmat", "h5read_coordmat", "h5read_imat", "h5read_irow", "h5read_labeled",
-           "h5read_point", "h5read_rowmat", "h5read_vec"]
+__all__ = [
+    "h5read",
+    "h5read_array",
+    "h5read_blockmat",
+    "h5read_coordmat",
+    "h5read_imat",
+    "h5read_irow",
+    "h5read_labeled",
+    "h5read_point",
+    "h5read_rowmat",
+    "h5read_vec",
+]
 
 #: A path, `(path, dataset)`, or a list of them.
 Files = Union[str, "os.PathLike[str]", tuple[Any, str], Sequence[Any]]
@@ -71,7 +81,7 @@ def _files(session: Any, files: Files) -> Any:
 def _java(spark: Any, name: str, files: Files, dataset: str | None, *more: Any, mode: str | None, session: bool = True) -> tuple[Any, Any]:
     """What the Java function of this name returns, with the session's context."""
     if mode not in (None, "single", "multi"):
-        raise InvalidInputError(f"mode is {mode!r}: give \"single\" or \"multi\", or leave it out")
+        raise InvalidInputError(f'mode is {mode!r}: give "single" or "multi", or leave it out')
     ours = _session(spark)
     function = getattr(ours._jvm.io.hyperslab.spark.mllib.H5Read, name)
     return ours.sparkContext, function(*((ours._jsparkSession,) if session else ()), _files(ours, files), dataset, *more)
@@ -83,7 +93,9 @@ def _rdd(spark: Any, name: str, files: Files, dataset: str | None, *more: Any, m
     return _java2py(*_java(spark, name, files, dataset, *more, mode=mode))
 
 
-def h5read(spark: SparkSession | SparkContext, path: Files, dataset: str | None = None, partitions: int | None = None, *, mode: str | None = None) -> RDD[AnyArray]:
+def h5read(
+    spark: SparkSession | SparkContext, path: Files, dataset: str | None = None, partitions: int | None = None, *, mode: str | None = None
+) -> RDD[AnyArray]:
     """Reads rows as numpy arrays of the dataset's dtype; unsigned integers become the next wider signed type."""
     context, element = _java(spark, "element_type", path, dataset, mode=mode, session=False)
     if element not in _NUMPY:
@@ -95,48 +107,64 @@ def h5read(spark: SparkSession | SparkContext, path: Files, dataset: str | None 
 h5read_array = h5read
 
 
-def h5read_point(spark: SparkSession | SparkContext, path: Files, dataset: str | None = None, partitions: int | None = None, *, mode: str | None = None) -> RDD[tuple[float, int]]:
+def h5read_point(
+    spark: SparkSession | SparkContext, path: Files, dataset: str | None = None, partitions: int | None = None, *, mode: str | None = None
+) -> RDD[tuple[float, int]]:
     """Reads elements as `(value, key)`; the key is the position of the element among those of all files."""
     return _rdd(spark, "h5read_point_pairs", path, dataset, partitions, mode=mode)
 
 
-def h5read_vec(spark: SparkSession | SparkContext, path: Files, dataset: str | None = None, partitions: int | None = None, *, mode: str | None = None) -> RDD[DenseVector]:
+def h5read_vec(
+    spark: SparkSession | SparkContext, path: Files, dataset: str | None = None, partitions: int | None = None, *, mode: str | None = None
+) -> RDD[DenseVector]:
     """Reads rows as dense vectors."""
     return _rdd(spark, "h5read_vec", path, dataset, partitions, mode=mode)
 
 
-def h5read_labeled(spark: SparkSession | SparkContext, path: Files, dataset: str | None = None, label: int = 0, partitions: int | None = None, *, mode: str | None = None) -> RDD[LabeledPoint]:
+def h5read_labeled(
+    spark: SparkSession | SparkContext, path: Files, dataset: str | None = None, label: int = 0, partitions: int | None = None, *, mode: str | None = None
+) -> RDD[LabeledPoint]:
     """Reads rows as `LabeledPoint`; `label` is the index of the column that is the label."""
     return _rdd(spark, "h5read_labeled", path, dataset, label, partitions, mode=mode)
 
 
-def h5read_irow(spark: SparkSession | SparkContext, path: Files, dataset: str | None = None, partitions: int | None = None, *, mode: str | None = None) -> RDD[IndexedRow]:
+def h5read_irow(
+    spark: SparkSession | SparkContext, path: Files, dataset: str | None = None, partitions: int | None = None, *, mode: str | None = None
+) -> RDD[IndexedRow]:
     """Reads rows as `IndexedRow`."""
     return h5read_imat(spark, path, dataset, partitions, mode=mode).rows
 
 
-def h5read_imat(spark: SparkSession | SparkContext, path: Files, dataset: str | None = None, partitions: int | None = None, *, mode: str | None = None) -> IndexedRowMatrix:
+def h5read_imat(
+    spark: SparkSession | SparkContext, path: Files, dataset: str | None = None, partitions: int | None = None, *, mode: str | None = None
+) -> IndexedRowMatrix:
     """Reads an `IndexedRowMatrix`."""
     from pyspark.mllib.linalg.distributed import IndexedRowMatrix
 
     return IndexedRowMatrix(_java(spark, "h5read_imat", path, dataset, partitions, mode=mode)[1])
 
 
-def h5read_rowmat(spark: SparkSession | SparkContext, path: Files, dataset: str | None = None, partitions: int | None = None, *, mode: str | None = None) -> RowMatrix:
+def h5read_rowmat(
+    spark: SparkSession | SparkContext, path: Files, dataset: str | None = None, partitions: int | None = None, *, mode: str | None = None
+) -> RowMatrix:
     """Reads a `RowMatrix`."""
     from pyspark.mllib.linalg.distributed import RowMatrix
 
     return RowMatrix(_java(spark, "h5read_rowmat", path, dataset, partitions, mode=mode)[1])
 
 
-def h5read_coordmat(spark: SparkSession | SparkContext, path: Files, dataset: str | None = None, partitions: int | None = None, *, mode: str | None = None) -> CoordinateMatrix:
+def h5read_coordmat(
+    spark: SparkSession | SparkContext, path: Files, dataset: str | None = None, partitions: int | None = None, *, mode: str | None = None
+) -> CoordinateMatrix:
     """Reads a `CoordinateMatrix` of the nonzero elements, with the numbers of rows and columns of the files."""
     from pyspark.mllib.linalg.distributed import CoordinateMatrix
 
     return CoordinateMatrix(_java(spark, "h5read_coordmat", path, dataset, partitions, mode=mode)[1])
 
 
-def h5read_blockmat(spark: SparkSession | SparkContext, path: Files, dataset: str | None = None, partitions: int | None = None, *, mode: str | None = None) -> BlockMatrix:
+def h5read_blockmat(
+    spark: SparkSession | SparkContext, path: Files, dataset: str | None = None, partitions: int | None = None, *, mode: str | None = None
+) -> BlockMatrix:
     """Reads a `BlockMatrix` with blocks of 1024 by 1024."""
     from pyspark.mllib.linalg.distributed import BlockMatrix
 

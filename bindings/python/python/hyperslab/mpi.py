@@ -34,8 +34,9 @@ def _shared(comm: Any, root: int, make: Callable[[], Any]) -> Any:
     return made
 
 
-def plan(comm: MPI.Comm, path: Path, mode: str = "create", *, define: Callable[[Any], object] | None = None, root: int = 0,
-         netcdf: bool = False, **options: Any) -> WritePlan:
+def plan(
+    comm: MPI.Comm, path: Path, mode: str = "create", *, define: Callable[[Any], object] | None = None, root: int = 0, netcdf: bool = False, **options: Any
+) -> WritePlan:
     """Makes a plan on one process and shares it with all processes of `comm`. Every process calls this.
 
     Args:
@@ -96,8 +97,16 @@ def commit(comm: MPI.Comm, plan: WritePlan, fragment: bytes | None, *, root: int
 
 
 @contextmanager
-def write(comm: MPI.Comm, path: Path, mode: str = "create", *, define: Callable[[Any], object] | None = None, root: int = 0,
-          threads: int | None = None, **options: Any) -> Iterator[Task]:
+def write(
+    comm: MPI.Comm,
+    path: Path,
+    mode: str = "create",
+    *,
+    define: Callable[[Any], object] | None = None,
+    root: int = 0,
+    threads: int | None = None,
+    **options: Any,
+) -> Iterator[Task]:
     """Plans, writes and commits. Every process enters the `with` block.
 
     The file appears when every process has left the block. An exception in one process discards the whole write.
@@ -135,8 +144,9 @@ def write(comm: MPI.Comm, path: Path, mode: str = "create", *, define: Callable[
         raise failure
 
 
-def index(comm: MPI.Comm, files: Files, datasets: str | Iterable[str], level: str | None = None, *, root: int = 0, threads: int | None = 1,
-          **options: Any) -> Indexed:
+def index(
+    comm: MPI.Comm, files: Files, datasets: str | Iterable[str], level: str | None = None, *, root: int = 0, threads: int | None = 1, **options: Any
+) -> Indexed:
     """Builds value indexes as `hyperslab.index` does; each process of `comm` builds a part. Every process calls this.
 
     Publishes the indexes when all processes have succeeded. An exception in one process discards the whole build.
@@ -158,7 +168,7 @@ def index(comm: MPI.Comm, files: Files, datasets: str | Iterable[str], level: st
     fragments: list[bytes] = []
     failure: Exception | None = None
     try:
-        fragments = [indexes.build(task, threads=threads) for task in tasks[comm.Get_rank()::size]]
+        fragments = [indexes.build(task, threads=threads) for task in tasks[comm.Get_rank() :: size]]
     except Exception as error:  # the others must hear of it
         failure = error
     built = comm.gather((fragments, failure is None), root)

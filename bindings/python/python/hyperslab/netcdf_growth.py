@@ -22,7 +22,7 @@ def grown(key: Any, values: Sequence[int], shape: Sequence[int], lengths: Sequen
     missing = len(shape) - sum(k is not Ellipsis for k in keys)
     if missing < 0:
         return None
-    keys[at:at + 1] = [slice(None)] * missing
+    keys[at : at + 1] = [slice(None)] * missing
     # Dimensions of the values belong to the axes that are not single indexes, from the last one on.
     wide = [axis for axis, k in enumerate(keys) if isinstance(k, slice) or np.ndim(k)]
     extents = dict(zip(reversed(wide), reversed(list(values))))

@@ -45,8 +45,9 @@ class PlannedGroup(NetcdfGroup):
         """Raises `UnsupportedError`: a netCDF file has variables, not datasets."""
         raise UnsupportedError("a dataset in a plan of netCDF: create variables")
 
-    def _new_variable(self, path: str, shape: tuple[int, ...], sizes: tuple[int | None, ...], given: Any, fill: Any, options: dict[str, Any],
-                      data: Any, missing: Any) -> NetcdfVariable:
+    def _new_variable(
+        self, path: str, shape: tuple[int, ...], sizes: tuple[int | None, ...], given: Any, fill: Any, options: dict[str, Any], data: Any, missing: Any
+    ) -> NetcdfVariable:
         """Defines a variable, with all of its values if they are given. Without, tasks write it: rows of their own along a
         first dimension without limit, else regions. `shape=` is the extent of a variable over dimensions without limit that
         tasks write by regions, `regions=` are those of tasks that share subfiles (`writers=`)."""
@@ -97,7 +98,6 @@ class NetcdfPlan(PlannedGroup, WritePlan):
         if mode == "append":
             self._there = _dimensions_of(self.path)
         self._writer.set_attribute("/", "_NCProperties", *fixed_text(f"version=2,hyperslab={_native.__version__}"))
-
 
     def create_dataset(self, *_: Any, **__: Any) -> NoReturn:
         """Raises `UnsupportedError`: a netCDF file has variables, not datasets."""
@@ -183,9 +183,18 @@ def _dimensions_of(path: str) -> dict[str, int]:
 
 def _about(variable: NetcdfVariable) -> dict[str, Any]:
     fill = None if variable._fill is None else np.asarray(variable._fill).item()
-    times = None if variable.times is None else [variable.times.units, variable.times.calendar, variable.times.dtype.str, np.asarray(variable.times.fill).item()]
-    return {"stored": variable._path, "shape": list(variable.shape), "dims": list(variable.dims), "times": times, "type": None if variable.type is None else variable.type.path,
-            "fill": fill.decode("latin-1") if isinstance(fill, bytes) else fill if isinstance(fill, (int, float, str)) else None, "fill_is_known": variable._fill_is_known}
+    times = (
+        None if variable.times is None else [variable.times.units, variable.times.calendar, variable.times.dtype.str, np.asarray(variable.times.fill).item()]
+    )
+    return {
+        "stored": variable._path,
+        "shape": list(variable.shape),
+        "dims": list(variable.dims),
+        "times": times,
+        "type": None if variable.type is None else variable.type.path,
+        "fill": fill.decode("latin-1") if isinstance(fill, bytes) else fill if isinstance(fill, (int, float, str)) else None,
+        "fill_is_known": variable._fill_is_known,
+    }
 
 
 class NetcdfTaskGroup(parallel.TaskGroup):

@@ -14,9 +14,29 @@ from .errors import InvalidInputError, UnsupportedError
 #: Nanoseconds of each unit.
 _STEPS = {"days": 86_400 * 10**9, "hours": 3600 * 10**9, "minutes": 60 * 10**9, "seconds": 10**9, "milliseconds": 10**6, "microseconds": 1000, "nanoseconds": 1}
 _OF_NUMPY = {"D": "days", "h": "hours", "m": "minutes", "s": "seconds", "ms": "milliseconds", "us": "microseconds", "ns": "nanoseconds"}
-_SHORT = {"day": "days", "d": "days", "hour": "hours", "hr": "hours", "hrs": "hours", "h": "hours", "minute": "minutes", "min": "minutes", "mins": "minutes",
-          "second": "seconds", "sec": "seconds", "secs": "seconds", "s": "seconds", "millisecond": "milliseconds", "msec": "milliseconds", "msecs": "milliseconds",
-          "ms": "milliseconds", "microsecond": "microseconds", "microsec": "microseconds", "microsecs": "microseconds", "nanosecond": "nanoseconds"}
+_SHORT = {
+    "day": "days",
+    "d": "days",
+    "hour": "hours",
+    "hr": "hours",
+    "hrs": "hours",
+    "h": "hours",
+    "minute": "minutes",
+    "min": "minutes",
+    "mins": "minutes",
+    "second": "seconds",
+    "sec": "seconds",
+    "secs": "seconds",
+    "s": "seconds",
+    "millisecond": "milliseconds",
+    "msec": "milliseconds",
+    "msecs": "milliseconds",
+    "ms": "milliseconds",
+    "microsecond": "microseconds",
+    "microsec": "microseconds",
+    "microsecs": "microseconds",
+    "nanosecond": "nanoseconds",
+}
 _EPOCH = "1970-01-01 00:00:00"
 _REFERENCE = re.compile(r"(-?\d{1,6})-(\d{1,2})-(\d{1,2})(?:[T ]+(\d{1,2}):(\d{1,2})(?::(\d{1,2})(?:\.(\d{1,9}))?)?)?\s*(?:Z|UTC|([+-]\d{1,2})(?::?(\d{2}))?)?")
 #: Calendars in which numpy's dates are what they say, some only since the reform of 1582.
@@ -48,8 +68,11 @@ def _is_cftime(value: Any) -> bool:
 
 def _of_numpy(values: Any) -> np.ndarray[Any, Any]:
     """Dates and durations as numpy has them; times with a zone in UTC."""
-    given = np.asarray(values) if not isinstance(values, np.ma.MaskedArray) else np.where(np.ma.getmaskarray(values), np.array("NaT", values.dtype), values.data)
+    given = (
+        np.asarray(values) if not isinstance(values, np.ma.MaskedArray) else np.where(np.ma.getmaskarray(values), np.array("NaT", values.dtype), values.data)
+    )
     if given.dtype.kind == "O":
+
         def plain(value: Any) -> Any:
             if isinstance(value, datetime.datetime) and value.tzinfo is not None:
                 return value.astimezone(datetime.timezone.utc).replace(tzinfo=None)
@@ -67,7 +90,9 @@ def _of_numpy(values: Any) -> np.ndarray[Any, Any]:
         target = "D" if unit in ("Y", "M", "W") else unit
         given = given.astype(f"{given.dtype.kind}8[{target}]")
     if np.datetime_data(given.dtype)[0] not in _OF_NUMPY:
-        raise UnsupportedError(f"numpy's {given.dtype}: netCDF's times are of nanoseconds or longer; convert them first (`values.astype('{given.dtype.kind}8[ns]')`)")
+        raise UnsupportedError(
+            f"numpy's {given.dtype}: netCDF's times are of nanoseconds or longer; convert them first (`values.astype('{given.dtype.kind}8[ns]')`)"
+        )
     return given
 
 
@@ -75,10 +100,14 @@ def _nanoseconds(text: str, units: str) -> int:
     """Nanoseconds from 1970 to a reference date."""
     found = _REFERENCE.fullmatch(text.strip())
     if found is None:
-        raise InvalidInputError(f"units={units!r}: give them as \"days since 2000-01-01 00:00:00\"")
+        raise InvalidInputError(f'units={units!r}: give them as "days since 2000-01-01 00:00:00"')
     year, month, day, hour, minute, second, fraction, zone, zone_minute = found.groups()
     try:
-        days = int((np.datetime64(f"{int(year):05d}-{int(month):02d}-{int(day):02d}" if int(year) < 0 else f"{int(year):04d}-{int(month):02d}-{int(day):02d}", "D")).astype("i8"))
+        days = int(
+            (
+                np.datetime64(f"{int(year):05d}-{int(month):02d}-{int(day):02d}" if int(year) < 0 else f"{int(year):04d}-{int(month):02d}-{int(day):02d}", "D")
+            ).astype("i8")
+        )
     except ValueError:
         raise InvalidInputError(f"units={units!r}: there is no such date") from None
     offset = 0 if zone is None else (abs(int(zone)) * 60 + int(zone_minute or 0)) * (-1 if zone.startswith("-") else 1)
@@ -123,7 +152,7 @@ class TimeEncoding:
             return np.asarray(out.astype(self.dtype)), bool(missing.any())
         if (rest != 0)[~missing].any():
             worst = times[~missing][(rest != 0)[~missing]].reshape(-1)[0]
-            raise InvalidInputError(f"{what}: {worst} is not a whole number of {self.step}: give finer units, or dtype=\"f8\"")
+            raise InvalidInputError(f'{what}: {worst} is not a whole number of {self.step}: give finer units, or dtype="f8"')
         info = np.iinfo(self.dtype)
         kept = whole[~missing]
         if kept.size and (int(kept.min()) < info.min or int(kept.max()) > info.max):
@@ -150,7 +179,9 @@ class TimeEncoding:
         step = _STEPS[_OF_NUMPY[np.datetime_data(times.dtype)[0]]]
         before = self._reference < _REFORM or (times.size and int(times.min().astype("i8")) * step < _REFORM)
         if self.calendar != "proleptic_gregorian" and before:
-            raise UnsupportedError(f"{what}: dates before 1582-10-15 in the calendar {self.calendar!r}, which numpy's are not: give calendar=\"proleptic_gregorian\"")
+            raise UnsupportedError(
+                f'{what}: dates before 1582-10-15 in the calendar {self.calendar!r}, which numpy\'s are not: give calendar="proleptic_gregorian"'
+            )
 
     def _counts_of_cftime(self, values: Any, what: str) -> tuple[np.ndarray[Any, Any], bool]:
         import cftime
@@ -159,7 +190,7 @@ class TimeEncoding:
         missing = np.array([value is None for value in given.reshape(-1)], dtype=bool).reshape(given.shape)
         found = np.asarray(cftime.date2num(given[~missing], self.units, self.calendar))
         if found.dtype.kind != "i" and self.dtype.kind == "i":
-            raise InvalidInputError(f"{what}: dates that are no whole numbers of {self.step}: give finer units, or dtype=\"f8\"")
+            raise InvalidInputError(f'{what}: dates that are no whole numbers of {self.step}: give finer units, or dtype="f8"')
         out = np.full(given.shape, self.fill, dtype=self.dtype)
         out[~missing] = found
         return out, bool(missing.any())

@@ -13,8 +13,16 @@ from .errors import InvalidInputError, UnsupportedError
 
 #: What netCDF has where nothing was written, by numpy's name of the type.
 DEFAULT_FILLS: dict[str, Any] = {
-    "i1": -127, "u1": 255, "i2": -32767, "u2": 65535, "i4": -2147483647, "u4": 4294967295,
-    "i8": -9223372036854775806, "u8": 18446744073709551614, "f4": 9.9692099683868690e+36, "f8": 9.9692099683868690e+36,
+    "i1": -127,
+    "u1": 255,
+    "i2": -32767,
+    "u2": 65535,
+    "i4": -2147483647,
+    "u4": 4294967295,
+    "i8": -9223372036854775806,
+    "u8": 18446744073709551614,
+    "f4": 9.9692099683868690e36,
+    "f8": 9.9692099683868690e36,
 }
 #: A character: netCDF's library reads no other padding of one byte.
 CHARACTER = np.dtype("S1", metadata={"padding": "NullTerminated"})
@@ -26,10 +34,17 @@ def checked_name(name: str, what: str) -> str:
     if not isinstance(name, str):
         raise InvalidInputError(f"{name!r} as the name of a {what}: give text")
     composed = unicodedata.normalize("NFC", name)
-    if not composed or composed != composed.rstrip(" ") or any(ord(c) < 32 or ord(c) == 127 or c == "/" for c in composed) or not (
-            composed[0].isalnum() or composed[0] == "_" or ord(composed[0]) > 127) or len(composed.encode("utf-8", "surrogateescape")) > _MAX_NAME_BYTES:
-        raise InvalidInputError(f"{name!r} as the name of a {what}: netCDF's names begin with a letter, a digit or _, have no / and no control characters, "
-                                f"do not end with a space, and have {_MAX_NAME_BYTES} bytes or fewer")
+    if (
+        not composed
+        or composed != composed.rstrip(" ")
+        or any(ord(c) < 32 or ord(c) == 127 or c == "/" for c in composed)
+        or not (composed[0].isalnum() or composed[0] == "_" or ord(composed[0]) > 127)
+        or len(composed.encode("utf-8", "surrogateescape")) > _MAX_NAME_BYTES
+    ):
+        raise InvalidInputError(
+            f"{name!r} as the name of a {what}: netCDF's names begin with a letter, a digit or _, have no / and no control characters, "
+            f"do not end with a space, and have {_MAX_NAME_BYTES} bytes or fewer"
+        )
     return composed
 
 

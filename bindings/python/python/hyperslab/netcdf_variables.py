@@ -147,7 +147,7 @@ class NetcdfVariable(NewDataset):
         if not netcdf_times.is_time(values):
             return values
         if self.times is None:
-            raise UnsupportedError(f"dates or durations in variable {self.name!r}, which has none: create it with dtype=\"datetime64[s]\", or with units=")
+            raise UnsupportedError(f'dates or durations in variable {self.name!r}, which has none: create it with dtype="datetime64[s]", or with units=')
         counts, missing = self.times.counts(values, f"variable {self.name!r}")
         if missing:
             self.show_fill()
@@ -156,7 +156,9 @@ class NetcdfVariable(NewDataset):
     def show_fill(self) -> None:
         """Sets `_FillValue`, so that readers recognize missing values."""
         if not self._fill_is_known:
-            NetcdfAttributes(self._writer, self._path)._put("_FillValue", np.array([self._fill], dtype_encoding.numpy_dtype(self._datatype)), None, "attribute '_FillValue'")
+            NetcdfAttributes(self._writer, self._path)._put(
+                "_FillValue", np.array([self._fill], dtype_encoding.numpy_dtype(self._datatype)), None, "attribute '_FillValue'"
+            )
             self._fill_is_known = True
 
 

@@ -106,8 +106,19 @@ class NetcdfGroup(NewGroup):
         """A type of `size` bytes without meaning (`ncdump` reads it, netCDF4-python does not)."""
         return self._define(netcdf_types.opaque(self._place(name, "type"), size))
 
-    def create_variable(self, name: str, dims: Sequence[str] = (), dtype: Any = None, data: Any = None, *, fill_value: Any = None,
-                        attrs: Mapping[str, Any] | None = None, units: str | None = None, calendar: str | None = None, **options: Any) -> NetcdfVariable:
+    def create_variable(
+        self,
+        name: str,
+        dims: Sequence[str] = (),
+        dtype: Any = None,
+        data: Any = None,
+        *,
+        fill_value: Any = None,
+        attrs: Mapping[str, Any] | None = None,
+        units: str | None = None,
+        calendar: str | None = None,
+        **options: Any,
+    ) -> NetcdfVariable:
         """Creates a variable over existing dimensions.
 
         Args:
@@ -138,13 +149,19 @@ class NetcdfGroup(NewGroup):
         shown = {**(attrs or {})}
         sizes = [dim.size for dim in found]
         times, later, has_missing = None, None, False
-        is_time = netcdf_times.is_time(data) if data is not None else not (dtype is None or isinstance(dtype, NetcdfType)) and dtype is not str and np.dtype(dtype).kind in "mM"
+        is_time = (
+            netcdf_times.is_time(data)
+            if data is not None
+            else not (dtype is None or isinstance(dtype, NetcdfType)) and dtype is not str and np.dtype(dtype).kind in "mM"
+        )
         if is_time:
             if np.ndim(fill_value) == 0 and isinstance(fill_value, (np.datetime64, np.timedelta64)) and np.isnat(fill_value):
                 fill_value = DEFAULT_FILLS["i8"]
             kind = "i8" if dtype is None or np.dtype(dtype).kind in "mM" else np.dtype(dtype).str[1:]
             units, calendar = shown.pop("units", units), shown.pop("calendar", calendar)
-            times = netcdf_times.chosen(data, dtype, units, calendar, None in sizes, DEFAULT_FILLS.get(kind) if fill_value is None or fill_value is False else fill_value)
+            times = netcdf_times.chosen(
+                data, dtype, units, calendar, None in sizes, DEFAULT_FILLS.get(kind) if fill_value is None or fill_value is False else fill_value
+            )
             shown = {**times.attributes, **shown}
             if data is not None:
                 data, has_missing = times.counts(data, f"variable {name!r}")
@@ -205,8 +222,9 @@ class NetcdfGroup(NewGroup):
             made.attrs[key] = value
         return made
 
-    def _new_variable(self, path: str, shape: tuple[int, ...], sizes: tuple[int | None, ...], given: Any, fill: Any, options: dict[str, Any],
-                      data: Any, missing: Any) -> NetcdfVariable:
+    def _new_variable(
+        self, path: str, shape: tuple[int, ...], sizes: tuple[int | None, ...], given: Any, fill: Any, options: dict[str, Any], data: Any, missing: Any
+    ) -> NetcdfVariable:
         """Defines the dataset of a variable, whose `data` will be written."""
         datatype, committed = (given.datatype, "/" + given.path) if isinstance(given, NetcdfType) else (dtype_encoding.of_dtype(given), None)
         chunks, filters = storage_of(options, sizes)
@@ -241,9 +259,22 @@ class NetcdfGroup(NewGroup):
         """`create_group` by netCDF4-python's name."""
         return self.create_group(groupname)
 
-    def createVariable(self, varname: str, datatype: Any, dimensions: Any = (), compression: Any = None, zlib: bool = False, complevel: int = 4, shuffle: bool = True,
-                       fletcher32: bool = False, contiguous: bool = False, chunksizes: Any = None, endian: str = "native", fill_value: Any = None,
-                       **unsupported: Any) -> NetcdfVariable:
+    def createVariable(
+        self,
+        varname: str,
+        datatype: Any,
+        dimensions: Any = (),
+        compression: Any = None,
+        zlib: bool = False,
+        complevel: int = 4,
+        shuffle: bool = True,
+        fletcher32: bool = False,
+        contiguous: bool = False,
+        chunksizes: Any = None,
+        endian: str = "native",
+        fill_value: Any = None,
+        **unsupported: Any,
+    ) -> NetcdfVariable:
         """`create_variable` with netCDF4-python's names and defaults. Lossy options and szip, bzip2, blosc are refused."""
         for option, value in unsupported.items():
             if value is not None and option not in ("chunk_cache", "szip_coding", "szip_pixels_per_block", "blosc_shuffle", "quantize_mode"):
@@ -252,9 +283,20 @@ class NetcdfGroup(NewGroup):
             datatype = np.dtype(datatype).newbyteorder({"little": "<", "big": ">"}.get(endian, endian))
         compression = "gzip" if zlib or compression == "zlib" else compression
         dims = (dimensions,) if isinstance(dimensions, (str, NetcdfDimension)) else dimensions
-        packed = {} if compression is None or not len(dims) else {"compression": compression, "compression_opts": complevel if compression in ("gzip", "zstd") else None, "shuffle": shuffle}
-        return self.create_variable(varname, [dim.name if isinstance(dim, NetcdfDimension) else dim for dim in dims], datatype, fill_value=fill_value,
-                                    chunks=None if contiguous else chunksizes, fletcher32=fletcher32, **packed)
+        packed = (
+            {}
+            if compression is None or not len(dims)
+            else {"compression": compression, "compression_opts": complevel if compression in ("gzip", "zstd") else None, "shuffle": shuffle}
+        )
+        return self.create_variable(
+            varname,
+            [dim.name if isinstance(dim, NetcdfDimension) else dim for dim in dims],
+            datatype,
+            fill_value=fill_value,
+            chunks=None if contiguous else chunksizes,
+            fletcher32=fletcher32,
+            **packed,
+        )
 
     def createCompoundType(self, datatype: Any, datatype_name: str) -> NetcdfType:
         """`create_compound_type` by netCDF4-python's name."""
@@ -324,7 +366,9 @@ def _sequences(data: Any, ndim: int) -> Any:
 def storage_of(options: dict[str, Any], sizes: Sequence[int | None]) -> tuple[list[Any] | None, list[Any]]:
     """Chunk shape and filters of the options of `create_dataset`."""
     options = dict(options)
-    filters = filters_of(options.pop("compression", None), options.pop("compression_opts", None), options.pop("shuffle", False), options.pop("fletcher32", False))
+    filters = filters_of(
+        options.pop("compression", None), options.pop("compression_opts", None), options.pop("shuffle", False), options.pop("fletcher32", False)
+    )
     chunks = options.pop("chunks", None)
     if options:
         raise TypeError(f"create_variable() got an unexpected keyword argument {next(iter(options))!r}")

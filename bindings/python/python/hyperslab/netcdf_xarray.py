@@ -23,9 +23,20 @@ _OF_THE_SOURCE = ("source", "original_shape", "preferred_chunks", "szip", "bzip2
 _LOSSY = ("least_significant_digit", "significant_digits", "quantize_mode")
 
 
-def write_xarray(dataset: xarray.Dataset | xarray.DataArray | xarray.DataTree, path: Path, mode: str = "w", *, unlimited: Sequence[str] = (), encoding: Mapping[str, Mapping[str, Any]] | None = None,
-                 group: str = "/", compression: Any = None, compression_opts: Any = None, shuffle: bool = False, threads: int | None = None,
-                 durable: bool = True) -> None:
+def write_xarray(
+    dataset: xarray.Dataset | xarray.DataArray | xarray.DataTree,
+    path: Path,
+    mode: str = "w",
+    *,
+    unlimited: Sequence[str] = (),
+    encoding: Mapping[str, Mapping[str, Any]] | None = None,
+    group: str = "/",
+    compression: Any = None,
+    compression_opts: Any = None,
+    shuffle: bool = False,
+    threads: int | None = None,
+    durable: bool = True,
+) -> None:
     """Writes an xarray object as netCDF-4, encoded by the CF conventions as xarray itself encodes it: times as counts, missing
     values as `_FillValue`, `scale_factor`, `dtype`, character arrays. Needs xarray.
 
@@ -102,10 +113,16 @@ def _write(file: NetcdfGroup, path: str, dataset: Any, unlimited: Sequence[str],
             values, attrs["dtype"] = values.astype("i1"), "bool"
         if enumeration := (variable.dtype.metadata or {}).get("enum"):
             dtype, values = _enumeration(target, variable.dtype, enumeration), values.astype(variable.dtype.str)
-        options = storage[name] if values.ndim and dtype is not str and values.dtype.kind != "S" else {key: storage[name][key] for key in ("chunks",) if key in storage[name]}
+        options = (
+            storage[name]
+            if values.ndim and dtype is not str and values.dtype.kind != "S"
+            else {key: storage[name][key] for key in ("chunks",) if key in storage[name]}
+        )
         if values.ndim != len(options.get("chunks") or (None,) * values.ndim):
             options.pop("chunks")
-        target.create_variable("/".join((path.rstrip("/"), str(name))), [str(dim) for dim in variable.dims], dtype, values, fill_value=fill, attrs=attrs, **options)
+        target.create_variable(
+            "/".join((path.rstrip("/"), str(name))), [str(dim) for dim in variable.dims], dtype, values, fill_value=fill, attrs=attrs, **options
+        )
     target.attrs.update(attributes)
 
 

@@ -22,8 +22,9 @@ class NewDataset:
 
     _attributes: type[NewAttributes] = NewAttributes
 
-    def __init__(self, writer: Any, path: str, shape: tuple[int, ...] | None, datatype: dict[str, Any],
-                 chunks: tuple[int, ...] | None, fill: Any = None) -> None:
+    def __init__(
+        self, writer: Any, path: str, shape: tuple[int, ...] | None, datatype: dict[str, Any], chunks: tuple[int, ...] | None, fill: Any = None
+    ) -> None:
         self._writer, self._path, self._datatype = writer, path, datatype
         #: Whether a chunk shape was given or chosen, what masked values become, and the dtype of times that are stored as counts.
         self._chunks, self._fill = chunks, fill
@@ -146,7 +147,9 @@ class NewDataset:
             >>> d.resize(2000, axis=0)
         """
         if self.chunks is None and self.maxshape == self.shape and self._writer.definition(self._path)[3] is None:
-            raise InvalidTypeError(f"{self.name} cannot grow or shrink: only datasets in chunks can be resized, create it with maxshape= or chunks=", object=self.name)
+            raise InvalidTypeError(
+                f"{self.name} cannot grow or shrink: only datasets in chunks can be resized, create it with maxshape= or chunks=", object=self.name
+            )
         shape = self.shape
         if axis is not None:
             if not 0 <= axis < len(shape):
@@ -169,7 +172,7 @@ class NewDataset:
         before = self.shape
         count = len(values)
         self.resize((before[0] + count, *before[1:]))
-        self[before[0]:before[0] + count] = values
+        self[before[0] : before[0] + count] = values
 
     def __setitem__(self, key: Any, values: Any) -> None:
         """Writes a selection: slices, lists of indexes and masks, as in numpy. Field names in the key (`d["a", 0:3]`) restrict it
@@ -200,7 +203,9 @@ class NewDataset:
             return
         if selected.mask is None:
             # One dimension for each of the dataset, also where the key has a single index.
-            data = data.reshape([n if isinstance(picked, slice) or np.ndim(picked) == 0 else len(picked) for n, picked in zip(selected.box, selected.pick)] + list(inner))
+            data = data.reshape(
+                [n if isinstance(picked, slice) or np.ndim(picked) == 0 else len(picked) for n, picked in zip(selected.box, selected.pick)] + list(inner)
+            )
         for piece in indexing_keys.pieces(selected, int(self._datatype["size"])):
             part = dtype_encoding.contiguous(data[piece.values])
             self._writer.write(self._path, piece.start, piece.extent, part.ctypes.data, part.nbytes, heap, None, parts, piece.numbers.tolist())

@@ -100,10 +100,25 @@ class NewGroup(NewMembers):
             raise InvalidTypeError(f"{found.name} is not a group")
         return found
 
-    def create_dataset(self, name: str, shape: Any = None, dtype: Any = None, data: Any = None, *, chunks: Any = None,
-                       maxshape: Any = None, fillvalue: Any = None, compression: Any = None, compression_opts: Any = None,
-                       shuffle: bool = False, fletcher32: bool = False, scaleoffset: Any = None, track_order: bool | None = None,
-                       fill_time: str | None = None, **more: Any) -> NewDataset:
+    def create_dataset(
+        self,
+        name: str,
+        shape: Any = None,
+        dtype: Any = None,
+        data: Any = None,
+        *,
+        chunks: Any = None,
+        maxshape: Any = None,
+        fillvalue: Any = None,
+        compression: Any = None,
+        compression_opts: Any = None,
+        shuffle: bool = False,
+        fletcher32: bool = False,
+        scaleoffset: Any = None,
+        track_order: bool | None = None,
+        fill_time: str | None = None,
+        **more: Any,
+    ) -> NewDataset:
         """Creates a dataset, with the arguments of h5py.
 
         Args:
@@ -147,7 +162,9 @@ class NewGroup(NewMembers):
         if options.get("rows"):
             chosen.maxshape = chosen.maxshape or [None, *(extent or [0])[1:]]
         committed = dtype.name if isinstance(dtype, NewDatatype) else None
-        found = self._writer.create_dataset(where, stated.datatype, extent, chosen.maxshape, chosen.chunks, chosen.filters, fill, committed=committed, fill_time=fill_time, **options)
+        found = self._writer.create_dataset(
+            where, stated.datatype, extent, chosen.maxshape, chosen.chunks, chosen.filters, fill, committed=committed, fill_time=fill_time, **options
+        )
         self._track(where, track_order)
         made = self._dataset(self._writer, where, stated.shape, stated.datatype, None if found is None else tuple(found), fillvalue)
         made._times = stated.times
@@ -189,7 +206,9 @@ class NewGroup(NewMembers):
             >>> f.create_virtual_dataset("all", layout)
         """
         datatype, where = dtype_encoding.of_dtype(layout.dtype), self._below(name)
-        sources = [("." if os.path.abspath(path) == os.path.abspath(self._filename()) else path, source, part, place) for path, source, part, place in layout.sources]
+        sources = [
+            ("." if os.path.abspath(path) == os.path.abspath(self._filename()) else path, source, part, place) for path, source, part, place in layout.sources
+        ]
         self._writer.create_virtual(where, datatype, list(layout.shape), layout.maxshape, dtype_encoding.fill_of(fillvalue, datatype), sources)
         made = self._dataset(self._writer, where, layout.shape, datatype, None, fillvalue)
         self._register(made)

@@ -111,7 +111,7 @@ def of_elements(writer: _native.Writer, datatype: dict[str, Any], raw: bytes) ->
     """The references in `raw`, which contains numbers of the writer; `None` for null references."""
     found: list[NewReference | None] = []
     for start in range(0, len(raw), datatype["size"]):
-        number = int.from_bytes(raw[start:start + 8], "little")
+        number = int.from_bytes(raw[start : start + 8], "little")
         target = writer.target(number) if number else None
         if target is None:
             found.append(None)

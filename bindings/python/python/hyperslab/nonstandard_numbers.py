@@ -47,9 +47,21 @@ def _is_extended(datatype: dict[str, Any]) -> bool:
     """Whether it is x87's 80-bit float, which is numpy's longdouble on that machine only."""
     layout = datatype["layout"]
     native = np.finfo(np.longdouble)
-    return (native.nmant == 63 and datatype["order"] == "<" and datatype["size"] >= 10
-            and (layout["sign_location"], layout["exponent_location"], layout["exponent_size"], layout["mantissa_location"],
-                 layout["mantissa_size"], layout["exponent_bias"], layout["bit_offset"]) == (79, 64, 15, 0, 64, 16383, 0))
+    return (
+        native.nmant == 63
+        and datatype["order"] == "<"
+        and datatype["size"] >= 10
+        and (
+            layout["sign_location"],
+            layout["exponent_location"],
+            layout["exponent_size"],
+            layout["mantissa_location"],
+            layout["mantissa_size"],
+            layout["exponent_bias"],
+            layout["bit_offset"],
+        )
+        == (79, 64, 15, 0, 64, 16383, 0)
+    )
 
 
 def convert(raw: np.ndarray[Any, Any], datatype: dict[str, Any]) -> np.ndarray[Any, Any]:

@@ -364,15 +364,42 @@ class Dataset(Node):
         return TextView(self, encoding, errors)
 
     @overload
-    def plot(self, out: None = None, index: int | tuple[int, ...] = (), *, cmap: Any = None, vmin: float | None = None,
-             vmax: float | None = None, log: bool = False, ax: Axes | None = None) -> Figure: ...
+    def plot(
+        self,
+        out: None = None,
+        index: int | tuple[int, ...] = (),
+        *,
+        cmap: Any = None,
+        vmin: float | None = None,
+        vmax: float | None = None,
+        log: bool = False,
+        ax: Axes | None = None,
+    ) -> Figure: ...
 
     @overload
-    def plot(self, out: str, index: int | tuple[int, ...] = (), *, cmap: Any = None, vmin: float | None = None,
-             vmax: float | None = None, log: bool = False, ax: Axes | None = None) -> str: ...
+    def plot(
+        self,
+        out: str,
+        index: int | tuple[int, ...] = (),
+        *,
+        cmap: Any = None,
+        vmin: float | None = None,
+        vmax: float | None = None,
+        log: bool = False,
+        ax: Axes | None = None,
+    ) -> str: ...
 
-    def plot(self, out: str | None = None, index: int | tuple[int, ...] = (), *, cmap: Any = None, vmin: float | None = None,
-             vmax: float | None = None, log: bool = False, ax: Axes | None = None) -> Figure | str:
+    def plot(
+        self,
+        out: str | None = None,
+        index: int | tuple[int, ...] = (),
+        *,
+        cmap: Any = None,
+        vmin: float | None = None,
+        vmax: float | None = None,
+        log: bool = False,
+        ax: Axes | None = None,
+    ) -> Figure | str:
         """Draws a quick look: one dimension as a line, more as an image of the last two. Needs matplotlib.
 
         Args:
@@ -406,8 +433,16 @@ class Dataset(Node):
         place = out if dest_sel is None else out[dest_sel]
         datatype = self._about["datatype"]
         plain = selected.mask is None and all(isinstance(p, slice) or np.ndim(p) == 0 for p in selected.pick)
-        if (plain and np.shares_memory(place, out) and place.flags.c_contiguous and place.flags.writeable
-                and dtypes.is_plain(datatype) and not reading.has_strings(datatype) and place.dtype == self.dtype and place.shape == selected.shape):
+        if (
+            plain
+            and np.shares_memory(place, out)
+            and place.flags.c_contiguous
+            and place.flags.writeable
+            and dtypes.is_plain(datatype)
+            and not reading.has_strings(datatype)
+            and place.dtype == self.dtype
+            and place.shape == selected.shape
+        ):
             self._file.read_into(self._number, selected.axes, place.ctypes.data, place.nbytes)
             return
         values = self[Ellipsis if source_sel is None else source_sel]

@@ -151,7 +151,7 @@ class PlanWriter:
     def members(self, path: str) -> list[tuple[str, None]]:
         """Names of what the plan has defined in a group."""
         above = f"/{path.strip('/')}/".replace("//", "/")
-        return [(name[len(above):], None) for name in self._defined if name.startswith(above) and name != above and "/" not in name[len(above):]]
+        return [(name[len(above) :], None) for name in self._defined if name.startswith(above) and name != above and "/" not in name[len(above) :]]
 
     def shape(self, path: str) -> list[int] | None:
         """The extent of a dataset of the plan."""
@@ -162,7 +162,9 @@ class PlanWriter:
         self._native.define_group(path)
         self.note(path, "group")
 
-    def create_dataset(self, path: str, datatype: dict[str, Any], shape: list[int], maxshape: list[Any] | None, chunks: Any, filters: Any, fill: bytes | None) -> None:
+    def create_dataset(
+        self, path: str, datatype: dict[str, Any], shape: list[int], maxshape: list[Any] | None, chunks: Any, filters: Any, fill: bytes | None
+    ) -> None:
         self.check()
         self._native.define_dataset(path, datatype, shape, maxshape, chunks, filters, fill)
         self.note(path, "dataset", shape)
@@ -289,8 +291,18 @@ class WritePlan:
         >>> plan.commit(fragments)
     """
 
-    def __init__(self, path: Path, mode: str = "create", *, alignment: int | None = None, writers: int | None = None,
-                 factor: int | None = None, durable: bool = True, checksums: bool = False, track_order: bool = False) -> None:
+    def __init__(
+        self,
+        path: Path,
+        mode: str = "create",
+        *,
+        alignment: int | None = None,
+        writers: int | None = None,
+        factor: int | None = None,
+        durable: bool = True,
+        checksums: bool = False,
+        track_order: bool = False,
+    ) -> None:
         """Plans a write.
 
         Args:
@@ -307,9 +319,21 @@ class WritePlan:
         self._is_mine = True
         self._native = _native.WritePlan(os.fsdecode(path), mode, alignment, writers, factor, durable, checksums, track_order)
 
-    def create_dataset(self, path: str, shape: Any, dtype: Any = "f4", *, regions: Iterable[Any] | None = None, chunks: Any = None,
-                       fillvalue: Any = None, compression: Any = None, compression_opts: Any = None, shuffle: bool = False,
-                       fletcher32: bool = False, fill_time: str | None = None) -> None:
+    def create_dataset(
+        self,
+        path: str,
+        shape: Any,
+        dtype: Any = "f4",
+        *,
+        regions: Iterable[Any] | None = None,
+        chunks: Any = None,
+        fillvalue: Any = None,
+        compression: Any = None,
+        compression_opts: Any = None,
+        shuffle: bool = False,
+        fletcher32: bool = False,
+        fill_time: str | None = None,
+    ) -> None:
         """Creates a dataset that all tasks write together, in subfiles that `factor` of them share. Every task has it from
         the beginning: `task.dataset(path)`. The plan must know the number of tasks (`writers=`).
 

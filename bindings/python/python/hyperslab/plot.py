@@ -88,8 +88,17 @@ class Extremes(NamedTuple):
     mean: float
 
 
-def plot(dataset: Dataset, out: str | None = None, index: int | tuple[int, ...] = (), *, cmap: Any = None, vmin: float | None = None,
-         vmax: float | None = None, log: bool = False, ax: Axes | None = None) -> Figure | str:
+def plot(
+    dataset: Dataset,
+    out: str | None = None,
+    index: int | tuple[int, ...] = (),
+    *,
+    cmap: Any = None,
+    vmin: float | None = None,
+    vmax: float | None = None,
+    log: bool = False,
+    ax: Axes | None = None,
+) -> Figure | str:
     """Draws one dimension as a line, and more as an image of the last two.
 
     Bytes of shape (..., height, width, 3 or 4) are drawn as a colored image. Coordinates and units are shown if the file has
@@ -128,7 +137,7 @@ def plot(dataset: Dataset, out: str | None = None, index: int | tuple[int, ...] 
     figure = picture(layout="constrained", figsize=(6.4, 4.8) if drawn == 1 else (9, 7)) if ax is None else cast("Figure", ax.figure)
     axes = figure.subplots() if ax is None else ax
     max_cells = MAX_LINE_CELLS if drawn == 1 else MAX_IMAGE_CELLS
-    steps = [-(-extent // max_cells) for extent in dataset.shape[leading:leading + min(2, drawn)]]
+    steps = [-(-extent // max_cells) for extent in dataset.shape[leading : leading + min(2, drawn)]]
     if colored:
         key = fixed + tuple(slice(None, None, step) for step in steps)
         axes.imshow(np.asarray(dataset[key]), extent=(-0.5, dataset.shape[-2] - 0.5, dataset.shape[-3] - 0.5, -0.5))
@@ -161,7 +170,7 @@ def _line(dataset: Dataset, axes: Any, coordinate: Coordinate, cells: Extremes, 
         where, values = coordinate.values, cells.low
     else:
         where, values = np.repeat(coordinate.values, 2), np.stack([cells.low, cells.high], axis=1).reshape(-1)
-    line, = axes.plot(where, values, drawstyle="steps-mid" if names else "default")
+    (line,) = axes.plot(where, values, drawstyle="steps-mid" if names else "default")
     # A line needs two values: one without neighbors is a point.
     empty = np.isnan(np.concatenate([[np.nan], values, [np.nan]]))
     alone = ~empty[1:-1] & empty[:-2] & empty[2:]
@@ -202,7 +211,7 @@ def _edges(values: Array) -> tuple[Array, Array]:
     if len(places) == 1:
         return np.array([0]), np.array([places[0] - 0.5, places[0] + 0.5])
     gaps = np.abs(np.diff(places))
-    around = [np.sort(gaps[max(0, i - 2):i + 2]) for i in range(len(places))]
+    around = [np.sort(gaps[max(0, i - 2) : i + 2]) for i in range(len(places))]
     limit = MAX_GAPS * np.array([near[(len(near) - 1) // 2] for near in around])
     sign = np.sign(places[1] - places[0])
     before = np.minimum(np.append(gaps[0], gaps), limit) / 2
@@ -220,7 +229,7 @@ def _edges(values: Array) -> tuple[Array, Array]:
 
 def _extremes(dataset: Dataset, fixed: tuple[int, ...], steps: list[int]) -> Extremes:
     """The minimum and maximum of the cells of the picture, each of `steps` values, read a block at a time."""
-    shape = dataset.shape[len(fixed):]
+    shape = dataset.shape[len(fixed) :]
     counts = [-(-extent // step) for extent, step in zip(shape, steps)]
     low, high = np.full(counts, np.nan), np.full(counts, np.nan)
     total, number = 0.0, 0

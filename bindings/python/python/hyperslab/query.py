@@ -31,8 +31,17 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def query(files: Files, group: str | re.Pattern[str] | None = "/", text: str | None = None, *, rows: str | None = None, variables: Mapping[str, Any] | None = None,
-          decode: bool = True, threads: int | None = None, index_folder: Path | None = None) -> Query:
+def query(
+    files: Files,
+    group: str | re.Pattern[str] | None = "/",
+    text: str | None = None,
+    *,
+    rows: str | None = None,
+    variables: Mapping[str, Any] | None = None,
+    decode: bool = True,
+    threads: int | None = None,
+    index_folder: Path | None = None,
+) -> Query:
     """Plans a query: which elements of the arrays of a group match a condition?
 
     Planning reads metadata, the coordinates that `text` names, and, once, the indexed values of files that were copied or
@@ -76,14 +85,24 @@ def _lists(text: str | None, variables: Mapping[str, Any] | None) -> tuple[list[
     return lists, {name: value for name, value in (variables or {}).items() if name not in names}
 
 
-def _of(files: Sources, group: str | re.Pattern[str] | None, text: str | None, rows: str | None, variables: list[tuple[str, _native.File, str]], lists: list[Named], decode: bool) -> Query:
+def _of(
+    files: Sources,
+    group: str | re.Pattern[str] | None,
+    text: str | None,
+    rows: str | None,
+    variables: list[tuple[str, _native.File, str]],
+    lists: list[Named],
+    decode: bool,
+) -> Query:
     natives, pattern, captures = files
     where = "re:" + group.pattern if isinstance(group, re.Pattern) else "/" if group is None else str(group)
     native = _native.Query(natives, where, text, rows=rows, variables=variables, lists=lists, file_pattern=pattern, file_captures=captures, decode=decode)
     return Query(native, text)
 
 
-def query_of_absolute_paths(files: Files, group: str | re.Pattern[str] | None, text: str | None, rows: str | None, variables: Mapping[str, Any] | None, decode: bool) -> Query:
+def query_of_absolute_paths(
+    files: Files, group: str | re.Pattern[str] | None, text: str | None, rows: str | None, variables: Mapping[str, Any] | None, decode: bool
+) -> Query:
     """A query whose files are opened by absolute paths, for processes with other working folders."""
     natives, pattern, captures = opened(files)
     if not holds_arrays(files):
@@ -232,8 +251,10 @@ class Query(Aggregates):
         steps = self.steps
         if len({len(step.shape) for step in steps}) > 1:
             raise InvalidInputError("the arrays have different numbers of dimensions: ask for the coordinates of one `step`")
-        parts = [np.stack(np.unravel_index(rows, step.shape), axis=1) if step.shape else np.zeros((len(rows), 0), np.int64)
-                 for rows, step in zip(self._positions(), steps)]
+        parts = [
+            np.stack(np.unravel_index(rows, step.shape), axis=1) if step.shape else np.zeros((len(rows), 0), np.int64)
+            for rows, step in zip(self._positions(), steps)
+        ]
         return np.concatenate(parts).astype(np.int64, copy=False)
 
     def table(self, columns: Sequence[str] | None = None, batch_rows: int = 65536) -> pa.Table:
@@ -275,8 +296,7 @@ class Query(Aggregates):
             return self._native.names()
         return [columns] if isinstance(columns, str) else list(columns)
 
-    def splits(self, columns: Sequence[str] | None = None, count: int | None = None, target_bytes: int | None = None,
-               batch_rows: int = 65536) -> list[Split]:
+    def splits(self, columns: Sequence[str] | None = None, count: int | None = None, target_bytes: int | None = None, batch_rows: int = 65536) -> list[Split]:
         """Divides `table(columns)` into units of reading for other threads, processes or machines.
 
         Args:

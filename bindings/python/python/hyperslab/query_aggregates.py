@@ -72,8 +72,7 @@ class Aggregates:
         found = interpolated(pairs[0::2], pairs[1::2], wanted.ravel() * (count - 1), method)
         return _scalar(found.reshape(wanted.shape))
 
-    def histogram(self, name: str, bins: Bins = BINS, range: tuple[float, float] | None = None, weights: str | None = None,
-                  log: bool = False) -> Histogram:
+    def histogram(self, name: str, bins: Bins = BINS, range: tuple[float, float] | None = None, weights: str | None = None, log: bool = False) -> Histogram:
         """Counts the matching rows in bins of a variable.
 
         Args:

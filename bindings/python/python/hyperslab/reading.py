@@ -44,7 +44,7 @@ def _masked(file: _native.File, number: int, about: dict[str, Any], mask: np.nda
         values = read(file, number, datatype, axes, chosen.shape)[chosen]
         if out is None:
             out = np.empty((int(np.count_nonzero(mask)), *values.shape[1:]), dtype=values.dtype)
-        out[done:done + len(values)] = values
+        out[done : done + len(values)] = values
         done += len(values)
     if out is None:
         # The dtype and shape of no elements.
@@ -77,7 +77,7 @@ def _cut_padding(raw: np.ndarray[Any, Any], datatype: dict[str, Any], offset: in
         for at in range(0, size, step) if has_strings(datatype["base"]) else ():
             _cut_padding(raw, datatype["base"], offset + at, stride)
     elif kind == "string" and datatype["padding"] != "NullPadded" and raw.size:
-        text = raw.reshape(-1, stride)[:, offset:offset + size]
+        text = raw.reshape(-1, stride)[:, offset : offset + size]
         if datatype["padding"] == "NullTerminated":
             text[np.logical_or.accumulate(text == 0, axis=1)] = 0
         else:
@@ -92,8 +92,9 @@ def has_strings(datatype: dict[str, Any]) -> bool:
     return (datatype["class"] == "string" and datatype["padding"] != "NullPadded") or (datatype["class"] == "array" and has_strings(datatype["base"]))
 
 
-def convert(raw: np.ndarray[Any, Any], datatype: dict[str, Any], shape: tuple[int, ...], heap: _native.Heap,
-            file: _native.File | _native.Writer) -> np.ndarray[Any, Any]:
+def convert(
+    raw: np.ndarray[Any, Any], datatype: dict[str, Any], shape: tuple[int, ...], heap: _native.Heap, file: _native.File | _native.Writer
+) -> np.ndarray[Any, Any]:
     """Bytes as laid out in the file as an array of values."""
     if datatype["class"] == "array":
         shape, datatype = shape + tuple(datatype["shape"]), datatype["base"]
@@ -111,14 +112,15 @@ def convert(raw: np.ndarray[Any, Any], datatype: dict[str, Any], shape: tuple[in
     if datatype["class"] == "compound":
         records = raw.reshape(-1, size)
         if is_extended_complex(datatype):
-            real, imaginary = (convert(np.ascontiguousarray(part).reshape(-1), datatype["members"][0][2], (len(records),), heap, file)
-                               for part in np.split(records, 2, axis=1))
+            real, imaginary = (
+                convert(np.ascontiguousarray(part).reshape(-1), datatype["members"][0][2], (len(records),), heap, file) for part in np.split(records, 2, axis=1)
+            )
             pairs = np.empty(len(records), np.clongdouble)
             pairs.real, pairs.imag = real, imaginary
             return pairs.reshape(shape)
         out = np.empty(len(records), dtype=value_dtype(datatype))
         for name, offset, member in datatype["members"]:
-            part = np.ascontiguousarray(records[:, offset:offset + member["size"]]).reshape(-1)
+            part = np.ascontiguousarray(records[:, offset : offset + member["size"]]).reshape(-1)
             out[name] = convert(part, member, (len(records),), heap, file)
         return out.reshape(shape)
     if is_reference(datatype):

@@ -83,10 +83,9 @@ def of_elements(file: _native.File | _native.Writer, datatype: dict[str, Any], r
     if isinstance(file, _native.Writer):
         return list(new_references.of_elements(file, datatype, raw))
     kind, size = datatype["kind"], datatype["size"]
-    classes = {"object": Reference, "region": RegionReference, "attribute": AttributeReference,
-               None: RegionReference if kind == "Region" else Reference}
+    classes = {"object": Reference, "region": RegionReference, "attribute": AttributeReference, None: RegionReference if kind == "Region" else Reference}
     targets = _native.reference_targets(kind, raw, size)
-    return [classes[target](file, kind, raw[i * size:(i + 1) * size], target is None) for i, target in enumerate(targets)]
+    return [classes[target](file, kind, raw[i * size : (i + 1) * size], target is None) for i, target in enumerate(targets)]
 
 
 def _check_extent(dataset: Any, kind: str, parts: list[list[list[int]]]) -> None:

@@ -21,7 +21,7 @@ class ScanRequest:
             options["columns"] = [options["columns"]]
         where, variables = options.pop("where", None), options.pop("variables", None)
         if where is not None and not isinstance(where, str) and not hasattr(where, "to_substrait"):
-            raise InvalidInputError(f"where is a {type(where).__name__}; write it as text, such as where=\"depth < 10\", or as a pyarrow expression")
+            raise InvalidInputError(f'where is a {type(where).__name__}; write it as text, such as where="depth < 10", or as a pyarrow expression')
         #: The condition as text, and as an expression of pyarrow: one of them, or neither.
         self.text: str | None = where if isinstance(where, str) else None
         self.expression = None if isinstance(where, str) else where

@@ -8,7 +8,13 @@ from . import _native
 
 
 @functools.lru_cache(maxsize=16)
-def session(threads: int | None = None, format: str | None = None, paths: str | None = None,
-            missing_sources: str | None = None, limits: tuple[tuple[str, int], ...] = (), index_folder: str | None = None) -> _native.Session:
+def session(
+    threads: int | None = None,
+    format: str | None = None,
+    paths: str | None = None,
+    missing_sources: str | None = None,
+    limits: tuple[tuple[str, int], ...] = (),
+    index_folder: str | None = None,
+) -> _native.Session:
     """The session with these options. A process keeps the 16 used last, so that equal options share threads."""
     return _native.Session(threads, format, paths, missing_sources, limits, index_folder)

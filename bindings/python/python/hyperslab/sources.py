@@ -12,11 +12,11 @@ import pyarrow as pa
 from . import _native
 from .arrays import from_arrays
 from .errors import InvalidInputError, MissingFileError
-from .file import File, FileSet, open as open_files
+from .file import File, FileSet
+from .file import open as open_files
 from .natural_order import natural_key
 from .sessions import session
 from .type_aliases import Path, Paths
-
 
 #: A path, a glob, a list of paths, a regular expression, an open file, arrays by name, or an Arrow table.
 Files = Union[Paths, "re.Pattern[str]", File, Mapping[str, Any], pa.Table, pa.RecordBatch]
@@ -68,7 +68,9 @@ def _matching(pattern: re.Pattern[str], threads: int | None, index_folder: str |
         raise MissingFileError(f"no file matches {pattern.pattern}")
     found = [pattern.fullmatch(name) for name in names]
     named = {number: name for name, number in pattern.groupindex.items()}
-    captures = [(named.get(n, "part" if n == 1 else f"part_{n}"), [match.group(n) or "" if match else "" for match in found]) for n in range(1, pattern.groups + 1)]
+    captures = [
+        (named.get(n, "part" if n == 1 else f"part_{n}"), [match.group(n) or "" if match else "" for match in found]) for n in range(1, pattern.groups + 1)
+    ]
     return Sources(open_files(names, threads=threads, index_folder=index_folder)._natives, None, captures)
 
 

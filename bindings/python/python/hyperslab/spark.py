@@ -105,8 +105,18 @@ def session(master: str = "local[*]", **config: Any) -> SparkSession:
     return configure(builder).getOrCreate()
 
 
-def index(spark: SparkSession, files: Files, datasets: str | Iterable[str], level: str | None = None, *, tasks: int | None = None, decode: bool = True,
-          together: bool = False, rebuild: bool = False, index_folder: Path | None = None) -> Indexed:
+def index(
+    spark: SparkSession,
+    files: Files,
+    datasets: str | Iterable[str],
+    level: str | None = None,
+    *,
+    tasks: int | None = None,
+    decode: bool = True,
+    together: bool = False,
+    rebuild: bool = False,
+    index_folder: Path | None = None,
+) -> Indexed:
     """Builds value indexes as `hyperslab.index` does, in Spark tasks. Publishes them when all tasks have succeeded.
 
     Every executor must see the files under the same paths, and have this package.
@@ -138,8 +148,18 @@ def index(spark: SparkSession, files: Files, datasets: str | Iterable[str], leve
     return indexes.commit(fragments)
 
 
-def query(spark: SparkSession, files: Files, group: str | re.Pattern[str] = "/", text: str | None = None, *, columns: Sequence[str] | None = None, rows: str | None = None,
-          variables: Mapping[str, Any] | None = None, decode: bool = True, tasks: int | None = None) -> DataFrame:
+def query(
+    spark: SparkSession,
+    files: Files,
+    group: str | re.Pattern[str] = "/",
+    text: str | None = None,
+    *,
+    columns: Sequence[str] | None = None,
+    rows: str | None = None,
+    variables: Mapping[str, Any] | None = None,
+    decode: bool = True,
+    tasks: int | None = None,
+) -> DataFrame:
     """Returns the rows of `hyperslab.query(files, group, text, …).table(columns)` as a DataFrame, in the same order.
 
     The query is planned immediately, from metadata; Spark tasks read its rows later. Every executor must see the files under
@@ -218,8 +238,14 @@ def _reader(packed: list[list[bytes]], schema: pa.Schema, shown: pa.Schema) -> C
 
 def _arrow_type(name: str, kind: pa.DataType) -> pa.DataType:
     """The type of this column in Spark, which has no unsigned integers, half floats or dictionaries."""
-    wider = {pa.uint8(): pa.int16(), pa.uint16(): pa.int32(), pa.uint32(): pa.int64(), pa.uint64(): pa.decimal128(20, 0), pa.float16(): pa.float32(),
-             pa.dictionary(pa.int32(), pa.string()): pa.string()}
+    wider = {
+        pa.uint8(): pa.int16(),
+        pa.uint16(): pa.int32(),
+        pa.uint32(): pa.int64(),
+        pa.uint64(): pa.decimal128(20, 0),
+        pa.float16(): pa.float32(),
+        pa.dictionary(pa.int32(), pa.string()): pa.string(),
+    }
     same = {pa.bool_(), pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.float32(), pa.float64(), pa.string(), pa.binary(), pa.timestamp("us")}
     if kind in wider:
         return wider[kind]
@@ -238,9 +264,18 @@ def _struct_type(schema: Iterable[pa.Field]) -> Any:
     """The same columns as a type of Spark."""
     from pyspark.sql import types
 
-    plain = {pa.bool_(): types.BooleanType, pa.int8(): types.ByteType, pa.int16(): types.ShortType, pa.int32(): types.IntegerType,
-             pa.int64(): types.LongType, pa.float32(): types.FloatType, pa.float64(): types.DoubleType, pa.string(): types.StringType,
-             pa.binary(): types.BinaryType, pa.timestamp("us"): types.TimestampNTZType}
+    plain = {
+        pa.bool_(): types.BooleanType,
+        pa.int8(): types.ByteType,
+        pa.int16(): types.ShortType,
+        pa.int32(): types.IntegerType,
+        pa.int64(): types.LongType,
+        pa.float32(): types.FloatType,
+        pa.float64(): types.DoubleType,
+        pa.string(): types.StringType,
+        pa.binary(): types.BinaryType,
+        pa.timestamp("us"): types.TimestampNTZType,
+    }
 
     def of(kind: pa.DataType) -> Any:
         if pa.types.is_decimal(kind):

@@ -25,7 +25,9 @@ MAX_MESSAGE = 300
 _WORDS = re.compile(r"""'(?:[^']|'')*'|"((?:[^"]|"")*)"|([^\W\d]\w*)""")
 
 #: A query that asks for nothing but a number of rows.
-_COUNT = re.compile(r"""\s*select\s+count\s*\(\s*(?:\*|1)?\s*\)(?:\s+(?:as\s+)?([^\W\d]\w*))?\s+from\s+(?:"((?:[^"]|"")*)"|([^\W\d]\w*))\s*;?\s*""", re.IGNORECASE)
+_COUNT = re.compile(
+    r"""\s*select\s+count\s*\(\s*(?:\*|1)?\s*\)(?:\s+(?:as\s+)?([^\W\d]\w*))?\s+from\s+(?:"((?:[^"]|"")*)"|([^\W\d]\w*))\s*;?\s*""", re.IGNORECASE
+)
 
 #: Queries about the views themselves.
 _CATALOG = re.compile(r"\s*show\s+(all\s+)?tables\b|\b(information_schema|duckdb_(views|tables|columns)|pg_catalog|sqlite_master)\b", re.IGNORECASE)

@@ -78,7 +78,7 @@ class _Column:
             return array
         if self._nulls == "nan" and pa.types.is_floating(array.type):
             return array.fill_null(float("nan"))
-        hint = "fill them first, floats with nulls=\"nan\"" if self._nulls == "error" else "nulls=\"nan\" is for floats; fill them first"
+        hint = 'fill them first, floats with nulls="nan"' if self._nulls == "error" else 'nulls="nan" is for floats; fill them first'
         raise UnsupportedError(f"column {self.name!r} has {array.null_count} nulls{where}, which HDF5 cannot store: {hint}")
 
     def checked(self, array: pa.Array) -> pa.Array:
@@ -92,7 +92,9 @@ class _Column:
             given = array.to_pylist()
             rounded = [float(number) for number in given]
             if self._overflow == "error" and any(not math.isfinite(near) or decimal.Decimal(repr(near)) != number for near, number in zip(rounded, given)):
-                raise InvalidInputError(f"column {self.name!r} has values of {self.item} that a float of 8 bytes cannot hold: give overflow=\"round\", or cast them first")
+                raise InvalidInputError(
+                    f'column {self.name!r} has values of {self.item} that a float of 8 bytes cannot hold: give overflow="round", or cast them first'
+                )
             return pa.array(rounded, pa.float64())
         return array.view(pa.int32() if self.item.bit_width == 32 else pa.int64()) if self.attributes else array
 
@@ -150,8 +152,15 @@ def _append_text(dataset: NewDataset, array: pa.Array) -> None:
     dataset.resize((before + len(array),))
     if len(array):
         _, offsets, data = array.buffers()
-        dataset._writer.write_text(dataset._path, before, len(array), offsets.address + width * array.offset, width,
-                                   0 if data is None else data.address, 0 if data is None else data.size)
+        dataset._writer.write_text(
+            dataset._path,
+            before,
+            len(array),
+            offsets.address + width * array.offset,
+            width,
+            0 if data is None else data.address,
+            0 if data is None else data.size,
+        )
 
 
 def _is_text(type: pa.DataType) -> bool:
@@ -192,7 +201,7 @@ def _record_dtype(columns: list[_Column]) -> np.dtype[Any]:
     for column in columns:
         dtype = np.dtype(object, metadata={"vlen": str}) if column.dtype is str else column.dtype
         if column.attributes:
-            raise UnsupportedError(f"column {column.name!r} of {column.type} as a member of a compound, which has no attributes: give layout=\"columns\"")
+            raise UnsupportedError(f'column {column.name!r} of {column.type} as a member of a compound, which has no attributes: give layout="columns"')
         fields.append((column.name, dtype, column.inner) if column.inner else (column.name, dtype))
     return np.dtype(fields)
 
@@ -219,7 +228,9 @@ def _appended_columns(file: NewFile, group: str, columns: list[_Column]) -> Any:
     for column, dataset in zip(columns, datasets):
         _check_column(column, dataset._datatype, _meanings(file, dataset.name))
         if len(dataset.shape) != 1 or dataset.shape != datasets[0].shape:
-            raise InvalidInputError(f"column {column.name!r} in the file has shape {dataset.shape}, column {columns[0].name!r} {datasets[0].shape}: these are not columns of one table")
+            raise InvalidInputError(
+                f"column {column.name!r} in the file has shape {dataset.shape}, column {columns[0].name!r} {datasets[0].shape}: these are not columns of one table"
+            )
     return _writer_of(columns, datasets)
 
 
@@ -227,7 +238,10 @@ def _appended_records(file: NewFile, path: str, columns: list[_Column]) -> Any:
     """Adds rows to the compound dataset that a file has."""
     dataset = _existing(file, path)
     members = {name: member for name, _, member in dataset._datatype.get("members", ())}
-    for name in [*(column.name for column in columns if column.name not in members), *(name for name in members if name not in {column.name for column in columns})]:
+    for name in [
+        *(column.name for column in columns if column.name not in members),
+        *(name for name in members if name not in {column.name for column in columns}),
+    ]:
         where = "the file, but not in the table" if name in members else "the table, but not in the file"
         raise InvalidInputError(f"column {name!r} is in {where}: tables are appended with the same columns")
     dtype = _record_dtype(columns)
@@ -287,9 +301,22 @@ def _joined(reader: pa.RecordBatchReader | BatchReader) -> Iterator[pa.RecordBat
         yield from pa.Table.from_batches(few).combine_chunks().to_batches()
 
 
-def write_table(source: Any, path: Path, *, group: str = "/", layout: str = "columns", mode: str = "w", compression: Any = None,
-                compression_opts: Any = None, shuffle: bool = False, fletcher32: bool = False, threads: int | None = None,
-                nulls: str = "error", overflow: str = "error", durable: bool = True) -> int:
+def write_table(
+    source: Any,
+    path: Path,
+    *,
+    group: str = "/",
+    layout: str = "columns",
+    mode: str = "w",
+    compression: Any = None,
+    compression_opts: Any = None,
+    shuffle: bool = False,
+    fletcher32: bool = False,
+    threads: int | None = None,
+    nulls: str = "error",
+    overflow: str = "error",
+    durable: bool = True,
+) -> int:
     """Writes Arrow data as HDF5.
 
     Dates, times and durations become counts with CF's `units`, and decimals become 8-byte floats. The attribute `arrow_type`
@@ -341,8 +368,11 @@ def write_table(source: Any, path: Path, *, group: str = "/", layout: str = "col
     if appends and any((compression, shuffle, fletcher32)):
         raise InvalidInputError("filters of a table that is appended to: leave compression, shuffle and fletcher32 out, they are the file's")
     records = group if group.strip("/") else "table"
-    with NewFile(place, True, None, threads, durable=durable, continued=True) if appends else create(
-            place, "x" if mode == "a" else mode, threads=threads, track_order=True, durable=durable) as file:
+    with (
+        NewFile(place, True, None, threads, durable=durable, continued=True)
+        if appends
+        else create(place, "x" if mode == "a" else mode, threads=threads, track_order=True, durable=durable) as file
+    ):
         if appends:
             write = _appended_columns(file, group, columns) if layout == "columns" else _appended_records(file, records, columns)
         elif layout == "columns":

@@ -8,9 +8,9 @@ from types import TracebackType
 from typing import Any
 
 from . import _native, unclosed
+from .dtype_encoding import extents, fill_of
 from .errors import InvalidInputError, MissingFileError, UnsupportedError
 from .filters import filters_of
-from .dtype_encoding import extents, fill_of
 from .links import ExternalLink, HardLink, SoftLink
 from .new_attributes import NewAttributes
 from .new_dataset import NewDataset
@@ -20,16 +20,43 @@ from .new_references import NewReference, NewRegionReference
 from .type_aliases import Path
 from .virtual_layouts import VirtualLayout, VirtualSource
 
-__all__ = ["ExternalLink", "HardLink", "NewAttributes", "NewDataset", "NewDatatype", "NewFile", "NewGroup", "NewReference", "NewRegionReference", "SoftLink",
-           "VirtualLayout", "VirtualSource", "create", "extents", "fill_of", "filters_of", "unknown_mode"]
+__all__ = [
+    "ExternalLink",
+    "HardLink",
+    "NewAttributes",
+    "NewDataset",
+    "NewDatatype",
+    "NewFile",
+    "NewGroup",
+    "NewReference",
+    "NewRegionReference",
+    "SoftLink",
+    "VirtualLayout",
+    "VirtualSource",
+    "create",
+    "extents",
+    "fill_of",
+    "filters_of",
+    "unknown_mode",
+]
 
 
 class NewFile(NewGroup):
     """A file that is being written. It appears, complete and on the disk, with `close()` or at the end of a `with` block.
     An exception in the block, or `abort()`, leaves nothing."""
 
-    def __init__(self, path: str, replace: bool, alignment: int | None, threads: int | None, track_order: bool = False,
-                 durable: bool = True, continued: bool = False, userblock_size: int = 0, page_bytes: int | None = None) -> None:
+    def __init__(
+        self,
+        path: str,
+        replace: bool,
+        alignment: int | None,
+        threads: int | None,
+        track_order: bool = False,
+        durable: bool = True,
+        continued: bool = False,
+        userblock_size: int = 0,
+        page_bytes: int | None = None,
+    ) -> None:
         try:
             writer = _native.Writer(path, alignment, threads, track_order, durable, replace, continued, userblock_size, page_bytes)
         except MissingFileError:
@@ -95,13 +122,26 @@ class NewFile(NewGroup):
 def unknown_mode(mode: object) -> Exception:
     """The error for a mode that does not create a file."""
     if mode in ("a", "r+", "r"):
-        return UnsupportedError(f"mode {mode!r}: files are created, not changed; give w (replace) or x (fail if there is one), "
-                                "open one with hyperslab.open, and change one with h5py")
+        return UnsupportedError(
+            f"mode {mode!r}: files are created, not changed; give w (replace) or x (fail if there is one), "
+            "open one with hyperslab.open, and change one with h5py"
+        )
     return InvalidInputError(f"mode {mode!r} is not known: give w (replace) or x (fail if there is one)")
 
 
-def create(path: Path, mode: str = "w", *, alignment: int | None = None, threads: int | None = None, track_order: bool = False,
-           durable: bool = True, userblock_size: int = 0, fs_strategy: str | None = None, fs_page_size: int | None = None, **more: Any) -> NewFile:
+def create(
+    path: Path,
+    mode: str = "w",
+    *,
+    alignment: int | None = None,
+    threads: int | None = None,
+    track_order: bool = False,
+    durable: bool = True,
+    userblock_size: int = 0,
+    fs_strategy: str | None = None,
+    fs_page_size: int | None = None,
+    **more: Any,
+) -> NewFile:
     """Creates an HDF5 file.
 
     The file appears, complete, when the `with` block ends or `close()` is called. Until then an existing file of this name
@@ -161,8 +201,14 @@ def _page_bytes(strategy: str | None, page_size: int | None, alignment: int | No
 #: Options of h5py.File that change nothing here, and those that do, with the values that ask for what is written anyway.
 _HARMLESS = {"locking", "rdcc_nslots", "rdcc_nbytes", "rdcc_w0", "meta_block_size", "page_buf_size", "min_meta_keep", "min_raw_keep"}
 _ASKED_FOR: dict[str, tuple[Any, ...]] = {
-    "driver": (None, "sec2"), "swmr": (None, False), "fs_strategy": (None, "none", "aggregate", "fsm"), "fs_persist": (None, False), "fs_page_size": (None,),
-    "fs_threshold": (None, 1), "alignment_threshold": (None, 1), "alignment_interval": (None, 1),
+    "driver": (None, "sec2"),
+    "swmr": (None, False),
+    "fs_strategy": (None, "none", "aggregate", "fsm"),
+    "fs_persist": (None, False),
+    "fs_page_size": (None,),
+    "fs_threshold": (None, 1),
+    "alignment_threshold": (None, 1),
+    "alignment_interval": (None, 1),
 }
 _VERSIONS = ("earliest", "v108", "v110", "v112", "v114", "v200", "latest")
 

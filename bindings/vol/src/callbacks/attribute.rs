@@ -5,15 +5,15 @@ use std::sync::{Arc, Mutex};
 
 use super::iterate;
 use super::location::{Located, locate};
-use hyperslab_arrow_container::error::{Error, Result, error};
-use hyperslab_arrow_container::lock;
-use hyperslab_arrow_container::model::AttributeValue;
 use crate::datatype;
 use crate::ffi::*;
 use crate::guard;
 use crate::handle::{Handle, What, give_text, text};
 use crate::host::Host;
 use crate::{plist, transfer};
+use hyperslab_arrow_container::error::{Error, Result, error};
+use hyperslab_arrow_container::lock;
+use hyperslab_arrow_container::model::AttributeValue;
 
 fn open_named(host: &'static Host, at: &Located, name: &str) -> Result<*mut c_void> {
     let tree = lock(&at.place.container.tree);
@@ -45,7 +45,10 @@ pub(crate) unsafe extern "C" fn create<const S: usize>(
             let stored = datatype::stored(host, handle.raw(), type_id)?;
             let space = transfer::dataspace_of(host, space_id)?;
             let count = space.count().and_then(|count| usize::try_from(count).ok()).ok_or_else(|| error!("too many elements for memory"))?;
-            let bytes = count.checked_mul(stored.decoded.bytes()).filter(|bytes| *bytes < 1 << 40).ok_or_else(|| error!("an attribute of {count} elements is too large"))?;
+            let bytes = count
+                .checked_mul(stored.decoded.bytes())
+                .filter(|bytes| *bytes < 1 << 40)
+                .ok_or_else(|| error!("an attribute of {count} elements is too large"))?;
             let mut tree = lock(&at.place.container.tree);
             let object = tree.object_mut(at.place.object)?;
             if object.attributes.contains_key(name) {
@@ -62,7 +65,14 @@ pub(crate) unsafe extern "C" fn create<const S: usize>(
     })
 }
 
-pub(crate) unsafe extern "C" fn open<const S: usize>(obj: *mut c_void, loc: *const H5VL_loc_params_t, name: *const c_char, aapl: hid_t, _dxpl: hid_t, _req: *mut *mut c_void) -> *mut c_void {
+pub(crate) unsafe extern "C" fn open<const S: usize>(
+    obj: *mut c_void,
+    loc: *const H5VL_loc_params_t,
+    name: *const c_char,
+    aapl: hid_t,
+    _dxpl: hid_t,
+    _req: *mut *mut c_void,
+) -> *mut c_void {
     guard::object::<S>("attribute open", |host| {
         plist::check_list(host, aapl)?;
         // SAFETY: as for `create`.
@@ -82,7 +92,10 @@ pub(crate) unsafe extern "C" fn open<const S: usize>(obj: *mut c_void, loc: *con
 fn nth(at: &Located, index: &H5VL_loc_by_idx_t) -> Result<String> {
     let names = iterate::attribute_names(&at.place, index.idx_type, index.order)?;
     let count = names.len();
-    names.into_iter().nth(usize::try_from(index.n).unwrap_or(usize::MAX)).ok_or_else(|| error!("attribute index {} is out of range: there are {count}", index.n))
+    names
+        .into_iter()
+        .nth(usize::try_from(index.n).unwrap_or(usize::MAX))
+        .ok_or_else(|| error!("attribute index {} is out of range: there are {count}", index.n))
 }
 
 pub(crate) unsafe extern "C" fn read<const S: usize>(obj: *mut c_void, mem_type: hid_t, buf: *mut c_void, dxpl: hid_t, _req: *mut *mut c_void) -> herr_t {
@@ -145,10 +158,11 @@ unsafe fn named(handle: &Handle, loc: &H5VL_loc_params_t, name: *const c_char) -
     // SAFETY: arguments that HDF5 passes; the type selects the member of the union.
     unsafe {
         if let What::Attribute(attribute) = &handle.what
-            && loc.type_ == H5VL_OBJECT_BY_SELF {
-                let at = Located { place: handle.place.clone(), path: handle.path.clone() };
-                return Ok((at, lock(attribute).name.clone()));
-            }
+            && loc.type_ == H5VL_OBJECT_BY_SELF
+        {
+            let at = Located { place: handle.place.clone(), path: handle.path.clone() };
+            return Ok((at, lock(attribute).name.clone()));
+        }
         if loc.type_ == H5VL_OBJECT_BY_IDX {
             let index = &loc.loc_data.loc_by_idx;
             let at = super::location::by_name(handle, text(index.name)?, index.lapl_id)?;
@@ -165,7 +179,13 @@ fn delete(at: &Located, name: &str) -> Result<()> {
     removed.map(|_| ()).ok_or_else(|| error!("attribute '{name}' not found (of '{}')", at.path))
 }
 
-pub(crate) unsafe extern "C" fn specific<const S: usize>(obj: *mut c_void, loc: *const H5VL_loc_params_t, args: *mut H5VL_attr_specific_args_t, _dxpl: hid_t, _req: *mut *mut c_void) -> herr_t {
+pub(crate) unsafe extern "C" fn specific<const S: usize>(
+    obj: *mut c_void,
+    loc: *const H5VL_loc_params_t,
+    args: *mut H5VL_attr_specific_args_t,
+    _dxpl: hid_t,
+    _req: *mut *mut c_void,
+) -> herr_t {
     guard::run::<S, herr_t>("attribute specific", -1, |host| {
         // SAFETY: arguments that HDF5 passes; the operation selects the member of the union.
         unsafe {
@@ -176,7 +196,9 @@ pub(crate) unsafe extern "C" fn specific<const S: usize>(obj: *mut c_void, loc: 
                 H5VL_ATTR_DELETE_BY_IDX => {
                     let asked = &args.args.delete_by_idx;
                     let names = iterate::attribute_names(&at.place, asked.idx_type, asked.order)?;
-                    let name = names.get(usize::try_from(asked.n).unwrap_or(usize::MAX)).ok_or_else(|| error!("attribute index {} is out of range: there are {}", asked.n, names.len()))?;
+                    let name = names
+                        .get(usize::try_from(asked.n).unwrap_or(usize::MAX))
+                        .ok_or_else(|| error!("attribute index {} is out of range: there are {}", asked.n, names.len()))?;
                     delete(&at, name)?;
                 }
                 H5VL_ATTR_EXISTS => {

@@ -2,11 +2,11 @@
 
 use std::ffi::c_void;
 
-use hyperslab_arrow_container::elements::{BlobName, is_null, with_blob};
-use hyperslab_arrow_container::error::{Error, error};
 use crate::ffi::*;
 use crate::guard;
 use crate::handle::Handle;
+use hyperslab_arrow_container::elements::{BlobName, is_null, with_blob};
+use hyperslab_arrow_container::error::{Error, error};
 
 pub(crate) unsafe extern "C" fn put<const S: usize>(obj: *mut c_void, buf: *const c_void, size: usize, id: *mut c_void, _ctx: *mut c_void) -> herr_t {
     guard::status::<S>("blob put", |_| {

@@ -6,13 +6,13 @@ use std::sync::{Arc, Mutex};
 use super::group::link_at;
 use super::location::{Located, walking};
 use super::references::{Holds, Mapping};
+use crate::datatype;
+use crate::ffi::*;
+use crate::host::Host;
 use hyperslab_arrow_container::container::{Container, Place};
 use hyperslab_arrow_container::error::{Result, error};
 use hyperslab_arrow_container::lock;
 use hyperslab_arrow_container::model::{Attribute, AttributeValue, Body, Dataset, Link, Object, ObjectId, StoredDatatype, Target};
-use crate::datatype;
-use crate::ffi::*;
-use crate::host::Host;
 
 const SHALLOW: u32 = 1;
 const EXPAND_SOFT: u32 = 2;
@@ -23,7 +23,9 @@ const WITHOUT_ATTRIBUTES: u32 = 16;
 /// The target of a copied link.
 pub(crate) fn copy_link(from: &Place, to: &Place, link: &Link) -> Result<Target> {
     match &link.target {
-        Target::Hard(_) if !Arc::ptr_eq(&from.container, &to.container) => Err(error!("a hard link cannot lead into another file; copy the object, or make an external link")),
+        Target::Hard(_) if !Arc::ptr_eq(&from.container, &to.container) => {
+            Err(error!("a hard link cannot lead into another file; copy the object, or make an external link"))
+        }
         target => Ok(target.clone()),
     }
 }
@@ -52,7 +54,9 @@ impl Copy<'_> {
 
     fn dataset(&self, from: &Place, dataset: &Dataset, object: &Object) -> Result<Dataset> {
         let fill = || super::dataset::fill_of(self.host, &from.container, object, &dataset.datatype);
-        let (mut table, space) = dataset.with_table(&from.container.folder, from.container.ranks.get(), fill, |table, space| Ok((table.duplicate(space, &self.target.folder, self.target.ranks.get())?, space.clone())))?;
+        let (mut table, space) = dataset.with_table(&from.container.folder, from.container.ranks.get(), fill, |table, space| {
+            Ok((table.duplicate(space, &self.target.folder, self.target.ranks.get())?, space.clone()))
+        })?;
         table.keep(&from.container.arena);
         Ok(Dataset::new(Self::datatype(&dataset.datatype), space, table))
     }

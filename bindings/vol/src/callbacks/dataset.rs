@@ -6,17 +6,17 @@ use std::sync::{Arc, Mutex};
 use super::group::{add, open_at, opened};
 use super::iterate::registered;
 use super::location::{Located, locate};
+use crate::ffi::*;
+use crate::guard;
+use crate::handle::{Handle, What};
+use crate::host::{Host, Owned};
+use crate::{datatype, plist, transfer};
 use hyperslab_arrow_container::container::{Container, Place};
 use hyperslab_arrow_container::elements::Dataspace;
 use hyperslab_arrow_container::error::{Error, Result, error};
 use hyperslab_arrow_container::lock;
 use hyperslab_arrow_container::model::{Attribute, AttributeValue, Body, Dataset, Extent, Object, StoredDatatype};
 use hyperslab_arrow_container::table::Table;
-use crate::ffi::*;
-use crate::guard;
-use crate::handle::{Handle, What};
-use crate::host::{Host, Owned};
-use crate::{datatype, plist, transfer};
 
 /// The fill value of a dataset, in file form.
 pub(crate) fn fill_of(host: &'static Host, container: &Arc<Container>, object: &Object, stored: &StoredDatatype) -> Result<Vec<u8>> {
@@ -96,7 +96,9 @@ unsafe fn keep_access(host: &'static Host, raw: *mut c_void, dapl: hid_t) {
     }
     // SAFETY: a handle that was just made, and a valid ID of the host.
     unsafe {
-        if let (Ok(handle), Ok(copy)) = (Handle::of(raw), Owned::new((host.call.H5Pcopy)(dapl), host.call.H5Pclose, "the access property list cannot be copied")) {
+        if let (Ok(handle), Ok(copy)) =
+            (Handle::of(raw), Owned::new((host.call.H5Pcopy)(dapl), host.call.H5Pclose, "the access property list cannot be copied"))
+        {
             *lock(&handle.access) = Some(copy);
         }
     }
@@ -132,7 +134,14 @@ fn check_layout(host: &Host, dcpl: hid_t, space: &Dataspace) -> Result<()> {
     Ok(())
 }
 
-pub(crate) unsafe extern "C" fn open<const S: usize>(obj: *mut c_void, loc: *const H5VL_loc_params_t, name: *const c_char, dapl: hid_t, _dxpl: hid_t, _req: *mut *mut c_void) -> *mut c_void {
+pub(crate) unsafe extern "C" fn open<const S: usize>(
+    obj: *mut c_void,
+    loc: *const H5VL_loc_params_t,
+    name: *const c_char,
+    dapl: hid_t,
+    _dxpl: hid_t,
+    _req: *mut *mut c_void,
+) -> *mut c_void {
     guard::object::<S>("dataset open", |host| {
         // SAFETY: as for `create`.
         unsafe {
@@ -254,7 +263,9 @@ fn set_extent(host: &'static Host, handle: &Handle, size: &[u64]) -> Result<()> 
     let fill = fill_of(host, container, &object, &dataset.datatype)?;
     dataset.with_table(&container.folder, container.ranks.get(), || Ok(fill), |_, _| Ok(()))?;
     let mut extent = lock(&dataset.extent);
-    let Dataspace::Simple { shape, max_shape } = extent.space.clone() else { return Err(error!("a dataset with a scalar or null dataspace cannot be resized")) };
+    let Dataspace::Simple { shape, max_shape } = extent.space.clone() else {
+        return Err(error!("a dataset with a scalar or null dataspace cannot be resized"));
+    };
     if let Some((wanted, max)) = size.iter().zip(&max_shape).find(|(wanted, max)| wanted > max) {
         return Err(error!("the extent {wanted} exceeds the dataset's maximum of {max}"));
     }
@@ -268,7 +279,12 @@ fn set_extent(host: &'static Host, handle: &Handle, size: &[u64]) -> Result<()> 
     Ok(())
 }
 
-pub(crate) unsafe extern "C" fn specific<const S: usize>(obj: *mut c_void, args: *mut H5VL_dataset_specific_args_t, _dxpl: hid_t, _req: *mut *mut c_void) -> herr_t {
+pub(crate) unsafe extern "C" fn specific<const S: usize>(
+    obj: *mut c_void,
+    args: *mut H5VL_dataset_specific_args_t,
+    _dxpl: hid_t,
+    _req: *mut *mut c_void,
+) -> herr_t {
     guard::status::<S>("dataset specific", |host| {
         // SAFETY: arguments that HDF5 passes; the operation selects the member of the union.
         unsafe {

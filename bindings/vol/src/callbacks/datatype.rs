@@ -4,14 +4,14 @@ use std::ffi::{c_char, c_void};
 
 use super::group::{add, open_at, opened};
 use super::location::locate;
-use hyperslab_arrow_container::error::{Error, error};
-use hyperslab_arrow_container::lock;
-use hyperslab_arrow_container::model::{Body, Object};
 use crate::datatype;
 use crate::ffi::*;
 use crate::guard;
 use crate::handle::{Handle, What};
 use crate::plist;
+use hyperslab_arrow_container::error::{Error, error};
+use hyperslab_arrow_container::lock;
+use hyperslab_arrow_container::model::{Body, Object};
 
 pub(crate) unsafe extern "C" fn commit<const S: usize>(
     obj: *mut c_void,
@@ -40,7 +40,14 @@ pub(crate) unsafe extern "C" fn commit<const S: usize>(
     })
 }
 
-pub(crate) unsafe extern "C" fn open<const S: usize>(obj: *mut c_void, loc: *const H5VL_loc_params_t, name: *const c_char, tapl: hid_t, _dxpl: hid_t, _req: *mut *mut c_void) -> *mut c_void {
+pub(crate) unsafe extern "C" fn open<const S: usize>(
+    obj: *mut c_void,
+    loc: *const H5VL_loc_params_t,
+    name: *const c_char,
+    tapl: hid_t,
+    _dxpl: hid_t,
+    _req: *mut *mut c_void,
+) -> *mut c_void {
     guard::object::<S>("datatype open", |host| {
         // SAFETY: as for `commit`.
         unsafe { Ok(open_at(host, opened(Handle::of(obj)?, loc, name, tapl)?, Some(H5I_DATATYPE))?.0) }
@@ -74,7 +81,12 @@ pub(crate) unsafe extern "C" fn get<const S: usize>(obj: *mut c_void, args: *mut
     })
 }
 
-pub(crate) unsafe extern "C" fn specific<const S: usize>(obj: *mut c_void, args: *mut H5VL_datatype_specific_args_t, _dxpl: hid_t, _req: *mut *mut c_void) -> herr_t {
+pub(crate) unsafe extern "C" fn specific<const S: usize>(
+    obj: *mut c_void,
+    args: *mut H5VL_datatype_specific_args_t,
+    _dxpl: hid_t,
+    _req: *mut *mut c_void,
+) -> herr_t {
     guard::status::<S>("datatype specific", |_| {
         // SAFETY: arguments that HDF5 passes.
         unsafe {

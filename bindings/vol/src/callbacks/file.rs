@@ -6,16 +6,16 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use super::{info, location::join};
-use hyperslab_arrow_container::container::{Container, Create, Place};
-use hyperslab_arrow_container::error::{Error, Result, error};
-use hyperslab_arrow_container::model::{Object, ROOT};
-use hyperslab_arrow_container::{container, lock};
 use crate::datatype::decode_stored;
 use crate::ffi::*;
 use crate::guard;
 use crate::handle::{Handle, What, give_text, open_in, text};
 use crate::host::{Host, Owned, check};
 use crate::plist;
+use hyperslab_arrow_container::container::{Container, Create, Place};
+use hyperslab_arrow_container::error::{Error, Result, error};
+use hyperslab_arrow_container::model::{Object, ROOT};
+use hyperslab_arrow_container::{container, lock};
 
 const ACC_RDWR: c_uint = 1;
 const ACC_TRUNC: c_uint = 2;
@@ -26,12 +26,20 @@ const ACC_SWMR: c_uint = 32 | 64;
 fn give(host: &'static Host, container: Arc<Container>, name: &str, fapl: hid_t, writable: bool) -> Result<*mut c_void> {
     crate::legacy_api::redirect(host);
     // SAFETY: a valid ID of the host.
-    let fapl = if fapl > 0 { Some(Owned::new(unsafe { (host.call.H5Pcopy)(fapl) }, host.call.H5Pclose, "the access property list cannot be copied")?) } else { None };
+    let fapl =
+        if fapl > 0 { Some(Owned::new(unsafe { (host.call.H5Pcopy)(fapl) }, host.call.H5Pclose, "the access property list cannot be copied")?) } else { None };
     let what = What::File { fapl, writable, name: name.to_owned(), primary: true };
     Ok(Handle::give(host, Place::new(container, ROOT), what, join("/", "")))
 }
 
-pub(crate) unsafe extern "C" fn create<const S: usize>(name: *const c_char, flags: c_uint, fcpl: hid_t, fapl: hid_t, _dxpl: hid_t, _req: *mut *mut c_void) -> *mut c_void {
+pub(crate) unsafe extern "C" fn create<const S: usize>(
+    name: *const c_char,
+    flags: c_uint,
+    fcpl: hid_t,
+    fapl: hid_t,
+    _dxpl: hid_t,
+    _req: *mut *mut c_void,
+) -> *mut c_void {
     guard::object::<S>("file create", |host| {
         // SAFETY: a zero-terminated string from HDF5.
         let name = unsafe { text(name)? };
@@ -168,7 +176,9 @@ pub(crate) unsafe extern "C" fn get<const S: usize>(obj: *mut c_void, args: *mut
                 H5VL_FILE_GET_FAPL => {
                     let copy = match &handle.what {
                         What::File { fapl: Some(fapl), .. } => (host.call.H5Pcopy)(fapl.id),
-                        _ => (host.call.H5Pcreate)(host.global(c"H5P_CLS_FILE_ACCESS_ID_g").ok_or_else(|| error!("the HDF5 library does not export this class of property lists"))?),
+                        _ => (host.call.H5Pcreate)(
+                            host.global(c"H5P_CLS_FILE_ACCESS_ID_g").ok_or_else(|| error!("the HDF5 library does not export this class of property lists"))?,
+                        ),
                     };
                     args.args.get_fapl.fapl_id = check_id(copy, "the access property list cannot be copied")?;
                 }
@@ -195,7 +205,11 @@ pub(crate) unsafe extern "C" fn get<const S: usize>(obj: *mut c_void, args: *mut
                 H5VL_FILE_GET_OBJ_COUNT => {
                     let types = args.args.get_obj_count.types;
                     let opener = handle.opener;
-                    let matching = open_in(container).into_iter().filter(|(_, address)| Handle::of(*address as *const c_void).is_ok_and(|handle| types_of(handle) & types != 0 && handle.host.slot == host.slot && (types & LOCAL == 0 || handle.opener == opener)));
+                    let matching = open_in(container).into_iter().filter(|(_, address)| {
+                        Handle::of(*address as *const c_void).is_ok_and(|handle| {
+                            types_of(handle) & types != 0 && handle.host.slot == host.slot && (types & LOCAL == 0 || handle.opener == opener)
+                        })
+                    });
                     *args.args.get_obj_count.count = matching.count();
                 }
                 H5VL_FILE_GET_OBJ_IDS => {
@@ -217,7 +231,12 @@ fn check_id(id: hid_t, what: &str) -> Result<hid_t> {
     check(if id < 0 { -1 } else { 0 }, what).map(|_| id)
 }
 
-pub(crate) unsafe extern "C" fn specific<const S: usize>(obj: *mut c_void, args: *mut H5VL_file_specific_args_t, _dxpl: hid_t, _req: *mut *mut c_void) -> herr_t {
+pub(crate) unsafe extern "C" fn specific<const S: usize>(
+    obj: *mut c_void,
+    args: *mut H5VL_file_specific_args_t,
+    _dxpl: hid_t,
+    _req: *mut *mut c_void,
+) -> herr_t {
     guard::status::<S>("file specific", |host| {
         // SAFETY: arguments that HDF5 passes; the operation selects the member of the union.
         unsafe {

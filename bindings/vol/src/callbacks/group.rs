@@ -3,15 +3,15 @@
 use std::ffi::{c_char, c_void};
 
 use super::location::{Located, by_name, join, locate, walking};
-use hyperslab_arrow_container::container::Place;
-use hyperslab_arrow_container::error::{Error, Result, error};
-use hyperslab_arrow_container::lock;
-use hyperslab_arrow_container::model::{Body, Object, Target};
 use crate::ffi::*;
 use crate::guard;
 use crate::handle::{Handle, What, text, what_of};
 use crate::host::Host;
 use crate::plist;
+use hyperslab_arrow_container::container::Place;
+use hyperslab_arrow_container::error::{Error, Result, error};
+use hyperslab_arrow_container::lock;
+use hyperslab_arrow_container::model::{Body, Object, Target};
 
 /// Adds an object at a path; without a name, it gets no link.
 pub(crate) unsafe fn add(host: &'static Host, at: &Located, name: *const c_char, lcpl: hid_t, object: Object) -> Result<Located> {
@@ -85,7 +85,14 @@ pub(crate) unsafe extern "C" fn create<const S: usize>(
     })
 }
 
-pub(crate) unsafe extern "C" fn open<const S: usize>(obj: *mut c_void, loc: *const H5VL_loc_params_t, name: *const c_char, gapl: hid_t, _dxpl: hid_t, _req: *mut *mut c_void) -> *mut c_void {
+pub(crate) unsafe extern "C" fn open<const S: usize>(
+    obj: *mut c_void,
+    loc: *const H5VL_loc_params_t,
+    name: *const c_char,
+    gapl: hid_t,
+    _dxpl: hid_t,
+    _req: *mut *mut c_void,
+) -> *mut c_void {
     guard::object::<S>("group open", |host| {
         // SAFETY: as for `create`.
         unsafe {
@@ -144,7 +151,12 @@ pub(crate) unsafe extern "C" fn get<const S: usize>(obj: *mut c_void, args: *mut
     })
 }
 
-pub(crate) unsafe extern "C" fn specific<const S: usize>(obj: *mut c_void, args: *mut H5VL_group_specific_args_t, _dxpl: hid_t, _req: *mut *mut c_void) -> herr_t {
+pub(crate) unsafe extern "C" fn specific<const S: usize>(
+    obj: *mut c_void,
+    args: *mut H5VL_group_specific_args_t,
+    _dxpl: hid_t,
+    _req: *mut *mut c_void,
+) -> herr_t {
     guard::status::<S>("group specific", |_| {
         // SAFETY: arguments that HDF5 passes.
         unsafe {

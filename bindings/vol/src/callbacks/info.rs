@@ -2,12 +2,12 @@
 
 use std::ffi::{CString, c_char, c_int, c_void};
 
-use hyperslab_arrow_container::container::Options;
-use hyperslab_arrow_container::error::{Result, error};
 use crate::ffi::*;
 use crate::guard;
 use crate::handle::text;
 use crate::host::Host;
+use hyperslab_arrow_container::container::Options;
+use hyperslab_arrow_container::error::{Result, error};
 
 fn parse(words: &str) -> Result<Options> {
     let mut options = Options::default();
@@ -45,7 +45,9 @@ pub(crate) fn of_plist(host: &Host, fapl: hid_t) -> Options {
 
 pub(crate) unsafe extern "C" fn copy<const S: usize>(info: *const c_void) -> *mut c_void {
     // SAFETY: the info is one that `copy` or `from_str` made, or null.
-    guard::object::<S>("info copy", |_| Ok(unsafe { info.cast::<Options>().as_ref() }.map_or(std::ptr::null_mut(), |options| Box::into_raw(Box::new(*options)).cast())))
+    guard::object::<S>("info copy", |_| {
+        Ok(unsafe { info.cast::<Options>().as_ref() }.map_or(std::ptr::null_mut(), |options| Box::into_raw(Box::new(*options)).cast()))
+    })
 }
 
 pub(crate) unsafe extern "C" fn cmp<const S: usize>(value: *mut c_int, one: *const c_void, other: *const c_void) -> herr_t {

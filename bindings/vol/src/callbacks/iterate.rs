@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 use std::ffi::{CString, c_int};
 
 use super::location::{Located, join, ordered, token_of, walking};
+use crate::ffi::*;
+use crate::handle::{Handle, what_of};
+use crate::host::{Host, Owned};
 use hyperslab_arrow_container::container::Place;
 use hyperslab_arrow_container::error::{Result, error};
 use hyperslab_arrow_container::lock;
 use hyperslab_arrow_container::model::{Body, Link, ObjectId, Target};
-use crate::ffi::*;
-use crate::handle::{Handle, what_of};
-use crate::host::{Host, Owned};
 
 /// Opens a handle for an object and registers it with HDF5.
 pub(crate) fn registered(host: &'static Host, at: &Located) -> Result<Owned> {

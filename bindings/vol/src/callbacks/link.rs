@@ -6,15 +6,15 @@ use super::copy::copy_link;
 use super::group::link_at;
 use super::iterate;
 use super::location::{Located, by_index, by_name, locate, walking};
-use hyperslab_arrow_container::container::Place;
-use hyperslab_arrow_container::error::{Error, Result, error};
-use hyperslab_arrow_container::lock;
-use hyperslab_arrow_container::model::{Link, Target};
 use crate::ffi::*;
 use crate::guard;
 use crate::handle::{Handle, give_text, sweep, text};
 use crate::host::Host;
 use crate::plist;
+use hyperslab_arrow_container::container::Place;
+use hyperslab_arrow_container::error::{Error, Result, error};
+use hyperslab_arrow_container::lock;
+use hyperslab_arrow_container::model::{Link, Target};
 
 /// The link at a location: its group, its name, and the link.
 unsafe fn the_link(handle: &Handle, loc: *const H5VL_loc_params_t) -> Result<(Place, String, Link)> {
@@ -111,7 +111,15 @@ pub(crate) unsafe extern "C" fn create<const S: usize>(
     })
 }
 
-unsafe fn copy_or_move<const S: usize>(source: *mut c_void, from: *const H5VL_loc_params_t, target: *mut c_void, to: *const H5VL_loc_params_t, lcpl: hid_t, lapl: hid_t, remove: bool) -> herr_t {
+unsafe fn copy_or_move<const S: usize>(
+    source: *mut c_void,
+    from: *const H5VL_loc_params_t,
+    target: *mut c_void,
+    to: *const H5VL_loc_params_t,
+    lcpl: hid_t,
+    lapl: hid_t,
+    remove: bool,
+) -> herr_t {
     guard::status::<S>(if remove { "link move" } else { "link copy" }, |host| {
         plist::check_list(host, lapl)?;
         // SAFETY: arguments that HDF5 passes.
@@ -159,7 +167,13 @@ pub(crate) unsafe extern "C" fn move_<const S: usize>(
     unsafe { copy_or_move::<S>(source, from, target, to, lcpl, lapl, true) }
 }
 
-pub(crate) unsafe extern "C" fn get<const S: usize>(obj: *mut c_void, loc: *const H5VL_loc_params_t, args: *mut H5VL_link_get_args_t, _dxpl: hid_t, _req: *mut *mut c_void) -> herr_t {
+pub(crate) unsafe extern "C" fn get<const S: usize>(
+    obj: *mut c_void,
+    loc: *const H5VL_loc_params_t,
+    args: *mut H5VL_link_get_args_t,
+    _dxpl: hid_t,
+    _req: *mut *mut c_void,
+) -> herr_t {
     guard::status::<S>("link get", |_| {
         // SAFETY: arguments that HDF5 passes; the operation selects the member of the union.
         unsafe {
@@ -190,7 +204,13 @@ pub(crate) unsafe extern "C" fn get<const S: usize>(obj: *mut c_void, loc: *cons
     })
 }
 
-pub(crate) unsafe extern "C" fn specific<const S: usize>(obj: *mut c_void, loc: *const H5VL_loc_params_t, args: *mut H5VL_link_specific_args_t, _dxpl: hid_t, _req: *mut *mut c_void) -> herr_t {
+pub(crate) unsafe extern "C" fn specific<const S: usize>(
+    obj: *mut c_void,
+    loc: *const H5VL_loc_params_t,
+    args: *mut H5VL_link_specific_args_t,
+    _dxpl: hid_t,
+    _req: *mut *mut c_void,
+) -> herr_t {
     guard::run::<S, herr_t>("link specific", -1, |host| {
         // SAFETY: arguments that HDF5 passes; the operation selects the member of the union.
         unsafe {

@@ -4,15 +4,15 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use hyperslab_arrow_container::container::{Container, Place, Walk};
-use hyperslab_arrow_container::error::{Result, error};
-use hyperslab_arrow_container::lock;
-use hyperslab_arrow_container::model::{Link, ObjectId, ROOT};
 use crate::datatype::decode_stored;
 use crate::ffi::*;
 use crate::handle::{Handle, text};
 use crate::host::Host;
 use crate::plist;
+use hyperslab_arrow_container::container::{Container, Place, Walk};
+use hyperslab_arrow_container::error::{Result, error};
+use hyperslab_arrow_container::lock;
+use hyperslab_arrow_container::model::{Link, ObjectId, ROOT};
 
 /// An object, and the path by which it was found.
 #[derive(Debug, Clone)]
@@ -39,8 +39,10 @@ fn open_external(host: &'static Host, from: &Arc<Container>, file: &str, lapl: h
     let sibling = from.path.parent().unwrap_or(Path::new(".")).join(file);
     let found = if sibling.exists() { sibling } else { Path::new(file).to_path_buf() };
     let anchor = Handle::anchor(host);
-    Container::open(&found, plist::opens_external(host, lapl).unwrap_or_else(|| from.writable.load(Ordering::Relaxed)), from.options, &|encoded| decode_stored(host, anchor, encoded))
-        .map_err(|error| error!("the external link to {file}: {}", error.message))
+    Container::open(&found, plist::opens_external(host, lapl).unwrap_or_else(|| from.writable.load(Ordering::Relaxed)), from.options, &|encoded| {
+        decode_stored(host, anchor, encoded)
+    })
+    .map_err(|error| error!("the external link to {file}: {}", error.message))
 }
 
 /// Calls `work` with a [`Walk`] that follows links as the property list `lapl` says.

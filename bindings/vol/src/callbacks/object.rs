@@ -6,13 +6,19 @@ use super::copy;
 use super::group::open_at;
 use super::iterate;
 use super::location::{current_path, locate, token_of};
-use hyperslab_arrow_container::error::{Error, error};
-use hyperslab_arrow_container::lock;
 use crate::ffi::*;
 use crate::guard;
 use crate::handle::{Handle, give_text, sweep, text};
+use hyperslab_arrow_container::error::{Error, error};
+use hyperslab_arrow_container::lock;
 
-pub(crate) unsafe extern "C" fn open<const S: usize>(obj: *mut c_void, loc: *const H5VL_loc_params_t, opened: *mut H5I_type_t, _dxpl: hid_t, _req: *mut *mut c_void) -> *mut c_void {
+pub(crate) unsafe extern "C" fn open<const S: usize>(
+    obj: *mut c_void,
+    loc: *const H5VL_loc_params_t,
+    opened: *mut H5I_type_t,
+    _dxpl: hid_t,
+    _req: *mut *mut c_void,
+) -> *mut c_void {
     guard::object::<S>("object open", |host| {
         // SAFETY: arguments that HDF5 passes, and a valid output pointer.
         unsafe {
@@ -49,7 +55,13 @@ pub(crate) unsafe extern "C" fn copy<const S: usize>(
     })
 }
 
-pub(crate) unsafe extern "C" fn get<const S: usize>(obj: *mut c_void, loc: *const H5VL_loc_params_t, args: *mut H5VL_object_get_args_t, _dxpl: hid_t, _req: *mut *mut c_void) -> herr_t {
+pub(crate) unsafe extern "C" fn get<const S: usize>(
+    obj: *mut c_void,
+    loc: *const H5VL_loc_params_t,
+    args: *mut H5VL_object_get_args_t,
+    _dxpl: hid_t,
+    _req: *mut *mut c_void,
+) -> herr_t {
     guard::status::<S>("object get", |_| {
         // SAFETY: arguments that HDF5 passes; the operation selects the member of the union.
         unsafe {
@@ -72,7 +84,13 @@ pub(crate) unsafe extern "C" fn get<const S: usize>(obj: *mut c_void, loc: *cons
     })
 }
 
-pub(crate) unsafe extern "C" fn specific<const S: usize>(obj: *mut c_void, loc: *const H5VL_loc_params_t, args: *mut H5VL_object_specific_args_t, _dxpl: hid_t, _req: *mut *mut c_void) -> herr_t {
+pub(crate) unsafe extern "C" fn specific<const S: usize>(
+    obj: *mut c_void,
+    loc: *const H5VL_loc_params_t,
+    args: *mut H5VL_object_specific_args_t,
+    _dxpl: hid_t,
+    _req: *mut *mut c_void,
+) -> herr_t {
     guard::run::<S, herr_t>("object specific", -1, |host| {
         // SAFETY: arguments that HDF5 passes; the operation selects the member of the union.
         unsafe {
@@ -109,12 +127,24 @@ pub(crate) unsafe extern "C" fn specific<const S: usize>(obj: *mut c_void, loc: 
 }
 
 /// Refuses calls that only native files support.
-pub(crate) unsafe extern "C" fn optional<const S: usize>(_obj: *mut c_void, _loc: *const H5VL_loc_params_t, args: *mut H5VL_optional_args_t, _dxpl: hid_t, _req: *mut *mut c_void) -> herr_t {
+pub(crate) unsafe extern "C" fn optional<const S: usize>(
+    _obj: *mut c_void,
+    _loc: *const H5VL_loc_params_t,
+    args: *mut H5VL_optional_args_t,
+    _dxpl: hid_t,
+    _req: *mut *mut c_void,
+) -> herr_t {
     guard::status::<S>("link optional", |_| Err(native(args)))
 }
 
 /// Optional calls of the native connector for an object, of which comments are supported.
-pub(crate) unsafe extern "C" fn comments<const S: usize>(obj: *mut c_void, loc: *const H5VL_loc_params_t, args: *mut H5VL_optional_args_t, _dxpl: hid_t, _req: *mut *mut c_void) -> herr_t {
+pub(crate) unsafe extern "C" fn comments<const S: usize>(
+    obj: *mut c_void,
+    loc: *const H5VL_loc_params_t,
+    args: *mut H5VL_optional_args_t,
+    _dxpl: hid_t,
+    _req: *mut *mut c_void,
+) -> herr_t {
     guard::status::<S>("object optional", |_| {
         // SAFETY: arguments that HDF5 passes; the arguments are those of the operation.
         unsafe {
@@ -153,7 +183,12 @@ struct GetComment {
 }
 
 /// Refuses calls that only native files support.
-pub(crate) unsafe extern "C" fn optional_plain<const S: usize>(_obj: *mut c_void, args: *mut H5VL_optional_args_t, _dxpl: hid_t, _req: *mut *mut c_void) -> herr_t {
+pub(crate) unsafe extern "C" fn optional_plain<const S: usize>(
+    _obj: *mut c_void,
+    args: *mut H5VL_optional_args_t,
+    _dxpl: hid_t,
+    _req: *mut *mut c_void,
+) -> herr_t {
     guard::status::<S>("optional", |_| Err(native(args)))
 }
 

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use hyperslab_arrow_container::elements::{Arena, BlobName, Datatype, REFERENCE_BYTES, is_null, is_whole, with_blob};
-use hyperslab_arrow_container::error::{Result, error};
-use hyperslab_arrow_container::model::ObjectId;
 use crate::datatype;
 use crate::ffi::*;
 use crate::host::Host;
+use hyperslab_arrow_container::elements::{Arena, BlobName, Datatype, REFERENCE_BYTES, is_null, is_whole, with_blob};
+use hyperslab_arrow_container::error::{Result, error};
+use hyperslab_arrow_container::model::ObjectId;
 
 /// Byte offsets of the parts of a reference in its element in file form.
 const FLAGS: usize = 1;
@@ -25,10 +25,20 @@ pub(crate) enum Holds {
     Reference,
     /// A reference of HDF5 before 1.12, or one in memory form: it begins with the object's ID. `region`: the number of a
     /// selection follows.
-    Number { bytes: usize, region: bool },
+    Number {
+        bytes: usize,
+        region: bool,
+    },
     Members(Vec<(usize, Self)>),
-    Elements { width: usize, count: usize, element: Box<Self> },
-    Sequence { width: usize, element: Box<Self> },
+    Elements {
+        width: usize,
+        count: usize,
+        element: Box<Self>,
+    },
+    Sequence {
+        width: usize,
+        element: Box<Self>,
+    },
 }
 
 /// Maps the object of a reference (`None`: the reference is cleared) and the number of its selection.

@@ -4,10 +4,10 @@ use std::ffi::{c_char, c_int, c_void};
 
 use super::info::allocate;
 use super::location::{object_of, token_of};
-use hyperslab_arrow_container::error::error;
 use crate::ffi::*;
 use crate::guard;
 use crate::handle::text;
+use hyperslab_arrow_container::error::error;
 
 pub(crate) unsafe extern "C" fn cmp<const S: usize>(_obj: *mut c_void, one: *const H5O_token_t, other: *const H5O_token_t, value: *mut c_int) -> herr_t {
     guard::status::<S>("token cmp", |_| {

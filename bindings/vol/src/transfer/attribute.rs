@@ -4,12 +4,12 @@ use std::ffi::c_void;
 
 use super::references::adopt_references;
 use super::{convert, copy_of_file_type};
-use hyperslab_arrow_container::error::Result;
-use hyperslab_arrow_container::lock;
 use crate::datatype;
 use crate::ffi::*;
 use crate::handle::Handle;
 use crate::host::{Host, Owned};
+use hyperslab_arrow_container::error::Result;
+use hyperslab_arrow_container::lock;
 
 fn attribute_type(host: &'static Host, handle: &Handle) -> Result<(Owned, usize)> {
     let (encoded, count) = {

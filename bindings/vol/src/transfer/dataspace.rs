@@ -1,9 +1,9 @@
 //! Converts dataspaces between the host's and ours.
 
-use hyperslab_arrow_container::elements::Dataspace;
-use hyperslab_arrow_container::error::{Result, error};
 use crate::ffi::*;
 use crate::host::{Host, Owned, check};
+use hyperslab_arrow_container::elements::Dataspace;
+use hyperslab_arrow_container::error::{Result, error};
 
 /// Reads a dataspace of the host.
 pub(crate) fn dataspace_of(host: &Host, id: hid_t) -> Result<Dataspace> {
@@ -14,7 +14,10 @@ pub(crate) fn dataspace_of(host: &Host, id: hid_t) -> Result<Dataspace> {
             H5S_NULL => Dataspace::Null,
             H5S_SIMPLE => {
                 let (mut shape, mut max_shape) = ([0u64; 32], [0u64; 32]);
-                let ndims = check((host.call.H5Sget_simple_extent_dims)(id, shape.as_mut_ptr(), max_shape.as_mut_ptr()), "the dimensions of the dataspace cannot be read")? as usize;
+                let ndims = check(
+                    (host.call.H5Sget_simple_extent_dims)(id, shape.as_mut_ptr(), max_shape.as_mut_ptr()),
+                    "the dimensions of the dataspace cannot be read",
+                )? as usize;
                 Dataspace::Simple { shape: shape[..ndims].to_vec(), max_shape: max_shape[..ndims].to_vec() }
             }
             _ => return Err(error!("the dataspace has no extent")),

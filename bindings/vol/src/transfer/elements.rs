@@ -1,17 +1,17 @@
 //! `H5Dread` and `H5Dwrite`.
 
+use super::dataspace::{dataspace_of, give_dataspace};
 use super::moves::{Moves, moves};
 use super::references::adopt_references;
 use super::runs::{Pairs, Runs};
-use super::dataspace::{dataspace_of, give_dataspace};
 use super::{convert, copy_of_file_type};
-use hyperslab_arrow_container::error::{Error, Result, error};
-use hyperslab_arrow_container::lock;
-use hyperslab_arrow_container::table::Table;
 use crate::datatype;
 use crate::ffi::*;
 use crate::handle::Handle;
 use crate::host::{Host, Owned, check};
+use hyperslab_arrow_container::error::{Error, Result, error};
+use hyperslab_arrow_container::lock;
+use hyperslab_arrow_container::table::Table;
 
 /// Bytes to convert at a time.
 const BLOCK_BYTES: usize = 1 << 20;
@@ -59,7 +59,10 @@ impl Io<'_> {
                     if given.shape().len() != space.shape().len() {
                         return Err(error!("a selection in {} dimensions, but the dataset has {}", given.shape().len(), space.shape().len()));
                     }
-                    check((host.call.H5Sset_extent_simple)(file.id, space.shape().len() as i32, space.shape().as_ptr(), std::ptr::null()), "the selection does not fit the dataset")?;
+                    check(
+                        (host.call.H5Sset_extent_simple)(file.id, space.shape().len() as i32, space.shape().as_ptr(), std::ptr::null()),
+                        "the selection does not fit the dataset",
+                    )?;
                 }
                 file
             };
@@ -111,7 +114,12 @@ impl Io<'_> {
 
     /// Iterates over the runs of both selections. Calls `straight` with each run, and `converted` with batches of runs and their
     /// number of elements; the last argument of both is the size of an element in memory.
-    fn walk(&self, has_memory: bool, mut straight: impl FnMut(&Moves, Run, usize) -> Result<()>, mut converted: impl FnMut(&Moves, &Batch, usize, usize) -> Result<()>) -> Result<()> {
+    fn walk(
+        &self,
+        has_memory: bool,
+        mut straight: impl FnMut(&Moves, Run, usize) -> Result<()>,
+        mut converted: impl FnMut(&Moves, &Batch, usize, usize) -> Result<()>,
+    ) -> Result<()> {
         let Some(mut pairs) = self.pairs()? else { return Ok(()) };
         if !has_memory {
             return Err(error!("the memory buffer is null"));

@@ -7,21 +7,21 @@
 //! - [`references`]: makes references in sequences valid in this process
 
 mod attribute;
+mod dataspace;
 mod elements;
 mod moves;
 mod references;
 mod runs;
-mod dataspace;
 
 pub(crate) use attribute::{read_attribute, write_attribute};
-pub(crate) use elements::Io;
 pub(crate) use dataspace::{dataspace_of, give_dataspace};
+pub(crate) use elements::Io;
 
-use hyperslab_arrow_container::error::Result;
 use crate::datatype;
 use crate::ffi::hid_t;
 use crate::handle::Handle;
 use crate::host::{Host, Owned, check};
+use hyperslab_arrow_container::error::Result;
 
 /// A datatype of the file of `handle`, in file form.
 fn copy_of_file_type(host: &'static Host, handle: &Handle, encoded: &[u8]) -> Result<Owned> {

@@ -2,12 +2,12 @@
 
 use std::ffi::c_void;
 
-use hyperslab_arrow_container::elements::{Datatype, Member, columns};
-use hyperslab_arrow_container::error::{Result, error};
-use hyperslab_arrow_container::table::Part;
 use crate::datatype;
 use crate::ffi::*;
 use crate::host::{Host, Owned};
+use hyperslab_arrow_container::elements::{Datatype, Member, columns};
+use hyperslab_arrow_container::error::{Result, error};
+use hyperslab_arrow_container::table::Part;
 
 /// A member that the host converts.
 pub(super) struct Conversion {
@@ -109,7 +109,9 @@ pub(super) fn moves(host: &Host, handle: *mut c_void, decoded: &Datatype, file: 
     // SAFETY: a valid ID of the host.
     let class = unsafe { (host.call.H5Tget_class)(memory.id) };
     match (decoded, class) {
-        (Datatype::Compound { members, .. }, H5T_COMPOUND) => pairing.members(members, &file, &memory, 0, |index| columns.get(index).is_some_and(|column| column.direct))?,
+        (Datatype::Compound { members, .. }, H5T_COMPOUND) => {
+            pairing.members(members, &file, &memory, 0, |index| columns.get(index).is_some_and(|column| column.direct))?
+        }
         (Datatype::Compound { .. }, _) => return Err(error!("a compound cannot be converted to a datatype that is not a compound")),
         _ => pairing.pair(decoded, file, memory, 0, columns.first().is_some_and(|column| column.direct))?,
     }

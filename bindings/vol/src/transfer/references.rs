@@ -1,10 +1,10 @@
 //! References in sequences, which HDF5 stores as they were in the writer's memory.
 
-use hyperslab_arrow_container::error::{Error, Result};
 use crate::datatype;
 use crate::ffi::*;
 use crate::handle::Handle;
 use crate::host::{Host, Owned};
+use hyperslab_arrow_container::error::{Error, Result};
 
 /// Byte offsets of the fields of `H5R_ref_t` that are valid in one process only (HDF5 1.12 and newer).
 mod reference {

@@ -1,8 +1,8 @@
 //! Selections as runs of contiguous elements.
 
-use hyperslab_arrow_container::error::{Result, error};
 use crate::ffi::*;
 use crate::host::{Host, Owned, check};
+use hyperslab_arrow_container::error::{Result, error};
 
 /// Runs to request from HDF5 at a time.
 const RUNS: usize = 1024;
@@ -33,7 +33,17 @@ impl<'a> Runs<'a> {
                 if at == count {
                     let mut elements = 0;
                     // SAFETY: the buffers have space for the requested number of runs.
-                    let status = unsafe { (host.call.H5Ssel_iter_get_seq_list)(iterator.id, RUNS, usize::MAX >> 1, count, &raw mut elements, offsets.as_mut_ptr(), lengths.as_mut_ptr()) };
+                    let status = unsafe {
+                        (host.call.H5Ssel_iter_get_seq_list)(
+                            iterator.id,
+                            RUNS,
+                            usize::MAX >> 1,
+                            count,
+                            &raw mut elements,
+                            offsets.as_mut_ptr(),
+                            lengths.as_mut_ptr(),
+                        )
+                    };
                     check(status, "the selection cannot be iterated")?;
                     *at = 0;
                     if *count == 0 {

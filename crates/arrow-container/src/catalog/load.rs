@@ -105,14 +105,23 @@ pub(crate) fn is_container(path: &Path) -> bool {
     if path.is_file() {
         return Archive::is_claimed(path) && Archive::open(path).is_ok();
     }
-    File::open(path.join(CATALOG)).ok().and_then(|file| FileReader::try_new_buffered(file, None).ok()).is_some_and(|reader| reader.schema().metadata().contains_key("hyperslab.container"))
+    File::open(path.join(CATALOG))
+        .ok()
+        .and_then(|file| FileReader::try_new_buffered(file, None).ok())
+        .is_some_and(|reader| reader.schema().metadata().contains_key("hyperslab.container"))
 }
 
 /// Reads a tree and its generation.
 pub(crate) fn load(folder: &Folder, decode: DecodeDatatype<'_>) -> Result<(Tree, u64)> {
     let objects = read(folder, CATALOG)?;
     let schema = objects.schema();
-    let word = |key: &str| schema.metadata().get(&format!("hyperslab.{key}")).cloned().ok_or_else(|| error!("{}: not a container of Hyperslab: its metadata have no '{key}'", folder.display()));
+    let word = |key: &str| {
+        schema
+            .metadata()
+            .get(&format!("hyperslab.{key}"))
+            .cloned()
+            .ok_or_else(|| error!("{}: not a container of Hyperslab: its metadata have no '{key}'", folder.display()))
+    };
     let version = word("container")?;
     if version != VERSION {
         return Err(error!("{}: version {version} of the container is unknown; this connector reads version {VERSION}", folder.display()));
@@ -121,7 +130,13 @@ pub(crate) fn load(folder: &Folder, decode: DecodeDatatype<'_>) -> Result<(Tree,
     let regions = word("regions").unwrap_or_default();
     let regions = regions.split(',').filter(|text| !text.is_empty()).map(|text| from_hex(text).map(|selection| Region { selection }));
     let regions = regions.collect::<Option<Vec<_>>>().ok_or_else(|| error!("{}: the selection of a region reference is damaged", folder.display()))?;
-    let mut tree = Tree { objects: BTreeMap::new(), next: word("next")?.parse().unwrap_or(2), creation: from_hex(&word("creation")?).unwrap_or_default(), unlinked: 0, regions };
+    let mut tree = Tree {
+        objects: BTreeMap::new(),
+        next: word("next")?.parse().unwrap_or(2),
+        creation: from_hex(&word("creation")?).unwrap_or_default(),
+        unlinked: 0,
+        regions,
+    };
     for row in 0..objects.num_rows() {
         let datatype = |encoded: Option<Vec<u8>>| -> Result<StoredDatatype> {
             let encoded = encoded.ok_or_else(|| columns.wrong("type"))?;
@@ -158,7 +173,12 @@ pub(crate) fn load(folder: &Folder, decode: DecodeDatatype<'_>) -> Result<(Tree,
     let links_columns = Columns(&links, links_file);
     for row in 0..links.num_rows() {
         let target = match links_columns.i32("class", row)? {
-            0 => Target::Hard(links_columns.u64("object", row)?.filter(|id| tree.objects.contains_key(id)).ok_or_else(|| error!("{}: the target of a link does not exist", links_columns.1))?),
+            0 => Target::Hard(
+                links_columns
+                    .u64("object", row)?
+                    .filter(|id| tree.objects.contains_key(id))
+                    .ok_or_else(|| error!("{}: the target of a link does not exist", links_columns.1))?,
+            ),
             1 => Target::Soft(String::from_utf8(links_columns.large_bytes("value", row)?).map_err(|_| links_columns.wrong("value"))?),
             class => Target::User(class, links_columns.large_bytes("value", row)?),
         };

@@ -25,10 +25,14 @@ fn changed(tree: &Tree) -> Vec<ObjectId> {
 /// The columns that this rank has written to and the leader publishes, as (dataset, leaf).
 fn written(tree: &Tree) -> Vec<(ObjectId, usize)> {
     let leaves = |dataset: &Dataset| lock(&dataset.extent).table.as_ref().map(Table::written_leaves).unwrap_or_default();
-    tree.objects.iter().filter_map(|(id, object)| match &object.body {
-        Body::Dataset(dataset) => Some(leaves(dataset).into_iter().map(|leaf| (*id, leaf))),
-        _ => None,
-    }).flatten().collect()
+    tree.objects
+        .iter()
+        .filter_map(|(id, object)| match &object.body {
+            Body::Dataset(dataset) => Some(leaves(dataset).into_iter().map(|leaf| (*id, leaf))),
+            _ => None,
+        })
+        .flatten()
+        .collect()
 }
 
 /// Elements of one column that a rank sends to the leader.
@@ -154,10 +158,15 @@ impl Container {
     /// Records that another rank has changed the values of a dataset.
     fn mark_changed(&self, id: ObjectId) -> Result<()> {
         let Ok(Body::Dataset(dataset)) = lock(&self.tree).object(id).map(|object| object.body.clone()) else { return Ok(()) };
-        dataset.with_table(&self.folder, self.ranks.get(), || Ok(Vec::new()), |table, _| {
-            table.changed = true;
-            Ok(())
-        })
+        dataset.with_table(
+            &self.folder,
+            self.ranks.get(),
+            || Ok(Vec::new()),
+            |table, _| {
+                table.changed = true;
+                Ok(())
+            },
+        )
     }
 
     /// Writes this rank's elements of a column to a temporary file for the leader.
@@ -171,7 +180,12 @@ impl Container {
     fn receive_contribution(&self, ranks: &Ranks, contribution: &Contribution) -> Result<()> {
         let name = contribution.name(ranks, self.generation.load(Ordering::Relaxed));
         let batch = record_batch::read(&self.folder, &name)?;
-        self.dataset(contribution.id)?.with_table(&self.folder, self.ranks.get(), || Ok(Vec::new()), |table, _| table.merge_written(contribution.leaf, &batch))?;
+        self.dataset(contribution.id)?.with_table(
+            &self.folder,
+            self.ranks.get(),
+            || Ok(Vec::new()),
+            |table, _| table.merge_written(contribution.leaf, &batch),
+        )?;
         std::fs::remove_file(self.folder.join(&name)).map_err(|error| error!("cannot remove {name}: {error}"))
     }
 
@@ -185,9 +199,12 @@ impl Container {
     /// The file with the values of each dataset.
     fn files(&self) -> BTreeMap<ObjectId, String> {
         let tree = lock(&self.tree);
-        tree.objects.iter().filter_map(|(id, object)| match &object.body {
-            Body::Dataset(dataset) => lock(&dataset.extent).file.clone().map(|file| (*id, file)),
-            _ => None,
-        }).collect()
+        tree.objects
+            .iter()
+            .filter_map(|(id, object)| match &object.body {
+                Body::Dataset(dataset) => lock(&dataset.extent).file.clone().map(|file| (*id, file)),
+                _ => None,
+            })
+            .collect()
     }
 }

@@ -51,7 +51,8 @@ impl Container {
             if writable {
                 return Err(error!("{shown} is a plain Arrow or Parquet file, which can only be read; copy it into a container with h5repack to change it"));
             }
-            let container = Self::assemble(real.clone(), Folder::plain(real.parent().unwrap_or(&real)), false, plain::open(&real, decode)?, 0, false, options, None);
+            let container =
+                Self::assemble(real.clone(), Folder::plain(real.parent().unwrap_or(&real)), false, plain::open(&real, decode)?, 0, false, options, None);
             register(&container);
             return Ok(container);
         }
@@ -67,7 +68,10 @@ impl Container {
         }
         let held = if writable && alone { write_lock(&real)? } else { None };
         if writable && (std::fs::metadata(&real)?.permissions().readonly() || check_writable(&real).is_err()) {
-            return Err(error!("{shown} cannot be written; open it for reading: errno = {}, error message = 'Permission denied'", Errno::ACCESS.raw_os_error()));
+            return Err(error!(
+                "{shown} cannot be written; open it for reading: errno = {}, error message = 'Permission denied'",
+                Errno::ACCESS.raw_os_error()
+            ));
         }
         let folder = match (one_file, writable) {
             (false, _) => {
@@ -83,7 +87,8 @@ impl Container {
                 }
                 let archive = Archive::open(&real)?;
                 let work = sibling_path(&real, "open");
-                std::fs::create_dir(&work).map_err(|error| error!("{shown} cannot be written: cannot create a folder next to it: {}", os_error_message(&error)))?;
+                std::fs::create_dir(&work)
+                    .map_err(|error| error!("{shown} cannot be written: cannot create a folder next to it: {}", os_error_message(&error)))?;
                 Folder::of_archive(work, archive)
             }
         };

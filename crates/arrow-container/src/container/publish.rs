@@ -27,18 +27,20 @@ impl Container {
         let mut extent = lock(&dataset.extent);
         let Extent { space, table, file, .. } = &mut *extent;
         if let Some(values) = table
-            && values.changed && self.writable.load(Ordering::Relaxed) {
-                let generation = self.generation.load(Ordering::Relaxed) + 1;
-                let mut name = Self::value_name(id, path, generation);
-                let mut more = 0;
-                while self.folder.join(&name).exists() {
-                    more += 1;
-                    name = Self::value_name(id, path, generation).replace(".arrow", &format!(".{more}.arrow"));
-                }
-                values.publish(&name, space, self.options.sync)?;
-                *file = Some(name);
-                self.changed.store(true, Ordering::Relaxed);
+            && values.changed
+            && self.writable.load(Ordering::Relaxed)
+        {
+            let generation = self.generation.load(Ordering::Relaxed) + 1;
+            let mut name = Self::value_name(id, path, generation);
+            let mut more = 0;
+            while self.folder.join(&name).exists() {
+                more += 1;
+                name = Self::value_name(id, path, generation).replace(".arrow", &format!(".{more}.arrow"));
             }
+            values.publish(&name, space, self.options.sync)?;
+            *file = Some(name);
+            self.changed.store(true, Ordering::Relaxed);
+        }
         Ok(())
     }
 
@@ -149,7 +151,8 @@ fn remove_superseded(folder: &Path, kept: &BTreeSet<String>) {
         let name = entry.file_name();
         let Some(name) = name.to_str() else { continue };
         let stem = name.strip_suffix(".arrow").unwrap_or_default();
-        let numbered = stem.rsplit_once('.').is_some_and(|(front, number)| !front.is_empty() && !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit()));
+        let numbered =
+            stem.rsplit_once('.').is_some_and(|(front, number)| !front.is_empty() && !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit()));
         if numbered && !kept.contains(name) {
             let _ = std::fs::remove_file(entry.path());
         }

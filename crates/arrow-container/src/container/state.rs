@@ -58,7 +58,16 @@ static NUMBERS: AtomicU64 = AtomicU64::new(1);
 
 impl Container {
     #[expect(clippy::too_many_arguments, reason = "each is a field, named at three calls")]
-    pub(super) fn assemble(path: PathBuf, folder: Folder, one_file: bool, tree: Tree, generation: u64, writable: bool, options: Options, lock: Option<File>) -> Arc<Self> {
+    pub(super) fn assemble(
+        path: PathBuf,
+        folder: Folder,
+        one_file: bool,
+        tree: Tree,
+        generation: u64,
+        writable: bool,
+        options: Options,
+        lock: Option<File>,
+    ) -> Arc<Self> {
         Arc::new(Self {
             path,
             folder,

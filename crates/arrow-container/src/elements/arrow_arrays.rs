@@ -99,10 +99,12 @@ pub(crate) fn to_arrow(datatype: &Datatype, bytes: &[u8], stride: usize, count: 
             }
             let offsets = OffsetBuffer::new(ScalarBuffer::from(offsets));
             let nulls = Some(NullBuffer::from(present)).filter(|nulls| nulls.null_count() > 0);
-            if own == 0 && std::str::from_utf8(&values).is_ok()
-                && let Ok(text) = LargeStringArray::try_new(offsets.clone(), Buffer::from_vec(values.clone()), nulls.clone()) {
-                    return Ok(Arc::new(text));
-                }
+            if own == 0
+                && std::str::from_utf8(&values).is_ok()
+                && let Ok(text) = LargeStringArray::try_new(offsets.clone(), Buffer::from_vec(values.clone()), nulls.clone())
+            {
+                return Ok(Arc::new(text));
+            }
             Ok(Arc::new(LargeBinaryArray::try_new(offsets, Buffer::from_vec(values), nulls)?))
         }
         Datatype::Sequence(element) => {
@@ -186,7 +188,10 @@ pub(crate) fn from_arrow(datatype: &Datatype, array: &dyn Array, arenas: &mut Ve
                 let head = values.get(start as usize..start as usize + own).ok_or_else(|| unexpected(datatype, array))?;
                 out.extend_from_slice(head);
                 if is_whole(head) {
-                    let token = values.get(start as usize + own..end as usize).filter(|token| token.len() <= HEAP_NAME_BYTES).ok_or_else(|| unexpected(datatype, array))?;
+                    let token = values
+                        .get(start as usize + own..end as usize)
+                        .filter(|token| token.len() <= HEAP_NAME_BYTES)
+                        .ok_or_else(|| unexpected(datatype, array))?;
                     out.extend_from_slice(token);
                     out.extend(std::iter::repeat_n(0, HEAP_NAME_BYTES - token.len()));
                     continue;

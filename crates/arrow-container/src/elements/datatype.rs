@@ -113,9 +113,7 @@ impl Datatype {
             Self::Float { bytes: 4, .. } => DataType::Float32,
             Self::Float { .. } => DataType::Float64,
             Self::Fixed(bytes) => DataType::FixedSizeBinary(i32::try_from(*bytes).unwrap_or(i32::MAX)),
-            Self::Compound { members, .. } => {
-                DataType::Struct(members.iter().map(|m| Field::new(&m.name, m.datatype.data_type(), true)).collect::<Fields>())
-            }
+            Self::Compound { members, .. } => DataType::Struct(members.iter().map(|m| Field::new(&m.name, m.datatype.data_type(), true)).collect::<Fields>()),
             Self::Array { count, element } => list_of(*count as u64, element.data_type()),
             Self::Text => DataType::LargeUtf8,
             Self::Sequence(element) => DataType::LargeList(Arc::new(Field::new("item", element.data_type(), true))),

@@ -146,7 +146,9 @@ pub(crate) fn finish(file: &File, frames: &[Frame], schema: &Schema) -> Result<u
             });
         }
         // The body extends to the next message, whose length does not depend on the values in it.
-        let next = frames.get(described.len() + 1).map(|next| next.body - framed_length(&batch_message(next.rows, &next.parts.nodes, &vec![arrow_ipc::Buffer::new(1, 1); next.parts.buffers.len()], 1)) as u64);
+        let next = frames.get(described.len() + 1).map(|next| {
+            next.body - framed_length(&batch_message(next.rows, &next.parts.nodes, &vec![arrow_ipc::Buffer::new(1, 1); next.parts.buffers.len()], 1)) as u64
+        });
         let body_bytes = next.unwrap_or(end).checked_sub(body).ok_or_else(|| error!("no space for the message of a record batch"))?;
         let batch = batch_message(frame.rows, &frame.parts.nodes, &places, body_bytes);
         let batch_bytes = framed_length(&batch);
@@ -184,7 +186,9 @@ pub(crate) fn finish(file: &File, frames: &[Frame], schema: &Schema) -> Result<u
     let footer = builder.finished_data();
     let mut tail = vec![0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0];
     tail.extend_from_slice(footer);
-    tail.extend_from_slice(&i32::try_from(footer.len()).map_err(|_| error!("a footer of {} bytes exceeds the limit of {}", footer.len(), i32::MAX))?.to_le_bytes());
+    tail.extend_from_slice(
+        &i32::try_from(footer.len()).map_err(|_| error!("a footer of {} bytes exceeds the limit of {}", footer.len(), i32::MAX))?.to_le_bytes(),
+    );
     tail.extend_from_slice(&MAGIC[..6]);
     file.write_all_at(&tail, end)?;
     Ok(end + tail.len() as u64)

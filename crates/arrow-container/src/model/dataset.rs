@@ -55,7 +55,13 @@ impl Dataset {
     ///
     /// # Errors
     /// If the values cannot be loaded, or `work` fails.
-    pub fn with_table<T>(&self, folder: &Folder, ranks: Option<&Arc<Ranks>>, fill: impl FnOnce() -> Result<Vec<u8>>, work: impl FnOnce(&mut Table, &Dataspace) -> Result<T>) -> Result<T> {
+    pub fn with_table<T>(
+        &self,
+        folder: &Folder,
+        ranks: Option<&Arc<Ranks>>,
+        fill: impl FnOnce() -> Result<Vec<u8>>,
+        work: impl FnOnce(&mut Table, &Dataspace) -> Result<T>,
+    ) -> Result<T> {
         let mut extent = lock(&self.extent);
         let Extent { space, table, file, source } = &mut *extent;
         if table.is_none() {

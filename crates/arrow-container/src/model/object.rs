@@ -53,7 +53,17 @@ pub struct Object {
 impl Object {
     /// An object without attributes.
     pub fn new(body: Body, creation: Vec<u8>) -> Self {
-        Self { body, attributes: BTreeMap::new(), next_attribute: 0, attributes_tracked: false, creation, comment: None, fill: None, extra_references: 0, born: 0 }
+        Self {
+            body,
+            attributes: BTreeMap::new(),
+            next_attribute: 0,
+            attributes_tracked: false,
+            creation,
+            comment: None,
+            fill: None,
+            extra_references: 0,
+            born: 0,
+        }
     }
 
     /// An empty group.

@@ -12,12 +12,21 @@ const MAX_ELEMENT_BYTES: usize = 1 << 31;
 /// The HDF5 datatype of a value.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Form {
-    Integer { bytes: usize, signed: bool },
-    Float { bytes: usize },
+    Integer {
+        bytes: usize,
+        signed: bool,
+    },
+    Float {
+        bytes: usize,
+    },
     /// An enumeration of FALSE and TRUE; with nulls also NULL.
-    Flag { nulls: bool },
+    Flag {
+        nulls: bool,
+    },
     /// Opaque bytes without a tag: HDF5 converts only between equal tags, and h5py sets none.
-    Opaque { bytes: usize },
+    Opaque {
+        bytes: usize,
+    },
     /// A variable-length UTF-8 string.
     Text,
     /// A variable-length sequence of bytes.
@@ -82,7 +91,9 @@ impl Form {
                 Ok(count) if count > 0 => Ok(Self::Array(count, Box::new(below(field)?))),
                 _ => Err(format!("{data_type}: lists have zero elements")),
             },
-            DataType::Struct(fields) if fields.is_empty() || fields.len() > MAX_MEMBERS => Err(format!("a struct has {} fields; HDF5 allows 1 to 65535", fields.len())),
+            DataType::Struct(fields) if fields.is_empty() || fields.len() > MAX_MEMBERS => {
+                Err(format!("a struct has {} fields; HDF5 allows 1 to 65535", fields.len()))
+            }
             DataType::Struct(fields) => {
                 let mut members: Vec<(String, Self)> = Vec::with_capacity(fields.len());
                 for field in fields {

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Decimal32Type, Decimal64Type, Decimal128Type, Decimal256Type, DecimalType};
-use arrow_array::{Array, ArrayRef, FixedSizeListArray, Int8Array, LargeBinaryArray, LargeListArray, LargeStringArray, PrimitiveArray, StructArray, UInt8Array, make_array};
+use arrow_array::{
+    Array, ArrayRef, FixedSizeListArray, Int8Array, LargeBinaryArray, LargeListArray, LargeStringArray, PrimitiveArray, StructArray, UInt8Array, make_array,
+};
 use arrow_buffer::{Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow_data::ArrayData;
 use arrow_schema::{DataType, Field, Fields};
@@ -48,9 +50,13 @@ pub(super) fn normal(form: &Form, array: &ArrayRef) -> Result<ArrayRef> {
         }
         Form::List(element) => {
             let (offsets, values): (Vec<i64>, ArrayRef) = match array.data_type() {
-                DataType::List(_) => (array.as_list::<i32>().value_offsets().iter().map(|offset| i64::from(*offset)).collect(), Arc::clone(array.as_list::<i32>().values())),
+                DataType::List(_) => {
+                    (array.as_list::<i32>().value_offsets().iter().map(|offset| i64::from(*offset)).collect(), Arc::clone(array.as_list::<i32>().values()))
+                }
                 DataType::LargeList(_) => (array.as_list::<i64>().value_offsets().to_vec(), Arc::clone(array.as_list::<i64>().values())),
-                DataType::Map(..) => (array.as_map().value_offsets().iter().map(|offset| i64::from(*offset)).collect(), Arc::new(array.as_map().entries().clone())),
+                DataType::Map(..) => {
+                    (array.as_map().value_offsets().iter().map(|offset| i64::from(*offset)).collect(), Arc::new(array.as_map().entries().clone()))
+                }
                 _ => return Err(unexpected(array)),
             };
             list(OffsetBuffer::new(ScalarBuffer::from(offsets)), normal(element, &values)?, array.nulls().cloned())

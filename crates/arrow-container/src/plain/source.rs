@@ -47,9 +47,10 @@ impl From<ParquetError> for Error {
 fn start_of(path: &Path) -> [u8; 8] {
     let mut start = [0; 8];
     if path.is_file()
-        && let Ok(mut file) = File::open(path) {
-            let _ = file.read(&mut start);
-        }
+        && let Ok(mut file) = File::open(path)
+    {
+        let _ = file.read(&mut start);
+    }
     start
 }
 
@@ -87,8 +88,19 @@ impl Source {
             let mut nodes = batch.nodes.iter();
             for (field, nulls) in schema.fields().iter().zip(&mut nulls) {
                 match count_nodes(field.data_type()) {
-                    Some(count) => *nulls |= nodes.by_ref().take(count).any(|(_, nulls)| *nulls > 0) || matches!(field.data_type(), DataType::Dictionary(..)) && field.is_nullable(),
-                    None => return Ok(Self { path: path.to_path_buf(), nulls: schema.fields().iter().map(|_| true).collect(), schema, rows: found.batches.iter().map(|batch| batch.rows).sum(), batches: Some(found.batches) }),
+                    Some(count) => {
+                        *nulls |= nodes.by_ref().take(count).any(|(_, nulls)| *nulls > 0)
+                            || matches!(field.data_type(), DataType::Dictionary(..)) && field.is_nullable()
+                    }
+                    None => {
+                        return Ok(Self {
+                            path: path.to_path_buf(),
+                            nulls: schema.fields().iter().map(|_| true).collect(),
+                            schema,
+                            rows: found.batches.iter().map(|batch| batch.rows).sum(),
+                            batches: Some(found.batches),
+                        });
+                    }
                 }
             }
         }
@@ -159,12 +171,14 @@ impl Source {
 
 /// The number of nodes of a column; `None` for types whose layout varies between files.
 fn count_nodes(data_type: &DataType) -> Option<usize> {
-    Some(1 + match data_type {
-        DataType::List(field) | DataType::LargeList(field) | DataType::FixedSizeList(field, _) | DataType::Map(field, _) => count_nodes(field.data_type())?,
-        DataType::Struct(fields) => fields.iter().map(|field| count_nodes(field.data_type())).sum::<Option<usize>>()?,
-        DataType::Union(..) | DataType::RunEndEncoded(..) | DataType::ListView(_) | DataType::LargeListView(_) => return None,
-        _ => 0,
-    })
+    Some(
+        1 + match data_type {
+            DataType::List(field) | DataType::LargeList(field) | DataType::FixedSizeList(field, _) | DataType::Map(field, _) => count_nodes(field.data_type())?,
+            DataType::Struct(fields) => fields.iter().map(|field| count_nodes(field.data_type())).sum::<Option<usize>>()?,
+            DataType::Union(..) | DataType::RunEndEncoded(..) | DataType::ListView(_) | DataType::LargeListView(_) => return None,
+            _ => 0,
+        },
+    )
 }
 
 fn skip_buffers(data_type: &DataType, buffers: &mut impl Iterator<Item = (u64, u64)>) -> Option<()> {
@@ -172,14 +186,18 @@ fn skip_buffers(data_type: &DataType, buffers: &mut impl Iterator<Item = (u64, u
         DataType::Null => 0,
         DataType::Utf8 | DataType::LargeUtf8 | DataType::Binary | DataType::LargeBinary => 3,
         DataType::FixedSizeList(..) | DataType::Struct(_) => 1,
-        DataType::Union(..) | DataType::RunEndEncoded(..) | DataType::ListView(_) | DataType::LargeListView(_) | DataType::Utf8View | DataType::BinaryView => return None,
+        DataType::Union(..) | DataType::RunEndEncoded(..) | DataType::ListView(_) | DataType::LargeListView(_) | DataType::Utf8View | DataType::BinaryView => {
+            return None;
+        }
         _ => 2,
     };
     for _ in 0..own {
         buffers.next()?;
     }
     match data_type {
-        DataType::List(field) | DataType::LargeList(field) | DataType::FixedSizeList(field, _) | DataType::Map(field, _) => skip_buffers(field.data_type(), buffers),
+        DataType::List(field) | DataType::LargeList(field) | DataType::FixedSizeList(field, _) | DataType::Map(field, _) => {
+            skip_buffers(field.data_type(), buffers)
+        }
         DataType::Struct(fields) => fields.iter().try_for_each(|field| skip_buffers(field.data_type(), buffers)),
         _ => Some(()),
     }

@@ -10,10 +10,10 @@ use super::message::encode;
 use super::source::Source;
 use super::values::Values;
 use crate::elements::blob::Arena;
-use crate::error::{Result, error};
-use crate::elements::datatype::DecodeDatatype;
-use crate::model::{AttributeValue, Body, Dataset, Extent, Object, ObjectId, ROOT, StoredDatatype, Target, Tree, path_names};
 use crate::elements::dataspace::Dataspace;
+use crate::elements::datatype::DecodeDatatype;
+use crate::error::{Result, error};
+use crate::model::{AttributeValue, Body, Dataset, Extent, Object, ObjectId, ROOT, StoredDatatype, Target, Tree, path_names};
 
 /// The tree of a plain file: one dataset per column, and the table. An attribute names the columns that HDF5 cannot express.
 pub(crate) fn open(path: &Path, decode: DecodeDatatype<'_>) -> Result<Tree> {
@@ -41,7 +41,8 @@ pub(crate) fn open(path: &Path, decode: DecodeDatatype<'_>) -> Result<Tree> {
     }
     if !members.is_empty() && members.len() <= MAX_MEMBERS {
         let form = Form::Struct(members.iter().map(|(_, name, form)| (name.clone(), form.clone())).collect());
-        let values = Values { source: Arc::clone(&source), columns: members.iter().map(|(index, _, form)| (*index, form.clone())).collect(), is_table: true, inner: 1 };
+        let values =
+            Values { source: Arc::clone(&source), columns: members.iter().map(|(index, _, form)| (*index, form.clone())).collect(), is_table: true, inner: 1 };
         let taken = |name: &str| tree.links(ROOT).is_ok_and(|links| links.contains_key(name));
         let name = std::iter::once("table".to_owned()).chain((1..).map(|n| format!("table_{n}"))).find(|name| !taken(name)).unwrap_or_default();
         add_dataset(&mut tree, &name, vec![source.rows], &form, values, decode)?;
@@ -77,7 +78,8 @@ fn unlisted<'a>(form: &'a Form, field: &Field) -> (Vec<u64>, &'a Form) {
 fn add_column(tree: &mut Tree, source: &Arc<Source>, index: usize, form: &Form, decode: DecodeDatatype<'_>) -> Result<ObjectId> {
     let field = source.schema.field(index);
     let (lengths, element) = unlisted(form, field);
-    let inner = lengths.iter().try_fold(1u64, |product, length| product.checked_mul(*length)).ok_or_else(|| error!("the number of elements exceeds 64 bits"))?;
+    let inner =
+        lengths.iter().try_fold(1u64, |product, length| product.checked_mul(*length)).ok_or_else(|| error!("the number of elements exceeds 64 bits"))?;
     let values = Values { source: Arc::clone(source), columns: vec![(index, form.clone())], is_table: false, inner };
     add_dataset(tree, field.name(), [vec![source.rows], lengths].concat(), element, values, decode)
 }

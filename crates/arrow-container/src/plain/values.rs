@@ -10,12 +10,12 @@ use arrow_array::{Array, ArrayRef};
 use super::form::Form;
 use super::normal::normal;
 use super::source::Source;
+use crate::elements::arrow_arrays::from_arrow;
 use crate::elements::blob::Arena;
-use crate::error::{Error, Result, error};
 use crate::elements::datatype::{Datatype, Leaf, columns};
+use crate::error::{Error, Result, error};
 use crate::model::TableSource;
 use crate::table::{LoadedLeaf, Table};
-use crate::elements::arrow_arrays::from_arrow;
 
 /// The columns that make up a dataset.
 #[derive(Debug, Clone)]
@@ -59,7 +59,15 @@ impl Values {
     }
 
     /// The values of one column's leaves. `direct`: each leaf is an Arrow buffer.
-    fn column(&self, column: usize, form: &Form, datatype: &Datatype, (own, direct): (&[Leaf], bool), count: u64, arenas: &mut Vec<Arc<Arena>>) -> Result<Vec<LoadedLeaf>> {
+    fn column(
+        &self,
+        column: usize,
+        form: &Form,
+        datatype: &Datatype,
+        (own, direct): (&[Leaf], bool),
+        count: u64,
+        arenas: &mut Vec<Arc<Arena>>,
+    ) -> Result<Vec<LoadedLeaf>> {
         let places = self.source.places(column).filter(|places| direct && places.iter().all(|(_, buffers)| buffers.len() == own.len()));
         if let Some(places) = places {
             let mut leaves: Vec<Vec<(u64, u64)>> = vec![Vec::new(); own.len()];

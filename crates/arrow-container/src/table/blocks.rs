@@ -6,9 +6,9 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::sync::OnceLock;
 
-use super::state::Table;
-use super::kernel::{interleave, deinterleave};
+use super::kernel::{deinterleave, interleave};
 use super::lane::Lane;
+use super::state::Table;
 use super::store::{Backing, Batch, Part, Store, parts_of};
 use crate::error::{Result, error};
 use crate::ranks::is_multi_process;
@@ -126,12 +126,14 @@ impl Table {
             for (batch, first, held) in parts_of(&self.batches, start, count as u64) {
                 let records = source.get((first - start) as usize * stride..).ok_or_else(|| error!("the memory buffer is too short"))?;
                 if let ([part], [lane]) = (parts, &lanes[..])
-                    && lane.bytes == stride && lane.swap_bytes == 1 {
-                        let bytes = records.get(..held as usize * stride).ok_or_else(|| error!("the memory buffer is too short"))?;
-                        let at = place(batch, part.leaf, lane.bytes, first);
-                        write_pieces(file, bytes, at)?;
-                        continue;
-                    }
+                    && lane.bytes == stride
+                    && lane.swap_bytes == 1
+                {
+                    let bytes = records.get(..held as usize * stride).ok_or_else(|| error!("the memory buffer is too short"))?;
+                    let at = place(batch, part.leaf, lane.bytes, first);
+                    write_pieces(file, bytes, at)?;
+                    continue;
+                }
                 for done in (0..held as usize).step_by(BLOCK_ELEMENTS) {
                     let now = BLOCK_ELEMENTS.min(held as usize - done);
                     if scratch.len() < now * row {
@@ -160,7 +162,10 @@ impl Table {
             for part in &in_memory {
                 let lane = self.lane(part);
                 let Store::Memory(all) = &self.stores[part.leaf] else { continue };
-                columns.push(all.get(start as usize * lane.bytes..(start as usize + count) * lane.bytes).ok_or_else(|| error!("elements are beyond the end of the table"))?);
+                columns.push(
+                    all.get(start as usize * lane.bytes..(start as usize + count) * lane.bytes)
+                        .ok_or_else(|| error!("elements are beyond the end of the table"))?,
+                );
                 lanes.push(lane);
             }
             interleave(&columns, &lanes, target, stride)?;
@@ -192,11 +197,13 @@ impl Table {
             let (held, at) = (held as usize, |part: &Part, lane: &Lane, done: usize| place(batch, part.leaf, lane.bytes, first + done as u64));
             let records = target.get_mut((first - start) as usize * stride..).ok_or_else(|| error!("the memory buffer is too short"))?;
             if let ([part], [lane]) = (parts, &lanes[..])
-                && lane.bytes == stride && lane.swap_bytes == 1 {
-                    let to = records.get_mut(..held * stride).ok_or_else(|| error!("the memory buffer is too short"))?;
-                    self.backing.file()?.read_exact_at(to, at(part, lane, 0))?;
-                    continue;
-                }
+                && lane.bytes == stride
+                && lane.swap_bytes == 1
+            {
+                let to = records.get_mut(..held * stride).ok_or_else(|| error!("the memory buffer is too short"))?;
+                self.backing.file()?.read_exact_at(to, at(part, lane, 0))?;
+                continue;
+            }
             if let Backing::Published(published) = &self.backing {
                 let mapped: Option<Vec<&[u8]>> = parts.iter().zip(&lanes).map(|(part, lane)| published.mapped(at(part, lane, 0), held * lane.bytes)).collect();
                 if let Some(columns) = mapped {
@@ -210,7 +217,15 @@ impl Table {
     }
 
     /// Reads without a memory map.
-    fn read_blocks(&self, parts: &[Part], lanes: &[Lane], count: usize, records: &mut [u8], stride: usize, at: impl Fn(&Part, &Lane, usize) -> u64) -> Result<()> {
+    fn read_blocks(
+        &self,
+        parts: &[Part],
+        lanes: &[Lane],
+        count: usize,
+        records: &mut [u8],
+        stride: usize,
+        at: impl Fn(&Part, &Lane, usize) -> u64,
+    ) -> Result<()> {
         let (file, row) = (self.backing.file()?, lanes.iter().map(|lane| lane.bytes).sum::<usize>());
         SCRATCH.with_borrow_mut(|scratch| {
             for done in (0..count).step_by(BLOCK_ELEMENTS) {

@@ -11,14 +11,14 @@ use arrow_schema::{DataType, Field, Schema};
 
 use super::state::Table;
 use super::store::{Backing, Batch, Published, Store, aside};
+use crate::elements::arrow_arrays;
+use crate::elements::dataspace::Dataspace;
+use crate::elements::datatype::{Column, Datatype, list_of};
 use crate::error::{Result, error};
 use crate::files::Folder;
 use crate::files::ipc::{self, Frame, Parts, Source};
-use crate::elements::datatype::{Column, Datatype, list_of};
-use crate::ranks::Ranks;
-use crate::elements::dataspace::Dataspace;
-use crate::elements::arrow_arrays;
 use crate::files::names::unique_name;
+use crate::ranks::Ranks;
 
 /// How elements become rows: (rows, elements per row).
 pub(super) fn rows_of(datatype: &Datatype, space: &Dataspace) -> (u64, u64) {
@@ -149,9 +149,10 @@ impl Table {
     /// Records that the values are in a file of this name, which this or another rank has published.
     pub(crate) fn published(&mut self, name: &str) {
         if let Backing::Aside(_, file) = std::mem::replace(&mut self.backing, Backing::None)
-            && self.stores.iter().any(|store| matches!(store, Store::File)) {
-                self.backing = Backing::Published(Published::new(file, name));
-            }
+            && self.stores.iter().any(|store| matches!(store, Store::File))
+        {
+            self.backing = Backing::Published(Published::new(file, name));
+        }
         self.changed = false;
     }
 
@@ -169,7 +170,12 @@ impl Table {
         let (rows, inner) = rows_of(datatype, space);
         let held = found.batches.iter().try_fold(0u64, |sum, batch| sum.checked_add(batch.rows)).unwrap_or(u64::MAX);
         if held != rows || found.schema.fields().len() != table.columns.len() {
-            return Err(error!("{}: {held} rows of {} columns, but the catalog says {rows} of {}", path.display(), found.schema.fields().len(), table.columns.len()));
+            return Err(error!(
+                "{}: {held} rows of {} columns, but the catalog says {rows} of {}",
+                path.display(),
+                found.schema.fields().len(),
+                table.columns.len()
+            ));
         }
         if found.batches.iter().any(|batch| batch.compressed) {
             return Err(error!("{}: compressed values are not supported in a container", path.display()));
@@ -198,7 +204,13 @@ impl Table {
                     offsets.push(offset);
                 }
             }
-            table.batches.push(Batch { first, end, body: batch.body, values_end: batch.buffers.iter().map(|(offset, bytes)| offset + bytes).max().unwrap_or(batch.body), offsets });
+            table.batches.push(Batch {
+                first,
+                end,
+                body: batch.body,
+                values_end: batch.buffers.iter().map(|(offset, bytes)| offset + bytes).max().unwrap_or(batch.body),
+                offsets,
+            });
             first = end;
         }
         let mut stores = Vec::new();

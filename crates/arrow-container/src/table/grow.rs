@@ -7,15 +7,15 @@ use std::sync::Arc;
 
 use arrow_schema::DataType;
 
-use super::state::Table;
 use super::blocks::WRITTEN_BYTES;
 use super::frame::schema_of;
+use super::state::Table;
 use super::store::{Backing, Batch, Store, aside, parts_of};
+use crate::elements::dataspace::{Dataspace, common_runs};
 use crate::error::{Result, error};
 use crate::files::ipc::{self, ALIGNMENT};
-use crate::ranks::Ranks;
-use crate::elements::dataspace::{Dataspace, common_runs};
 use crate::files::names::unique_name;
+use crate::ranks::Ranks;
 
 /// Values of at most this many bytes stay in memory until they are published.
 const IN_MEMORY_BYTES: u64 = 256 << 10;
@@ -51,7 +51,9 @@ impl Table {
         let lines = space.shape().first().copied().filter(|lines| *lines > 0).unwrap_or(1);
         let starts = match &self.ranks {
             // The leader alone publishes variable-length columns, after all others.
-            Some(ranks) if capacity.is_multiple_of(lines) && !self.has_heap() => ranks.shares(lines).into_iter().map(|line| line * (capacity / lines)).collect(),
+            Some(ranks) if capacity.is_multiple_of(lines) && !self.has_heap() => {
+                ranks.shares(lines).into_iter().map(|line| line * (capacity / lines)).collect()
+            }
             _ => vec![0, capacity],
         };
         let mut batches: Vec<Batch> = Vec::new();
@@ -84,7 +86,10 @@ impl Table {
         if small && matches!(self.backing, Backing::None) || self.columns.iter().all(|column| !column.direct) {
             for (leaf, store) in self.leaves.iter().zip(&mut self.stores) {
                 if let Store::Memory(bytes) = store {
-                    let length = usize::try_from(elements).ok().and_then(|n| n.checked_mul(leaf.bytes)).ok_or_else(|| error!("{elements} elements are too many for memory"))?;
+                    let length = usize::try_from(elements)
+                        .ok()
+                        .and_then(|n| n.checked_mul(leaf.bytes))
+                        .ok_or_else(|| error!("{elements} elements are too many for memory"))?;
                     bytes.try_reserve(length.saturating_sub(bytes.len())).map_err(|_| error!("cannot allocate {length} bytes"))?;
                     bytes.resize(length.max(bytes.len()), 0);
                 }
@@ -111,7 +116,9 @@ impl Table {
                 let place = to.offsets[index] + (first - to.first) * width;
                 match &self.stores[index] {
                     Store::Memory(bytes) => {
-                        let kept = bytes.get((first * width) as usize..((first + count) * width) as usize).ok_or_else(|| error!("elements are beyond the end of the table"))?;
+                        let kept = bytes
+                            .get((first * width) as usize..((first + count) * width) as usize)
+                            .ok_or_else(|| error!("elements are beyond the end of the table"))?;
                         file.write_all_at(kept, place)?;
                     }
                     Store::File => {

@@ -2,8 +2,8 @@
 //! instructions, all others in a loop for each width.
 #![expect(unsafe_code, reason = "calls the vector kernel with bounds that it has checked")]
 
-use crate::error::{Result, error};
 use crate::elements::arrow_arrays;
+use crate::error::{Result, error};
 
 use super::lane::Lane;
 #[cfg(target_arch = "x86_64")]
@@ -34,7 +34,9 @@ fn records_in(lanes: &[Lane], column_bytes: impl Fn(usize) -> usize, record_byte
 fn quads(lanes: &[Lane]) -> (Vec<usize>, Vec<usize>) {
     let (mut found, mut left, mut i) = (Vec::new(), Vec::new(), 0);
     while i < lanes.len() {
-        let four = lanes.get(i..i + 4).filter(|four| four.iter().enumerate().all(|(j, lane)| lane.bytes == 4 && lane.swap_bytes == 1 && lane.at == four[0].at + 4 * j));
+        let four = lanes
+            .get(i..i + 4)
+            .filter(|four| four.iter().enumerate().all(|(j, lane)| lane.bytes == 4 && lane.swap_bytes == 1 && lane.at == four[0].at + 4 * j));
         if four.is_some() && cfg!(target_arch = "x86_64") {
             found.push(i);
             i += 4;
@@ -82,17 +84,20 @@ pub(super) fn interleave(columns: &[&[u8]], lanes: &[Lane], records: &mut [u8], 
     let count = records_in(lanes, |i| columns.get(i).map_or(0, |column| column.len()), records.len(), stride)?;
     let (quads, left) = quads(lanes);
     #[cfg(target_arch = "x86_64")]
-    if left.is_empty() && count * stride >= STREAMED_BYTES && records.as_ptr().addr().is_multiple_of(16)
-        && let Some(quads) = side_by_side(&quads, lanes, stride) {
-            // SAFETY: `records_in` has checked that the records and the columns hold `count`; quads cover each record
-            // entirely, and the first record is aligned to 16 bytes.
-            unsafe {
-                if !vector::interleave_cache_lines(columns, &quads, lanes, records, stride, count) {
-                    vector::interleave_streamed(columns, &quads, lanes, records, stride, count);
-                }
+    if left.is_empty()
+        && count * stride >= STREAMED_BYTES
+        && records.as_ptr().addr().is_multiple_of(16)
+        && let Some(quads) = side_by_side(&quads, lanes, stride)
+    {
+        // SAFETY: `records_in` has checked that the records and the columns hold `count`; quads cover each record
+        // entirely, and the first record is aligned to 16 bytes.
+        unsafe {
+            if !vector::interleave_cache_lines(columns, &quads, lanes, records, stride, count) {
+                vector::interleave_streamed(columns, &quads, lanes, records, stride, count);
             }
-            return Ok(());
         }
+        return Ok(());
+    }
     for near in (0..count).step_by(NEAR_RECORDS) {
         let now = near..count.min(near + NEAR_RECORDS);
         #[cfg(target_arch = "x86_64")]
@@ -159,11 +164,18 @@ fn scatter(source: &[u8], stride: usize, lane: &Lane, target: &mut [u8]) {
 
 #[cfg(test)]
 mod tests {
-    use super::{Lane, interleave, deinterleave};
+    use super::{Lane, deinterleave, interleave};
     use crate::error::Error;
 
     fn naive(records: &[u8], stride: usize, lane: &Lane, count: usize) -> Vec<u8> {
-        (0..count).flat_map(|i| records[i * stride + lane.at..][..lane.bytes].chunks(lane.swap_bytes.max(1)).flat_map(|word| word.iter().rev().copied().collect::<Vec<_>>()).collect::<Vec<_>>()).collect()
+        (0..count)
+            .flat_map(|i| {
+                records[i * stride + lane.at..][..lane.bytes]
+                    .chunks(lane.swap_bytes.max(1))
+                    .flat_map(|word| word.iter().rev().copied().collect::<Vec<_>>())
+                    .collect::<Vec<_>>()
+            })
+            .collect()
     }
 
     fn lane(at: usize, bytes: usize, swap_bytes: usize) -> Lane {
@@ -199,7 +211,10 @@ mod tests {
                     let back = &mut room[start..start + records.len()];
                     interleave(&columns.iter().map(Vec::as_slice).collect::<Vec<_>>(), &lanes, back, stride)?;
                     let covered = |i: usize| lanes.iter().any(|lane| (lane.at..lane.at + lane.bytes).contains(&(i % stride)));
-                    assert!(back.iter().enumerate().all(|(i, byte)| *byte == if covered(i) { records[i] } else { 0xa5 }), "{lanes:?} of {stride}, {count} times");
+                    assert!(
+                        back.iter().enumerate().all(|(i, byte)| *byte == if covered(i) { records[i] } else { 0xa5 }),
+                        "{lanes:?} of {stride}, {count} times"
+                    );
                 }
             }
         }

@@ -4,13 +4,13 @@ use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::state::Table;
 use super::kernel::deinterleave;
 use super::lane::Lane;
+use super::state::Table;
 use super::store::{Backing, Batch, Published, Store};
 use crate::elements::blob::Arena;
-use crate::error::{Result, error};
 use crate::elements::datatype::{Datatype, Leaf};
+use crate::error::{Result, error};
 
 /// The values of a leaf.
 #[derive(Debug)]

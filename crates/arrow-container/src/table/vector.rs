@@ -3,8 +3,8 @@
 #![expect(unsafe_code, reason = "loads and stores of vector registers")]
 
 use std::arch::x86_64::{
-    __m128, _mm_loadu_ps, _mm_movehl_ps, _mm_movelh_ps, _mm_setzero_ps, _mm_sfence, _mm_storeu_ps, _mm_stream_ps, _mm_unpackhi_ps, _mm_unpacklo_ps, _mm512_castps128_ps512, _mm512_insertf32x4,
-    _mm512_stream_ps,
+    __m128, _mm_loadu_ps, _mm_movehl_ps, _mm_movelh_ps, _mm_setzero_ps, _mm_sfence, _mm_storeu_ps, _mm_stream_ps, _mm_unpackhi_ps, _mm_unpacklo_ps,
+    _mm512_castps128_ps512, _mm512_insertf32x4, _mm512_stream_ps,
 };
 use std::ops::Range;
 

@@ -9,10 +9,10 @@ use arrow_schema::{Field, Schema};
 
 use super::state::Table;
 use super::store::Store;
-use crate::error::{Error, Result, error};
-use crate::elements::datatype::Datatype;
-use crate::elements::dataspace::Dataspace;
 use crate::elements::arrow_arrays;
+use crate::elements::dataspace::Dataspace;
+use crate::elements::datatype::Datatype;
+use crate::error::{Error, Result, error};
 
 /// The key of the schema metadata that lists the ranges of elements.
 const RUNS: &str = "hyperslab.runs";
@@ -49,7 +49,11 @@ impl Table {
     /// Refuses an operation that needs the elements that other ranks wrote since the last flush. Collective.
     pub(super) fn check_known(&self, what: &str) -> Result<()> {
         let Some(ranks) = self.ranks.as_ref().filter(|_| self.has_heap()) else { return Ok(()) };
-        let known = if self.written_leaves().is_empty() { Ok(()) } else { Err(Error::unsupported(format!("{what} variable-length values that MPI ranks have written since the last flush is not supported; flush first"))) };
+        let known = if self.written_leaves().is_empty() {
+            Ok(())
+        } else {
+            Err(Error::unsupported(format!("{what} variable-length values that MPI ranks have written since the last flush is not supported; flush first")))
+        };
         ranks.agree(known)
     }
 

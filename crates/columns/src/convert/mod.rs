@@ -6,7 +6,9 @@ mod strings;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use arrow_array::{Array, ArrayRef, BooleanArray, DictionaryArray, FixedSizeBinaryArray, FixedSizeListArray, Int32Array, ListArray, StringArray, StructArray, make_array};
+use arrow_array::{
+    Array, ArrayRef, BooleanArray, DictionaryArray, FixedSizeBinaryArray, FixedSizeListArray, Int32Array, ListArray, StringArray, StructArray, make_array,
+};
 use arrow_buffer::{Buffer, OffsetBuffer, ScalarBuffer};
 use arrow_data::ArrayData;
 use arrow_schema::Fields;
@@ -26,9 +28,7 @@ pub(super) fn convert(datatype: &Datatype, bytes: &[u8], heap: &HeapObjects) -> 
     match datatype {
         Datatype::Integer { .. } | Datatype::Bitfield { .. } | Datatype::Float { .. } => numbers::convert(datatype, bytes, size),
         Datatype::FixedString { padding, character_set, .. } => strings::fixed(bytes, size, *padding, *character_set),
-        Datatype::VariableString { padding, character_set, .. } => {
-            strings::variable(bytes, size, *padding, *character_set, heap)
-        }
+        Datatype::VariableString { padding, character_set, .. } => strings::variable(bytes, size, *padding, *character_set, heap),
         Datatype::Reference { kind, .. } => references(*kind, bytes, size, heap),
         Datatype::Opaque { .. } => {
             let width = length(datatype.size())?;
@@ -47,9 +47,7 @@ pub(super) fn convert(datatype: &Datatype, bytes: &[u8], heap: &HeapObjects) -> 
 pub(super) fn in_place(datatype: &Datatype, bytes: &Buffer) -> Result<Option<ArrayRef>> {
     let native = if cfg!(target_endian = "little") { ByteOrder::Little } else { ByteOrder::Big };
     let ordinary = match datatype {
-        Datatype::Integer { order, size, bit_offset: 0, bit_precision, .. } => {
-            *order == native && u64::from(*bit_precision) == size.saturating_mul(8)
-        }
+        Datatype::Integer { order, size, bit_offset: 0, bit_precision, .. } => *order == native && u64::from(*bit_precision) == size.saturating_mul(8),
         Datatype::Float { order, format: FloatFormat::Ieee, .. } => *order == native,
         _ => false,
     };
@@ -76,8 +74,7 @@ fn compound(members: &[Member], bytes: &[u8], size: usize, heap: &HeapObjects) -
         }
         columns.push(convert(&member.datatype, &packed, heap)?);
     }
-    let fields: Fields =
-        members.iter().zip(&columns).map(|(m, c)| field(&m.name, &m.datatype, c.data_type().clone())).collect();
+    let fields: Fields = members.iter().zip(&columns).map(|(m, c)| field(&m.name, &m.datatype, c.data_type().clone())).collect();
     let array = StructArray::try_new_with_length(fields, columns, None, bytes.len() / size);
     Ok(Arc::new(array.map_err(arrow)?))
 }

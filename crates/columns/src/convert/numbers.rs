@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, PrimitiveArray};
 use arrow_array::types::*;
+use arrow_array::{ArrayRef, PrimitiveArray};
 use arrow_schema::DataType;
 use hyperslab_array::{ByteOrder, Datatype, Error, FloatFormat, Result};
 
@@ -33,14 +33,14 @@ macro_rules! odd {
 pub(super) fn convert(datatype: &Datatype, bytes: &[u8], size: usize) -> Result<ArrayRef> {
     let to = arrow_type(datatype)?;
     let (order, ordinary) = match datatype {
-        Datatype::Integer { order, bit_offset, bit_precision, .. } => {
-            (*order, *bit_offset == 0 && usize::from(*bit_precision) == size * 8)
-        }
+        Datatype::Integer { order, bit_offset, bit_precision, .. } => (*order, *bit_offset == 0 && usize::from(*bit_precision) == size * 8),
         Datatype::Bitfield { order, .. } => (*order, true),
         Datatype::Float { order, format, .. } => (*order, *format == FloatFormat::Ieee),
         _ => return Err(Error::internal("not a number")),
     };
-    if let Datatype::Float { format, .. } = datatype && !ordinary {
+    if let Datatype::Float { format, .. } = datatype
+        && !ordinary
+    {
         let values = bytes.chunks_exact(size).map(|e| custom(raw(e, order)?, format)).collect::<Result<Vec<f64>>>()?;
         return Ok(match to {
             DataType::Float32 => {
@@ -112,8 +112,7 @@ pub(super) fn integer_value(datatype: &Datatype, element: &[u8]) -> Result<i128>
 
 /// The value of a custom float that `arrow_type` found to be exact in a double.
 fn custom(raw: u128, format: &FloatFormat) -> Result<f64> {
-    let FloatFormat::Custom { sign_location, exponent_location, exponent_size, mantissa_location, mantissa_size, exponent_bias, .. } = *format
-    else {
+    let FloatFormat::Custom { sign_location, exponent_location, exponent_size, mantissa_location, mantissa_size, exponent_bias, .. } = *format else {
         return Err(Error::internal("an IEEE float is no custom one"));
     };
     let exponent = bits(raw, exponent_location.into(), exponent_size.into()) as i64;

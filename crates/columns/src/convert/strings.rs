@@ -44,8 +44,6 @@ fn decode(bytes: &[u8], set: CharacterSet) -> Result<Cow<'_, str>> {
     match (std::str::from_utf8(bytes), set) {
         (Ok(text), _) => Ok(Cow::Borrowed(text)),
         (Err(_), CharacterSet::Ascii) => Ok(Cow::Owned(bytes.iter().map(|b| char::from(*b)).collect())),
-        (Err(e), CharacterSet::Utf8) => {
-            Err(Error::corrupt(format!("a UTF-8 string that is not: {:?}: {e}", String::from_utf8_lossy(bytes))))
-        }
+        (Err(e), CharacterSet::Utf8) => Err(Error::corrupt(format!("a UTF-8 string that is not: {:?}: {e}", String::from_utf8_lossy(bytes)))),
     }
 }

@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, TimestampMicrosecondArray};
 use arrow_array::builder::StringBuilder;
+use arrow_array::{ArrayRef, TimestampMicrosecondArray};
 use arrow_buffer::NullBuffer;
 use arrow_schema::{DataType, TimeUnit};
 use hyperslab_array::{Error, Result};
 
-use super::{DAY, reference, unit};
 use super::calendar::Calendar;
 use super::text::{ModelDates, iso};
+use super::{DAY, reference, unit};
 
 /// A time unit of a calendar, counted from a reference time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

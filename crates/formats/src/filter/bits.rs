@@ -80,13 +80,7 @@ impl<'a> BitReader<'a> {
 
 /// Fills `out`, numbers of `N` bytes, with what `restore` makes of numbers of `bits` bits that lie side by side
 /// in `bytes`. `None` if those are too few.
-pub(super) fn unpack<const N: usize>(
-    bytes: &[u8],
-    bits: u32,
-    big_endian: bool,
-    out: &mut [u8],
-    restore: impl Fn(u64) -> u64,
-) -> Option<()> {
+pub(super) fn unpack<const N: usize>(bytes: &[u8], bits: u32, big_endian: bool, out: &mut [u8], restore: impl Fn(u64) -> u64) -> Option<()> {
     let put = |number: &mut [u8; N], value: u64| -> Option<()> {
         *number = *restore(value).to_le_bytes().first_chunk()?;
         if big_endian {

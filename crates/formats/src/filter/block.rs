@@ -67,10 +67,6 @@ impl BlockDecoder {
                 context.decompress_to_buffer(stored, target).map_err(|error| damaged(&error))?
             }
         };
-        if written == target.len() {
-            Ok(())
-        } else {
-            Err(Error::corrupt(format!("a block of {written} bytes where {} belong", target.len())))
-        }
+        if written == target.len() { Ok(()) } else { Err(Error::corrupt(format!("a block of {written} bytes where {} belong", target.len()))) }
     }
 }

@@ -3,8 +3,7 @@
 use hyperslab_array::{Error, Result};
 
 pub(super) fn decode(input: &[u8], out: &mut Vec<u8>) -> Result<()> {
-    let (data, stored) =
-        input.split_last_chunk::<4>().ok_or_else(|| Error::corrupt("a chunk too short for its checksum"))?;
+    let (data, stored) = input.split_last_chunk::<4>().ok_or_else(|| Error::corrupt("a chunk too short for its checksum"))?;
     let (stored, computed) = (u32::from_le_bytes(*stored), checksum(data));
     // Releases before 1.6.3 stored the bytes of each half in the machine's order.
     let old = ((computed & 0x00ff_00ff) << 8) | ((computed >> 8) & 0x00ff_00ff);

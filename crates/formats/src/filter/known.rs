@@ -68,21 +68,21 @@ pub(super) const NAMES: [(u16, &str); 39] = [
 pub(super) fn is_built_in(id: u16) -> bool {
     matches!(
         id,
-            id::DEFLATE
-                | id::SHUFFLE
-                | id::FLETCHER32
-                | id::SZIP
-                | id::NBIT
-                | id::SCALEOFFSET
-                | id::BZIP2
-                | id::LZF
-                | id::BLOSC
-                | id::LZ4
-                | id::BITSHUFFLE
-                | id::ZFP
-                | id::ZSTD
-                | id::BITGROOM
-                | id::GRANULAR_BITROUND
-                | id::BLOSC2
+        id::DEFLATE
+            | id::SHUFFLE
+            | id::FLETCHER32
+            | id::SZIP
+            | id::NBIT
+            | id::SCALEOFFSET
+            | id::BZIP2
+            | id::LZF
+            | id::BLOSC
+            | id::LZ4
+            | id::BITSHUFFLE
+            | id::ZFP
+            | id::ZSTD
+            | id::BITGROOM
+            | id::GRANULAR_BITROUND
+            | id::BLOSC2
     )
 }

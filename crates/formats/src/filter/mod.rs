@@ -6,8 +6,8 @@
 mod bits;
 mod bitshuffle;
 mod block;
-mod blosc2;
 mod blosc;
+mod blosc2;
 mod bzip2;
 mod deflate;
 mod fletcher32;

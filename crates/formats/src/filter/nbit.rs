@@ -38,8 +38,7 @@ pub(super) fn decode(input: &[u8], parameters: &[u32], max_bytes: usize, out: &m
     }
     let (size, layout) = words.layout(0)?;
     let total = elements.checked_mul(size).filter(|total| *total <= max_bytes);
-    let total =
-        total.ok_or_else(|| Error::corrupt(format!("{elements} elements of {size} bytes where {max_bytes} belong")))?;
+    let total = total.ok_or_else(|| Error::corrupt(format!("{elements} elements of {size} bytes where {max_bytes} belong")))?;
     // Each number has a bit at least, but a compound may be mostly padding.
     out.resize(total, 0);
     if let Some(unpacked) = layout.unpack_all(input, out) {
@@ -103,9 +102,7 @@ impl<'a> Parameters<'a> {
         let (order, precision, offset) = (self.next()?, self.next()?, self.next()?);
         let used = u64::from(precision) + u64::from(offset);
         if order > 1 || precision == 0 || used.div_ceil(8) > u64::try_from(size).unwrap_or(u64::MAX) {
-            return Err(Error::corrupt(format!(
-                "byte order {order}, {precision} bits at bit {offset} in a number of {size} bytes"
-            )));
+            return Err(Error::corrupt(format!("byte order {order}, {precision} bits at bit {offset} in a number of {size} bytes")));
         }
         Ok(Layout::Number { size, big_endian: order == 1, precision, offset })
     }
@@ -120,9 +117,7 @@ impl<'a> Parameters<'a> {
             // Members cannot overlap, so they fit together. This bounds the work on an element, too.
             used = used.saturating_add(member_size);
             if used > size || offset.saturating_add(member_size) > size {
-                return Err(Error::corrupt(format!(
-                    "a member of {member_size} bytes at {offset} in a compound of {size}"
-                )));
+                return Err(Error::corrupt(format!("a member of {member_size} bytes at {offset} in a compound of {size}")));
             }
             members.push((offset, member_size, layout));
         }
@@ -181,13 +176,7 @@ impl Layout {
 }
 
 /// A number that is wider than a machine word, such as a long double: byte by byte from the top.
-fn unpack_wide(
-    bits: &mut BitReader<'_>,
-    element: &mut [u8],
-    big_endian: bool,
-    precision: u32,
-    offset: u32,
-) -> Option<()> {
+fn unpack_wide(bits: &mut BitReader<'_>, element: &mut [u8], big_endian: bool, precision: u32, offset: u32) -> Option<()> {
     let (first, end) = (offset, precision + offset);
     for significance in (first / 8..end.div_ceil(8)).rev() {
         let low = first.saturating_sub(significance * 8);

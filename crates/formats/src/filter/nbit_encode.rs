@@ -34,9 +34,7 @@ fn word(number: u64) -> Result<u32> {
 fn describe(datatype: &Datatype, out: &mut Vec<u32>) -> Result<bool> {
     let size = word(datatype.size())?;
     match datatype {
-        Datatype::Integer { order, bit_offset, bit_precision, .. } => {
-            Ok(describe_number(size, *order, u32::from(*bit_precision), u32::from(*bit_offset), out))
-        }
+        Datatype::Integer { order, bit_offset, bit_precision, .. } => Ok(describe_number(size, *order, u32::from(*bit_precision), u32::from(*bit_offset), out)),
         Datatype::Float { order, format: FloatFormat::Custom { bit_offset, bit_precision, .. }, .. } => {
             Ok(describe_number(size, *order, u32::from(*bit_precision), u32::from(*bit_offset), out))
         }

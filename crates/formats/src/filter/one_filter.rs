@@ -3,7 +3,9 @@
 use hyperslab_array::{Datatype, Error, Result};
 
 use super::known::{NAMES, id, is_built_in};
-use super::{bitshuffle, blosc, blosc2, bzip2, deflate, fletcher32, lz4, lzf, nbit, nbit_encode, registry, scaleoffset, scaleoffset_encode, shuffle, szip, zfp, zstd};
+use super::{
+    bitshuffle, blosc, blosc2, bzip2, deflate, fletcher32, lz4, lzf, nbit, nbit_encode, registry, scaleoffset, scaleoffset_encode, shuffle, szip, zfp, zstd,
+};
 
 /// One filter of a pipeline, as the filter pipeline message stores it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -80,8 +82,7 @@ impl Filter {
     /// Undoes one filter: at most `max_bytes` bytes take the place of what was in `out`.
     pub(super) fn decode(&self, input: &[u8], max_bytes: usize, out: &mut Vec<u8>) -> Result<()> {
         // These write all over old bytes, which then need not become zeros first.
-        const OVERWRITING: [u16; 9] =
-            [id::DEFLATE, id::SHUFFLE, id::SCALEOFFSET, id::LZF, id::BLOSC, id::LZ4, id::BITSHUFFLE, id::ZFP, id::ZSTD];
+        const OVERWRITING: [u16; 9] = [id::DEFLATE, id::SHUFFLE, id::SCALEOFFSET, id::LZF, id::BLOSC, id::LZ4, id::BITSHUFFLE, id::ZFP, id::ZSTD];
         if !OVERWRITING.contains(&self.id) {
             out.clear();
         }

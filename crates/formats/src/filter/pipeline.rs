@@ -35,11 +35,7 @@ impl Pipeline {
 
     /// The filters for people.
     pub fn describe(&self) -> Vec<FilterDescription> {
-        let describe = |filter: &Filter| FilterDescription {
-            id: filter.id,
-            name: filter.label(),
-            parameters: filter.parameters.clone(),
-        };
+        let describe = |filter: &Filter| FilterDescription { id: filter.id, name: filter.label(), parameters: filter.parameters.clone() };
         self.filters.iter().map(describe).collect()
     }
 
@@ -53,14 +49,7 @@ impl Pipeline {
     /// As `decode`, of a chunk whose elements have `element` bytes. It has as many bytes as the end of
     /// `bytes`, of which its start are enough: some writers leave out the end of a chunk that lies outside
     /// of its dataset; zeros follow there. A shuffle that comes first is left to whoever copies the elements.
-    pub fn decode_chunk(
-        &self,
-        raw: &[u8],
-        filter_mask: u32,
-        bytes: RangeInclusive<usize>,
-        element: usize,
-        out: &mut ChunkBuffer,
-    ) -> Result<()> {
+    pub fn decode_chunk(&self, raw: &[u8], filter_mask: u32, bytes: RangeInclusive<usize>, element: usize, out: &mut ChunkBuffer) -> Result<()> {
         let mut todo = self.applied(filter_mask);
         out.arrangement = Arrangement::Elements;
         if let Some((_, Filter { id: id::SHUFFLE, parameters, .. })) = todo.last()
@@ -127,9 +116,9 @@ impl Pipeline {
                 std::mem::swap(out, &mut spare);
                 let input = if step == 0 { raw } else { spare.as_slice() };
                 poison_buffer(out, most);
-                filter.decode(input, most, out).map_err(|error| {
-                    Error::new(error.kind(), format!("{} (filter {index}): {}", filter.label(), error.message()))
-                })?;
+                filter
+                    .decode(input, most, out)
+                    .map_err(|error| Error::new(error.kind(), format!("{} (filter {index}): {}", filter.label(), error.message())))?;
             }
             Ok(())
         };

@@ -80,17 +80,12 @@ impl Numbers {
     fn decode(&self, input: &[u8], max_bytes: usize, out: &mut Vec<u8>) -> Result<()> {
         let Self { count, size, .. } = *self;
         let total = count.checked_mul(size).filter(|total| *total <= max_bytes);
-        let total =
-            total.ok_or_else(|| Error::corrupt(format!("{count} numbers of {size} bytes where {max_bytes} belong")))?;
+        let total = total.ok_or_else(|| Error::corrupt(format!("{count} numbers of {size} bytes where {max_bytes} belong")))?;
         let short = || Error::corrupt("an incomplete stream");
         let (bits, rest) = input.split_first_chunk::<4>().ok_or_else(short)?;
         let bits = u32::from_le_bytes(*bits);
         let (minimum_size, rest) = rest.split_first().ok_or_else(short)?;
-        let minimum = rest
-            .iter()
-            .take(usize::from(*minimum_size).min(8))
-            .rev()
-            .fold(0, |number, byte| number << 8 | u64::from(*byte));
+        let minimum = rest.iter().take(usize::from(*minimum_size).min(8)).rev().fold(0, |number, byte| number << 8 | u64::from(*byte));
         let full = u32::try_from(size * 8).unwrap_or(u32::MAX);
         if bits > full {
             return Err(Error::corrupt(format!("{bits} bits for a number of {size} bytes")));

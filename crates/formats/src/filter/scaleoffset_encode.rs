@@ -118,7 +118,9 @@ impl Numbers {
         let values: Vec<f32> = bits.iter().map(|bits| single(*bits)).collect();
         let is_fill = |value: f32| (value - fill).abs() < near;
         let known = || values.iter().copied().filter(|value| !is_fill(*value));
-        let (low, high) = known().fold(None, |found: Option<(f32, f32)>, value| Some(found.map_or((value, value), |(low, high)| (low.min(value), high.max(value))))).unwrap_or((0.0, 0.0));
+        let (low, high) = known()
+            .fold(None, |found: Option<(f32, f32)>, value| Some(found.map_or((value, value), |(low, high)| (low.min(value), high.max(value)))))
+            .unwrap_or((0.0, 0.0));
         let span = (high * scale - low * scale).round();
         let minimum = u64::from(low.to_bits());
         if !values.iter().all(|value| value.is_finite()) || !span.is_finite() || span >= 2f32.powi(30) {
@@ -133,7 +135,9 @@ impl Numbers {
         let values: Vec<f64> = bits.iter().map(|bits| f64::from_bits(*bits)).collect();
         let is_fill = |value: f64| (value - fill).abs() < near;
         let known = || values.iter().copied().filter(|value| !is_fill(*value));
-        let (low, high) = known().fold(None, |found: Option<(f64, f64)>, value| Some(found.map_or((value, value), |(low, high)| (low.min(value), high.max(value))))).unwrap_or((0.0, 0.0));
+        let (low, high) = known()
+            .fold(None, |found: Option<(f64, f64)>, value| Some(found.map_or((value, value), |(low, high)| (low.min(value), high.max(value)))))
+            .unwrap_or((0.0, 0.0));
         let span = (high * scale - low * scale).round();
         let minimum = low.to_bits();
         if !values.iter().all(|value| value.is_finite()) || !span.is_finite() || span >= 2f64.powi(62) {

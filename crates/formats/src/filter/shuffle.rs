@@ -16,9 +16,7 @@ pub(super) fn decode(input: &[u8], element: usize, out: &mut Vec<u8>) {
 /// Undoes the shuffle from one buffer into another of the same length.
 pub(super) fn decode_into(input: &[u8], element: usize, out: &mut [u8]) {
     let count = input.len().checked_div(element).unwrap_or(0);
-    let (Some((planes, tail)), Some((elements, plain))) =
-        (input.split_at_checked(count * element), out.split_at_mut_checked(count * element))
-    else {
+    let (Some((planes, tail)), Some((elements, plain))) = (input.split_at_checked(count * element), out.split_at_mut_checked(count * element)) else {
         return;
     };
     for (to, from) in plain.iter_mut().zip(tail) {

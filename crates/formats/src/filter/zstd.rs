@@ -9,8 +9,7 @@ use hyperslab_array::{Error, Result};
 const TRUSTED_EXPANSION: usize = 1024;
 
 pub(super) fn decode(input: &[u8], max_bytes: usize, out: &mut Vec<u8>) -> Result<()> {
-    let damaged =
-        |error: std::io::Error| Error::corrupt(format!("the compressed bytes are damaged or too long: {error}"));
+    let damaged = |error: std::io::Error| Error::corrupt(format!("the compressed bytes are damaged or too long: {error}"));
     if max_bytes / TRUSTED_EXPANSION > input.len() {
         out.clear();
         let limit = u64::try_from(max_bytes).unwrap_or(u64::MAX).saturating_add(1);

@@ -26,9 +26,8 @@ impl Budget {
     /// Charges `bytes`; `LimitExceeded` if too few are left.
     pub fn charge(&self, bytes: u64) -> Result<()> {
         let paid = self.left.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(bytes));
-        paid.map(drop).map_err(|_| {
-            Error::limit_exceeded("the groups, attributes and datatypes of this file are larger than its length justifies (limit metadata_bytes)")
-        })
+        paid.map(drop)
+            .map_err(|_| Error::limit_exceeded("the groups, attributes and datatypes of this file are larger than its length justifies (limit metadata_bytes)"))
     }
 }
 

@@ -68,8 +68,7 @@ pub(crate) fn compare(stored: u32, computed: u32, offset: u64, what: &str) -> Re
     if stored == computed || cfg!(fuzzing) {
         return Ok(());
     }
-    Err(Error::corrupt(format!("the checksum of {what} is {stored:#010x}, its bytes give {computed:#010x}"))
-        .at_offset(offset))
+    Err(Error::corrupt(format!("the checksum of {what} is {stored:#010x}, its bytes give {computed:#010x}")).at_offset(offset))
 }
 
 #[cfg(test)]

@@ -112,8 +112,7 @@ impl<'a> Cursor<'a> {
     /// An address that must be defined.
     pub fn defined_address(&mut self, what: &str) -> Result<u64> {
         let place = self.offset_in_file();
-        self.address()?
-            .ok_or_else(|| Error::corrupt(format!("the address of {what} is undefined")).at_offset(place))
+        self.address()?.ok_or_else(|| Error::corrupt(format!("the address of {what} is undefined")).at_offset(place))
     }
     /// A length.
     #[inline]
@@ -127,12 +126,8 @@ impl<'a> Cursor<'a> {
         if found == expected {
             return Ok(());
         }
-        Err(Error::corrupt(format!(
-            "expected the signature {:?}, found {:?}",
-            String::from_utf8_lossy(expected),
-            String::from_utf8_lossy(found)
-        ))
-        .at_offset(place))
+        Err(Error::corrupt(format!("expected the signature {:?}, found {:?}", String::from_utf8_lossy(expected), String::from_utf8_lossy(found)))
+            .at_offset(place))
     }
     /// Checks the version byte of a structure; another version is `Unsupported`.
     pub fn version(&mut self, expected: u8, what: &str) -> Result<()> {

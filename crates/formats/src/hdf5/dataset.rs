@@ -5,11 +5,11 @@ use std::sync::Arc;
 use hyperslab_array::{ChunkGrid, Dataspace, Datatype, Error, Result, Selection};
 
 use super::heap::LocalHeap;
-use super::{Source, chunk_locator, virtual_dataset};
 use super::layout::{ChunkedLayout, Layout, StoredDataset};
 use super::message::layout::LayoutMessage;
 use super::message::{dataspace, datatype, external_files, fill_value, filter_pipeline, layout};
 use super::object_header::{ObjectHeader, kind};
+use super::{Source, chunk_locator, virtual_dataset};
 use crate::filter::Pipeline;
 use crate::tree::{BLOCK_BYTES, block_shape};
 use crate::{ChunkLocation, ChunkSource, Dataset, DimensionScale, ExternalFile, FillTime, StorageLayout, VirtualMapping};
@@ -64,9 +64,7 @@ fn external_files(source: &Source, header: &ObjectHeader) -> Result<Arc<[Externa
     let Some(message) = header.find(kind::EXTERNAL_FILES) else { return Ok(Arc::default()) };
     let files = message.parse(source, external_files::parse)?;
     let heap = LocalHeap::read(source, files.heap)?;
-    let named = files.slots.into_iter().map(|slot| {
-        Ok(ExternalFile { file: heap.text(slot.name)?, offset: slot.offset, length: slot.length })
-    });
+    let named = files.slots.into_iter().map(|slot| Ok(ExternalFile { file: heap.text(slot.name)?, offset: slot.offset, length: slot.length }));
     named.collect()
 }
 
@@ -78,21 +76,14 @@ fn fill_value(source: &Source, header: &ObjectHeader, datatype: &Datatype) -> Re
     };
     // Variable-length fill values are references into a heap; a null one is the empty value.
     match value {
-        Some(value) if value.len() as u64 != datatype.size() => Err(Error::corrupt(format!(
-            "a fill value of {} bytes for elements of {}",
-            value.len(),
-            datatype.size()
-        ))),
+        Some(value) if value.len() as u64 != datatype.size() => {
+            Err(Error::corrupt(format!("a fill value of {} bytes for elements of {}", value.len(), datatype.size())))
+        }
         value => Ok((value, time)),
     }
 }
 
-fn layout_of(
-    message: LayoutMessage,
-    datatype: &Datatype,
-    dataspace: &Dataspace,
-    external: bool,
-) -> Result<(Layout, StorageLayout, Option<u64>)> {
+fn layout_of(message: LayoutMessage, datatype: &Datatype, dataspace: &Dataspace, external: bool) -> Result<(Layout, StorageLayout, Option<u64>)> {
     let bytes = || {
         let bytes = dataspace.element_count()?.checked_mul(datatype.size());
         bytes.ok_or_else(|| Error::corrupt("a dataset beyond 64 bits"))

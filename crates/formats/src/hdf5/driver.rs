@@ -15,9 +15,13 @@ const KINDS: u8 = 6;
 
 /// How the members of a file make it up.
 enum Driver {
-    Family { member_bytes: u64 },
+    Family {
+        member_bytes: u64,
+    },
     /// First address and name template (`%s-m.h5`) of each member; the first holds the superblock.
-    Multi { members: Vec<(u64, String)> },
+    Multi {
+        members: Vec<(u64, String)>,
+    },
 }
 
 /// The source over all members of the file whose driver information block lies at `address`.

@@ -57,11 +57,7 @@ impl Hdf5File {
     fn blocks(&self, dataset: &Dataset, place: ContiguousStart, selection: &Selection) -> Result<Vec<ChunkLocation>> {
         let shape = dataset.dataspace.shape();
         let element = dataset.datatype.size();
-        let needed = dataset
-            .dataspace
-            .element_count()?
-            .checked_mul(element)
-            .ok_or_else(|| Error::corrupt("a dataset beyond 64 bits"))?;
+        let needed = dataset.dataspace.element_count()?.checked_mul(element).ok_or_else(|| Error::corrupt("a dataset beyond 64 bits"))?;
         let base = match place {
             ContiguousStart::Nowhere => None,
             ContiguousStart::External => Some(0),
@@ -119,18 +115,14 @@ impl ArrayFile for Hdf5File {
                 let needed = dataset.dataspace.element_count()?.checked_mul(dataset.datatype.size());
                 let source = match needed.and_then(|n| usize::try_from(n).ok()) {
                     Some(needed) if needed == bytes.len() => ChunkSource::Inline(bytes.clone()),
-                    Some(needed) if needed < bytes.len() => {
-                        ChunkSource::Inline(bytes.get(..needed).unwrap_or_default().into())
-                    }
+                    Some(needed) if needed < bytes.len() => ChunkSource::Inline(bytes.get(..needed).unwrap_or_default().into()),
                     _ if bytes.is_empty() => ChunkSource::Fill,
                     _ => return Err(Error::corrupt("a compact dataset that is shorter than its shape")),
                 };
                 vec![ChunkLocation { region: Region::all(dataset.dataspace.shape()), source }]
             }
             Layout::Contiguous { address: None, .. } => self.blocks(dataset, ContiguousStart::Nowhere, selection)?,
-            Layout::Contiguous { address: Some(address), size } => {
-                self.blocks(dataset, ContiguousStart::Here { address: *address, size: *size }, selection)?
-            }
+            Layout::Contiguous { address: Some(address), size } => self.blocks(dataset, ContiguousStart::Here { address: *address, size: *size }, selection)?,
             Layout::Chunked(layout) => chunk_locator::locate(&self.source, layout, selection)?,
             Layout::External => self.blocks(dataset, ContiguousStart::External, selection)?,
             Layout::Virtual => return Err(Error::internal("a virtual dataset has no chunks of its own")),

@@ -30,10 +30,10 @@ mod virtual_dataset;
 mod visited;
 pub mod writer;
 
-pub use file::Hdf5File;
-pub use reference::target as reference_target;
-pub use superblock::{StatedEnd, find_superblock, is_being_written, stated_end};
-pub use tree::root_attributes;
 pub(crate) use cursor::Cursor;
 pub(crate) use encoder::Encoder;
+pub use file::Hdf5File;
+pub use reference::target as reference_target;
 pub(crate) use source::Source;
+pub use superblock::{StatedEnd, find_superblock, is_being_written, stated_end};
+pub use tree::root_attributes;

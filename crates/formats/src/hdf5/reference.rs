@@ -7,9 +7,7 @@
 //!     token | name of the file, if it is another | selection, or name of the attribute
 //! ```
 
-use hyperslab_array::{
-    Error, HeapReference, ReferenceKind, ReferenceTarget, ReferencedPart, Result, StoredReference,
-};
+use hyperslab_array::{Error, HeapReference, ReferenceKind, ReferenceTarget, ReferencedPart, Result, StoredReference};
 
 use super::heap::GlobalHeap;
 use super::message::selection;
@@ -25,7 +23,12 @@ enum Element {
     /// An address and a selection, in the heap.
     Region(HeapReference),
     /// The rest of a typed reference, in the heap.
-    Typed { target: ReferenceTarget, external: bool, size: u32, place: HeapReference },
+    Typed {
+        target: ReferenceTarget,
+        external: bool,
+        size: u32,
+        place: HeapReference,
+    },
 }
 
 /// Parses the references in `bytes`, elements of `size` bytes; heap objects are read once for all of them.
@@ -45,28 +48,31 @@ pub(super) fn read(source: &Source, kind: ReferenceKind, size: usize, bytes: &[u
     places.dedup();
     let mut objects = source.heap_objects();
     GlobalHeap::fetch(source, &places, &mut objects)?;
-    let resolve = |element| -> Result<Option<StoredReference>> { match element {
-        Element::Null => Ok(None),
-        Element::Whole(reference) => Ok(Some(reference)),
-        Element::Region(place) => {
-            let mut cursor = source.cursor(objects.object(place)?, place.address);
-            let address = cursor.defined_address("the dataset of a region reference")?;
-            Ok(Some(StoredReference { file: None, address, part: ReferencedPart::Region(selection::parse(&mut cursor)?) }))
-        }
-        Element::Typed { target, external, size, place } => {
-            let object = objects.object(place)?;
-            let object = usize::try_from(size).ok().and_then(|size| object.get(..size)).ok_or_else(|| {
-                Error::corrupt(format!("a reference of {size} bytes lies in a heap object of {}", object.len())).at_offset(place.address)
-            })?;
-            let mut cursor = source.cursor(object, place.address);
-            let reference = typed(&mut cursor, target, external)?;
-            // The library gives selections more room than they need.
-            if target != ReferenceTarget::Region && cursor.remaining() > 0 {
-                return Err(cursor.corrupt(format!("{} bytes are left of a reference", cursor.remaining())));
+    let resolve = |element| -> Result<Option<StoredReference>> {
+        match element {
+            Element::Null => Ok(None),
+            Element::Whole(reference) => Ok(Some(reference)),
+            Element::Region(place) => {
+                let mut cursor = source.cursor(objects.object(place)?, place.address);
+                let address = cursor.defined_address("the dataset of a region reference")?;
+                Ok(Some(StoredReference { file: None, address, part: ReferencedPart::Region(selection::parse(&mut cursor)?) }))
             }
-            Ok(Some(reference))
+            Element::Typed { target, external, size, place } => {
+                let object = objects.object(place)?;
+                let object = usize::try_from(size)
+                    .ok()
+                    .and_then(|size| object.get(..size))
+                    .ok_or_else(|| Error::corrupt(format!("a reference of {size} bytes lies in a heap object of {}", object.len())).at_offset(place.address))?;
+                let mut cursor = source.cursor(object, place.address);
+                let reference = typed(&mut cursor, target, external)?;
+                // The library gives selections more room than they need.
+                if target != ReferenceTarget::Region && cursor.remaining() > 0 {
+                    return Err(cursor.corrupt(format!("{} bytes are left of a reference", cursor.remaining())));
+                }
+                Ok(Some(reference))
+            }
         }
-    } };
+    };
     elements.into_iter().map(resolve).collect()
 }
 

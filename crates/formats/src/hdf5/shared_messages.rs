@@ -3,8 +3,8 @@
 
 use hyperslab_array::{Error, Result};
 
-use super::heap::FractalHeap;
 use super::Source;
+use super::heap::FractalHeap;
 use super::source::SharedMessageHeap;
 
 /// Bytes of a shared message's heap ID.

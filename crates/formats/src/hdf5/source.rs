@@ -40,11 +40,8 @@ impl Source {
     pub fn read(&self, address: u64, length: u64) -> Result<Cow<'_, [u8]>> {
         let absolute = self.absolute(address)?;
         if length > self.limits.metadata_block_bytes {
-            return Err(Error::limit_exceeded(format!(
-                "a metadata block of {length} bytes exceeds the limit of {}",
-                self.limits.metadata_block_bytes
-            ))
-            .at_offset(absolute));
+            return Err(Error::limit_exceeded(format!("a metadata block of {length} bytes exceeds the limit of {}", self.limits.metadata_block_bytes))
+                .at_offset(absolute));
         }
         // A wrong length must not cost memory: compare it with the file before allocating.
         if !absolute.checked_add(length).is_some_and(|end| self.storage.reaches(end)) {
@@ -73,9 +70,7 @@ impl Source {
     }
     /// The absolute byte offset of `address`.
     pub fn absolute(&self, address: u64) -> Result<u64> {
-        self.base_address
-            .checked_add(address)
-            .ok_or_else(|| Error::corrupt(format!("address {address:#x} exceeds 64 bits")))
+        self.base_address.checked_add(address).ok_or_else(|| Error::corrupt(format!("address {address:#x} exceeds 64 bits")))
     }
     /// A cursor over `bytes` that were read at `address`.
     pub fn cursor<'a>(&self, bytes: &'a [u8], address: u64) -> Cursor<'a> {

@@ -122,8 +122,7 @@ impl Superblock {
             }
         }
         let budget = Arc::new(Budget::new(storage.len(), limits.metadata_bytes));
-        let source =
-            Source { storage, base_address: place, offset_size, length_size, limits: limits.clone(), shared_messages: Arc::default(), budget };
+        let source = Source { storage, base_address: place, offset_size, length_size, limits: limits.clone(), shared_messages: Arc::default(), budget };
         let mut fields = source.cursor(bytes, 0);
         fields.skip(cursor.position())?;
         if version < 2 {

@@ -74,7 +74,14 @@ impl Builder<'_> {
         }
         // Replaced when the object is parsed.
         let content = Content::Group(Group::default());
-        self.tree.objects.push(Object { path: path(), address: Some(address), attributes: Vec::new(), attributes_tracked: false, attributes_error: None, content });
+        self.tree.objects.push(Object {
+            path: path(),
+            address: Some(address),
+            attributes: Vec::new(),
+            attributes_tracked: false,
+            attributes_error: None,
+            content,
+        });
         self.stored.push(None);
         if !self.ids.is_empty() {
             self.ids.insert(address, id);

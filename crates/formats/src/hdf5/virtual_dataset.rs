@@ -48,8 +48,7 @@ fn parse(source: &Source, block: &[u8], address: u64) -> Result<Arc<[VirtualMapp
         } else {
             text(&mut cursor)?
         };
-        let dataset =
-            if flags & flag::DATASET_SHARED != 0 { before(&mappings, cursor.length()?)?.dataset } else { text(&mut cursor)? };
+        let dataset = if flags & flag::DATASET_SHARED != 0 { before(&mappings, cursor.length()?)?.dataset } else { text(&mut cursor)? };
         let source_selection = selection::parse(&mut cursor)?;
         let selection = selection::parse(&mut cursor)?;
         mappings.push(VirtualMapping { file, dataset, source_selection, selection });

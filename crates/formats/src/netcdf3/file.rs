@@ -8,8 +8,8 @@ use hyperslab_storage::Storage;
 use super::header::{self, Header, Variable};
 use crate::tree::block_shape;
 use crate::{
-    ArrayFile, ChunkLocation, ChunkLocations, ChunkSource, Content, Dataset, Dimension, DimensionScale, FillTime, Format, Group,
-    Limits, Link, LinkTarget, Object, ObjectId, StorageLayout, Tree,
+    ArrayFile, ChunkLocation, ChunkLocations, ChunkSource, Content, Dataset, Dimension, DimensionScale, FillTime, Format, Group, Limits, Link, LinkTarget,
+    Object, ObjectId, StorageLayout, Tree,
 };
 
 /// Bytes that a block of a variable aims for.
@@ -63,10 +63,10 @@ impl Netcdf3File {
             let record = is_record(variable, &dimensions);
             locations.push(VariableLocation { begin: variable.begin, record_stride: record.then_some(record_bytes) });
             let shape: Vec<u64> = variable.dimensions.iter().filter_map(|n| extents.get(*n)).copied().collect();
-            let names = variable.dimensions.iter().map(|index| DimensionScale {
-                name: dimensions.get(*index).map(|d| d.name.clone()),
-                scale: scales.get(*index).copied().flatten(),
-            });
+            let names = variable
+                .dimensions
+                .iter()
+                .map(|index| DimensionScale { name: dimensions.get(*index).map(|d| d.name.clone()), scale: scales.get(*index).copied().flatten() });
             let dataset = dataset(variable, shape, record.then_some(record_bytes), names.collect())?;
             objects.push(Object {
                 path: format!("/{}", variable.name),
@@ -77,11 +77,7 @@ impl Netcdf3File {
                 content: Content::Dataset(Box::new(dataset)),
             });
         }
-        let dimensions = dimensions
-            .into_iter()
-            .zip(extents)
-            .map(|(d, extent)| Dimension { name: d.name, extent, unlimited: d.extent == 0 })
-            .collect();
+        let dimensions = dimensions.into_iter().zip(extents).map(|(d, extent)| Dimension { name: d.name, extent, unlimited: d.extent == 0 }).collect();
         if let Some(root) = objects.first_mut() {
             root.content = Content::Group(Group { links, links_tracked: true, dimensions });
         }
@@ -111,10 +107,7 @@ fn record_bytes(header: &Header) -> Result<u64> {
         return Ok(*only);
     }
     let padded = |bytes: u64| bytes.checked_next_multiple_of(4);
-    sizes
-        .into_iter()
-        .try_fold(0u64, |sum, bytes| sum.checked_add(padded(bytes)?))
-        .ok_or_else(|| Error::corrupt("a record beyond 64 bits"))
+    sizes.into_iter().try_fold(0u64, |sum, bytes| sum.checked_add(padded(bytes)?)).ok_or_else(|| Error::corrupt("a record beyond 64 bits"))
 }
 
 /// How many whole records the file's length allows, where the header does not tell.
@@ -139,11 +132,7 @@ fn dataset(variable: &Variable, shape: Vec<u64>, record_bytes: Option<u64>, dime
         }
     }
     let max_shape = shape.iter().enumerate().map(|(axis, &n)| (axis > 0 || record_bytes.is_none()).then_some(n)).collect();
-    let dataspace = if shape.is_empty() {
-        Dataspace::Scalar
-    } else {
-        Dataspace::Simple { shape: shape.clone(), max_shape }
-    };
+    let dataspace = if shape.is_empty() { Dataspace::Scalar } else { Dataspace::Simple { shape: shape.clone(), max_shape } };
     let stored = dataspace.element_count()?.checked_mul(element);
     Ok(Dataset {
         datatype: variable.datatype.clone(),
@@ -188,9 +177,7 @@ impl ArrayFile for Netcdf3File {
             let extents = shape.iter().zip(dataset.chunk_grid.chunk_shape()).zip(&origin);
             let clipped: Vec<u64> = extents.map(|((&n, &chunk), &start)| chunk.min(n - start)).collect();
             let length = clipped.iter().product::<u64>() * element;
-            let elements_before = |from: usize| {
-                origin.iter().zip(shape).skip(from).fold(0, |before, (&at, &extent)| before * extent + at)
-            };
+            let elements_before = |from: usize| origin.iter().zip(shape).skip(from).fold(0, |before, (&at, &extent)| before * extent + at);
             let within = match place.record_stride {
                 Some(stride) => {
                     let record = origin.first().ok_or_else(|| Error::internal("a record variable without dimensions"))?;

@@ -1,8 +1,6 @@
 //! The header: dimensions, attributes and variables.
 
-use hyperslab_array::{
-    Attribute, ByteOrder, CharacterSet, Dataspace, Datatype, Elements, Error, HeapObjects, Result, StringPadding,
-};
+use hyperslab_array::{Attribute, ByteOrder, CharacterSet, Dataspace, Datatype, Elements, Error, HeapObjects, Result, StringPadding};
 use hyperslab_storage::Storage;
 
 /// A dimension; extent 0 is the record dimension.

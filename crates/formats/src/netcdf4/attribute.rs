@@ -28,9 +28,7 @@ pub(super) fn texts(object: &Object, name: &str) -> Option<Vec<String>> {
     };
     match &value.datatype {
         Datatype::FixedString { .. } => Some(value.bytes.chunks_exact(size).map(plain).collect()),
-        Datatype::VariableString { .. } => {
-            value.bytes.chunks_exact(size).map(|element| value.heap.value(element, 1).ok().map(plain)).collect()
-        }
+        Datatype::VariableString { .. } => value.bytes.chunks_exact(size).map(|element| value.heap.value(element, 1).ok().map(plain)).collect(),
         _ => None,
     }
 }

@@ -20,9 +20,7 @@ pub(super) fn default_fill(datatype: &Datatype) -> Option<Vec<u8>> {
             (order, value.to_le_bytes().get(..usize::try_from(*size).ok()?)?.to_vec())
         }
         Datatype::Float { size: 4, order, format: FloatFormat::Ieee } => (order, 9.969_21e36_f32.to_le_bytes().to_vec()),
-        Datatype::Float { size: 8, order, format: FloatFormat::Ieee } => {
-            (order, 9.969_209_968_386_869e36_f64.to_le_bytes().to_vec())
-        }
+        Datatype::Float { size: 8, order, format: FloatFormat::Ieee } => (order, 9.969_209_968_386_869e36_f64.to_le_bytes().to_vec()),
         _ => return None,
     };
     if *order == ByteOrder::Big {

@@ -12,8 +12,7 @@ use super::scales::{NO_VARIABLE, by_address, is_scale, last_part};
 use crate::{Content, Dataset, Dimension, DimensionScale, LinkTarget, Object, ObjectId, Tree};
 
 /// Attributes that only the library reads.
-const BOOKKEEPING: [&str; 8] =
-    ["_NCProperties", "_Netcdf4Dimid", "_Netcdf4Coordinates", "_nc3_strict", "REFERENCE_LIST", "DIMENSION_LIST", "CLASS", "NAME"];
+const BOOKKEEPING: [&str; 8] = ["_NCProperties", "_Netcdf4Dimid", "_Netcdf4Coordinates", "_nc3_strict", "REFERENCE_LIST", "DIMENSION_LIST", "CLASS", "NAME"];
 
 /// What the library puts before a variable that has a dimension's name but is not its coordinates.
 const NON_COORDINATE: &str = "_nc4_non_coord_";
@@ -26,9 +25,7 @@ pub fn is_netcdf4(tree: &Tree) -> bool {
         return true;
     }
     root.is_some_and(|root| ["_NCProperties", "_nc3_strict"].iter().any(|name| attribute::find(root, name).is_some()))
-        || tree.objects.iter().any(|object| {
-            ["_Netcdf4Dimid", "_Netcdf4Coordinates"].iter().any(|name| attribute::find(object, name).is_some())
-        })
+        || tree.objects.iter().any(|object| ["_Netcdf4Dimid", "_Netcdf4Coordinates"].iter().any(|name| attribute::find(object, name).is_some()))
 }
 
 /// A dimension as its scale tells it.
@@ -49,24 +46,19 @@ struct Described {
 /// All variables along an unlimited dimension are as long as the longest; what was not written is fill.
 pub fn interpret(tree: &mut Tree) {
     let addresses = by_address(tree);
-    let scales: Vec<Option<Scale>> =
-        tree.objects.iter().enumerate().map(|(index, object)| scale(tree, object, ObjectId(index))).collect();
+    let scales: Vec<Option<Scale>> = tree.objects.iter().enumerate().map(|(index, object)| scale(tree, object, ObjectId(index))).collect();
     let by_dimension_id: HashMap<u64, usize> = scales
         .iter()
         .enumerate()
         .filter(|(_, scale)| scale.is_some())
         .filter_map(|(index, _)| Some((*attribute::integers(tree.objects.get(index)?, "_Netcdf4Dimid")?.first()?, index)))
         .collect();
-    let described: Vec<Option<Vec<Described>>> = (0..tree.objects.len())
-        .map(|index| describe(tree, &scales, &addresses, &by_dimension_id, index))
-        .collect();
+    let described: Vec<Option<Vec<Described>>> = (0..tree.objects.len()).map(|index| describe(tree, &scales, &addresses, &by_dimension_id, index)).collect();
     let extents = extents(tree, &described, &scales);
     for (object, described) in tree.objects.iter_mut().zip(described) {
         if let (Content::Dataset(dataset), Some(described)) = (&mut object.content, described) {
             let own = dataset.dataspace.shape();
-            let shape = described.iter().zip(own).map(|(d, own)| {
-                d.scale.and_then(|index| extents.get(&index)).map_or(*own, |extent| (*own).max(*extent))
-            });
+            let shape = described.iter().zip(own).map(|(d, own)| d.scale.and_then(|index| extents.get(&index)).map_or(*own, |extent| (*own).max(*extent)));
             let shape: Vec<u64> = shape.collect();
             if shape != own {
                 grow(dataset, shape);
@@ -113,20 +105,16 @@ fn describe(
     let listed = attribute::integers(object, "_Netcdf4Coordinates").unwrap_or_default();
     let own = scales.get(index).and_then(Option::as_ref);
     let dimension = |axis: usize| {
-        let by_reference = attached
-            .get(axis)
-            .and_then(|scales| scales.first())
-            .and_then(|address| addresses.get(address))
-            .and_then(|id| scales.get(id.0)?.as_ref());
+        let by_reference =
+            attached.get(axis).and_then(|scales| scales.first()).and_then(|address| addresses.get(address)).and_then(|id| scales.get(id.0)?.as_ref());
         let by_number = || scales.get(*by_dimension_id.get(listed.get(axis)?)?)?.as_ref();
         // A scale's own first dimension is itself.
         by_reference.or_else(by_number).or(own.filter(|_| axis == 0))
     };
     let described = (0..shape.len()).map(|axis| match dimension(axis) {
-        Some(scale) => Described {
-            dimension: DimensionScale { name: Some(scale.name.clone()), scale: scale.coordinates.then_some(scale.id) },
-            scale: Some(scale.id.0),
-        },
+        Some(scale) => {
+            Described { dimension: DimensionScale { name: Some(scale.name.clone()), scale: scale.coordinates.then_some(scale.id) }, scale: Some(scale.id.0) }
+        }
         // To be named after it is known what the group's other variables have.
         None => Described { dimension: DimensionScale::default(), scale: None },
     });
@@ -171,8 +159,7 @@ fn grow(dataset: &mut Dataset, shape: Vec<u64>) {
 
 /// Keeps as coordinates only scales that are as long as the dimension that they belong to.
 fn attach_coordinates(tree: &mut Tree) {
-    let shapes: Vec<Option<Vec<u64>>> =
-        (0..tree.objects.len()).map(|index| Some(tree.dataset(ObjectId(index))?.dataspace.shape().to_vec())).collect();
+    let shapes: Vec<Option<Vec<u64>>> = (0..tree.objects.len()).map(|index| Some(tree.dataset(ObjectId(index))?.dataspace.shape().to_vec())).collect();
     for object in &mut tree.objects {
         let Content::Dataset(dataset) = &mut object.content else { continue };
         for (dimension, extent) in dataset.dimensions.iter_mut().zip(dataset.dataspace.shape()) {

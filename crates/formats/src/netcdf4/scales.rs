@@ -33,8 +33,7 @@ pub fn attach_dimension_scales(tree: &mut Tree) {
         return;
     }
     let addresses = by_address(tree);
-    let described: Vec<(ObjectId, Vec<DimensionScale>)> =
-        may_have.into_iter().filter_map(|id| Some((id, describe(tree, &addresses, id)?))).collect();
+    let described: Vec<(ObjectId, Vec<DimensionScale>)> = may_have.into_iter().filter_map(|id| Some((id, describe(tree, &addresses, id)?))).collect();
     for (id, dimensions) in described {
         if let Some(Content::Dataset(dataset)) = tree.objects.get_mut(id.0).map(|object| &mut object.content) {
             dataset.dimensions = dimensions;

@@ -7,8 +7,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use arrow_array::{Array, ArrayRef, StringArray};
 use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef, StringArray};
 use arrow_schema::DataType;
 use hyperslab_array::{Error, Result};
 use hyperslab_predicate::Condition;
@@ -131,12 +131,15 @@ pub(crate) fn decode(mut bytes: &[u8], is_text: bool) -> Result<Vec<(Distinct, R
 /// Whether each entry's value passes the condition.
 pub(crate) fn passing(entries: &[(Distinct, RoaringBitmap)], condition: &Condition) -> Result<Vec<bool>> {
     if let Some(values) = condition.values() {
-        return Ok(entries.iter().map(|(distinct, _)| match distinct {
-            Distinct::Key(key) => values.contains(*key),
-            Distinct::Nan => values.has_nan(),
-            Distinct::Null => values.has_null(),
-            Distinct::Text(_) => false,
-        }).collect());
+        return Ok(entries
+            .iter()
+            .map(|(distinct, _)| match distinct {
+                Distinct::Key(key) => values.contains(*key),
+                Distinct::Nan => values.has_nan(),
+                Distinct::Null => values.has_null(),
+                Distinct::Text(_) => false,
+            })
+            .collect());
     }
     let texts = entries.iter().map(|(distinct, _)| match distinct {
         Distinct::Text(text) => Some(text.as_str()),

@@ -53,7 +53,8 @@ impl Builder {
         }
         let array = &bitmaps::plain(array)?;
         let Some(key_type) = KeyType::of(array.data_type()) else {
-            let zone = Zone { numbers: (array.len() - array.null_count()) as u32, nulls: array.null_count() as u32, hash: hash_array(array)?, ..Zone::default() };
+            let zone =
+                Zone { numbers: (array.len() - array.null_count()) as u32, nulls: array.null_count() as u32, hash: hash_array(array)?, ..Zone::default() };
             return Ok(match bitmaps::of_text(array)? {
                 Some(bitmaps) if level == Level::Bitmaps => Block { level: Some(Level::Bitmaps), zone, bitmaps, ..Block::default() },
                 _ => Block { level: Some(Level::Zone), zone, ..Block::default() },

@@ -72,25 +72,31 @@ impl BlockGrid {
         product(&outer, &mut |place| {
             let origin: Vec<u64> = place.iter().zip(&self.outer).map(|(index, extent)| index * extent).collect();
             let limit: Vec<u64> = origin.iter().zip(&self.outer).zip(shape).map(|((start, extent), all)| (start + extent).min(*all)).collect();
-            let within: Vec<Vec<u64>> = selection.axes().iter().zip(&self.inner).zip(origin.iter().zip(&limit)).map(|((axis, inner), (start, end))| {
-                let inner = (*inner).max(1);
-                let part = axis.clip(*start, *end);
-                let mut starts: Vec<u64> = Vec::new();
-                if (end - start) <= inner {
-                    if part.count() > 0 {
-                        starts.push(*start);
-                    }
-                } else {
-                    let mut at = *start;
-                    while at < *end {
-                        if part.positions_within(at, (at + inner).min(*end)).1 > 0 {
-                            starts.push(at);
+            let within: Vec<Vec<u64>> = selection
+                .axes()
+                .iter()
+                .zip(&self.inner)
+                .zip(origin.iter().zip(&limit))
+                .map(|((axis, inner), (start, end))| {
+                    let inner = (*inner).max(1);
+                    let part = axis.clip(*start, *end);
+                    let mut starts: Vec<u64> = Vec::new();
+                    if (end - start) <= inner {
+                        if part.count() > 0 {
+                            starts.push(*start);
                         }
-                        at += inner;
+                    } else {
+                        let mut at = *start;
+                        while at < *end {
+                            if part.positions_within(at, (at + inner).min(*end)).1 > 0 {
+                                starts.push(at);
+                            }
+                            at += inner;
+                        }
                     }
-                }
-                starts
-            }).collect();
+                    starts
+                })
+                .collect();
             product(&within, &mut |starts| {
                 let count = starts.iter().zip(&self.inner).zip(&limit).map(|((start, extent), end)| (*extent).min(end - start)).collect();
                 boxes.push(Region { start: starts.to_vec(), count });

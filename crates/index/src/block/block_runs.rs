@@ -2,7 +2,6 @@
 
 use hyperslab_array::{Region, Run, Selection};
 
-
 /// The row of the block's first element, if all elements of the block are selected and have consecutive rows.
 pub(crate) fn consecutive_rows(block: &Region, selection: &Selection) -> Option<u64> {
     let (mut first, mut stride, mut whole) = (0u64, 1u64, true);

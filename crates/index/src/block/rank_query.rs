@@ -344,7 +344,16 @@ mod tests {
         let mut scratch = Vec::new();
         for level in [Level::Zone, Level::Keys, Level::Positions, Level::Exact] {
             let block = Builder::default().build(array, level).map_err(fail)?;
-            let query = RankQuery { level, key_type, zone: &block.zone, samples: &block.samples, starts: &block.starts, payload: &block, data: None, known_ranks: None };
+            let query = RankQuery {
+                level,
+                key_type,
+                zone: &block.zone,
+                samples: &block.samples,
+                starts: &block.starts,
+                payload: &block,
+                data: None,
+                known_ranks: None,
+            };
             prop_assert_eq!(block.zone.numbers as usize, numbers.len());
             prop_assert_eq!(block.zone.elements() as usize, array.len());
             let edges = numbers.iter().flat_map(|key| [key.saturating_sub(1), *key, key.saturating_add(1)]);

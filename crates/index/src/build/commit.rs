@@ -5,10 +5,10 @@ use std::path::PathBuf;
 
 use hyperslab_array::{Error, ErrorKind, Result};
 
-use crate::store::manifest::{FOLDER_SIDECAR_NAME, IndexFileEntry, IndexedDataset, Manifest, SIDECAR_SUFFIX};
-use crate::store::stamp::Stamp;
 use super::dataset_task::DatasetFragment;
 use super::task::IndexFragment;
+use crate::store::manifest::{FOLDER_SIDECAR_NAME, IndexFileEntry, IndexedDataset, Manifest, SIDECAR_SUFFIX};
+use crate::store::stamp::Stamp;
 
 /// Makes the results of tasks visible and returns the number of datasets. `InvalidInput` if parts of a dataset are missing;
 /// `Conflict` if a data file has changed since the plan, in which case its sidecar stays as it was. Can be repeated.
@@ -61,11 +61,17 @@ pub(crate) fn commit_datasets(fragments: &[&DatasetFragment]) -> Result<u64> {
 fn joined(parts: &[&DatasetFragment]) -> Result<IndexedDataset> {
     let first = parts.first().ok_or_else(|| Error::internal("a dataset has no fragments"))?;
     let task = &first.task;
-    let is_complete = parts.len() as u64 == task.parts && parts.iter().enumerate().all(|(index, part)| {
-        part.task.part == index as u64 && part.task.parts == task.parts && part.task.fingerprint == task.fingerprint && part.task.level == task.level
-    });
+    let is_complete = parts.len() as u64 == task.parts
+        && parts.iter().enumerate().all(|(index, part)| {
+            part.task.part == index as u64 && part.task.parts == task.parts && part.task.fingerprint == task.fingerprint && part.task.level == task.level
+        });
     if !is_complete {
-        return Err(Error::invalid_input(format!("the index of {2} needs {1} parts of one plan, but {0} were given, or some are of another plan", parts.len(), task.parts, task.path)));
+        return Err(Error::invalid_input(format!(
+            "the index of {2} needs {1} parts of one plan, but {0} were given, or some are of another plan",
+            parts.len(),
+            task.parts,
+            task.path
+        )));
     }
     let mut index_files: Vec<IndexFileEntry> = Vec::new();
     for index_file in parts.iter().flat_map(|part| &part.kept).chain(parts.iter().filter_map(|part| part.index_file.as_ref())) {

@@ -3,8 +3,8 @@
 //! Blocks of the previous build are kept if their source is unchanged: for filtered data the hash of the stored chunks
 //! decides, otherwise the hash of the values.
 
-use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
 
 use arrow_array::{Array, ArrayRef};
 use hyperslab_array::{Axis, Cancellation, Error, ErrorKind, Region, Result, Selection};
@@ -14,8 +14,9 @@ use hyperslab_reader::{File, Session};
 use hyperslab_scan::pruner::Level;
 use rayon::prelude::*;
 
-use crate::block::block_grid::block_elements;
+use super::dataset_task::{DatasetFragment, DatasetTask};
 use crate::block::block_builder::{Block, Builder};
+use crate::block::block_grid::block_elements;
 use crate::block::block_runs::each_run;
 use crate::block::zone::Zone;
 use crate::freshness::block_values::read_block;
@@ -27,7 +28,6 @@ use crate::store::index_files::IndexFiles;
 use crate::store::manifest::IndexFileEntry;
 use crate::store::shared_file::SharedFile;
 use crate::store::sweep::new_file_name;
-use super::dataset_task::{DatasetFragment, DatasetTask};
 
 /// What each build needs besides its task.
 #[derive(Clone, Copy)]
@@ -206,11 +206,7 @@ impl Build<'_> {
         self.context.cancellation.check()?;
         let source = chunk_hash(self.context.file, self.dataset, &unit.around, self.context.cancellation)?;
         let filtered = !self.context.file.dataset(self.dataset)?.filters.is_empty();
-        let before: Option<Vec<Zone>> = unit
-            .blocks
-            .iter()
-            .map(|block| previous.at(block).filter(|row| row.source == source).map(|row| row.zone))
-            .collect();
+        let before: Option<Vec<Zone>> = unit.blocks.iter().map(|block| previous.at(block).filter(|row| row.source == source).map(|row| row.zone)).collect();
         let elements: u64 = block_elements(&unit.around)?;
         let width = self.context.file.dataset(self.dataset)?.datatype.size();
         if before.is_some() && filtered {

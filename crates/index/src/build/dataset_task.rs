@@ -69,7 +69,9 @@ impl DatasetFragment {
         self.task.check()?;
         check_index_files(&self.kept)?;
         match &self.index_file {
-            Some(index_file) if !is_index_file_name(&index_file.name) => Err(Error::invalid_input("not a valid index fragment: its index file is outside the sidecar")),
+            Some(index_file) if !is_index_file_name(&index_file.name) => {
+                Err(Error::invalid_input("not a valid index fragment: its index file is outside the sidecar"))
+            }
             _ => Ok(()),
         }
     }
@@ -139,7 +141,8 @@ impl DatasetTask {
     /// `Conflict` unless the file is in the state that was planned for. If it was changed very recently, waits first until a
     /// further change would get a new modification time.
     pub(crate) fn check_file(&self, file: &File) -> Result<()> {
-        if let Some(age) = std::fs::metadata(file.path()).ok().and_then(|m| m.modified().ok()).and_then(|at| at.elapsed().ok()).filter(|age| *age < CLOCK_TICK) {
+        if let Some(age) = std::fs::metadata(file.path()).ok().and_then(|m| m.modified().ok()).and_then(|at| at.elapsed().ok()).filter(|age| *age < CLOCK_TICK)
+        {
             std::thread::sleep(CLOCK_TICK - age);
         }
         let planned = Some(self.stamp);

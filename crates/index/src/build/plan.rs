@@ -9,22 +9,22 @@ use hyperslab_columns::Column;
 use hyperslab_formats::{Content, LinkTarget, ObjectId, StorageLayout};
 use hyperslab_predicate::KeyType;
 use hyperslab_reader::File;
-use hyperslab_scan::{expand_path, has_wildcard};
 use hyperslab_scan::pruner::Level;
+use hyperslab_scan::{expand_path, has_wildcard};
 
-use crate::freshness::column::{column_of, identity, supported_level};
-use crate::freshness::fingerprint;
-use crate::registry::index_folder;
-use crate::store::catalog::Catalog;
-use crate::store::manifest::{Manifest, IndexFileEntry};
-use crate::store::places;
-use crate::store::stamp::Stamp;
-use crate::store::sweep::{Building, TASK_FILE_MAX_AGE, sweep};
-use crate::block::block_grid::BlockGrid;
 use super::commit::commit_datasets;
 use super::dataset_task::{DatasetFragment, DatasetTask};
 use super::request::IndexRequest;
 use super::task::{IndexTask, build};
+use crate::block::block_grid::BlockGrid;
+use crate::freshness::column::{column_of, identity, supported_level};
+use crate::freshness::fingerprint;
+use crate::registry::index_folder;
+use crate::store::catalog::Catalog;
+use crate::store::manifest::{IndexFileEntry, Manifest};
+use crate::store::places;
+use crate::store::stamp::Stamp;
+use crate::store::sweep::{Building, TASK_FILE_MAX_AGE, sweep};
 
 /// Maximum number of distinct values in each sampled block for which bitmaps are chosen.
 const MAX_SAMPLED_DISTINCT_VALUES: usize = 64;
@@ -112,20 +112,26 @@ impl IndexPlan {
         }
         let object = file.object(dataset)?;
         let column = column_of(file, dataset, request.raw)?;
-        let stamp = Stamp::of(file).ok_or_else(|| Error::unsupported(if !file.array_file().is_stored() {
-            "an index of arrays that are not all in one file or folder, opened for reading only: their changes could not be detected"
-        } else {
-            "an index of a file whose modification time is unknown"
-        }))?;
+        let stamp = Stamp::of(file).ok_or_else(|| {
+            Error::unsupported(if !file.array_file().is_stored() {
+                "an index of arrays that are not all in one file or folder, opened for reading only: their changes could not be detected"
+            } else {
+                "an index of a file whose modification time is unknown"
+            })
+        })?;
         let shape = description.dataspace.shape().to_vec();
         let grid = fingerprint::grid(description);
         let identity = identity(&column)?;
         let fingerprint = fingerprint::fingerprint(file, dataset)?;
         let folder = places::sidecar(file.path(), request.shared_sidecar, index_folder(file.session()));
         if folder.symlink_metadata().is_ok_and(|found| found.is_symlink()) {
-            return Err(Error::unsupported(format!("an index in '{}': it is a symbolic link, which is not followed; give its folder as index_folder", folder.display())));
+            return Err(Error::unsupported(format!(
+                "an index in '{}': it is a symbolic link, which is not followed; give its folder as index_folder",
+                folder.display()
+            )));
         }
-        let name = file.path().file_name().and_then(|name| name.to_str()).ok_or_else(|| Error::unsupported("an index of a file whose name is not valid UTF-8"))?;
+        let name =
+            file.path().file_name().and_then(|name| name.to_str()).ok_or_else(|| Error::unsupported("an index of a file whose name is not valid UTF-8"))?;
         let read = || Catalog::new(Manifest::read(&folder).unwrap_or_else(|_| Manifest::empty()).renamed(name, request.shared_sidecar));
         let indexed = catalogs.entry(folder.clone()).or_insert_with(read).dataset(name, &object.path, &identity);
         let before = indexed.map(|(_, before)| before);
@@ -159,7 +165,21 @@ impl IndexPlan {
         let previous: Vec<IndexFileEntry> = same_grid.map(|before| before.index_files.clone()).unwrap_or_default();
         if !valid {
             self.foreign.push((!file.array_file().is_stored()).then(|| file.clone()));
-            self.tasks.push(DatasetTask::new(file.name(), object.path.clone(), folder, name.to_owned(), stamp, identity, column.field().data_type().to_string(), request.raw, level, shape, grid, fingerprint, previous));
+            self.tasks.push(DatasetTask::new(
+                file.name(),
+                object.path.clone(),
+                folder,
+                name.to_owned(),
+                stamp,
+                identity,
+                column.field().data_type().to_string(),
+                request.raw,
+                level,
+                shape,
+                grid,
+                fingerprint,
+                previous,
+            ));
         }
         Ok(())
     }
@@ -268,9 +288,7 @@ fn datasets(file: &File, pattern: &str) -> Result<Vec<(String, bool)>> {
         let object = found.file.object(found.object)?;
         match &object.content {
             Content::Group(group) => {
-                let members = group.links.iter().filter(|link| {
-                    matches!(link.target, LinkTarget::Hard(id) if found.file.tree().dataset(id).is_some())
-                });
+                let members = group.links.iter().filter(|link| matches!(link.target, LinkTarget::Hard(id) if found.file.tree().dataset(id).is_some()));
                 all.extend(members.map(|link| (format!("{}/{}", path.trim_end_matches('/'), link.name), false)));
             }
             _ => all.push((path, !wild)),

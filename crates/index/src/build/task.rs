@@ -11,12 +11,12 @@ use hyperslab_reader::{File, Session};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
+use super::dataset_build::{BuildContext, build_alone, build_into};
+use super::dataset_task::{DatasetFragment, DatasetTask};
 use crate::block::block_builder::Builder;
 use crate::store::index_files::IndexFiles;
 use crate::store::manifest::VERSION;
 use crate::store::shared_file::SharedFile;
-use super::dataset_build::{BuildContext, build_alone, build_into};
-use super::dataset_task::{DatasetFragment, DatasetTask};
 
 const TASK: Envelope = Envelope::new("an index task", VERSION);
 const FRAGMENT: Envelope = Envelope::new("an index fragment", VERSION);
@@ -106,7 +106,8 @@ impl IndexTask {
     /// The first dataset. `InvalidInput` if there is none, or if the datasets are not all in one file.
     fn first_dataset(&self) -> Result<&DatasetTask> {
         let first = self.datasets.first().ok_or_else(|| Error::invalid_input("not a valid index task: it has no dataset"))?;
-        let is_same_file = |other: &DatasetTask| other.file == first.file && other.folder == first.folder && other.name == first.name && other.stamp == first.stamp;
+        let is_same_file =
+            |other: &DatasetTask| other.file == first.file && other.folder == first.folder && other.name == first.name && other.stamp == first.stamp;
         if self.datasets.iter().all(is_same_file) { Ok(first) } else { Err(Error::invalid_input("not a valid index task: its datasets are in several files")) }
     }
 
@@ -159,7 +160,21 @@ mod tests {
         let grid = BlockGrid { outer: vec![100], inner: vec![100] };
         let text = |text: &str| text.to_owned();
         let entry = IndexFileEntry { name: format!("{}.arrow", "0".repeat(32)), bytes: 10, blocks: 1, build: 0, offset: 0 };
-        let dataset = DatasetTask::new(text("/data/a.h5"), text("/x"), "/data/a.h5.hsidx".into(), text("a.h5"), Stamp::default(), text("1"), text("Float32"), false, Level::Exact, vec![100], grid, text("2"), vec![entry]);
+        let dataset = DatasetTask::new(
+            text("/data/a.h5"),
+            text("/x"),
+            "/data/a.h5.hsidx".into(),
+            text("a.h5"),
+            Stamp::default(),
+            text("1"),
+            text("Float32"),
+            false,
+            Level::Exact,
+            vec![100],
+            grid,
+            text("2"),
+            vec![entry],
+        );
         IndexTask::of(vec![dataset])
     }
 
@@ -167,7 +182,10 @@ mod tests {
     fn each_changed_byte_of_a_task_and_of_a_fragment_is_refused() -> Result<()> {
         let task = task();
         let dataset = task.datasets.first().cloned().ok_or_else(|| Error::internal("no dataset"))?;
-        let fragment = IndexFragment { version: VERSION, datasets: vec![DatasetFragment { task: dataset, index_file: None, kept: Vec::new(), built_blocks: 3, kept_blocks: 4 }] };
+        let fragment = IndexFragment {
+            version: VERSION,
+            datasets: vec![DatasetFragment { task: dataset, index_file: None, kept: Vec::new(), built_blocks: 3, kept_blocks: 4 }],
+        };
         let (task, fragment) = (task.encode()?, fragment.encode()?);
         assert!(IndexTask::decode(&task).is_ok());
         assert!(IndexFragment::decode(&fragment).is_ok_and(|fragment| fragment.blocks() == (3, 4)));

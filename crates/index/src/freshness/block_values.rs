@@ -6,7 +6,6 @@ use hyperslab_columns::Column;
 use hyperslab_formats::ObjectId;
 use hyperslab_reader::{File, read};
 
-
 /// Reads the values of a box of a dataset of `shape`, converted as `column` specifies.
 pub(crate) fn read_block(file: &File, dataset: ObjectId, column: &Column, block: &Region, shape: &[u64], cancellation: &Cancellation) -> Result<ArrayRef> {
     let selection = block.selection(shape)?;

@@ -8,9 +8,9 @@ use hyperslab_predicate::KeyType;
 use hyperslab_reader::File;
 use hyperslab_scan::pruner::Level;
 
+use super::type_text::{arrow_type_text, datatype_text, quoted};
 use crate::block::hash::hash;
 use crate::store::manifest::IndexedDataset;
-use super::type_text::{arrow_type_text, datatype_text, quoted};
 
 /// The column of a dataset as a table shows it, or with `raw` as it is stored. `Unsupported` if it cannot have an index.
 pub(crate) fn column_of(file: &File, dataset: ObjectId, raw: bool) -> Result<Column> {
@@ -56,7 +56,8 @@ pub(crate) fn identity(column: &Column) -> Result<String> {
     let field = column.field();
     let mut metadata: Vec<(&String, &String)> = field.metadata().iter().collect();
     metadata.sort();
-    let mut text = format!("{}\n{}\n{}", datatype_text(column.datatype()), arrow_type_text(field.data_type())?, if field.is_nullable() { "nullable" } else { "required" });
+    let mut text =
+        format!("{}\n{}\n{}", datatype_text(column.datatype()), arrow_type_text(field.data_type())?, if field.is_nullable() { "nullable" } else { "required" });
     for (key, value) in metadata {
         text.push_str(&format!("\n{}={}", quoted(key), quoted(value)));
     }

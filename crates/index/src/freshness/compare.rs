@@ -10,11 +10,11 @@ use hyperslab_reader::File;
 use hyperslab_scan::pruner::Level;
 use rayon::prelude::*;
 
+use super::block_values::read_block;
+use super::fingerprint;
 use crate::block::block_builder::Builder;
 use crate::store::block_directory::BlockDirectory;
 use crate::store::index_reader::StoredRow;
-use super::block_values::read_block;
-use super::fingerprint;
 
 /// Maximum number of stored bytes that queries compare for each version of a data file.
 const MAX_COMPARED_BYTES: u64 = 1 << 30;
@@ -32,7 +32,10 @@ pub(crate) fn check(file: &File, dataset: ObjectId, column: &Column, directory: 
     let before = compared.fetch_add(bytes, Ordering::Relaxed);
     if before.saturating_add(bytes) > MAX_COMPARED_BYTES {
         compared.fetch_sub(bytes, Ordering::Relaxed);
-        return Err(stale(path, "the file was copied, renamed or touched since the build, and has too many values to compare them now; refresh it: unchanged blocks are kept"));
+        return Err(stale(
+            path,
+            "the file was copied, renamed or touched since the build, and has too many values to compare them now; refresh it: unchanged blocks are kept",
+        ));
     }
     if is_same(file, dataset, column, directory)? { Ok(()) } else { Err(stale(path, "the values of the file have changed since the build; refresh it")) }
 }
@@ -70,9 +73,9 @@ pub(crate) fn is_same(file: &File, dataset: ObjectId, column: &Column, directory
     };
     // The first difference stops all threads with an error, which becomes `false`.
     let different = || Error::new(ErrorKind::Conflict, "the values have changed");
-    let outcome = file.session().compute(|| {
-        units.par_iter().try_for_each_init(Builder::default, |builder, unit| if is_same_unit(builder, unit)? { Ok(()) } else { Err(different()) })
-    });
+    let outcome = file
+        .session()
+        .compute(|| units.par_iter().try_for_each_init(Builder::default, |builder, unit| if is_same_unit(builder, unit)? { Ok(()) } else { Err(different()) }));
     match outcome {
         Err(error) if error.kind() == ErrorKind::Conflict => Ok(false),
         outcome => outcome.map(|()| true),

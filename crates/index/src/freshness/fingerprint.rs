@@ -6,10 +6,10 @@ use hyperslab_array::{Cancellation, Error, ErrorKind, Region, Result, Selection}
 use hyperslab_formats::{ChunkSource, Dataset, ObjectId, StorageLayout};
 use hyperslab_reader::{File, virtual_dataset};
 
+use super::type_text::quoted;
 use crate::block::block_grid::BlockGrid;
 use crate::block::hash::hash;
 use crate::store::stamp::Stamp;
-use super::type_text::quoted;
 
 /// Why a dataset cannot have an index; `None` if it can.
 pub(crate) fn refusal(dataset: &Dataset) -> Option<Error> {
@@ -36,7 +36,8 @@ pub(crate) fn address_hash(file: &File, dataset: ObjectId, selection: &Selection
             all = hash(hash(all, name.as_bytes()), path.as_bytes());
             let Some(source) = source else { return Ok(()) };
             let stamp = Stamp::of(source).filter(|stamp| Stamp::now(source.path()) == Some(*stamp));
-            let stamp = stamp.ok_or_else(|| Error::new(ErrorKind::Conflict, "a source of a virtual dataset has changed since it was opened").in_file(source.name()))?;
+            let stamp =
+                stamp.ok_or_else(|| Error::new(ErrorKind::Conflict, "a source of a virtual dataset has changed since it was opened").in_file(source.name()))?;
             all = [stamp.bytes, stamp.modified_nanoseconds].iter().fold(all, |all, n| hash(all, &n.to_le_bytes()));
             Ok(())
         })?;
@@ -90,15 +91,19 @@ fn storage_text(dataset: &Dataset) -> String {
     fn list(numbers: impl IntoIterator<Item = impl ToString>) -> String {
         numbers.into_iter().map(|number| number.to_string()).collect::<Vec<_>>().join(",")
     }
-    let fill = dataset.fill_value.as_ref().map_or_else(|| "zero".to_owned(), |bytes| {
-        bytes.iter().fold(String::new(), |mut text, byte| {
-            // Writing to a string cannot fail.
-            let _ = write!(text, "{byte:02x}");
-            text
-        })
-    });
+    let fill = dataset.fill_value.as_ref().map_or_else(
+        || "zero".to_owned(),
+        |bytes| {
+            bytes.iter().fold(String::new(), |mut text, byte| {
+                // Writing to a string cannot fail.
+                let _ = write!(text, "{byte:02x}");
+                text
+            })
+        },
+    );
     let written = dataset.written_shape.as_ref().map_or_else(|| "all".to_owned(), list);
-    let filters: String = dataset.filters.iter().map(|filter| format!("\nfilter {} {} {}", filter.id, quoted(&filter.name), list(&filter.parameters))).collect();
+    let filters: String =
+        dataset.filters.iter().map(|filter| format!("\nfilter {} {} {}", filter.id, quoted(&filter.name), list(&filter.parameters))).collect();
     format!("shape {}\nfill {fill}\nwritten {written}{filters}", list(dataset.dataspace.shape()))
 }
 

@@ -16,12 +16,17 @@ pub(crate) fn datatype_text(datatype: &Datatype) -> String {
             format!("integer({size},{},{},{bit_offset},{bit_precision})", if *signed { "signed" } else { "unsigned" }, order_text(*order))
         }
         Datatype::Float { size, order, format } => format!("float({size},{},{})", order_text(*order), float_text(*format)),
-        Datatype::FixedString { size, padding, character_set } => format!("fixed_string({size},{},{})", padding_text(*padding), character_set_text(*character_set)),
-        Datatype::VariableString { size, padding, character_set } => format!("variable_string({size},{},{})", padding_text(*padding), character_set_text(*character_set)),
+        Datatype::FixedString { size, padding, character_set } => {
+            format!("fixed_string({size},{},{})", padding_text(*padding), character_set_text(*character_set))
+        }
+        Datatype::VariableString { size, padding, character_set } => {
+            format!("variable_string({size},{},{})", padding_text(*padding), character_set_text(*character_set))
+        }
         Datatype::Bitfield { size, order } => format!("bitfield({size},{})", order_text(*order)),
         Datatype::Opaque { size, tag } => format!("opaque({size},{})", quoted(tag)),
         Datatype::Compound { size, members } => {
-            let members: String = members.iter().map(|member| format!(",{}@{}:{}", quoted(&member.name), member.offset, datatype_text(&member.datatype))).collect();
+            let members: String =
+                members.iter().map(|member| format!(",{}@{}:{}", quoted(&member.name), member.offset, datatype_text(&member.datatype))).collect();
             format!("compound({size}{members})")
         }
         Datatype::Reference { size, kind } => {
@@ -70,13 +75,25 @@ fn character_set_text(character_set: CharacterSet) -> &'static str {
 fn float_text(format: FloatFormat) -> String {
     match format {
         FloatFormat::Ieee => "ieee".to_owned(),
-        FloatFormat::Custom { bit_offset, bit_precision, sign_location, exponent_location, exponent_size, mantissa_location, mantissa_size, exponent_bias, mantissa } => {
+        FloatFormat::Custom {
+            bit_offset,
+            bit_precision,
+            sign_location,
+            exponent_location,
+            exponent_size,
+            mantissa_location,
+            mantissa_size,
+            exponent_bias,
+            mantissa,
+        } => {
             let mantissa = match mantissa {
                 Mantissa::AsStored => "as_stored",
                 Mantissa::AlwaysSet => "always_set",
                 Mantissa::Implied => "implied",
             };
-            format!("custom({bit_offset},{bit_precision},{sign_location},{exponent_location},{exponent_size},{mantissa_location},{mantissa_size},{exponent_bias},{mantissa})")
+            format!(
+                "custom({bit_offset},{bit_precision},{sign_location},{exponent_location},{exponent_size},{mantissa_location},{mantissa_size},{exponent_bias},{mantissa})"
+            )
         }
     }
 }

@@ -51,9 +51,7 @@ pub fn stage(path: &Path) -> Result<bool> {
         let now = Stamp::now(path).filter(|now| Validity { trailer, bytes }.holds(*now)).unwrap_or_default();
         let folder = sidecar_next_to(path);
         std::fs::create_dir_all(&folder)?;
-        Manifest::change(&folder, |manifest| {
-            manifest.add(indexed.columns.into_iter().map(|column| (name.to_owned(), now, column)).collect())
-        })?;
+        Manifest::change(&folder, |manifest| manifest.add(indexed.columns.into_iter().map(|column| (name.to_owned(), now, column)).collect()))?;
         Ok(true)
     };
     inner().map_err(|error: Error| error.in_file(path.display().to_string()))
@@ -85,7 +83,8 @@ fn embed_inner(session: &Session, path: &Path) -> Result<()> {
     let sidecar = Manifest::read(&folder)?;
     let valid = sidecar.files_called(name).find(|file| file.stamp == before);
     let mut indexed: IndexedFile = valid.cloned().ok_or_else(|| Error::not_found("the file has no valid index"))?;
-    let is_embedded = embedded::read(path).is_ok_and(|(there, validity)| validity.holds(before) && there.files.first().is_some_and(|there| there.columns == indexed.columns));
+    let is_embedded =
+        embedded::read(path).is_ok_and(|(there, validity)| validity.holds(before) && there.files.first().is_some_and(|there| there.columns == indexed.columns));
     if !is_embedded {
         append(&mut end, data_end, &folder, &mut indexed)?;
         let manifest = Manifest { files: vec![indexed.clone()], ..Manifest::empty() }.encode()?;
@@ -104,7 +103,11 @@ fn embed_inner(session: &Session, path: &Path) -> Result<()> {
         let from = |now: u64| u64::try_from(i128::from(now) + skew).unwrap_or_default();
         // Modification times in whole seconds are not precise enough to show later writes.
         let is_precise = !quiet.is_multiple_of(1_000_000_000);
-        let written = complete(&mut end, &mut || Trailer { manifest: place, manifest_bytes: manifest.len() as u64, from_nanoseconds: if is_precise { from(clock()) } else { 0 } })?;
+        let written = complete(&mut end, &mut || Trailer {
+            manifest: place,
+            manifest_bytes: manifest.len() as u64,
+            from_nanoseconds: if is_precise { from(clock()) } else { 0 },
+        })?;
         end.mark();
         std::thread::sleep(MAX_TRAILER_DELAY + MAX_CLOCK_LAG);
         if end.modified_nanoseconds()? != written {
@@ -125,11 +128,22 @@ fn clock() -> u64 {
 
 /// Appends the index files of the sidecar and replaces their names by their offsets.
 fn append(end: &mut Appended, data_end: StatedEnd, folder: &Path, indexed: &mut IndexedFile) -> Result<()> {
-    let bytes_of = |is_inside: bool| indexed.columns.iter().flat_map(|column| &column.index_files).filter(|index_file| index_file.embedded_offset().is_some() == is_inside).map(|index_file| index_file.bytes.next_multiple_of(FILE_ALIGNMENT)).sum::<u64>();
+    let bytes_of = |is_inside: bool| {
+        indexed
+            .columns
+            .iter()
+            .flat_map(|column| &column.index_files)
+            .filter(|index_file| index_file.embedded_offset().is_some() == is_inside)
+            .map(|index_file| index_file.bytes.next_multiple_of(FILE_ALIGNMENT))
+            .sum::<u64>()
+    };
     let (kept, new) = (bytes_of(true), bytes_of(false));
     let unused = end.end().saturating_sub(data_end.end).saturating_sub(kept);
     if unused > MAX_UNUSED_BYTES.max(MAX_UNUSED_PER_INDEX_BYTE.saturating_mul(kept + new)) {
-        return Err(Error::new(ErrorKind::Conflict, format!("{unused} bytes at the end of the file belong to indexes that are no longer used; remove them with `hyperslab vacuum`")));
+        return Err(Error::new(
+            ErrorKind::Conflict,
+            format!("{unused} bytes at the end of the file belong to indexes that are no longer used; remove them with `hyperslab vacuum`"),
+        ));
     }
     // The final manifest, which has offsets instead of names, is at most twice as long.
     let manifest = Manifest { files: vec![indexed.clone()], ..Manifest::empty() }.encode()?.len() as u64;

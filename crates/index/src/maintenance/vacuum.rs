@@ -6,10 +6,10 @@ use std::time::Duration;
 use hyperslab_array::Result;
 use hyperslab_reader::Session;
 
+use super::embed;
 use crate::registry::index_folder;
 use crate::store::places::{PlaceKind, places};
 use crate::store::sweep;
-use super::embed;
 
 /// Removes leftover files of killed builds from the sidecars of the file at `path`, uncommitted results of tasks that are
 /// older than `age`, and unused indexes at the end of the file. Returns a description of each removed item. With `dry_run`

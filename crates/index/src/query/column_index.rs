@@ -75,11 +75,7 @@ impl ColumnIndex for IndexedColumn {
             let is_covered = is_whole || self.directory.covers(selection, &entry.region);
             if row.zone.numbers > 0 {
                 let here = KeyRange { min: row.zone.min, max: row.zone.max, exact: is_covered };
-                found = Some(found.map_or(here, |sum| KeyRange {
-                    min: sum.min.min(here.min),
-                    max: sum.max.max(here.max),
-                    exact: sum.exact && here.exact,
-                }));
+                found = Some(found.map_or(here, |sum| KeyRange { min: sum.min.min(here.min), max: sum.max.max(here.max), exact: sum.exact && here.exact }));
             }
         }
         Ok(found)
@@ -88,16 +84,24 @@ impl ColumnIndex for IndexedColumn {
     fn counts(&self, selection: &Selection) -> Result<Option<(u64, u64, u64)>> {
         let Some(entries) = self.whole_blocks(selection)? else { return Ok(None) };
         let zones = entries.into_iter().filter_map(|entry| self.directory.row(entry)).map(|(_, row)| row.zone);
-        Ok(Some(zones.fold((0, 0, 0), |(numbers, nans, nulls), zone| {
-            (numbers + u64::from(zone.numbers), nans + u64::from(zone.nans), nulls + u64::from(zone.nulls))
-        })))
+        Ok(Some(
+            zones.fold((0, 0, 0), |(numbers, nans, nulls), zone| {
+                (numbers + u64::from(zone.numbers), nans + u64::from(zone.nans), nulls + u64::from(zone.nulls))
+            }),
+        ))
     }
 
     fn values(&self, selection: &Selection, rows: &RowSelection, cancellation: &Cancellation) -> Result<Option<ArrayRef>> {
         row_values(self, selection, rows, cancellation)
     }
 
-    fn matching_values(&self, selection: &Selection, condition: &Condition, sparse: Option<u64>, cancellation: &Cancellation) -> Result<Option<MatchingValues>> {
+    fn matching_values(
+        &self,
+        selection: &Selection,
+        condition: &Condition,
+        sparse: Option<u64>,
+        cancellation: &Cancellation,
+    ) -> Result<Option<MatchingValues>> {
         matching_values(self, selection, condition, sparse, cancellation)
     }
 

@@ -4,15 +4,21 @@ use hyperslab_array::{Cancellation, Error, ErrorKind, Result, Selection};
 use hyperslab_predicate::Condition;
 use hyperslab_scan::pruner::{CountBounds, Edge, Level};
 
-use crate::block::block_grid::block_elements;
-use crate::block::bitmaps::{self, Distinct};
-use crate::store::block_directory::BlockEntry;
 use super::indexed_column::{IndexedColumn, Verdict, is_costly, verdict};
 use super::matching_positions::{MatchingPositions, matching_positions};
 use super::row_collector::{Positions, RowCollector};
+use crate::block::bitmaps::{self, Distinct};
+use crate::block::block_grid::block_elements;
+use crate::store::block_directory::BlockEntry;
 
 /// Bounds of the number of selected values of one block that pass the condition.
-pub(crate) fn block_count(column: &IndexedColumn, entry: &BlockEntry, selection: &Selection, condition: &Condition, scratch: &mut Vec<u8>) -> Result<CountBounds> {
+pub(crate) fn block_count(
+    column: &IndexedColumn,
+    entry: &BlockEntry,
+    selection: &Selection,
+    condition: &Condition,
+    scratch: &mut Vec<u8>,
+) -> Result<CountBounds> {
     let unknown = |elements: u64| CountBounds { lower: 0, upper: elements };
     let axes = selection.axes().iter().zip(entry.region.dimensions());
     let selected: u64 = axes.map(|(axis, (start, count))| axis.positions_within(start, start + count).1).product();
@@ -65,7 +71,13 @@ fn without_data(level: Level) -> Level {
 }
 
 /// For each edge, bounds of the number of values of the blocks below it, using at most `level`. `None` if a block is damaged.
-pub(crate) fn counts_below(column: &IndexedColumn, entries: &[&BlockEntry], edges: &[Edge], level: Level, cancellation: &Cancellation) -> Result<Option<Vec<CountBounds>>> {
+pub(crate) fn counts_below(
+    column: &IndexedColumn,
+    entries: &[&BlockEntry],
+    edges: &[Edge],
+    level: Level,
+    cancellation: &Cancellation,
+) -> Result<Option<Vec<CountBounds>>> {
     if column.key_type.is_none() {
         return Ok(None);
     }

@@ -11,10 +11,10 @@ use hyperslab_reader::File;
 use hyperslab_scan::pruner::Level;
 use rayon::prelude::*;
 
+use super::data_lookup::DataLookup;
 use crate::block::rank_query::RankQuery;
 use crate::store::block_directory::{BlockDirectory, BlockEntry};
 use crate::store::index_reader::{IndexFile, RowPayload, StoredRow};
-use super::data_lookup::DataLookup;
 
 /// Number of blocks that one thread processes at a time.
 pub(crate) const BLOCKS_PER_TASK: usize = 16;
@@ -86,7 +86,14 @@ pub(crate) fn is_costly(row: &StoredRow, set: &ValueSet) -> bool {
 
 impl IndexedColumn {
     /// Calls `work` with a rank query on a block, at most at `level`. `Corrupt` if the samples are damaged.
-    pub fn with_ranks<T>(&self, entry: &BlockEntry, index_file: &IndexFile, row: &StoredRow, level: Level, work: impl FnOnce(&RankQuery<'_>) -> Result<T>) -> Result<T> {
+    pub fn with_ranks<T>(
+        &self,
+        entry: &BlockEntry,
+        index_file: &IndexFile,
+        row: &StoredRow,
+        level: Level,
+        work: impl FnOnce(&RankQuery<'_>) -> Result<T>,
+    ) -> Result<T> {
         let key_type = self.key_type.ok_or_else(|| Error::internal("text has no ranks"))?;
         let batch = index_file.batch_samples(row)?;
         if !batch.is_intact(row) {

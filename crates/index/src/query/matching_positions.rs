@@ -6,13 +6,13 @@ use hyperslab_array::{Error, ErrorKind, Result};
 use hyperslab_predicate::{Condition, ValueSet};
 use hyperslab_scan::pruner::Level;
 
-use crate::block::block_grid::block_elements;
+use super::indexed_column::{IndexedColumn, Verdict, is_costly, verdict};
+use super::row_collector::Positions;
 use crate::block::bitmaps;
+use crate::block::block_grid::block_elements;
 use crate::block::rank_query::RankQuery;
 use crate::store::block_directory::BlockEntry;
 use crate::store::index_reader::{IndexFile, StoredRow};
-use super::indexed_column::{IndexedColumn, Verdict, is_costly, verdict};
-use super::row_collector::Positions;
 
 /// The positions of a block that pass for certain, and those that may pass and must be tested.
 pub(crate) struct MatchingPositions {
@@ -77,9 +77,7 @@ fn by_ranks(query: &RankQuery<'_>, set: &ValueSet, scratch: &mut Vec<u8>) -> Res
     wanted.extend([(set.has_nan(), nans), (set.has_null(), nulls)].into_iter().filter(|(has, range)| *has && !range.is_empty()).map(|(_, range)| range));
     let count: u32 = wanted.iter().map(|range| range.end - range.start).sum();
     if count <= zone.elements() / 2 {
-        return Positions::of(count as usize, |visit| {
-            wanted.iter().try_for_each(|range| query.positions(range.clone(), scratch).map(&mut *visit))
-        });
+        return Positions::of(count as usize, |visit| wanted.iter().try_for_each(|range| query.positions(range.clone(), scratch).map(&mut *visit)));
     }
     // If most values pass, removing the others from all positions takes less time.
     let mut next = 0;
@@ -89,7 +87,5 @@ fn by_ranks(query: &RankQuery<'_>, set: &ValueSet, scratch: &mut Vec<u8>) -> Res
         next = range.end;
     }
     others.push(next..zone.elements());
-    Positions::all_but(zone.elements(), |visit| {
-        others.iter().try_for_each(|range| query.positions(range.clone(), scratch).map(&mut *visit))
-    })
+    Positions::all_but(zone.elements(), |visit| others.iter().try_for_each(|range| query.positions(range.clone(), scratch).map(&mut *visit)))
 }

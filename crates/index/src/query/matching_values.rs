@@ -7,14 +7,14 @@ use std::ops::Range;
 
 use hyperslab_array::{Cancellation, Error, ErrorKind, Result, Selection};
 use hyperslab_predicate::{Condition, KeyType, ValueSet};
-use hyperslab_scan::pruner::{Level, MatchingValues, CHUNK_WORDS};
+use hyperslab_scan::pruner::{CHUNK_WORDS, Level, MatchingValues};
 use rayon::prelude::*;
 
+use super::indexed_column::{BLOCKS_PER_TASK, IndexedColumn, is_costly};
 use crate::block::block_grid::block_elements;
 use crate::block::block_keys::Key;
-use crate::store::block_directory::BlockEntry;
-use super::indexed_column::{BLOCKS_PER_TASK, IndexedColumn, is_costly};
 use crate::block::rank_query::{RankQuery, Ranks, truncated};
+use crate::store::block_directory::BlockEntry;
 
 /// Up to this number of values of a block, they are sorted by position; more are scattered to their positions.
 const MAX_SORTED_VALUES: usize = 64;
@@ -40,7 +40,13 @@ struct Scratch<K> {
 }
 
 /// See [`hyperslab_scan::pruner::ColumnIndex::matching_values`].
-pub(crate) fn matching_values(column: &IndexedColumn, selection: &Selection, condition: &Condition, sparse: Option<u64>, cancellation: &Cancellation) -> Result<Option<MatchingValues>> {
+pub(crate) fn matching_values(
+    column: &IndexedColumn,
+    selection: &Selection,
+    condition: &Condition,
+    sparse: Option<u64>,
+    cancellation: &Cancellation,
+) -> Result<Option<MatchingValues>> {
     let (Some(key_type), Some(set)) = (column.key_type, condition.values()) else { return Ok(None) };
     if key_type == KeyType::Boolean || !column.directory.is_whole(selection) {
         return Ok(None);
@@ -117,7 +123,13 @@ impl ValueReader<'_> {
             rest = others;
             pieces.push((wanted, mine));
         }
-        let scratch = || Scratch::<K> { positions: Vec::new(), words: Vec::new(), few: Vec::new(), slots: vec![K::default(); CHUNK_WORDS * 64], marks: Box::new([0; CHUNK_WORDS]) };
+        let scratch = || Scratch::<K> {
+            positions: Vec::new(),
+            words: Vec::new(),
+            few: Vec::new(),
+            slots: vec![K::default(); CHUNK_WORDS * 64],
+            marks: Box::new([0; CHUNK_WORDS]),
+        };
         let outcome = session.compute(|| {
             pieces.par_chunks_mut(BLOCKS_PER_TASK).try_for_each_init(scratch, |scratch, pieces| {
                 self.cancellation.check()?;

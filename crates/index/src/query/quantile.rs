@@ -6,11 +6,11 @@
 use hyperslab_array::{Cancellation, Error, ErrorKind, Result};
 use hyperslab_scan::pruner::{Level, after};
 
+use super::counts::counts_below;
+use super::indexed_column::IndexedColumn;
 use crate::block::bitmaps::{self, Distinct};
 use crate::block::packed_keys::GROUP_KEYS;
 use crate::store::block_directory::BlockEntry;
-use super::counts::counts_below;
-use super::indexed_column::IndexedColumn;
 
 /// The key with this rank, counted from 0, among the numbers of the blocks. `None` if there are fewer, or the index cannot
 /// answer.
@@ -61,7 +61,10 @@ pub(crate) fn key_at_rank(column: &IndexedColumn, entries: &[&BlockEntry], wante
         }
         if row.level == Level::Bitmaps {
             for (value, rows) in bitmaps::decode(&index_file.bitmaps(row)?, false)? {
-                if let Distinct::Key(key) = value && key >= low && key <= high {
+                if let Distinct::Key(key) = value
+                    && key >= low
+                    && key <= high
+                {
                     let count = usize::try_from(rows.len()).map_err(|_| Error::limit_exceeded("a bitmap of the index has too many positions"))?;
                     keys.extend(std::iter::repeat_n(key, count));
                 }

@@ -1,7 +1,7 @@
 //! Row collector: sets of positions of a block, and their conversion to rows of a selection.
 
 use hyperslab_array::{Region, Result, Selection};
-use hyperslab_scan::pruner::{MAX_LISTED_ROWS, RowSelection, CHUNK_WORDS};
+use hyperslab_scan::pruner::{CHUNK_WORDS, MAX_LISTED_ROWS, RowSelection};
 use roaring::RoaringBitmap;
 
 use crate::block::block_runs::{consecutive_rows, each_run};

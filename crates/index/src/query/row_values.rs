@@ -8,16 +8,16 @@ use arrow_buffer::{ArrowNativeType, BooleanBuffer, Buffer, NullBuffer};
 use arrow_data::ArrayData;
 use hyperslab_array::{Cancellation, Error, ErrorKind, Result, Selection};
 use hyperslab_predicate::KeyType;
-use hyperslab_scan::pruner::{Level, RowSelection, CHUNK_WORDS};
+use hyperslab_scan::pruner::{CHUNK_WORDS, Level, RowSelection};
 use rayon::prelude::*;
 
+use super::indexed_column::IndexedColumn;
 use crate::block::block_grid::block_elements;
 use crate::block::block_keys::Key;
 use crate::block::block_runs::{consecutive_rows, each_run};
-use crate::store::index_file::PAGE_BYTES;
 use crate::block::packed_keys::GROUP_KEYS;
 use crate::store::block_directory::BlockEntry;
-use super::indexed_column::IndexedColumn;
+use crate::store::index_file::PAGE_BYTES;
 
 use crate::block::rank_query::{RankQuery, truncated};
 
@@ -98,7 +98,9 @@ impl RowValues<'_> {
     fn read<K: Key + ArrowNativeType>(&self) -> Result<Option<ArrayRef>> {
         let entries = self.column.directory.touched(self.selection)?;
         let session = self.column.file.session();
-        let wanted: Vec<Wanted<'_>> = session.compute(|| entries.par_iter().map(|entry| self.wanted(entry)).filter(|wanted| !wanted.as_ref().is_ok_and(|wanted| wanted.count == 0)).collect::<Result<_>>())?;
+        let wanted: Vec<Wanted<'_>> = session.compute(|| {
+            entries.par_iter().map(|entry| self.wanted(entry)).filter(|wanted| !wanted.as_ref().is_ok_and(|wanted| wanted.count == 0)).collect::<Result<_>>()
+        })?;
         let count = wanted.iter().map(|wanted| wanted.count).sum::<usize>();
         if count as u64 != self.rows.len() {
             return Err(Error::invalid_input("rows are outside the selection"));
@@ -107,7 +109,8 @@ impl RowValues<'_> {
         let mut pieces = Vec::with_capacity(wanted.len());
         let (mut rest, mut first) = (found.as_mut_slice(), 0);
         for wanted in &wanted {
-            let (mine, others) = std::mem::take(&mut rest).split_at_mut_checked(wanted.count).ok_or_else(|| Error::internal("blocks have more values than were counted"))?;
+            let (mine, others) =
+                std::mem::take(&mut rest).split_at_mut_checked(wanted.count).ok_or_else(|| Error::internal("blocks have more values than were counted"))?;
             pieces.push((wanted, first, mine));
             (rest, first) = (others, first + wanted.count);
         }
@@ -198,11 +201,13 @@ impl RowValues<'_> {
                 *place = K::from_u64(self.key_type.bits(key.into()));
             }
             let marked = others.into_iter().filter(|(position, _)| is_marked(wanted, *position));
-            marked.map(|(position, valid)| {
-                let index = index_of(wanted, position);
-                *found.get_mut(index).ok_or_else(truncated)? = K::from_u64(if valid { self.key_type.nan() } else { 0 });
-                Ok((index, valid))
-            }).collect::<Result<Others>>()
+            marked
+                .map(|(position, valid)| {
+                    let index = index_of(wanted, position);
+                    *found.get_mut(index).ok_or_else(truncated)? = K::from_u64(if valid { self.key_type.nan() } else { 0 });
+                    Ok((index, valid))
+                })
+                .collect::<Result<Others>>()
         });
         match outcome {
             Err(error) if error.kind() == ErrorKind::Corrupt => Ok(None),
@@ -224,7 +229,12 @@ fn index_of(wanted: &Wanted<'_>, position: u16) -> usize {
 
 /// Copies the keys of a range of ranks to the slots of their positions, if `is_wanted`. Returns the number of wanted positions,
 /// and those of NaN (true) and null (false) among them.
-fn scatter<K: Key>(query: &RankQuery<'_>, ranks: std::ops::Range<u32>, scratch: &mut Scratch<K>, is_wanted: impl Fn(u16) -> bool) -> Result<(usize, Vec<(u16, bool)>)> {
+fn scatter<K: Key>(
+    query: &RankQuery<'_>,
+    ranks: std::ops::Range<u32>,
+    scratch: &mut Scratch<K>,
+    is_wanted: impl Fn(u16) -> bool,
+) -> Result<(usize, Vec<(u16, bool)>)> {
     let (zone, mut others, mut count) = (query.zone, Vec::new(), 0);
     let positions = query.positions(ranks.clone(), &mut scratch.bytes)?.to_vec();
     let (mut keys, mut group) = ([0; GROUP_KEYS], usize::MAX);
@@ -254,7 +264,11 @@ fn scatter_wanted<K: Key>(query: &RankQuery<'_>, wanted: &Wanted<'_>, scratch: &
     while left > 0 && low < high {
         // Read whole pages, which are then cached.
         let range = if from_end { ((high - 1) / RANKS_PER_PAGE * RANKS_PER_PAGE).max(low)..high } else { low..high.min(low + RANKS_PER_PAGE) };
-        if from_end { high = range.start } else { low = range.end }
+        if from_end {
+            high = range.start
+        } else {
+            low = range.end
+        }
         from_end = !from_end;
         let (count, more) = scatter(query, range, scratch, |position| is_marked(wanted, position))?;
         left = left.saturating_sub(count);

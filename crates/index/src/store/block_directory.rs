@@ -8,11 +8,11 @@ use hyperslab_array::{Error, Region, Result, Selection};
 use hyperslab_formats::ChunkLocation;
 use hyperslab_scan::pruner::Level;
 
-use crate::block::block_grid::BlockGrid;
-use crate::block::rank_query::RankCache;
 use super::index_files::IndexFiles;
 use super::index_reader::{IndexFile, StoredRow};
 use super::manifest::IndexedDataset;
+use crate::block::block_grid::BlockGrid;
+use crate::block::rank_query::RankCache;
 
 /// One block of a dataset.
 pub(crate) struct BlockEntry {
@@ -52,7 +52,8 @@ impl BlockDirectory {
         for (file_index, index_file) in index_files.iter().enumerate() {
             for (row, stored) in index_file.rows.iter().enumerate() {
                 let entry = by_origin.get(&stored.region.start).and_then(|index| entries.get_mut(*index));
-                if let Some(entry) = entry.filter(|entry| entry.region == stored.region && Some(u64::from(stored.zone.elements())) == stored.region.elements()) {
+                if let Some(entry) = entry.filter(|entry| entry.region == stored.region && Some(u64::from(stored.zone.elements())) == stored.region.elements())
+                {
                     entry.row = Some((file_index, row));
                 }
             }
@@ -123,11 +124,15 @@ fn linear(block: &Region, shape: &[u64]) -> Option<u64> {
 /// Opens the index files of a dataset of the data file `file`. The blocks of a build replace those of earlier builds: if an
 /// index file of a build is damaged, it is unknown which blocks it replaced, so that the files of earlier builds are not used.
 pub(crate) fn open_directory(files: &IndexFiles, file: &Path, indexed: &IndexedDataset) -> Result<Arc<BlockDirectory>> {
-    let mut opened: Vec<(u64, bool, Option<IndexFile>)> = indexed.index_files.iter().map(|entry| {
-        let opened = files.open(file, entry, indexed.shape.len()).ok();
-        let is_whole = opened.as_ref().is_some_and(|opened| opened.rows.len() as u64 == entry.blocks);
-        (entry.build, is_whole, opened)
-    }).collect();
+    let mut opened: Vec<(u64, bool, Option<IndexFile>)> = indexed
+        .index_files
+        .iter()
+        .map(|entry| {
+            let opened = files.open(file, entry, indexed.shape.len()).ok();
+            let is_whole = opened.as_ref().is_some_and(|opened| opened.rows.len() as u64 == entry.blocks);
+            (entry.build, is_whole, opened)
+        })
+        .collect();
     let trusted = opened.iter().filter(|(_, is_whole, _)| !is_whole).map(|(build, _, _)| *build).max().unwrap_or_default();
     opened.retain(|(build, _, _)| *build >= trusted);
     opened.sort_by_key(|(build, _, _)| *build);

@@ -4,16 +4,16 @@ mod payload;
 
 use std::collections::HashSet;
 use std::ops::Deref;
-use std::sync::{Arc, OnceLock};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use arrow_ipc::{Buffer, root_as_footer, root_as_message};
 use hyperslab_array::{Error, Region, Result};
 use hyperslab_scan::pruner::Level;
 use hyperslab_storage::{LocalFile, Storage};
 
-use crate::block::zone::Zone;
 use super::index_file::{LARGE_COLUMNS, PAGE_BYTES, level_of, row_checksum};
+use crate::block::zone::Zone;
 
 pub(crate) use payload::RowPayload;
 
@@ -148,7 +148,8 @@ impl IndexFile {
         if magic != b"ARROW1" {
             return Err(bad("its end is not that of an Arrow file"));
         }
-        let size = size.first_chunk().map(|size| i32::from_le_bytes(*size)).and_then(|size| u64::try_from(size).ok()).ok_or_else(|| bad("its footer is invalid"))?;
+        let size =
+            size.first_chunk().map(|size| i32::from_le_bytes(*size)).and_then(|size| u64::try_from(size).ok()).ok_or_else(|| bad("its footer is invalid"))?;
         let footer = self.bytes((end - 10).checked_sub(size).ok_or_else(|| bad("its footer is invalid"))?, size, MAX_METADATA_BYTES)?;
         let footer = root_as_footer(&footer).map_err(|error| bad(&format!("its footer is invalid: {error}")))?;
         let blocks: Vec<(u64, u64, u64)> = footer
@@ -210,18 +211,8 @@ impl IndexFile {
             let stored = (|| {
                 let at = |list: &[u64]| list.get(row).copied();
                 let short = |list: &[u32]| list.get(row).copied();
-                let region = Region {
-                    start: origins.get(row * ndim..(row + 1) * ndim)?.to_vec(),
-                    count: shapes.get(row * ndim..(row + 1) * ndim)?.to_vec(),
-                };
-                let zone = Zone {
-                    numbers: short(&numbers)?,
-                    nans: short(&nans)?,
-                    nulls: short(&nulls)?,
-                    min: at(&min)?,
-                    max: at(&max)?,
-                    hash: at(&hash)?,
-                };
+                let region = Region { start: origins.get(row * ndim..(row + 1) * ndim)?.to_vec(), count: shapes.get(row * ndim..(row + 1) * ndim)?.to_vec() };
+                let zone = Zone { numbers: short(&numbers)?, nans: short(&nans)?, nulls: short(&nulls)?, min: at(&min)?, max: at(&max)?, hash: at(&hash)? };
                 let mut parts = [Span::default(); LARGE_COLUMNS];
                 for (part, (ends, span)) in parts.iter_mut().zip(&large) {
                     *part = within(*span, *ends.get(row)?, *ends.get(row + 1)?)?;
@@ -242,7 +233,18 @@ impl IndexFile {
                 }
                 let checksums = sums.chunks_exact(4).filter_map(|n| n.first_chunk()).map(|n| u32::from_le_bytes(*n)).collect::<Vec<_>>();
                 let verified = (0..checksums.len().div_ceil(64)).map(|_| AtomicU64::new(0)).collect();
-                Some(StoredRow { region, level: level_of(level)?, zone, source, parts, checksums, verified, kept: OnceLock::new(), batch, index: self.rows.len() })
+                Some(StoredRow {
+                    region,
+                    level: level_of(level)?,
+                    zone,
+                    source,
+                    parts,
+                    checksums,
+                    verified,
+                    kept: OnceLock::new(),
+                    batch,
+                    index: self.rows.len(),
+                })
             })();
             match stored {
                 Some(stored) => self.rows.push(stored),
@@ -275,7 +277,11 @@ impl IndexFile {
         batch_samples.intact = here.filter(is_intact).map(|row| row.index).collect();
         let mine = batch_samples.bytes.iter().map(|bytes| bytes.len() as u64).sum::<u64>();
         let before = KEPT_BYTES.fetch_add(mine, Ordering::Relaxed);
-        Ok(if before + mine <= MAX_KEPT_BYTES { BatchSamplesRef::Cached(kept.get_or_init(|| batch_samples)) } else { BatchSamplesRef::Owned(Box::new(batch_samples)) })
+        Ok(if before + mine <= MAX_KEPT_BYTES {
+            BatchSamplesRef::Cached(kept.get_or_init(|| batch_samples))
+        } else {
+            BatchSamplesRef::Owned(Box::new(batch_samples))
+        })
     }
 
     /// The bitmaps of a row.

@@ -10,8 +10,8 @@ use hyperslab_scan::pruner::Level;
 use hyperslab_storage::{Existing, FolderLock, Output};
 use serde::{Deserialize, Serialize};
 
-use crate::block::block_grid::BlockGrid;
 use super::stamp::Stamp;
+use crate::block::block_grid::BlockGrid;
 
 /// Version of the manifest, the index files, the tasks and the fragments; incremented when their meaning changes. Version 2
 /// defines identities and fingerprints by spelled-out text, and seals tasks and fragments.
@@ -240,7 +240,8 @@ impl Manifest {
     /// Adds or replaces the indexes of datasets, each with the name and stamp of its data file. If a data file has changed,
     /// its other indexes stay, as stale ones under the stamp that they were built for: a later build may keep some blocks.
     pub fn add(&mut self, entries: Vec<(String, Stamp, IndexedDataset)>) -> Result<()> {
-        let replaced: HashSet<(&str, &str, &str)> = entries.iter().map(|(name, _, entry)| (name.as_str(), entry.path.as_str(), entry.identity.as_str())).collect();
+        let replaced: HashSet<(&str, &str, &str)> =
+            entries.iter().map(|(name, _, entry)| (name.as_str(), entry.path.as_str(), entry.identity.as_str())).collect();
         for file in &mut self.files {
             let name = &file.name;
             file.columns.retain(|column| !replaced.contains(&(name.as_str(), column.path.as_str(), column.identity.as_str())));

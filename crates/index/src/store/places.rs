@@ -92,6 +92,12 @@ impl Version {
     }
 
     fn new(found: &std::fs::Metadata) -> Self {
-        Self { device: found.dev(), inode: found.ino(), bytes: found.len(), modified: (found.mtime(), found.mtime_nsec()), changed: (found.ctime(), found.ctime_nsec()) }
+        Self {
+            device: found.dev(),
+            inode: found.ino(),
+            bytes: found.len(),
+            modified: (found.mtime(), found.mtime_nsec()),
+            changed: (found.ctime(), found.ctime_nsec()),
+        }
     }
 }

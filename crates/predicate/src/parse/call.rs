@@ -3,15 +3,33 @@
 use hyperslab_array::Result;
 use hyperslab_array::shown::shown;
 
-use super::{Node, OR, Parser, negate};
-use super::compared::{compare, null};
-use super::super::{Comparison, Literal};
 use super::super::value::{Function, Operator, Step, Value};
+use super::super::{Comparison, Literal};
+use super::compared::{compare, null};
+use super::{Node, OR, Parser, negate};
 
 /// Date functions of other query languages, for error messages.
 const DATES: [&str; 20] = [
-    "year", "month", "day", "hour", "minute", "second", "quarter", "week", "weekday", "dayofweek", "dayofmonth", "dayofyear", "date", "date_part",
-    "date_trunc", "datepart", "extract", "now", "strftime", "to_timestamp",
+    "year",
+    "month",
+    "day",
+    "hour",
+    "minute",
+    "second",
+    "quarter",
+    "week",
+    "weekday",
+    "dayofweek",
+    "dayofmonth",
+    "dayofyear",
+    "date",
+    "date_part",
+    "date_trunc",
+    "datepart",
+    "extract",
+    "now",
+    "strftime",
+    "to_timestamp",
 ];
 
 impl Parser<'_> {
@@ -49,7 +67,9 @@ impl Parser<'_> {
         }
         let Some(function) = Function::named(name) else {
             let message = match DATES.iter().any(|date| lower == *date) {
-                true => format!("there are no functions of dates: instead of {lower}, compare a time with texts, as in time >= '1990-01-01' and time < '1990-02-01',"),
+                true => format!(
+                    "there are no functions of dates: instead of {lower}, compare a time with texts, as in time >= '1990-01-01' and time < '1990-02-01',"
+                ),
                 false => format!("there is no function {:?}{}, which is called", shown(name), Function::nearest(name)),
             };
             return Err(self.error_at_word(start, &message));

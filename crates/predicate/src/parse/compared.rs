@@ -3,10 +3,10 @@
 use hyperslab_array::Result;
 use hyperslab_array::shown::shown;
 
-use super::{BIT_OR, MAX_COMPUTED_LITERALS, Node, Parser, negate, single_or};
-use super::super::{Comparison, List, Literal, Predicate};
 use super::super::lex::Word;
 use super::super::value::Value;
+use super::super::{Comparison, List, Literal, Predicate};
+use super::{BIT_OR, MAX_COMPUTED_LITERALS, Node, Parser, negate, single_or};
 
 /// Lists of up to this many constants are kept as written.
 const MAX_WRITTEN_LITERALS: usize = 64;
@@ -175,9 +175,7 @@ impl Parser<'_> {
 pub(super) fn compare(left: Value, comparison: Comparison, right: Value) -> Predicate {
     match (left.as_column(), left.as_constant(), right.as_column(), right.as_constant()) {
         (Some(column), _, _, Some(literal)) => Predicate::Compare { column: column.to_owned(), comparison, literal: literal.clone() },
-        (_, Some(literal), Some(column), _) => {
-            Predicate::Compare { column: column.to_owned(), comparison: comparison.mirrored(), literal: literal.clone() }
-        }
+        (_, Some(literal), Some(column), _) => Predicate::Compare { column: column.to_owned(), comparison: comparison.mirrored(), literal: literal.clone() },
         (Some(left), _, Some(right), _) => Predicate::CompareColumns { left: left.to_owned(), comparison, right: right.to_owned() },
         _ => Predicate::CompareValues { left, comparison, right },
     }

@@ -8,10 +8,10 @@ use hyperslab_formats::{ChunkLocation, ChunkSource};
 use hyperslab_storage::{Storage, coalesce};
 use rayon::prelude::*;
 
-use crate::dataset_read::DatasetRead;
-use crate::chunk_cache::ChunkCache;
 use super::band::{Band, OutputPart};
 use super::chunk::{bytes_of, fill_value};
+use crate::chunk_cache::ChunkCache;
+use crate::dataset_read::DatasetRead;
 
 /// Stored ranges with smaller gaps are fetched together: reading over a short gap costs less than another call.
 const COALESCE_GAP_BYTES: u64 = 32 << 10;
@@ -249,10 +249,7 @@ impl Job<'_> {
                     return Ok(Some(raw));
                 }
                 let start = std::time::Instant::now();
-                self.read.file
-                    .array_file()
-                    .decode(self.read.dataset, location, raw, out)
-                    .map_err(|error| error.at_offset(*offset))?;
+                self.read.file.array_file().decode(self.read.dataset, location, raw, out).map_err(|error| error.at_offset(*offset))?;
                 self.read.file.session().counters().add_decoded_chunk(start);
                 if out.bytes.len() != bytes {
                     return Err(Error::internal(format!("a chunk decoded to {} bytes, not {bytes}", out.bytes.len())));
@@ -288,9 +285,6 @@ fn stored_range(location: &ChunkLocation) -> (u64, u64) {
 }
 
 fn raw_part(raw: &[u8], offset: u64, length: u64) -> Result<&[u8]> {
-    let range = usize::try_from(offset)
-        .ok()
-        .zip(usize::try_from(length).ok())
-        .and_then(|(start, length)| Some(start..start.checked_add(length)?));
+    let range = usize::try_from(offset).ok().zip(usize::try_from(length).ok()).and_then(|(start, length)| Some(start..start.checked_add(length)?));
     range.and_then(|r| raw.get(r)).ok_or_else(|| Error::internal("a chunk outside of its coalesced read"))
 }

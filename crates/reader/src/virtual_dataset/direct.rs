@@ -5,8 +5,8 @@ use hyperslab_array::{Axis, Cancellation, Error, HyperslabAxis, Result, Selectio
 use hyperslab_formats::Dataset;
 use rayon::prelude::*;
 
-use super::source_part::{SourcePart, misses, parts};
 use super::source::{conversion, open};
+use super::source_part::{SourcePart, misses, parts};
 use crate::File;
 use crate::stored::{MIN_PARALLEL_BYTES, fill_value as write_fill_value};
 
@@ -25,7 +25,11 @@ struct Run {
 /// What a part contributes to a selection.
 enum Share {
     Nothing,
-    Run { source: Vec<Axis>, start: u64, count: u64 },
+    Run {
+        source: Vec<Axis>,
+        start: u64,
+        count: u64,
+    },
     /// Elements that are not contiguous in the output.
     Scattered,
 }

@@ -9,9 +9,9 @@ mod heap;
 mod mapping;
 mod numeric;
 mod order;
-mod source_part;
 mod regular;
 mod source;
+mod source_part;
 
 use std::collections::BTreeSet;
 
@@ -24,9 +24,9 @@ use crate::{File, heap_origin};
 
 pub(crate) use extent::with_present_extent;
 pub(crate) use heap::resolve_heap;
-use source_part::{misses, parts};
 pub(crate) use regular::regular;
 use source::{conversion, open};
+use source_part::{misses, parts};
 
 /// Fills `out` with the selected elements. Heap references in it are marked with their file: see [`resolve_heap`].
 pub(crate) fn fill(read: DatasetRead<'_>, out: &mut [u8]) -> Result<()> {
@@ -53,8 +53,7 @@ pub(crate) fn fill(read: DatasetRead<'_>, out: &mut [u8]) -> Result<()> {
                 )));
             }
             for wanted in places.of_source(selection, theirs.dataspace.shape())? {
-                let mut bytes = other.read_bytes(id, &wanted.selection, cancellation)
-                    .map_err(|error| error.at_object(&part.dataset).in_file(other.name()))?;
+                let mut bytes = other.read_bytes(id, &wanted.selection, cancellation).map_err(|error| error.at_object(&part.dataset).in_file(other.name()))?;
                 if let Some(conversion) = &conversion {
                     bytes = conversion.convert(&bytes)?;
                 }

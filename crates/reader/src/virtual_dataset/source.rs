@@ -14,10 +14,9 @@ pub(super) fn open(file: &File, part: &SourcePart, bytes: usize) -> Result<Optio
     match file.source(&part.file, bytes).and_then(|other| other.find(&part.dataset)) {
         Ok(found) => Ok(Some((found.file, found.object))),
         Err(error) if is_missing(&error) && file.session().missing_sources() == MissingSources::Fill => Ok(None),
-        Err(error) => Err(Error::new(
-            error.kind(),
-            format!("a source of this virtual dataset: {error} (missing_sources=\"fill\" shows the fill value instead)"),
-        )),
+        Err(error) => {
+            Err(Error::new(error.kind(), format!("a source of this virtual dataset: {error} (missing_sources=\"fill\" shows the fill value instead)")))
+        }
     }
 }
 

@@ -4,9 +4,9 @@
 use hyperslab_array::{Axis, Error, HyperslabAxis, Result, Selection, StoredSelection};
 use hyperslab_formats::VirtualMapping;
 
+use super::regular::regular;
 use crate::File;
 use crate::open_linked::is_missing;
-use super::regular::regular;
 
 /// Blocks that one mapping may stand for, each from a dataset of its own.
 const MAX_BLOCKS: u64 = 1 << 20;

@@ -7,10 +7,10 @@ use arrow_array::ArrayRef;
 use hyperslab_array::{Cancellation, Error, Result, Selection};
 use hyperslab_predicate::{KeyType, ValueSet};
 
-use crate::pruner::{ColumnIndex, CountBounds, Edge, KeyRange, Level, after};
 use super::cost_model::LOOKUP_MAX_INTERVALS;
 use super::indexed_predicate::{index_of, mapped_selection};
 use super::segment_scan::SegmentScan;
+use crate::pruner::{ColumnIndex, CountBounds, Edge, KeyRange, Level, after};
 
 /// The indexes of a column, one for each segment of the plan, with the elements of their datasets that are rows.
 pub struct ColumnByIndex {

@@ -18,12 +18,7 @@ pub(crate) struct Narrowed {
 
 /// The indexes along a dimension of `extent` for which `predicate` holds. `values` are the dimension's coordinate values; if
 /// there are none, the indexes themselves are tested.
-pub(crate) fn narrow(
-    predicate: &BoundPredicate,
-    field: &Arc<Field>,
-    values: Option<&ArrayRef>,
-    extent: u64,
-) -> Result<Narrowed> {
+pub(crate) fn narrow(predicate: &BoundPredicate, field: &Arc<Field>, values: Option<&ArrayRef>, extent: u64) -> Result<Narrowed> {
     if values.is_some_and(|values| (values.len() as u64) < extent) {
         return Err(Error::internal("a dimension is longer than its coordinates"));
     }
@@ -37,11 +32,9 @@ pub(crate) fn narrow(
                 let length = usize::try_from(end - start).map_err(|_| Error::internal("coordinate index"))?;
                 values.slice(offset, length)
             }
-            None => Arc::new(
-                (start..end)
-                    .map(|i| i64::try_from(i).map_err(|_| Error::unsupported("a dimension beyond 63 bits")))
-                    .collect::<Result<Int64Array>>()?,
-            ),
+            None => {
+                Arc::new((start..end).map(|i| i64::try_from(i).map_err(|_| Error::unsupported("a dimension beyond 63 bits"))).collect::<Result<Int64Array>>()?)
+            }
         };
         kept.add(&evaluate(predicate, field, block)?, start);
         start = end;
@@ -79,8 +72,7 @@ pub(crate) fn evaluate(predicate: &BoundPredicate, field: &Arc<Field>, values: A
     let field = Arc::new(field.as_ref().clone().with_nullable(true));
     let schema = Arc::new(Schema::new(vec![field]));
     let options = RecordBatchOptions::new().with_row_count(Some(rows));
-    let batch = RecordBatch::try_new_with_options(schema, vec![values], &options)
-        .map_err(|e| Error::internal(format!("a batch of one column: {e}")))?;
+    let batch = RecordBatch::try_new_with_options(schema, vec![values], &options).map_err(|e| Error::internal(format!("a batch of one column: {e}")))?;
     predicate.evaluate(&batch)
 }
 
@@ -129,9 +121,9 @@ impl Kept {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hyperslab_predicate::Predicate;
     use arrow_schema::DataType;
     use hyperslab_array::ErrorKind;
+    use hyperslab_predicate::Predicate;
 
     #[test]
     fn a_dimension_that_is_longer_than_its_coordinates_is_internal() -> Result<()> {
@@ -148,8 +140,23 @@ mod tests {
         let field = Arc::new(Field::new("i", DataType::Int64, false));
         let schema = Schema::new(vec![field.clone()]);
         for text in [
-            "i > 5", "i >= 5.5", "i < 0", "i <= -1e40", "i = 7", "i = 7.5", "i != 7", "not i < 3", "i in (3, 5, 99, 100, -4, 2.5)", "i > 3 and i < 9",
-            "i < 2 or i > 97", "not (i > 3 and i != 50)", "i is null", "i > 1e300", "i >= 99", "i = 0", "i between 4 and 6",
+            "i > 5",
+            "i >= 5.5",
+            "i < 0",
+            "i <= -1e40",
+            "i = 7",
+            "i = 7.5",
+            "i != 7",
+            "not i < 3",
+            "i in (3, 5, 99, 100, -4, 2.5)",
+            "i > 3 and i < 9",
+            "i < 2 or i > 97",
+            "not (i > 3 and i != 50)",
+            "i is null",
+            "i > 1e300",
+            "i >= 99",
+            "i = 0",
+            "i between 4 and 6",
         ] {
             let predicate = Predicate::parse(text)?;
             let (bound, breaks) = (predicate.bind(&schema)?, predicate.integer_breaks());

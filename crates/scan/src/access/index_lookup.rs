@@ -7,10 +7,10 @@ use arrow_schema::{Field, Schema};
 use hyperslab_array::{Cancellation, Error, Result};
 use rayon::prelude::*;
 
-use crate::pruner::{Piece, RowSelection};
 use super::row_gather::GatherColumn;
 use super::segment_scan::SegmentScan;
 use super::strategy::{AccessStrategy, CountAccess, RowAccess, can_test_candidates, is_testing_cheaper};
+use crate::pruner::{Piece, RowSelection};
 
 impl SegmentScan {
     /// The matching rows, numbered over the selected rows; `None` if indexes do not determine them and leave too many

@@ -5,12 +5,12 @@ use std::collections::HashMap;
 use arrow_array::ArrayRef;
 use hyperslab_array::{Axis, Cancellation, Error, Result, Selection};
 
-use crate::pruner::{CountBounds, Level, Matches, MatchingValues, RowSelection};
-use crate::window::{self, Rows};
 use super::cost_model::{DENSE_ROW_FRACTION, NEIGHBOR_MAX_FRACTION, NEIGHBOR_ROWS, POSITION_MAX_FRACTION, SPARSE_ROW_FRACTION};
 use super::indexed_predicate::{ColumnTerm, filters, index_of, mapped_selection};
 use super::segment_scan::SegmentScan;
 use super::strategy::AccessStrategy;
+use crate::pruner::{CountBounds, Level, Matches, MatchingValues, RowSelection};
+use crate::window::{self, Rows};
 
 /// The rows that remain after indexes were asked.
 pub(crate) enum Remaining {
@@ -60,7 +60,9 @@ impl SegmentScan {
     /// The matching values, if `index_has_values_of` holds; see [`matching_values`](crate::pruner::ColumnIndex::matching_values).
     pub(crate) fn matching_values(&self, column: &str, sparse: Option<u64>, cancellation: &Cancellation) -> Result<Option<MatchingValues>> {
         match self.indexed_predicates.as_slice() {
-            [only] if let Some(term) = only.exact_on(column) => term.index.matching_values(&*term.selection(&self.selection)?, &term.condition, sparse, cancellation),
+            [only] if let Some(term) = only.exact_on(column) => {
+                term.index.matching_values(&*term.selection(&self.selection)?, &term.condition, sparse, cancellation)
+            }
             _ => Ok(None),
         }
     }
@@ -112,7 +114,11 @@ impl SegmentScan {
     pub(crate) fn values_by_index(&self, selection: &Selection, rows: &RowSelection, cancellation: &Cancellation) -> Result<HashMap<String, ArrayRef>> {
         let mut columns = HashMap::new();
         for name in &self.wanted {
-            let Some(source) = self.segment.column(name).map(|column| &column.source).filter(|source| filters(&self.segment, source, |filters| !filters.is_empty())) else { continue };
+            let Some(source) =
+                self.segment.column(name).map(|column| &column.source).filter(|source| filters(&self.segment, source, |filters| !filters.is_empty()))
+            else {
+                continue;
+            };
             let Some((index, place)) = index_of(&self.segment, source).filter(|(index, _)| index.level() == Level::Exact) else { continue };
             if let Some(values) = index.values(&*mapped_selection(place.as_ref(), selection)?, rows, cancellation)? {
                 columns.insert(name.clone(), values);

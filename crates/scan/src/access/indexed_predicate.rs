@@ -9,9 +9,9 @@ use hyperslab_array::{Cancellation, Error, Result, Selection};
 use hyperslab_formats::FilterDescription;
 use hyperslab_predicate::{BoundPredicate, Condition, Predicate, ValueSet};
 
+use super::cost_model::SLOW_FILTERS;
 use crate::pruner::{ColumnIndex, CountBounds, Level, Matches, pruner_of};
 use crate::table::segment::{RowMapping, Segment, Source};
-use super::cost_model::SLOW_FILTERS;
 
 /// A part of a predicate that indexes can answer: a condition on one column, or the disjunction of several.
 pub(crate) struct IndexedPredicate {
@@ -95,11 +95,12 @@ impl ColumnTerm {
         // Decoding slow filters costs more than looking rows up in an index of level X, even if the column is wanted.
         let inflated = filters(segment, &found.source, |filters| filters.iter().any(|filter| SLOW_FILTERS.contains(&filter.id)));
         let is_cheap_to_read = !filtered || (wanted && !(inflated && index.level() == Level::Exact));
-        let prefers_lookup = !wanted && match index.level() {
-            Level::Exact => true,
-            Level::Positions => !filtered && mapping.as_ref().map_or(&segment.file, |mapping| &mapping.file).array_file().is_stored(),
-            _ => false,
-        };
+        let prefers_lookup = !wanted
+            && match index.level() {
+                Level::Exact => true,
+                Level::Positions => !filtered && mapping.as_ref().map_or(&segment.file, |mapping| &mapping.file).array_file().is_stored(),
+                _ => false,
+            };
         Some(Self { column: column.to_owned(), index, condition, mapping, is_cheap_to_read, prefers_lookup })
     }
 

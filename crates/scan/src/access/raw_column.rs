@@ -7,9 +7,9 @@ use hyperslab_array::{Error, Result};
 use hyperslab_formats::{ChunkLocation, ChunkSource, StorageLayout};
 use hyperslab_reader::{File, PooledBuffer, Session};
 
-use crate::pruner::{Piece, PieceRows, CHUNK_ROWS};
-use crate::table::segment::{Segment, Source};
 use super::cost_model::{LOCATE_MAX_CHUNKS, READ_GROUP_WORDS, READ_MAX_GAP_BYTES};
+use crate::pruner::{CHUNK_ROWS, Piece, PieceRows};
+use crate::table::segment::{Segment, Source};
 
 /// The values of a dataset that are stored exactly as they are returned.
 pub(crate) struct RawColumnReader {
@@ -135,7 +135,8 @@ impl RawColumnReader {
                 Ok(())
             }
             PieceRows::Bits(words) => {
-                let groups: Vec<usize> = words.chunks(READ_GROUP_WORDS).enumerate().filter(|(_, words)| words.iter().any(|word| *word != 0)).map(|(number, _)| number).collect();
+                let groups: Vec<usize> =
+                    words.chunks(READ_GROUP_WORDS).enumerate().filter(|(_, words)| words.iter().any(|word| *word != 0)).map(|(number, _)| number).collect();
                 for near in groups.chunk_by(|a, b| a + 1 == *b) {
                     let (Some(first), Some(last)) = (near.first(), near.last()) else { continue };
                     let (first, end) = (first * READ_GROUP_WORDS, (last + 1) * READ_GROUP_WORDS);
@@ -231,7 +232,8 @@ mod tests {
     fn a_chunk_is_a_run_if_its_elements_are_contiguous() {
         let stored = |origin: &[u64], extents: &[u64], shape: &[u64]| {
             let source = ChunkSource::Stored { offset: 100, length: 4 * extents.iter().product::<u64>(), filter_mask: 0 };
-            let run = |width| Run::of(&ChunkLocation { region: Region { start: origin.to_vec(), count: extents.to_vec() }, source: source.clone() }, shape, width);
+            let run =
+                |width| Run::of(&ChunkLocation { region: Region { start: origin.to_vec(), count: extents.to_vec() }, source: source.clone() }, shape, width);
             assert!(run(8).is_none(), "a chunk that is too short");
             run(4).map(|run| (run.first, run.count))
         };

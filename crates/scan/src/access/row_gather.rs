@@ -8,10 +8,10 @@ use hyperslab_array::{Cancellation, Error, Result};
 use hyperslab_reader::{PooledBuffer, Session};
 use rayon::prelude::*;
 
-use crate::pruner::{MatchingValues, Piece};
 use super::cost_model::{INDEX_VALUES_MAX_ROW_FRACTION, TASK_PIECES};
 use super::raw_column::{RawColumnReader, beyond};
 use super::segment_scan::SegmentScan;
+use crate::pruner::{MatchingValues, Piece};
 
 /// A column whose values can be read at single rows.
 pub(crate) struct GatherColumn {

@@ -10,12 +10,12 @@ use hyperslab_array::{Axis, Cancellation, Error, Result, Selection};
 use hyperslab_formats::ObjectId;
 use hyperslab_predicate::{BoundPredicate, Predicate};
 
-use crate::table::columns::top_level;
-use crate::table::segment::{Segment, Source};
-use crate::window::{self, WINDOW_BYTES, Windows};
 use super::coordinate_columns::CoordinateCache;
 use super::dimension_ranges;
 use super::indexed_predicate::{IndexedPredicate, indexed_predicates};
+use crate::table::columns::top_level;
+use crate::table::segment::{Segment, Source};
+use crate::window::{self, WINDOW_BYTES, Windows};
 
 /// A segment with the rows that remain after the predicate's conditions on dimensions.
 pub(crate) struct SegmentScan {
@@ -127,9 +127,7 @@ impl SegmentScan {
             bytes += match &column.source {
                 Source::Variable { column, per_row, .. } => column.datatype().size().saturating_mul(per_row.unwrap_or(1)),
                 Source::Mapped { dataset, mapping, .. } => mapping.file.dataset(*dataset).map_or(8, |d| d.datatype.size()),
-                Source::Member { dataset, .. } if datasets.insert(*dataset) => {
-                    self.segment.file.dataset(*dataset).map_or(8, |d| d.datatype.size())
-                }
+                Source::Member { dataset, .. } if datasets.insert(*dataset) => self.segment.file.dataset(*dataset).map_or(8, |d| d.datatype.size()),
                 Source::Member { .. } => 0,
                 _ => 8,
             };
@@ -168,9 +166,7 @@ impl<'a> Dimensions<'a> {
         }
         let Some(axis_index) = axis_of(&column.source, self.segment.shape.len()) else { return Ok(false) };
         let values = match &column.source {
-            Source::Coordinate { dataset, column, .. } => {
-                Some(load(self.segment, *dataset, column, &mut self.coordinates, cancellation)?)
-            }
+            Source::Coordinate { dataset, column, .. } => Some(load(self.segment, *dataset, column, &mut self.coordinates, cancellation)?),
             _ => None,
         };
         let missing = || Error::internal("a column along a dimension that its segment does not have");
@@ -212,9 +208,7 @@ fn load(
 /// The indexes that both axes select.
 fn intersect(a: &Axis, b: &Axis) -> Axis {
     match (a, b) {
-        (other, Axis::Range { start, count, step: 1 }) | (Axis::Range { start, count, step: 1 }, other) => {
-            other.clip(*start, start + count)
-        }
+        (other, Axis::Range { start, count, step: 1 }) | (Axis::Range { start, count, step: 1 }, other) => other.clip(*start, start + count),
         _ => {
             let theirs: std::collections::HashSet<u64> = (0..b.count()).filter_map(|p| b.index(p)).collect();
             Axis::Indices((0..a.count()).filter_map(|p| a.index(p)).filter(|i| theirs.contains(i)).collect())

@@ -9,11 +9,11 @@ use std::fmt;
 
 use hyperslab_array::{Cancellation, Result, Selection};
 
-use crate::pruner::Level;
 use super::cost_model::{CANDIDATE_MAX_ROW_FRACTION, LOOKUP_MAX_ROW_FRACTION, LOOKUP_ROWS_PER_CANDIDATE};
 use super::indexed_predicate::IndexedPredicate;
 use super::row_gather::GatherColumn;
 use super::segment_scan::SegmentScan;
+use crate::pruner::Level;
 
 /// How matching rows are found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -151,7 +151,14 @@ impl SegmentScan {
 
     /// Whether to ask the indexes of a condition about the `rows` rows of a window, or to test them all. `is_exact` if the
     /// indexes that were asked before have answered their conditions completely.
-    pub(super) fn window_choice(&self, indexed: &IndexedPredicate, is_exact: bool, selection: &Selection, rows: u64, cancellation: &Cancellation) -> Result<Choice> {
+    pub(super) fn window_choice(
+        &self,
+        indexed: &IndexedPredicate,
+        is_exact: bool,
+        selection: &Selection,
+        rows: u64,
+        cancellation: &Cancellation,
+    ) -> Result<Choice> {
         // If indexes have answered everything so far, the column would be read for this condition alone.
         let is_otherwise_unread = is_exact && indexed.terms.iter().all(|term| term.prefers_lookup);
         if indexed.level() < Level::Keys || is_otherwise_unread || !indexed.terms.iter().all(|term| term.is_cheap_to_read) {
@@ -241,11 +248,19 @@ impl fmt::Display for Reason {
             Self::NoIndex => write!(f, "no index answers the condition"),
             Self::LevelWithoutRows(level) => write!(f, "indexes of level {} do not know rows", level.letter()),
             Self::SomeRowsSelected => write!(f, "conditions on dimensions leave only part of the rows"),
-            Self::ManyCandidates { upper, rows } => write!(f, "indexes leave up to {upper} of {rows} rows, and above 1/{candidate} a scan is cheaper than testing each"),
-            Self::FewCandidates { upper, rows } => write!(f, "indexes leave at most {upper} of {rows} rows, and up to 1/{candidate} testing each is cheaper than a scan"),
+            Self::ManyCandidates { upper, rows } => {
+                write!(f, "indexes leave up to {upper} of {rows} rows, and above 1/{candidate} a scan is cheaper than testing each")
+            }
+            Self::FewCandidates { upper, rows } => {
+                write!(f, "indexes leave at most {upper} of {rows} rows, and up to 1/{candidate} testing each is cheaper than a scan")
+            }
             Self::NoSingleValues => write!(f, "a tested column cannot be read at single rows"),
-            Self::ManyMatches { lower, rows } => write!(f, "at least {lower} of {rows} rows match, and above 1/{lookup} testing every row is cheaper than a look-up"),
-            Self::FewMatches { lower, rows } => write!(f, "at least {lower} of {rows} rows match, and up to 1/{lookup} a look-up is cheaper than testing every row"),
+            Self::ManyMatches { lower, rows } => {
+                write!(f, "at least {lower} of {rows} rows match, and above 1/{lookup} testing every row is cheaper than a look-up")
+            }
+            Self::FewMatches { lower, rows } => {
+                write!(f, "at least {lower} of {rows} rows match, and up to 1/{lookup} a look-up is cheaper than testing every row")
+            }
             Self::CostlyToRead => write!(f, "asking an index costs less than reading the tested columns"),
             Self::ExactCount { count, rows } => write!(f, "it knows that {count} of {rows} rows match"),
             Self::FullyIndexed => write!(f, "they answer the whole condition"),

@@ -10,10 +10,10 @@ use hyperslab_columns::{Column, Decoding};
 use hyperslab_formats::ObjectId;
 use hyperslab_reader::{File, MAX_BYTES, PooledBuffer, read};
 
-use crate::table::segment::Source;
-use crate::window::{self, Rows};
 use super::coordinate_columns::{BroadcastKey, broadcast};
 use super::segment_scan::SegmentScan;
+use crate::table::segment::Source;
+use crate::window::{self, Rows};
 
 /// A batch of columns with `rows` rows each; there may be no columns.
 pub(super) fn batch(schema: SchemaRef, columns: Vec<ArrayRef>, rows: usize) -> Result<RecordBatch> {
@@ -53,11 +53,7 @@ impl<'a> Window<'a> {
     /// The named columns as a batch.
     pub fn batch_of(&self, names: &[String]) -> Result<RecordBatch> {
         let columns = self.columns(names)?;
-        let fields: Vec<Field> = names
-            .iter()
-            .zip(&columns)
-            .map(|(name, column)| Field::new(name, column.data_type().clone(), true))
-            .collect();
+        let fields: Vec<Field> = names.iter().zip(&columns).map(|(name, column)| Field::new(name, column.data_type().clone(), true)).collect();
         batch(Arc::new(Schema::new(fields)), columns, self.count)
     }
 
@@ -125,9 +121,7 @@ impl<'a> Window<'a> {
                 .collect();
             let projected = Datatype::Compound { size: *size, members };
             let (bytes, heap) = self.read(dataset, &projected)?;
-            let array = Column::new("record", &projected, &[], Decoding::Raw)?
-                .to_arrow(&bytes, &heap)
-                .map_err(|e| self.part.segment.file.place(dataset, e))?;
+            let array = Column::new("record", &projected, &[], Decoding::Raw)?.to_arrow(&bytes, &heap).map_err(|e| self.part.segment.file.place(dataset, e))?;
             let array = array.as_any().downcast_ref::<StructArray>();
             let array = array.ok_or_else(|| Error::internal("a compound is not a struct"))?;
             records.insert(dataset, array.clone());

@@ -6,11 +6,11 @@ use arrow_array::{ArrayRef, BooleanArray, RecordBatch};
 use arrow_schema::SchemaRef;
 use hyperslab_array::{Cancellation, Error, Result, Selection};
 
-use crate::table::chunk_count;
-use crate::window::Rows;
 use super::index_pruning::Remaining;
 use super::segment_scan::SegmentScan;
 use super::window_columns::{Window, batch};
+use crate::table::chunk_count;
+use crate::window::Rows;
 
 impl SegmentScan {
     /// The wanted columns at the window's matching rows.

@@ -71,7 +71,9 @@ fn count<const N: usize>(slots: &[u32], counts: &mut [u32]) {
     let (groups, rest) = slots.as_chunks::<N>();
     for group in groups.iter().map(<[u32; N]>::as_slice).chain([rest]) {
         for (lane, slot) in group.iter().enumerate() {
-            if let Some(lanes) = counts.get_mut(*slot as usize) && let Some(count) = lanes.get_mut(lane) {
+            if let Some(lanes) = counts.get_mut(*slot as usize)
+                && let Some(count) = lanes.get_mut(lane)
+            {
                 *count += 1;
             }
         }

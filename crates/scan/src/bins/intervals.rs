@@ -3,8 +3,8 @@
 use arrow_schema::DataType;
 use hyperslab_array::{Error, Result};
 
-use super::uniform_bins::{BLOCK_NUMBERS, Float, UniformBins};
 use super::number_types::for_numbers;
+use super::uniform_bins::{BLOCK_NUMBERS, Float, UniformBins};
 
 /// The bins of one axis of a histogram: `edges[i] <= value < edges[i + 1]`; the last bin includes its upper edge.
 #[derive(Debug, Clone)]
@@ -92,7 +92,15 @@ impl Bins {
     pub fn slots(&self, data_type: &DataType, bytes: &[u8], take: &mut impl FnMut(&[u32])) -> bool {
         macro_rules! doubles {
             ($type:ty, $value:ident => $double:expr) => {
-                self.slots_of(self.doubles.as_ref(), bytes, |bytes| { let $value = <$type>::from_ne_bytes(bytes); $double }, take)
+                self.slots_of(
+                    self.doubles.as_ref(),
+                    bytes,
+                    |bytes| {
+                        let $value = <$type>::from_ne_bytes(bytes);
+                        $double
+                    },
+                    take,
+                )
             };
         }
         if let (DataType::Float32, Some(floats)) = (data_type, &self.floats) {
@@ -165,7 +173,9 @@ mod tests {
                     let found: Vec<Option<usize>> = slots.iter().map(|slot| (*slot as usize).checked_sub(1).filter(|bin| *bin < bins.count())).collect();
                     prop_assert_eq!(found, wanted, "{:?}", $data_type);
                     let mut counts = BinCounter::new(bins);
-                    prop_assert!(counts.add(&$data_type, &bytes) && counts.add(&$data_type, &bytes[..bytes.len() / 2 / size_of::<$type>() * size_of::<$type>()]));
+                    prop_assert!(
+                        counts.add(&$data_type, &bytes) && counts.add(&$data_type, &bytes[..bytes.len() / 2 / size_of::<$type>() * size_of::<$type>()])
+                    );
                     let mut wanted = vec![0; bins.count()];
                     typed.iter().chain(&typed[..typed.len() / 2]).filter_map(|value| bins.bin(*value as f64)).for_each(|bin| wanted[bin] += 1);
                     prop_assert_eq!(counts.finish(), wanted);
@@ -187,7 +197,8 @@ mod tests {
 
     /// Numbers near an edge get their slots, or are reported to be near.
     fn agrees<T: Float>(bins: &Bins, uniform: Option<&UniformBins<T>>, next: impl Fn(f64, i32) -> T) -> std::result::Result<(), TestCaseError> {
-        for (edge, steps) in bins.edges().iter().flat_map(|edge| [0, 1, -1, 2, -2, 3, -5, 8, -13, 30, -30, 100, -200, 1000, -3000].map(|steps| (*edge, steps))) {
+        for (edge, steps) in bins.edges().iter().flat_map(|edge| [0, 1, -1, 2, -2, 3, -5, 8, -13, 30, -30, 100, -200, 1000, -3000].map(|steps| (*edge, steps)))
+        {
             let (value, mut slots) = (next(edge, steps), [0; BLOCK_NUMBERS]);
             if uniform.is_some_and(|uniform| uniform.slots(&[value; BLOCK_NUMBERS], &mut slots)) {
                 prop_assert_eq!(slots, [bins.slot(value.double()) as u32; BLOCK_NUMBERS], "{} steps from {}", steps, edge);

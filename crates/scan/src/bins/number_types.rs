@@ -31,7 +31,10 @@ pub fn is_countable(data_type: &DataType) -> bool {
 pub fn append_doubles(data_type: &DataType, bytes: &[u8], all: &mut Vec<f64>) -> bool {
     macro_rules! extend {
         ($type:ty, $value:ident => $double:expr) => {
-            all.extend(bytes.as_chunks().0.iter().map(|bytes| { let $value = <$type>::from_ne_bytes(*bytes); $double }))
+            all.extend(bytes.as_chunks().0.iter().map(|bytes| {
+                let $value = <$type>::from_ne_bytes(*bytes);
+                $double
+            }))
         };
     }
     for_numbers!(data_type, extend);

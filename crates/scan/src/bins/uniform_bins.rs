@@ -70,7 +70,12 @@ impl<T: Float> UniformBins<T> {
         // Rounding affects the first edge times the scale, and the scale, difference, product and sum, which are at most the
         // number of bins and a few. Use twice that, plus the rounding of `deviation` itself in doubles.
         let error = 2.0 * T::UNIT_ROUNDOFF * (low.abs() * scale + 4.0 * (count + 3.0)) + deviation + (count + 3.0) / (1u64 << 48) as f64;
-        (SCALES.contains(&scale) && error < MAX_ERROR).then(|| Self { low: T::nearest(low), scale: T::nearest(scale), past_end: T::nearest(count + 1.0), safe: T::nearest(0.5 - error) })
+        (SCALES.contains(&scale) && error < MAX_ERROR).then(|| Self {
+            low: T::nearest(low),
+            scale: T::nearest(scale),
+            past_end: T::nearest(count + 1.0),
+            safe: T::nearest(0.5 - error),
+        })
     }
 
     /// The slots of numbers: 0 for NaN and numbers below the first bin, then one per bin, then one for numbers above. Returns

@@ -2,9 +2,9 @@
 
 use hyperslab_array::{Error, Result};
 
-use crate::window::{Rows, WINDOW_BYTES};
-use super::{MAX_WINDOWS, Plan};
 use super::split::{Split, SplitPolicy};
+use super::{MAX_WINDOWS, Plan};
+use crate::window::{Rows, WINDOW_BYTES};
 
 impl Plan {
     /// Cuts the scan into splits, in row order, that begin and end at chunk borders if the shape allows it.
@@ -29,9 +29,7 @@ impl Plan {
                     }
                 }
                 if cuts.len() >= MAX_WINDOWS {
-                    return Err(Error::limit_exceeded(format!(
-                        "the rows are more than {MAX_WINDOWS} windows of {WINDOW_BYTES} bytes: ask for fewer"
-                    )));
+                    return Err(Error::limit_exceeded(format!("the rows are more than {MAX_WINDOWS} windows of {WINDOW_BYTES} bytes: ask for fewer")));
                 }
                 if !part.is_pruned(rows)? {
                     cuts.push((index, rows, row_bytes));

@@ -105,7 +105,10 @@ pub(crate) fn stamps_of(part: &SegmentScan) -> Result<Vec<Stamp>> {
         }
     }
     if let Some((file, _)) = read.iter().find(|(file, _)| !file.array_file().is_stored()) {
-        return Err(Error::unsupported(format!("splits of {}, which is in this process's memory, so other processes cannot read it: write it to a file", file.name())));
+        return Err(Error::unsupported(format!(
+            "splits of {}, which is in this process's memory, so other processes cannot read it: write it to a file",
+            file.name()
+        )));
     }
     read.iter().map(|(file, datasets)| Stamp::of(file, datasets)).collect()
 }

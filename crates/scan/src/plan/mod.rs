@@ -17,10 +17,10 @@ use crate::access::coordinate_columns::CoordinateCache;
 use crate::access::segment_scan::SegmentScan;
 use crate::pruner::pruner_of;
 use crate::request::ScanRequest;
-use crate::table::{chunk_count, columns};
 use crate::table::members::Omitted;
 use crate::table::resolver::segments;
 use crate::table::segment::Segment;
+use crate::table::{chunk_count, columns};
 use crate::window::Rows;
 
 /// Maximum number of windows of one plan: 32 TiB of rows.
@@ -92,12 +92,7 @@ impl Plan {
     }
 
     /// Plans a scan of segments that are made already, by a query or from a split.
-    pub fn of_segments(
-        session: &Session,
-        segments: Vec<Segment>,
-        request: &ScanRequest,
-        cancellation: &Cancellation,
-    ) -> Result<Self> {
+    pub fn of_segments(session: &Session, segments: Vec<Segment>, request: &ScanRequest, cancellation: &Cancellation) -> Result<Self> {
         let table = columns::union_schema(&segments)?;
         let omitted = columns::omitted(&segments);
         let wanted = columns::wanted_columns(&table, &segments, request, &omitted)?;
@@ -114,13 +109,7 @@ impl Plan {
             })
             .collect::<Result<Vec<_>>>()
             .map_err(|error| error.at_object(&request.path))?;
-        Ok(Self {
-            schema,
-            request: Arc::new(request.clone()),
-            parts: Arc::new(parts),
-            omitted: Arc::new(omitted),
-            session: session.clone(),
-        })
+        Ok(Self { schema, request: Arc::new(request.clone()), parts: Arc::new(parts), omitted: Arc::new(omitted), session: session.clone() })
     }
 
     /// The plan with these columns nullable, because they are in other segments of their table.

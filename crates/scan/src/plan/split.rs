@@ -9,13 +9,13 @@ use hyperslab_predicate::Predicate;
 use hyperslab_reader::Session;
 use serde::{Deserialize, Serialize};
 
+use super::Plan;
+use super::file_stamp::{Stamp, files_of, stamps_of};
 use crate::access::segment_scan::SegmentScan;
 use crate::request::{Layout, ScanRequest};
 use crate::table::array_sources::ArraySources;
 use crate::table::segment::Segment;
 use crate::window::Rows;
-use super::Plan;
-use super::file_stamp::{Stamp, files_of, stamps_of};
 
 /// How finely to cut a plan into splits.
 #[derive(Debug, Clone, Default)]

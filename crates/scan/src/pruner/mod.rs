@@ -148,7 +148,8 @@ pub trait ColumnIndex: Send + Sync {
 
     /// The values for which `condition` holds, in row order, from the index alone. `None` if the index does not hold all of
     /// them, or if they are more than 1/`sparse` of the rows of the blocks that have any.
-    fn matching_values(&self, selection: &Selection, condition: &Condition, sparse: Option<u64>, cancellation: &Cancellation) -> Result<Option<MatchingValues>>;
+    fn matching_values(&self, selection: &Selection, condition: &Condition, sparse: Option<u64>, cancellation: &Cancellation)
+    -> Result<Option<MatchingValues>>;
 
     /// How many blocks the condition rules out, by zones alone.
     fn blocks(&self, selection: &Selection, condition: &Condition) -> Result<Blocks>;

@@ -286,7 +286,9 @@ impl RowSelection {
             if let Some(low) = moved.get_mut(place + words) {
                 *low |= word << bit;
             }
-            if bit > 0 && let Some(high) = moved.get_mut(place + words + 1) {
+            if bit > 0
+                && let Some(high) = moved.get_mut(place + words + 1)
+            {
                 *high |= word >> (64 - bit);
             }
         }
@@ -392,10 +394,13 @@ impl RowSelection {
     /// Difference: rows that are not in `other`.
     pub fn and_not(&self, other: &Self) -> Self {
         let left = self.chunks.iter().filter_map(|(index, chunk)| {
-            Some((*index, match other.chunk(*index) {
-                Some(other) => chunk.and_not(other)?,
-                None => chunk.clone(),
-            }))
+            Some((
+                *index,
+                match other.chunk(*index) {
+                    Some(other) => chunk.and_not(other)?,
+                    None => chunk.clone(),
+                },
+            ))
         });
         Self { chunks: left.collect() }
     }

@@ -3,9 +3,11 @@
 
 use std::sync::Arc;
 
-use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch};
 use arrow_array::cast::AsArray;
-use arrow_array::types::{ArrowPrimitiveType, Float16Type, Float32Type, Float64Type, Int16Type, Int32Type, Int64Type, Int8Type, UInt16Type, UInt32Type, UInt64Type, UInt8Type};
+use arrow_array::types::{
+    ArrowPrimitiveType, Float16Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+};
+use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch};
 use arrow_schema::DataType;
 use hyperslab_array::{Cancellation, Error, Result};
 use rayon::prelude::*;
@@ -107,18 +109,22 @@ impl Summary {
 
     /// The minimum; `None` without values.
     pub fn minimum(&self, rule: Rule) -> Option<Number> {
-        self.nan(rule, false).or_else(|| self.extremes.map(|extremes| match extremes {
-            Extremes::Integer { minimum, .. } => Number::Integer(minimum),
-            Extremes::Float { minimum, .. } => Number::Float(minimum),
-        }))
+        self.nan(rule, false).or_else(|| {
+            self.extremes.map(|extremes| match extremes {
+                Extremes::Integer { minimum, .. } => Number::Integer(minimum),
+                Extremes::Float { minimum, .. } => Number::Float(minimum),
+            })
+        })
     }
 
     /// The maximum; `None` without values.
     pub fn maximum(&self, rule: Rule) -> Option<Number> {
-        self.nan(rule, true).or_else(|| self.extremes.map(|extremes| match extremes {
-            Extremes::Integer { maximum, .. } => Number::Integer(maximum),
-            Extremes::Float { maximum, .. } => Number::Float(maximum),
-        }))
+        self.nan(rule, true).or_else(|| {
+            self.extremes.map(|extremes| match extremes {
+                Extremes::Integer { maximum, .. } => Number::Integer(maximum),
+                Extremes::Float { maximum, .. } => Number::Float(maximum),
+            })
+        })
     }
 
     /// The sum; `None` without values.
@@ -176,12 +182,7 @@ impl Plan {
     }
 
     /// The results of `work` for the column in each window, in row order.
-    fn over_windows<T: Send>(
-        &self,
-        column: &str,
-        cancellation: &Cancellation,
-        work: impl Fn(&ArrayRef) -> Result<T> + Sync,
-    ) -> Result<Vec<T>> {
+    fn over_windows<T: Send>(&self, column: &str, cancellation: &Cancellation, work: impl Fn(&ArrayRef) -> Result<T> + Sync) -> Result<Vec<T>> {
         let of = |batch: &RecordBatch| {
             let array = batch.column_by_name(column);
             work(array.ok_or_else(|| Error::not_found(format!("the plan has no column {column:?}")))?)
@@ -191,9 +192,7 @@ impl Plan {
             return std::iter::from_fn(|| batches.next_batch()).map(|batch| of(&batch?)).collect();
         }
         let windows = self.all_windows()?;
-        self.session.compute(|| {
-            windows.par_iter().map(|(part, rows)| of(&part.read(*rows, self.schema(), cancellation)?)).collect()
-        })
+        self.session.compute(|| windows.par_iter().map(|(part, rows)| of(&part.read(*rows, self.schema(), cancellation)?)).collect())
     }
 }
 
@@ -259,9 +258,8 @@ where
         });
     }
     let [first, ..] = lanes;
-    let (minimum, maximum, sum, count) = lanes.iter().skip(1).fold(first, |(least, most, sum, numbers), lane| {
-        (least.min(lane.0), most.max(lane.1), sum + lane.2, numbers + lane.3)
-    });
+    let (minimum, maximum, sum, count) =
+        lanes.iter().skip(1).fold(first, |(least, most, sum, numbers), lane| (least.min(lane.0), most.max(lane.1), sum + lane.2, numbers + lane.3));
     let extremes = (count > 0).then_some(Extremes::Float { minimum, maximum, sum });
     Ok(Summary { count, nulls, nans: array.len() as u64 - nulls - count, extremes })
 }

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use hyperslab_array::{Cancellation, Error, ErrorKind, Result};
 use hyperslab_reader::Session;
 
+use super::batches::Batches;
+use super::pipeline::{Pipeline, Work};
 use crate::access::segment_scan::SegmentScan;
 use crate::plan::Plan;
 use crate::plan::split::Split;
 use crate::window::Rows;
-use super::batches::Batches;
-use super::pipeline::{Pipeline, Work};
 
 impl Plan {
     /// Reads the plan's batches in row order, decoding in parallel.

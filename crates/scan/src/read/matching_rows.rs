@@ -23,9 +23,7 @@ impl Plan {
                 Some(_) if let Some(count) = part.count_by_index(cancellation)? => count,
                 Some((_, needed)) => {
                     let windows = part.windows(needed)?;
-                    self.session.compute(|| {
-                        windows.par_bridge().map(|rows| part.count_in_window(rows, cancellation)).try_reduce(|| 0, |a, b| Ok(a + b))
-                    })?
+                    self.session.compute(|| windows.par_bridge().map(|rows| part.count_in_window(rows, cancellation)).try_reduce(|| 0, |a, b| Ok(a + b)))?
                 }
             };
             count = count.saturating_add(here);

@@ -12,9 +12,9 @@ use arrow_schema::SchemaRef;
 use hyperslab_array::{Cancellation, Error, Result};
 use hyperslab_reader::Session;
 
+use super::batches::Source;
 use crate::access::segment_scan::SegmentScan;
 use crate::window::{Rows, WINDOW_BYTES, boxes};
-use super::batches::Source;
 
 /// How often a consumer that waits for a batch checks whether the scan was cancelled.
 const POLL: Duration = Duration::from_millis(20);
@@ -158,9 +158,7 @@ impl Shared {
         let joined = match read.as_slice() {
             [] => None,
             [one] => Some(Ok(one.clone())),
-            several => Some(
-                arrow_select::concat::concat_batches(&self.schema, several).map_err(|e| Error::internal(format!("small batches: {e}"))),
-            ),
+            several => Some(arrow_select::concat::concat_batches(&self.schema, several).map_err(|e| Error::internal(format!("small batches: {e}")))),
         };
         let cut = joined.map(|batch| self.cut(batch)).unwrap_or_default();
         cut.into_iter().chain(failure).collect()

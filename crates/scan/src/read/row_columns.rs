@@ -142,7 +142,8 @@ impl Plan {
             part.count_index_blocks()?;
             matching_rows.push((part.windows(&part.columns_read())?, columns, rows));
         }
-        let windows = matching_rows.iter().flat_map(|(windows, columns, rows)| windows.clone().map(move |window| (columns, rows.within(&(window.start..window.end)))));
+        let windows =
+            matching_rows.iter().flat_map(|(windows, columns, rows)| windows.clone().map(move |window| (columns, rows.within(&(window.start..window.end)))));
         let mut windows = windows.filter(|(_, rows)| !rows.is_empty());
         let of_window = |(columns, rows): &(&&Vec<GatherColumn>, RowSelection)| {
             let (mut sum, mut group) = (new(), ColumnGroup::new(columns, &self.session)?);

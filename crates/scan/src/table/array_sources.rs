@@ -11,7 +11,7 @@ use hyperslab_formats::ObjectId;
 use hyperslab_reader::File;
 use serde::{Deserialize, Serialize};
 
-use super::segment::{RowMapping, DimensionMapping, Segment, SegmentColumn, Source, array_column, metadata_columns};
+use super::segment::{DimensionMapping, RowMapping, Segment, SegmentColumn, Source, array_column, metadata_columns};
 
 /// The arrays of a segment; files are given by their index in a list.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -47,9 +47,7 @@ enum Values {
 impl ArraySources {
     /// Describes a segment that is read from `files`.
     pub fn of(segment: &Segment, files: &[File]) -> Result<Self> {
-        let index = |file: &File| {
-            files.iter().position(|known| known.name() == file.name()).ok_or_else(|| Error::internal("a column without a file"))
-        };
+        let index = |file: &File| files.iter().position(|known| known.name() == file.name()).ok_or_else(|| Error::internal("a column without a file"));
         let path = |file: &File, dataset: ObjectId| file.object(dataset).map(|object| object.path.clone());
         let mut columns = Vec::new();
         for column in &segment.columns {
@@ -135,7 +133,17 @@ impl ArraySources {
             return Err(malformed("two columns of one name"));
         }
         let (shape, chunk_shape) = (self.shape.clone(), self.chunk_shape.clone());
-        Ok(Segment { file: file.clone(), opened: opened.clone(), path: self.path.clone(), shape, chunk_shape, columns, coordinate_parts, named: true, omitted: Vec::new() })
+        Ok(Segment {
+            file: file.clone(),
+            opened: opened.clone(),
+            path: self.path.clone(),
+            shape,
+            chunk_shape,
+            columns,
+            coordinate_parts,
+            named: true,
+            omitted: Vec::new(),
+        })
     }
 }
 
@@ -144,7 +152,9 @@ fn found(file: &File, path: &str, name: &str, decode: bool) -> Result<(ObjectId,
     let found = file.find(path)?;
     let object = found.file.object(found.object)?;
     if found.file != *file || object.path != path {
-        return Err(Error::new(ErrorKind::Conflict, format!("{path} leads to another object than when this split was planned: plan again")).in_file(file.name()));
+        return Err(
+            Error::new(ErrorKind::Conflict, format!("{path} leads to another object than when this split was planned: plan again")).in_file(file.name())
+        );
     }
     let dataset = found.dataset()?;
     if let Some(refusal) = &dataset.refusal {

@@ -30,6 +30,7 @@ fn is_parent(object: &Object, group: &str, name: &str) -> bool {
     if !sibling.is_some_and(|own| !own.contains('/') && own != name) || !matches!(object.content, Content::Dataset(_)) {
         return false;
     }
-    let says = |attribute: &Attribute| ["bounds", "climatology"].contains(&attribute.name.as_str()) && attribute_text(attribute).is_some_and(|text| text == name);
+    let says =
+        |attribute: &Attribute| ["bounds", "climatology"].contains(&attribute.name.as_str()) && attribute_text(attribute).is_some_and(|text| text == name);
     object.attributes.iter().any(says)
 }

@@ -10,20 +10,14 @@ use hyperslab_columns::{Column, Decoding};
 use hyperslab_formats::{Content, Dataset, Object};
 use hyperslab_reader::{File, Found};
 
-use crate::request::Layout;
 use super::boundary;
 use super::members::{self, Member, Omitted, row_ndim};
 use super::segment::{Segment, SegmentColumn, Source, decoding, free_name, metadata_columns};
+use crate::request::Layout;
 
 impl Segment {
     /// The object at `path` of `file` as a table. `captures` are the columns of text that wildcards matched.
-    pub fn new(
-        file: &File,
-        path: &str,
-        layout: Option<Layout>,
-        decode: bool,
-        captures: &[(String, ArrayRef)],
-    ) -> Result<Self> {
+    pub fn new(file: &File, path: &str, layout: Option<Layout>, decode: bool, captures: &[(String, ArrayRef)]) -> Result<Self> {
         let found = file.find(path)?;
         let object = found.file.object(found.object)?;
         let built = match &object.content {
@@ -40,10 +34,7 @@ impl Segment {
             // Files are often named after their contents: t2m_2020.h5 has a variable t2m.
             let name = free_name(name, "part", &taken);
             taken.insert(name.clone());
-            columns.push(SegmentColumn {
-                field: Arc::new(Field::new(name, value.data_type().clone(), false)),
-                source: Source::Constant(value.clone()),
-            });
+            columns.push(SegmentColumn { field: Arc::new(Field::new(name, value.data_type().clone(), false)), source: Source::Constant(value.clone()) });
         }
         columns.extend(built.columns);
         // A column of the file takes precedence over a metadata column of the same name.
@@ -91,9 +82,7 @@ impl Builder<'_> {
         match layout {
             Layout::Cells | Layout::Rows => self.side_by_side(&[member], layout, Vec::new()),
             Layout::Records => self.records(&member, Vec::new()),
-            Layout::Columns => Err(Error::invalid_input(
-                "the columns layout is for a group of equally long 1-D datasets; this is a dataset",
-            )),
+            Layout::Columns => Err(Error::invalid_input("the columns layout is for a group of equally long 1-D datasets; this is a dataset")),
         }
     }
 
@@ -141,10 +130,7 @@ impl Builder<'_> {
         }
         for (index, member) in members.iter().enumerate() {
             let column = Column::new(&member.name, &self.shown(&member.datatype), &[], Decoding::Raw)?;
-            columns.push(SegmentColumn {
-                field: column.field().clone(),
-                source: Source::Member { dataset: table.id, member: index, column },
-            });
+            columns.push(SegmentColumn { field: column.field().clone(), source: Source::Member { dataset: table.id, member: index, column } });
         }
         Ok(Built { shape, chunk_shape: table.dataset.chunk_grid.chunk_shape().to_vec(), columns, omitted })
     }
@@ -161,9 +147,8 @@ impl Builder<'_> {
         let field = match per_row {
             None => column.field().clone(),
             Some(count) => {
-                let count = i32::try_from(count).map_err(|_| {
-                    Error::unsupported(format!("a row of {count} elements is longer than an Arrow list can be; use the layout cells"))
-                })?;
+                let count = i32::try_from(count)
+                    .map_err(|_| Error::unsupported(format!("a row of {count} elements is longer than an Arrow list can be; use the layout cells")))?;
                 let item = column.field();
                 let element = Field::new("item", item.data_type().clone(), item.is_nullable());
                 let mut metadata = item.metadata().clone();
@@ -211,25 +196,19 @@ impl Builder<'_> {
                 name = format!("{name}_{axis}");
             }
             let scale = dimension.scale.and_then(|scale| Some((scale, tree.object(scale)?, self.found.file.dataset(scale).ok()?)));
-            let usable = scale.filter(|(_, _, values)| {
-                values.refusal.is_none()
-                    && Some(values.dataspace.shape()) == dataset.dataspace.shape().get(axis..=axis)
-            });
+            let usable =
+                scale.filter(|(_, _, values)| values.refusal.is_none() && Some(values.dataspace.shape()) == dataset.dataspace.shape().get(axis..=axis));
             let column = match usable {
                 Some((scale, object, values)) => {
                     self.check_attributes(object)?;
                     let name = free_name(&name, "coordinate", &taken);
                     let column = Column::new(&name, &self.shown(&values.datatype), &object.attributes, self.decoding())?;
-                    SegmentColumn {
-                        field: column.field().clone(),
-                        source: Source::Coordinate { axis, dataset: scale, column },
-                    }
+                    SegmentColumn { field: column.field().clone(), source: Source::Coordinate { axis, dataset: scale, column } }
                 }
                 // A variable may have the name of one of its dimensions without holding its coordinates.
-                None => SegmentColumn {
-                    field: Arc::new(Field::new(free_name(&name, "index", &taken), DataType::Int64, false)),
-                    source: Source::Index { axis },
-                },
+                None => {
+                    SegmentColumn { field: Arc::new(Field::new(free_name(&name, "index", &taken), DataType::Int64, false)), source: Source::Index { axis } }
+                }
             };
             taken.insert(column.field.name().clone());
             columns.push(column);

@@ -3,14 +3,14 @@
 use std::collections::BTreeSet;
 
 use arrow_schema::{Field, Schema};
-use hyperslab_array::{Error, Result};
 use hyperslab_array::shown::shown;
 use hyperslab_array::suggest::suggestion;
+use hyperslab_array::{Error, Result};
 use hyperslab_predicate::Predicate;
 
-use crate::request::ScanRequest;
 use super::members::Omitted;
 use super::segment::{Segment, SegmentColumn};
+use crate::request::ScanRequest;
 
 /// The column of the table that holds `name`, which may be the dotted path of a compound member.
 pub(crate) fn top_level(name: &str, table: &Schema) -> String {

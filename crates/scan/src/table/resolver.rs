@@ -5,9 +5,9 @@ use hyperslab_array::{Error, Result};
 use hyperslab_formats::ObjectId;
 use hyperslab_reader::File;
 
-use crate::request::ScanRequest;
 use super::segment::{Segment, capture_column};
 use super::wildcard;
+use crate::request::ScanRequest;
 
 /// The segments of a request: files in the given order, matched paths in natural order (`Step#2`
 /// before `Step#10`).
@@ -17,9 +17,8 @@ pub(crate) fn segments(files: &[File], request: &ScanRequest) -> Result<Vec<Segm
     let literal = is_literal(files, &request.path);
     for file in files {
         let captured = match file_pattern {
-            Some(pattern) => wildcard::matched_file(pattern, &file.name()).ok_or_else(|| {
-                Error::internal(format!("{} does not match the pattern {pattern} that it came from", file.name()))
-            })?,
+            Some(pattern) => wildcard::matched_file(pattern, &file.name())
+                .ok_or_else(|| Error::internal(format!("{} does not match the pattern {pattern} that it came from", file.name())))?,
             None => Vec::new(),
         };
         let mut paths = if literal { vec![(request.path.clone(), Vec::new())] } else { expand(file, &request.path)? };
@@ -57,8 +56,8 @@ pub(crate) fn segments(files: &[File], request: &ScanRequest) -> Result<Vec<Segm
 pub fn file_columns(pattern: &str, files: &[&str]) -> Result<Vec<(String, bool)>> {
     let mut columns: Vec<(String, bool)> = wildcard::file_column_names(pattern).into_iter().map(|name| (name, true)).collect();
     for file in files {
-        let captured = wildcard::matched_file(pattern, file)
-            .ok_or_else(|| Error::internal(format!("{file} does not match the pattern {pattern} that it came from")))?;
+        let captured =
+            wildcard::matched_file(pattern, file).ok_or_else(|| Error::internal(format!("{file} does not match the pattern {pattern} that it came from")))?;
         for ((_, integers), text) in columns.iter_mut().zip(captured) {
             *integers &= text.parse::<i64>().is_ok();
         }

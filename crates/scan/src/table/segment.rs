@@ -104,11 +104,9 @@ impl RowMapping {
                 let mapped = |index: u64| index.checked_mul(*step).and_then(|offset| offset.checked_add(*start));
                 let beyond = || Error::internal("a mapped index beyond 64 bits");
                 Ok(match axis {
-                    Axis::Range { start, count, step: stride } => Axis::Range {
-                        start: mapped(*start).ok_or_else(beyond)?,
-                        count: *count,
-                        step: stride.checked_mul(*step).ok_or_else(beyond)?,
-                    },
+                    Axis::Range { start, count, step: stride } => {
+                        Axis::Range { start: mapped(*start).ok_or_else(beyond)?, count: *count, step: stride.checked_mul(*step).ok_or_else(beyond)? }
+                    }
                     Axis::Indices(indices) => Axis::Indices(indices.iter().map(|index| mapped(*index)).collect::<Option<_>>().ok_or_else(beyond)?),
                 })
             }

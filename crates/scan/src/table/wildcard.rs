@@ -9,7 +9,10 @@ enum Token {
     /// `*`
     Any,
     /// `[abc]`, `[a-z]`, `[!a-z]`, in file names only: object names may contain brackets.
-    OneOf { ranges: Vec<(char, char)>, negated: bool },
+    OneOf {
+        ranges: Vec<(char, char)>,
+        negated: bool,
+    },
 }
 
 impl Token {

@@ -7,8 +7,6 @@ use hyperslab_array::{Error, ErrorKind, Result};
 use hyperslab_storage::{Existing, FolderLock, Output, folder_of, sync_folder, sync_place};
 use rayon::prelude::*;
 
-use crate::file::reading_session::reading_session;
-use crate::shared::layout::name_of;
 use super::claim::{claim, release};
 use super::commit_name::CommitName;
 use super::fragment::Fragment;
@@ -19,8 +17,10 @@ use super::plan::{WriteMode, WritePlan};
 use super::record::{RECORD, Record, SubfileRecord, read_record};
 use super::shared_subfile::{CLOSED, check, complete};
 use super::state::{State, state_of};
-use super::tail::{Appended, TAIL, commits_in};
 use super::tail;
+use super::tail::{Appended, TAIL, commits_in};
+use crate::file::reading_session::reading_session;
+use crate::shared::layout::name_of;
 
 /// Outcome of a commit.
 #[derive(Debug, Clone)]
@@ -78,16 +78,15 @@ impl WritePlan {
         match self.try_commit(fragments) {
             Ok(committed) => Ok(Commit::Committed(committed)),
             Err(Failure::Busy(error)) => Ok(Commit::Retryable(error)),
-            Err(Failure::Other(error)) if error.kind() == ErrorKind::Conflict => {
-                Ok(Commit::Conflicted(error.in_file(self.path().display().to_string())))
-            }
+            Err(Failure::Other(error)) if error.kind() == ErrorKind::Conflict => Ok(Commit::Conflicted(error.in_file(self.path().display().to_string()))),
             Err(Failure::Other(error)) => Err(error.in_file(self.path().display().to_string())),
         }
     }
 
     fn try_commit(&self, fragments: &[Fragment]) -> Result<Committed, Failure> {
         let container = self.container();
-        if self.begun && !self.folder().is_dir()
+        if self.begun
+            && !self.folder().is_dir()
             && let Some(done) = self.find_earlier_commit(&state_of(self.path())?)?
         {
             return Ok(done);
@@ -139,7 +138,9 @@ impl WritePlan {
             let place = folder.join(&fragment.name);
             let length = std::fs::metadata(&place).map_err(|error| Error::from(error).in_file(place.display().to_string()))?.len();
             if length != bytes {
-                return Err(Error::corrupt(format!("the subfile of task {task} has {length} bytes, its fragment says {bytes}")).in_file(place.display().to_string()).into());
+                return Err(Error::corrupt(format!("the subfile of task {task} has {length} bytes, its fragment says {bytes}"))
+                    .in_file(place.display().to_string())
+                    .into());
             }
             let checksums = fragment.checksums.clone();
             subfiles.push(SubfileRecord { name: fragment.name.clone(), bytes, task: *task, tasks: Vec::new(), checksums });
@@ -156,7 +157,9 @@ impl WritePlan {
         }
         let mut name = CommitName { id: self.id.clone(), folder: self.id.clone() };
         let appended = match (&now, self.mode) {
-            (State::Committed { commit }, WriteMode::Append) if shared.is_empty() => tail::append(self, &mut master, commit, &seen_from_master, &subfiles, &contents)?,
+            (State::Committed { commit }, WriteMode::Append) if shared.is_empty() => {
+                tail::append(self, &mut master, commit, &seen_from_master, &subfiles, &contents)?
+            }
             _ => Appended::No,
         };
         match appended {

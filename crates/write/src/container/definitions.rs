@@ -6,12 +6,12 @@ use hyperslab_array::{Dataspace, Datatype, Elements, Error, Result};
 use hyperslab_formats::hdf5::writer::encode_datatype;
 use serde::{Deserialize, Serialize};
 
+use super::fragment::{AttributeFragment, DatasetFragment, EntryKind, Fragment, ObjectFragment, OtherFragment, StoredValue};
 use crate::encoding::hex::Hex;
 use crate::file::definition::{AttributeValue, DatasetDefinition, check_attribute};
 use crate::file::links::Link;
 use crate::file::object_path::normalized_path;
 use crate::file::object_references::ObjectReferences;
-use super::fragment::{AttributeFragment, DatasetFragment, EntryKind, Fragment, ObjectFragment, OtherFragment, StoredValue};
 
 /// Maximum bytes of a value in a plan, because the plan is sent to every task.
 const MAX_VALUE_BYTES: usize = 16 << 20;
@@ -32,7 +32,15 @@ impl Definitions {
             self.create_group(above)?;
         }
         let created = self.objects.len() as u64;
-        self.objects.entry(path).or_insert_with(|| ObjectFragment { kind, created, tracked: false, attributes: Vec::new(), dataset, other, scales: BTreeMap::new() });
+        self.objects.entry(path).or_insert_with(|| ObjectFragment {
+            kind,
+            created,
+            tracked: false,
+            attributes: Vec::new(),
+            dataset,
+            other,
+            scales: BTreeMap::new(),
+        });
         Ok(())
     }
 

@@ -2,9 +2,9 @@
 
 use hyperslab_array::{Dataspace, Datatype, Elements, HeapObjects, Result};
 
-use crate::file::definition::AttributeValue;
 use super::fragment::{AttributeFragment, StoredValue};
 use super::master::Master;
+use crate::file::definition::AttributeValue;
 
 /// Prefix of the attribute `NAME` of a dimension without a variable; the length follows in 10 characters.
 const NO_VARIABLE: &str = "This is a netCDF dimension but not a netCDF variable.";
@@ -31,7 +31,10 @@ impl Master {
     /// Paths of the unlimited dimensions without a variable.
     fn unlimited_dimensions(&self) -> Vec<String> {
         let found = self.objects.iter().filter(|(_, object)| {
-            let unlimited = object.dataset.as_ref().is_some_and(|dataset| matches!(&dataset.definition.dataspace, Dataspace::Simple { max_shape, .. } if max_shape.first() == Some(&None)));
+            let unlimited = object
+                .dataset
+                .as_ref()
+                .is_some_and(|dataset| matches!(&dataset.definition.dataspace, Dataspace::Simple { max_shape, .. } if max_shape.first() == Some(&None)));
             unlimited && object.attributes.get("NAME").is_some_and(|(_, name)| is_dimension(name))
         });
         found.map(|(path, _)| path.clone()).collect()

@@ -171,11 +171,13 @@ mod tests {
         let folder = tempfile::tempdir()?;
         let path = folder.path().join("out.h5");
         std::thread::scope(|scope| {
-            let work = || (0..200).try_for_each(|_| {
-                let mut plan = WritePlan::new(&path, WriteMode::Create, None)?;
-                plan.begin()?;
-                plan.abort()
-            });
+            let work = || {
+                (0..200).try_for_each(|_| {
+                    let mut plan = WritePlan::new(&path, WriteMode::Create, None)?;
+                    plan.begin()?;
+                    plan.abort()
+                })
+            };
             let threads: Vec<_> = (0..4).map(|_| scope.spawn(work)).collect();
             threads.into_iter().try_for_each(|thread| thread.join().unwrap_or_else(|_| Err(Error::internal("a panic"))))
         })?;

@@ -275,7 +275,12 @@ impl DatasetFragment {
 impl DatasetFragment {
     /// The definition with chunks and filters, for a dataset of the plan.
     pub fn whole_definition(&self) -> Result<DatasetDefinition> {
-        let filter = |(id, name, optional, parameters): &(u16, Option<String>, bool, Vec<u32>)| Filter { id: *id, name: name.clone(), optional: *optional, parameters: parameters.clone() };
+        let filter = |(id, name, optional, parameters): &(u16, Option<String>, bool, Vec<u32>)| Filter {
+            id: *id,
+            name: name.clone(),
+            optional: *optional,
+            parameters: parameters.clone(),
+        };
         let filters = Pipeline { filters: self.filters.iter().map(filter).collect() };
         Ok(DatasetDefinition { chunk_shape: self.chunk_shape.clone(), filters, ..self.definition()? })
     }
@@ -283,7 +288,17 @@ impl DatasetFragment {
 
 impl Fragment {
     pub(crate) fn new(write_id: &str, task: u64, name: &str) -> Self {
-        Self { version: ENVELOPE.version(), write_id: write_id.to_owned(), task, name: name.to_owned(), bytes: None, content: None, checksums: None, shared: None, objects: BTreeMap::new() }
+        Self {
+            version: ENVELOPE.version(),
+            write_id: write_id.to_owned(),
+            task,
+            name: name.to_owned(),
+            bytes: None,
+            content: None,
+            checksums: None,
+            shared: None,
+            objects: BTreeMap::new(),
+        }
     }
 
     /// Index of the task.

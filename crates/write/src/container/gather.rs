@@ -7,6 +7,10 @@ use hyperslab_array::{Cancellation, Dataspace, Error, Result};
 use hyperslab_reader::{File, Session};
 use hyperslab_storage::{Existing, max_open_files, unique_name};
 
+use super::master::Master;
+use super::movable_parts::{MovableDataset, MovablePart};
+use super::plan::WritePlan;
+use super::record::SubfileRecord;
 use crate::encoding::checksum;
 use crate::file::allocator::checked_alignment;
 use crate::file::dataset_copy::{CopyCounts, DatasetCopy, SourcePart, StorageFormat};
@@ -15,10 +19,6 @@ use crate::file::file_writer::FileWriter;
 use crate::file::reading_session::reading_session;
 use crate::file::region::Region;
 use crate::file::reserved_attributes::SUBFILE_ATTRIBUTE;
-use super::master::Master;
-use super::movable_parts::{MovableDataset, MovablePart};
-use super::plan::WritePlan;
-use super::record::SubfileRecord;
 
 /// Larger subfiles are kept: copying them would take as long as writing them.
 pub(crate) const MAX_SMALL_BYTES: u64 = 1 << 20;
@@ -85,7 +85,13 @@ impl SubfileSources<'_> {
 
 /// Merges the small subfiles of this commit into few, if there are many. Returns the subfiles of the commit afterwards; those
 /// that were merged do not belong to it any more.
-pub(crate) fn gather(plan: &WritePlan, master: &mut Master, folder: &str, subfiles: Vec<SubfileRecord>, contents: &InlineContents<'_>) -> Result<Vec<SubfileRecord>> {
+pub(crate) fn gather(
+    plan: &WritePlan,
+    master: &mut Master,
+    folder: &str,
+    subfiles: Vec<SubfileRecord>,
+    contents: &InlineContents<'_>,
+) -> Result<Vec<SubfileRecord>> {
     let (small, mut kept): (Vec<_>, Vec<_>) = subfiles.into_iter().partition(|subfile| subfile.bytes <= MAX_SMALL_BYTES);
     if small.len() <= MAX_SMALL_SUBFILES {
         kept.extend(small);

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use hyperslab_array::{Error, ErrorKind};
 use hyperslab_formats::VirtualMapping;
 
+use super::fragment::{AttributeFragment, EntryKind, OtherFragment, StoredValue};
 use crate::file::definition::DatasetDefinition;
 use crate::file::ordered::Ordered;
 use crate::file::region::Region;
 use crate::file::stored_box::{region_of, selection_of};
-use super::fragment::{AttributeFragment, EntryKind, OtherFragment, StoredValue};
 
 /// All objects of a master by path.
 #[derive(Debug, Default)]
@@ -70,11 +70,8 @@ impl MappedPart {
         if region.count != local.count || moved(&region, &local) != moved(&self.region, &region_of(&a.source_selection)?) {
             return None;
         }
-        let mapping = VirtualMapping {
-            source_selection: selection_of(&local.start, &local.count),
-            selection: selection_of(&region.start, &region.count),
-            ..a.clone()
-        };
+        let mapping =
+            VirtualMapping { source_selection: selection_of(&local.start, &local.count), selection: selection_of(&region.start, &region.count), ..a.clone() };
         Some(Self { by: self.by.clone(), region, mapping })
     }
 }
@@ -88,8 +85,7 @@ pub(crate) fn escaped(name: &str) -> String {
     name.replace('%', "%%")
 }
 
-impl Master {
-}
+impl Master {}
 
 impl MasterObject {
     pub fn new(by: &str, kind: EntryKind, created: usize, other: Option<OtherFragment>) -> Self {

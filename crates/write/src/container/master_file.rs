@@ -4,11 +4,15 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use hyperslab_array::{Cancellation, Dataspace, Error, Result, Selection};
-use hyperslab_formats::{ChunkSource, Content, ObjectId};
 use hyperslab_formats::hdf5::writer::{encode_datatype, parse_datatype};
+use hyperslab_formats::{ChunkSource, Content, ObjectId};
 use hyperslab_reader::File;
 use hyperslab_storage::Existing;
 
+use super::commit_name::CommitName;
+use super::fragment::{AttributeFragment, EntryKind, OtherFragment, StoredValue};
+use super::master::{BEFORE, MappedPart, Master, MasterDataset, MasterObject};
+use super::plan::WritePlan;
 use crate::encoding::hex::Hex;
 use crate::file::definition::{AttributeValue, DatasetDefinition, text_attribute};
 use crate::file::file_writer::FileWriter;
@@ -18,10 +22,6 @@ use crate::file::region::Region;
 use crate::file::reserved_attributes::COMMIT_ATTRIBUTE;
 use crate::file::source_file::{CopiedAttribute, SourceFile};
 use crate::file::stored_box::region_of;
-use super::commit_name::CommitName;
-use super::fragment::{AttributeFragment, EntryKind, OtherFragment, StoredValue};
-use super::master::{BEFORE, MappedPart, Master, MasterDataset, MasterObject};
-use super::plan::WritePlan;
 
 /// Maximum bytes of a dataset whose values are in the master itself.
 const MAX_VALUE_BYTES: u64 = 64 << 20;
@@ -45,7 +45,12 @@ impl Master {
                 }
                 Content::Dataset(found) => {
                     let committed = source.committed(&found.datatype);
-                    let definition = DatasetDefinition { fill_value: found.fill_value.clone(), fill_time: found.fill_time, committed, ..DatasetDefinition::new(found.datatype.clone(), found.dataspace.clone()) };
+                    let definition = DatasetDefinition {
+                        fill_value: found.fill_value.clone(),
+                        fill_time: found.fill_time,
+                        committed,
+                        ..DatasetDefinition::new(found.datatype.clone(), found.dataspace.clone())
+                    };
                     let parts = found.virtual_mappings.iter().map(|mapping| {
                         let region = region_of(&mapping.selection).ok_or_else(|| refused("a virtual dataset that no task wrote"))?;
                         Ok(MappedPart { by: by.to_owned(), region, mapping: mapping.clone() })

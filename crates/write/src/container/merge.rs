@@ -5,12 +5,12 @@ use std::collections::btree_map::Entry;
 use hyperslab_array::{Dataspace, Datatype, Error, Result};
 use hyperslab_formats::VirtualMapping;
 
-use crate::file::links::Link;
-use crate::file::stored_box::selection_of;
-use crate::shared::layout::name_of;
 use super::fragment::{AttributeFragment, DatasetFragment, EntryKind, Fragment, OtherFragment};
 use super::master::{MappedPart, Master, MasterDataset, MasterObject, conflict, escaped};
 use super::plan::WritePlan;
+use crate::file::links::Link;
+use crate::file::stored_box::selection_of;
+use crate::shared::layout::name_of;
 
 impl Master {
     /// Merges the fragment of a task. `folder` is the folder of its subfile, relative to the master.
@@ -47,18 +47,20 @@ impl Master {
                 // A hard link to itself: this name is now the object's first.
                 continue;
             }
-            let attributes: Vec<(String, AttributeFragment)> = new.attributes.iter().map(|(name, value)| {
-                let mut value = value.clone();
-                if let AttributeFragment::References(references) = &mut value {
-                    references.for_each_path(|path| *path = path.take().map(|path| self.resolve_links(&path)));
-                }
-                (name.clone(), value)
-            }).collect();
+            let attributes: Vec<(String, AttributeFragment)> = new
+                .attributes
+                .iter()
+                .map(|(name, value)| {
+                    let mut value = value.clone();
+                    if let AttributeFragment::References(references) = &mut value {
+                        references.for_each_path(|path| *path = path.take().map(|path| self.resolve_links(&path)));
+                    }
+                    (name.clone(), value)
+                })
+                .collect();
             let scales: Vec<(u32, String)> = new.scales.iter().map(|(dimension, scale)| (*dimension, self.resolve_links(scale))).collect();
             let object = match self.objects.entry(path.clone()) {
-                Entry::Vacant(place) => {
-                    place.insert(MasterObject::new(by, new.kind, created, other.clone()))
-                }
+                Entry::Vacant(place) => place.insert(MasterObject::new(by, new.kind, created, other.clone())),
                 Entry::Occupied(place) => place.into_mut(),
             };
             object.tracked |= new.tracked;
@@ -124,8 +126,12 @@ impl Master {
 impl MasterObject {
     fn merge_dataset(&mut self, path: &str, new: &DatasetFragment, by: &str, (file, own): (&str, &str)) -> Result<()> {
         let definition = new.definition()?;
-        let dataset = self.dataset.get_or_insert_with(|| {
-            MasterDataset { definition: definition.clone(), rows: Some(new.rows), parts: Vec::new(), scalar: None, growable: new.growable }
+        let dataset = self.dataset.get_or_insert_with(|| MasterDataset {
+            definition: definition.clone(),
+            rows: Some(new.rows),
+            parts: Vec::new(),
+            scalar: None,
+            growable: new.growable,
         });
         let differs = |what: String| Err(conflict(path, format!("{} and {by} define it differently: {what}", self.by)));
         let known = &mut dataset.definition;
@@ -169,7 +175,8 @@ impl MasterObject {
             }
         }
         let local = new.local_regions();
-        let local = local.ok_or_else(|| Error::invalid_input(format!("the fragment of {by} says it wrote outside of its array")).at_object(format!("/{path}")))?;
+        let local =
+            local.ok_or_else(|| Error::invalid_input(format!("the fragment of {by} says it wrote outside of its array")).at_object(format!("/{path}")))?;
         for (written, local) in new.written.iter().zip(local) {
             let mut region = written.clone();
             if let Some(row) = region.start.first_mut() {

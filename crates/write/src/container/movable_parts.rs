@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use hyperslab_array::{Error, Result};
 
+use super::master::{BEFORE, MappedPart, Master, conflict, escaped};
 use crate::file::definition::DatasetDefinition;
 use crate::file::region::Region;
 use crate::file::stored_box::{region_of, selection_of};
-use super::master::{BEFORE, MappedPart, Master, conflict, escaped};
 
 /// A dataset with the parts that may be moved to another subfile.
 #[derive(Debug)]

@@ -6,15 +6,15 @@ use hyperslab_array::{Envelope, Error, Result};
 use hyperslab_storage::{block_bytes_in, check_replaceable, folder_of, is_parallel_file_system, real_path, unique_name};
 use serde::{Deserialize, Serialize};
 
+use super::commit_name::is_id;
+use super::definitions::Definitions;
+use super::lineage::{container_of, home_of};
+use super::state::{State, state_of};
 use crate::file::allocator::checked_alignment;
 use crate::file::definition::DatasetDefinition;
 use crate::file::object_path::normalized_path;
 use crate::file::region::Region;
 use crate::shared::shared_datasets::SharedDatasets;
-use super::commit_name::is_id;
-use super::definitions::Definitions;
-use super::lineage::{container_of, home_of};
-use super::state::{State, state_of};
 
 /// Version of the encoding; raised when its meaning changes.
 const ENVELOPE: Envelope = Envelope::new("a write plan", 5);
@@ -88,7 +88,22 @@ impl WritePlan {
             _ => None,
         };
         let container = renamed.as_deref().and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
-        Ok(Self { version: ENVELOPE.version(), id: unique_name(), path: text, container, mode, base, alignment, sharing: None, durable: true, checksums: false, begun: false, tracked: false, definitions: Definitions::default(), note: String::new() })
+        Ok(Self {
+            version: ENVELOPE.version(),
+            id: unique_name(),
+            path: text,
+            container,
+            mode,
+            base,
+            alignment,
+            sharing: None,
+            durable: true,
+            checksums: false,
+            begun: false,
+            tracked: false,
+            definitions: Definitions::default(),
+            note: String::new(),
+        })
     }
 
     /// Lets `factor` of the `writers` tasks share one subfile for the datasets of [`WritePlan::create_dataset`]. `None` chooses

@@ -6,6 +6,9 @@ use hyperslab_array::{Error, Result};
 use hyperslab_formats::hdf5::writer::StoredChunk;
 use hyperslab_storage::{SharedFile, unique_name};
 
+use super::fragment::Fragment;
+use super::plan::WritePlan;
+use super::record::{RECORD, SubfileRecord};
 use crate::encoding::checksum;
 use crate::file::dataset::DatasetWriter;
 use crate::file::definition::text_attribute;
@@ -15,9 +18,6 @@ use crate::file::reading_session::reading_session;
 use crate::file::reserved_attributes::SUBFILE_ATTRIBUTE;
 use crate::shared::layout::{Layout, name_of};
 use crate::shared::shared_datasets::SharedDatasets;
-use super::fragment::Fragment;
-use super::plan::WritePlan;
-use super::record::{RECORD, SubfileRecord};
 
 /// Marker file: tasks that begin from now on write their own files.
 pub(crate) const CLOSED: &str = ".closed";
@@ -101,11 +101,18 @@ pub(crate) fn complete(plan: &WritePlan, sharing: &SharedDatasets, group: u64, f
 pub(crate) fn check(sharing: Option<&SharedDatasets>, fragment: &Fragment) -> Result<()> {
     let Some(shared) = &fragment.shared else {
         let stray = fragment.objects.values().any(|object| object.dataset.as_ref().is_some_and(|dataset| dataset.shared));
-        return if stray { Err(Error::invalid_input(format!("the fragment of task {} has values in a shared subfile but does not say in which", fragment.task))) } else { Ok(()) };
+        return if stray {
+            Err(Error::invalid_input(format!("the fragment of task {} has values in a shared subfile but does not say in which", fragment.task)))
+        } else {
+            Ok(())
+        };
     };
     let group = sharing.filter(|sharing| sharing.factor > 1).map(|sharing| sharing.group_of(fragment.task)).transpose()?;
     if group != Some(shared.group) {
-        return Err(Error::invalid_input(format!("the fragment of task {} belongs to shared subfile {}, which the plan gives to others", fragment.task, shared.group)));
+        return Err(Error::invalid_input(format!(
+            "the fragment of task {} belongs to shared subfile {}, which the plan gives to others",
+            fragment.task, shared.group
+        )));
     }
     Ok(())
 }

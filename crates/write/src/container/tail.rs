@@ -34,6 +34,12 @@ use hyperslab_reader::File;
 use hyperslab_storage::{Existing, LocalFile, SharedFile, Storage};
 use serde::{Deserialize, Serialize};
 
+use super::commit_name::{CommitName, is_id};
+use super::gather::{InlineContents, MAX_SMALL_BYTES, MAX_SMALL_SUBFILES, open_subfile};
+use super::master::Master;
+use super::movable_parts::{MovableDataset, MovablePart};
+use super::plan::WritePlan;
+use super::record::SubfileRecord;
 use crate::encoding::hex::Hex;
 use crate::file::allocator::checked_alignment;
 use crate::file::dataset::DatasetWriter;
@@ -43,12 +49,6 @@ use crate::file::memory_length::memory_length;
 use crate::file::reading_session::reading_session;
 use crate::file::region::Region;
 use crate::file::reserved_attributes::SUBFILE_ATTRIBUTE;
-use super::commit_name::{CommitName, is_id};
-use super::gather::{InlineContents, MAX_SMALL_BYTES, MAX_SMALL_SUBFILES, open_subfile};
-use super::master::Master;
-use super::movable_parts::{MovableDataset, MovablePart};
-use super::plan::WritePlan;
-use super::record::SubfileRecord;
 
 /// File name of a tail, in the folder of the commit that created it.
 pub(crate) const TAIL: &str = "rows.h5";
@@ -157,7 +157,14 @@ fn row_bytes(datatype: &Datatype, shape: &[u64]) -> u64 {
 }
 
 /// Moves the rows of these subfiles into a tail, if the subfiles contain nothing else.
-pub(crate) fn append(plan: &WritePlan, master: &mut Master, base: &CommitName, folder: &str, subfiles: &[SubfileRecord], contents: &InlineContents<'_>) -> Result<Appended> {
+pub(crate) fn append(
+    plan: &WritePlan,
+    master: &mut Master,
+    base: &CommitName,
+    folder: &str,
+    subfiles: &[SubfileRecord],
+    contents: &InlineContents<'_>,
+) -> Result<Appended> {
     if plan.checksums || subfiles.is_empty() || subfiles.len() > MAX_SMALL_SUBFILES || subfiles.iter().any(|subfile| subfile.bytes > MAX_SMALL_BYTES) {
         return Ok(Appended::No);
     }
@@ -176,7 +183,10 @@ pub(crate) fn append(plan: &WritePlan, master: &mut Master, base: &CommitName, f
     let fits = |loose: &MovableDataset| {
         let (datatype, shape) = (&loose.definition.datatype, loose.definition.dataspace.shape());
         let is_rows = |part: &MovablePart| part.region.start.iter().skip(1).all(|start| *start == 0) && part.region.count.get(1..) == shape.get(1..);
-        loose.has_earlier_parts && !datatype.uses_heap() && !datatype.has_references() && loose.parts.iter().all(|part| is_rows(part) && !has_filters(loose, part))
+        loose.has_earlier_parts
+            && !datatype.uses_heap()
+            && !datatype.has_references()
+            && loose.parts.iter().all(|part| is_rows(part) && !has_filters(loose, part))
     };
     if all.is_empty() || !all.iter().all(fits) {
         return Ok(Appended::No);
@@ -231,7 +241,8 @@ pub(crate) fn append(plan: &WritePlan, master: &mut Master, base: &CommitName, f
         (aim / row_bytes).max(now)
     };
     // Keep capacity for other growing datasets, for the next commit.
-    let other: Vec<&TailDataset> = old_layout.iter().flat_map(|layout| &layout.datasets).filter(|found| !all.iter().any(|loose| loose.path == found.path)).take(MAX_DATASETS).collect();
+    let other: Vec<&TailDataset> =
+        old_layout.iter().flat_map(|layout| &layout.datasets).filter(|found| !all.iter().any(|loose| loose.path == found.path)).take(MAX_DATASETS).collect();
     let count = (all.len() + other.len()).max(1) as u64;
     let commits = commits_in(&container, base).len() as u64 + 1;
     let views = commits.saturating_mul(2).clamp(MIN_VIEWS, (MAX_ALL_VIEWS / count).max(MIN_VIEWS));

@@ -7,6 +7,10 @@ use hyperslab_array::{Dataspace, Datatype, Elements, Error, HeapObjects, HeapRef
 use hyperslab_reader::Session;
 use hyperslab_storage::{SharedFile, unique_name};
 
+use super::definitions::Definitions;
+use super::plan::{WriteMode, WritePlan};
+use super::shared_subfile::claimed;
+use super::state::State;
 use crate::file::allocator::{Allocator, checked_alignment};
 use crate::file::dataset::DatasetWriter;
 use crate::file::definition::{AttributeValue, DatasetDefinition, text_attribute};
@@ -16,10 +20,6 @@ use crate::file::object_path::normalized_path;
 use crate::file::region::Region;
 use crate::file::reserved_attributes::SUBFILE_ATTRIBUTE;
 use crate::shared::layout::name_of;
-use super::definitions::Definitions;
-use super::plan::{WriteMode, WritePlan};
-use super::shared_subfile::claimed;
-use super::state::State;
 
 /// Which part of a dataset a task writes.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -3,13 +3,13 @@
 use hyperslab_array::{Error, Result};
 use hyperslab_formats::hdf5::writer::encode_datatype;
 
+use super::fragment::{AttributeFragment, ChunkFragment, DatasetFragment, EntryKind, Fragment, ObjectFragment, OtherFragment, SharedPart, StoredValue};
+use super::task::{Extent, Task};
 use crate::encoding::checksum;
 use crate::encoding::hex::Hex;
 use crate::file::object::AttributeEntry;
 use crate::file::region::Region;
 use crate::file::reserved_attributes::SUBFILE_ATTRIBUTE;
-use super::fragment::{AttributeFragment, ChunkFragment, DatasetFragment, EntryKind, Fragment, ObjectFragment, OtherFragment, SharedPart, StoredValue};
-use super::task::{Extent, Task};
 
 /// Maximum number of parts of a dataset per task, because readers search all of them.
 const MAX_PARTS: usize = 1 << 16;

@@ -67,14 +67,30 @@ impl Allocator {
     pub fn in_place(target: &Path, alignment: Option<u64>) -> Result<Self> {
         let output = Output::in_place(target)?;
         let alignment = alignment.unwrap_or_else(|| output.block_bytes());
-        Ok(Self { file: Destination::Own(output), room: Space::Unbounded { next: SUPERBLOCK_BYTES, front: None }, alignment, top: 0, user_block: 0, partial_chunk_bytes: 0, cancellation: Cancellation::new() })
+        Ok(Self {
+            file: Destination::Own(output),
+            room: Space::Unbounded { next: SUPERBLOCK_BYTES, front: None },
+            alignment,
+            top: 0,
+            user_block: 0,
+            partial_chunk_bytes: 0,
+            cancellation: Cancellation::new(),
+        })
     }
 
     /// A file that gets the name `target` when it is complete; `existing` says what happens to a file of that name.
     pub fn own(target: &Path, existing: Existing, alignment: Option<u64>) -> Result<Self> {
         let output = Output::create(target, existing)?;
         let alignment = alignment.unwrap_or_else(|| output.block_bytes());
-        Ok(Self { file: Destination::Own(output), room: Space::Unbounded { next: SUPERBLOCK_BYTES, front: None }, alignment, top: 0, user_block: 0, partial_chunk_bytes: 0, cancellation: Cancellation::new() })
+        Ok(Self {
+            file: Destination::Own(output),
+            room: Space::Unbounded { next: SUPERBLOCK_BYTES, front: None },
+            alignment,
+            top: 0,
+            user_block: 0,
+            partial_chunk_bytes: 0,
+            cancellation: Cancellation::new(),
+        })
     }
 
     /// Like [`Allocator::in_place`], but the file is created with the first write.
@@ -83,12 +99,28 @@ impl Allocator {
             Some(alignment) => alignment,
             None => block_bytes_in(&folder_of(target))?,
         };
-        Ok(Self { file: Destination::Deferred(target.to_path_buf()), room: Space::Unbounded { next: SUPERBLOCK_BYTES, front: None }, alignment, top: 0, user_block: 0, partial_chunk_bytes: 0, cancellation: Cancellation::new() })
+        Ok(Self {
+            file: Destination::Deferred(target.to_path_buf()),
+            room: Space::Unbounded { next: SUPERBLOCK_BYTES, front: None },
+            alignment,
+            top: 0,
+            user_block: 0,
+            partial_chunk_bytes: 0,
+            cancellation: Cancellation::new(),
+        })
     }
 
     /// One writer's segments in a file that several tasks write.
     pub fn shared(file: SharedFile, segments: Segments, alignment: u64) -> Self {
-        Self { file: Destination::Shared(file), room: Space::Segments(segments), alignment, top: 0, user_block: 0, partial_chunk_bytes: 0, cancellation: Cancellation::new() }
+        Self {
+            file: Destination::Shared(file),
+            room: Space::Segments(segments),
+            alignment,
+            top: 0,
+            user_block: 0,
+            partial_chunk_bytes: 0,
+            cancellation: Cancellation::new(),
+        }
     }
 
     /// Reserves `bytes` at the beginning of the file for users. Call it before the first write.

@@ -23,7 +23,9 @@ impl FileWriter {
         for object in &file.tree().objects {
             if let Content::Dataset(dataset) = &object.content {
                 if !dataset.virtual_mappings.is_empty() {
-                    return Err(located(Error::unsupported("appending to a file whose values are in other files: append with a plan, or fuse it first").at_object(&object.path)));
+                    return Err(located(
+                        Error::unsupported("appending to a file whose values are in other files: append with a plan, or fuse it first").at_object(&object.path),
+                    ));
                 }
                 if !dataset.external_files.is_empty() {
                     return Err(located(Error::unsupported("appending to a file with external raw data").at_object(&object.path)));

@@ -11,7 +11,14 @@ use super::source_file::{CopiedAttribute, SourceFile};
 
 /// Copies all objects of `file` with their values into `out`. If `grows`, more will be appended: small datasets with small
 /// chunks then get a new chunk shape once their final size is known. `progress` gets the bytes copied so far and the total.
-pub(crate) fn copy_objects(file: &File, out: &mut FileWriter, cancellation: &Cancellation, counts: &mut CopyCounts, grows: bool, progress: &mut dyn FnMut(u64, u64)) -> Result<()> {
+pub(crate) fn copy_objects(
+    file: &File,
+    out: &mut FileWriter,
+    cancellation: &Cancellation,
+    counts: &mut CopyCounts,
+    grows: bool,
+    progress: &mut dyn FnMut(u64, u64),
+) -> Result<()> {
     let source = SourceFile::new(file);
     let total = file.tree().objects.iter().filter_map(|object| match &object.content {
         Content::Dataset(dataset) => dataset.value_bytes(),

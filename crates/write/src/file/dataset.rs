@@ -28,10 +28,18 @@ pub(crate) enum DatasetStorage {
     Contiguous(Option<u64>),
     Virtual(Vec<VirtualMapping>),
     /// Chunks at fixed offsets: row-major from `base` on, `stride` bytes apart.
-    Placed { chunk_shape: Vec<u64>, base: u64, stride: u64 },
+    Placed {
+        chunk_shape: Vec<u64>,
+        base: u64,
+        stride: u64,
+    },
     /// In memory until the chunk shape is chosen.
     Growing(GrowingValues),
-    Chunked { chunk_shape: Vec<u64>, stored: BTreeMap<Vec<u64>, StoredChunk>, partial: BTreeMap<Vec<u64>, PartialChunk> },
+    Chunked {
+        chunk_shape: Vec<u64>,
+        stored: BTreeMap<Vec<u64>, StoredChunk>,
+        partial: BTreeMap<Vec<u64>, PartialChunk>,
+    },
 }
 
 impl DatasetWriter {
@@ -48,7 +56,9 @@ impl DatasetWriter {
     /// is chosen once the size of the dataset is known.
     pub fn growing(definition: DatasetDefinition) -> Self {
         match &definition.dataspace {
-            Dataspace::Simple { shape, max_shape } if definition.chunk_shape.is_some() && shape.iter().zip(max_shape).any(|(extent, max)| *max != Some(*extent)) => {
+            Dataspace::Simple { shape, max_shape }
+                if definition.chunk_shape.is_some() && shape.iter().zip(max_shape).any(|(extent, max)| *max != Some(*extent)) =>
+            {
                 Self { storage: DatasetStorage::Growing(GrowingValues::default()), ..Self::new(definition) }
             }
             _ => Self::new(definition),
@@ -96,7 +106,9 @@ impl DatasetWriter {
     pub fn add_written(&mut self, regions: &[Region], chunks: impl Iterator<Item = StoredChunk>) -> Result<()> {
         self.written.extend_from_slice(regions);
         for chunk in chunks {
-            let DatasetStorage::Chunked { stored, .. } = &mut self.storage else { return Err(Error::invalid_input("a list of chunks for a dataset whose chunk offsets are fixed")) };
+            let DatasetStorage::Chunked { stored, .. } = &mut self.storage else {
+                return Err(Error::invalid_input("a list of chunks for a dataset whose chunk offsets are fixed"));
+            };
             if let Some(twice) = stored.insert(chunk.position.clone(), chunk) {
                 return Err(Error::invalid_input(format!("two tasks both stored the chunk at {:?}", twice.position)));
             }
@@ -128,7 +140,8 @@ impl DatasetWriter {
             DatasetStorage::Placed { chunk_shape, base, stride } => {
                 let shape = self.definition.dataspace.shape();
                 let length = chunk_shape.iter().fold(self.definition.datatype.size(), |n, extent| n.saturating_mul(*extent));
-                let positions: BTreeSet<Vec<u64>> = self.written.iter().flat_map(|region| touched_chunks(region, shape, chunk_shape)).map(|chunk| chunk.position).collect();
+                let positions: BTreeSet<Vec<u64>> =
+                    self.written.iter().flat_map(|region| touched_chunks(region, shape, chunk_shape)).map(|chunk| chunk.position).collect();
                 let chunk = |position: Vec<u64>| {
                     let address = base.saturating_add(chunk_index(&position, shape, chunk_shape).saturating_mul(*stride));
                     StoredChunk { position, address, length, filter_mask: 0 }

@@ -2,8 +2,8 @@
 //! copied without decoding.
 
 use hyperslab_array::{Axis, Cancellation, ChunkGrid, Dataspace, Error, HeapReference, Result, Selection};
-use hyperslab_formats::{ChunkSource, Dataset, ObjectId, VirtualMapping};
 use hyperslab_formats::filter::{Filter, Pipeline};
+use hyperslab_formats::{ChunkSource, Dataset, ObjectId, VirtualMapping};
 use hyperslab_reader::File;
 
 use super::definition::DatasetDefinition;
@@ -63,7 +63,12 @@ impl StorageFormat {
 impl DatasetCopy<'_> {
     /// Copies a whole dataset of `file`. `committed` is the path of its committed datatype, if any.
     pub fn dataset(&mut self, file: &File, id: ObjectId, dataset: &Dataset, committed: Option<String>) -> Result<()> {
-        let definition = DatasetDefinition { fill_value: dataset.fill_value.clone(), fill_time: dataset.fill_time, committed, ..DatasetDefinition::new(dataset.datatype.clone(), dataset.dataspace.clone()) };
+        let definition = DatasetDefinition {
+            fill_value: dataset.fill_value.clone(),
+            fill_time: dataset.fill_time,
+            committed,
+            ..DatasetDefinition::new(dataset.datatype.clone(), dataset.dataspace.clone())
+        };
         if dataset.virtual_mappings.is_empty() {
             let never_written = dataset.stored_bytes == Some(0);
             let chunk_shape = dataset.chunk_shape.clone().filter(|chunk| !self.grows || !is_regrown(dataset, chunk));

@@ -62,7 +62,9 @@ impl DatasetWriter {
             DatasetStorage::Growing(growing) => growing.write(region, bytes, &self.definition)?,
             DatasetStorage::Contiguous(_) => self.write_run(region, bytes, &shape, allocator)?,
             DatasetStorage::Virtual(_) => return Err(Error::unsupported("writing to a virtual dataset")),
-            DatasetStorage::Placed { chunk_shape, base, stride } => write_placed(region, bytes, (&shape, chunk_shape, *base, *stride), self.definition.datatype.size(), allocator)?,
+            DatasetStorage::Placed { chunk_shape, base, stride } => {
+                write_placed(region, bytes, (&shape, chunk_shape, *base, *stride), self.definition.datatype.size(), allocator)?
+            }
             DatasetStorage::Chunked { .. } => self.write_chunks(region, bytes, &shape, allocator, session)?,
         }
         match self.written.last_mut().and_then(|last| last.joined(region).map(|joined| (last, joined))) {
@@ -240,7 +242,13 @@ fn write_run(bytes: &[u8], (from, length): (u64, u64), size: u64, at: u64, alloc
 }
 
 /// Writes the parts of chunks at fixed offsets. Other tasks may write the other parts of the same chunks.
-fn write_placed(region: &Region, bytes: &[u8], (shape, chunk_shape, base, stride): (&[u64], &[u64], u64, u64), size: u64, allocator: &mut Allocator) -> Result<()> {
+fn write_placed(
+    region: &Region,
+    bytes: &[u8],
+    (shape, chunk_shape, base, stride): (&[u64], &[u64], u64, u64),
+    size: u64,
+    allocator: &mut Allocator,
+) -> Result<()> {
     for chunk in touched_chunks(region, shape, chunk_shape) {
         let at = base.saturating_add(chunk_index(&chunk.position, shape, chunk_shape).saturating_mul(stride));
         let within = |origin: &[u64]| -> Vec<u64> { chunk.part.start.iter().zip(origin).map(|(start, origin)| start - origin).collect() };

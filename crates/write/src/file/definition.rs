@@ -105,7 +105,9 @@ impl DatasetDefinition {
         if self.filters.filters.iter().skip(1).any(|filter| filter.id == NBIT) {
             return Err(Error::invalid_input("nbit after another filter, whose output it would treat as elements: leave shuffle and scaleoffset out"));
         }
-        if matches!(self.datatype, Datatype::VariableString { .. } | Datatype::Sequence { .. }) && self.filters.filters.iter().any(|filter| filter.id == FLETCHER32) {
+        if matches!(self.datatype, Datatype::VariableString { .. } | Datatype::Sequence { .. })
+            && self.filters.filters.iter().any(|filter| filter.id == FLETCHER32)
+        {
             return Err(Error::unsupported("fletcher32 of values of variable length: HDF5 allows no such dataset; leave fletcher32 out"));
         }
         let size = self.datatype.size();
@@ -176,7 +178,8 @@ fn complete(filter: &mut Filter, element_bytes: u64, chunk_bytes: u64) -> Result
 /// it has about 1 MiB.
 fn chunk_shape(shape: &[u64], max_shape: &[Option<u64>], element_bytes: u64) -> Vec<u64> {
     let aim = (CHUNK_BYTES / element_bytes.max(1)).max(1);
-    let mut chunk: Vec<u64> = shape.iter().zip(max_shape).map(|(extent, max)| if max.is_none() { (*extent).max(1) } else { max.unwrap_or(*extent).max(1) }).collect();
+    let mut chunk: Vec<u64> =
+        shape.iter().zip(max_shape).map(|(extent, max)| if max.is_none() { (*extent).max(1) } else { max.unwrap_or(*extent).max(1) }).collect();
     let elements = |chunk: &[u64]| chunk.iter().fold(1u64, |n, extent| n.saturating_mul(*extent));
     while elements(&chunk) > aim {
         let Some(largest) = chunk.iter_mut().max() else { break };
@@ -207,7 +210,9 @@ pub(crate) fn check_attribute(name: &str, value: &AttributeValue) -> Result<()> 
 pub(crate) fn check_references(datatype: &Datatype) -> Result<()> {
     match datatype {
         Datatype::Sequence { base, .. } if base.has_references() => Err(Error::unsupported("writing references in sequences of variable length")),
-        Datatype::Reference { kind: ReferenceKind::Standard, .. } => Err(Error::unsupported("writing references of HDF5 1.12: give those to objects or regions")),
+        Datatype::Reference { kind: ReferenceKind::Standard, .. } => {
+            Err(Error::unsupported("writing references of HDF5 1.12: give those to objects or regions"))
+        }
         Datatype::Array { base, .. } => check_references(base),
         Datatype::Compound { members, .. } => members.iter().try_for_each(|member| check_references(&member.datatype)),
         _ => Ok(()),
@@ -216,11 +221,7 @@ pub(crate) fn check_references(datatype: &Datatype) -> Result<()> {
 
 /// A scalar attribute with a fixed-length string.
 pub(crate) fn text_attribute(text: &str) -> AttributeValue {
-    let datatype = Datatype::FixedString {
-        size: (text.len() as u64).max(1),
-        padding: StringPadding::NullPadded,
-        character_set: CharacterSet::Utf8,
-    };
+    let datatype = Datatype::FixedString { size: (text.len() as u64).max(1), padding: StringPadding::NullPadded, character_set: CharacterSet::Utf8 };
     let mut bytes = text.as_bytes().to_vec();
     bytes.resize(bytes.len().max(1), 0);
     AttributeValue { dataspace: Dataspace::Scalar, value: Elements { datatype, bytes, heap: HeapObjects::default() } }

@@ -55,7 +55,8 @@ pub(crate) fn describe(objects: &BTreeMap<String, ObjectEntry>, targets: &Refere
                 let mut description = dataset.description()?;
                 if let Some(committed) = &dataset.definition().committed {
                     let index = object_indexes.get(committed.trim_start_matches('/')).copied();
-                    description.committed = Some(index.ok_or_else(|| Error::not_found(format!("there is no committed datatype '{committed}'")).at_object(format!("/{path}")))?);
+                    description.committed =
+                        Some(index.ok_or_else(|| Error::not_found(format!("there is no committed datatype '{committed}'")).at_object(format!("/{path}")))?);
                 }
                 NewContent::Dataset(Box::new(description))
             }

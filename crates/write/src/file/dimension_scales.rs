@@ -14,7 +14,10 @@ const SEQUENCE_BYTES: u64 = 16;
 
 /// The `DIMENSION_LIST` of each dataset with scales and the `REFERENCE_LIST` of each scale, by path. `object_indexes` are the
 /// indexes of the objects in the file.
-pub(crate) fn dimension_scales<'a>(objects: &BTreeMap<&'a String, &'a ObjectEntry>, object_indexes: &BTreeMap<&'a str, usize>) -> Result<BTreeMap<&'a str, Vec<NewAttribute>>> {
+pub(crate) fn dimension_scales<'a>(
+    objects: &BTreeMap<&'a String, &'a ObjectEntry>,
+    object_indexes: &BTreeMap<&'a str, usize>,
+) -> Result<BTreeMap<&'a str, Vec<NewAttribute>>> {
     let object_index = |path: &str| object_indexes.get_key_value(path).ok_or_else(|| Error::internal(format!("no index for {path}")));
     let mut found: BTreeMap<&str, Vec<NewAttribute>> = BTreeMap::new();
     let mut users: BTreeMap<&str, Vec<(usize, u32)>> = BTreeMap::new();

@@ -100,7 +100,8 @@ impl FileWriter {
             };
             let datatype = dataset.definition().datatype.clone();
             let bytes = dataset.read(region, allocator)?;
-            let heap = if datatype.uses_heap() { stored_values(allocator.storage()?, allocator.user_block(), &datatype, &bytes)? } else { HeapObjects::default() };
+            let heap =
+                if datatype.uses_heap() { stored_values(allocator.storage()?, allocator.user_block(), &datatype, &bytes)? } else { HeapObjects::default() };
             Ok(Elements { datatype, bytes, heap })
         };
         read().map_err(|error: Error| self.error_at(&path, error))
@@ -145,7 +146,13 @@ impl FileWriter {
 
 /// Stores the values that elements in `bytes` refer to, and updates the references. Small writes share the collection
 /// `small`, because a collection takes at least 4 KiB.
-fn put_in_heap<'a>(datatype: &Datatype, bytes: &mut [u8], resolve: Resolve<'a>, small: &mut Option<(u64, HeapWriter)>, allocator: &mut Allocator) -> Result<()> {
+fn put_in_heap<'a>(
+    datatype: &Datatype,
+    bytes: &mut [u8],
+    resolve: Resolve<'a>,
+    small: &mut Option<(u64, HeapWriter)>,
+    allocator: &mut Allocator,
+) -> Result<()> {
     if let Some((at, heap)) = small {
         let (mut more, mut elements) = (heap.clone(), bytes.to_vec());
         store_values(datatype, &mut elements, resolve, &mut more)?;

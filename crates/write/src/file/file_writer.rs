@@ -68,7 +68,19 @@ impl FileWriter {
 
     pub(crate) fn new(allocator: Allocator, session: &Session) -> Self {
         let objects = BTreeMap::from([(String::new(), ObjectEntry::default())]);
-        Self { allocator, shared: None, session: session.clone(), objects, broken: None, durable: true, tracked: false, created: 0, small_heap: None, targets: ReferenceTargets::default(), base: None }
+        Self {
+            allocator,
+            shared: None,
+            session: session.clone(),
+            objects,
+            broken: None,
+            durable: true,
+            tracked: false,
+            created: 0,
+            small_heap: None,
+            targets: ReferenceTargets::default(),
+            base: None,
+        }
     }
 
     /// Whether finishing is fast: no chunk to encode and no sync.
@@ -103,7 +115,10 @@ impl FileWriter {
             return Err(Error::invalid_input(format!("pages of {page_bytes} bytes: give a multiple of 8 from 512 to 1073741824")));
         }
         if !self.allocator.user_block().is_multiple_of(page_bytes) {
-            return Err(Error::invalid_input(format!("a user block of {} bytes in a file with pages of {page_bytes}: give a multiple of the page size", self.allocator.user_block())));
+            return Err(Error::invalid_input(format!(
+                "a user block of {} bytes in a file with pages of {page_bytes}: give a multiple of the page size",
+                self.allocator.user_block()
+            )));
         }
         self.allocator.set_pages(page_bytes);
         Ok(())

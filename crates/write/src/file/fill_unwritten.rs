@@ -36,7 +36,8 @@ impl DatasetWriter {
                 }
             }
             DatasetStorage::Placed { chunk_shape, base, stride } => {
-                let known: BTreeSet<Vec<u64>> = self.written.iter().flat_map(|region| touched_chunks(region, shape, chunk_shape)).map(|chunk| chunk.position).collect();
+                let known: BTreeSet<Vec<u64>> =
+                    self.written.iter().flat_map(|region| touched_chunks(region, shape, chunk_shape)).map(|chunk| chunk.position).collect();
                 for region in unwritten_regions(Region::all(shape), &self.written) {
                     for chunk in touched_chunks(&region, shape, chunk_shape).filter(|chunk| known.contains(&chunk.position)) {
                         let at = base.saturating_add(chunk_index(&chunk.position, shape, chunk_shape).saturating_mul(*stride));

@@ -67,7 +67,9 @@ impl FileWriter {
         let encode = |at: u64| encode_metadata(&file, at, page_bytes).map_err(|error| error.in_file(&name));
         // If there is space before the values, metadata follows the superblock: readers get both with one read.
         let in_front = match self.allocator.front().filter(|front| front.start == SUPERBLOCK_BYTES) {
-            Some(front) if self.objects.len() < MAX_OBJECTS_IN_FRONT => Some(encode(front.start)?).filter(|metadata| metadata.bytes.len() as u64 <= front.stop - front.start),
+            Some(front) if self.objects.len() < MAX_OBJECTS_IN_FRONT => {
+                Some(encode(front.start)?).filter(|metadata| metadata.bytes.len() as u64 <= front.stop - front.start)
+            }
             _ => None,
         };
         let (at, metadata, end) = match in_front {
@@ -141,7 +143,8 @@ impl FileWriter {
 
     /// Completes a shared subfile: writes all metadata from offset `at` on and returns the length of the file.
     pub(crate) fn finish_shared(&self, file: &SharedFile, at: u64) -> Result<u64> {
-        let metadata = encode_metadata(&describe(&self.objects, &self.targets, |_| true)?, at, None).map_err(|error| error.in_file(file.path().display().to_string()))?;
+        let metadata =
+            encode_metadata(&describe(&self.objects, &self.targets, |_| true)?, at, None).map_err(|error| error.in_file(file.path().display().to_string()))?;
         let end = at + metadata.bytes.len() as u64;
         file.write_at(at, &metadata.bytes)?;
         file.write_at(0, &encode_superblock(&metadata, end, 0))?;

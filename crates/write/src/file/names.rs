@@ -194,7 +194,8 @@ impl FileWriter {
     fn remove_name(&mut self, path: &str) {
         if self.objects.get(path).is_some_and(|object| object.link.is_none()) {
             let inside = format!("{path}/");
-            let leads_here = |(name, object): &(&String, &ObjectEntry)| matches!(&object.link, Some(Link::Hard(target)) if target == path) && !name.starts_with(&inside);
+            let leads_here =
+                |(name, object): &(&String, &ObjectEntry)| matches!(&object.link, Some(Link::Hard(target)) if target == path) && !name.starts_with(&inside);
             let other = self.objects.iter().find(leads_here).map(|(name, object)| (name.clone(), object.created));
             if let Some((other, created)) = other {
                 // The object is kept under another of its names.
@@ -205,7 +206,8 @@ impl FileWriter {
                 }
                 return;
             }
-            let members: Vec<String> = self.subtree(path).into_iter().filter(|name| name.strip_prefix(&inside).is_some_and(|name| !name.contains('/'))).collect();
+            let members: Vec<String> =
+                self.subtree(path).into_iter().filter(|name| name.strip_prefix(&inside).is_some_and(|name| !name.contains('/'))).collect();
             for member in members {
                 self.remove_name(&member);
             }

@@ -75,7 +75,15 @@ impl ObjectReferences {
     /// The references as a dataset.
     pub fn description(&self) -> NewDataset {
         let storage = NewStorage::Contiguous(self.address);
-        NewDataset { datatype: datatype(), committed: None, dataspace: Dataspace::fixed(self.shape.clone()), fill_value: None, fill_time: FillTime::default(), filters: Pipeline::default(), storage }
+        NewDataset {
+            datatype: datatype(),
+            committed: None,
+            dataspace: Dataspace::fixed(self.shape.clone()),
+            fill_value: None,
+            fill_time: FillTime::default(),
+            filters: Pipeline::default(),
+            storage,
+        }
     }
 
     /// The values of the dataset; the object with index `i` is at `addresses[i]`.

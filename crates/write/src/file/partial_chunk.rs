@@ -37,7 +37,13 @@ pub(crate) fn load_partial_chunk(
 }
 
 /// Writes a chunk; reuses the space of its previous version if it fits.
-pub(crate) fn store_chunk(position: Vec<u64>, bytes: &[u8], filter_mask: u32, stored: &mut BTreeMap<Vec<u64>, StoredChunk>, allocator: &mut Allocator) -> Result<()> {
+pub(crate) fn store_chunk(
+    position: Vec<u64>,
+    bytes: &[u8],
+    filter_mask: u32,
+    stored: &mut BTreeMap<Vec<u64>, StoredChunk>,
+    allocator: &mut Allocator,
+) -> Result<()> {
     let length = bytes.len() as u64;
     let address = match stored.get(&position) {
         Some(old) if old.length >= length => old.address,

@@ -47,7 +47,8 @@ impl Target {
         if axes.iter().any(|[_, _, count, block]| *count == 0 || *block == 0) {
             return Some(StoredSelection::None);
         }
-        let axis = |[start, stride, count, block]: &[u64; 4]| HyperslabAxis { start: *start, stride: *stride, count: Some(*count), block: Some(*block), limit: None };
+        let axis =
+            |[start, stride, count, block]: &[u64; 4]| HyperslabAxis { start: *start, stride: *stride, count: Some(*count), block: Some(*block), limit: None };
         Some(StoredSelection::Hyperslab(axes.iter().map(axis).collect()))
     }
 }
@@ -125,11 +126,17 @@ impl ReferenceTargets {
         each_reference(datatype, bytes, &mut |kind, element| {
             let id = target_id_in(element);
             let Some(index) = id.checked_sub(1) else { return Ok(()) };
-            let (object, _) = usize::try_from(index).ok().and_then(|index| regions.get(index)).ok_or_else(|| Error::internal("a reference without a target"))?;
+            let (object, _) =
+                usize::try_from(index).ok().and_then(|index| regions.get(index)).ok_or_else(|| Error::internal("a reference without a target"))?;
             let path = usize::try_from(index).ok().and_then(|index| self.targets.get(index)?.path.as_ref());
             let reference = match (object, kind) {
                 (None, _) if path.is_none() => 0,
-                (None, _) => return Err(Error::not_found(format!("a reference to /{}, which is neither a group nor a dataset of this file", path.map_or("", String::as_str)))),
+                (None, _) => {
+                    return Err(Error::not_found(format!(
+                        "a reference to /{}, which is neither a group nor a dataset of this file",
+                        path.map_or("", String::as_str)
+                    )));
+                }
                 (Some(object), ReferenceKind::Object) => *object as u64 + 1,
                 (Some(_), _) => objects as u64 + id,
             };

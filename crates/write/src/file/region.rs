@@ -26,9 +26,8 @@ pub(crate) fn runs(count: &[u64], a_shape: &[u64], a_start: &[u64], b_shape: &[u
     let (a_strides, b_strides) = (strides(a_shape), strides(b_shape));
     let mut index = vec![0u64; inner];
     loop {
-        let offset = |start: &[u64], strides: &[u64]| -> u64 {
-            (0..ndim).map(|axis| (start[axis] + index.get(axis).copied().unwrap_or(0)) * strides[axis]).sum()
-        };
+        let offset =
+            |start: &[u64], strides: &[u64]| -> u64 { (0..ndim).map(|axis| (start[axis] + index.get(axis).copied().unwrap_or(0)) * strides[axis]).sum() };
         each(offset(a_start, &a_strides), offset(b_start, &b_strides), length);
         let Some(axis) = (0..inner).rev().find(|axis| index[*axis] + 1 < count[*axis]) else { return };
         index[axis] += 1;

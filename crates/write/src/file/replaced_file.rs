@@ -17,7 +17,8 @@ pub(crate) struct ReplacedFile {
 }
 
 fn changed(path: &Path) -> Error {
-    Error::new(ErrorKind::Conflict, "the file was changed by another writer while it was appended to: nothing was written, try again").in_file(path.display().to_string())
+    Error::new(ErrorKind::Conflict, "the file was changed by another writer while it was appended to: nothing was written, try again")
+        .in_file(path.display().to_string())
 }
 
 impl ReplacedFile {

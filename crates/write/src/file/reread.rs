@@ -25,7 +25,9 @@ impl DatasetWriter {
             DatasetStorage::Virtual(_) => return Err(Error::unsupported("reading a virtual dataset before the file is complete")),
             DatasetStorage::Contiguous(None) => {}
             DatasetStorage::Growing(growing) => growing.read(region, &self.definition, &mut out)?,
-            DatasetStorage::Contiguous(Some(address)) => read_runs(&mut out, region, (&zeros, &region.count), (&region.start, &shape), (*address, size), allocator)?,
+            DatasetStorage::Contiguous(Some(address)) => {
+                read_runs(&mut out, region, (&zeros, &region.count), (&region.start, &shape), (*address, size), allocator)?
+            }
             DatasetStorage::Placed { chunk_shape, base, stride } => {
                 for chunk in touched_chunks(region, &shape, chunk_shape) {
                     let at = base.saturating_add(chunk_index(&chunk.position, &shape, chunk_shape).saturating_mul(*stride));
@@ -86,7 +88,14 @@ fn relative_to(start: &[u64], origin: &[u64]) -> Vec<u64> {
 
 /// Reads a region of an array in the file, at `address`, into an array in memory. `memory` and `file` are the start of the
 /// region and the shape in each array.
-fn read_runs(out: &mut [u8], region: &Region, memory: (&[u64], &[u64]), file: (&[u64], &[u64]), (address, size): (u64, usize), allocator: &Allocator) -> Result<()> {
+fn read_runs(
+    out: &mut [u8],
+    region: &Region,
+    memory: (&[u64], &[u64]),
+    file: (&[u64], &[u64]),
+    (address, size): (u64, usize),
+    allocator: &Allocator,
+) -> Result<()> {
     let mut outcome = Ok(());
     runs(&region.count, memory.1, memory.0, file.1, file.0, |to, at, length| {
         if outcome.is_ok() {

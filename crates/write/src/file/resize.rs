@@ -54,7 +54,8 @@ impl DatasetWriter {
                     };
                     // Keep elements inside the shape; the rest of the chunk becomes the fill value.
                     let start = origin(&position);
-                    let count: Vec<u64> = start.iter().zip(chunk_shape.iter()).zip(&shape).map(|((start, extent), end)| (*extent).min(end.saturating_sub(*start))).collect();
+                    let count: Vec<u64> =
+                        start.iter().zip(chunk_shape.iter()).zip(&shape).map(|((start, extent), end)| (*extent).min(end.saturating_sub(*start))).collect();
                     let mut bytes = filled_with_fill_value(chunk_bytes, definition)?;
                     let zeros = vec![0; shape.len()];
                     let size = memory_length(definition.datatype.size())?;

@@ -86,7 +86,9 @@ impl<'a> SourceFile<'a> {
             if count != 1 {
                 return Err(Error::unsupported(format!("copying dimension {dimension} with {count} scales")));
             }
-            if let Some(path) = self.target(value.heap.object(reference)?.get(..8).ok_or_else(|| Error::corrupt("a dimension scale with a reference of fewer than 8 bytes"))?)? {
+            if let Some(path) =
+                self.target(value.heap.object(reference)?.get(..8).ok_or_else(|| Error::corrupt("a dimension scale with a reference of fewer than 8 bytes"))?)?
+            {
                 scales.insert(dimension, path.trim_start_matches('/').to_owned());
             }
         }

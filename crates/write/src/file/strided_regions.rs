@@ -33,7 +33,9 @@ pub fn without_steps(region: &Region, step: &[u64], bytes: &[u8], mut each: impl
             return Err(Error::internal("a piece outside of its values"));
         }
         each(&Region { start, count: count.clone() }, &piece)?;
-        let next = (0..index.len()).rev().find(|axis| stepped.get(*axis) == Some(&true) && index.get(*axis).zip(region.count.get(*axis)).is_some_and(|(at, count)| at + 1 < *count));
+        let next = (0..index.len())
+            .rev()
+            .find(|axis| stepped.get(*axis) == Some(&true) && index.get(*axis).zip(region.count.get(*axis)).is_some_and(|(at, count)| at + 1 < *count));
         let Some(axis) = next else { return Ok(()) };
         for (index, at) in index.iter_mut().enumerate().skip(axis) {
             *at = if index == axis { *at + 1 } else { 0 };

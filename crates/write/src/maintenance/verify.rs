@@ -84,7 +84,9 @@ pub fn verify(path: &Path, values: bool) -> Result<Verification> {
                         if values {
                             match &subfile.checksums {
                                 Some(expected) => match checksum::damaged(&place, expected) {
-                                    Ok(pieces) => pieces.iter().for_each(|at| problem(&name, &format!("the {} bytes from byte {at} on are not those that were written", checksum::PIECE_BYTES))),
+                                    Ok(pieces) => pieces.iter().for_each(|at| {
+                                        problem(&name, &format!("the {} bytes from byte {at} on are not those that were written", checksum::PIECE_BYTES))
+                                    }),
                                     Err(error) => problem(&name, &error.to_string()),
                                 },
                                 None => undecodable(&file, &name, &mut problem),
@@ -102,9 +104,9 @@ pub fn verify(path: &Path, values: bool) -> Result<Verification> {
     for (name, takes) in takes {
         problem(&shown, &format!("uses {} parts of {name}, which is not a readable subfile of its commits", takes.len()));
     }
-    let leftovers = remove_leftovers(path, Duration::from_secs(24 * 3600), true).into_iter().map(|left| {
-        format!("{}: left by a writer that was killed; vacuum removes it", left.display())
-    });
+    let leftovers = remove_leftovers(path, Duration::from_secs(24 * 3600), true)
+        .into_iter()
+        .map(|left| format!("{}: left by a writer that was killed; vacuum removes it", left.display()));
     found.remarks.extend(leftovers);
     found.remarks.extend(orphans(&container, &folder_name)?);
     Ok(found)
@@ -159,8 +161,11 @@ fn undecodable(file: &File, name: &str, problem: &mut impl FnMut(&str, &str)) {
         let mut first = 0;
         while first < rows {
             let count = step.min(rows - first);
-            let axis = |(index, extent): (usize, &u64)| if index == 0 { Axis::Range { start: first, count, step: 1 } } else { Axis::Range { start: 0, count: *extent, step: 1 } };
-            let read = Selection::new(shape.iter().enumerate().map(axis).collect(), shape).and_then(|selection| file.read(ObjectId(index), &selection, &Cancellation::new()));
+            let axis = |(index, extent): (usize, &u64)| {
+                if index == 0 { Axis::Range { start: first, count, step: 1 } } else { Axis::Range { start: 0, count: *extent, step: 1 } }
+            };
+            let read = Selection::new(shape.iter().enumerate().map(axis).collect(), shape)
+                .and_then(|selection| file.read(ObjectId(index), &selection, &Cancellation::new()));
             if let Err(error) = read {
                 problem(name, &format!("the values of {} cannot be read: {error}", object.path));
                 break;
@@ -193,7 +198,12 @@ fn takes(master: &File) -> BTreeMap<String, Vec<MappedSource<'_>>> {
     for object in &master.tree().objects {
         let Content::Dataset(dataset) = &object.content else { continue };
         for mapping in dataset.virtual_mappings.iter() {
-            let take = MappedSource { object: &object.path, datatype: &dataset.datatype, dataset: mapping.dataset.replace("%%", "%"), selection: &mapping.source_selection };
+            let take = MappedSource {
+                object: &object.path,
+                datatype: &dataset.datatype,
+                dataset: mapping.dataset.replace("%%", "%"),
+                selection: &mapping.source_selection,
+            };
             takes.entry(mapping.file.replace("%%", "%")).or_default().push(take);
         }
     }

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use hyperslab_array::{Dataspace, Error, Result};
 use hyperslab_formats::hdf5::writer::SUPERBLOCK_BYTES;
 
+use super::shared_datasets::SharedDatasets;
 use crate::file::allocator::Segments;
 use crate::file::definition::DatasetDefinition;
 use crate::file::placement::Placement;
 use crate::file::region::Region;
-use super::shared_datasets::SharedDatasets;
 
 /// A segment holds at least this many of the largest chunks, so that little space is wasted at its end.
 const CHUNKS_OF_A_SEGMENT: u64 = 4;
@@ -70,7 +70,12 @@ impl SharedDatasets {
                 None => Placement::Run(take(bytes).ok_or_else(too_large)?),
                 Some(chunk) => {
                     let chunk_bytes = chunk.iter().try_fold(size, |n, extent| n.checked_mul(*extent)).ok_or_else(too_large)?;
-                    let chunks = whole.count.iter().zip(chunk).try_fold(1u64, |n, (extent, chunk)| n.checked_mul(extent.div_ceil((*chunk).max(1)))).ok_or_else(too_large)?;
+                    let chunks = whole
+                        .count
+                        .iter()
+                        .zip(chunk)
+                        .try_fold(1u64, |n, (extent, chunk)| n.checked_mul(extent.div_ceil((*chunk).max(1))))
+                        .ok_or_else(too_large)?;
                     let stride = chunk_bytes.checked_next_multiple_of(if chunk_bytes >= self.alignment { self.alignment } else { 8 }).ok_or_else(too_large)?;
                     let all = chunks.checked_mul(stride).ok_or_else(too_large)?;
                     if definition.filters.filters.is_empty() {
@@ -129,7 +134,10 @@ mod tests {
         assert_eq!((whole.start[0], whole.count[0], odd.chunk_shape.clone()), (15_000, 15_000, Some(vec![5000])));
         assert!(matches!(place, Placement::Chunks { base, stride: 20_480 } if base % 4096 == 0), "{place:?}");
         assert!(matches!(layout.datasets.get("even"), Some((_, _, Placement::Run(at))) if at % 4096 == 0));
-        assert_eq!(layout.datasets.get("alike").map(|(whole, d, _)| (whole.clone(), d.chunk_shape.clone())), layout.datasets.get("odd").map(|(whole, d, _)| (whole.clone(), d.chunk_shape.clone())));
+        assert_eq!(
+            layout.datasets.get("alike").map(|(whole, d, _)| (whole.clone(), d.chunk_shape.clone())),
+            layout.datasets.get("odd").map(|(whole, d, _)| (whole.clone(), d.chunk_shape.clone()))
+        );
         assert!(layout.fixed_end % 4096 == 0);
         Ok(())
     }

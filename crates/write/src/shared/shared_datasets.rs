@@ -8,11 +8,11 @@ use hyperslab_formats::filter::{Filter, Pipeline};
 use hyperslab_formats::hdf5::writer::{encode_dataspace, encode_datatype, parse_dataspace, parse_datatype};
 use serde::{Deserialize, Serialize};
 
+use super::task_regions::{TaskRegions, check_regions};
 use crate::encoding::fill_time::{fill_time, stored_fill_time};
 use crate::encoding::hex::Hex;
 use crate::file::definition::DatasetDefinition;
 use crate::file::region::Region;
-use super::task_regions::{TaskRegions, check_regions};
 
 /// Maximum number of tasks of a plan.
 const MAX_WRITERS: u64 = 1 << 24;
@@ -53,7 +53,12 @@ fn gcd(a: u64, b: u64) -> u64 {
 
 impl SharedDataset {
     pub fn definition(&self) -> Result<DatasetDefinition> {
-        let filter = |(id, name, optional, parameters): &(u16, Option<String>, bool, Vec<u32>)| Filter { id: *id, name: name.clone(), optional: *optional, parameters: parameters.clone() };
+        let filter = |(id, name, optional, parameters): &(u16, Option<String>, bool, Vec<u32>)| Filter {
+            id: *id,
+            name: name.clone(),
+            optional: *optional,
+            parameters: parameters.clone(),
+        };
         Ok(DatasetDefinition {
             committed: None,
             datatype: parse_datatype(&self.datatype.0)?,

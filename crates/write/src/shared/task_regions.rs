@@ -50,7 +50,10 @@ pub(crate) fn check_regions(regions: &[Region], writers: u64, shape: &[u64]) -> 
         let end = first(region).saturating_add(region.count.first().copied().unwrap_or(1));
         let after = sorted.iter().skip(index + 1).take_while(|(_, other)| first(other) < end);
         if let Some((other, shared)) = after.into_iter().find_map(|(other, found)| Some((other, found.shared(region)?))) {
-            return Err(Error::invalid_input(format!("the regions of tasks {task} and {other} overlap: both write the {:?} elements from {:?} on", shared.count, shared.start)));
+            return Err(Error::invalid_input(format!(
+                "the regions of tasks {task} and {other} overlap: both write the {:?} elements from {:?} on",
+                shared.count, shared.start
+            )));
         }
     }
     Ok(())

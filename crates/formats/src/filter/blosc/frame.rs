@@ -106,10 +106,7 @@ impl Header {
     /// The streams of a block: a length and its bytes each.
     fn decode_streams(&self, mut stream: &[u8], decoder: &mut BlockDecoder, coded: &mut [u8]) -> Result<()> {
         let short = || Error::corrupt("an incomplete stream");
-        let splits = self.flags & NOT_SPLIT == 0
-            && self.element <= MAX_SPLITS
-            && self.block / self.element >= MIN_SPLIT_BYTES
-            && coded.len() == self.block;
+        let splits = self.flags & NOT_SPLIT == 0 && self.element <= MAX_SPLITS && self.block / self.element >= MIN_SPLIT_BYTES && coded.len() == self.block;
         let size = if splits { self.block / self.element } else { coded.len() };
         if !coded.len().is_multiple_of(size) {
             return Err(Error::corrupt(format!("blocks of {} bytes in elements of {}", self.block, self.element)));

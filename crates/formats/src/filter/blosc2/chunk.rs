@@ -44,11 +44,8 @@ impl<'a> Chunk<'a> {
         let (total, block, stored) = (word([a, b, c, d]), word([e, f, g, h]), word([i, j, k, l]));
         let [f0, f1, f2, f3, f4, f5, _, _, m0, m1, m2, m3, m4, m5, more_flags, chunk_flags] = header;
         let filters = [(f0, m0), (f1, m1), (f2, m2), (f3, m3), (f4, m4), (f5, m5)];
-        if flags & EXTENDED != EXTENDED || !(3..=6).contains(&version) || chunk_flags & REFUSED != 0 || more_flags != 0
-        {
-            return Err(Error::unsupported(format!(
-                "blosc2 filter (number 32026) of format {version} with flags {flags}, {chunk_flags} and {more_flags}"
-            )));
+        if flags & EXTENDED != EXTENDED || !(3..=6).contains(&version) || chunk_flags & REFUSED != 0 || more_flags != 0 {
+            return Err(Error::unsupported(format!("blosc2 filter (number 32026) of format {version} with flags {flags}, {chunk_flags} and {more_flags}")));
         }
         let bytes = bytes.get(..stored).filter(|bytes| bytes.len() >= HEADER_BYTES).ok_or_else(short)?;
         let block = block.min(total);
@@ -62,9 +59,7 @@ impl<'a> Chunk<'a> {
             (1 | 4, _) => Content::Repeated(vec![0]),
             (2, 4) => Content::Repeated(f32::NAN.to_le_bytes().to_vec()),
             (2, 8) => Content::Repeated(f64::NAN.to_le_bytes().to_vec()),
-            (3, _) if stored > HEADER_BYTES => {
-                Content::Repeated(bytes.get(HEADER_BYTES..).unwrap_or_default().to_vec())
-            }
+            (3, _) if stored > HEADER_BYTES => Content::Repeated(bytes.get(HEADER_BYTES..).unwrap_or_default().to_vec()),
             _ => return Err(Error::corrupt(format!("a chunk of kind {special} with elements of {element} bytes"))),
         };
         let mut before = false;

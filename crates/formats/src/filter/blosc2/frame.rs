@@ -57,9 +57,7 @@ pub(in crate::filter) fn decode(input: &[u8], max_bytes: usize, out: &mut Vec<u8
     let chunk = Chunk::parse(body.get(place..).ok_or_else(short)?)?;
     match tiles {
         Some(tiles) => tiles.decode(&chunk, out),
-        None if chunk.total > max_bytes => {
-            Err(Error::corrupt(format!("a chunk of {} bytes where {max_bytes} belong", chunk.total)))
-        }
+        None if chunk.total > max_bytes => Err(Error::corrupt(format!("a chunk of {} bytes where {max_bytes} belong", chunk.total))),
         None => {
             out.reserve_exact(chunk.total);
             chunk.each_block(&mut |_, block| {

@@ -56,9 +56,7 @@ impl Tiles {
             }
             dimensions.push(Dimension { size, tile, tiles: size.div_ceil(tile) });
         }
-        let product = |extent: fn(&Dimension) -> usize| {
-            dimensions.iter().try_fold(item_bytes, |bytes, dimension| bytes.checked_mul(extent(dimension)))
-        };
+        let product = |extent: fn(&Dimension) -> usize| dimensions.iter().try_fold(item_bytes, |bytes, dimension| bytes.checked_mul(extent(dimension)));
         let array_bytes = product(|d| d.size).filter(|bytes| *bytes <= max_bytes && *bytes > 0);
         let tile_bytes = product(|d| d.tile);
         let padded_bytes = product(|d| d.tiles * d.tile);
@@ -84,9 +82,7 @@ impl Tiles {
             )));
         }
         out.resize(self.array_bytes, 0);
-        chunk.each_block(&mut |index, tile| {
-            place(&self.spans(index), tile, out).ok_or_else(|| Error::corrupt("a tile outside of its array"))
-        })
+        chunk.each_block(&mut |index, tile| place(&self.spans(index), tile, out).ok_or_else(|| Error::corrupt("a tile outside of its array")))
     }
 
     /// Where the tile `index` lies, from the slowest dimension.

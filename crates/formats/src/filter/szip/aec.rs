@@ -146,8 +146,7 @@ impl<'a> Decoder<'a> {
             }
             std::cmp::Ordering::Greater => run - 1,
         };
-        let zeros =
-            usize::try_from(blocks).unwrap_or(usize::MAX).saturating_mul(self.coding.block) - usize::from(first);
+        let zeros = usize::try_from(blocks).unwrap_or(usize::MAX).saturating_mul(self.coding.block) - usize::from(first);
         if zeros > whole - samples.len() {
             return Err(Error::corrupt(format!("{blocks} blocks of zeros reach past the end of their interval")));
         }
@@ -191,14 +190,10 @@ mod tests {
     #[test]
     fn each_coding_is_undone() {
         // 111, then eight bytes as they are.
-        let stream =
-            [0b1110_0000, 0b0010_0000, 0b0100_0000, 0b0110_0000, 0b1000_0000, 0b1010_0000, 0b1100_0000, 0b1110_0001, 0];
+        let stream = [0b1110_0000, 0b0010_0000, 0b0100_0000, 0b0110_0000, 0b1000_0000, 0b1010_0000, 0b1100_0000, 0b1110_0001, 0];
         assert_eq!(decoded(8, 1, false, &stream, 8).ok(), Some(vec![1, 2, 3, 4, 5, 6, 7, 8]));
         // 010, runs of 0 1 2 0 0 0 0 0 zeros, low bits 1 0 1 0 0 0 0 0.
-        assert_eq!(
-            decoded(8, 1, false, &[0b0101_0100, 0b1111_1110, 0b1000_0000], 8).ok(),
-            Some(vec![1, 2, 5, 0, 0, 0, 0, 0])
-        );
+        assert_eq!(decoded(8, 1, false, &[0b0101_0100, 0b1111_1110, 0b1000_0000], 8).ok(), Some(vec![1, 2, 5, 0, 0, 0, 0, 0]));
         // 000 1, pairs 0 1 2 3: (0, 0) (1, 0) (0, 1) (2, 0).
         assert_eq!(decoded(8, 1, false, &[0b0001_1010, 0b0100_0100], 8).ok(), Some(vec![0, 0, 1, 0, 0, 1, 2, 0]));
         // 000 0, four zeros: all 70 blocks but the ones behind the first 64.

@@ -108,8 +108,7 @@ fn block(coding: &Coding, samples: &[u32], reference: Option<u32>, out: &mut Bit
     let rest = samples.get(usize::from(reference.is_some())..).unwrap_or_default();
     let verbatim_bits = u64::from(sample_bits) * rest.len() as u64;
     let max_split = (1u32 << id_bits) - 3;
-    let split_bits =
-        |low: u32| rest.iter().map(|sample| u64::from(sample >> low) + 1 + u64::from(low)).sum::<u64>();
+    let split_bits = |low: u32| rest.iter().map(|sample| u64::from(sample >> low) + 1 + u64::from(low)).sum::<u64>();
     let split = (0..=max_split.min(sample_bits)).map(|low| (split_bits(low), low)).min();
     // The second extension has one bit more to name it.
     let pairs = pair_numbers(samples).map(|numbers| (numbers.iter().map(|number| number + 1).sum::<u64>() + 1, numbers));

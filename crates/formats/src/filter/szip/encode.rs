@@ -32,7 +32,13 @@ pub(in crate::filter) fn parameters(datatype: &Datatype, options: u32, block: u3
     if elements < block {
         return Err(Error::invalid_input(format!("szip with blocks of {block} pixels in chunks of {elements}: give fewer, or larger chunks")));
     }
-    let line = if row < block { elements.min(block * MAX_BLOCKS) } else if row <= MAX_LINE { row.min(block * MAX_BLOCKS) } else { block * MAX_BLOCKS };
+    let line = if row < block {
+        elements.min(block * MAX_BLOCKS)
+    } else if row <= MAX_LINE {
+        row.min(block * MAX_BLOCKS)
+    } else {
+        block * MAX_BLOCKS
+    };
     let word = |n: u64| u32::try_from(n).map_err(|_| Error::internal(format!("{n} as a parameter of szip")));
     let kind = if options & NEAREST_NEIGHBOR != 0 { NEAREST_NEIGHBOR } else { ENTROPY_CODING };
     let options = ALLOW_K13 | kind | RAW | if order == ByteOrder::Big { MSB } else { LSB };
@@ -57,7 +63,16 @@ pub(in crate::filter) fn encode(input: &[u8], parameters: &[u32]) -> Result<Vec<
     let wide = planes == 1 && pixel_bits == 16;
     let samples: Vec<u32> = match wide {
         false => bytes.iter().map(|byte| u32::from(*byte)).collect(),
-        true => bytes.chunks_exact(2).map(|pair| if options & MSB != 0 { pair.iter().fold(0, |n, byte| n << 8 | u32::from(*byte)) } else { pair.iter().rev().fold(0, |n, byte| n << 8 | u32::from(*byte)) }).collect(),
+        true => bytes
+            .chunks_exact(2)
+            .map(|pair| {
+                if options & MSB != 0 {
+                    pair.iter().fold(0, |n, byte| n << 8 | u32::from(*byte))
+                } else {
+                    pair.iter().rev().fold(0, |n, byte| n << 8 | u32::from(*byte))
+                }
+            })
+            .collect(),
     };
     let size = |n: u32| usize::try_from(n).unwrap_or(usize::MAX).max(1);
     let coding = Coding {

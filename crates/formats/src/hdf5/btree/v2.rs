@@ -36,12 +36,7 @@ fn width(value: u64) -> usize {
 
 /// Calls `visit` with the record type and bytes of each record of the tree whose header lies at
 /// `address`, in key order. Another type than `record_types` is `Corrupt`.
-pub(crate) fn records(
-    source: &Source,
-    address: u64,
-    record_types: &[u8],
-    visit: &mut dyn FnMut(u8, &[u8]) -> Result<()>,
-) -> Result<()> {
+pub(crate) fn records(source: &Source, address: u64, record_types: &[u8], visit: &mut dyn FnMut(u8, &[u8]) -> Result<()>) -> Result<()> {
     let length = 4 + 2 + 4 + 2 + 2 + 2 + u64::from(source.offset_size) + 2 + u64::from(source.length_size) + 4;
     let bytes = source.read(address, length)?;
     let place = source.absolute(address)?;
@@ -54,8 +49,7 @@ pub(crate) fn records(
     }
     let record_type = cursor.u8()?;
     if !record_types.contains(&record_type) {
-        return Err(Error::corrupt(format!("a B-tree of record type {record_type}, not one of {record_types:?}"))
-            .at_offset(place));
+        return Err(Error::corrupt(format!("a B-tree of record type {record_type}, not one of {record_types:?}")).at_offset(place));
     }
     let node_bytes = u64::from(cursor.u32()?);
     let record_bytes = u64::from(cursor.u16()?);
@@ -73,8 +67,7 @@ pub(crate) fn records(
     shape.walk(source, &Child { address: root, records: root_records, depth }, &mut |record| {
         seen += 1;
         if seen > total {
-            return Err(Error::corrupt(format!("a B-tree holds more than the {total} records it promises"))
-                .at_offset(place));
+            return Err(Error::corrupt(format!("a B-tree holds more than the {total} records it promises")).at_offset(place));
         }
         visit(record_type, record)
     })?;
@@ -121,8 +114,7 @@ impl Shape {
         let place = source.absolute(node.address)?;
         let level = self.level(node.depth)?;
         if node.records > level.max_records {
-            return Err(Error::corrupt(format!("{} records in a B-tree node that holds {}", node.records, level.max_records))
-                .at_offset(place));
+            return Err(Error::corrupt(format!("{} records in a B-tree node that holds {}", node.records, level.max_records)).at_offset(place));
         }
         let pointer = if node.depth == 0 { 0 } else { self.pointer_bytes(source.offset_size.into(), node.depth) as u64 };
         let children = if node.depth == 0 { 0 } else { node.records + 1 };

@@ -33,12 +33,7 @@ pub(super) fn check_array_block(cursor: &mut Cursor<'_>, filtered: bool, header:
 
 /// The entry of a chunk in an array or version-2 B-tree: address, and size and mask where filters
 /// apply. `entry_bytes` is the whole entry. `None`: no storage.
-pub(super) fn parse_entry(
-    cursor: &mut Cursor<'_>,
-    layout: &ChunkedLayout,
-    filtered: bool,
-    entry_bytes: usize,
-) -> Result<Option<(u64, u64, u32)>> {
+pub(super) fn parse_entry(cursor: &mut Cursor<'_>, layout: &ChunkedLayout, filtered: bool, entry_bytes: usize) -> Result<Option<(u64, u64, u32)>> {
     let address = cursor.address()?;
     let (length, mask) = if filtered {
         let width = entry_bytes.checked_sub(usize::from(cursor.offset_size()) + 4);

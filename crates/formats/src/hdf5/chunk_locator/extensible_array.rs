@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use hyperslab_array::{Error, Result};
 
-use super::numbering::Numbering;
 use super::entry::{EntryForm, check_array_block, parse_array_header, parse_entry};
 use super::found::Found;
+use super::numbering::Numbering;
 use crate::hdf5::writer::{Space, StoredChunk};
 use crate::hdf5::{Encoder, Source, checksum};
 

@@ -2,9 +2,9 @@
 
 use hyperslab_array::{Error, Result};
 
-use super::numbering::Numbering;
 use super::entry::{EntryForm, check_array_block, parse_array_header, parse_entry};
 use super::found::Found;
+use super::numbering::Numbering;
 use crate::hdf5::writer::{Space, StoredChunk};
 use crate::hdf5::{Cursor, Encoder, Source, checksum};
 
@@ -47,8 +47,7 @@ impl Array<'_> {
     fn read(&self, wanted: &[(u64, usize)], found: &mut Found<'_>) -> Result<()> {
         let (source, block) = (self.source, self.block);
         if wanted.last().is_some_and(|(number, _)| *number >= self.entries) {
-            return Err(Error::corrupt(format!("a fixed array of {} chunks is too short for its dataset", self.entries))
-                .at_offset(source.absolute(block)?));
+            return Err(Error::corrupt(format!("a fixed array of {} chunks is too short for its dataset", self.entries)).at_offset(source.absolute(block)?));
         }
         let beyond = || Error::corrupt("a fixed array beyond 64 bits");
         let prefix = 6 + u64::from(source.offset_size);

@@ -51,11 +51,8 @@ impl Found<'_> {
     pub fn put(&mut self, source: &Source, slot: usize, address: u64, length: u64, filter_mask: u32) -> Result<()> {
         let offset = source.absolute(address)?;
         if !offset.checked_add(length).is_some_and(|end| source.storage.reaches(end)) {
-            return Err(Error::corrupt(format!(
-                "a chunk of {length} bytes lies here but the file ends at byte {}: it is truncated",
-                source.storage.len()
-            ))
-            .at_offset(offset));
+            return Err(Error::corrupt(format!("a chunk of {length} bytes lies here but the file ends at byte {}: it is truncated", source.storage.len()))
+                .at_offset(offset));
         }
         if length > source.limits.chunk_bytes {
             return Err(Error::limit_exceeded(format!("a chunk of {length} bytes")).at_offset(offset));

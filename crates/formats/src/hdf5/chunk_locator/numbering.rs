@@ -41,9 +41,7 @@ impl Numbering {
             let extent = extent.ok_or_else(|| Error::corrupt("a chunk array over a second unlimited dimension"))?;
             let chunk = layout.chunk_shape.get(axis).copied().filter(|chunk| *chunk > 0);
             let chunks = extent.div_ceil(chunk.ok_or_else(|| Error::internal("a dataset and its chunks of different numbers of dimensions"))?);
-            stride = stride
-                .checked_mul(chunks)
-                .ok_or_else(|| Error::corrupt("more chunks than 64 bits can number"))?;
+            stride = stride.checked_mul(chunks).ok_or_else(|| Error::corrupt("more chunks than 64 bits can number"))?;
         }
         Ok(Self { strides, first, chunk_shape: layout.chunk_shape.clone() })
     }

@@ -7,9 +7,7 @@ use hyperslab_array::{Error, Result};
 use super::source;
 use crate::Limits;
 use crate::hdf5::message::layout::LayoutMessage;
-use crate::hdf5::message::{
-    attribute, attribute_info, dataspace, datatype, external_files, fill_value, filter_pipeline, layout, link, link_info, selection,
-};
+use crate::hdf5::message::{attribute, attribute_info, dataspace, datatype, external_files, fill_value, filter_pipeline, layout, link, link_info, selection};
 use crate::hdf5::object_header::kind;
 use crate::hdf5::{Cursor, Encoder, Source};
 
@@ -23,9 +21,7 @@ pub fn message(message: u16, body: &[u8], limits: &Limits) -> Result<()> {
         kind::DATASPACE => again(&source, body, dataspace::parse, dataspace::encode),
         kind::DATATYPE => again(&source, body, |cursor| datatype::parse(cursor, limits.depth), datatype::encode),
         kind::FILL_VALUE_OLD => fill_value::parse_old(&mut source.cursor(body, 0)).map(drop),
-        kind::FILL_VALUE => again(&source, body, fill_value::parse, |(value, time)| {
-            fill_value::encode(value.as_deref(), *time, fill_value::Allocation::Late)
-        }),
+        kind::FILL_VALUE => again(&source, body, fill_value::parse, |(value, time)| fill_value::encode(value.as_deref(), *time, fill_value::Allocation::Late)),
         kind::LINK => {
             // Orders before 0 are not written.
             let parse = |cursor: &mut Cursor<'_>| {

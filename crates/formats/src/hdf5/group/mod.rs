@@ -8,11 +8,11 @@ use hyperslab_array::{Error, Result};
 
 use self::limits::{add, check_count};
 use super::Source;
-use super::message::{group_info, symbol_table as symbol_table_message};
-use super::writer::{DenseStorage, Space};
 use super::message::link::{self, RawLink, RawTarget};
 use super::message::link_info;
+use super::message::{group_info, symbol_table as symbol_table_message};
 use super::object_header::{ObjectHeader, kind};
+use super::writer::{DenseStorage, Space};
 
 /// A group's links.
 pub(crate) struct RawLinks {

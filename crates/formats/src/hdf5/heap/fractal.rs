@@ -155,11 +155,7 @@ impl<'a> FractalHeap<'a> {
             2 => {
                 let extended = self.id_bytes > 18;
                 let low = usize::from(first & 0x0f);
-                let (length, start) = if extended {
-                    ((low << 8) | usize::from(*id.get(1).ok_or_else(bad)?), 2)
-                } else {
-                    (low, 1)
-                };
+                let (length, start) = if extended { ((low << 8) | usize::from(*id.get(1).ok_or_else(bad)?), 2) } else { (low, 1) };
                 id.get(start..start + length + 1).map(Cow::Borrowed).ok_or_else(bad)
             }
             _ => Err(bad()),
@@ -205,9 +201,7 @@ impl<'a> FractalHeap<'a> {
         if row == 0 {
             return Ok(0);
         }
-        self.block_bytes(row)?
-            .checked_mul(self.width)
-            .ok_or_else(|| Error::corrupt("a fractal heap beyond 64 bits"))
+        self.block_bytes(row)?.checked_mul(self.width).ok_or_else(|| Error::corrupt("a fractal heap beyond 64 bits"))
     }
 
     /// The direct block that holds heap offset `offset`: where it starts, and its bytes.
@@ -249,10 +243,7 @@ impl<'a> FractalHeap<'a> {
             if row < direct_rows {
                 return Ok((start, size, self.direct(address, size, entry.filtered)?));
             }
-            rows = (log2(size) + 1)
-                .checked_sub(log2(self.start_block) + log2(self.width))
-                .filter(|rows| *rows > 0)
-                .ok_or_else(outside)?;
+            rows = (log2(size) + 1).checked_sub(log2(self.start_block) + log2(self.width)).filter(|rows| *rows > 0).ok_or_else(outside)?;
         }
         Err(outside())
     }
@@ -264,8 +255,7 @@ impl<'a> FractalHeap<'a> {
         let offset_size = u64::from(self.source.offset_size);
         let direct = u64::from(rows.min(direct_rows)) * self.width;
         let deeper = u64::from(rows.saturating_sub(direct_rows)) * self.width;
-        let per_direct = offset_size
-            + if self.filters.is_some() { u64::from(self.source.length_size) + 4 } else { 0 };
+        let per_direct = offset_size + if self.filters.is_some() { u64::from(self.source.length_size) + 4 } else { 0 };
         let length = 5 + offset_size + self.offset_bytes() as u64 + direct * per_direct + deeper * offset_size + 4;
         let bytes = self.source.read(address, length)?;
         let mut cursor = self.source.cursor(&bytes, address);

@@ -26,8 +26,7 @@ impl GlobalHeap {
         let mut addresses: Vec<u64> = by_collection.keys().copied().collect();
         addresses.sort_unstable();
         for address in addresses {
-            let wanted: std::collections::HashSet<u32> =
-                by_collection.get(&address).into_iter().flatten().copied().collect();
+            let wanted: std::collections::HashSet<u32> = by_collection.get(&address).into_iter().flatten().copied().collect();
             let mut cost = 0u64;
             let size = collection(source, address, &mut |index, bytes| {
                 cost = cost.saturating_add(OBJECT_COST);

@@ -30,9 +30,7 @@ impl<'a> LocalHeap<'a> {
     pub fn text(&self, offset: u64) -> Result<String> {
         let tail = usize::try_from(offset).ok().and_then(|start| self.data.get(start..));
         let text = tail.and_then(|tail| tail.split(|&b| b == 0).next().filter(|text| text.len() < tail.len()));
-        let text = text.ok_or_else(|| {
-            Error::corrupt(format!("no name at offset {offset} of a local heap")).at_offset(self.offset)
-        })?;
+        let text = text.ok_or_else(|| Error::corrupt(format!("no name at offset {offset} of a local heap")).at_offset(self.offset))?;
         Ok(String::from_utf8_lossy(text).into_owned())
     }
 }

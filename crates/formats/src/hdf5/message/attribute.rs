@@ -33,13 +33,7 @@ pub(crate) fn parse(source: &Source, cursor: &mut Cursor<'_>) -> Result<RawAttri
     Ok(RawAttribute { name, value })
 }
 
-fn value(
-    source: &Source,
-    cursor: &mut Cursor<'_>,
-    flags: u8,
-    datatype_bytes: usize,
-    dataspace_bytes: usize,
-) -> Result<(Datatype, Dataspace, Vec<u8>)> {
+fn value(source: &Source, cursor: &mut Cursor<'_>, flags: u8, datatype_bytes: usize, dataspace_bytes: usize) -> Result<(Datatype, Dataspace, Vec<u8>)> {
     let mut part = |length: usize| {
         let place = cursor.offset_in_file();
         let body = cursor.take(length)?;

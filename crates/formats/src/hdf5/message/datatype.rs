@@ -1,9 +1,6 @@
 //! Datatype message (IV.A.2.d).
 
-use hyperslab_array::{
-    ByteOrder, CharacterSet, Datatype, EnumMember, Error, FloatFormat, Mantissa, Member, ReferenceKind, Result,
-    StringPadding,
-};
+use hyperslab_array::{ByteOrder, CharacterSet, Datatype, EnumMember, Error, FloatFormat, Mantissa, Member, ReferenceKind, Result, StringPadding};
 
 use crate::hdf5::encoder::width_of;
 use crate::hdf5::{Cursor, Encoder};
@@ -43,11 +40,7 @@ fn nested(cursor: &mut Cursor<'_>, depth: u32) -> Result<Datatype> {
             cursor.skip(2)?;
             Ok(Datatype::Unsupported { size, class: "time".to_owned() })
         }
-        3 => Ok(Datatype::FixedString {
-            size,
-            padding: padding(&start, bits & 0x0f)?,
-            character_set: character_set(&start, (bits >> 4) & 0x0f)?,
-        }),
+        3 => Ok(Datatype::FixedString { size, padding: padding(&start, bits & 0x0f)?, character_set: character_set(&start, (bits >> 4) & 0x0f)? }),
         4 => {
             let (bit_offset, bit_precision) = (cursor.u16()?, cursor.u16()?);
             check_bits(&start, size, bit_offset, bit_precision)?;
@@ -157,8 +150,7 @@ fn float(cursor: &mut Cursor<'_>, start: &Cursor<'_>, bits: u32, size: u64) -> R
     let (exponent_location, exponent_size) = (cursor.u8()?, cursor.u8()?);
     let (mantissa_location, mantissa_size) = (cursor.u8()?, cursor.u8()?);
     let exponent_bias = cursor.u32()?;
-    let layout =
-        (sign_location, exponent_location, exponent_size, mantissa_location, mantissa_size, exponent_bias);
+    let layout = (sign_location, exponent_location, exponent_size, mantissa_location, mantissa_size, exponent_bias);
     let whole = bit_offset == 0 && u64::from(bit_precision) == size * 8 && mantissa == Mantissa::Implied;
     let ieee = whole
         && match size {
@@ -171,9 +163,7 @@ fn float(cursor: &mut Cursor<'_>, start: &Cursor<'_>, bits: u32, size: u64) -> R
         return Ok(Datatype::float(size, order));
     }
     let last = |location: u8, count: u8| u64::from(location) + u64::from(count);
-    if last(exponent_location, exponent_size).max(last(mantissa_location, mantissa_size)) > size * 8
-        || u64::from(sign_location) >= size * 8
-    {
+    if last(exponent_location, exponent_size).max(last(mantissa_location, mantissa_size)) > size * 8 || u64::from(sign_location) >= size * 8 {
         return Err(start.corrupt("a floating-point number whose parts lie outside of it"));
     }
     let format = FloatFormat::Custom {
@@ -209,14 +199,7 @@ fn array(place: &Cursor<'_>, base: Datatype, shape: Vec<u64>, size: u64) -> Resu
     Ok(Datatype::Array { base: Box::new(base), shape })
 }
 
-fn compound(
-    cursor: &mut Cursor<'_>,
-    start: &Cursor<'_>,
-    version: u8,
-    count: u32,
-    size: u64,
-    depth: u32,
-) -> Result<Datatype> {
+fn compound(cursor: &mut Cursor<'_>, start: &Cursor<'_>, version: u8, count: u32, size: u64, depth: u32) -> Result<Datatype> {
     let mut members = Vec::new();
     let offset_bytes = usize::try_from((64 - size.leading_zeros()).div_ceil(8)).unwrap_or(8);
     for _ in 0..count {
@@ -389,13 +372,34 @@ fn put_float(encoder: &mut Encoder, size: u64, order: ByteOrder, format: &FloatF
         (FloatFormat::Ieee, 4) => (31, 0, 32, (23, 8), (0, 23), 127, 2),
         (FloatFormat::Ieee, 8) => (63, 0, 64, (52, 11), (0, 52), 1023, 2),
         (FloatFormat::Ieee, _) => return Err(Error::unsupported(format!("an IEEE float of {size} bytes"))),
-        (FloatFormat::Custom { bit_offset, bit_precision, sign_location, exponent_location, exponent_size, mantissa_location, mantissa_size, exponent_bias, mantissa }, _) => {
+        (
+            FloatFormat::Custom {
+                bit_offset,
+                bit_precision,
+                sign_location,
+                exponent_location,
+                exponent_size,
+                mantissa_location,
+                mantissa_size,
+                exponent_bias,
+                mantissa,
+            },
+            _,
+        ) => {
             let normalisation = match mantissa {
                 Mantissa::AsStored => 0,
                 Mantissa::AlwaysSet => 1,
                 Mantissa::Implied => 2,
             };
-            (*sign_location, *bit_offset, *bit_precision, (*exponent_location, *exponent_size), (*mantissa_location, *mantissa_size), *exponent_bias, normalisation)
+            (
+                *sign_location,
+                *bit_offset,
+                *bit_precision,
+                (*exponent_location, *exponent_size),
+                (*mantissa_location, *mantissa_size),
+                *exponent_bias,
+                normalisation,
+            )
         }
     };
     head(encoder, 1, 1, u32::from(order == ByteOrder::Big) | normalisation << 4 | u32::from(sign) << 8, size)?;

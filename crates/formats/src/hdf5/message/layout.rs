@@ -14,7 +14,10 @@ use crate::hdf5::{Cursor, Encoder};
 pub(crate) enum LayoutMessage {
     Compact(Arc<[u8]>),
     /// `size` is `None` in versions 1 and 2, where it follows from shape and datatype.
-    Contiguous { address: Option<u64>, size: Option<u64> },
+    Contiguous {
+        address: Option<u64>,
+        size: Option<u64>,
+    },
     Chunked {
         /// Chunk extents, the trailing element size removed.
         chunk_shape: Vec<u64>,
@@ -33,8 +36,7 @@ pub(crate) fn parse(cursor: &mut Cursor<'_>) -> Result<LayoutMessage> {
         1 | 2 => old(cursor),
         3 => version3(cursor),
         4 | 5 => version4(cursor),
-        _ => Err(Error::unsupported(format!("version {version} of the data layout message"))
-            .at_offset(cursor.offset_in_file())),
+        _ => Err(Error::unsupported(format!("version {version} of the data layout message")).at_offset(cursor.offset_in_file())),
     }
 }
 
@@ -84,12 +86,7 @@ fn chunked_btree(cursor: &Cursor<'_>, extents: Vec<u64>, address: Option<u64>) -
     chunked(cursor, extents, false, locator)
 }
 
-fn chunked(
-    cursor: &Cursor<'_>,
-    mut extents: Vec<u64>,
-    unfiltered_partial_edges: bool,
-    locator: Locator,
-) -> Result<LayoutMessage> {
+fn chunked(cursor: &Cursor<'_>, mut extents: Vec<u64>, unfiltered_partial_edges: bool, locator: Locator) -> Result<LayoutMessage> {
     let element_size = extents.pop().ok_or_else(|| cursor.corrupt("a chunked layout without dimensions"))?;
     if extents.contains(&0) || element_size == 0 {
         return Err(cursor.corrupt(format!("a chunk of shape {extents:?} and {element_size} bytes an element")));

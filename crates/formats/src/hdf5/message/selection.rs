@@ -88,10 +88,12 @@ fn axis(mut axis: HyperslabAxis) -> Result<HyperslabAxis> {
     if one {
         axis.stride = axis.block.unwrap_or(1).max(1);
     }
-    let ends = axis.len().map(|len| len.checked_sub(1).map_or(Some(0), |last| {
-        let blocks = axis.block.map_or(0, |block| last / block.max(1));
-        axis.start.checked_add(blocks.checked_mul(axis.stride)?)?.checked_add(axis.block.unwrap_or(0))
-    }));
+    let ends = axis.len().map(|len| {
+        len.checked_sub(1).map_or(Some(0), |last| {
+            let blocks = axis.block.map_or(0, |block| last / block.max(1));
+            axis.start.checked_add(blocks.checked_mul(axis.stride)?)?.checked_add(axis.block.unwrap_or(0))
+        })
+    });
     let sane = axis.stride > 0
         && axis.block.is_none_or(|block| block <= axis.stride)
         && (axis.block.is_some() || axis.count.is_none_or(|count| count == 1))

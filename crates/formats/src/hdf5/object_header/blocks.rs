@@ -53,18 +53,14 @@ pub(super) fn read_blocks<'a>(
     while let Some(block) = pending.get(next) {
         next += 1;
         if !seen.insert(block.address) {
-            return Err(Error::corrupt("an object header that continues in itself")
-                .at_offset(source.absolute(block.address)?));
+            return Err(Error::corrupt("an object header that continues in itself").at_offset(source.absolute(block.address)?));
         }
         let before = messages.len();
         read_block(block, messages)?;
         let cost = |message: &Message| (message.body.len() as u64).saturating_add(MESSAGE_COST);
         source.budget.charge(messages.get(before..).unwrap_or_default().iter().map(cost).sum())?;
         if messages.len() as u64 > source.limits.messages_per_object {
-            return Err(Error::limit_exceeded(format!(
-                "more than {} messages in one object header",
-                source.limits.messages_per_object
-            )));
+            return Err(Error::limit_exceeded(format!("more than {} messages in one object header", source.limits.messages_per_object)));
         }
         pending.append(&mut continuations(source, messages.get(before..).unwrap_or_default())?);
     }

@@ -34,14 +34,12 @@ impl<'a> ObjectHeader<'a> {
             b"OHDR" => version2::read(source, address)?,
             [1, ..] => (version1::read(source, address)?, false),
             _ => {
-                return Err(Error::corrupt("expected an object header of version 1 or 2")
-                    .at_offset(source.absolute(address)?));
+                return Err(Error::corrupt("expected an object header of version 1 or 2").at_offset(source.absolute(address)?));
             }
         };
         for message in &messages {
             if message.kind > kind::LAST && message.flags & FAIL_IF_UNKNOWN != 0 {
-                return Err(Error::unsupported(format!("an object with header message {:#x}", message.kind))
-                    .at_offset(source.absolute(address)?));
+                return Err(Error::unsupported(format!("an object with header message {:#x}", message.kind)).at_offset(source.absolute(address)?));
             }
         }
         Ok(Self { messages, tracks_attributes })

@@ -2,7 +2,7 @@
 
 use hyperslab_array::{Error, Result};
 
-use super::blocks::{Continuation, USUAL_MESSAGES, Message, body, read_blocks};
+use super::blocks::{Continuation, Message, USUAL_MESSAGES, body, read_blocks};
 use crate::hdf5::Source;
 
 pub(super) fn read<'a>(source: &'a Source, address: u64) -> Result<Vec<Message<'a>>> {

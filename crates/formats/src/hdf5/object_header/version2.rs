@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use hyperslab_array::{Error, Result};
 
-use super::blocks::{Continuation, USUAL_MESSAGES, Message, body, continuations, read_blocks};
+use super::blocks::{Continuation, Message, USUAL_MESSAGES, body, continuations, read_blocks};
 use super::kind;
 use crate::hdf5::{Cursor, Encoder, Source, checksum};
 
@@ -21,8 +21,7 @@ pub(super) fn read<'a>(source: &'a Source, address: u64) -> Result<(Vec<Message<
     cursor.signature(b"OHDR")?;
     let version = cursor.u8()?;
     if version != 2 {
-        return Err(Error::unsupported(format!("version {version} of the object header"))
-            .at_offset(source.absolute(address)?));
+        return Err(Error::unsupported(format!("version {version} of the object header")).at_offset(source.absolute(address)?));
     }
     let flags = cursor.u8()?;
     if flags & TIMES_STORED != 0 {
@@ -83,7 +82,8 @@ pub(crate) fn encode(messages: &[(u16, u8, Vec<u8>)], tracked: bool) -> Result<V
     let mut attributes = 0u16;
     for (kind, flags, body) in messages {
         let length = u16::try_from(body.len());
-        let length = length.map_err(|_| Error::unsupported(format!("a header message of {} bytes: an object's header holds less than 64 KiB of each", body.len())))?;
+        let length =
+            length.map_err(|_| Error::unsupported(format!("a header message of {} bytes: an object's header holds less than 64 KiB of each", body.len())))?;
         block.u8(u8::try_from(*kind).map_err(|_| Error::internal("a header message of a large number"))?);
         block.u16(length);
         block.u8(*flags);

@@ -5,10 +5,10 @@
 use hyperslab_array::{Error, Result};
 
 use super::Space;
+use crate::hdf5::Encoder;
 use crate::hdf5::btree;
 use crate::hdf5::checksum::lookup3;
 use crate::hdf5::heap::{HeapIds, MAX_MANAGED_BYTES, encode_huge, encode_managed};
-use crate::hdf5::Encoder;
 
 /// Bytes of a heap ID in records of links and of attributes.
 const LINK_ID_BYTES: u16 = 7;

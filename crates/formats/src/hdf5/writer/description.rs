@@ -2,8 +2,8 @@
 
 use hyperslab_array::{Dataspace, Datatype, Elements};
 
-use crate::{FillTime, VirtualMapping};
 use crate::filter::Pipeline;
+use crate::{FillTime, VirtualMapping};
 
 /// All objects of a file; the root group is number 0.
 #[derive(Debug, Clone, Default)]

@@ -41,7 +41,15 @@ impl Sorter {
     /// Sorts at most 65,536 keys. Appends their positions in the order of the keys to `order`, and every `step`th sorted
     /// key, starting with the first, to `sorted`. The sort is stable. Key n is at `positions[n]`, or at n if that is `None`.
     /// `min` and `max` are the smallest and the largest key.
-    pub fn sort<K: Key>(&mut self, keys: &[K], (min, max): (K, K), positions: Option<&[u16]>, order: &mut Vec<u16>, step: usize, sorted: &mut Vec<K>) -> Result<()> {
+    pub fn sort<K: Key>(
+        &mut self,
+        keys: &[K],
+        (min, max): (K, K),
+        positions: Option<&[u16]>,
+        order: &mut Vec<u16>,
+        step: usize,
+        sorted: &mut Vec<K>,
+    ) -> Result<()> {
         if keys.len() > MAX_KEYS || positions.is_some_and(|positions| positions.len() != keys.len()) {
             return Err(Error::internal("a block has too many keys to sort, or not one position for each"));
         }
@@ -56,7 +64,8 @@ impl Sorter {
         let min: u64 = min.into();
         let bits = u64::BITS - (Into::<u64>::into(max) - min).leading_zeros();
         self.sort_by_prefix(keys, min, bits);
-        let untied = bits <= PREFIX_BITS || self.arch.dispatch(SortTies { keys, words: self.words.get(..keys.len()).unwrap_or_default(), places: &mut self.places });
+        let untied =
+            bits <= PREFIX_BITS || self.arch.dispatch(SortTies { keys, words: self.words.get(..keys.len()).unwrap_or_default(), places: &mut self.places });
         if !untied {
             self.sort_by_digits(keys, min, bits);
         }

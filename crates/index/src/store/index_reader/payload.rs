@@ -6,8 +6,8 @@ use std::sync::atomic::Ordering;
 use hyperslab_array::{Error, Result};
 use hyperslab_storage::Storage;
 
-use crate::block::rank_query::{Part, Payload};
 use super::{IndexFile, KEPT_BYTES, MAX_KEPT_BYTES, ORDER, PACKED, PAGE_BYTES, Page, Span, StoredRow};
+use crate::block::rank_query::{Part, Payload};
 
 /// The large parts of a row.
 pub(crate) struct RowPayload<'a> {

@@ -50,7 +50,8 @@ public final class FileWrite {
     long deadline = System.currentTimeMillis() + COMMIT_MILLISECONDS;
     while (!NativeWrite.commit(plan, fragments)) {
       if (System.currentTimeMillis() > deadline) {
-        throw new ConflictException("somebody else has been committing to this file for a minute", null, null, null);
+        throw new ConflictException(
+            "somebody else has been committing to this file for a minute", null, null, null);
       }
       Thread.sleep(BETWEEN_MILLISECONDS);
     }

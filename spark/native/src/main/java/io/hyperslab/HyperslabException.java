@@ -19,7 +19,8 @@ public abstract class HyperslabException extends IllegalArgumentException {
    * @param object path of the object in the file, or null
    * @param offset byte in the file, or null
    */
-  protected HyperslabException(String kind, String reason, String file, String object, Long offset) {
+  protected HyperslabException(
+      String kind, String reason, String file, String object, Long offset) {
     super(sentence(kind, reason, file, object, offset));
     this.reason = reason;
     this.file = file;
@@ -27,7 +28,8 @@ public abstract class HyperslabException extends IllegalArgumentException {
     this.offset = offset;
   }
 
-  private static String sentence(String kind, String reason, String file, String object, Long offset) {
+  private static String sentence(
+      String kind, String reason, String file, String object, Long offset) {
     StringBuilder text = new StringBuilder(kind).append(": ").append(reason);
     String before = " (";
     if (file != null) {

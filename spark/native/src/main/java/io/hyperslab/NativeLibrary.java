@@ -42,7 +42,9 @@ final class NativeLibrary {
       }
     } catch (IOException error) {
       throw new IllegalStateException(
-          "cannot copy the native library to " + parent + ": name another folder with -D" + FOLDER_PROPERTY + "=…", error);
+          "cannot copy the native library to " + parent + ": name another folder with -D"
+              + FOLDER_PROPERTY + "=…",
+          error);
     }
   }
 
@@ -58,7 +60,8 @@ final class NativeLibrary {
     String resource = "native/" + platform() + "/" + file;
     try (InputStream stream = NativeLibrary.class.getResourceAsStream(resource)) {
       if (stream == null) {
-        throw new UnsatisfiedLinkError("this jar has no native library for " + platform() + ", and java.library.path has none");
+        throw new UnsatisfiedLinkError("this jar has no native library for " + platform()
+            + ", and java.library.path has none");
       }
       Files.copy(stream, copy, StandardCopyOption.REPLACE_EXISTING);
     }
@@ -67,7 +70,8 @@ final class NativeLibrary {
   private static String platform() {
     String system = System.getProperty("os.name").toLowerCase(java.util.Locale.ROOT);
     String machine = System.getProperty("os.arch");
-    String os = system.startsWith("mac") ? "macos" : system.startsWith("windows") ? "windows" : "linux";
+    String os =
+        system.startsWith("mac") ? "macos" : system.startsWith("windows") ? "windows" : "linux";
     return os + "-" + (machine.equals("amd64") ? "x86_64" : machine);
   }
 }

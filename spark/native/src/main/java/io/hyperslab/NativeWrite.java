@@ -20,7 +20,8 @@ public final class NativeWrite {
 
   static native long begin(byte[] plan, long number, String request);
 
-  static native void append(long writer, int column, byte[] values, int length, byte[] heap, int[] ends, int objects);
+  static native void append(
+      long writer, int column, byte[] values, int length, byte[] heap, int[] ends, int objects);
 
   static native byte[] finish(long writer);
 

@@ -13,6 +13,7 @@ public final class SplitReader implements AutoCloseable {
   private final long schema;
   /** When it was cancelled ({@link System#nanoTime}); 0 while it was not. */
   private volatile long cancelledAt;
+
   private long batch;
   private boolean closed;
 

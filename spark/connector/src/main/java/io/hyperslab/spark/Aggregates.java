@@ -21,10 +21,11 @@ import org.apache.spark.sql.types.StructType;
 
 /** Aggregates that the reader answers for each of its splits; Spark puts the answers together. */
 final class Aggregates {
-  private static final List<DataType> INTEGERS =
-      Arrays.asList(DataTypes.ByteType, DataTypes.ShortType, DataTypes.IntegerType, DataTypes.LongType);
+  private static final List<DataType> INTEGERS = Arrays.asList(
+      DataTypes.ByteType, DataTypes.ShortType, DataTypes.IntegerType, DataTypes.LongType);
 
-  private static final List<DataType> FLOATS = Arrays.asList(DataTypes.FloatType, DataTypes.DoubleType);
+  private static final List<DataType> FLOATS =
+      Arrays.asList(DataTypes.FloatType, DataTypes.DoubleType);
 
   private final ArrayNode request = ReadOptions.JSON.createArrayNode();
   private StructType answer = new StructType();
@@ -69,7 +70,9 @@ final class Aggregates {
       return add("min", name, type, type);
     } else if (function instanceof Max && (number || type.equals(DataTypes.TimestampNTZType))) {
       return add("max", name, type, type);
-    } else if (function instanceof Sum && !((Sum) function).isDistinct() && (integer || (number && sumFloats))) {
+    } else if (function instanceof Sum
+        && !((Sum) function).isDistinct()
+        && (integer || (number && sumFloats))) {
       return add("sum", name, type, integer ? DataTypes.LongType : DataTypes.DoubleType);
     }
     return false;

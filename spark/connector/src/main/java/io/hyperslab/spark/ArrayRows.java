@@ -95,7 +95,8 @@ public final class ArrayRows implements Serializable {
     // Splits come in the order of files and rows, and no predicate leaves rows out.
     for (JsonNode partition : header.get("partitions")) {
       int first = 1 + partition.get("first").asInt();
-      parts.add(new Part(Arrays.copyOfRange(answer, first, first + partition.get("count").asInt()), row));
+      parts.add(new Part(
+          Arrays.copyOfRange(answer, first, first + partition.get("count").asInt()), row));
       row = Math.addExact(row, partition.get("rows").asLong());
     }
     this.parts = Collections.unmodifiableList(parts);
@@ -154,7 +155,8 @@ public final class ArrayRows implements Serializable {
       } else if (DataTypes.ByteType.equals(element)) {
         return items.toByteArray();
       }
-      throw new InvalidInputException("elements of type " + element.catalogString() + " are no numbers of a Java array");
+      throw new InvalidInputException(
+          "elements of type " + element.catalogString() + " are no numbers of a Java array");
     }
 
     /** The elements' bytes in this machine's order. */
@@ -187,7 +189,8 @@ public final class ArrayRows implements Serializable {
       } else if (DataTypes.LongType.equals(element)) {
         long value = items.getLong(i);
         if ((long) (double) value != value || value == Long.MAX_VALUE) {
-          throw new InvalidInputException("the integer " + value + " in row " + number + " is no double");
+          throw new InvalidInputException(
+              "the integer " + value + " in row " + number + " is no double");
         }
         return value;
       } else if (DataTypes.IntegerType.equals(element)) {
@@ -199,7 +202,8 @@ public final class ArrayRows implements Serializable {
       } else if (DataTypes.BooleanType.equals(element)) {
         return items.getBoolean(i) ? 1 : 0;
       }
-      throw new InvalidInputException("elements of type " + element.catalogString() + " are no numbers");
+      throw new InvalidInputException(
+          "elements of type " + element.catalogString() + " are no numbers");
     }
 
     private ColumnarArray items() {
@@ -209,10 +213,12 @@ public final class ArrayRows implements Serializable {
 
   /** Reads one partition, inside of a task or outside. Values must be taken from a row before the next one. */
   public Iterator<Row> read(Part part) {
-    BatchReader reader = new BatchReader(new SplitPartition(part.splits), wanted, new String[0], session, "[]", false, false);
+    BatchReader reader = new BatchReader(
+        new SplitPartition(part.splits), wanted, new String[0], session, "[]", false, false);
     TaskContext task = TaskContext.get();
     if (task != null) {
-      task.addTaskCompletionListener((org.apache.spark.util.TaskCompletionListener) context -> reader.close());
+      task.addTaskCompletionListener(
+          (org.apache.spark.util.TaskCompletionListener) context -> reader.close());
     }
     return new Iterator<Row>() {
       private ColumnarBatch batch;

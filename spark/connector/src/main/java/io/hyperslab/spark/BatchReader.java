@@ -25,6 +25,7 @@ final class BatchReader implements PartitionReader<ColumnarBatch> {
   private final StructType wanted;
   /** Columns that have one value in each split. */
   private final String[] constants;
+
   private final String session;
   private final String aggregates;
   private final boolean ignoreCorrupt;
@@ -37,9 +38,17 @@ final class BatchReader implements PartitionReader<ColumnarBatch> {
   private ColumnarBatch batch;
   /** Of the readers that are closed. */
   private final long[] counters = new long[4];
+
   private long batches;
 
-  BatchReader(SplitPartition partition, StructType wanted, String[] constants, String session, String aggregates, boolean ignoreCorrupt, boolean ignoreMissing) {
+  BatchReader(
+      SplitPartition partition,
+      StructType wanted,
+      String[] constants,
+      String session,
+      String aggregates,
+      boolean ignoreCorrupt,
+      boolean ignoreMissing) {
     this.partition = partition;
     this.wanted = wanted;
     this.constants = constants;

@@ -18,7 +18,13 @@ final class BatchReaderFactory implements PartitionReaderFactory {
   private final boolean ignoreCorrupt;
   private final boolean ignoreMissing;
 
-  BatchReaderFactory(StructType wanted, String[] constants, String session, String aggregates, boolean ignoreCorrupt, boolean ignoreMissing) {
+  BatchReaderFactory(
+      StructType wanted,
+      String[] constants,
+      String session,
+      String aggregates,
+      boolean ignoreCorrupt,
+      boolean ignoreMissing) {
     this.wanted = wanted;
     this.constants = constants;
     this.session = session;
@@ -34,7 +40,14 @@ final class BatchReaderFactory implements PartitionReaderFactory {
 
   @Override
   public PartitionReader<ColumnarBatch> createColumnarReader(InputPartition partition) {
-    return new BatchReader((SplitPartition) partition, wanted, constants, session, aggregates, ignoreCorrupt, ignoreMissing);
+    return new BatchReader(
+        (SplitPartition) partition,
+        wanted,
+        constants,
+        session,
+        aggregates,
+        ignoreCorrupt,
+        ignoreMissing);
   }
 
   @Override

@@ -22,6 +22,7 @@ final class Description {
   final StructType schema;
   /** Rows that the predicates leave, before those that must be tested row by row. */
   final long rows;
+
   final long valueBytes;
   /** Whether {@link #rows} is the answer, no row being left to test. */
   final boolean exact;
@@ -41,18 +42,23 @@ final class Description {
     valueBytes = answer.get("valueBytes").asLong();
     exact = answer.get("exact").asBoolean();
     chunksSkipped = answer.get("chunks").asLong() - answer.get("chunksLeft").asLong();
-    answer.get("omitted").forEach(member -> omitted.add(member.get("name").asText() + " " + member.get("reason").asText()));
+    answer
+        .get("omitted")
+        .forEach(member ->
+            omitted.add(member.get("name").asText() + " " + member.get("reason").asText()));
     warnOfSkipped(answer);
   }
 
   static Description of(ObjectNode request) {
-    return new Description(parse(Watch.planning(planning -> planning.describe(request.toString()))));
+    return new Description(
+        parse(Watch.planning(planning -> planning.describe(request.toString()))));
   }
 
   /** The columns of a table: those of its files, then those of their folders. */
   static StructType columnsOf(ReadOptions options) {
     List<InputFile> files = Files.of(options);
-    return new PartitionFolders(files).addTo(of(options.request(files)).withoutOmitted(options).schema);
+    return new PartitionFolders(files)
+        .addTo(of(options.request(files)).withoutOmitted(options).schema);
   }
 
   /** Warns of members of the group that are not columns, or refuses the table, as the option {@code omitted} says. */
@@ -63,9 +69,11 @@ final class Description {
     }
     String names = String.join("; ", omitted.subList(0, Math.min(MAX_NAMED, omitted.size())));
     int more = omitted.size() - MAX_NAMED;
-    String text = "members that are not columns: " + names + (more > 0 ? "; and " + more + " more" : "");
+    String text =
+        "members that are not columns: " + names + (more > 0 ? "; and " + more + " more" : "");
     if (action.equals("error")) {
-      throw new InvalidInputException(text + "; read these datasets by option dataset, or give option omitted=ignore");
+      throw new InvalidInputException(
+          text + "; read these datasets by option dataset, or give option omitted=ignore");
     }
     LOG.warn("{}: {}", options.text("dataset") == null ? "/" : options.text("dataset"), text);
     return this;

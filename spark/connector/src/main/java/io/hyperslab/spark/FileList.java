@@ -24,18 +24,24 @@ final class FileList {
 
   /** By its name: no HDF5 file is called so. A file without a suffix is a list if its first line names a file. */
   static boolean is(Path path) {
-    String name = path.getFileName() == null ? "" : path.getFileName().toString().toLowerCase(java.util.Locale.ROOT);
+    String name = path.getFileName() == null
+        ? ""
+        : path.getFileName().toString().toLowerCase(java.util.Locale.ROOT);
     if (!java.nio.file.Files.isRegularFile(path)) {
       return false;
     }
-    return name.endsWith(".csv") || name.endsWith(".txt") || (name.indexOf('.') < 0 && namesFile(path));
+    return name.endsWith(".csv")
+        || name.endsWith(".txt")
+        || (name.indexOf('.') < 0 && namesFile(path));
   }
 
   private static boolean namesFile(Path path) {
     byte[] start = new byte[FIRST_BYTES];
     int length = 0;
     try (InputStream stream = java.nio.file.Files.newInputStream(path)) {
-      for (int more = 0; more >= 0 && length < start.length; more = stream.read(start, length, start.length - length)) {
+      for (int more = 0;
+          more >= 0 && length < start.length;
+          more = stream.read(start, length, start.length - length)) {
         length += more;
       }
     } catch (IOException error) {
@@ -50,7 +56,8 @@ final class FileList {
       List<String> fields = meaningless(line.trim(), true) ? null : fields(line.trim());
       if (fields != null) {
         try {
-          return !fields.get(0).isEmpty() && java.nio.file.Files.exists(Files.local(resolved(path, fields.get(0))));
+          return !fields.get(0).isEmpty()
+              && java.nio.file.Files.exists(Files.local(resolved(path, fields.get(0))));
         } catch (InvalidPathException | HyperslabException error) {
           return false;
         }
@@ -60,7 +67,9 @@ final class FileList {
   }
 
   private static boolean meaningless(String line, boolean first) {
-    return line.isEmpty() || line.startsWith("#") || (first && line.replace(" ", "").matches("(?i)file(,dataset)?"));
+    return line.isEmpty()
+        || line.startsWith("#")
+        || (first && line.replace(" ", "").matches("(?i)file(,dataset)?"));
   }
 
   private static String resolved(Path list, String file) {
@@ -73,7 +82,8 @@ final class FileList {
     try {
       texts = java.nio.file.Files.readAllLines(list, StandardCharsets.UTF_8);
     } catch (IOException error) {
-      throw new IoException("the list is no text in UTF-8: " + error.getMessage(), list.toString(), null, null);
+      throw new IoException(
+          "the list is no text in UTF-8: " + error.getMessage(), list.toString(), null, null);
     }
     List<GivenPath> lines = new ArrayList<>();
     for (int number = 0; number < texts.size(); number++) {
@@ -83,7 +93,8 @@ final class FileList {
       }
       List<String> fields = fields(text);
       if (fields == null || fields.size() > 2 || fields.get(0).isEmpty()) {
-        throw new InvalidInputException("line " + (number + 1) + " of the list " + list + " is no \"file,dataset\": " + text);
+        throw new InvalidInputException(
+            "line " + (number + 1) + " of the list " + list + " is no \"file,dataset\": " + text);
       }
       String dataset = fields.size() == 2 && !fields.get(1).isEmpty() ? fields.get(1) : null;
       lines.add(new GivenPath(resolved(list, fields.get(0)), dataset));

@@ -40,7 +40,8 @@ final class Files {
     ignoreMissing = options.ignoreMissingFiles();
     columns = options.flag("filecolumns", true);
     filterText = options.text("pathglobfilter");
-    filter = filterText == null ? null : FileSystems.getDefault().getPathMatcher("glob:" + filterText);
+    filter =
+        filterText == null ? null : FileSystems.getDefault().getPathMatcher("glob:" + filterText);
   }
 
   /**
@@ -55,10 +56,12 @@ final class Files {
       Path path = local(given.path);
       if (FileList.is(path)) {
         for (GivenPath line : FileList.read(path)) {
-          found.addAll(files.expand(local(line.path), line.dataset == null ? given.dataset : line.dataset, null));
+          found.addAll(files.expand(
+              local(line.path), line.dataset == null ? given.dataset : line.dataset, null));
         }
       } else {
-        found.addAll(files.expand(path, given.dataset, files.columns && paths.size() == 1 ? patternOf(path) : null));
+        found.addAll(files.expand(
+            path, given.dataset, files.columns && paths.size() == 1 ? patternOf(path) : null));
       }
     }
     if (found.isEmpty()) {
@@ -72,13 +75,19 @@ final class Files {
     String why = "there is no such file or folder";
     if (java.nio.file.Files.isDirectory(path)) {
       try (Stream<Path> members = java.nio.file.Files.list(path)) {
-        Path below = members.filter(member -> java.nio.file.Files.isDirectory(member) && !hidden(member)).sorted().findFirst().orElse(null);
+        Path below = members
+            .filter(member -> java.nio.file.Files.isDirectory(member) && !hidden(member))
+            .sorted()
+            .findFirst()
+            .orElse(null);
         why = below == null || recursive
             ? "the folder has no files (those with names that begin with _ or . do not count)"
-            : "the folder has no files, only folders such as \"" + below.getFileName() + "\": give option recursiveFileLookup=true, or a glob such as \""
-                + path + "/*/*.h5\"";
+            : "the folder has no files, only folders such as \"" + below.getFileName()
+                + "\": give option recursiveFileLookup=true, or a glob such as \"" + path
+                + "/*/*.h5\"";
       } catch (IOException error) {
-        return new NotFoundException("the folder cannot be listed: " + error.getMessage(), path.toString(), null, null);
+        return new NotFoundException(
+            "the folder cannot be listed: " + error.getMessage(), path.toString(), null, null);
       }
     }
     if (filter != null) {
@@ -91,7 +100,9 @@ final class Files {
   private static String patternOf(Path path) {
     String text = path.toString();
     boolean plain = text.indexOf('{') < 0 && text.indexOf('\\') < 0;
-    return plain && WILDCARD.matcher(text).find() && !java.nio.file.Files.exists(path) ? text : null;
+    return plain && WILDCARD.matcher(text).find() && !java.nio.file.Files.exists(path)
+        ? text
+        : null;
   }
 
   static boolean hasScheme(String path) {
@@ -105,14 +116,15 @@ final class Files {
       return Paths.get(path).toAbsolutePath().normalize();
     }
     if (!uri.group(1).equalsIgnoreCase("file")) {
-      throw new UnsupportedException(
-          "the file system of " + path + ": only local paths (and what is mounted on every node) are read and written");
+      throw new UnsupportedException("the file system of " + path
+          + ": only local paths (and what is mounted on every node) are read and written");
     }
     String raw = uri.group(2);
     Matcher authority = AUTHORITY.matcher(raw);
     if (authority.matches()) {
       if (!authority.group(1).isEmpty() && !authority.group(1).equalsIgnoreCase("localhost")) {
-        throw new InvalidInputException(path + " names a host, \"" + authority.group(1) + "\": local paths are file:///folder/file.h5");
+        throw new InvalidInputException(path + " names a host, \"" + authority.group(1)
+            + "\": local paths are file:///folder/file.h5");
       }
       raw = authority.group(2);
     }
@@ -133,7 +145,9 @@ final class Files {
         return inFolder(path, dataset);
       }
       if (java.nio.file.Files.exists(path)) {
-        return accepts(path) ? Collections.singletonList(new InputFile(path.toString(), dataset, null)) : new ArrayList<>();
+        return accepts(path)
+            ? Collections.singletonList(new InputFile(path.toString(), dataset, null))
+            : new ArrayList<>();
       }
       if (WILDCARD.matcher(path.toString()).find()) {
         return matches(path, dataset, pattern);
@@ -156,7 +170,9 @@ final class Files {
   /** Whether a folder holds the subfiles of the file that it is named after. */
   private static boolean container(Path folder) {
     String name = folder.getFileName().toString();
-    return name.endsWith(".d") && java.nio.file.Files.isRegularFile(folder.resolveSibling(name.substring(0, name.length() - 2)));
+    return name.endsWith(".d")
+        && java.nio.file.Files.isRegularFile(
+            folder.resolveSibling(name.substring(0, name.length() - 2)));
   }
 
   private boolean accepts(Path file) {
@@ -168,7 +184,8 @@ final class Files {
     boolean partitioned = !recursive && hasPartitions(folder);
     List<InputFile> found = new ArrayList<>();
     for (String file : natural(below(folder, recursive || partitioned ? Integer.MAX_VALUE : 1))) {
-      Map<String, String> folders = partitioned ? PartitionFolders.between(folder, Paths.get(file)) : Collections.emptyMap();
+      Map<String, String> folders =
+          partitioned ? PartitionFolders.between(folder, Paths.get(file)) : Collections.emptyMap();
       found.add(new InputFile(file, dataset, null, folders));
     }
     return found;
@@ -176,17 +193,16 @@ final class Files {
 
   private static boolean hasPartitions(Path folder) throws IOException {
     try (Stream<Path> members = java.nio.file.Files.list(folder)) {
-      return members.anyMatch(member -> PartitionFolders.is(member) && !hidden(member) && java.nio.file.Files.isDirectory(member));
+      return members.anyMatch(member -> PartitionFolders.is(member)
+          && !hidden(member)
+          && java.nio.file.Files.isDirectory(member));
     }
   }
 
   private List<String> below(Path folder, int depth) throws IOException {
     List<String> found = new ArrayList<>();
     java.nio.file.Files.walkFileTree(
-        folder,
-        EnumSet.of(FileVisitOption.FOLLOW_LINKS),
-        depth,
-        new SimpleFileVisitor<Path>() {
+        folder, EnumSet.of(FileVisitOption.FOLLOW_LINKS), depth, new SimpleFileVisitor<Path>() {
           @Override
           public FileVisitResult preVisitDirectory(Path member, BasicFileAttributes attributes) {
             boolean skipped = !member.equals(folder) && (hidden(member) || container(member));
@@ -218,7 +234,10 @@ final class Files {
           }
         } else if (java.nio.file.Files.isDirectory(parent)) {
           try (Stream<Path> members = java.nio.file.Files.list(parent)) {
-            members.filter(member -> matcher.matches(member.getFileName()) && !hidden(member) && !container(member)).forEach(next::add);
+            members
+                .filter(member ->
+                    matcher.matches(member.getFileName()) && !hidden(member) && !container(member))
+                .forEach(next::add);
           }
         }
       }
@@ -233,7 +252,9 @@ final class Files {
       }
     }
     if (found.isEmpty() && !ignoreMissing) {
-      String hint = pattern.toString().contains("**") ? " (** is * here: for all folders below one, give that folder and option recursiveFileLookup=true)" : "";
+      String hint = pattern.toString().contains("**")
+          ? " (** is * here: for all folders below one, give that folder and option recursiveFileLookup=true)"
+          : "";
       throw new NotFoundException("no file matches" + hint, pattern.toString(), null, null);
     }
     found.sort((a, b) -> compareNaturally(a.path, b.path));
@@ -255,7 +276,8 @@ final class Files {
       if (digit(a.charAt(i)) && digit(b.charAt(j))) {
         int endA = end(a, i);
         int endB = end(b, j);
-        order = new java.math.BigInteger(a.substring(i, endA)).compareTo(new java.math.BigInteger(b.substring(j, endB)));
+        order = new java.math.BigInteger(a.substring(i, endA))
+            .compareTo(new java.math.BigInteger(b.substring(j, endB)));
         i = endA;
         j = endB;
       } else {

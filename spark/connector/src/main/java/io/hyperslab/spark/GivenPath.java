@@ -23,7 +23,9 @@ final class GivenPath {
 
   /** An entry of option {@code paths}: a text, or {@code [file, dataset]}. */
   static GivenPath of(JsonNode entry) {
-    return entry.isArray() ? new GivenPath(entry.path(0).asText(), entry.path(1).asText()) : new GivenPath(entry.asText(), null);
+    return entry.isArray()
+        ? new GivenPath(entry.path(0).asText(), entry.path(1).asText())
+        : new GivenPath(entry.asText(), null);
   }
 
   /** Option {@code paths} for one path, or for a list of paths and {@code {file, dataset}} pairs. */
@@ -72,6 +74,7 @@ final class GivenPath {
   }
 
   private static InvalidInputException unknown(Object one) {
-    return new InvalidInputException("files are given as " + one + ": give a path, or a list of paths and of {file, dataset} pairs");
+    return new InvalidInputException("files are given as " + one
+        + ": give a path, or a list of paths and of {file, dataset} pairs");
   }
 }

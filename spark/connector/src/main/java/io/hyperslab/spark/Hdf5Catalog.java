@@ -60,8 +60,13 @@ public final class Hdf5Catalog implements TableCatalog, SupportsNamespaces {
   @Override
   public String[][] listNamespaces() {
     try (Stream<Path> files = java.nio.file.Files.list(root)) {
-      List<String> names = files.filter(Hdf5Catalog::isOurs).map(file -> file.getFileName().toString()).collect(Collectors.toList());
-      return Files.natural(names).stream().map(file -> new String[] {file}).toArray(String[][]::new);
+      List<String> names = files
+          .filter(Hdf5Catalog::isOurs)
+          .map(file -> file.getFileName().toString())
+          .collect(Collectors.toList());
+      return Files.natural(names).stream()
+          .map(file -> new String[] {file})
+          .toArray(String[][]::new);
     } catch (IOException error) {
       throw new IoException(String.valueOf(error.getMessage()), root.toString(), null, null);
     }
@@ -110,11 +115,14 @@ public final class Hdf5Catalog implements TableCatalog, SupportsNamespaces {
   }
 
   @Override
-  public Map<String, String> loadNamespaceMetadata(String[] namespace) throws NoSuchNamespaceException {
+  public Map<String, String> loadNamespaceMetadata(String[] namespace)
+      throws NoSuchNamespaceException {
     members(namespace);
     return namespace.length == 0
         ? Collections.emptyMap()
-        : Collections.singletonMap(SupportsNamespaces.PROP_LOCATION, file(namespace) + (namespace.length > 1 ? ":" + group(namespace) : ""));
+        : Collections.singletonMap(
+            SupportsNamespaces.PROP_LOCATION,
+            file(namespace) + (namespace.length > 1 ? ":" + group(namespace) : ""));
   }
 
   @Override
@@ -132,7 +140,9 @@ public final class Hdf5Catalog implements TableCatalog, SupportsNamespaces {
   public Table loadTable(Identifier table) throws NoSuchTableException {
     if (table.namespace().length == 0) {
       if (table.name().equals(VirtualTable.FILES)) {
-        return VirtualTable.files(root, () -> Arrays.stream(listNamespaces()).map(file -> file[0]).collect(Collectors.toList()));
+        return VirtualTable.files(root, () -> Arrays.stream(listNamespaces())
+            .map(file -> file[0])
+            .collect(Collectors.toList()));
       }
       throw new NoSuchTableException(table);
     }
@@ -142,12 +152,14 @@ public final class Hdf5Catalog implements TableCatalog, SupportsNamespaces {
     properties.put("dataset", (group.equals("/") ? "" : group) + "/" + table.name());
     try {
       ReadOptions options = new ReadOptions(properties);
-      StructType schema = Description.of(options.request(Files.of(options))).withoutOmitted(options).schema;
+      StructType schema =
+          Description.of(options.request(Files.of(options))).withoutOmitted(options).schema;
       return new Hdf5Table(schema, properties);
     } catch (NotFoundException error) {
       // A dataset of such a name comes first.
       String session = new ReadOptions(defaults).session().toString();
-      boolean inFile = table.namespace().length == 1 && java.nio.file.Files.isRegularFile(root.resolve(table.namespace()[0]));
+      boolean inFile = table.namespace().length == 1
+          && java.nio.file.Files.isRegularFile(root.resolve(table.namespace()[0]));
       if (inFile && table.name().equals(VirtualTable.OBJECTS)) {
         return VirtualTable.objects(file(table.namespace()), session);
       } else if (inFile && table.name().equals(VirtualTable.ATTRIBUTES)) {
@@ -170,7 +182,8 @@ public final class Hdf5Catalog implements TableCatalog, SupportsNamespaces {
       return ReadOptions.JSON.createArrayNode();
     }
     try {
-      return Description.parse(NativeFile.members(file(namespace), group(namespace), new ReadOptions(defaults).session().toString()));
+      return Description.parse(NativeFile.members(
+          file(namespace), group(namespace), new ReadOptions(defaults).session().toString()));
     } catch (NotFoundException | InvalidInputException error) {
       throw new NoSuchNamespaceException(namespace);
     }
@@ -181,7 +194,8 @@ public final class Hdf5Catalog implements TableCatalog, SupportsNamespaces {
   }
 
   @Override
-  public Table createTable(Identifier table, StructType schema, Transform[] partitions, Map<String, String> properties) {
+  public Table createTable(
+      Identifier table, StructType schema, Transform[] partitions, Map<String, String> properties) {
     throw readOnly("CREATE TABLE " + table);
   }
 

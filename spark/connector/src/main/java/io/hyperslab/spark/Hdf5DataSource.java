@@ -16,7 +16,8 @@ import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 
 /** {@code spark.read.format("hdf5")}: HDF5 and netCDF files as tables; the format is detected from the bytes. */
-public class Hdf5DataSource implements TableProvider, DataSourceRegister, CreatableRelationProvider {
+public class Hdf5DataSource
+    implements TableProvider, DataSourceRegister, CreatableRelationProvider {
   @Override
   public String shortName() {
     return "hdf5";
@@ -36,14 +37,18 @@ public class Hdf5DataSource implements TableProvider, DataSourceRegister, Creata
   }
 
   @Override
-  public Table getTable(StructType schema, Transform[] partitioning, Map<String, String> properties) {
+  public Table getTable(
+      StructType schema, Transform[] partitioning, Map<String, String> properties) {
     return new Hdf5Table(schema, properties);
   }
 
   /** {@code df.write.format("hdf5").save("out.h5")}. */
   @Override
   public BaseRelation createRelation(
-      SQLContext context, SaveMode mode, scala.collection.immutable.Map<String, String> parameters, Dataset<Row> data) {
+      SQLContext context,
+      SaveMode mode,
+      scala.collection.immutable.Map<String, String> parameters,
+      Dataset<Row> data) {
     return SaveModes.save(context, mode, parameters, data);
   }
 

@@ -28,7 +28,12 @@ import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 
 /** A planned read. The driver plans from metadata, tasks read the splits that they are given. */
-final class Hdf5Scan implements Scan, Batch, SupportsReportStatistics, SupportsReportOrdering, SupportsRuntimeV2Filtering {
+final class Hdf5Scan
+    implements Scan,
+        Batch,
+        SupportsReportStatistics,
+        SupportsReportOrdering,
+        SupportsRuntimeV2Filtering {
   /** Default of the maximum bytes of values in a partition. */
   private static final long TARGET_BYTES = 64L << 20;
 
@@ -40,6 +45,7 @@ final class Hdf5Scan implements Scan, Batch, SupportsReportStatistics, SupportsR
   private final ObjectNode pushed;
   /** With what runtime filters have added. */
   private final ObjectNode request;
+
   private final Description described;
   private final ReadOptions options;
   private final PredicateText texts;
@@ -47,6 +53,7 @@ final class Hdf5Scan implements Scan, Batch, SupportsReportStatistics, SupportsR
   private final PartitionFilter byFolder;
   /** Those of the request, in its order. */
   private List<InputFile> files;
+
   private final SortOrder[] order;
   private InputPartition[] partitions;
 
@@ -79,8 +86,11 @@ final class Hdf5Scan implements Scan, Batch, SupportsReportStatistics, SupportsR
 
   @Override
   public String description() {
-    return "hdf5 " + request.get("dataset").asText() + " of " + request.get("files").size() + " of " + byFolder.folders().files().size() + " files, PushedPredicates: "
-        + request.get("predicates") + ", PushedLimit: " + (request.has("limit") ? request.get("limit").asText() : "none")
+    return "hdf5 " + request.get("dataset").asText() + " of "
+        + request.get("files").size() + " of " + byFolder.folders().files().size()
+        + " files, PushedPredicates: "
+        + request.get("predicates") + ", PushedLimit: "
+        + (request.has("limit") ? request.get("limit").asText() : "none")
         + ", Columns: " + request.get("columns") + ", PushedAggregates: " + aggregates.request()
         + (described.omitted.isEmpty() ? "" : ", NotColumns: " + described.omitted);
   }
@@ -176,7 +186,11 @@ final class Hdf5Scan implements Scan, Batch, SupportsReportStatistics, SupportsR
     } else {
       int cores = SparkSession.active().sparkContext().defaultParallelism();
       asked.put("cores", Math.max(1, cores));
-      asked.put("targetBytes", Math.min(TARGET_BYTES, Math.max(LEAST_TARGET_BYTES, described.valueBytes / Math.max(1, cores))));
+      asked.put(
+          "targetBytes",
+          Math.min(
+              TARGET_BYTES,
+              Math.max(LEAST_TARGET_BYTES, described.valueBytes / Math.max(1, cores))));
     }
     Placement placement = Placement.of(SparkSession.active().sparkContext().hadoopConfiguration());
     asked.put("placement", placement != null);
@@ -187,10 +201,15 @@ final class Hdf5Scan implements Scan, Batch, SupportsReportStatistics, SupportsR
     for (JsonNode partition : header.get("partitions")) {
       int first = 1 + partition.get("first").asInt();
       String[] hosts = placement == null ? new String[0] : placement.hosts(partition.get("files"));
-      byte[][] splits = Arrays.copyOfRange(answer, first, first + partition.get("count").asInt());
+      byte[][] splits =
+          Arrays.copyOfRange(answer, first, first + partition.get("count").asInt());
       List<InputFile> ofSplits = new ArrayList<>();
       partition.get("splitFiles").forEach(number -> ofSplits.add(files.get(number.asInt())));
-      planned.add(new SplitPartition(splits, hosts, ofSplits.stream().map(file -> file.path).toArray(String[]::new), constants(ofSplits)));
+      planned.add(new SplitPartition(
+          splits,
+          hosts,
+          ofSplits.stream().map(file -> file.path).toArray(String[]::new),
+          constants(ofSplits)));
     }
     return planned.toArray(new InputPartition[0]);
   }
@@ -201,18 +220,29 @@ final class Hdf5Scan implements Scan, Batch, SupportsReportStatistics, SupportsR
     return columns.length == 0
         ? null
         : ofSplits.stream()
-            .map(file -> Arrays.stream(columns).map(column -> byFolder.folders().value(file, column)).toArray())
+            .map(file -> Arrays.stream(columns)
+                .map(column -> byFolder.folders().value(file, column))
+                .toArray())
             .toArray(Object[][]::new);
   }
 
   private StructField[] folderColumns() {
-    return Arrays.stream(wanted.fields()).filter(field -> byFolder.folders().folderOf(field) != null).toArray(StructField[]::new);
+    return Arrays.stream(wanted.fields())
+        .filter(field -> byFolder.folders().folderOf(field) != null)
+        .toArray(StructField[]::new);
   }
 
   @Override
   public PartitionReaderFactory createReaderFactory() {
-    String[] constants = Arrays.stream(folderColumns()).map(StructField::name).toArray(String[]::new);
-    return new BatchReaderFactory(wanted, constants, options.taskSession(), aggregates.request(), options.ignoreCorruptFiles(), options.ignoreMissingFiles());
+    String[] constants =
+        Arrays.stream(folderColumns()).map(StructField::name).toArray(String[]::new);
+    return new BatchReaderFactory(
+        wanted,
+        constants,
+        options.taskSession(),
+        aggregates.request(),
+        options.ignoreCorruptFiles(),
+        options.ignoreMissingFiles());
   }
 
   @Override

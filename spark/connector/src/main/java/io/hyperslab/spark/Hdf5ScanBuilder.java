@@ -42,6 +42,7 @@ final class Hdf5ScanBuilder
   private final PartitionFilter byFolder;
   /** Those that predicates on columns of folders leave. */
   private List<InputFile> files;
+
   private final PredicateText texts;
   private final Map<String, DataType> types = new HashMap<>();
   private StructType wanted;
@@ -137,7 +138,9 @@ final class Hdf5ScanBuilder
       return true;
     }
     // A file without the column has no minimum.
-    Aggregates pushable = files.isEmpty() || options.nullsForMissingColumns() ? null : Aggregates.of(aggregation, types, options.flag("sumfloats", false));
+    Aggregates pushable = files.isEmpty() || options.nullsForMissingColumns()
+        ? null
+        : Aggregates.of(aggregation, types, options.flag("sumfloats", false));
     if (pushable == null) {
       return false;
     }
@@ -166,7 +169,9 @@ final class Hdf5ScanBuilder
   }
 
   private boolean countsEveryRow(AggregateFunc function) {
-    if (!(function instanceof Count) || ((Count) function).isDistinct() || !(((Count) function).column() instanceof NamedReference)) {
+    if (!(function instanceof Count)
+        || ((Count) function).isDistinct()
+        || !(((Count) function).column() instanceof NamedReference)) {
       return false;
     }
     String[] name = ((NamedReference) ((Count) function).column()).fieldNames();
@@ -180,7 +185,8 @@ final class Hdf5ScanBuilder
 
   private ObjectNode request(StructType columns) {
     ObjectNode request = options.request(files);
-    predicates.forEach(((com.fasterxml.jackson.databind.node.ArrayNode) request.get("predicates"))::add);
+    predicates.forEach(
+        ((com.fasterxml.jackson.databind.node.ArrayNode) request.get("predicates"))::add);
     com.fasterxml.jackson.databind.node.ArrayNode names = request.putArray("columns");
     for (StructField field : columns.fields()) {
       if (folders.folderOf(field) == null) {
@@ -215,7 +221,16 @@ final class Hdf5ScanBuilder
       ObjectNode request = request(wanted);
       Description described = Description.of(request);
       check(described.schema);
-      return new Hdf5Scan(aggregates.answer(), request, described, options, texts, aggregates, byFolder, files, new SortOrder[0]);
+      return new Hdf5Scan(
+          aggregates.answer(),
+          request,
+          described,
+          options,
+          texts,
+          aggregates,
+          byFolder,
+          files,
+          new SortOrder[0]);
     }
     ObjectNode request = request(wanted);
     if (limit != null) {
@@ -223,7 +238,16 @@ final class Hdf5ScanBuilder
     }
     Description described = Description.of(request);
     check(described.schema);
-    return new Hdf5Scan(wanted, request, described, options, texts, aggregates, byFolder, files, RowOrder.of(request, ours(ROW), ours(FILE)));
+    return new Hdf5Scan(
+        wanted,
+        request,
+        described,
+        options,
+        texts,
+        aggregates,
+        byFolder,
+        files,
+        RowOrder.of(request, ours(ROW), ours(FILE)));
   }
 
   /** The table's schema may come from a catalog or from the user, the files are what they are. */
@@ -240,15 +264,17 @@ final class Hdf5ScanBuilder
         if (options.nullsForMissingColumns() && field.nullable()) {
           continue;
         }
-        throw new InvalidInputException("the table has a column " + field.name() + ", the files have not");
+        throw new InvalidInputException(
+            "the table has a column " + field.name() + ", the files have not");
       }
       if (!there.dataType().catalogString().equals(field.dataType().catalogString())) {
         throw new InvalidInputException(
-            "column " + field.name() + " is " + field.dataType().catalogString() + " in the table and "
-                + there.dataType().catalogString() + " in the files");
+            "column " + field.name() + " is " + field.dataType().catalogString()
+                + " in the table and " + there.dataType().catalogString() + " in the files");
       }
       if (there.nullable() && !field.nullable()) {
-        throw new InvalidInputException("column " + field.name() + " can be null in the files, but not in the table");
+        throw new InvalidInputException(
+            "column " + field.name() + " can be null in the files, but not in the table");
       }
     }
   }

@@ -29,7 +29,9 @@ final class Hdf5Table implements SupportsRead, SupportsMetadataColumns {
   public String name() {
     ReadOptions options = new ReadOptions(properties);
     String dataset = options.text("dataset");
-    return "hdf5 " + options.paths().stream().map(given -> given.path).collect(Collectors.joining(", ")) + (dataset == null ? "" : " " + dataset);
+    return "hdf5 "
+        + options.paths().stream().map(given -> given.path).collect(Collectors.joining(", "))
+        + (dataset == null ? "" : " " + dataset);
   }
 
   @Override

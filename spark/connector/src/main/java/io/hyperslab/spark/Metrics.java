@@ -9,7 +9,9 @@ public final class Metrics {
   private Metrics() {}
 
   static CustomMetric[] all() {
-    return new CustomMetric[] {new BytesRead(), new ChunksDecoded(), new ChunksSkipped(), new DecodeTime(), new Batches()};
+    return new CustomMetric[] {
+      new BytesRead(), new ChunksDecoded(), new ChunksSkipped(), new DecodeTime(), new Batches()
+    };
   }
 
   /** @param counters as {@link io.hyperslab.SplitReader#counters} has them */

@@ -64,7 +64,8 @@ final class PartitionFilter {
       case "<=":
       case ">":
       case ">=":
-        return parts.length == 2 && (comparable(parts[0], parts[1]) || comparable(parts[1], parts[0]));
+        return parts.length == 2
+            && (comparable(parts[0], parts[1]) || comparable(parts[1], parts[0]));
       default:
         return false;
     }
@@ -85,16 +86,20 @@ final class PartitionFilter {
 
   private boolean comparable(Expression left, Expression right) {
     StructField column = column(left);
-    return column != null && right instanceof Literal && ((Literal<?>) right).dataType().equals(column.dataType());
+    return column != null
+        && right instanceof Literal
+        && ((Literal<?>) right).dataType().equals(column.dataType());
   }
 
   private Answer answer(InputFile file, Predicate predicate) {
     Expression[] parts = predicate.children();
     switch (predicate.name()) {
       case "AND":
-        return both(answer(file, (Predicate) parts[0]), answer(file, (Predicate) parts[1]), Answer.FALSE);
+        return both(
+            answer(file, (Predicate) parts[0]), answer(file, (Predicate) parts[1]), Answer.FALSE);
       case "OR":
-        return both(answer(file, (Predicate) parts[0]), answer(file, (Predicate) parts[1]), Answer.TRUE);
+        return both(
+            answer(file, (Predicate) parts[0]), answer(file, (Predicate) parts[1]), Answer.TRUE);
       case "NOT":
         Answer inner = answer(file, (Predicate) parts[0]);
         return inner == Answer.NULL ? inner : Answer.of(inner == Answer.FALSE);
@@ -105,14 +110,19 @@ final class PartitionFilter {
       case "IN":
         Answer any = Answer.FALSE;
         for (int i = 1; i < parts.length; i++) {
-          any = both(any, compared("=", folders.value(file, column(parts[0])), ((Literal<?>) parts[i]).value()), Answer.TRUE);
+          any = both(
+              any,
+              compared("=", folders.value(file, column(parts[0])), ((Literal<?>) parts[i]).value()),
+              Answer.TRUE);
         }
         return any;
       default:
         boolean mirrored = column(parts[0]) == null;
         Object value = folders.value(file, column(parts[mirrored ? 1 : 0]));
         Object literal = ((Literal<?>) parts[mirrored ? 0 : 1]).value();
-        return mirrored ? compared(predicate.name(), literal, value) : compared(predicate.name(), value, literal);
+        return mirrored
+            ? compared(predicate.name(), literal, value)
+            : compared(predicate.name(), value, literal);
     }
   }
 

@@ -30,9 +30,9 @@ final class PartitionFolders {
     names.addAll(files.get(0).folders.keySet());
     for (InputFile file : files) {
       if (!new ArrayList<>(file.folders.keySet()).equals(names)) {
-        throw new InvalidInputException(
-            "the folders of " + files.get(0).path + " and " + file.path + " make different columns, " + names + " and " + file.folders.keySet()
-                + ": give folders of one kind, or option recursiveFileLookup=true for no columns");
+        throw new InvalidInputException("the folders of " + files.get(0).path + " and " + file.path
+            + " make different columns, " + names + " and " + file.folders.keySet()
+            + ": give folders of one kind, or option recursiveFileLookup=true for no columns");
       }
     }
     for (String name : names) {
@@ -58,7 +58,8 @@ final class PartitionFolders {
         String name = ExternalCatalogUtils.unescapePathName(text.substring(0, sign));
         String value = ExternalCatalogUtils.unescapePathName(text.substring(sign + 1));
         if (values.containsKey(name)) {
-          throw new InvalidInputException("two folders of " + file + " are called \"" + name + "=\", and make one column");
+          throw new InvalidInputException(
+              "two folders of " + file + " are called \"" + name + "=\", and make one column");
         }
         values.put(name, value.equals(PartitionValue.HIVE_NULL) ? null : value);
       }
@@ -78,7 +79,11 @@ final class PartitionFolders {
       while (all.getFieldIndex(name).isDefined()) {
         name += "_part";
       }
-      all = all.add(new StructField(name, types.get(i), true, new MetadataBuilder().putString(FOLDER, names.get(i)).build()));
+      all = all.add(new StructField(
+          name,
+          types.get(i),
+          true,
+          new MetadataBuilder().putString(FOLDER, names.get(i)).build()));
     }
     return all;
   }
@@ -103,7 +108,17 @@ final class PartitionFolders {
     }
     for (StructField field : table.fields()) {
       boolean folder = !ours && names.contains(field.name());
-      marked = marked.add(folder ? new StructField(field.name(), field.dataType(), true, new MetadataBuilder().withMetadata(field.metadata()).putString(FOLDER, field.name()).build()) : field);
+      marked = marked.add(
+          folder
+              ? new StructField(
+                  field.name(),
+                  field.dataType(),
+                  true,
+                  new MetadataBuilder()
+                      .withMetadata(field.metadata())
+                      .putString(FOLDER, field.name())
+                      .build())
+              : field);
     }
     return marked;
   }
@@ -113,7 +128,8 @@ final class PartitionFolders {
     DataType type = types.get(names.indexOf(folderOf(column)));
     if (!column.dataType().equals(type) && !PartitionValue.isText(column.dataType())) {
       throw new InvalidInputException(
-          "column " + column.name() + " is " + column.dataType().catalogString() + " in the table and " + type.catalogString() + " in the names of the folders");
+          "column " + column.name() + " is " + column.dataType().catalogString()
+              + " in the table and " + type.catalogString() + " in the names of the folders");
     }
   }
 

@@ -21,9 +21,11 @@ final class PartitionValue {
   static final String HIVE_NULL = "__HIVE_DEFAULT_PARTITION__";
 
   private static final Pattern INTEGER = Pattern.compile("[+-]?[0-9]+");
-  private static final Pattern NUMBER = Pattern.compile("[+-]?([0-9]+\\.?[0-9]*|\\.[0-9]+)([eE][+-]?[0-9]+)?|[+-]?(NaN|Infinity)");
+  private static final Pattern NUMBER =
+      Pattern.compile("[+-]?([0-9]+\\.?[0-9]*|\\.[0-9]+)([eE][+-]?[0-9]+)?|[+-]?(NaN|Infinity)");
   private static final Pattern DATE = Pattern.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}");
-  private static final Pattern TIME = Pattern.compile("[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}(\\.[0-9])?");
+  private static final Pattern TIME =
+      Pattern.compile("[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}(\\.[0-9])?");
   private static final int DECIMAL_DIGITS = 38;
   private static final int LONG_DIGITS = 20;
   private static final int INTEGER_DIGITS = 10;
@@ -40,14 +42,18 @@ final class PartitionValue {
     }
     if (INTEGER.matcher(value).matches()) {
       BigDecimal number = new BigDecimal(value);
-      if (number.abs().compareTo(BigDecimal.valueOf(Integer.MAX_VALUE)) <= 0 || number.equals(BigDecimal.valueOf(Integer.MIN_VALUE))) {
+      if (number.abs().compareTo(BigDecimal.valueOf(Integer.MAX_VALUE)) <= 0
+          || number.equals(BigDecimal.valueOf(Integer.MIN_VALUE))) {
         return DataTypes.IntegerType;
-      } else if (number.abs().compareTo(BigDecimal.valueOf(Long.MAX_VALUE)) <= 0 || number.equals(BigDecimal.valueOf(Long.MIN_VALUE))) {
+      } else if (number.abs().compareTo(BigDecimal.valueOf(Long.MAX_VALUE)) <= 0
+          || number.equals(BigDecimal.valueOf(Long.MIN_VALUE))) {
         return DataTypes.LongType;
       }
       return decimalOrDouble(number);
     } else if (NUMBER.matcher(value).matches()) {
-      return value.endsWith("N") || value.endsWith("y") ? DataTypes.DoubleType : decimalOrDouble(new BigDecimal(value));
+      return value.endsWith("N") || value.endsWith("y")
+          ? DataTypes.DoubleType
+          : decimalOrDouble(new BigDecimal(value));
     } else if (DATE.matcher(value).matches() && date(value) != null) {
       return DataTypes.DateType;
     } else if (TIME.matcher(value).matches() && time(value) != null) {
@@ -58,13 +64,16 @@ final class PartitionValue {
 
   /** To Spark, 1e3 is a decimal and 1.5 a double. */
   private static DataType decimalOrDouble(BigDecimal number) {
-    int digits = number.scale() <= 0 ? Math.max(1, number.precision() - number.scale()) : Integer.MAX_VALUE;
+    int digits =
+        number.scale() <= 0 ? Math.max(1, number.precision() - number.scale()) : Integer.MAX_VALUE;
     return digits <= DECIMAL_DIGITS ? DataTypes.createDecimalType(digits, 0) : DataTypes.DoubleType;
   }
 
   /** Digits of the decimals that hold the values of an integer or decimal type. */
   private static int digits(DataType type) {
-    return type instanceof DecimalType ? ((DecimalType) type).precision() : type.equals(DataTypes.LongType) ? LONG_DIGITS : INTEGER_DIGITS;
+    return type instanceof DecimalType
+        ? ((DecimalType) type).precision()
+        : type.equals(DataTypes.LongType) ? LONG_DIGITS : INTEGER_DIGITS;
   }
 
   /** The narrowest type that holds the values of both; either may be null. */
@@ -74,19 +83,27 @@ final class PartitionValue {
     }
     int rank = Math.max(rank(a), rank(b));
     if (Math.min(rank(a), rank(b)) < 0) {
-      boolean times = (a.equals(DataTypes.DateType) && b.equals(DataTypes.TimestampType)) || (b.equals(DataTypes.DateType) && a.equals(DataTypes.TimestampType));
+      boolean times = (a.equals(DataTypes.DateType) && b.equals(DataTypes.TimestampType))
+          || (b.equals(DataTypes.DateType) && a.equals(DataTypes.TimestampType));
       return times ? DataTypes.TimestampType : DataTypes.StringType;
     }
-    if (rank < rank(DataTypes.DoubleType) && (a instanceof DecimalType || b instanceof DecimalType)) {
+    if (rank < rank(DataTypes.DoubleType)
+        && (a instanceof DecimalType || b instanceof DecimalType)) {
       return DataTypes.createDecimalType(Math.max(digits(a), digits(b)), 0);
     }
     // Of the integers, a double holds those of 32 bits.
-    boolean loses = rank == rank(DataTypes.DoubleType) && !a.equals(DataTypes.IntegerType) && !b.equals(DataTypes.IntegerType);
+    boolean loses = rank == rank(DataTypes.DoubleType)
+        && !a.equals(DataTypes.IntegerType)
+        && !b.equals(DataTypes.IntegerType);
     return loses ? DataTypes.StringType : rank(a) == rank ? a : b;
   }
 
   private static int rank(DataType type) {
-    return type.equals(DataTypes.IntegerType) ? 0 : type.equals(DataTypes.LongType) ? 1 : type instanceof DecimalType ? 2 : type.equals(DataTypes.DoubleType) ? 3 : -1;
+    return type.equals(DataTypes.IntegerType)
+        ? 0
+        : type.equals(DataTypes.LongType)
+            ? 1
+            : type instanceof DecimalType ? 2 : type.equals(DataTypes.DoubleType) ? 3 : -1;
   }
 
   /** The type of a column in which every value is null is text, as in Spark. */

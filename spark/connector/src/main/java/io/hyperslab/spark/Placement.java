@@ -34,7 +34,8 @@ final class Placement {
       FileSystem system = new Path("file:///").getFileSystem(configuration);
       return system.getClass().equals(LocalFileSystem.class) ? null : new Placement(system);
     } catch (IOException error) {
-      throw new IoException("the file system of local paths: " + error.getMessage(), null, null, null);
+      throw new IoException(
+          "the file system of local paths: " + error.getMessage(), null, null, null);
     }
   }
 
@@ -47,7 +48,8 @@ final class Placement {
     Map<String, Double> bytes = new HashMap<>();
     files.fields().forEachRemaining(file -> add(file.getKey(), file.getValue().asLong(), bytes));
     return bytes.entrySet().stream()
-        .sorted(Map.Entry.<String, Double>comparingByValue(Comparator.reverseOrder()).thenComparing(Map.Entry.comparingByKey()))
+        .sorted(Map.Entry.<String, Double>comparingByValue(Comparator.reverseOrder())
+            .thenComparing(Map.Entry.comparingByKey()))
         .limit(MOST_HOSTS)
         .map(Map.Entry::getKey)
         .toArray(String[]::new);

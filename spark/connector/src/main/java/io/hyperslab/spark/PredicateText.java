@@ -39,7 +39,9 @@ final class PredicateText {
     switch (predicate.name()) {
       case "AND":
       case "OR":
-        return joined(predicate.name().toLowerCase(java.util.Locale.ROOT), (Predicate) parts[0], (Predicate) parts[1]);
+        return joined(
+            predicate.name().toLowerCase(java.util.Locale.ROOT), (Predicate) parts[0], (Predicate)
+                parts[1]);
       case "NOT":
         String inner = parts[0] instanceof Predicate ? of((Predicate) parts[0]) : null;
         return inner == null ? null : "not " + inner;
@@ -108,7 +110,9 @@ final class PredicateText {
       return null;
     }
     String test = column + " " + comparison + " " + new BigDecimal(value).toString();
-    return comparison.startsWith(">") ? "(" + test + " or " + column + " != " + column + ")" : "(" + test + ")";
+    return comparison.startsWith(">")
+        ? "(" + test + " or " + column + " != " + column + ")"
+        : "(" + test + ")";
   }
 
   private static String constant(Literal<?> literal) {
@@ -134,9 +138,10 @@ final class PredicateText {
         return null;
       }
       long micros = date ? (Integer) value * DAY_MICROSECONDS : (Long) value;
-      LocalDateTime time =
-          LocalDateTime.ofEpochSecond(
-              Math.floorDiv(micros, 1_000_000L), (int) Math.floorMod(micros, 1_000_000L) * 1000, ZoneOffset.UTC);
+      LocalDateTime time = LocalDateTime.ofEpochSecond(
+          Math.floorDiv(micros, 1_000_000L),
+          (int) Math.floorMod(micros, 1_000_000L) * 1000,
+          ZoneOffset.UTC);
       // Years of other than four digits have no text that both sides read alike.
       return time.getYear() < 1 || time.getYear() > 9999 ? null : "'" + time.toString() + "'";
     }

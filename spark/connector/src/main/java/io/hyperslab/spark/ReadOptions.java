@@ -22,18 +22,44 @@ final class ReadOptions {
   static final ObjectMapper JSON = new ObjectMapper();
 
   /** Every option that means something; another one is an error, because a misspelt one would be silently without effect. */
-  private static final List<String> KNOWN =
-      Arrays.asList(
-          "path", "paths", "dataset", "layout", "where", "decode", "partitions", "targetpartitionbytes", "batchrows",
-          "recursivefilelookup", "pathglobfilter", "nonconforming", "ignorecorruptfiles", "ignoremissingfiles",
-          "links", "missingsources", "format", "limits", "readthreads", "sumfloats", "filecolumns",
-          "indexfolder", "omitted");
+  private static final List<String> KNOWN = Arrays.asList(
+      "path",
+      "paths",
+      "dataset",
+      "layout",
+      "where",
+      "decode",
+      "partitions",
+      "targetpartitionbytes",
+      "batchrows",
+      "recursivefilelookup",
+      "pathglobfilter",
+      "nonconforming",
+      "ignorecorruptfiles",
+      "ignoremissingfiles",
+      "links",
+      "missingsources",
+      "format",
+      "limits",
+      "readthreads",
+      "sumfloats",
+      "filecolumns",
+      "indexfolder",
+      "omitted");
 
   /** {@code limits.heap_bytes} is one of {@code limits}. */
   private static final String LIMIT = "limits.";
 
   /** What Spark itself puts among a table's properties. */
-  private static final List<String> SPARKS = Arrays.asList("provider", "owner", "location", "external", "is_managed_location", "comment", "collation", "transient_lastddltime");
+  private static final List<String> SPARKS = Arrays.asList(
+      "provider",
+      "owner",
+      "location",
+      "external",
+      "is_managed_location",
+      "comment",
+      "collation",
+      "transient_lastddltime");
 
   /** Bytes as Spark's own options take them: 67108864, 64m, 64mb, 1g. */
   private static final Pattern SIZE = Pattern.compile("0*([1-9][0-9]*)(?:b|([kmgt])b?)?");
@@ -44,16 +70,20 @@ final class ReadOptions {
   @SafeVarargs
   ReadOptions(Map<String, String>... maps) {
     for (Map<String, String> map : maps) {
-      map.forEach(
-          (name, value) -> {
-            String lower = name.toLowerCase(Locale.ROOT);
-            // Spark 4 hands a table's options over with this prefix, too.
-            values.put(lower.startsWith("option.") ? lower.substring("option.".length()) : lower, value);
-          });
+      map.forEach((name, value) -> {
+        String lower = name.toLowerCase(Locale.ROOT);
+        // Spark 4 hands a table's options over with this prefix, too.
+        values.put(
+            lower.startsWith("option.") ? lower.substring("option.".length()) : lower, value);
+      });
     }
     for (String name : values.keySet()) {
-      if (!KNOWN.contains(name) && !SPARKS.contains(name) && !name.contains(".") && !name.startsWith("__")) {
-        throw new InvalidInputException("there is no option " + name + "; there are: " + String.join(", ", KNOWN));
+      if (!KNOWN.contains(name)
+          && !SPARKS.contains(name)
+          && !name.contains(".")
+          && !name.startsWith("__")) {
+        throw new InvalidInputException(
+            "there is no option " + name + "; there are: " + String.join(", ", KNOWN));
       }
     }
   }
@@ -97,7 +127,8 @@ final class ReadOptions {
     } catch (NumberFormatException ignored) {
       // The message below is for this, too.
     }
-    throw new InvalidInputException("option " + name + " is " + value + ": give a whole number of at least 1");
+    throw new InvalidInputException(
+        "option " + name + " is " + value + ": give a whole number of at least 1");
   }
 
   /** A positive number of bytes, perhaps with a unit ({@code 64m}), or null if it is not given. */
@@ -115,7 +146,8 @@ final class ReadOptions {
         // The message below is for this, too.
       }
     }
-    throw new InvalidInputException("option " + name + " is " + value + ": give bytes, 1 or more, such as 67108864 or 64m");
+    throw new InvalidInputException(
+        "option " + name + " is " + value + ": give bytes, 1 or more, such as 67108864 or 64m");
   }
 
   /** Paths as they were given, from {@code path} and the JSON list {@code paths}. */
@@ -132,7 +164,9 @@ final class ReadOptions {
       parsed.forEach(path -> paths.add(GivenPath.of(path)));
     }
     // A table in Spark's own catalog has a location even if its options name the path.
-    String path = values.get("path") != null ? values.get("path") : paths.isEmpty() ? values.get("location") : null;
+    String path = values.get("path") != null
+        ? values.get("path")
+        : paths.isEmpty() ? values.get("location") : null;
     if (path != null) {
       paths.add(new GivenPath(path, null));
     }
@@ -158,7 +192,8 @@ final class ReadOptions {
   String omitted() {
     String value = values.getOrDefault("omitted", "warn").toLowerCase(Locale.ROOT);
     if (!Arrays.asList("warn", "error", "ignore").contains(value)) {
-      throw new InvalidInputException("option omitted is " + value + ": give warn, error or ignore");
+      throw new InvalidInputException(
+          "option omitted is " + value + ": give warn, error or ignore");
     }
     return value;
   }
@@ -186,12 +221,17 @@ final class ReadOptions {
       try {
         session.set("limits", JSON.readTree(text("limits").toLowerCase(Locale.ROOT)));
       } catch (JsonProcessingException error) {
-        throw new InvalidInputException("option limits is no JSON object of numbers: " + text("limits"));
+        throw new InvalidInputException(
+            "option limits is no JSON object of numbers: " + text("limits"));
       }
     }
     for (String name : values.keySet()) {
       if (name.startsWith(LIMIT)) {
-        session.withObject("/limits").put(name.substring(LIMIT.length()), name.endsWith("_bytes") ? bytes(name) : number(name));
+        session
+            .withObject("/limits")
+            .put(
+                name.substring(LIMIT.length()),
+                name.endsWith("_bytes") ? bytes(name) : number(name));
       }
     }
     return session;

@@ -51,7 +51,8 @@ final class RowOrder {
   private static boolean rising(JsonNode files) {
     UTF8String before = null;
     for (JsonNode file : files) {
-      UTF8String path = UTF8String.fromString(file.isTextual() ? file.asText() : file.get("path").asText());
+      UTF8String path = UTF8String.fromString(
+          file.isTextual() ? file.asText() : file.get("path").asText());
       if (before != null && before.compareTo(path) >= 0) {
         return false;
       }

@@ -41,70 +41,67 @@ final class VirtualTable implements SupportsRead {
 
   /** Path, kind, shape, Arrow type of each object, and why it cannot be read. */
   static VirtualTable objects(String file, String session) {
-    StructType schema =
-        new StructType()
-            .add("path", DataTypes.StringType, false)
-            .add("kind", DataTypes.StringType, false)
-            .add("shape", DataTypes.createArrayType(DataTypes.LongType, false), true)
-            .add("type", DataTypes.StringType, true)
-            .add("refusal", DataTypes.StringType, true);
-    return new VirtualTable(
-        OBJECTS,
-        schema,
-        () -> {
-          List<InternalRow> rows = new ArrayList<>();
-          for (JsonNode object : Description.parse(NativeFile.objects(file, session))) {
-            rows.add(row(text(object.get("path")), text(object.get("kind")), shape(object.get("shape")), text(object.get("type")), text(object.get("refusal"))));
-          }
-          return rows;
-        });
+    StructType schema = new StructType()
+        .add("path", DataTypes.StringType, false)
+        .add("kind", DataTypes.StringType, false)
+        .add("shape", DataTypes.createArrayType(DataTypes.LongType, false), true)
+        .add("type", DataTypes.StringType, true)
+        .add("refusal", DataTypes.StringType, true);
+    return new VirtualTable(OBJECTS, schema, () -> {
+      List<InternalRow> rows = new ArrayList<>();
+      for (JsonNode object : Description.parse(NativeFile.objects(file, session))) {
+        rows.add(row(
+            text(object.get("path")),
+            text(object.get("kind")),
+            shape(object.get("shape")),
+            text(object.get("type")),
+            text(object.get("refusal"))));
+      }
+      return rows;
+    });
   }
 
   /** Name, path, length and time of the last change of each file. */
   static VirtualTable files(Path folder, Supplier<List<String>> names) {
-    StructType schema =
-        new StructType()
-            .add("name", DataTypes.StringType, false)
-            .add("path", DataTypes.StringType, false)
-            .add("bytes", DataTypes.LongType, false)
-            .add("modified", DataTypes.TimestampType, false);
-    return new VirtualTable(
-        FILES,
-        schema,
-        () -> {
-          List<InternalRow> rows = new ArrayList<>();
-          for (String name : names.get()) {
-            Path path = folder.resolve(name);
-            try {
-              long modified = java.nio.file.Files.getLastModifiedTime(path).to(TimeUnit.MICROSECONDS);
-              rows.add(row(UTF8String.fromString(name), UTF8String.fromString(path.toString()), java.nio.file.Files.size(path), modified));
-            } catch (IOException error) {
-              throw new IoException(String.valueOf(error.getMessage()), path.toString(), null, null);
-            }
-          }
-          return rows;
-        });
+    StructType schema = new StructType()
+        .add("name", DataTypes.StringType, false)
+        .add("path", DataTypes.StringType, false)
+        .add("bytes", DataTypes.LongType, false)
+        .add("modified", DataTypes.TimestampType, false);
+    return new VirtualTable(FILES, schema, () -> {
+      List<InternalRow> rows = new ArrayList<>();
+      for (String name : names.get()) {
+        Path path = folder.resolve(name);
+        try {
+          long modified = java.nio.file.Files.getLastModifiedTime(path).to(TimeUnit.MICROSECONDS);
+          rows.add(row(
+              UTF8String.fromString(name),
+              UTF8String.fromString(path.toString()),
+              java.nio.file.Files.size(path),
+              modified));
+        } catch (IOException error) {
+          throw new IoException(String.valueOf(error.getMessage()), path.toString(), null, null);
+        }
+      }
+      return rows;
+    });
   }
 
   /** Object, name and value (as text) of each attribute. */
   static VirtualTable attributes(String file, String session) {
-    StructType schema =
-        new StructType()
-            .add("object", DataTypes.StringType, false)
-            .add("name", DataTypes.StringType, false)
-            .add("value", DataTypes.StringType, true);
-    return new VirtualTable(
-        ATTRIBUTES,
-        schema,
-        () -> {
-          List<InternalRow> rows = new ArrayList<>();
-          for (JsonNode object : Description.parse(NativeFile.objects(file, session))) {
-            for (JsonNode attribute : object.get("attributes")) {
-              rows.add(row(text(object.get("path")), text(attribute.get(0)), text(attribute.get(1))));
-            }
-          }
-          return rows;
-        });
+    StructType schema = new StructType()
+        .add("object", DataTypes.StringType, false)
+        .add("name", DataTypes.StringType, false)
+        .add("value", DataTypes.StringType, true);
+    return new VirtualTable(ATTRIBUTES, schema, () -> {
+      List<InternalRow> rows = new ArrayList<>();
+      for (JsonNode object : Description.parse(NativeFile.objects(file, session))) {
+        for (JsonNode attribute : object.get("attributes")) {
+          rows.add(row(text(object.get("path")), text(attribute.get(0)), text(attribute.get(1))));
+        }
+      }
+      return rows;
+    });
   }
 
   private static InternalRow row(Object... values) {
@@ -143,17 +140,16 @@ final class VirtualTable implements SupportsRead {
 
   @Override
   public ScanBuilder newScanBuilder(CaseInsensitiveStringMap options) {
-    return () ->
-        new LocalScan() {
-          @Override
-          public StructType readSchema() {
-            return schema;
-          }
+    return () -> new LocalScan() {
+      @Override
+      public StructType readSchema() {
+        return schema;
+      }
 
-          @Override
-          public InternalRow[] rows() {
-            return rows.get().toArray(new InternalRow[0]);
-          }
-        };
+      @Override
+      public InternalRow[] rows() {
+        return rows.get().toArray(new InternalRow[0]);
+      }
+    };
   }
 }

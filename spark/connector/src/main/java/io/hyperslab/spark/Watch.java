@@ -62,12 +62,11 @@ final class Watch {
 
   private static void watch() {
     while (true) {
-      WATCHED.values().forEach(
-          watched -> {
-            if (watched.unwanted.getAsBoolean()) {
-              watched.cancel.run();
-            }
-          });
+      WATCHED.values().forEach(watched -> {
+        if (watched.unwanted.getAsBoolean()) {
+          watched.cancel.run();
+        }
+      });
       try {
         Thread.sleep(EVERY_MILLISECONDS);
       } catch (InterruptedException ignored) {

@@ -18,21 +18,26 @@ import org.junit.Test;
 
 /** The arrows between the modules: connector knows native, native knows only the JDK, and nobody knows arrow-java. */
 public class ArchitectureTest {
-  private static final Pattern IMPORT = Pattern.compile("^import (?:static )?([\\w.]+);", Pattern.MULTILINE);
+  private static final Pattern IMPORT =
+      Pattern.compile("^import (?:static )?([\\w.]+);", Pattern.MULTILINE);
   private static final Path SPARK = Paths.get("").toAbsolutePath().getParent();
 
   private static List<Path> sources(String module) throws IOException {
-    try (Stream<Path> walk = java.nio.file.Files.walk(SPARK.resolve(module).resolve("src/main/java"))) {
-      List<Path> sources = walk.filter(file -> file.toString().endsWith(".java")).collect(Collectors.toList());
+    try (Stream<Path> walk =
+        java.nio.file.Files.walk(SPARK.resolve(module).resolve("src/main/java"))) {
+      List<Path> sources =
+          walk.filter(file -> file.toString().endsWith(".java")).collect(Collectors.toList());
       assertFalse("no sources of " + module, sources.isEmpty());
       return sources;
     }
   }
 
-  private static TreeSet<String> importsThatAreNot(String module, String... allowed) throws IOException {
+  private static TreeSet<String> importsThatAreNot(String module, String... allowed)
+      throws IOException {
     TreeSet<String> found = new TreeSet<>();
     for (Path source : sources(module)) {
-      Matcher imports = IMPORT.matcher(new String(java.nio.file.Files.readAllBytes(source), StandardCharsets.UTF_8));
+      Matcher imports = IMPORT.matcher(
+          new String(java.nio.file.Files.readAllBytes(source), StandardCharsets.UTF_8));
       while (imports.find()) {
         String name = imports.group(1);
         if (Stream.of(allowed).noneMatch(prefix -> name.startsWith(prefix))) {
@@ -52,7 +57,15 @@ public class ArchitectureTest {
   public void connectorKnowsNativeAndSpark() throws IOException {
     assertEquals(
         Collections.emptySet(),
-        importsThatAreNot("connector", "java.", "io.hyperslab.", "org.apache.spark.", "org.apache.hadoop.", "org.slf4j.", "scala.", "com.fasterxml.jackson."));
+        importsThatAreNot(
+            "connector",
+            "java.",
+            "io.hyperslab.",
+            "org.apache.spark.",
+            "org.apache.hadoop.",
+            "org.slf4j.",
+            "scala.",
+            "com.fasterxml.jackson."));
   }
 
   @Test
@@ -72,7 +85,8 @@ public class ArchitectureTest {
   public void connectorUsesNoScalaBesideWhatSavingNeeds() throws IOException {
     // One jar runs with Scala 2.12 and 2.13, so what it touches must be the same in both.
     TreeSet<String> used = importsOf("connector", "scala.");
-    used.removeIf(name -> name.equals("SaveModes.java: scala.Tuple2") || name.equals("SaveModes.java: scala.collection.Iterator"));
+    used.removeIf(name -> name.equals("SaveModes.java: scala.Tuple2")
+        || name.equals("SaveModes.java: scala.collection.Iterator"));
     assertEquals(Collections.emptySet(), used);
   }
 

@@ -15,7 +15,8 @@ import org.junit.Test;
 import org.junit.rules.TemporaryFolder;
 
 public class FileListTest {
-  @Rule public TemporaryFolder folder = new TemporaryFolder();
+  @Rule
+  public TemporaryFolder folder = new TemporaryFolder();
 
   private Path list(String text) throws Exception {
     Path list = folder.getRoot().toPath().resolve("list.csv");
@@ -35,7 +36,8 @@ public class FileListTest {
 
   @Test
   public void linesAreRelativeToTheList() throws Exception {
-    List<GivenPath> lines = FileList.read(list("file,dataset\n# what is here\n\na.h5,/x\n/b/c.h5\nfile:/d.h5,/y\n"));
+    List<GivenPath> lines =
+        FileList.read(list("file,dataset\n# what is here\n\na.h5,/x\n/b/c.h5\nfile:/d.h5,/y\n"));
     assertEquals(folder.getRoot().toPath().resolve("a.h5").toString(), lines.get(0).path);
     assertEquals("/x", lines.get(0).dataset);
     assertEquals("/b/c.h5", lines.get(1).path);
@@ -46,7 +48,8 @@ public class FileListTest {
   @Test
   public void aLineThatMakesNoSenseIsNamed() throws Exception {
     Path bad = list("a.h5,/x\na.h5,/x,3\n");
-    InvalidInputException error = assertThrows(InvalidInputException.class, () -> FileList.read(bad));
+    InvalidInputException error =
+        assertThrows(InvalidInputException.class, () -> FileList.read(bad));
     assertEquals(true, error.getMessage().contains("line 2"));
     Path empty = list("# nothing\n");
     assertThrows(InvalidInputException.class, () -> FileList.read(empty));

@@ -8,8 +8,8 @@ import io.hyperslab.CorruptException;
 import io.hyperslab.InternalException;
 import io.hyperslab.InvalidInputException;
 import io.hyperslab.NativeBatch;
-import io.hyperslab.Planning;
 import io.hyperslab.NotFoundException;
+import io.hyperslab.Planning;
 import io.hyperslab.SplitReader;
 import java.io.File;
 import java.io.IOException;
@@ -23,7 +23,8 @@ import org.junit.Test;
 import org.junit.rules.TemporaryFolder;
 
 public class NativeLibraryTest {
-  @Rule public final TemporaryFolder folder = new TemporaryFolder();
+  @Rule
+  public final TemporaryFolder folder = new TemporaryFolder();
 
   private static String describe(String request) {
     try (Planning planning = new Planning()) {
@@ -61,7 +62,8 @@ public class NativeLibraryTest {
   public void aPanicIsAnExceptionAndTheProcessGoesOn() throws Exception {
     Method panic = NativeBatch.class.getDeclaredMethod("panic");
     panic.setAccessible(true);
-    InvocationTargetException thrown = assertThrows(InvocationTargetException.class, () -> panic.invoke(null));
+    InvocationTargetException thrown =
+        assertThrows(InvocationTargetException.class, () -> panic.invoke(null));
     assertTrue(thrown.getCause() instanceof InternalException);
     assertTrue(thrown.getCause().getMessage(), thrown.getCause().getMessage().contains("a panic"));
     assertEquals(0, NativeBatch.live());
@@ -70,14 +72,18 @@ public class NativeLibraryTest {
   @Test
   public void errorsTellTheirPlace() throws IOException {
     String missing = new File(folder.getRoot(), "missing.h5").getPath();
-    NotFoundException error = assertThrows(NotFoundException.class, () -> describe("{\"files\": [\"" + missing + "\"], \"dataset\": \"/\"}"));
+    NotFoundException error = assertThrows(
+        NotFoundException.class,
+        () -> describe("{\"files\": [\"" + missing + "\"], \"dataset\": \"/\"}"));
     assertEquals(missing, error.file());
     Path broken = folder.newFile("broken.h5").toPath();
     byte[] bytes = new byte[600];
-    System.arraycopy(new byte[] {(byte) 0x89, 'H', 'D', 'F', '\r', '\n', 0x1a, '\n'}, 0, bytes, 0, 8);
+    System.arraycopy(
+        new byte[] {(byte) 0x89, 'H', 'D', 'F', '\r', '\n', 0x1a, '\n'}, 0, bytes, 0, 8);
     java.nio.file.Files.write(broken, bytes);
-    CorruptException corrupt =
-        assertThrows(CorruptException.class, () -> describe("{\"files\": [\"" + broken + "\"], \"dataset\": \"/\"}"));
+    CorruptException corrupt = assertThrows(
+        CorruptException.class,
+        () -> describe("{\"files\": [\"" + broken + "\"], \"dataset\": \"/\"}"));
     assertEquals(broken.toString(), corrupt.file());
   }
 }

@@ -14,7 +14,8 @@ import org.junit.Test;
 import org.junit.rules.TemporaryFolder;
 
 public class PlacementTest {
-  @Rule public TemporaryFolder folder = new TemporaryFolder();
+  @Rule
+  public TemporaryFolder folder = new TemporaryFolder();
 
   /** Tells that the first half of a file is on host "a" (and "localhost"), the other on the host of the file's name. */
   public static final class TellingFileSystem extends LocalFileSystem {
@@ -23,7 +24,8 @@ public class PlacementTest {
       long half = file.getLen() / 2;
       String own = file.getPath().getName();
       return new BlockLocation[] {
-        new BlockLocation(null, new String[] {"a", "localhost"}, 0, half), new BlockLocation(null, new String[] {own}, half, file.getLen() - half)
+        new BlockLocation(null, new String[] {"a", "localhost"}, 0, half),
+        new BlockLocation(null, new String[] {own}, half, file.getLen() - half)
       };
     }
   }
@@ -40,8 +42,11 @@ public class PlacementTest {
     configuration.setClass("fs.file.impl", TellingFileSystem.class, LocalFileSystem.class);
     configuration.setBoolean("fs.file.impl.disable.cache", true);
     Placement placement = Placement.of(configuration);
-    String files = String.format("{\"%s\": 100, \"%s\": 1000, \"%s\": 10, \"%s\": 5}", file("b", 10), file("c d", 20), file("e", 8), folder.getRoot() + "/gone");
-    assertArrayEquals(new String[] {"a", "c d", "b"}, placement.hosts(new ObjectMapper().readTree(files)));
+    String files = String.format(
+        "{\"%s\": 100, \"%s\": 1000, \"%s\": 10, \"%s\": 5}",
+        file("b", 10), file("c d", 20), file("e", 8), folder.getRoot() + "/gone");
+    assertArrayEquals(
+        new String[] {"a", "c d", "b"}, placement.hosts(new ObjectMapper().readTree(files)));
   }
 
   @Test

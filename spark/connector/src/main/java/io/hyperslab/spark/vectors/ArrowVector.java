@@ -29,7 +29,9 @@ abstract class ArrowVector extends ColumnVector {
     this.validity = CData.arrayBuffer(array, 0);
     // -1 means that they were not counted.
     long counted = CData.arrayNulls(array);
-    this.nulls = validity == 0 ? 0 : counted < 0 ? Math.toIntExact(CData.arrayLength(array)) : Math.toIntExact(counted);
+    this.nulls = validity == 0
+        ? 0
+        : counted < 0 ? Math.toIntExact(CData.arrayLength(array)) : Math.toIntExact(counted);
   }
 
   static boolean bit(long buffer, long position) {
@@ -55,7 +57,8 @@ abstract class ArrowVector extends ColumnVector {
   public final void close() {}
 
   private UnsupportedOperationException mismatch(String what) {
-    return new UnsupportedOperationException(what + " of a column of type " + dataType().catalogString());
+    return new UnsupportedOperationException(
+        what + " of a column of type " + dataType().catalogString());
   }
 
   @Override

@@ -18,8 +18,9 @@ final class UnsignedLongVector extends ArrowVector {
   @Override
   public Decimal getDecimal(int row, int precision, int scale) {
     long value = Platform.getLong(null, address + 8L * row);
-    BigDecimal exact =
-        value >= 0 ? BigDecimal.valueOf(value) : new BigDecimal(BigInteger.valueOf(value).add(BigInteger.ONE.shiftLeft(64)));
+    BigDecimal exact = value >= 0
+        ? BigDecimal.valueOf(value)
+        : new BigDecimal(BigInteger.valueOf(value).add(BigInteger.ONE.shiftLeft(64)));
     return Decimal.apply(exact, precision, scale);
   }
 }

@@ -56,10 +56,15 @@ public final class Vectors {
     ColumnVector[] columns = new ColumnVector[places.length];
     for (int number = 0; number < places.length; number++) {
       int place = places[number];
-      columns[number] =
-          place < 0
-              ? new ConstantVector(fields[number].dataType(), constants[number], rows)
-              : WidenedVector.of(vector(CData.schemaChild(schema, place), CData.arrayChild(array, place), base, fields[number].dataType()), fields[number].dataType());
+      columns[number] = place < 0
+          ? new ConstantVector(fields[number].dataType(), constants[number], rows)
+          : WidenedVector.of(
+              vector(
+                  CData.schemaChild(schema, place),
+                  CData.arrayChild(array, place),
+                  base,
+                  fields[number].dataType()),
+              fields[number].dataType());
     }
     return new ColumnarBatch(columns, rows);
   }
@@ -68,7 +73,8 @@ public final class Vectors {
   private static ArrowVector vector(long schema, long array, long base, DataType wanted) {
     String format = CData.schemaFormat(schema);
     if (CData.schemaDictionary(schema) != 0) {
-      if (format.equals("i") && CData.schemaFormat(CData.schemaDictionary(schema)).equals("u")) {
+      if (format.equals("i")
+          && CData.schemaFormat(CData.schemaDictionary(schema)).equals("u")) {
         return new DictionaryVector(array, base);
       }
       throw new InternalException("a dictionary of Arrow format " + format);
@@ -124,7 +130,8 @@ public final class Vectors {
 
   private static ColumnVector child(long schema, long array, long base, DataType wanted) {
     DataType item = wanted instanceof ArrayType ? ((ArrayType) wanted).elementType() : null;
-    ArrowVector items = vector(CData.schemaChild(schema, 0), CData.arrayChild(array, 0), base, item);
+    ArrowVector items =
+        vector(CData.schemaChild(schema, 0), CData.arrayChild(array, 0), base, item);
     return item == null ? items : WidenedVector.of(items, item);
   }
 
@@ -138,8 +145,10 @@ public final class Vectors {
     StructField[] fields = new StructField[count];
     for (int number = 0; number < count; number++) {
       long memberSchema = CData.schemaChild(schema, number);
-      members[number] = vector(memberSchema, CData.arrayChild(array, number), base + CData.arrayOffset(array), null);
-      fields[number] = DataTypes.createStructField(CData.schemaName(memberSchema), members[number].dataType(), true);
+      members[number] = vector(
+          memberSchema, CData.arrayChild(array, number), base + CData.arrayOffset(array), null);
+      fields[number] = DataTypes.createStructField(
+          CData.schemaName(memberSchema), members[number].dataType(), true);
     }
     return new StructVector(DataTypes.createStructType(fields), array, base, members);
   }

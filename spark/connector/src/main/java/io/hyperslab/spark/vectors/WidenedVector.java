@@ -31,19 +31,27 @@ final class WidenedVector extends ColumnVector {
     if (nested || type.equals(wanted) || type.catalogString().equals(wanted.catalogString())) {
       return values;
     }
-    boolean time = type.equals(DataTypes.TimestampNTZType) && (wanted.equals(DataTypes.TimestampType) || wanted.equals(DataTypes.DateType));
+    boolean time = type.equals(DataTypes.TimestampNTZType)
+        && (wanted.equals(DataTypes.TimestampType) || wanted.equals(DataTypes.DateType));
     if (!time && !(isNumber(type) && isNumber(wanted))) {
-      throw new InternalException("a column of type " + type.catalogString() + " as " + wanted.catalogString());
+      throw new InternalException(
+          "a column of type " + type.catalogString() + " as " + wanted.catalogString());
     }
     return new WidenedVector(values, wanted);
   }
 
   private static boolean isNumber(DataType type) {
-    return isInteger(type) || type.equals(DataTypes.FloatType) || type.equals(DataTypes.DoubleType) || type instanceof DecimalType;
+    return isInteger(type)
+        || type.equals(DataTypes.FloatType)
+        || type.equals(DataTypes.DoubleType)
+        || type instanceof DecimalType;
   }
 
   private static boolean isInteger(DataType type) {
-    return type.equals(DataTypes.ByteType) || type.equals(DataTypes.ShortType) || type.equals(DataTypes.IntegerType) || type.equals(DataTypes.LongType);
+    return type.equals(DataTypes.ByteType)
+        || type.equals(DataTypes.ShortType)
+        || type.equals(DataTypes.IntegerType)
+        || type.equals(DataTypes.LongType);
   }
 
   @Override
@@ -77,7 +85,9 @@ final class WidenedVector extends ColumnVector {
   @Override
   public int getInt(int row) {
     // A date, whose times are those of midnight.
-    return type.equals(DataTypes.DateType) ? Math.toIntExact(Math.floorDiv(values.getLong(row), DAY_MICROSECONDS)) : (int) getLong(row);
+    return type.equals(DataTypes.DateType)
+        ? Math.toIntExact(Math.floorDiv(values.getLong(row), DAY_MICROSECONDS))
+        : (int) getLong(row);
   }
 
   @Override

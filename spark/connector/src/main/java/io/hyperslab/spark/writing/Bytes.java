@@ -19,7 +19,8 @@ final class Bytes {
       throw new LimitExceededException("the values of one row exceed 2 GiB", null, null, null);
     }
     if (length + more > array.length) {
-      array = Arrays.copyOf(array, (int) Math.min(MOST, Math.max(2L * array.length, length + more)));
+      array =
+          Arrays.copyOf(array, (int) Math.min(MOST, Math.max(2L * array.length, length + more)));
     }
     long place = (long) Platform.BYTE_ARRAY_OFFSET + length;
     length += more;

@@ -10,9 +10,9 @@ import org.apache.spark.sql.types.ArrayType;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.DecimalType;
+import org.apache.spark.sql.types.StringType;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
-import org.apache.spark.sql.types.StringType;
 
 /** Puts a value of one Spark type as it lies in the file; the native library's {@code written_type.rs} says how. */
 @FunctionalInterface
@@ -25,7 +25,8 @@ interface Encoder {
   static Encoder of(String name, DataType type, boolean nan) {
     Encoder value = ofValue(name, type, nan);
     Encoder missing = missing(name, type, nan);
-    return (values, place, out, heap) -> (values.isNullAt(place) ? missing : value).put(values, place, out, heap);
+    return (values, place, out, heap) ->
+        (values.isNullAt(place) ? missing : value).put(values, place, out, heap);
   }
 
   static Encoder missing(String name, DataType type, boolean nan) {
@@ -35,7 +36,8 @@ interface Encoder {
       return (values, place, out, heap) -> out.putFloat(Float.NaN);
     }
     return (values, place, out, heap) -> {
-      throw new UnsupportedException("column " + name + " has a null, which HDF5 has not: fill it first, floats with option nulls = nan");
+      throw new UnsupportedException("column " + name
+          + " has a null, which HDF5 has not: fill it first, floats with option nulls = nan");
     };
   }
 
@@ -48,7 +50,9 @@ interface Encoder {
       return (values, place, out, heap) -> out.putShort(values.getShort(place));
     } else if (type.equals(DataTypes.IntegerType) || type.equals(DataTypes.DateType)) {
       return (values, place, out, heap) -> out.putInt(values.getInt(place));
-    } else if (type.equals(DataTypes.LongType) || type.equals(DataTypes.TimestampType) || type.equals(DataTypes.TimestampNTZType)) {
+    } else if (type.equals(DataTypes.LongType)
+        || type.equals(DataTypes.TimestampType)
+        || type.equals(DataTypes.TimestampNTZType)) {
       return (values, place, out, heap) -> out.putLong(values.getLong(place));
     } else if (type.equals(DataTypes.FloatType)) {
       return (values, place, out, heap) -> out.putFloat(values.getFloat(place));
@@ -57,16 +61,21 @@ interface Encoder {
     } else if (type instanceof DecimalType) {
       DecimalType decimal = (DecimalType) type;
       return (values, place, out, heap) -> {
-        BigInteger value = values.getDecimal(place, decimal.precision(), decimal.scale()).toJavaBigDecimal().toBigIntegerExact();
+        BigInteger value = values
+            .getDecimal(place, decimal.precision(), decimal.scale())
+            .toJavaBigDecimal()
+            .toBigIntegerExact();
         if (value.signum() < 0 || value.compareTo(END_OF_64_BITS) >= 0) {
-          throw new InvalidInputException("column " + name + " has " + value + ", which is no unsigned integer of 64 bits");
+          throw new InvalidInputException(
+              "column " + name + " has " + value + ", which is no unsigned integer of 64 bits");
         }
         out.putLong(value.longValue());
       };
     } else if (type instanceof StringType) {
       return (values, place, out, heap) -> {
         if (!heap.putText(values.getUTF8String(place), out)) {
-          throw new UnsupportedException("column " + name + " has a text with a NUL, where readers of HDF5 end it");
+          throw new UnsupportedException(
+              "column " + name + " has a text with a NUL, where readers of HDF5 end it");
         }
       };
     } else if (type.equals(DataTypes.BinaryType)) {
@@ -79,7 +88,8 @@ interface Encoder {
     } else if (type instanceof StructType) {
       return ofStruct(name, (StructType) type, nan);
     }
-    throw new UnsupportedException("column " + name + " of type " + type.catalogString() + " in HDF5");
+    throw new UnsupportedException(
+        "column " + name + " of type " + type.catalogString() + " in HDF5");
   }
 
   static Encoder ofArray(String name, ArrayType type, boolean nan) {

@@ -28,12 +28,14 @@ final class RowWriter implements DataWriter<InternalRow> {
   private final Encoder[] encoders;
   /** Of the columns, or one of the records. */
   private final Bytes[] values;
+
   private final Heap[] heaps;
   private final boolean records;
   private long rows;
   private int pending;
 
-  RowWriter(byte[] plan, int partition, StructType schema, String request, boolean records, boolean nan) {
+  RowWriter(
+      byte[] plan, int partition, StructType schema, String request, boolean records, boolean nan) {
     this.partition = partition;
     this.records = records;
     StructField[] fields = schema.fields();
@@ -68,7 +70,13 @@ final class RowWriter implements DataWriter<InternalRow> {
   private void flush() {
     for (int dataset = 0; dataset < values.length && pending > 0; dataset++) {
       Heap heap = heaps[dataset];
-      writer.append(dataset, values[dataset].array, values[dataset].length, heap.bytes.array, heap.ends, heap.objects);
+      writer.append(
+          dataset,
+          values[dataset].array,
+          values[dataset].length,
+          heap.bytes.array,
+          heap.ends,
+          heap.objects);
       values[dataset].length = 0;
       heap.clear();
     }

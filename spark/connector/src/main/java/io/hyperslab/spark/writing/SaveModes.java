@@ -23,7 +23,11 @@ public final class SaveModes {
   private SaveModes() {}
 
   /** Writes, or does nothing if the mode and an existing file say so. */
-  public static BaseRelation save(SQLContext context, SaveMode mode, scala.collection.immutable.Map<String, String> parameters, Dataset<Row> data) {
+  public static BaseRelation save(
+      SQLContext context,
+      SaveMode mode,
+      scala.collection.immutable.Map<String, String> parameters,
+      Dataset<Row> data) {
     Map<String, String> given = new HashMap<>();
     Iterator<Tuple2<String, String>> all = parameters.iterator();
     while (all.hasNext()) {
@@ -35,12 +39,18 @@ public final class SaveModes {
     boolean there = java.nio.file.Files.exists(Paths.get(path), LinkOption.NOFOLLOW_LINKS);
     StructType schema = data.schema();
     if (mode == SaveMode.ErrorIfExists && there) {
-      throw new ConflictException("there is a file of this name already: give mode(\"overwrite\") or mode(\"append\")", path, null, null);
+      throw new ConflictException(
+          "there is a file of this name already: give mode(\"overwrite\") or mode(\"append\")",
+          path,
+          null,
+          null);
     }
     if (mode != SaveMode.Ignore || !there) {
-      DataFrameWriter<Row> writer = data.write().format(WriteSource.class.getName()).mode("append");
+      DataFrameWriter<Row> writer =
+          data.write().format(WriteSource.class.getName()).mode("append");
       options.all().forEach(writer::option);
-      String plan = mode == SaveMode.Append ? "append" : mode == SaveMode.Overwrite ? "overwrite" : "create";
+      String plan =
+          mode == SaveMode.Append ? "append" : mode == SaveMode.Overwrite ? "overwrite" : "create";
       writer.option(WriteOptions.MODE, plan).save();
     }
     return new BaseRelation() {

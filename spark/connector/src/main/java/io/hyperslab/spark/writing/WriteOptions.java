@@ -22,7 +22,16 @@ final class WriteOptions {
   static final String MODE = "__hyperslab_mode";
 
   /** Every option that means something; another one is an error, because a misspelt one would do nothing. */
-  private static final List<String> KNOWN = Arrays.asList("path", "dataset", "layout", "compression", "level", "shuffle", "chunkrows", "nulls", "replacefile");
+  private static final List<String> KNOWN = Arrays.asList(
+      "path",
+      "dataset",
+      "layout",
+      "compression",
+      "level",
+      "shuffle",
+      "chunkrows",
+      "nulls",
+      "replacefile");
 
   private static final String PARTITIONS = "__partition_columns";
   private static final ObjectMapper JSON = new ObjectMapper();
@@ -36,7 +45,8 @@ final class WriteOptions {
         throw new UnsupportedException("partitionBy: a file of HDF5 is not cut by values");
       }
       if (!KNOWN.contains(name) && !name.startsWith("__")) {
-        throw new InvalidInputException("there is no option " + name + "; there are: " + String.join(", ", KNOWN));
+        throw new InvalidInputException(
+            "there is no option " + name + "; there are: " + String.join(", ", KNOWN));
       }
     }
   }
@@ -120,7 +130,8 @@ final class WriteOptions {
     try {
       request.put(name, Long.parseLong(value.trim()));
     } catch (NumberFormatException error) {
-      throw new InvalidInputException("option " + option + " is " + value + ": give a whole number");
+      throw new InvalidInputException(
+          "option " + option + " is " + value + ": give a whole number");
     }
   }
 }

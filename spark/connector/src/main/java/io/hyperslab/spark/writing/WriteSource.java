@@ -35,7 +35,8 @@ public final class WriteSource implements TableProvider {
   }
 
   @Override
-  public Table getTable(StructType schema, Transform[] partitioning, Map<String, String> properties) {
+  public Table getTable(
+      StructType schema, Transform[] partitioning, Map<String, String> properties) {
     return new Target(schema);
   }
 
@@ -110,11 +111,10 @@ public final class WriteSource implements TableProvider {
 
     @Override
     public void commit(WriterCommitMessage[] messages) {
-      byte[][] fragments =
-          Arrays.stream(messages)
-              .filter(message -> message != null && ((RowWriter.Message) message).fragment != null)
-              .map(message -> ((RowWriter.Message) message).fragment)
-              .toArray(byte[][]::new);
+      byte[][] fragments = Arrays.stream(messages)
+          .filter(message -> message != null && ((RowWriter.Message) message).fragment != null)
+          .map(message -> ((RowWriter.Message) message).fragment)
+          .toArray(byte[][]::new);
       try {
         write.commit(fragments);
       } catch (InterruptedException error) {

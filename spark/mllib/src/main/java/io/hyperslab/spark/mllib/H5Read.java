@@ -37,17 +37,20 @@ public final class H5Read {
   private H5Read() {}
 
   /** Rows as arrays in the file's own type ({@code int[]}, {@code double[]} …). */
-  public static JavaRDD<Object> h5read(SparkSession spark, Object files, String dataset, Integer partitions) {
+  public static JavaRDD<Object> h5read(
+      SparkSession spark, Object files, String dataset, Integer partitions) {
     return rows(spark, files, dataset, partitions, row -> row.values());
   }
 
   /** As {@link #h5read}: the name in H5Spark's Scala code. */
-  public static JavaRDD<Object> h5read_array(SparkSession spark, Object files, String dataset, Integer partitions) {
+  public static JavaRDD<Object> h5read_array(
+      SparkSession spark, Object files, String dataset, Integer partitions) {
     return h5read(spark, files, dataset, partitions);
   }
 
   /** As {@link #h5read}, the elements' bytes in this machine's order: what Python makes arrays of without a loop. */
-  public static JavaRDD<byte[]> h5read_bytes(SparkSession spark, Object files, String dataset, Integer partitions) {
+  public static JavaRDD<byte[]> h5read_bytes(
+      SparkSession spark, Object files, String dataset, Integer partitions) {
     return rows(spark, files, dataset, partitions, row -> row.bytes());
   }
 
@@ -57,64 +60,71 @@ public final class H5Read {
   }
 
   /** Each element with its number among the elements of all files: {@code (value, key)}. */
-  public static JavaRDD<Tuple2<Double, Long>> h5read_point(SparkSession spark, Object files, String dataset, Integer partitions) {
+  public static JavaRDD<Tuple2<Double, Long>> h5read_point(
+      SparkSession spark, Object files, String dataset, Integer partitions) {
     ArrayRows rows = planned(files, dataset, partitions);
     return partitions(spark, rows).mapPartitions(parts -> new Points(rows.read(parts.next())));
   }
 
   /** As {@link #h5read_point}, each pair as an array, which Python takes for a tuple. */
-  public static JavaRDD<Object[]> h5read_point_pairs(SparkSession spark, Object files, String dataset, Integer partitions) {
-    return h5read_point(spark, files, dataset, partitions).map(point -> new Object[] {point._1(), point._2()});
+  public static JavaRDD<Object[]> h5read_point_pairs(
+      SparkSession spark, Object files, String dataset, Integer partitions) {
+    return h5read_point(spark, files, dataset, partitions)
+        .map(point -> new Object[] {point._1(), point._2()});
   }
 
   /** Rows as dense vectors. */
-  public static JavaRDD<Vector> h5read_vec(SparkSession spark, Object files, String dataset, Integer partitions) {
+  public static JavaRDD<Vector> h5read_vec(
+      SparkSession spark, Object files, String dataset, Integer partitions) {
     return rows(spark, files, dataset, partitions, row -> Vectors.dense(row.doubles()));
   }
 
   /** Rows as labelled points; {@code label} is the number of the column that is the label. */
   public static JavaRDD<LabeledPoint> h5read_labeled(
       SparkSession spark, Object files, String dataset, int label, Integer partitions) {
-    return rows(
-        spark,
-        files,
-        dataset,
-        partitions,
-        row -> {
-          double[] values = row.doubles();
-          if (label < 0 || label >= values.length) {
-            throw new InvalidInputException("label is column " + label + " of rows of " + values.length);
-          }
-          double[] features = new double[values.length - 1];
-          System.arraycopy(values, 0, features, 0, label);
-          System.arraycopy(values, label + 1, features, label, features.length - label);
-          return new LabeledPoint(values[label], Vectors.dense(features));
-        });
+    return rows(spark, files, dataset, partitions, row -> {
+      double[] values = row.doubles();
+      if (label < 0 || label >= values.length) {
+        throw new InvalidInputException(
+            "label is column " + label + " of rows of " + values.length);
+      }
+      double[] features = new double[values.length - 1];
+      System.arraycopy(values, 0, features, 0, label);
+      System.arraycopy(values, label + 1, features, label, features.length - label);
+      return new LabeledPoint(values[label], Vectors.dense(features));
+    });
   }
 
   /** Rows with their numbers. */
-  public static JavaRDD<IndexedRow> h5read_irow(SparkSession spark, Object files, String dataset, Integer partitions) {
+  public static JavaRDD<IndexedRow> h5read_irow(
+      SparkSession spark, Object files, String dataset, Integer partitions) {
     return rows(spark, files, dataset, partitions, H5Read::indexed);
   }
 
-  public static IndexedRowMatrix h5read_imat(SparkSession spark, Object files, String dataset, Integer partitions) {
+  public static IndexedRowMatrix h5read_imat(
+      SparkSession spark, Object files, String dataset, Integer partitions) {
     ArrayRows rows = planned(files, dataset, partitions);
     return new IndexedRowMatrix(of(spark, rows, H5Read::indexed).rdd(), rows.rows(), columns(rows));
   }
 
-  public static RowMatrix h5read_rowmat(SparkSession spark, Object files, String dataset, Integer partitions) {
+  public static RowMatrix h5read_rowmat(
+      SparkSession spark, Object files, String dataset, Integer partitions) {
     ArrayRows rows = planned(files, dataset, partitions);
-    return new RowMatrix(of(spark, rows, row -> Vectors.dense(row.doubles())).rdd(), rows.rows(), columns(rows));
+    return new RowMatrix(
+        of(spark, rows, row -> Vectors.dense(row.doubles())).rdd(), rows.rows(), columns(rows));
   }
 
   /** Elements that are not zero, in a matrix of the files' rows and columns. */
-  public static CoordinateMatrix h5read_coordmat(SparkSession spark, Object files, String dataset, Integer partitions) {
+  public static CoordinateMatrix h5read_coordmat(
+      SparkSession spark, Object files, String dataset, Integer partitions) {
     ArrayRows rows = planned(files, dataset, partitions);
-    JavaRDD<MatrixEntry> entries = partitions(spark, rows).mapPartitions(parts -> new Entries(rows.read(parts.next())));
+    JavaRDD<MatrixEntry> entries =
+        partitions(spark, rows).mapPartitions(parts -> new Entries(rows.read(parts.next())));
     return new CoordinateMatrix(entries.rdd(), rows.rows(), columns(rows));
   }
 
-  public static BlockMatrix h5read_blockmat(SparkSession spark, Object files, String dataset, Integer partitions) {
+  public static BlockMatrix h5read_blockmat(
+      SparkSession spark, Object files, String dataset, Integer partitions) {
     return h5read_imat(spark, files, dataset, partitions).toBlockMatrix();
   }
 
@@ -130,7 +140,9 @@ public final class H5Read {
 
   /** A tuple as an array; what is none stays as it is. */
   private static Object pair(Object one) {
-    return one instanceof Tuple2 ? new Object[] {((Tuple2<?, ?>) one)._1(), ((Tuple2<?, ?>) one)._2()} : one;
+    return one instanceof Tuple2
+        ? new Object[] {((Tuple2<?, ?>) one)._1(), ((Tuple2<?, ?>) one)._2()}
+        : one;
   }
 
   private interface OfRow<T> extends Function<ArrayRows.Row, T>, Serializable {}
@@ -142,38 +154,40 @@ public final class H5Read {
   /** Elements of a row, as matrices count them. */
   private static int columns(ArrayRows rows) {
     if (rows.width() > Integer.MAX_VALUE) {
-      throw new UnsupportedException("rows of " + rows.width() + " elements in a matrix of MLlib, which has " + Integer.MAX_VALUE + " columns at most");
+      throw new UnsupportedException("rows of " + rows.width()
+          + " elements in a matrix of MLlib, which has " + Integer.MAX_VALUE + " columns at most");
     }
     return (int) rows.width();
   }
 
-  private static <T> JavaRDD<T> rows(SparkSession spark, Object files, String dataset, Integer partitions, OfRow<T> make) {
+  private static <T> JavaRDD<T> rows(
+      SparkSession spark, Object files, String dataset, Integer partitions, OfRow<T> make) {
     return of(spark, planned(files, dataset, partitions), make);
   }
 
   private static <T> JavaRDD<T> of(SparkSession spark, ArrayRows rows, OfRow<T> make) {
-    return partitions(spark, rows)
-        .mapPartitions(
-            parts -> {
-              Iterator<ArrayRows.Row> read = rows.read(parts.next());
-              return new Iterator<T>() {
-                @Override
-                public boolean hasNext() {
-                  return read.hasNext();
-                }
+    return partitions(spark, rows).mapPartitions(parts -> {
+      Iterator<ArrayRows.Row> read = rows.read(parts.next());
+      return new Iterator<T>() {
+        @Override
+        public boolean hasNext() {
+          return read.hasNext();
+        }
 
-                @Override
-                public T next() {
-                  return make.apply(read.next());
-                }
-              };
-            });
+        @Override
+        public T next() {
+          return make.apply(read.next());
+        }
+      };
+    });
   }
 
   /** One element a partition, so that each task reads its own splits. */
   private static JavaRDD<ArrayRows.Part> partitions(SparkSession spark, ArrayRows rows) {
     JavaSparkContext context = JavaSparkContext.fromSparkContext(spark.sparkContext());
-    return rows.parts().isEmpty() ? context.emptyRDD() : context.parallelize(rows.parts(), rows.parts().size());
+    return rows.parts().isEmpty()
+        ? context.emptyRDD()
+        : context.parallelize(rows.parts(), rows.parts().size());
   }
 
   /** Goes through the elements of rows. */
