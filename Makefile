@@ -262,12 +262,11 @@ fmt-check: $(VENV)/.requirements ## what `make fmt` would change
 	$(BIN)/ruff format --check $(PYTHON_FOLDERS)
 	@if command -v mvn >/dev/null; then $(SPOTLESS)check; else echo "*** NOT CHECKED: the format of Java. Maven is missing. ***"; fi
 
-# `make lint` should depend on `fmt-check` and `rustdoc` once both pass.
 # The dev profile, as `make test-rust`: in the release profile PyO3 would be compiled again after each `maturin develop`, and back.
 rustdoc: ## the documentation of the crates without a warning
 	RUSTDOCFLAGS="-D warnings -A rustdoc::private_intra_doc_links" cargo doc --locked --quiet --workspace --no-deps --keep-going
 
-lint: setup ## clippy, ruff, mypy, spelling, licenses: no warning is left
+lint: setup fmt-check rustdoc ## formats, clippy, rustdoc, ruff, mypy, spelling, licenses: no warning is left
 	cargo clippy --locked --quiet --all-targets --workspace -- -D warnings
 	$(BIN)/ruff check --quiet $(PYTHON_FOLDERS)
 	$(BIN)/typos
