@@ -285,7 +285,7 @@ type PyVacuumResult = (Vec<String>, Vec<String>, Vec<String>, Vec<String>);
 /// Removes uncommitted and overwritten data of plans that has not changed for the given number of seconds;
 /// names of these writes, of younger ones, and of commits without a master, which go only with `orphans`.
 #[pyfunction]
-pub(crate) fn tidy(py: Python<'_>, path: PathBuf, seconds: f64, orphans: bool, dry_run: bool) -> PyResult<PyVacuumResult> {
+pub(crate) fn vacuum(py: Python<'_>, path: PathBuf, seconds: f64, orphans: bool, dry_run: bool) -> PyResult<PyVacuumResult> {
     let age = Duration::try_from_secs_f64(seconds).map_err(|_| raise(py, &Error::invalid_input(format!("an age of {seconds} seconds"))))?;
     let result = run(py, move || hyperslab::write::vacuum(&path, hyperslab::write::VacuumOptions { age, orphans, is_dry: dry_run }))?;
     Ok((result.removed, result.young, result.orphans, result.files))

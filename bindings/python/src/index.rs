@@ -153,7 +153,7 @@ pub(crate) fn index_unstage(py: Python<'_>, path: PathBuf) -> PyResult<()> {
 /// Removes what builds of indexes have left that were killed, and unused indexes at the end of a file; what was removed.
 #[pyfunction]
 #[pyo3(signature = (path, seconds, index_folder=None, dry_run=false))]
-pub(crate) fn index_tidy(py: Python<'_>, path: PathBuf, seconds: f64, index_folder: Option<PathBuf>, dry_run: bool) -> PyResult<Vec<String>> {
+pub(crate) fn index_vacuum(py: Python<'_>, path: PathBuf, seconds: f64, index_folder: Option<PathBuf>, dry_run: bool) -> PyResult<Vec<String>> {
     let age = Duration::try_from_secs_f64(seconds).map_err(|_| raise(py, &Error::invalid_input(format!("an age of {seconds} seconds"))))?;
     run(py, move || hyperslab::index::vacuum(&new_session_with_indexes(SessionOptions::default(), index_folder)?, &path, age, dry_run))
 }

@@ -40,7 +40,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(reference::reference_targets, module)?)?;
     module.add_function(wrap_pyfunction!(container::verify, module)?)?;
     module.add_function(wrap_pyfunction!(container::fuse, module)?)?;
-    module.add_function(wrap_pyfunction!(container::tidy, module)?)?;
+    module.add_function(wrap_pyfunction!(container::vacuum, module)?)?;
     module.add_function(wrap_pyfunction!(index::index_task, module)?)?;
     module.add_function(wrap_pyfunction!(index::index_commit, module)?)?;
     module.add_function(wrap_pyfunction!(index::index_remarks, module)?)?;
@@ -48,7 +48,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(index::index_embed, module)?)?;
     module.add_function(wrap_pyfunction!(index::index_stage, module)?)?;
     module.add_function(wrap_pyfunction!(index::index_unstage, module)?)?;
-    module.add_function(wrap_pyfunction!(index::index_tidy, module)?)?;
+    module.add_function(wrap_pyfunction!(index::index_vacuum, module)?)?;
     module.add_function(wrap_pyfunction!(index::path_stamp, module)?)?;
     module.add_function(wrap_pyfunction!(list::list_names, module)?)?;
     module.add_class::<index::IndexPlan>()?;

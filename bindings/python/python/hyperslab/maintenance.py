@@ -82,9 +82,9 @@ def vacuum(path: Path, *, hours: float = 24, index_folder: Path | None = None, o
         []
     """
     name = os.fsdecode(path)
-    removed, young, left, files = _native.tidy(name, hours * 3600, orphans, dry_run)
+    removed, young, left, files = _native.vacuum(name, hours * 3600, orphans, dry_run)
     elsewhere = None if index_folder is None else os.path.abspath(os.fsdecode(index_folder))
-    return VacuumResult(removed, young, _native.index_tidy(name, hours * 3600, elsewhere, dry_run), left, files)
+    return VacuumResult(removed, young, _native.index_vacuum(name, hours * 3600, elsewhere, dry_run), left, files)
 
 
 class Fused(NamedTuple):
