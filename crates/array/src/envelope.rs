@@ -121,7 +121,7 @@ mod tests {
             let message = NOTE.decode::<BTreeMap<String, i32>>(&bytes).err().map(|error| error.message().to_owned());
             assert_eq!(message.as_deref(), Some("a note of version 2, but this release reads version 3: use one release throughout"));
         }
-        let other = NOTE.decode::<BTreeMap<String, i32>>(&seal(b"[1]".to_vec())).err().map(|error| error.message().to_owned());
+        let other = NOTE.decode::<BTreeMap<String, i32>>(&seal(b"true".to_vec())).err().map(|error| error.message().to_owned());
         assert!(other.is_some_and(|message| message.starts_with("these bytes are not a note: ")));
     }
 }
