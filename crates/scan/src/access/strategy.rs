@@ -131,7 +131,7 @@ impl SegmentScan {
 
     /// How to find the numbers of the matching rows in the segment.
     pub(super) fn position_access(&self, cancellation: &Cancellation) -> Result<RowAccess<'_>> {
-        if self.residual.is_some() && !self.is_whole() {
+        if !self.indexed_predicates.is_empty() && !self.is_whole() {
             let reason = Reason::SomeRowsSelected;
             return Ok(RowAccess { choice: Choice { strategy: AccessStrategy::ScanWindows, reason }, lookups: Vec::new(), candidate_columns: None });
         }
