@@ -3,6 +3,104 @@
 //!
 //! This crate holds no mechanism of its own. It joins the crates below and makes sessions that know
 //! of indexes ([`new_session`]).
+//!
+//! # Write, open and read
+//!
+//! A [`write::FileWriter`] writes one HDF5 file. A [`Session`] opens files, and [`File::read`] reads a [`Selection`].
+//!
+//! ```
+//! # fn main() -> hyperslab::Result<()> {
+//! use hyperslab::write::{DatasetDefinition, Existing, FileWriter, Region, no_heap};
+//! use hyperslab::{Axis, ByteOrder, Cancellation, Dataspace, Datatype, Selection, SessionOptions, new_session};
+//!
+//! let folder = tempfile::tempdir()?;
+//! let path = folder.path().join("x.h5");
+//! let session = new_session(SessionOptions::default())?;
+//!
+//! let mut writer = FileWriter::create(&path, Existing::Replace, None, &session)?;
+//! let bytes_of_numbers = Datatype::integer(1, false, ByteOrder::Little);
+//! writer.create_dataset("/x", DatasetDefinition::new(bytes_of_numbers, Dataspace::fixed(vec![2, 3])))?;
+//! writer.write("/x", &Region::all(&[2, 3]), &[0, 1, 2, 3, 4, 5], &no_heap)?;
+//! writer.finish(Existing::Replace)?;
+//!
+//! let found = session.open(&path)?.find("/x")?;
+//! let last_column = Selection::new(vec![Axis::all(2), Axis::range(2, 3)], &[2, 3])?;
+//! let read = found.file.read(found.object, &last_column, &Cancellation::new())?;
+//! assert_eq!(read.bytes, [2, 5]);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Scan, index and query
+//!
+//! A [`scan::Plan`] reads a table with a [`predicate::Predicate`]; an [`index::IndexPlan`] builds value indexes, which scans and
+//! queries use by themselves; a [`query::Query`] applies a condition to groups of arrays.
+//!
+//! ```
+//! # fn main() -> hyperslab::Result<()> {
+//! # use hyperslab::write::{DatasetDefinition, Existing, FileWriter, Region, no_heap};
+//! # use hyperslab::{ByteOrder, Dataspace, Datatype};
+//! use hyperslab::index::{IndexPlan, IndexRequest, commit};
+//! use hyperslab::predicate::Predicate;
+//! use hyperslab::query::{Query, QueryRequest};
+//! use hyperslab::scan::{Plan, ScanRequest};
+//! use hyperslab::{Cancellation, SessionOptions, new_session};
+//! # let folder = tempfile::tempdir()?;
+//! # let path = folder.path().join("x.h5");
+//! # let session = new_session(SessionOptions::default())?;
+//! # let mut writer = FileWriter::create(&path, Existing::Replace, None, &session)?;
+//! # writer.create_dataset("/x", DatasetDefinition::new(Datatype::integer(1, false, ByteOrder::Little), Dataspace::fixed(vec![6])))?;
+//! # writer.write("/x", &Region::all(&[6]), &[0, 1, 2, 3, 4, 5], &no_heap)?;
+//! # writer.finish(Existing::Replace)?;
+//!
+//! let now = Cancellation::new();
+//! let mut request = ScanRequest::new("/");
+//! request.predicate = Some(Predicate::parse("x > 3")?);
+//! let plan = Plan::new(&[session.open(&path)?], &request)?;
+//! assert_eq!(plan.count(&now)?, 2);
+//! assert!(plan.explain().contains("no index answers the condition"));
+//!
+//! let indexes = IndexPlan::new(&[session.open(&path)?], &IndexRequest::new(vec!["/x".to_owned()]), &now)?;
+//! let built = indexes.tasks(1).iter().map(|task| task.run(&session, &now, &|_| ())).collect::<hyperslab::Result<Vec<_>>>()?;
+//! commit(&built)?;
+//!
+//! let session = new_session(SessionOptions::default())?;
+//! let query = Query::new(&[session.open(&path)?], &QueryRequest::new("/", Some("x > 3".to_owned())))?;
+//! assert!(query.explain()?.contains("on x: 1 of 1 blocks left"));
+//! assert_eq!(query.positions(&now)?, [[4, 5]]);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Write with many tasks
+//!
+//! A [`write::WritePlan`] is plain data that tasks on other machines decode; the commit makes one file of their fragments.
+//!
+//! ```
+//! # fn main() -> hyperslab::Result<()> {
+//! use hyperslab::write::{Commit, DatasetDefinition, Extent, Region, WriteMode, WritePlan, no_heap};
+//! use hyperslab::{ByteOrder, Cancellation, Dataspace, Datatype, Selection, SessionOptions, new_session};
+//!
+//! let folder = tempfile::tempdir()?;
+//! let path = folder.path().join("x.h5");
+//! let session = new_session(SessionOptions::default())?;
+//! let plan = WritePlan::new(&path, WriteMode::Create, None)?;
+//! let mut fragments = Vec::new();
+//! for index in 0..2u8 {
+//!     let mut task = plan.task(index.into(), &session)?;
+//!     let mine = Region { start: vec![u64::from(index) * 2], count: vec![2] };
+//!     let definition = DatasetDefinition::new(Datatype::integer(1, false, ByteOrder::Little), Dataspace::fixed(vec![4]));
+//!     task.create_dataset("/x", definition, Extent::Region(mine.clone()))?;
+//!     task.write("/x", &mine, &[index, index], &no_heap)?;
+//!     fragments.push(task.finish()?);
+//! }
+//! assert!(matches!(plan.commit(&fragments)?, Commit::Committed(_)));
+//!
+//! let found = session.open(&path)?.find("/x")?;
+//! assert_eq!(found.file.read(found.object, &Selection::all(&[4]), &Cancellation::new())?.bytes, [0, 0, 1, 1]);
+//! # Ok(())
+//! # }
+//! ```
 #![forbid(unsafe_code)]
 
 mod session;
