@@ -29,6 +29,9 @@ impl Worker {
             if worker.process == process {
                 return Ok(worker);
             }
+            // Dropping the sender locks its channel. If the parent's thread held that lock during the fork, nobody will ever
+            // release it here.
+            std::mem::forget(worker);
         }
         let (sender, work) = channel::<Work>();
         std::thread::Builder::new().name("hyperslab-call".to_owned()).spawn(move || work.iter().for_each(|work| work()))?;
