@@ -93,7 +93,8 @@ def test_plans_commits_appends_and_fusing_keep_the_time(tmp_path, time):
             assert all((f[name][:12] == values).all() for name in names) and f["rows"][12] == 12
     for part in tmp_path.glob("x.h5.d/**/*.h5"):
         with h5py.File(part) as f:
-            assert all(stored_time(f[name]) == TIMES[time] for name in f if "rows" not in name), part
+            # The groups are the views of a tail.
+            assert all(stored_time(f[name]) == TIMES[time] for name in f if "rows" not in name and isinstance(f[name], h5py.Dataset)), part
 
 
 @pytest.mark.parametrize("libver", ["earliest", "latest"])

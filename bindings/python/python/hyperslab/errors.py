@@ -160,7 +160,7 @@ class MissingExtraError(UnsupportedError, ImportError):
         self.name = name
 
     def __reduce__(self) -> tuple[object, ...]:
-        return functools.partial(type(self), name=self.name), (self.message,)
+        return functools.partial(type(self), name=self.name), (self.message, self.file, self.object, self.offset)
 
 
 class CorruptError(Error, OSError):
