@@ -21,15 +21,15 @@ __all__ = [
     "index_remarks",
     "index_stage",
     "index_task",
-    "index_vacuum",
     "index_unstage",
+    "index_vacuum",
     "index_verify",
     "list_names",
     "path_stamp",
     "reference_targets",
     "register_filter",
-    "vacuum",
     "unregister_filter",
+    "vacuum",
     "verify",
 ]
 
