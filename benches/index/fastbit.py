@@ -48,10 +48,10 @@ def partition(folder: pathlib.Path, columns: dict[str, Any]) -> pathlib.Path:
 
 
 def ask(
-    built: pathlib.Path, part: pathlib.Path, column: str, other: str, thresholds: dict[float, float], spec: str = INDEX, anew: bool = True
+    built: pathlib.Path, part: pathlib.Path, column: str, other: str, thresholds: dict[float, float], spec: str = INDEX, rebuild: bool = True
 ) -> dict[str, Any]:
-    """Build, if `anew`, and answers with the index that `spec` asks for; a threshold is the float32 as the shortest text that is the same double."""
-    if anew:
+    """Build, if `rebuild`, and answers with the index that `spec` asks for; a threshold is the float32 as the shortest text that is the same double."""
+    if rebuild:
         (part / f"{column}.idx").unlink(missing_ok=True)
     texts = [repr(threshold) for threshold in thresholds.values()]
     done = subprocess.run([str(built), str(part), column, other, spec, *texts], capture_output=True, text=True, check=True)

@@ -214,7 +214,7 @@ def spark(kept: dict[str, Any]) -> list[str]:
     head = ["", "by tasks", "in one process"]
     said = [
         f"## Spark {found['version']}, local[2]",
-        "Level P from nothing: `hs.spark.index` beside `hs.index`. Answers: count, and rows (`_row` and the value) to where nobody keeps them, "
+        "Level P from nothing: `hs.spark.index` beside `hs.index`. Answers: count, and rows (`_row` and the value) into Spark's `noop` sink, "
         "of the reader `hdf5` and of `hs.spark.query`, which is planned again each time; with the index and with its sidecar moved away, "
         "in turns; and the same query in this process, with the index. Medians, milliseconds.",
         table(

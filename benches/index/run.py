@@ -190,7 +190,7 @@ class Bench:
                         "values": lambda: q.values(dataset),
                         "histogram": lambda: q.histogram(other, 64, range=(0.0, 6.0)),
                     }
-                    theirs = fastbit.ask(program, part, dataset, other, {s: v}, anew=False)["answers"][f"{s:g}"]
+                    theirs = fastbit.ask(program, part, dataset, other, {s: v}, rebuild=False)["answers"][f"{s:g}"]
                     assert theirs["hits"] == self.wanted[s] == q.count()
                     found[f"{dataset} {level} {s:g}"] = {what: [theirs[what], best(work)] for what, work in ours.items()}
         return found

@@ -29,8 +29,8 @@ impl Worker {
             if worker.process == process {
                 return Ok(worker);
             }
-            // Dropping the sender locks its channel. If the parent's thread held that lock during the fork, nobody will ever
-            // release it here.
+            // Dropping the sender locks its channel. If a thread of the parent held that lock during the fork, it stays
+            // locked in this process.
             std::mem::forget(worker);
         }
         let (sender, work) = channel::<Work>();

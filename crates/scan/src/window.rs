@@ -74,7 +74,7 @@ pub(crate) fn windows(selection: &Selection, chunk_shape: &[u64], row_bytes: u64
     }
     let shape = selection.shape();
     let total = selection.element_count()?;
-    // Cut the slowest dimension of which a single position fits the target. A scalar has no dimension, and one row.
+    // Cut along the slowest dimension whose single positions fit the target. A scalar has no dimension, but one row.
     let (mut axis, mut chunk, mut below) = (None, 1, total);
     for ((candidate, extent), chunk_extent) in selection.axes().iter().zip(&shape).zip(chunk_shape) {
         (axis, chunk, below) = (Some(candidate.clone()), (*chunk_extent).max(1), below / (*extent).max(1));

@@ -126,7 +126,7 @@ class NetcdfPlan(PlannedGroup, WritePlan):
         return WritePlan.__bytes__(self)
 
     def task(self, number: int, *, threads: int | None = None) -> NetcdfTask:
-        """Begins a task, or another attempt at it, as `WritePlan.task`. The plan accepts no definitions afterwards.
+        """Begins a task, or repeats it, as `WritePlan.task` does. After the first task, the plan accepts no definitions.
 
         Args:
             number: Number of the task, from 0.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 import copy
 from collections.abc import Callable, ItemsView, Iterator, MutableMapping, ValuesView
 from typing import Any, TypeVar
@@ -89,9 +90,9 @@ class NewMembers(MutableMapping[str, Any]):
         about = self._writer.describe(path)
         return self._dataset(self._writer, path, None, about["datatype"], about["chunks"])
 
+    @abc.abstractmethod
     def _new_group(self, path: str) -> NewMembers:
         """A group of this one's class, at a path."""
-        raise NotImplementedError
 
     def __contains__(self, name: object) -> bool:
         """Whether there is such a name; a link may lead nowhere."""

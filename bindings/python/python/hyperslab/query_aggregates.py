@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 from collections.abc import Sequence
 from typing import Any, overload
 
@@ -16,14 +17,14 @@ from .table import Number
 from .type_aliases import AnyArray, Float64Array
 
 
-class Aggregates:
+class Aggregates(abc.ABC):
     """What `Query` computes of variables at the matching rows."""
 
     _native: _native.Query
 
+    @abc.abstractmethod
     def where(self, text: str) -> Aggregates:
         """The query with one more condition."""
-        raise NotImplementedError
 
     def minmax(self, name: str) -> tuple[Any, Any] | None:
         """Finds the minimum and the maximum of a variable at the matching rows.

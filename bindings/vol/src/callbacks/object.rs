@@ -137,7 +137,7 @@ pub(crate) unsafe extern "C" fn optional<const S: usize>(
     guard::status::<S>("link optional", |_| Err(native(args)))
 }
 
-/// Optional calls of the native connector for an object, of which comments are supported.
+/// The native connector's optional calls for an object. Only those for comments are supported.
 pub(crate) unsafe extern "C" fn comments<const S: usize>(
     obj: *mut c_void,
     loc: *const H5VL_loc_params_t,

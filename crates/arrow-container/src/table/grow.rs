@@ -166,7 +166,7 @@ impl Table {
         Ok(())
     }
 
-    /// As [`Table::own`] for several ranks, any of which may be the first to change published values, at any time. A rank
+    /// Like [`Table::own`], for several ranks. Any rank may be the first to change published values, at any time. A rank
     /// that finds no copy makes one; the first copy that gets the agreed name is the one that all ranks write to.
     fn own_collective(&mut self, name: &str) -> Result<()> {
         // The copy has the layout of the published file.

@@ -1,4 +1,4 @@
-//! Storage of values: memory, or the record batches of a file, each of which holds a contiguous range of elements.
+//! Storage of values: memory, or the record batches of a file. Each batch holds a contiguous range of elements.
 #![expect(unsafe_code, reason = "maps published files, which are never modified")]
 
 use std::fs::{File, OpenOptions};

@@ -131,7 +131,7 @@ pub(super) unsafe fn interleave_cache_lines(columns: &[&[u8]], quads: &[usize], 
     true
 }
 
-/// Writes records of `QUADS` times four members, the first of which begins `BEFORE` quarters into a cache line. The caller
+/// Writes records of `QUADS` times four members. The first record begins `BEFORE` quarters into a cache line. The caller
 /// writes the first four records, and those from the returned index on.
 ///
 /// # Safety

@@ -49,7 +49,7 @@ pub(crate) enum Reason {
     FewCandidates { upper: u64, rows: u64 },
     /// A column of the predicate cannot be read at single rows.
     NoSingleValues,
-    /// At least `lower` of `rows` rows match, so many that testing values that are read anyway is cheaper than an index.
+    /// At least `lower` of `rows` rows match. Above that fraction, testing values that are read anyway is cheaper than an index.
     ManyMatches { lower: u64, rows: u64 },
     /// At least `lower` of `rows` rows match, few enough to ask an index.
     FewMatches { lower: u64, rows: u64 },

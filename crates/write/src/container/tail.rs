@@ -200,7 +200,8 @@ pub(crate) fn append(
     let has_capacity = |layout: &TailLayout, loose: &MovableDataset| -> Result<bool> {
         let Some(found) = layout.dataset(&loose.path) else { return Ok(false) };
         let fits = found.datatype()? == loose.definition.datatype && found.shape.get(1..) == loose.definition.dataspace.shape().get(1..);
-        Ok(fits && master.rows_in(&loose.path, &seen)?.checked_add(needed(loose)).is_some_and(|rows| rows <= found.capacity().unwrap_or(0)))
+        let capacity = found.capacity()?;
+        Ok(fits && master.rows_in(&loose.path, &seen)?.checked_add(needed(loose)).is_some_and(|rows| rows <= capacity))
     };
     if let Some(layout) = &old_layout {
         let mut fits_tail = true;
