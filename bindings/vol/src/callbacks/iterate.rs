@@ -78,7 +78,7 @@ pub(crate) fn links(host: &'static Host, at: &Located, args: &mut H5VL_link_iter
     if args.recursive {
         let all = by_order_or_name(&at.place, args.idx_type, args.order)?;
         let mut seen = BTreeSet::from([(at.place.container.number, at.place.object)]);
-        return visit_links(host, group.id, at, "", all, (args.idx_type, args.order), &mut seen, &mut |name, info| {
+        return visit_links(at, "", all, (args.idx_type, args.order), &mut seen, &mut |name, info| {
             // SAFETY: the program's callback, called with its own data.
             Ok(unsafe { call(group.id, name_of(name)?.as_ptr(), info, args.op_data) })
         });
@@ -119,10 +119,7 @@ fn by_order_or_name(place: &Place, index: H5_index_t, order: H5_iter_order_t) ->
 
 type Visit<'a> = &'a mut dyn FnMut(&str, *const H5L_info2_t) -> Result<herr_t>;
 
-#[expect(clippy::too_many_arguments, clippy::only_used_in_recursion, reason = "the state of a walk")]
 fn visit_links(
-    host: &'static Host,
-    group: hid_t,
     at: &Located,
     prefix: &str,
     all: Vec<(String, Link)>,
@@ -142,7 +139,7 @@ fn visit_links(
         let is_group = lock(&inner.place.container.tree).links(object).is_ok();
         if is_group && seen.insert((inner.place.container.number, object)) {
             let below = by_order_or_name(&inner.place, order.0, order.1)?;
-            let outcome = visit_links(host, group, &inner, &full, below, order, seen, call)?;
+            let outcome = visit_links(&inner, &full, below, order, seen, call)?;
             if outcome != 0 {
                 return Ok(outcome);
             }
@@ -167,7 +164,7 @@ pub(crate) fn objects(host: &'static Host, at: &Located, args: &H5VL_object_visi
     let mut visited = BTreeSet::from([at.place.object]);
     let mut seen = BTreeSet::from([(at.place.container.number, at.place.object)]);
     let all = by_order_or_name(&at.place, args.idx_type, args.order)?;
-    visit_links(host, start.id, at, "", all, (args.idx_type, args.order), &mut seen, &mut |name, _| {
+    visit_links(at, "", all, (args.idx_type, args.order), &mut seen, &mut |name, _| {
         let place = walking(host, 0, |walk| walk.resolve(&at.place, name));
         match place {
             // Only hard links are followed; the target of a soft link is visited at its own place.

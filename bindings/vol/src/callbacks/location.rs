@@ -42,7 +42,7 @@ fn open_external(host: &'static Host, from: &Arc<Container>, file: &str, lapl: h
     Container::open(&found, plist::opens_external(host, lapl).unwrap_or_else(|| from.writable.load(Ordering::Relaxed)), from.options, &|encoded| {
         decode_stored(host, anchor, encoded)
     })
-    .map_err(|error| error!("the external link to {file}: {}", error.message))
+    .map_err(|error| error!("the external link to {file}: {}", error.message).with_source(error))
 }
 
 /// Calls `work` with a [`Walk`] that follows links as the property list `lapl` says.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use super::create::Create;
-use super::state::{Container, Options, register};
+use super::state::{Container, Options, Parts, register};
 use crate::elements::datatype::DecodeDatatype;
 use crate::error::{Error, Result, error};
 use crate::files::{Folder, record_batch};
@@ -80,8 +80,17 @@ impl Container {
         let container = match own {
             Some(container) => container,
             None => {
-                let real = path.canonicalize().map_err(|error| error!("{} is not visible to every MPI rank: {error}", path.display()))?;
-                let container = Self::assemble(real.clone(), Folder::plain(real), false, Tree::new(creation, root), generation, true, options, None);
+                let real = path.canonicalize().map_err(|error| error!("{} is not visible to every MPI rank: {error}", path.display()).with_source(error))?;
+                let container = Self::assemble(Parts {
+                    path: real.clone(),
+                    folder: Folder::plain(real),
+                    one_file: false,
+                    tree: Tree::new(creation, root),
+                    generation,
+                    writable: true,
+                    options,
+                    lock: None,
+                });
                 register(&container);
                 container
             }
@@ -186,7 +195,7 @@ impl Container {
             || Ok(Vec::new()),
             |table, _| table.merge_written(contribution.leaf, &batch),
         )?;
-        std::fs::remove_file(self.folder.join(&name)).map_err(|error| error!("cannot remove {name}: {error}"))
+        std::fs::remove_file(self.folder.join(&name)).map_err(|error| error!("cannot remove {name}: {error}").with_source(error))
     }
 
     fn dataset(&self, id: ObjectId) -> Result<Arc<Dataset>> {

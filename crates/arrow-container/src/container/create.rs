@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 use rustix::io::Errno;
 
 use super::open::is_hdf5;
-use super::state::{Container, Options, register};
+use super::state::{Container, Options, Parts, register};
 use crate::catalog::is_container;
 use crate::error::{Result, error, os_error_message};
 use crate::files::Folder;
@@ -83,11 +83,11 @@ impl Container {
     /// If the path may not be replaced or written, or another process has it open for writing.
     pub fn create(path: &Path, how: Create, root: Object, creation: Vec<u8>, options: Options) -> Result<Arc<Self>> {
         let shown = path.display();
-        let cannot = |error: std::io::Error| error!("cannot create {shown}: {}", os_error_message(&error));
+        let cannot = |error: std::io::Error| error!("cannot create {shown}: {}", os_error_message(&error)).with_source(error);
         let mut generation = Self::give_way(path, how)?;
         let (was_file, was_folder) = (path.is_file(), path.is_dir());
         if was_file && !options.one_file {
-            std::fs::remove_file(path).map_err(|error| error!("cannot replace {shown}: {}", os_error_message(&error)))?;
+            std::fs::remove_file(path).map_err(|error| error!("cannot replace {shown}: {}", os_error_message(&error)).with_source(error))?;
         }
         if options.one_file && !was_file && !was_folder {
             // Reserves the name, and gives the lock a file.
@@ -116,7 +116,16 @@ impl Container {
             }
             Folder::plain(real.clone())
         };
-        let container = Self::assemble(real.clone(), folder, options.one_file, Tree::new(creation, root), generation, true, options, held);
+        let container = Self::assemble(Parts {
+            path: real.clone(),
+            folder,
+            one_file: options.one_file,
+            tree: Tree::new(creation, root),
+            generation,
+            writable: true,
+            options,
+            lock: held,
+        });
         container.changed.store(true, Ordering::Relaxed);
         if generation == 0 {
             container.publish()?;

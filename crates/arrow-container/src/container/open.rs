@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 
 use rustix::io::Errno;
 
-use super::state::{Container, Options, register};
+use super::state::{Container, Options, Parts, register};
 use crate::catalog::{self, CATALOG, is_container};
 use crate::elements::datatype::DecodeDatatype;
 use crate::error::{Result, error, os_error_message};
@@ -36,7 +36,7 @@ impl Container {
     /// As [`Container::open`]. `alone`: takes the writer lock; without it another rank holds it.
     pub(super) fn open_as(path: &Path, writable: bool, alone: bool, options: Options, decode: DecodeDatatype<'_>) -> Result<Arc<Self>> {
         let shown = path.display();
-        let real = path.canonicalize().map_err(|error| error!("cannot open {shown}: {}", os_error_message(&error)))?;
+        let real = path.canonicalize().map_err(|error| error!("cannot open {shown}: {}", os_error_message(&error)).with_source(error))?;
         // A container that is open only through other handles, such as a reference that was never released, keeps its state
         // and is opened again.
         let open = Self::already_open(&real).filter(|open| open.writable.load(Ordering::Relaxed) || open.file_handles.load(Ordering::Relaxed) > 0);
@@ -51,8 +51,16 @@ impl Container {
             if writable {
                 return Err(error!("{shown} is a plain Arrow or Parquet file, which can only be read; copy it into a container with h5repack to change it"));
             }
-            let container =
-                Self::assemble(real.clone(), Folder::plain(real.parent().unwrap_or(&real)), false, plain::open(&real, decode)?, 0, false, options, None);
+            let container = Self::assemble(Parts {
+                path: real.clone(),
+                folder: Folder::plain(real.parent().unwrap_or(&real)),
+                one_file: false,
+                tree: plain::open(&real, decode)?,
+                generation: 0,
+                writable: false,
+                options,
+                lock: None,
+            });
             register(&container);
             return Ok(container);
         }
@@ -88,7 +96,7 @@ impl Container {
                 let archive = Archive::open(&real)?;
                 let work = sibling_path(&real, "open");
                 std::fs::create_dir(&work)
-                    .map_err(|error| error!("{shown} cannot be written: cannot create a folder next to it: {}", os_error_message(&error)))?;
+                    .map_err(|error| error!("{shown} cannot be written: cannot create a folder next to it: {}", os_error_message(&error)).with_source(error))?;
                 Folder::of_archive(work, archive)
             }
         };
@@ -97,7 +105,7 @@ impl Container {
             drop(std::fs::remove_dir(&*folder));
         }
         let (tree, generation) = loaded?;
-        let container = Self::assemble(real.clone(), folder, one_file, tree, generation, writable, options, held);
+        let container = Self::assemble(Parts { path: real.clone(), folder, one_file, tree, generation, writable, options, lock: held });
         register(&container);
         Ok(container)
     }
@@ -109,7 +117,7 @@ impl Container {
 /// If the path is not a container, or it is open in this process.
 pub fn delete(path: &Path) -> Result<()> {
     let shown = path.display();
-    let cannot = |error: std::io::Error| error!("cannot delete {shown}: {}", os_error_message(&error));
+    let cannot = |error: std::io::Error| error!("cannot delete {shown}: {}", os_error_message(&error)).with_source(error);
     let real = path.canonicalize().map_err(cannot)?;
     if Container::already_open(&real).is_some() {
         return Err(error!("{shown} is open in this program; close it before deleting it"));

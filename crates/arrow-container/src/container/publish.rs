@@ -135,7 +135,7 @@ impl Container {
         };
         work().map_err(|error| {
             let _ = std::fs::remove_file(&aside);
-            error!("cannot write {}: {}", self.path.display(), error.message)
+            error!("cannot write {}: {}", self.path.display(), error.message).with_source(error)
         })?;
         if let (true, Some(parent)) = (self.options.sync, self.path.parent()) {
             File::open(parent)?.sync_all()?;

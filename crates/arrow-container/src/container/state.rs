@@ -53,21 +53,26 @@ pub struct Container {
     pub(super) lock: Mutex<Option<File>>,
 }
 
+/// What a container is assembled from.
+pub(super) struct Parts {
+    pub path: PathBuf,
+    pub folder: Folder,
+    pub one_file: bool,
+    pub tree: Tree,
+    /// Which version of the catalog is the current one.
+    pub generation: u64,
+    pub writable: bool,
+    pub options: Options,
+    /// Holds the lock of the only writer.
+    pub lock: Option<File>,
+}
+
 static OPEN: LazyLock<Mutex<HashMap<PathBuf, Weak<Container>>>> = LazyLock::new(Default::default);
 static NUMBERS: AtomicU64 = AtomicU64::new(1);
 
 impl Container {
-    #[expect(clippy::too_many_arguments, reason = "each is a field, named at three calls")]
-    pub(super) fn assemble(
-        path: PathBuf,
-        folder: Folder,
-        one_file: bool,
-        tree: Tree,
-        generation: u64,
-        writable: bool,
-        options: Options,
-        lock: Option<File>,
-    ) -> Arc<Self> {
+    pub(super) fn assemble(parts: Parts) -> Arc<Self> {
+        let Parts { path, folder, one_file, tree, generation, writable, options, lock } = parts;
         Arc::new(Self {
             path,
             folder,
@@ -92,7 +97,16 @@ impl Container {
 
     /// A container without files, in which datatypes are located while a container is being opened.
     pub fn placeholder() -> Arc<Self> {
-        Self::assemble(PathBuf::new(), Folder::plain(""), false, Tree::default(), 0, false, Options::default(), None)
+        Self::assemble(Parts {
+            path: PathBuf::new(),
+            folder: Folder::plain(""),
+            one_file: false,
+            tree: Tree::default(),
+            generation: 0,
+            writable: false,
+            options: Options::default(),
+            lock: None,
+        })
     }
 
     /// Records that there are changes to publish.

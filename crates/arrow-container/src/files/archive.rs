@@ -50,7 +50,7 @@ impl Archive {
 
     /// Opens an archive and checks its table of files; nothing in the file is trusted.
     pub(crate) fn open(path: &Path) -> Result<Self> {
-        Self::read(File::open(path)?).map_err(|error| error!("{}: {}", path.display(), error.message))
+        Self::read(File::open(path)?).map_err(|error| error!("{}: {}", path.display(), error.message).with_source(error))
     }
 
     fn read(file: File) -> Result<Self> {
@@ -106,7 +106,7 @@ impl Archive {
         let file = OpenOptions::new().read(true).write(true).create_new(true).open(aside)?;
         let (mut at, mut ends, mut name_ends, mut text) = (HEAD, vec![0u64], vec![0u64], String::new());
         for (name, piece) in pieces {
-            at = append(&file, at, piece).map_err(|error| error!("{name}: {}", error.message))?;
+            at = append(&file, at, piece).map_err(|error| error!("{name}: {}", error.message).with_source(error))?;
             ends.push(at - HEAD);
             text.push_str(name);
             name_ends.push(text.len() as u64);

@@ -44,7 +44,7 @@ impl Folder {
             Err(error) => error,
         };
         let archived = lock(&self.archive).as_ref().and_then(|archive| archive.piece(name).transpose());
-        archived.unwrap_or_else(|| Err(error!("cannot open {}: {error}", path.display())))
+        archived.unwrap_or_else(|| Err(error!("cannot open {}: {error}", path.display()).with_source(error)))
     }
 }
 

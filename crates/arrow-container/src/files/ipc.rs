@@ -229,7 +229,7 @@ pub(crate) fn find(file: &File, start: u64, length: u64) -> Result<Found> {
     let footer_bytes = arrow_ipc::reader::read_footer_length(tail.try_into().unwrap_or_default())?;
     let at = (length - 10).checked_sub(footer_bytes as u64).ok_or_else(|| broken("its footer is longer than the file"))?;
     let footer = read(file, start + at, footer_bytes)?;
-    let footer = arrow_ipc::root_as_footer(&footer).map_err(|error| broken(&error.to_string()))?;
+    let footer = arrow_ipc::root_as_footer(&footer).map_err(|error| broken(&error.to_string()).with_source(error))?;
     let schema = try_fb_to_schema(footer.schema().ok_or_else(|| broken("it has no schema"))?)?;
     let inside = |value: i64| u64::try_from(value).ok().filter(|value| *value <= length).ok_or_else(|| broken("an offset is beyond the end of the file"));
     let mut batches = Vec::new();
@@ -241,7 +241,7 @@ pub(crate) fn find(file: &File, start: u64, length: u64) -> Result<Found> {
         let message = read(file, start + at, head as usize)?;
         // Before format version 0.15, no marker preceded the length.
         let message = message.get(if message.starts_with(&[0xff; 4]) { 8.. } else { 4.. }).unwrap_or_default();
-        let message = arrow_ipc::root_as_message(message).map_err(|error| broken(&error.to_string()))?;
+        let message = arrow_ipc::root_as_message(message).map_err(|error| broken(&error.to_string()).with_source(error))?;
         let batch = message.header_as_record_batch().ok_or_else(|| broken("a block is not a record batch"))?;
         let body = at + head;
         let mut buffers = Vec::new();

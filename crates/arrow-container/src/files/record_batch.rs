@@ -19,7 +19,7 @@ pub(crate) fn write(folder: &Path, name: &str, batch: &RecordBatch, sync: bool) 
         let mut writer = FileWriter::try_new_buffered(file, &batch.schema())?;
         writer.write(batch)?;
         writer.finish()?;
-        let file = writer.into_inner()?.into_inner().map_err(|error| error!("{}", error.error()))?;
+        let file = writer.into_inner()?.into_inner().map_err(|error| error.into_error())?;
         if sync {
             file.sync_all()?;
         }
@@ -28,7 +28,7 @@ pub(crate) fn write(folder: &Path, name: &str, batch: &RecordBatch, sync: bool) 
     };
     work().map_err(|error| {
         let _ = std::fs::remove_file(&aside);
-        error!("cannot write {}: {}", folder.join(name).display(), error.message)
+        error!("cannot write {}: {}", folder.join(name).display(), error.message).with_source(error)
     })
 }
 
@@ -39,5 +39,5 @@ pub(crate) fn read(folder: &Folder, name: &str) -> Result<RecordBatch> {
         let batch = reader.next().ok_or_else(|| error!("the file has no record batch"))??;
         Ok(batch)
     };
-    work().map_err(|error| error!("{}: {}", folder.join(name).display(), error.message))
+    work().map_err(|error| error!("{}: {}", folder.join(name).display(), error.message).with_source(error))
 }

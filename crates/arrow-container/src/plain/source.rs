@@ -40,7 +40,7 @@ impl std::fmt::Debug for FoundBatch {
 
 impl From<ParquetError> for Error {
     fn from(error: ParquetError) -> Self {
-        error!("Parquet: {error}")
+        error!("Parquet: {error}").with_source(error)
     }
 }
 
@@ -72,7 +72,7 @@ pub(crate) fn other_form(path: &Path) -> Option<&'static str> {
 
 impl Source {
     pub(super) fn open(path: &Path) -> Result<Self> {
-        let named = |failure: Error| Error { message: format!("{}: {}", path.display(), failure.message), ..failure };
+        let named = |failure: Error| failure.in_context(path.display());
         if start_of(path).starts_with(b"PAR1") { Self::parquet(path) } else { Self::arrow(path) }.map_err(named)
     }
 
@@ -132,7 +132,7 @@ impl Source {
             rows += batch.num_rows() as u64;
             take(batch)
         };
-        let file = File::open(&self.path).map_err(|error| error!("{}: {error}", self.path.display()))?;
+        let file = File::open(&self.path).map_err(|error| error!("{}: {error}", self.path.display()).with_source(error))?;
         if self.batches.is_some() {
             for batch in FileReader::try_new_buffered(file, Some(columns.to_vec()))? {
                 taken(&batch?)?;

@@ -31,7 +31,7 @@ pub(super) struct Values {
 
 impl TableSource for Values {
     fn table(&self, datatype: &Datatype) -> Result<Table> {
-        let named = |failure: Error| Error { message: format!("{}: {}", self.source.path.display(), failure.message), ..failure };
+        let named = |failure: Error| failure.in_context(self.source.path.display());
         self.load(datatype).map_err(named)
     }
 }
@@ -84,7 +84,8 @@ impl Values {
         }
         let mut records = Vec::new();
         self.source.each(&[column], |batch| {
-            let array = normal(form, batch.column(0)).map_err(|failure| error!("column {}: {}", self.source.schema.field(column).name(), failure.message))?;
+            let array = normal(form, batch.column(0))
+                .map_err(|failure| error!("column {}: {}", self.source.schema.field(column).name(), failure.message).with_source(failure))?;
             // If each row is a list, its elements are the values.
             let mut array: ArrayRef = array;
             let mut length = batch.num_rows() as u64;

@@ -140,7 +140,7 @@ impl Table {
             file.sync_all()?;
         }
         if let Backing::Aside(path, _) = &self.backing {
-            std::fs::rename(path, self.folder.join(name)).map_err(|error| error!("cannot rename a temporary file to {name}: {error}"))?;
+            std::fs::rename(path, self.folder.join(name)).map_err(|error| error!("cannot rename a temporary file to {name}: {error}").with_source(error))?;
         }
         self.published(name);
         Ok(())
@@ -162,8 +162,10 @@ impl Table {
     /// If the file is gone or damaged, or does not have the datatype and dataspace that the catalog says.
     pub(crate) fn open(datatype: &Datatype, space: &Dataspace, folder: &Folder, name: &str, fill: Vec<u8>) -> Result<Self> {
         let path = folder.join(name);
-        let piece = folder.piece(name).map_err(|error| error!("{}; another program may have rewritten the container: open it again", error.message))?;
-        let found = ipc::find(&piece.file, piece.start, piece.bytes).map_err(|error| error!("{}: {}", path.display(), error.message))?;
+        let piece = folder
+            .piece(name)
+            .map_err(|error| error!("{}; another program may have rewritten the container: open it again", error.message).with_source(error))?;
+        let found = ipc::find(&piece.file, piece.start, piece.bytes).map_err(|error| error!("{}: {}", path.display(), error.message).with_source(error))?;
         let mut table = Self::empty(datatype, folder, None, fill);
         table.changed = false;
         let count = space.count().unwrap_or(0);

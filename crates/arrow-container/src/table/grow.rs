@@ -176,7 +176,7 @@ impl Table {
             let (mine, file) = aside(&self.folder, &unique_name(), false)?;
             let copied = || copy_range(self.backing.file()?, 0, &file, 0, self.backing.file()?.metadata()?.len());
             let linked = copied().and_then(|()| match std::fs::hard_link(&mine, &path) {
-                Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => Err(error!("cannot copy published values: {error}")),
+                Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => Err(error!("cannot copy published values: {error}").with_source(error)),
                 _ => Ok(()),
             });
             std::fs::remove_file(&mine)?;

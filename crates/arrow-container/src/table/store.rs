@@ -108,7 +108,7 @@ impl Published {
     }
 }
 
-/// The file behind a table.
+/// The file that holds the values of a table.
 #[derive(Debug)]
 pub(super) enum Backing {
     None,
@@ -133,6 +133,6 @@ pub(super) fn aside(folder: &Path, name: &str, shared: bool) -> Result<(PathBuf,
     let mut options = OpenOptions::new();
     options.read(true).write(true);
     let options = if shared { options.create(true).truncate(false) } else { options.create_new(true) };
-    let file = options.open(&path).map_err(|error| error!("cannot write in {}: {error}", folder.display()))?;
+    let file = options.open(&path).map_err(|error| error!("cannot write in {}: {error}", folder.display()).with_source(error))?;
     Ok((path, file))
 }
