@@ -42,6 +42,7 @@ struct Inner {
     object: Option<String>,
     offset: Option<u64>,
     os_error: Option<i32>,
+    may_pass: bool,
     /// The error of the operating system. Shared, so that errors can be cloned.
     source: Option<Arc<std::io::Error>>,
 }
@@ -49,7 +50,8 @@ struct Inner {
 impl Error {
     /// An error of `kind`; `message` says what was found, what was expected and what to do.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        Self(Box::new(Inner { kind, message: message.into(), file: None, object: None, offset: None, os_error: None, source: None }))
+        let message = message.into();
+        Self(Box::new(Inner { kind, message, file: None, object: None, offset: None, os_error: None, may_pass: false, source: None }))
     }
     /// [`ErrorKind::NotFound`].
     pub fn not_found(message: impl Into<String>) -> Self {
@@ -70,6 +72,12 @@ impl Error {
     /// [`ErrorKind::LimitExceeded`].
     pub fn limit_exceeded(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::LimitExceeded, message)
+    }
+    /// [`ErrorKind::Conflict`] because another process uses the file right now: the same call may succeed when it is done.
+    pub fn busy(message: impl Into<String>) -> Self {
+        let mut made = Self::new(ErrorKind::Conflict, message);
+        made.0.may_pass = true;
+        made
     }
     /// [`ErrorKind::Io`]: what the operating system answered while `doing` something ("cannot write").
     pub fn io(error: std::io::Error, doing: &str) -> Self {
@@ -127,9 +135,14 @@ impl Error {
     pub fn os_error(&self) -> Option<i32> {
         self.0.os_error
     }
-    /// Whether the same call may succeed later without any change.
+    /// Whether the same call may succeed later although the caller changes nothing.
+    ///
+    /// True if another process uses the file right now ([`Error::busy`]), and for errors of the operating system that pass by
+    /// themselves: an interrupted or timed-out call, a busy resource, a network that cannot be reached. False for everything
+    /// else: a file that has changed since it was opened stays changed until it is opened again, and a missing file, a denied
+    /// permission or a full disk stays so until it is put right.
     pub fn retryable(&self) -> bool {
-        matches!(self.0.kind, ErrorKind::Io | ErrorKind::Conflict)
+        self.0.may_pass
     }
 }
 
@@ -154,6 +167,26 @@ impl std::error::Error for Error {
     }
 }
 
+/// Whether an error of the operating system may pass by itself.
+fn may_pass(kind: std::io::ErrorKind) -> bool {
+    use std::io::ErrorKind::{
+        ConnectionAborted, ConnectionReset, Deadlock, HostUnreachable, Interrupted, NetworkDown, NetworkUnreachable, ResourceBusy, TimedOut, WouldBlock,
+    };
+    matches!(
+        kind,
+        Interrupted
+            | TimedOut
+            | WouldBlock
+            | ResourceBusy
+            | Deadlock
+            | NetworkDown
+            | NetworkUnreachable
+            | HostUnreachable
+            | ConnectionReset
+            | ConnectionAborted
+    )
+}
+
 impl From<std::io::Error> for Error {
     fn from(error: std::io::Error) -> Self {
         let kind = match error.kind() {
@@ -166,6 +199,7 @@ impl From<std::io::Error> for Error {
         let words = os_error.and_then(|number| text.strip_suffix(&format!(" (os error {number})"))).unwrap_or(&text);
         let mut made = Self::new(kind, words);
         made.0.os_error = os_error;
+        made.0.may_pass = may_pass(error.kind());
         made.0.source = Some(Arc::new(error));
         made
     }
@@ -181,5 +215,18 @@ mod tests {
         let source = std::error::Error::source(&error.clone()).and_then(|source| source.downcast_ref::<std::io::Error>()?.raw_os_error());
         assert_eq!((source, error.os_error()), (Some(28), Some(28)));
         assert!(std::error::Error::source(&Error::internal("a fault")).is_none());
+    }
+
+    #[test]
+    fn only_what_may_pass_by_itself_is_retryable() {
+        use std::io::ErrorKind as Os;
+        let may_pass = [Os::Interrupted, Os::TimedOut, Os::WouldBlock, Os::ResourceBusy, Os::NetworkUnreachable];
+        let stays = [Os::NotFound, Os::PermissionDenied, Os::AlreadyExists, Os::StorageFull, Os::ReadOnlyFilesystem, Os::UnexpectedEof, Os::Other];
+        assert!(may_pass.into_iter().all(|kind| Error::io(kind.into(), "cannot read").in_file("a.h5").retryable()));
+        assert!(!stays.into_iter().any(|kind| Error::from(std::io::Error::from(kind)).retryable()));
+        let busy = Error::busy("another commit is in progress");
+        assert_eq!((busy.kind(), busy.retryable()), (ErrorKind::Conflict, true));
+        assert!(!Error::new(ErrorKind::Conflict, "the file has changed").retryable());
+        assert!(![ErrorKind::Io, ErrorKind::Cancelled, ErrorKind::Internal].into_iter().any(|kind| Error::new(kind, "").retryable()));
     }
 }

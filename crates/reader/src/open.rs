@@ -13,15 +13,25 @@ use crate::{File, Session};
 
 impl Session {
     /// Opens a local file. The format is detected from its bytes.
+    ///
+    /// # Errors
+    /// `NotFound` if there is no such file; `Io` if it cannot be read; `Conflict` if it is being written;
+    /// `InvalidInput` for another format; `Corrupt`, `Unsupported` or `LimitExceeded` if it cannot be parsed.
     pub fn open(&self, path: impl AsRef<Path>) -> Result<File> {
         self.open_at_depth(path.as_ref(), 0, |path| LocalFile::open(path))
     }
     /// Opens the content of a file that is in memory; `path` is for messages.
+    ///
+    /// # Errors
+    /// `InvalidInput` for another format; `Corrupt`, `Unsupported` or `LimitExceeded` if it cannot be parsed.
     pub fn open_content(&self, path: &Path, content: &[u8]) -> Result<File> {
         let storage = Arc::new(Memory::new(path.display().to_string(), content.to_vec()));
         Ok(File::new(self.clone(), path.to_path_buf(), hyperslab_formats::open(storage, self.open_options())?, 0))
     }
-    /// Opens many local files in parallel and returns them in the given order. On failure, the first error in that order.
+    /// Opens many local files in parallel and returns them in the given order.
+    ///
+    /// # Errors
+    /// As [`Session::open`]: the first error in that order.
     pub fn open_all(&self, paths: &[impl AsRef<Path> + Sync]) -> Result<Vec<File>> {
         let open = |path: &_| {
             let path: &Path = AsRef::as_ref(path);
@@ -57,6 +67,9 @@ impl Session {
 
 impl File {
     /// Opens the same file again, to see what its writer has changed since.
+    ///
+    /// # Errors
+    /// As [`Session::open`].
     pub fn reopen(&self) -> Result<File> {
         self.session().open_at_depth(self.path(), self.depth(), |path| LocalFile::open(path))
     }
@@ -71,7 +84,7 @@ fn is_locked(path: &Path) -> bool {
 /// The error for a file that is inconsistent because it is being written, not damaged.
 fn unfinished(error: &Error) -> Error {
     let message = format!("the file is open for writing elsewhere, and not complete on the disk: close or flush it there first ({})", error.message());
-    let named = Error::new(ErrorKind::Conflict, message);
+    let named = Error::busy(message);
     match error.file() {
         Some(file) => named.in_file(file),
         None => named,

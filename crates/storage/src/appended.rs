@@ -30,7 +30,7 @@ impl Appended {
         let open = || {
             let file = OpenOptions::new().read(true).append(true).open(path)?;
             match file.try_lock() {
-                Err(TryLockError::WouldBlock) => return Err(Error::new(ErrorKind::Conflict, "the file is open elsewhere: its end cannot be changed")),
+                Err(TryLockError::WouldBlock) => return Err(Error::busy("the file is open elsewhere: its end cannot be changed")),
                 // A file system without locks: appending does not change existing bytes anyway.
                 Ok(()) | Err(TryLockError::Error(_)) => {}
             }
@@ -45,11 +45,11 @@ impl Appended {
     }
 
     fn failed(&self, error: std::io::Error, doing: &str) -> Error {
-        Error::new(ErrorKind::Io, format!("{doing}: {error}")).in_file(&self.name)
+        Error::io(error, doing).in_file(&self.name)
     }
 
     fn changed(&self) -> Error {
-        Error::new(ErrorKind::Conflict, "another program is writing to the file: try again when it is done").in_file(&self.name)
+        Error::busy("another program is writing to the file: try again when it is done").in_file(&self.name)
     }
 
     /// Where the next bytes go.

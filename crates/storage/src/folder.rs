@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use hyperslab_array::{Error, ErrorKind, Result};
+use hyperslab_array::{Error, Result};
 
 /// The folder that contains `path`; `.` for a bare file name.
 pub fn folder_of(path: &Path) -> PathBuf {
@@ -39,7 +39,7 @@ impl FolderLock {
         let file = File::open(folder).map_err(|error| Error::from(error).in_file(&shown))?;
         match rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive) {
             Ok(()) | Err(Errno::NOSYS | Errno::NOLCK | Errno::OPNOTSUPP | Errno::INVAL | Errno::BADF) => Ok(Self(file)),
-            Err(Errno::WOULDBLOCK) => Err(Error::new(ErrorKind::Conflict, "another commit is under way: try again").in_file(shown)),
+            Err(Errno::WOULDBLOCK) => Err(Error::busy("another commit is under way: try again").in_file(shown)),
             Err(error) => Err(Error::io(error.into(), "cannot lock").in_file(shown)),
         }
     }
@@ -55,7 +55,7 @@ mod tests {
     fn a_folder_is_locked_once() -> Outcome {
         let folder = tempfile::tempdir()?;
         let lock = FolderLock::take(folder.path())?;
-        assert!(matches!(FolderLock::take(folder.path()), Err(error) if error.kind() == ErrorKind::Conflict));
+        assert!(matches!(FolderLock::take(folder.path()), Err(error) if error.retryable()));
         drop(lock);
         FolderLock::take(folder.path())?;
         Ok(())

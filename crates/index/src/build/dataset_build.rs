@@ -190,7 +190,7 @@ impl Build<'_> {
         drop(written);
         let synced = sync.join().map_err(|_| Error::internal("the thread that syncs an index file has panicked"))?;
         outcome?;
-        synced.map_err(|error| Error::new(ErrorKind::Io, format!("cannot sync the index: {error}")).in_file(task.folder.display().to_string()))?;
+        synced.map_err(|error| Error::io(error, "cannot sync the index").in_file(task.folder.display().to_string()))?;
         let writer = writer.into_inner().unwrap_or_else(PoisonError::into_inner);
         let built = built.load(Ordering::Relaxed);
         let kept_blocks = kept.load(Ordering::Relaxed);

@@ -38,6 +38,9 @@ const MAX_UNUSED_PER_INDEX_BYTE: u64 = 4;
 /// Copies the manifest of the index that is embedded in the file at `path` to its sidecar, where the index can be refreshed.
 /// Returns whether there is one; an index that is damaged or has another version does not count. The index files stay where
 /// they are.
+///
+/// # Errors
+/// `Io` if the file cannot be read or the sidecar cannot be written.
 pub fn stage(path: &Path) -> Result<bool> {
     let inner = || {
         data_end(path)?;
@@ -58,14 +61,21 @@ pub fn stage(path: &Path) -> Result<bool> {
 }
 
 /// Removes the sidecar of the file at `path` that [`stage`] has created, unless something was built into it.
+///
+/// # Errors
+/// `Io` if the sidecar cannot be read or removed.
 pub fn unstage(path: &Path) -> Result<()> {
     let folder = sidecar_next_to(path);
     let manifest = Manifest::read(&folder)?;
     if manifest.index_files().iter().all(|name| !is_index_file_name(name)) { remove_sidecar(&folder) } else { Ok(()) }
 }
 
-/// Moves the index in the sidecar of the HDF5 file at `path` to the end of the file. The HDF5 data are not changed. `NotFound`
-/// if the sidecar has no valid index; `Conflict` if another program has the file open or writes to it meanwhile.
+/// Moves the index in the sidecar of the HDF5 file at `path` to the end of the file. The HDF5 data are not changed.
+///
+/// # Errors
+/// `NotFound` if the sidecar has no valid index; `Conflict` if another program has the file open or writes to it
+/// meanwhile, or the file has too many unused bytes at its end; `Unsupported` for files that are not HDF5; `Io` if the
+/// file cannot be written.
 pub fn embed(session: &Session, path: &Path) -> Result<()> {
     embed_inner(session, path).map_err(|error| error.in_file(path.display().to_string()))
 }
@@ -75,7 +85,7 @@ fn embed_inner(session: &Session, path: &Path) -> Result<()> {
     let name = file_name(path)?;
     let data_end = data_end(path)?;
     if data_end.is_open_for_writing {
-        return Err(Error::new(ErrorKind::Conflict, "the file is marked as open for writing; if no program has it open, clear the mark with h5clear -s"));
+        return Err(Error::busy("the file is marked as open for writing; if no program has it open, clear the mark with h5clear -s"));
     }
     let mut end = Appended::open(path)?;
     let before = Stamp::now(path).ok_or_else(|| Error::unsupported("an index in a file whose modification time is unknown"))?;
@@ -98,7 +108,7 @@ fn embed_inner(session: &Session, path: &Path) -> Result<()> {
         // The modification time does not show writes by others while the index was being appended, so that values are compared.
         verify(session, path, &indexed)?;
         if end.modified_nanoseconds()? != quiet {
-            return Err(Error::new(ErrorKind::Conflict, "another program is writing to the file; try again when it is done"));
+            return Err(Error::busy("another program is writing to the file; try again when it is done"));
         }
         let from = |now: u64| u64::try_from(i128::from(now) + skew).unwrap_or_default();
         // Modification times in whole seconds are not precise enough to show later writes.
@@ -113,7 +123,7 @@ fn embed_inner(session: &Session, path: &Path) -> Result<()> {
         if end.modified_nanoseconds()? != written {
             // Invalidate the trailer: it no longer is at the end of the file.
             end.write(b"\0")?;
-            return Err(Error::new(ErrorKind::Conflict, "another program is writing to the file; try again when it is done"));
+            return Err(Error::busy("another program is writing to the file; try again when it is done"));
         }
     }
     remove_sidecar(&folder)?;

@@ -13,7 +13,7 @@ use std::io::ErrorKind::NotFound;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use hyperslab_array::{Error, ErrorKind, Result};
+use hyperslab_array::{Error, Result};
 use hyperslab_storage::{create_whole, folder_of, is_aside, is_left, locks_reach_all};
 
 use super::state::State;
@@ -56,7 +56,7 @@ pub(crate) fn claim(container: &Path, state: &State, master: &Path, aside: &Path
 }
 
 fn busy(master: &Path) -> Error {
-    Error::new(ErrorKind::Conflict, "another commit is in progress: try again").in_file(master.display().to_string())
+    Error::busy("another commit is in progress: try again").in_file(master.display().to_string())
 }
 
 /// Makes sure that the commit of an existing claim cannot happen any more. Returns `Conflict` if it still may.
@@ -126,7 +126,7 @@ mod tests {
         let folder = tempfile::tempdir()?;
         let (master, container) = (folder.path().join("out.h5"), folder.path().join("out.h5.d"));
         std::fs::create_dir(&container)?;
-        let busy = |claimed: Result<()>| claimed.is_err_and(|error| error.kind() == ErrorKind::Conflict);
+        let busy = |claimed: Result<()>| claimed.is_err_and(|error| error.retryable());
         let (first, alive) = aside(folder.path(), 1)?;
         let (second, _second) = aside(folder.path(), 2)?;
         claim(&container, &State::Absent, &master, &first)?;
@@ -153,7 +153,7 @@ mod tests {
         for (index, content) in ["", "precious", "../precious"].into_iter().enumerate() {
             let place = claim_path(&container, &State::Absent, u32::try_from(index)?);
             std::fs::write(&place, content)?;
-            assert!(claim(&container, &State::Absent, &master, &mine).is_err_and(|error| error.kind() == ErrorKind::Conflict));
+            assert!(claim(&container, &State::Absent, &master, &mine).is_err_and(|error| error.retryable()));
             File::options().write(true).open(&place)?.set_modified(SystemTime::now() - 2 * PATIENCE)?;
         }
         claim(&container, &State::Absent, &master, &mine)?;

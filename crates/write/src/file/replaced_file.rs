@@ -31,7 +31,7 @@ impl ReplacedFile {
             // On a file system without locks, `check` still finds changes at the end.
             Ok(()) | Err(TryLockError::Error(_)) => {}
             Err(TryLockError::WouldBlock) => {
-                return Err(Error::new(ErrorKind::Conflict, "another program has the file open and locked: append when it is closed").in_file(shown()));
+                return Err(Error::busy("another program has the file open and locked: append when it is closed").in_file(shown()));
             }
         }
         let metadata = locked.metadata().map_err(failed)?;
