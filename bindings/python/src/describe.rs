@@ -18,30 +18,17 @@ fn string(dict: &Bound<'_, PyDict>, padding: StringPadding, character_set: Chara
 
 /// Where the parts of a float that is not IEEE's lie, in bits.
 fn float_layout<'py>(py: Python<'py>, format: &FloatFormat) -> PyResult<Option<Bound<'py, PyDict>>> {
-    let FloatFormat::Custom {
-        bit_offset,
-        bit_precision,
-        sign_location,
-        exponent_location,
-        exponent_size,
-        mantissa_location,
-        mantissa_size,
-        exponent_bias,
-        mantissa,
-    } = *format
-    else {
-        return Ok(None);
-    };
+    let FloatFormat::Custom(layout) = format else { return Ok(None) };
     let dict = PyDict::new(py);
-    dict.set_item("bit_offset", bit_offset)?;
-    dict.set_item("bit_precision", bit_precision)?;
-    dict.set_item("sign_location", sign_location)?;
-    dict.set_item("exponent_location", exponent_location)?;
-    dict.set_item("exponent_size", exponent_size)?;
-    dict.set_item("mantissa_location", mantissa_location)?;
-    dict.set_item("mantissa_size", mantissa_size)?;
-    dict.set_item("exponent_bias", exponent_bias)?;
-    dict.set_item("mantissa", format!("{mantissa:?}"))?;
+    dict.set_item("bit_offset", layout.bit_offset)?;
+    dict.set_item("bit_precision", layout.bit_precision)?;
+    dict.set_item("sign_location", layout.sign_location)?;
+    dict.set_item("exponent_location", layout.exponent_location)?;
+    dict.set_item("exponent_size", layout.exponent_size)?;
+    dict.set_item("mantissa_location", layout.mantissa_location)?;
+    dict.set_item("mantissa_size", layout.mantissa_size)?;
+    dict.set_item("exponent_bias", layout.exponent_bias)?;
+    dict.set_item("mantissa", format!("{:?}", layout.mantissa))?;
     Ok(Some(dict))
 }
 

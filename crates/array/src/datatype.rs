@@ -32,7 +32,7 @@ pub enum StringPadding {
 /// How a float's leading mantissa bit is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Mantissa {
-    /// All bits are stored as they are, no normalisation.
+    /// All bits are stored as they are, no normalization.
     AsStored,
     /// The most significant bit is always set and stored.
     AlwaysSet,
@@ -46,26 +46,53 @@ pub enum FloatFormat {
     /// IEEE 754 binary16, binary32 or binary64, by the type's size (2, 4, 8).
     Ieee,
     /// Anything else (bfloat16, x87 extended, N-bit …); converted to the next wider IEEE type.
-    Custom {
-        /// Position of the lowest significant bit.
-        bit_offset: u16,
-        /// Number of significant bits.
-        bit_precision: u16,
-        /// Bit position of the sign.
-        sign_location: u8,
-        /// Lowest bit of the exponent.
-        exponent_location: u8,
-        /// Bits of the exponent.
-        exponent_size: u8,
-        /// Lowest bit of the mantissa.
-        mantissa_location: u8,
-        /// Bits of the mantissa.
-        mantissa_size: u8,
-        /// What is subtracted from the stored exponent.
-        exponent_bias: u32,
-        /// Normalisation.
-        mantissa: Mantissa,
-    },
+    Custom(FloatLayout),
+}
+
+/// Where the parts of a floating-point number are, in bits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct FloatLayout {
+    /// Position of the lowest significant bit.
+    pub bit_offset: u16,
+    /// Number of significant bits.
+    pub bit_precision: u16,
+    /// Bit position of the sign.
+    pub sign_location: u8,
+    /// Lowest bit of the exponent.
+    pub exponent_location: u8,
+    /// Bits of the exponent.
+    pub exponent_size: u8,
+    /// Lowest bit of the mantissa.
+    pub mantissa_location: u8,
+    /// Bits of the mantissa.
+    pub mantissa_size: u8,
+    /// What is subtracted from the stored exponent.
+    pub exponent_bias: u32,
+    /// Normalization.
+    pub mantissa: Mantissa,
+}
+
+impl FloatLayout {
+    /// The layout of an IEEE 754 number of 2, 4 or 8 bytes; `None` for other sizes.
+    pub fn ieee(size: u64) -> Option<Self> {
+        let (bit_precision, exponent_size, mantissa_size) = match size {
+            2 => (16, 5, 10),
+            4 => (32, 8, 23),
+            8 => (64, 11, 52),
+            _ => return None,
+        };
+        Some(Self {
+            bit_offset: 0,
+            bit_precision: u16::from(bit_precision),
+            sign_location: bit_precision - 1,
+            exponent_location: mantissa_size,
+            exponent_size,
+            mantissa_location: 0,
+            mantissa_size,
+            exponent_bias: (1 << (exponent_size - 1)) - 1,
+            mantissa: Mantissa::Implied,
+        })
+    }
 }
 
 /// What a reference points at.

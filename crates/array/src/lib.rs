@@ -3,6 +3,7 @@
 //!
 //! `formats` fills these types from files, and `columns` converts them to Arrow.
 #![forbid(unsafe_code)]
+#![deny(clippy::missing_errors_doc)]
 
 mod attribute;
 mod cancellation;
@@ -28,7 +29,7 @@ pub use cancellation::Cancellation;
 pub use chunk_buffer::{Arrangement, ChunkBuffer, DecodedChunk};
 pub use chunk_grid::ChunkGrid;
 pub use dataspace::Dataspace;
-pub use datatype::{ByteOrder, CharacterSet, Datatype, EnumMember, FloatFormat, Mantissa, Member, ReferenceKind, StringPadding};
+pub use datatype::{ByteOrder, CharacterSet, Datatype, EnumMember, FloatFormat, FloatLayout, Mantissa, Member, ReferenceKind, StringPadding};
 pub use elements::{Elements, HeapObjects, HeapReference};
 pub use envelope::Envelope;
 pub use error::{Error, ErrorKind, Result};

@@ -3,13 +3,16 @@
 use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, Fields};
-use hyperslab_array::{ByteOrder, CharacterSet, Datatype, EnumMember, Error, FloatFormat, Mantissa, Member, ReferenceKind, Result, StringPadding};
+use hyperslab_array::{ByteOrder, CharacterSet, Datatype, EnumMember, Error, FloatFormat, FloatLayout, Mantissa, Member, ReferenceKind, Result, StringPadding};
 
 pub(super) fn length(size: u64) -> Result<i32> {
     i32::try_from(size).map_err(|_| Error::unsupported(format!("an element of {size} bytes or items in Arrow")))
 }
 
-/// The Arrow type of elements of `datatype`; `Unsupported` names a datatype without one.
+/// The Arrow type of elements of `datatype`.
+///
+/// # Errors
+/// `Unsupported` for a datatype without one, which the error names.
 pub fn arrow_type(datatype: &Datatype) -> Result<DataType> {
     Ok(match datatype {
         Datatype::Integer { signed, bit_precision, .. } => integer(*signed, u64::from(*bit_precision))?,
@@ -78,7 +81,7 @@ fn integer(signed: bool, bits: u64) -> Result<DataType> {
 }
 
 fn float(size: u64, format: &FloatFormat) -> Result<DataType> {
-    let FloatFormat::Custom { exponent_size, mantissa_size, exponent_bias, mantissa, .. } = *format else {
+    let FloatFormat::Custom(FloatLayout { exponent_size, mantissa_size, exponent_bias, mantissa, .. }) = *format else {
         return match size {
             2 => Ok(DataType::Float16),
             4 => Ok(DataType::Float32),
@@ -86,7 +89,7 @@ fn float(size: u64, format: &FloatFormat) -> Result<DataType> {
             _ => Err(Error::unsupported(format!("an IEEE float of {size} bytes"))),
         };
     };
-    // Only formats of which every value is exact in the Arrow type.
+    // Only formats whose values are all exact in the Arrow type.
     let lowest = 1 - i64::from(exponent_bias) - i64::from(mantissa_size);
     let highest = (1i64 << exponent_size.min(32)) - 2 - i64::from(exponent_bias);
     match mantissa {
@@ -96,7 +99,10 @@ fn float(size: u64, format: &FloatFormat) -> Result<DataType> {
     }
 }
 
-/// The datatype that stores an Arrow type (little endian); `Unsupported` names a type without one.
+/// The datatype that stores an Arrow type (little endian).
+///
+/// # Errors
+/// `Unsupported` for a type without one, which the error names.
 pub fn datatype_of(data_type: &DataType) -> Result<Datatype> {
     let little = ByteOrder::Little;
     Ok(match data_type {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow_array::types::*;
 use arrow_array::{ArrayRef, PrimitiveArray};
 use arrow_schema::DataType;
-use hyperslab_array::{ByteOrder, Datatype, Error, FloatFormat, Result};
+use hyperslab_array::{ByteOrder, Datatype, Error, FloatFormat, FloatLayout, Result};
 
 use crate::types::arrow_type;
 
@@ -112,7 +112,8 @@ pub(super) fn integer_value(datatype: &Datatype, element: &[u8]) -> Result<i128>
 
 /// The value of a custom float that `arrow_type` found to be exact in a double.
 fn custom(raw: u128, format: &FloatFormat) -> Result<f64> {
-    let FloatFormat::Custom { sign_location, exponent_location, exponent_size, mantissa_location, mantissa_size, exponent_bias, .. } = *format else {
+    let FloatFormat::Custom(FloatLayout { sign_location, exponent_location, exponent_size, mantissa_location, mantissa_size, exponent_bias, .. }) = *format
+    else {
         return Err(Error::internal("an IEEE float is no custom one"));
     };
     let exponent = bits(raw, exponent_location.into(), exponent_size.into()) as i64;

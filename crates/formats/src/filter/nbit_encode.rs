@@ -35,8 +35,8 @@ fn describe(datatype: &Datatype, out: &mut Vec<u32>) -> Result<bool> {
     let size = word(datatype.size())?;
     match datatype {
         Datatype::Integer { order, bit_offset, bit_precision, .. } => Ok(describe_number(size, *order, u32::from(*bit_precision), u32::from(*bit_offset), out)),
-        Datatype::Float { order, format: FloatFormat::Custom { bit_offset, bit_precision, .. }, .. } => {
-            Ok(describe_number(size, *order, u32::from(*bit_precision), u32::from(*bit_offset), out))
+        Datatype::Float { order, format: FloatFormat::Custom(layout), .. } => {
+            Ok(describe_number(size, *order, u32::from(layout.bit_precision), u32::from(layout.bit_offset), out))
         }
         Datatype::Float { order, .. } => Ok(describe_number(size, *order, size.saturating_mul(8), 0, out)),
         Datatype::Array { base, .. } => {

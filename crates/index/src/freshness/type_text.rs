@@ -75,25 +75,15 @@ fn character_set_text(character_set: CharacterSet) -> &'static str {
 fn float_text(format: FloatFormat) -> String {
     match format {
         FloatFormat::Ieee => "ieee".to_owned(),
-        FloatFormat::Custom {
-            bit_offset,
-            bit_precision,
-            sign_location,
-            exponent_location,
-            exponent_size,
-            mantissa_location,
-            mantissa_size,
-            exponent_bias,
-            mantissa,
-        } => {
-            let mantissa = match mantissa {
+        FloatFormat::Custom(layout) => {
+            let mantissa = match layout.mantissa {
                 Mantissa::AsStored => "as_stored",
                 Mantissa::AlwaysSet => "always_set",
                 Mantissa::Implied => "implied",
             };
-            format!(
-                "custom({bit_offset},{bit_precision},{sign_location},{exponent_location},{exponent_size},{mantissa_location},{mantissa_size},{exponent_bias},{mantissa})"
-            )
+            let bits = [layout.bit_offset, layout.bit_precision].map(|n| n.to_string());
+            let parts = [layout.sign_location, layout.exponent_location, layout.exponent_size, layout.mantissa_location, layout.mantissa_size];
+            format!("custom({},{},{},{mantissa})", bits.join(","), parts.map(|n| n.to_string()).join(","), layout.exponent_bias)
         }
     }
 }
@@ -135,12 +125,26 @@ pub(crate) fn arrow_type_text(data_type: &DataType) -> Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use hyperslab_array::FloatLayout;
 
     /// Stored values: if these change, old indexes are no longer recognized.
     #[test]
     fn texts_have_not_changed() {
         assert_eq!(datatype_text(&Datatype::integer(4, true, ByteOrder::Little)), "integer(4,signed,little,0,32)");
         assert_eq!(datatype_text(&Datatype::float(8, ByteOrder::Big)), "float(8,big,ieee)");
+        let bfloat16 = FloatLayout {
+            bit_offset: 0,
+            bit_precision: 16,
+            sign_location: 15,
+            exponent_location: 7,
+            exponent_size: 8,
+            mantissa_location: 0,
+            mantissa_size: 7,
+            exponent_bias: 127,
+            mantissa: Mantissa::Implied,
+        };
+        let bfloat16 = Datatype::Float { size: 2, order: ByteOrder::Little, format: FloatFormat::Custom(bfloat16) };
+        assert_eq!(datatype_text(&bfloat16), "float(2,little,custom(0,16,15,7,8,0,7,127,implied))");
         let opaque = Datatype::Opaque { size: 3, tag: "a\"\\".to_owned() };
         assert_eq!(datatype_text(&Datatype::Array { base: Box::new(opaque), shape: vec![2, 5] }), r#"array(opaque(3,"a\"\\"),2,5)"#);
         let zone = DataType::Timestamp(TimeUnit::Nanosecond, Some("UTC".into()));

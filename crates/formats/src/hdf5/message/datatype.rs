@@ -1,6 +1,6 @@
 //! Datatype message (IV.A.2.d).
 
-use hyperslab_array::{ByteOrder, CharacterSet, Datatype, EnumMember, Error, FloatFormat, Mantissa, Member, ReferenceKind, Result, StringPadding};
+use hyperslab_array::{ByteOrder, CharacterSet, Datatype, EnumMember, Error, FloatFormat, FloatLayout, Mantissa, Member, ReferenceKind, Result, StringPadding};
 
 use crate::hdf5::encoder::width_of;
 use crate::hdf5::{Cursor, Encoder};
@@ -142,42 +142,29 @@ fn float(cursor: &mut Cursor<'_>, start: &Cursor<'_>, bits: u32, size: u64) -> R
         0 => Mantissa::AsStored,
         1 => Mantissa::AlwaysSet,
         2 => Mantissa::Implied,
-        _ => return Err(start.corrupt("a mantissa normalisation that is not defined")),
+        _ => return Err(start.corrupt("a mantissa normalization that is not defined")),
     };
-    let sign_location = u8::try_from((bits >> 8) & 0xff).unwrap_or(0);
-    let (bit_offset, bit_precision) = (cursor.u16()?, cursor.u16()?);
-    check_bits(start, size, bit_offset, bit_precision)?;
-    let (exponent_location, exponent_size) = (cursor.u8()?, cursor.u8()?);
-    let (mantissa_location, mantissa_size) = (cursor.u8()?, cursor.u8()?);
-    let exponent_bias = cursor.u32()?;
-    let layout = (sign_location, exponent_location, exponent_size, mantissa_location, mantissa_size, exponent_bias);
-    let whole = bit_offset == 0 && u64::from(bit_precision) == size * 8 && mantissa == Mantissa::Implied;
-    let ieee = whole
-        && match size {
-            2 => layout == (15, 10, 5, 0, 10, 15),
-            4 => layout == (31, 23, 8, 0, 23, 127),
-            8 => layout == (63, 52, 11, 0, 52, 1023),
-            _ => false,
-        };
-    if ieee {
-        return Ok(Datatype::float(size, order));
-    }
-    let last = |location: u8, count: u8| u64::from(location) + u64::from(count);
-    if last(exponent_location, exponent_size).max(last(mantissa_location, mantissa_size)) > size * 8 || u64::from(sign_location) >= size * 8 {
-        return Err(start.corrupt("a floating-point number whose parts lie outside of it"));
-    }
-    let format = FloatFormat::Custom {
-        bit_offset,
-        bit_precision,
-        sign_location,
-        exponent_location,
-        exponent_size,
-        mantissa_location,
-        mantissa_size,
-        exponent_bias,
+    let layout = FloatLayout {
+        bit_offset: cursor.u16()?,
+        bit_precision: cursor.u16()?,
+        sign_location: (bits >> 8).to_le_bytes()[0],
+        exponent_location: cursor.u8()?,
+        exponent_size: cursor.u8()?,
+        mantissa_location: cursor.u8()?,
+        mantissa_size: cursor.u8()?,
+        exponent_bias: cursor.u32()?,
         mantissa,
     };
-    Ok(Datatype::Float { size, order, format })
+    check_bits(start, size, layout.bit_offset, layout.bit_precision)?;
+    if FloatLayout::ieee(size) == Some(layout) {
+        return Ok(Datatype::float(size, order));
+    }
+    let end = |location: u8, count: u8| u64::from(location) + u64::from(count);
+    let ends = [end(layout.exponent_location, layout.exponent_size), end(layout.mantissa_location, layout.mantissa_size), end(layout.sign_location, 1)];
+    if ends.into_iter().any(|end| end > size * 8) {
+        return Err(start.corrupt("a floating-point number whose parts lie outside of it"));
+    }
+    Ok(Datatype::Float { size, order, format: FloatFormat::Custom(layout) })
 }
 
 /// A member's or enumeration's name; padded to eight bytes before version 3.
@@ -367,46 +354,20 @@ fn put_name(encoder: &mut Encoder, name: &str) -> Result<()> {
 }
 
 fn put_float(encoder: &mut Encoder, size: u64, order: ByteOrder, format: &FloatFormat) -> Result<()> {
-    let (sign, offset, precision, exponent, mantissa, bias, normalisation) = match (format, size) {
-        (FloatFormat::Ieee, 2) => (15, 0, 16, (10, 5), (0, 10), 15, 2),
-        (FloatFormat::Ieee, 4) => (31, 0, 32, (23, 8), (0, 23), 127, 2),
-        (FloatFormat::Ieee, 8) => (63, 0, 64, (52, 11), (0, 52), 1023, 2),
-        (FloatFormat::Ieee, _) => return Err(Error::unsupported(format!("an IEEE float of {size} bytes"))),
-        (
-            FloatFormat::Custom {
-                bit_offset,
-                bit_precision,
-                sign_location,
-                exponent_location,
-                exponent_size,
-                mantissa_location,
-                mantissa_size,
-                exponent_bias,
-                mantissa,
-            },
-            _,
-        ) => {
-            let normalisation = match mantissa {
-                Mantissa::AsStored => 0,
-                Mantissa::AlwaysSet => 1,
-                Mantissa::Implied => 2,
-            };
-            (
-                *sign_location,
-                *bit_offset,
-                *bit_precision,
-                (*exponent_location, *exponent_size),
-                (*mantissa_location, *mantissa_size),
-                *exponent_bias,
-                normalisation,
-            )
-        }
+    let layout = match format {
+        FloatFormat::Ieee => FloatLayout::ieee(size).ok_or_else(|| Error::unsupported(format!("an IEEE float of {size} bytes")))?,
+        FloatFormat::Custom(layout) => *layout,
     };
-    head(encoder, 1, 1, u32::from(order == ByteOrder::Big) | normalisation << 4 | u32::from(sign) << 8, size)?;
-    encoder.u16(offset);
-    encoder.u16(precision);
-    encoder.bytes(&[exponent.0, exponent.1, mantissa.0, mantissa.1]);
-    encoder.u32(bias);
+    let normalization = match layout.mantissa {
+        Mantissa::AsStored => 0,
+        Mantissa::AlwaysSet => 1,
+        Mantissa::Implied => 2,
+    };
+    head(encoder, 1, 1, u32::from(order == ByteOrder::Big) | normalization << 4 | u32::from(layout.sign_location) << 8, size)?;
+    encoder.u16(layout.bit_offset);
+    encoder.u16(layout.bit_precision);
+    encoder.bytes(&[layout.exponent_location, layout.exponent_size, layout.mantissa_location, layout.mantissa_size]);
+    encoder.u32(layout.exponent_bias);
     Ok(())
 }
 
