@@ -43,6 +43,11 @@ enum Space {
     Segments(Segments),
 }
 
+impl Space {
+    /// All of a file after the superblock.
+    const UNBOUNDED: Self = Self::Unbounded { next: SUPERBLOCK_BYTES, front: None };
+}
+
 /// Free bytes near the beginning of the file: `start..stop`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct FreeRange {
@@ -63,34 +68,22 @@ pub(crate) struct Segments {
 }
 
 impl Allocator {
+    fn new(file: Destination, room: Space, alignment: u64) -> Self {
+        Self { file, room, alignment, top: 0, user_block: 0, partial_chunk_bytes: 0, cancellation: Cancellation::new() }
+    }
+
     /// A file that has the name `target` from the start.
     pub fn in_place(target: &Path, alignment: Option<u64>) -> Result<Self> {
         let output = Output::in_place(target)?;
         let alignment = alignment.unwrap_or_else(|| output.block_bytes());
-        Ok(Self {
-            file: Destination::Own(output),
-            room: Space::Unbounded { next: SUPERBLOCK_BYTES, front: None },
-            alignment,
-            top: 0,
-            user_block: 0,
-            partial_chunk_bytes: 0,
-            cancellation: Cancellation::new(),
-        })
+        Ok(Self::new(Destination::Own(output), Space::UNBOUNDED, alignment))
     }
 
     /// A file that gets the name `target` when it is complete; `existing` says what happens to a file of that name.
     pub fn own(target: &Path, existing: Existing, alignment: Option<u64>) -> Result<Self> {
         let output = Output::create(target, existing)?;
         let alignment = alignment.unwrap_or_else(|| output.block_bytes());
-        Ok(Self {
-            file: Destination::Own(output),
-            room: Space::Unbounded { next: SUPERBLOCK_BYTES, front: None },
-            alignment,
-            top: 0,
-            user_block: 0,
-            partial_chunk_bytes: 0,
-            cancellation: Cancellation::new(),
-        })
+        Ok(Self::new(Destination::Own(output), Space::UNBOUNDED, alignment))
     }
 
     /// Like [`Allocator::in_place`], but the file is created with the first write.
@@ -99,28 +92,12 @@ impl Allocator {
             Some(alignment) => alignment,
             None => block_bytes_in(&folder_of(target))?,
         };
-        Ok(Self {
-            file: Destination::Deferred(target.to_path_buf()),
-            room: Space::Unbounded { next: SUPERBLOCK_BYTES, front: None },
-            alignment,
-            top: 0,
-            user_block: 0,
-            partial_chunk_bytes: 0,
-            cancellation: Cancellation::new(),
-        })
+        Ok(Self::new(Destination::Deferred(target.to_path_buf()), Space::UNBOUNDED, alignment))
     }
 
     /// One writer's segments in a file that several tasks write.
     pub fn shared(file: SharedFile, segments: Segments, alignment: u64) -> Self {
-        Self {
-            file: Destination::Shared(file),
-            room: Space::Segments(segments),
-            alignment,
-            top: 0,
-            user_block: 0,
-            partial_chunk_bytes: 0,
-            cancellation: Cancellation::new(),
-        }
+        Self::new(Destination::Shared(file), Space::Segments(segments), alignment)
     }
 
     /// Reserves `bytes` at the beginning of the file for users. Call it before the first write.
