@@ -38,7 +38,10 @@ impl Dataspace {
     pub fn ndim(&self) -> usize {
         self.shape().len()
     }
-    /// Number of elements; an error where the product leaves 64 bits.
+    /// Number of elements.
+    ///
+    /// # Errors
+    /// `Corrupt` if the product exceeds 64 bits.
     pub fn element_count(&self) -> Result<u64> {
         match self {
             Self::Null => Ok(0),
@@ -48,7 +51,7 @@ impl Dataspace {
 }
 
 pub(crate) fn checked_product(extents: &[u64]) -> Result<u64> {
-    // A zero extent makes the whole empty, even beside extents whose product overflows.
+    // A zero extent makes the whole empty, even if the product of the others overflows.
     if extents.contains(&0) {
         return Ok(0);
     }

@@ -24,8 +24,8 @@ pub fn shown_around(text: &str, position: usize) -> Cow<'_, str> {
     let start = position.saturating_sub(MAX_CHARS / 2);
     let mut rest = text.chars().skip(start);
     let here: String = rest.by_ref().take(MAX_CHARS).collect();
-    let (before, behind) = (if start > 0 { "…" } else { "" }, if rest.next().is_some() { "…" } else { "" });
-    Cow::Owned(format!("{before}{here}{behind}"))
+    let (before, after) = (if start > 0 { "…" } else { "" }, if rest.next().is_some() { "…" } else { "" });
+    Cow::Owned(format!("{before}{here}{after}"))
 }
 
 /// The first `count` characters and the rest; `None` if there are no more.

@@ -21,7 +21,7 @@ fn garbage() -> Option<u8> {
     WANTED.get_or_init(|| std::env::var_os("HYPERSLAB_POISON").is_some()).then(|| NEXT.fetch_add(0x3B, Relaxed))
 }
 
-/// Fills `out` with garbage where the environment asks for it.
+/// Fills `out` with garbage if the environment asks for it.
 pub fn poison(out: &mut [u8]) {
     if out.len() <= MAX_OUTPUT_BYTES
         && let Some(garbage) = garbage()

@@ -11,6 +11,7 @@ use crate::{Comparison, List, Literal, Value};
 /// Null is as in SQL (a comparison with null is null, and null does not pass), NaN as in IEEE 754
 /// (every comparison is false but `!=`).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub enum Predicate {
     /// All of them.
     And(Vec<Predicate>),
@@ -38,7 +39,7 @@ pub enum Predicate {
         /// Name.
         right: String,
     },
-    /// Two numbers of which one at least is computed.
+    /// Two numbers, at least one of them computed.
     CompareValues {
         /// Left side.
         left: Value,
@@ -101,8 +102,8 @@ impl Predicate {
             Self::CompareValues { left, right, .. } => left.columns().chain(right.columns()).map(str::to_owned).collect(),
         }
     }
-    /// The integers behind which the truth of a predicate on one column of integers may change, from the one to the
-    /// next: those at or below its constants. `None` where a constant is no number.
+    /// The integers after which the truth of a predicate on one column of integers may change, from the one to the
+    /// next: those at or below its constants. `None` if a constant is no number.
     pub fn integer_breaks(&self) -> Option<Vec<i128>> {
         match self {
             Self::And(parts) | Self::Or(parts) | Self::Xor(parts) => Some(parts.iter().map(Self::integer_breaks).collect::<Option<Vec<_>>>()?.concat()),

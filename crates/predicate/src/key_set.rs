@@ -95,7 +95,7 @@ impl ValueSet {
     }
 
     /// The values that do not belong to it. Null stays out, as `not null` is null; see [`ValueSet::with_null`].
-    #[expect(clippy::should_implement_trait, reason = "beside `and` and `or`, which have no operators of these names")]
+    #[expect(clippy::should_implement_trait, reason = "named like `and` and `or`, which have no operators of these names")]
     pub fn not(self) -> Self {
         let (low, high) = self.key_type.range();
         let mut intervals = Vec::with_capacity(self.intervals.len() + 1);

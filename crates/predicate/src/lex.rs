@@ -6,7 +6,7 @@ use hyperslab_array::{Error, Result};
 /// A word of the grammar.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Word {
-    /// A name, quoted or not, or a keyword (only unquoted). A part in brackets behind a name belongs to it.
+    /// A name, quoted or not, or a keyword (only unquoted). A part in brackets after a name belongs to it.
     Name { text: String, quoted: bool },
     /// Decimal text.
     Number(String),
@@ -20,7 +20,7 @@ pub(super) enum Word {
 const SYMBOLS: [&str; 26] =
     ["<=", ">=", "==", "!=", "<>", "&&", "||", "&!", "&~", "**", "<", ">", "=", "!", "~", "(", ")", ",", "+", "-", "*", "/", "%", "^", "&", "|"];
 
-/// Keywords behind which a value stands.
+/// Keywords that a value follows.
 const BEFORE_VALUES: [&str; 10] = ["and", "or", "not", "xor", "in", "between", "like", "minus", "andnot", "exists"];
 
 /// An error that points at a character (counted from 1).
@@ -108,7 +108,7 @@ impl Lexer<'_> {
         }
     }
 
-    /// What stands between two quotes, of which two in a row are one that is meant.
+    /// The text between two quotes. Two quotes in a row stand for one.
     fn quoted(&mut self, quote: char) -> Result<String> {
         let start = self.position;
         let mut value = String::new();
@@ -131,7 +131,7 @@ impl Lexer<'_> {
         Ok(value)
     }
 
-    /// A part of an array directly behind its name, without blanks: `[0:100,:,3]`; empty where there is none.
+    /// A part of an array directly after its name, without blanks: `[0:100,:,3]`; empty if there is none.
     fn brackets(&mut self) -> Result<String> {
         if self.at(0) != Some('[') {
             return Ok(String::new());
@@ -183,7 +183,7 @@ impl Lexer<'_> {
         Ok(Word::Number(number))
     }
 
-    /// The letters of C behind an integer (`7UL`), which change nothing.
+    /// C's suffixes of an integer (`7UL`), which change nothing.
     fn suffix(&mut self) {
         self.skip(|c| matches!(c, 'u' | 'U'));
         self.skip(|c| matches!(c, 'l' | 'L'));

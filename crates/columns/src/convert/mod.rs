@@ -126,14 +126,14 @@ fn enumeration(datatype: &Datatype, base: &Datatype, members: &[EnumMember], byt
     let (mut keys_of, mut names) = (HashMap::<i128, i32>::new(), Vec::<String>::new());
     for member in members {
         if let std::collections::hash_map::Entry::Vacant(free) = keys_of.entry(member.value) {
-            free.insert(i32::try_from(names.len()).map_err(|_| Error::unsupported("an enum of so many names"))?);
+            free.insert(i32::try_from(names.len()).map_err(|_| Error::unsupported("an enum of 2 Gi names"))?);
             names.push(member.name.clone());
         }
     }
     let mut keys = Vec::with_capacity(bytes.len() / size);
     for element in bytes.chunks_exact(size) {
         let value = numbers::integer_value(base, element)?;
-        let next = i32::try_from(names.len()).map_err(|_| Error::unsupported("an enum of so many values"))?;
+        let next = i32::try_from(names.len()).map_err(|_| Error::unsupported("an enum of 2 Gi values"))?;
         keys.push(*keys_of.entry(value).or_insert_with(|| {
             names.push(value.to_string());
             next

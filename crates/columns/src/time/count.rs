@@ -28,7 +28,7 @@ const MAX_UNITS: i128 = 10_000;
 
 impl TimeUnits {
     /// `units` as in UDUNITS-2: `[number] unit since reference`. No `calendar` is the standard one. `None`
-    /// where a unit, calendar or reference is unknown, or where its meaning is open: such values stay numbers.
+    /// if a unit, calendar or reference is unknown, or its meaning is open: such values stay numbers.
     pub fn parse(units: &str, calendar: Option<&str>) -> Option<Self> {
         let calendar = calendar.map_or(Some(Calendar::Standard), |name| Calendar::parse(name.trim()))?;
         let (first, rest) = word(units)?;

@@ -34,7 +34,7 @@ impl ModelDates {
         if self.0 == Calendar::AllLeap { "all_leap" } else { "360_day" }
     }
 
-    /// The text by which a time compares with the column's, to the nanosecond. `None` where `text` is no
+    /// The text by which a time compares with the column's, to the nanosecond. `None` if `text` is no
     /// date of the calendar.
     pub fn literal(self, text: &str) -> Option<String> {
         iso(self.0, reference::parse(text.trim(), self.0)?)

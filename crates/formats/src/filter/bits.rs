@@ -108,7 +108,7 @@ pub(super) fn unpack<const N: usize>(bytes: &[u8], bits: u32, big_endian: bool, 
     Some(())
 }
 
-/// Puts bits behind each other, the most significant of each byte first.
+/// Concatenates bits, the most significant of each byte first.
 #[derive(Default)]
 pub(super) struct BitWriter {
     bytes: Vec<u8>,

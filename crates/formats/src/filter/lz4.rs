@@ -1,4 +1,4 @@
-//! LZ4 (32004): blocks behind a header of the total and the block size, big endian.
+//! LZ4 (32004): a header with the total and the block size, big endian, then blocks.
 
 use hyperslab_array::{Error, Result};
 

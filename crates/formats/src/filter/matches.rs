@@ -5,8 +5,8 @@ const COPY_BYTES: usize = 16;
 /// A match up to this length is copied in steps whose length the compiler knows.
 const MEDIUM: usize = 128;
 
-/// Copies `length` bytes from `distance` bytes before `filled` to there, and may change bytes behind them. A match
-/// may overlap what it writes. `None` if it begins before the beginning or ends behind the end.
+/// Copies `length` bytes from `distance` bytes before `filled` to there, and may change bytes after them. A match
+/// may overlap what it writes. `None` if it begins before the beginning or ends after the end.
 #[inline]
 pub(super) fn repeat(out: &mut [u8], filled: usize, distance: usize, length: usize) -> Option<()> {
     let start = filled.checked_sub(distance)?;

@@ -126,7 +126,7 @@ impl<'a> Parameters<'a> {
 }
 
 impl Layout {
-    /// Fills all elements where they are numbers of a machine's size, `None` where they are not.
+    /// Fills all elements if they are numbers of a machine's size; `None` if not.
     fn unpack_all(&self, input: &[u8], out: &mut [u8]) -> Option<Option<()>> {
         let Self::Number { size, big_endian, precision, offset } = *self else { return None };
         let restore = |number| number << offset;

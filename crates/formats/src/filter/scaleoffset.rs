@@ -2,7 +2,7 @@
 //!
 //! A chunk begins with the number of bits, the size of the minimum and the minimum (padded to 16
 //! bytes). The highest distance stands for the fill value if there is one. Floating-point numbers
-//! were multiplied by a power of ten before (D-scaling), and lost what was behind the point.
+//! were multiplied by a power of ten before (D-scaling), and lost what followed the point.
 
 use hyperslab_array::{Error, Result};
 
@@ -24,7 +24,7 @@ struct Numbers {
 /// What a distance means.
 enum Kind {
     Integer,
-    /// Decimal digits behind the point.
+    /// Decimal digits after the point.
     Float {
         digits: i32,
     },

@@ -2,7 +2,7 @@
 //!
 //! As the HDF5 library does it, with the same rounding, so that both give the same values: the highest distance stands for
 //! the fill value; floats are multiplied by a power of ten and rounded. Chunks whose distances would need all bits, or with
-//! floats that are not finite, are stored as they are behind the header.
+//! floats that are not finite, are stored unchanged after the header.
 
 use hyperslab_array::{ByteOrder, Datatype, Error, Result};
 
@@ -15,7 +15,7 @@ const FLOAT_DIGITS: u32 = 0;
 const INTEGER: u32 = 2;
 
 /// The parameters for chunks of `elements` elements: `factor` is the number of bits of integers, at least (0 is as many as it takes),
-/// or of decimal digits behind the point of floats.
+/// or of decimal digits after the point of floats.
 pub(super) fn parameters(datatype: &Datatype, factor: u32, elements: u64, fill: Option<&[u8]>) -> Result<Vec<u32>> {
     let (class, signed, order, scale) = match datatype {
         Datatype::Integer { signed, order, size: 1 | 2 | 4 | 8, .. } => (0, u32::from(*signed), *order, INTEGER),
@@ -172,7 +172,7 @@ fn packed(width: u32, minimum: u64, distances: impl Iterator<Item = u64>) -> Vec
     let mut out = header(width, minimum);
     let (bits, is_full) = bits.finish();
     out.extend(bits);
-    // The library has a byte more than the bits fill, also where they fill the last one.
+    // The library stores one byte more than the bits fill, even if they fill the last one.
     out.extend(is_full.then_some(0));
     out
 }

@@ -15,7 +15,7 @@ const MAX_WORDS: usize = 6;
 struct Header {
     config: ZfpConfig,
     kind: ZfpScalarType,
-    /// The fastest dimension first; 0 where there is none.
+    /// The fastest dimension first; 0 if there is none.
     shape: [usize; 4],
     /// The writer's numbers had their most significant byte first, and so have the dataset's.
     swapped: bool,

@@ -9,7 +9,7 @@ use hyperslab_storage::{Overlay, Storage};
 use super::object_header::{ObjectHeader, kind};
 use super::{Source, checksum};
 
-/// The source with the image's entries at their addresses; the same one where there is no image.
+/// The source with the image's entries at their addresses; the same one if there is no image.
 pub(super) fn with_image(source: Source, extension: &ObjectHeader) -> Result<Source> {
     let Some(message) = extension.find(kind::METADATA_CACHE_IMAGE) else { return Ok(source) };
     let (address, length) = message.parse(&source, |cursor| {

@@ -1,6 +1,6 @@
 //! Driver information: files that are parts of one HDF5 file (specification II.B and IV.A.2.u). The
-//! family driver cuts the file into members of equal size, the multi driver (of which split is one
-//! case) has a member for each kind of data.
+//! family driver cuts the file into members of equal size, the multi driver (split is a case of
+//! it) has a member for each kind of data.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -17,7 +17,7 @@ mod flag {
     pub const SAME_FILE: u8 = 4;
 }
 
-/// The mappings at a place of the global heap; none where the address is undefined.
+/// The mappings at a place of the global heap; none if the address is undefined.
 pub(super) fn mappings(source: &Source, place: Option<HeapReference>) -> Result<Arc<[VirtualMapping]>> {
     let Some(place) = place else { return Ok(Arc::default()) };
     let mut objects = source.heap_objects();

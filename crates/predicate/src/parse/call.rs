@@ -41,9 +41,9 @@ impl Parser<'_> {
             return Err(self.error("expected `(`"));
         }
         loop {
-            let behind = self.next;
+            let after = self.next;
             let argument = self.expression(OR)?;
-            arguments.push(self.value(argument, behind)?);
+            arguments.push(self.value(argument, after)?);
             if !self.symbol(",") {
                 break;
             }

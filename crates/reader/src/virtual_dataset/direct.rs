@@ -99,11 +99,11 @@ pub(super) fn fill(file: &File, description: &Dataset, selection: &Selection, ou
     for run in &runs {
         let outside = || Error::internal("a part of a virtual dataset outside of its output");
         let bytes = |elements: u64| usize::try_from(elements).ok().and_then(|elements| elements.checked_mul(size)).ok_or_else(outside);
-        let (gap, behind) = std::mem::take(&mut rest).split_at_mut_checked(bytes(run.start - at)?).ok_or_else(outside)?;
-        let (values, behind) = behind.split_at_mut_checked(bytes(run.count)?).ok_or_else(outside)?;
+        let (gap, after) = std::mem::take(&mut rest).split_at_mut_checked(bytes(run.start - at)?).ok_or_else(outside)?;
+        let (values, after) = after.split_at_mut_checked(bytes(run.count)?).ok_or_else(outside)?;
         write_fill_value(fill_value, size, gap);
         work.push((run, values));
-        (rest, at) = (behind, run.start + run.count);
+        (rest, at) = (after, run.start + run.count);
     }
     write_fill_value(fill_value, size, rest);
     let read_one = |(run, values): (&Run, &mut [u8])| -> Result<()> {

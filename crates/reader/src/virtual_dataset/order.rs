@@ -60,8 +60,8 @@ pub(super) fn order<'a>(selection: &'a StoredSelection, shape: &[u64]) -> Result
 fn rows(blocks: &[(Vec<u64>, Vec<u64>)]) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
     for (first, last) in blocks {
-        let (Some((start, before)), Some((stop, behind))) = (first.split_last(), last.split_last()) else { continue };
-        let extents: Vec<u64> = before.iter().zip(behind).map(|(first, last)| (last + 1).saturating_sub(*first)).collect();
+        let (Some((start, before)), Some((stop, last))) = (first.split_last(), last.split_last()) else { continue };
+        let extents: Vec<u64> = before.iter().zip(last).map(|(first, last)| (last + 1).saturating_sub(*first)).collect();
         let of_block = extents.iter().try_fold(1u64, |n, extent| n.checked_mul(*extent));
         let of_block = of_block.filter(|n| n.saturating_add(rows.len() as u64) <= MAX_ROWS).ok_or_else(|| too_many("4194304 rows of boxes"))?;
         for number in 0..of_block {
@@ -184,8 +184,8 @@ impl Order<'_> {
                     (point.cloned().ok_or_else(missing)?, 1)
                 }
                 Self::Rows(rows) => {
-                    let behind = rows.partition_point(|row| row.number <= number);
-                    let row = behind.checked_sub(1).and_then(|place| rows.get(place)).ok_or_else(missing)?;
+                    let after = rows.partition_point(|row| row.number <= number);
+                    let row = after.checked_sub(1).and_then(|place| rows.get(place)).ok_or_else(missing)?;
                     let first = row.first + (number - row.number);
                     let together = row.end.checked_sub(first).filter(|together| *together > 0).ok_or_else(missing)?;
                     let mut coordinates = row.before.clone();

@@ -11,7 +11,10 @@ impl Plan {
     ///
     /// The splits of a plan without a residual predicate share its limit: together they have that many rows. Otherwise each
     /// split applies the limit on its own. Splits omit rows that indexes rule out; if that is every row, one empty split is
-    /// returned. `Unsupported` for arrays that are not in a file.
+    /// returned.
+    ///
+    /// # Errors
+    /// `Unsupported` for arrays that are not in a file; `Conflict` if a file has changed since it was opened.
     pub fn split(&self, policy: &SplitPolicy) -> Result<Vec<Split>> {
         let target = self.split_target(policy)?;
         let mut cuts: Vec<(usize, Rows, u64)> = Vec::new();
@@ -76,7 +79,7 @@ impl Plan {
             (None, Some(bytes)) => bytes,
             (None, None) => 64 << 20,
         };
-        // Splits cannot be finer than windows, of which there is a maximum number.
+        // Splits cannot be finer than windows, whose number is limited.
         Ok(target.max(total / (MAX_WINDOWS as u64 / 8)).max(1))
     }
 }

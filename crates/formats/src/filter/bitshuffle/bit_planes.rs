@@ -119,7 +119,7 @@ fn swap<const BITS: u32>(low: &mut u8, high: &mut u8, mask: u8) {
     *low ^= swapped << BITS;
 }
 
-/// What is left behind the long strips, eight elements at a time.
+/// The elements after the long strips, eight at a time.
 fn squares(planes: &[u8], plane: usize, at: usize, element: usize, out: &mut [u8]) {
     for (byte, planes) in planes.chunks_exact(plane * 8).enumerate() {
         let mut plane = planes.chunks_exact(plane);

@@ -7,7 +7,7 @@ use crate::filter::matches;
 /// Matches farther away than this have a distance of 16 bits more.
 const MAX_SHORT_DISTANCE: usize = 8191;
 
-/// Fills the front of `target` and says how far; what is behind may change.
+/// Fills the front of `target` and returns how far; bytes after that may change.
 pub(in crate::filter) fn decode(stored: &[u8], target: &mut [u8]) -> Result<usize> {
     let short = || Error::corrupt("an incomplete stream");
     let too_long = || Error::corrupt("a block decodes to more bytes than it has");

@@ -196,7 +196,7 @@ mod tests {
         assert_eq!(decoded(8, 1, false, &[0b0101_0100, 0b1111_1110, 0b1000_0000], 8).ok(), Some(vec![1, 2, 5, 0, 0, 0, 0, 0]));
         // 000 1, pairs 0 1 2 3: (0, 0) (1, 0) (0, 1) (2, 0).
         assert_eq!(decoded(8, 1, false, &[0b0001_1010, 0b0100_0100], 8).ok(), Some(vec![0, 0, 1, 0, 0, 1, 2, 0]));
-        // 000 0, four zeros: all 70 blocks but the ones behind the first 64.
+        // 000 0, four zeros: all 70 blocks but the ones after the first 64.
         assert_eq!(decoded(8, 70, false, &[0b0000_0000, 0b1000_0000], 8).ok(), Some(vec![0; 64 * 8]));
         // 000 0, first sample 9, one block of zeros: nothing changes.
         assert_eq!(decoded(8, 1, true, &[0b0000_0000, 0b1001_1000], 8).ok(), Some(vec![9; 8]));

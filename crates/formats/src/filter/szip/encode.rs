@@ -1,4 +1,4 @@
-//! Szip (4), applied: the parameters of a dataset, and scan lines through [`super::aec_encode`] behind their size.
+//! Szip (4), applied: the parameters of a dataset; the decoded size, then scan lines through [`super::aec_encode`].
 
 use hyperslab_array::{ByteOrder, Datatype, Error, Result};
 

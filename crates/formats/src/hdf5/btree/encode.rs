@@ -54,13 +54,13 @@ fn node(space: &mut Space, shape: &Shape, depth: u16, records: &[Vec<u8>]) -> Re
         let mut rest = records;
         for left in (1..=count).rev() {
             let below = (rest.len() as u64 + 1 - left).div_ceil(left);
-            let (part, behind) =
+            let (part, after) =
                 rest.split_at_checked(usize::try_from(below).unwrap_or(usize::MAX)).ok_or_else(|| Error::internal("too few records for a B-tree node"))?;
             children.push(node(space, shape, depth - 1, part)?);
-            rest = behind;
-            if let Some((between, behind)) = behind.split_first().filter(|_| left > 1) {
+            rest = after;
+            if let Some((between, after)) = after.split_first().filter(|_| left > 1) {
                 own.push(between);
-                rest = behind;
+                rest = after;
             }
         }
     }

@@ -56,7 +56,7 @@ pub(super) fn locate(source: &Source, root: u64, found: &mut Found<'_>) -> Resul
         for (child, pair) in children.into_iter().zip(keys.windows(2)) {
             let [(length, mask, offsets), (_, _, next)] = pair else { continue };
             let position = |offsets: &[u64]| -> Vec<u64> { offsets.iter().zip(&chunk_shape).map(|(offset, chunk)| offset / chunk).collect() };
-            // The library finds a chunk by its keys: one outside of them, or behind one out of order, is lost to it.
+            // The library finds a chunk by its keys: it does not find one outside of them, or after one out of order.
             let inside = above.as_ref().is_none_or(|above| above.first <= *offsets && *offsets < above.end);
             if offsets >= next || !inside || (level == 0 && offsets.last() != Some(&0)) {
                 return Err(Error::corrupt(format!("a chunk B-tree with the key {offsets:?} out of order")).at_offset(place));

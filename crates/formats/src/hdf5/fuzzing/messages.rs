@@ -65,7 +65,7 @@ fn written_layout(message: &LayoutMessage) -> Result<Vec<u8>> {
     match message {
         LayoutMessage::Chunked { unfiltered_partial_edges: true, .. } => Err(Error::unsupported("unfiltered edges")),
         LayoutMessage::Contiguous { size: None, .. } => Err(Error::unsupported("contiguous data of no size")),
-        // The chunk locators of which only the address is in the message.
+        // Chunk locators that have only their address in the message.
         LayoutMessage::Chunked { locator: crate::hdf5::layout::Locator::Implicit { .. } | crate::hdf5::layout::Locator::BtreeV2 { .. }, .. } => {
             Err(Error::unsupported("a chunk locator that is not written"))
         }

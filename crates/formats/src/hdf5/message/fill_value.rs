@@ -5,7 +5,7 @@ use hyperslab_array::{Error, Result};
 use crate::FillTime;
 use crate::hdf5::{Cursor, Encoder};
 
-/// The user's fill value of the old message; `None` where it is the default (zeros).
+/// The user's fill value of the old message; `None` if it is the default (zeros).
 pub(crate) fn parse_old(cursor: &mut Cursor<'_>) -> Result<Option<Vec<u8>>> {
     let size = u64::from(cursor.u32()?);
     Ok(Some(cursor.take_u64(size)?.to_vec()).filter(|value| !value.is_empty()))
@@ -17,7 +17,7 @@ pub(crate) fn parse(cursor: &mut Cursor<'_>) -> Result<(Option<Vec<u8>>, FillTim
     let (time, defined) = match version {
         1 | 2 => {
             cursor.skip(1)?;
-            // What version 1 writes behind it even where nothing is defined has no meaning.
+            // Version 1 writes bytes after it even if no value is defined; they have no meaning.
             (cursor.u8()?, cursor.u8()? != 0)
         }
         3 => {

@@ -13,7 +13,7 @@ use crate::hdf5::{Cursor, Encoder};
 #[derive(Debug)]
 pub(crate) enum LayoutMessage {
     Compact(Arc<[u8]>),
-    /// `size` is `None` in versions 1 and 2, where it follows from shape and datatype.
+    /// `size` is `None` in versions 1 and 2, in which it follows from shape and datatype.
     Contiguous {
         address: Option<u64>,
         size: Option<u64>,
@@ -133,7 +133,7 @@ fn version4(cursor: &mut Cursor<'_>) -> Result<LayoutMessage> {
     chunked(cursor, extents, flags & 1 != 0, locator)
 }
 
-/// The message: version 3 where it can say it, which readers of HDF5 1.6 know; else version 4.
+/// The message, in version 3 if possible, which readers of HDF5 1.6 know; else in version 4.
 pub(crate) fn encode(layout: &LayoutMessage) -> Result<Vec<u8>> {
     let mut encoder = Encoder::default();
     match layout {

@@ -17,7 +17,7 @@ pub(super) const USUAL_MESSAGES: usize = 8;
 pub(crate) struct Message<'a> {
     pub kind: u16,
     pub flags: u8,
-    /// Borrowed where the block that it is in is kept in memory.
+    /// Borrowed if the block that it is in is kept in memory.
     pub body: Cow<'a, [u8]>,
     /// Address of the body, relative to the base address.
     pub address: u64,

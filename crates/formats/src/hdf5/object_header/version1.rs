@@ -1,4 +1,4 @@
-//! Version 1: eight-byte aligned messages behind a 16-byte prefix.
+//! Version 1: a 16-byte prefix, then messages aligned to eight bytes.
 
 use hyperslab_array::{Error, Result};
 
@@ -9,7 +9,7 @@ pub(super) fn read<'a>(source: &'a Source, address: u64) -> Result<Vec<Message<'
     let prefix = source.read(address, 16)?;
     let mut cursor = source.cursor(&prefix, address);
     cursor.skip(2)?;
-    // The number of messages is wrong in some old files; the blocks' lengths tell where they end.
+    // The number of messages is wrong in some old files; the lengths of the blocks show where they end.
     cursor.skip(2 + 4)?;
     let length = u64::from(cursor.u32()?);
     let first = address.checked_add(16).ok_or_else(|| Error::corrupt("an object header beyond 64 bits"))?;

@@ -80,7 +80,7 @@ impl Space {
     pub fn page_bytes(&self) -> Option<u64> {
         self.pages.as_ref().map(Pages::page_bytes)
     }
-    /// The address behind everything.
+    /// The address after everything.
     pub fn end(&self) -> u64 {
         self.start + self.bytes.len() as u64
     }
