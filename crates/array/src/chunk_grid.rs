@@ -1,6 +1,6 @@
 //! Chunk grid: how a dataset's box is divided into equal chunks.
 
-use crate::{Error, Result, Selection};
+use crate::{Axis, Error, Region, Result, Selection};
 
 /// Most origins for which memory is reserved in advance.
 const MAX_RESERVED: usize = 1 << 20;
@@ -14,6 +14,9 @@ pub struct ChunkGrid {
 
 impl ChunkGrid {
     /// A grid; `chunk_shape` has the ndim of `shape` and no zero.
+    ///
+    /// # Errors
+    /// `Corrupt` if `chunk_shape` has another ndim than `shape`, or a zero.
     pub fn new(shape: Vec<u64>, chunk_shape: Vec<u64>) -> Result<Self> {
         if shape.len() != chunk_shape.len() || chunk_shape.contains(&0) {
             return Err(Error::corrupt(format!("a chunk shape of {chunk_shape:?} does not fit a dataset of shape {shape:?}")));
@@ -28,51 +31,88 @@ impl ChunkGrid {
     pub fn chunk_shape(&self) -> &[u64] {
         &self.chunk_shape
     }
+    /// Extent of the dataset and of one chunk along each dimension.
+    pub fn dimensions(&self) -> impl DoubleEndedIterator<Item = (u64, u64)> + ExactSizeIterator + Clone {
+        self.shape.iter().copied().zip(self.chunk_shape.iter().copied())
+    }
     /// Number of chunks along each dimension.
     pub fn chunk_counts(&self) -> Vec<u64> {
-        self.shape.iter().zip(&self.chunk_shape).map(|(n, c)| n.div_ceil(*c)).collect()
+        self.dimensions().map(|(extent, chunk)| extent.div_ceil(chunk)).collect()
+    }
+    /// The chunk at `origin` (element coordinates), without what lies beyond the box.
+    ///
+    /// # Errors
+    /// `Internal` if `origin` is outside of the box, or has another ndim.
+    pub fn clipped(&self, origin: Vec<u64>) -> Result<Region> {
+        let outside = || Error::internal(format!("a chunk at {origin:?} of a dataset of shape {:?}", self.shape));
+        if origin.len() != self.shape.len() {
+            return Err(outside());
+        }
+        let mut count = Vec::with_capacity(origin.len());
+        for (start, (extent, chunk)) in origin.iter().zip(self.dimensions()) {
+            count.push(extent.checked_sub(*start).ok_or_else(outside)?.min(chunk));
+        }
+        Ok(Region { start: origin, count })
     }
     /// Origins (element coordinates) of the chunks that `selection` touches, row-major.
-    pub fn touched(&self, selection: &Selection) -> Vec<Vec<u64>> {
+    ///
+    /// # Errors
+    /// `Internal` if the selection has another ndim than the grid.
+    pub fn touched(&self, selection: &Selection) -> Result<Vec<Vec<u64>>> {
+        if selection.axes().len() != self.shape.len() {
+            return Err(Error::internal(format!("a selection of {} dimensions in a grid of {}", selection.axes().len(), self.shape.len())));
+        }
         // An empty selection may have too many indexes to list in its other dimensions.
         if selection.is_empty() {
-            return Vec::new();
+            return Ok(Vec::new());
         }
         // One chunk, as most small datasets have.
-        if self.shape.iter().zip(&self.chunk_shape).all(|(extent, chunk)| extent <= chunk) {
-            return vec![vec![0; self.shape.len()]];
+        if self.dimensions().all(|(extent, chunk)| extent <= chunk) {
+            return Ok(vec![vec![0; self.shape.len()]]);
         }
-        let per_axis: Vec<Vec<u64>> =
-            selection.axes().iter().zip(&self.chunk_shape).map(|(axis, &chunk)| axis.touched_chunks(chunk).into_iter().map(|c| c * chunk).collect()).collect();
+        let touched = |(axis, chunk): (&Axis, &u64)| -> Vec<u64> { axis.touched_chunks(*chunk).into_iter().map(|index| index * chunk).collect() };
+        let per_axis: Vec<Vec<u64>> = selection.axes().iter().zip(&self.chunk_shape).map(touched).collect();
         let total = per_axis.iter().fold(1usize, |total, starts| total.saturating_mul(starts.len()));
         let mut origins = Vec::with_capacity(total.min(MAX_RESERVED));
-        // The index of the current start of each axis; the last axis varies fastest.
-        let mut at = vec![0usize; per_axis.len()];
+        // The starts of each axis from the current one on; the last axis varies fastest.
+        let mut left: Vec<&[u64]> = per_axis.iter().map(Vec::as_slice).collect();
         for _ in 0..total {
-            origins.push(per_axis.iter().zip(&at).map(|(starts, &at)| starts.get(at).copied().unwrap_or(0)).collect());
-            for (at, starts) in at.iter_mut().zip(&per_axis).rev() {
-                *at += 1;
-                if *at < starts.len() {
-                    break;
+            let mut origin = Vec::with_capacity(left.len());
+            origin.extend(left.iter().filter_map(|starts| starts.first()));
+            origins.push(origin);
+            for (left, starts) in left.iter_mut().zip(&per_axis).rev() {
+                match left {
+                    [_, rest @ ..] if !rest.is_empty() => {
+                        *left = rest;
+                        break;
+                    }
+                    _ => *left = starts,
                 }
-                *at = 0;
             }
         }
-        origins
+        Ok(origins)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Axis;
     use proptest::prelude::*;
 
     #[test]
     fn a_box_that_is_empty_along_one_dimension_touches_nothing_however_long_it_is() {
         let shape = vec![1 << 40, 1 << 40, 0];
         let grid = ChunkGrid::new(shape.clone(), vec![1; 3]);
-        assert!(grid.is_ok_and(|grid| grid.touched(&Selection::all(&shape)).is_empty()));
+        assert_eq!(grid.and_then(|grid| grid.touched(&Selection::all(&shape))).unwrap_or(vec![vec![0]]), Vec::<Vec<u64>>::new());
+    }
+
+    #[test]
+    fn another_number_of_dimensions_is_an_internal_error() -> Result<()> {
+        let grid = ChunkGrid::new(vec![4, 4], vec![2, 2])?;
+        let is_internal = |error: Option<Error>| error.is_some_and(|error| error.kind() == crate::ErrorKind::Internal);
+        assert!(is_internal(grid.touched(&Selection::all(&[4])).err()));
+        assert!(is_internal(grid.clipped(vec![0]).err()) && is_internal(grid.clipped(vec![0, 6]).err()));
+        Ok(())
     }
 
     fn dimension() -> impl Strategy<Value = (u64, u64, Axis)> {
@@ -96,7 +136,12 @@ mod tests {
                     (0..axis.count()).filter_map(|position| axis.index(position)).map(|index| index / chunk * chunk).collect();
                 naive = naive.iter().flat_map(|prefix| starts.iter().map(|start| [prefix.as_slice(), &[*start]].concat())).collect();
             }
-            prop_assert_eq!(grid.touched(&selection), naive);
+            let touched = grid.touched(&selection).map_err(|e| TestCaseError::fail(e.to_string()))?;
+            for origin in &touched {
+                let clipped = grid.clipped(origin.clone()).map_err(|e| TestCaseError::fail(e.to_string()))?;
+                prop_assert!(clipped.fits(&shape) && !clipped.count.contains(&0));
+            }
+            prop_assert_eq!(touched, naive);
         }
     }
 }

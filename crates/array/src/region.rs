@@ -1,8 +1,10 @@
 //! Region: a box of elements of an array.
 
+use std::ops::Range;
+
 use serde::{Deserialize, Serialize};
 
-use crate::{Axis, Result, Selection};
+use crate::{Axis, Error, Result, Selection};
 
 /// A rectangular region of an array: `count` elements along each dimension, from `start` on.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -16,7 +18,7 @@ pub struct Region {
 impl std::fmt::Display for Region {
     /// Formats the region like a numpy slice: `[0:10, 5:8]`.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let slices = self.start.iter().zip(&self.count).map(|(start, count)| format!("{start}:{}", start.saturating_add(*count)));
+        let slices = self.dimensions().map(|(start, count)| format!("{start}:{}", start.saturating_add(count)));
         write!(f, "[{}]", slices.collect::<Vec<_>>().join(", "))
     }
 }
@@ -29,6 +31,20 @@ impl Region {
     /// First index and number of elements along each dimension.
     pub fn dimensions(&self) -> impl DoubleEndedIterator<Item = (u64, u64)> + ExactSizeIterator + Clone {
         self.start.iter().copied().zip(self.count.iter().copied())
+    }
+    /// The rows of the region: its indexes along the first dimension. A scalar is one row.
+    pub fn rows_range(&self) -> Range<u64> {
+        let (first, count) = self.dimensions().next().unwrap_or((0, 1));
+        first..first.saturating_add(count)
+    }
+    /// The start of the region, counted from `origin`.
+    ///
+    /// # Errors
+    /// `Internal` if the region begins before `origin`, or has another ndim.
+    pub fn start_from(&self, origin: &[u64]) -> Result<Vec<u64>> {
+        let start: Option<Vec<u64>> = self.start.iter().zip(origin).map(|(start, origin)| start.checked_sub(*origin)).collect();
+        let start = start.filter(|_| origin.len() == self.start.len());
+        start.ok_or_else(|| Error::internal(format!("the region {self} begins before {origin:?}")))
     }
     /// Selects the region's elements in an array of `shape`.
     ///
@@ -50,7 +66,7 @@ impl Region {
     pub fn fits(&self, shape: &[u64]) -> bool {
         self.start.len() == shape.len()
             && self.count.len() == shape.len()
-            && self.start.iter().zip(&self.count).zip(shape).all(|((start, count), n)| start.checked_add(*count).is_some_and(|end| end <= *n))
+            && self.dimensions().zip(shape).all(|((start, count), n)| start.checked_add(count).is_some_and(|end| end <= *n))
     }
     /// Number of elements; `None` beyond 64 bits.
     pub fn elements(&self) -> Option<u64> {
@@ -62,9 +78,8 @@ impl Region {
     /// The intersection, `None` if it is empty.
     pub fn shared(&self, other: &Self) -> Option<Self> {
         let mut shared = Self { start: Vec::new(), count: Vec::new() };
-        let ours = self.start.iter().zip(&self.count);
-        for ((a, n), (b, m)) in ours.zip(other.start.iter().zip(&other.count)) {
-            let (start, end) = ((*a).max(*b), a.saturating_add(*n).min(b.saturating_add(*m)));
+        for ((a, n), (b, m)) in self.dimensions().zip(other.dimensions()) {
+            let (start, end) = (a.max(b), a.saturating_add(n).min(b.saturating_add(m)));
             shared.start.push(start);
             shared.count.push(end.checked_sub(start).filter(|count| *count > 0)?);
         }
@@ -73,10 +88,10 @@ impl Region {
     /// The bounding box of both.
     pub fn around(&self, other: &Self) -> Self {
         let mut around = Self { start: Vec::new(), count: Vec::new() };
-        for ((a, n), (b, m)) in self.start.iter().zip(&self.count).zip(other.start.iter().zip(&other.count)) {
-            let start = (*a).min(*b);
+        for ((a, n), (b, m)) in self.dimensions().zip(other.dimensions()) {
+            let start = a.min(b);
             around.start.push(start);
-            around.count.push(a.saturating_add(*n).max(b.saturating_add(*m)) - start);
+            around.count.push(a.saturating_add(n).max(b.saturating_add(m)) - start);
         }
         around
     }
@@ -113,5 +128,8 @@ mod tests {
         assert_eq!(a.joined(&region([2, 0], [3, 4])), None);
         assert_eq!(a.shared(&region([1, 4], [9, 9])), Some(region([1, 4], [1, 1])));
         assert_eq!(a.shared(&region([2, 0], [1, 1])), None);
+        assert_eq!(region([3, 4], [1, 1]).start_from(&[1, 4]).ok(), Some(vec![2, 0]));
+        assert!(a.start_from(&[1, 0]).is_err() && a.start_from(&[0]).is_err());
+        assert_eq!((region([3, 4], [2, 1]).rows_range(), Region::all(&[]).rows_range()), (3..5, 0..1));
     }
 }

@@ -5,6 +5,9 @@ use crate::selection::Run;
 use crate::{Arrangement, DecodedChunk, Error, Region, Result, Selection, join_planes};
 
 /// Copies the selected elements of a chunk into `out`: [`Placement::new`] and [`Placement::copy`] in one.
+///
+/// # Errors
+/// `Internal` as in [`Placement::new`] and [`Placement::copy`].
 pub fn scatter(chunk: DecodedChunk<'_>, source: &Region, selection: &Selection, out: &mut [u8], target: &Region, element_size: usize) -> Result<()> {
     match Placement::new(source, selection, target, element_size)? {
         Some(placement) => placement.copy(chunk, out),
@@ -15,14 +18,21 @@ pub fn scatter(chunk: DecodedChunk<'_>, source: &Region, selection: &Selection, 
 /// Where the elements of one chunk go in the output.
 #[derive(Debug)]
 pub struct Placement {
-    /// Shape of the chunk and of the output, in rows.
-    source_shape: Vec<u64>,
-    target_shape: Vec<u64>,
-    /// The selected rows, for each dimension.
-    runs: Vec<Vec<Run>>,
+    dimensions: Vec<PlacedDimension>,
     row: Row,
     /// Elements of the chunk, whether wanted or not.
     chunk_elements: u64,
+}
+
+/// One dimension of a placement.
+#[derive(Debug)]
+struct PlacedDimension {
+    /// Extent of the chunk.
+    source: u64,
+    /// Extent of the output.
+    target: u64,
+    /// The selected rows.
+    runs: Vec<Run>,
 }
 
 impl Placement {
@@ -31,51 +41,54 @@ impl Placement {
     /// * `source`: the elements of the dataset that the chunk holds, row-major;
     /// * `target`: the positions in the selection that the output holds, row-major; others are left alone;
     /// * `element_size`: bytes of one element.
+    ///
+    /// # Errors
+    /// `Internal` if the boxes and the selection differ in ndim, or a row exceeds memory.
     pub fn new(source: &Region, selection: &Selection, target: &Region, element_size: usize) -> Result<Option<Self>> {
         let ndim = selection.axes().len();
         if [source.start.len(), source.count.len(), target.start.len(), target.count.len()] != [ndim; 4] {
             return Err(Error::internal("scatter: the boxes differ in ndim"));
         }
-        let mut runs = Vec::with_capacity(ndim);
+        let mut dimensions = Vec::with_capacity(ndim);
         for ((axis, (from, extent)), (first, count)) in selection.axes().iter().zip(source.dimensions()).zip(target.dimensions()) {
-            let part = axis.sub_axis(first, count);
-            runs.push(part.runs_within(from, from.saturating_add(extent)));
+            let runs = axis.sub_axis(first, count).runs_within(from, from.saturating_add(extent));
+            dimensions.push(PlacedDimension { source: extent, target: count, runs });
         }
-        if runs.iter().any(Vec::is_empty) {
+        if dimensions.iter().any(|dimension| dimension.runs.is_empty()) {
             return Ok(None);
         }
         // Merge trailing dimensions that are copied whole on both sides into one run.
         let mut bytes = element_size;
-        let (mut source_shape, mut wanted_shape) = (source.count.clone(), target.count.clone());
-        while let (Some(run), Some(&source), Some(&target)) = (runs.last(), source_shape.last(), wanted_shape.last()) {
-            let whole = matches!(run.as_slice(), [Run { source: 0, target: 0, count }] if *count == source && *count == target);
+        while let Some(PlacedDimension { source, target, runs }) = dimensions.last() {
+            let whole = matches!(runs.as_slice(), [Run { source: 0, target: 0, count }] if count == source && count == target);
             if !whole {
                 break;
             }
-            bytes = usize::try_from(source).ok().and_then(|n| n.checked_mul(bytes)).ok_or_else(|| Error::internal("scatter: a row exceeds memory"))?;
-            runs.pop();
-            source_shape.pop();
-            wanted_shape.pop();
+            bytes = usize::try_from(*source).ok().and_then(|n| n.checked_mul(bytes)).ok_or_else(|| Error::internal("scatter: a row exceeds memory"))?;
+            dimensions.pop();
         }
         let row = Row { bytes, element: element_size };
         // Only compared with the number of wanted elements.
         let chunk_elements = source.elements().unwrap_or(u64::MAX);
-        Ok(Some(Self { source_shape, target_shape: wanted_shape, runs, row, chunk_elements }))
+        Ok(Some(Self { dimensions, row, chunk_elements }))
     }
 
     /// Whether many elements of the chunk are selected, in rows too short to join planes fast while copying:
     /// then [`ChunkBuffer::join`](crate::ChunkBuffer::join) all of it first.
     pub fn is_in_short_rows(&self) -> bool {
         let elements_of_row = self.row.bytes.checked_div(self.row.element).unwrap_or(0) as u64;
-        let counts = |runs: &Vec<Run>| runs.iter().map(|run| run.count).sum::<u64>();
-        let longest = self.runs.last().map_or(1, |runs| runs.iter().map(|run| run.count).max().unwrap_or(0));
-        let wanted = self.runs.iter().map(counts).fold(elements_of_row, u64::saturating_mul);
+        let counts = |dimension: &PlacedDimension| dimension.runs.iter().map(|run| run.count).sum::<u64>();
+        let longest = self.dimensions.last().map_or(1, |last| last.runs.iter().map(|run| run.count).max().unwrap_or(0));
+        let wanted = self.dimensions.iter().map(counts).fold(elements_of_row, u64::saturating_mul);
         longest.saturating_mul(elements_of_row) < STRIP as u64 && wanted >= self.chunk_elements / MIN_WANTED_FRACTION
     }
 
     /// Copies the elements of `chunk` to their places in `out`.
+    ///
+    /// # Errors
+    /// `Internal` if the chunk or `out` is smaller than its shape.
     pub fn copy(&self, chunk: DecodedChunk<'_>, out: &mut [u8]) -> Result<()> {
-        copy(chunk, &self.source_shape, out, &self.target_shape, &self.runs, self.row, 0, 0)
+        copy(chunk, out, &self.dimensions, self.row, 0, 0)
     }
 }
 
@@ -91,31 +104,19 @@ struct Row {
     element: usize,
 }
 
-#[expect(clippy::too_many_arguments, reason = "the state of a recursion over dimensions")]
-fn copy(
-    chunk: DecodedChunk<'_>,
-    source_shape: &[u64],
-    out: &mut [u8],
-    target_shape: &[u64],
-    runs: &[Vec<Run>],
-    row: Row,
-    source_row: u64,
-    target_row: u64,
-) -> Result<()> {
+fn copy(chunk: DecodedChunk<'_>, out: &mut [u8], dimensions: &[PlacedDimension], row: Row, source_row: u64, target_row: u64) -> Result<()> {
     let outside = || Error::internal("scatter: a chunk is smaller than its shape says");
-    let (Some((runs, deeper)), Some((&extent, source_deeper)), Some((&target_extent, target_deeper))) =
-        (runs.split_first(), source_shape.split_first(), target_shape.split_first())
-    else {
+    let Some((dimension, deeper)) = dimensions.split_first() else {
         return copy_rows(chunk, out, source_row, target_row, 1, row).ok_or_else(outside);
     };
-    for run in runs {
-        let source = source_row * extent + run.source;
-        let target = target_row * target_extent + run.target;
+    for run in &dimension.runs {
+        let source = source_row * dimension.source + run.source;
+        let target = target_row * dimension.target + run.target;
         if deeper.is_empty() {
             copy_rows(chunk, out, source, target, run.count, row).ok_or_else(outside)?;
         } else {
             for k in 0..run.count {
-                copy(chunk, source_deeper, out, target_deeper, deeper, row, source + k, target + k)?;
+                copy(chunk, out, deeper, row, source + k, target + k)?;
             }
         }
     }
@@ -176,7 +177,7 @@ mod tests {
             let wanted = selection.shape();
             let count = wanted.iter().product::<u64>() as usize;
             let mut out = vec![0xffu8; count * 2];
-            for origin in grid.touched(&selection) {
+            for origin in grid.touched(&selection).map_err(|e| TestCaseError::fail(e.to_string()))? {
                 let chunk: Vec<u8> = every_index(&chunk_shape)
                     .iter()
                     .flat_map(|local| {

@@ -2,6 +2,7 @@
 
 /// The format of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Format {
     /// HDF5 without netCDF conventions.
     Hdf5,
@@ -9,4 +10,11 @@ pub enum Format {
     Netcdf3,
     /// HDF5 written by the netCDF-4 library.
     Netcdf4,
+}
+
+impl Format {
+    /// Whether the netCDF library wrote the file, so that its conventions hold without an attribute that states them.
+    pub fn is_netcdf(self) -> bool {
+        matches!(self, Self::Netcdf3 | Self::Netcdf4)
+    }
 }

@@ -10,6 +10,7 @@ pub struct ObjectId(pub usize);
 
 /// All objects of a file that can be reached from the root by hard links.
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct Tree {
     /// The objects; the root group has index 0.
     pub objects: Vec<Object>,
@@ -17,6 +18,7 @@ pub struct Tree {
 
 /// A group, dataset or committed datatype.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Object {
     /// The first absolute path found by which it can be reached (`/` for the root).
     pub path: String,
@@ -47,6 +49,7 @@ pub enum Content {
 
 /// A group's members.
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct Group {
     /// Links in the order of their creation if the group tracks it (netCDF always does), else in name order (byte-wise);
     /// each name once.
@@ -59,6 +62,7 @@ pub struct Group {
 
 /// A named edge of the tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Link {
     /// Name within the group.
     pub name: String,
@@ -86,6 +90,7 @@ pub enum LinkTarget {
 
 /// A netCDF dimension.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Dimension {
     /// Name.
     pub name: String,
@@ -97,6 +102,7 @@ pub struct Dimension {
 
 /// What a dimension of a dataset is called and where its coordinate values are.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct DimensionScale {
     /// netCDF dimension name, or the name (last path part) of the attached HDF5 dimension scale.
     pub name: Option<String>,
@@ -121,6 +127,7 @@ pub enum Storage {
 
 /// A part of a dataset's raw data in a file of its own.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ExternalFile {
     /// The file's name as it was written.
     pub file: String,
@@ -146,6 +153,7 @@ pub struct VirtualMapping {
 
 /// One filter of the pipeline, for people.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct FilterDescription {
     /// Registered number.
     pub id: u16,
@@ -179,6 +187,9 @@ impl FillTime {
     }
 
     /// The time of this name in h5py.
+    ///
+    /// # Errors
+    /// `InvalidInput` for another name; the error lists the names.
     pub fn of_name(name: &str) -> Result<Self> {
         [Self::Alloc, Self::Never, Self::IfSet]
             .into_iter()
@@ -189,6 +200,7 @@ impl FillTime {
 
 /// A dataset: everything about it but its values.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Dataset {
     /// Datatype of one element.
     pub datatype: Datatype,
@@ -207,7 +219,7 @@ pub struct Dataset {
     pub fill_value: Option<Vec<u8>>,
     /// When programs that change the file later write the fill value.
     pub fill_time: FillTime,
-    /// Bytes allocated in the file, where the metadata tells cheaply (contiguous and compact); else `None`.
+    /// Bytes allocated in the file, if cheap to find (contiguous and compact); else `None`.
     pub stored_bytes: Option<u64>,
     /// One for each dimension.
     pub dimensions: Vec<DimensionScale>,
@@ -223,6 +235,10 @@ pub struct Dataset {
 }
 
 impl Tree {
+    /// These objects; the first is the root group.
+    pub fn new(objects: Vec<Object>) -> Self {
+        Self { objects }
+    }
     /// The object with this ID.
     pub fn object(&self, id: ObjectId) -> Option<&Object> {
         self.objects.get(id.0)
@@ -248,6 +264,10 @@ impl Tree {
 }
 
 impl Object {
+    /// An object without attributes.
+    pub fn new(path: impl Into<String>, content: Content) -> Self {
+        Self { path: path.into(), address: None, attributes: Vec::new(), attributes_tracked: false, attributes_error: None, content }
+    }
     /// Whether the file records the order in which its attributes, or the members of a group, were created.
     pub fn is_tracked(&self) -> bool {
         self.attributes_tracked || matches!(&self.content, Content::Group(group) if group.links_tracked)
@@ -255,11 +275,33 @@ impl Object {
 }
 
 impl Dataset {
+    /// A chunked dataset without filters, fill value or names of dimensions.
+    pub fn new(datatype: Datatype, dataspace: Dataspace, chunk_grid: ChunkGrid) -> Self {
+        Self {
+            datatype,
+            storage: Storage::Chunked,
+            chunk_shape: None,
+            chunk_grid,
+            filters: Vec::new(),
+            fill_value: None,
+            fill_time: FillTime::default(),
+            stored_bytes: None,
+            dimensions: vec![DimensionScale::default(); dataspace.ndim()],
+            dataspace,
+            written_shape: None,
+            external_files: Arc::from([]),
+            virtual_mappings: Arc::from([]),
+            refusal: None,
+        }
+    }
     /// Bytes of all elements, without their heap objects; `None` beyond 64 bits.
     pub fn value_bytes(&self) -> Option<u64> {
         self.dataspace.shape().iter().try_fold(self.datatype.size(), |bytes, extent| bytes.checked_mul(*extent))
     }
     /// The same dataset with another extent (of the same ndim), as it has after growing.
+    ///
+    /// # Errors
+    /// `Internal` for a dataset without dimensions or another ndim.
     pub fn with_shape(&self, shape: Vec<u64>) -> Result<Self> {
         let Dataspace::Simple { max_shape, .. } = &self.dataspace else {
             return Err(Error::internal("a dataset without dimensions has no other extent"));
@@ -298,6 +340,13 @@ pub(crate) fn block_shape(shape: &[u64], element_bytes: u64, aim: u64) -> Vec<u6
         }
     }
     block
+}
+
+impl Link {
+    /// A link called `name`.
+    pub fn new(name: impl Into<String>, target: LinkTarget) -> Self {
+        Self { name: name.into(), target }
+    }
 }
 
 impl Group {

@@ -234,7 +234,7 @@ impl Table<'_> {
         let below: Vec<(usize, &str)> = below.map(|(index, object)| (index, object.path.as_str())).filter(|(index, path)| is_linked(*index, path)).collect();
         match below.as_slice() {
             [] => Ok(None),
-            [(index, _)] => Ok(Some((Found { file: self.step.file.clone(), object: ObjectId(*index) }, None))),
+            [(index, _)] => Ok(Some((Found::new(self.step.file.clone(), ObjectId(*index)), None))),
             several => {
                 let paths: Vec<String> = several.iter().take(6).map(|(_, path)| (*path).to_owned()).collect();
                 Err(self.ambiguous(name, &paths))
@@ -270,7 +270,8 @@ impl Table<'_> {
         for variable in variables {
             let dataset = variable.found.dataset()?;
             for (axis, (dimension_index, start, step)) in variable.rows().enumerate() {
-                let dimension = dataset.dimensions.get(dimension_index).cloned().unwrap_or_default();
+                let dimension =
+                    dataset.dimensions.get(dimension_index).ok_or_else(|| Error::internal(format!("an array without a dimension {dimension_index}")))?;
                 let called = dimension.name.clone().unwrap_or_else(|| format!("dim_{axis}"));
                 let scale = dimension.scale.filter(|_| variable.found.file == *file).and_then(|scale| Some((scale, file.dataset(scale).ok()?)));
                 // The path or name of the coordinates' array also stands for the dimension.

@@ -22,6 +22,7 @@ enum Step {
 
 /// An object found by path, and the file that holds it (another one after an external link).
 #[derive(Clone)]
+#[non_exhaustive]
 pub struct Found {
     /// The file.
     pub file: File,
@@ -30,15 +31,25 @@ pub struct Found {
 }
 
 impl Found {
-    /// The dataset; `InvalidInput` if the object is something else, or the object's own error.
+    /// The object `object` of `file`.
+    pub fn new(file: File, object: ObjectId) -> Self {
+        Self { file, object }
+    }
+    /// The dataset.
+    ///
+    /// # Errors
+    /// `InvalidInput` if the object is something else; the object's own error if it cannot be read.
     pub fn dataset(&self) -> Result<&Dataset> {
         self.file.dataset(self.object)
     }
 }
 
 impl File {
-    /// Finds an object by absolute path, following hard, soft and external links. `NotFound` names the missing part and
-    /// similar names.
+    /// Finds an object by absolute path, following hard, soft and external links.
+    ///
+    /// # Errors
+    /// `NotFound`, which names the missing part and similar names; `Unsupported` for a user-defined link, or if the
+    /// path policy forbids a linked file; `LimitExceeded` for too many links.
     pub fn find(&self, path: &str) -> Result<Found> {
         let mut budget = self.session().limits().links_followed;
         self.find_from(ObjectId(0), path, &mut budget).map_err(|error| error.at_object(shown(path)).in_file(self.name()))

@@ -6,11 +6,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use hyperslab_array::{Attribute, ChunkBuffer, ChunkGrid, Dataspace, Datatype, Elements, Error, HeapObjects, HeapReference, Region, Result, Selection};
-use hyperslab_formats::{
-    ArrayFile, ChunkLocation, ChunkLocations, ChunkSource, Content, Dataset, DimensionScale, FillTime, Format, Group, Link, LinkTarget, Object, ObjectId,
-    StorageLayout, Tree,
-};
+use hyperslab_array::{Attribute, ChunkBuffer, ChunkGrid, Dataspace, Datatype, Elements, Error, HeapObjects, HeapReference, Result, Selection};
+use hyperslab_formats::{ArrayFile, ChunkLocation, ChunkLocations, ChunkSource, Content, Dataset, Format, Group, Link, LinkTarget, Object, ObjectId, Tree};
 use hyperslab_storage::{Memory, Storage};
 
 use crate::{File, Session};
@@ -31,6 +28,9 @@ pub trait ForeignArray: Send + Sync {
     }
     /// The elements of a box in row-major order: `count` elements from `start` on along each dimension. Called from any
     /// thread.
+    ///
+    /// # Errors
+    /// The array's own; they name the file.
     fn read(&self, start: &[u64], count: &[u64]) -> Result<Vec<u8>>;
 }
 
@@ -41,11 +41,14 @@ struct ForeignFile {
     arrays: Vec<Option<Arc<dyn ForeignArray>>>,
 }
 
-/// A file whose root group has these arrays, by name. `InvalidInput` for a name that is empty, contains a slash or occurs
-/// twice.
+/// A file whose root group has these arrays, by name.
 ///
 /// If all arrays are in one file or folder, `name` is its path and `stamp` its [`path_stamp`] taken before anything was
 /// read: such arrays may have an index.
+///
+/// # Errors
+/// `InvalidInput` for a name that is empty, contains a slash or occurs twice; `Unsupported` for elements without a
+/// fixed size; `Corrupt` for blocks that do not fit the shape.
 pub fn file_of_arrays(session: &Session, name: &str, arrays: Vec<(String, Arc<dyn ForeignArray>)>, stamp: Option<(u64, u64)>) -> Result<File> {
     let mut group = Group::default();
     let mut objects = Vec::new();
@@ -55,25 +58,17 @@ pub fn file_of_arrays(session: &Session, name: &str, arrays: Vec<(String, Arc<dy
             return Err(Error::invalid_input(format!("an array cannot be called {name:?}: a name has no slash, and is there once")));
         }
         let number = kept.len();
-        group.links.push(Link { name: name.clone(), target: LinkTarget::Hard(ObjectId(number)) });
+        group.links.push(Link::new(name.clone(), LinkTarget::Hard(ObjectId(number))));
         objects.push(object(&name, array.as_ref())?);
         kept.push(Some(array));
     }
     group.links.sort_by(|a, b| a.name.cmp(&b.name));
-    let root = Object {
-        path: "/".to_owned(),
-        address: None,
-        attributes: Vec::new(),
-        attributes_tracked: false,
-        attributes_error: None,
-        content: Content::Group(group),
-    };
-    objects.insert(0, root);
+    objects.insert(0, Object::new("/", Content::Group(group)));
     let storage: Arc<dyn Storage> = match stamp {
         Some(stamp) => Arc::new(Origin { name: name.to_owned(), stamp }),
         None => Arc::new(Memory::new(name, Vec::new())),
     };
-    let file = ForeignFile { tree: Tree { objects }, storage, arrays: kept };
+    let file = ForeignFile { tree: Tree::new(objects), storage, arrays: kept };
     Ok(File::new(session.clone(), PathBuf::from(name), Arc::new(file), 0))
 }
 
@@ -91,31 +86,10 @@ fn object(name: &str, array: &dyn ForeignArray) -> Result<Object> {
         [] => Dataspace::Scalar,
         _ => Dataspace::Simple { shape: shape.clone(), max_shape: shape.iter().map(|extent| Some(*extent)).collect() },
     };
-    let dataset = Dataset {
-        datatype,
-        dataspace,
-        storage: StorageLayout::Chunked,
-        chunk_shape: None,
-        chunk_grid: ChunkGrid::new(shape.clone(), array.block_shape().to_vec())?,
-        filters: Vec::new(),
-        fill_value: None,
-        fill_time: FillTime::default(),
-        stored_bytes: None,
-        dimensions: vec![DimensionScale::default(); shape.len()],
-        written_shape: None,
-        external_files: Arc::from([]),
-        virtual_mappings: Arc::from([]),
-        refusal: None,
-    };
-    let content = Content::Dataset(Box::new(dataset));
-    Ok(Object {
-        path: format!("/{name}"),
-        address: None,
-        attributes: attributes.into_iter().collect(),
-        attributes_tracked: false,
-        attributes_error: None,
-        content,
-    })
+    let dataset = Dataset::new(datatype, dataspace, ChunkGrid::new(shape, array.block_shape().to_vec())?);
+    let mut object = Object::new(format!("/{name}"), Content::Dataset(Box::new(dataset)));
+    object.attributes.extend(attributes);
+    Ok(object)
 }
 
 /// The file or folder that holds the arrays; this crate reads none of its bytes.
@@ -178,13 +152,12 @@ impl ArrayFile for ForeignFile {
         let array = self.array(dataset)?;
         let grid = ChunkGrid::new(array.shape().to_vec(), array.block_shape().to_vec())?;
         let locate = |origin: Vec<u64>| {
-            let left = origin.iter().zip(array.shape()).map(|(start, extent)| extent.saturating_sub(*start));
-            let count = left.zip(array.block_shape()).map(|(left, block)| left.min(*block)).collect();
             // The bytes are not in a storage: `decode` requests them from the array. The mask distinguishes arrays of one
             // file for an index of that file.
-            ChunkLocation { region: Region { start: origin, count }, source: ChunkSource::Stored { offset: 0, length: 0, filter_mask: array.origin() } }
+            let source = ChunkSource::Stored { offset: 0, length: 0, filter_mask: array.origin() };
+            Ok(ChunkLocation { region: grid.clipped(origin)?, source })
         };
-        Ok(ChunkLocations { chunks: grid.touched(selection).into_iter().map(locate).collect() })
+        Ok(ChunkLocations { chunks: grid.touched(selection)?.into_iter().map(locate).collect::<Result<_>>()? })
     }
     fn decode(&self, dataset: ObjectId, location: &ChunkLocation, _raw: &[u8], out: &mut ChunkBuffer) -> Result<()> {
         let array = self.array(dataset)?;

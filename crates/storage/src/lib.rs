@@ -82,3 +82,9 @@ pub(crate) fn check_range(storage: &(impl Storage + ?Sized), offset: u64, length
     }
     Ok(())
 }
+
+/// The first `length` bytes of a buffer, which has at least as many, and the others.
+pub(crate) fn split(buffer: &mut [u8], length: u64) -> Result<(&mut [u8], &mut [u8])> {
+    let parts = usize::try_from(length).ok().and_then(|length| buffer.split_at_mut_checked(length));
+    parts.ok_or_else(|| Error::internal("more bytes than the buffer holds"))
+}

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use hyperslab_array::Result;
+use hyperslab_array::{Error, Result};
 
-use crate::{Storage, check_range};
+use crate::{Storage, check_range, split};
 
 /// The bytes of `base`, except where patches replace them. A patch may lie beyond the end of `base`.
 pub struct Overlay {
@@ -30,7 +30,7 @@ impl Storage for Overlay {
     fn read_exact_at(&self, offset: u64, buffer: &mut [u8]) -> Result<()> {
         check_range(self, offset, buffer.len())?;
         let there = self.base.len().saturating_sub(offset).min(buffer.len() as u64);
-        let (stored, beyond) = buffer.split_at_mut(usize::try_from(there).unwrap_or(0));
+        let (stored, beyond) = split(buffer, there)?;
         if !stored.is_empty() {
             self.base.read_exact_at(offset, stored)?;
         }
@@ -40,12 +40,11 @@ impl Storage for Overlay {
             if from >= to {
                 continue;
             }
-            let range = |base: u64| usize::try_from(from - base).ok().zip(usize::try_from(to - base).ok());
-            if let (Some((a, b)), Some((c, d))) = (range(offset), range(*start))
-                && let (Some(target), Some(patch)) = (buffer.get_mut(a..b), bytes.get(c..d))
-            {
-                target.copy_from_slice(patch);
-            }
+            let range = |base: u64| Some(usize::try_from(from - base).ok()?..usize::try_from(to - base).ok()?);
+            let target = range(offset).and_then(|range| buffer.get_mut(range));
+            let (target, patch) =
+                target.zip(range(*start).and_then(|range| bytes.get(range))).ok_or_else(|| Error::internal("a patch outside of its bytes"))?;
+            target.copy_from_slice(patch);
         }
         Ok(())
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use hyperslab_array::{Error, Result};
 
-use crate::{Storage, check_range};
+use crate::{Storage, check_range, split};
 
 /// A run of bytes of another storage.
 #[derive(Clone)]
@@ -52,7 +52,7 @@ impl Piece {
         if !self.zero_filled || there == buffer.len() as u64 {
             return self.storage.read_exact_at(offset, buffer);
         }
-        let (read, zeros) = buffer.split_at_mut(usize::try_from(there).unwrap_or(0));
+        let (read, zeros) = split(buffer, there)?;
         zeros.fill(0);
         if read.is_empty() { Ok(()) } else { self.storage.read_exact_at(offset, read) }
     }
@@ -73,7 +73,7 @@ impl Storage for Pieces {
                 .ok_or_else(|| Error::corrupt("bytes are needed here that none of the files holds").in_file(&self.name).at_offset(offset))?;
             let inside = offset - piece.start;
             let count = (piece.length - inside).min(rest.len() as u64);
-            let (here, later) = rest.split_at_mut(usize::try_from(count).unwrap_or(usize::MAX).min(rest.len()));
+            let (here, later) = split(rest, count)?;
             piece.read(inside, here)?;
             (offset, rest) = (offset + count, later);
         }

@@ -37,8 +37,8 @@ pub(super) fn encode(input: &[u8], level: u32) -> Result<Vec<u8>> {
     let mut compress = Compress::new(Compression::new(level), true);
     let mut out = Vec::with_capacity(input.len() / 2 + 64);
     loop {
-        let done = usize::try_from(compress.total_in()).unwrap_or(usize::MAX);
-        let rest = input.get(done..).unwrap_or_default();
+        let rest = usize::try_from(compress.total_in()).ok().and_then(|done| input.get(done..));
+        let rest = rest.ok_or_else(|| Error::internal("deflate: more bytes were taken than there are"))?;
         let status = compress.compress_vec(rest, &mut out, FlushCompress::Finish);
         match status.map_err(|error| Error::internal(format!("deflate: {error}")))? {
             Status::StreamEnd => return Ok(out),

@@ -39,12 +39,15 @@ impl Filter {
 
     /// Completes the parameters of the filters that need to know what numbers are in a chunk of this shape: the factor of
     /// scale-offset; options and pixels of a block of szip; the layout of an element of n-bit.
+    ///
+    /// # Errors
+    /// `InvalidInput` or `Unsupported` if the filter cannot be applied to such chunks.
     pub fn complete(&mut self, datatype: &Datatype, chunk_shape: &[u64], fill: Option<&[u8]>) -> Result<()> {
         let elements = chunk_shape.iter().fold(1u64, |n, extent| n.saturating_mul(*extent));
         let word = |place: usize| self.parameters.get(place).copied().unwrap_or(0);
         match self.id {
             id::SCALEOFFSET => {
-                // What was completed before has the factor behind the scale.
+                // Parameters that were completed before have the factor after the scale.
                 let factor = word(usize::from(self.parameters.len() > 1));
                 self.parameters = scaleoffset_encode::parameters(datatype, factor, elements, fill)?;
             }
@@ -88,10 +91,7 @@ impl Filter {
         }
         match self.id {
             id::DEFLATE => deflate::decode(input, max_bytes, out),
-            id::SHUFFLE => {
-                shuffle::decode(input, self.shuffled_bytes()?, out);
-                Ok(())
-            }
+            id::SHUFFLE => shuffle::decode(input, self.shuffled_bytes()?, out),
             id::FLETCHER32 => fletcher32::decode(input, out),
             id::SZIP => szip::decode(input, &self.parameters, max_bytes, out),
             id::NBIT => nbit::decode(input, &self.parameters, max_bytes, out),

@@ -41,14 +41,20 @@ impl Pipeline {
 
     /// Undoes the filters in reverse order, except those whose bit is set in `filter_mask`.
     /// `out` gets exactly `chunk_bytes` bytes.
+    ///
+    /// # Errors
+    /// `Corrupt` for bytes that do not decode to that length; `Unsupported` for an unknown filter.
     pub fn decode(&self, raw: &[u8], filter_mask: u32, chunk_bytes: usize, out: &mut Vec<u8>) -> Result<()> {
         self.decode_filters(&self.applied(filter_mask), raw, chunk_bytes, out)?;
         exactly(out, &(chunk_bytes..=chunk_bytes))
     }
 
-    /// As `decode`, of a chunk whose elements have `element` bytes. It has as many bytes as the end of
-    /// `bytes`, of which its start are enough: some writers leave out the end of a chunk that lies outside
-    /// of its dataset; zeros follow there. A shuffle that comes first is left to whoever copies the elements.
+    /// As `decode`, for a chunk with elements of `element` bytes, which is at most `bytes.end()` bytes long. At least
+    /// `bytes.start()` of them must be there, the rest are zeros: some writers leave out the end of a chunk that lies outside of
+    /// its dataset. A shuffle that was applied first is not undone; [`ChunkBuffer::arrangement`] says so.
+    ///
+    /// # Errors
+    /// As [`Pipeline::decode`].
     pub fn decode_chunk(&self, raw: &[u8], filter_mask: u32, bytes: RangeInclusive<usize>, element: usize, out: &mut ChunkBuffer) -> Result<()> {
         let mut todo = self.applied(filter_mask);
         out.arrangement = Arrangement::Elements;
@@ -80,6 +86,9 @@ impl Pipeline {
     /// Applies the filters in order to a chunk; gives the mask of those that were skipped. Only lzf is, as h5py's filter does
     /// it, if it does not make the chunk shorter. The library keeps the mask of a chunk that it overwrites with as many
     /// bytes as before; so one that was skipped must never give as many bytes as it got.
+    ///
+    /// # Errors
+    /// `Unsupported` for a filter that cannot be applied; `InvalidInput` for parameters that it does not have.
     pub fn encode(&self, chunk: Vec<u8>) -> Result<(Vec<u8>, u32)> {
         let (mut bytes, mut mask) = (chunk, 0u32);
         for (index, filter) in self.filters.iter().enumerate() {
@@ -132,7 +141,7 @@ thread_local! {
     static SPARE: std::cell::Cell<Vec<u8>> = const { std::cell::Cell::new(Vec::new()) };
 }
 
-/// Fills `out` up with zeros to the end of `bytes`, where it has their start or more.
+/// Fills `out` up with zeros to the end of `bytes`, if it has their start or more.
 fn exactly(out: &mut Vec<u8>, bytes: &RangeInclusive<usize>) -> Result<()> {
     let chunk_bytes = *bytes.end();
     if bytes.contains(&out.len()) {

@@ -8,15 +8,21 @@ use hyperslab_array::{Error, Result};
 
 /// Undoes a filter. Many threads call it at once.
 pub trait Decoder: Send + Sync {
-    /// The bytes as they were before the filter was applied. `parameters` are its client data; `max_bytes` is
-    /// how many bytes there may be, of which more are refused.
+    /// The bytes as they were before the filter was applied. `parameters` are its client data. More than `max_bytes` bytes
+    /// are refused.
+    ///
+    /// # Errors
+    /// The kind that fits: `Corrupt` for bytes that no encoder writes.
     fn decode(&self, parameters: &[u32], input: &[u8], max_bytes: usize) -> Result<Vec<u8>>;
 }
 
 static DECODERS: RwLock<Option<HashMap<u16, Arc<dyn Decoder>>>> = RwLock::new(None);
 
 /// Registers the decoder of a filter, for files that are opened from now on; a second one takes the place
-/// of the first. A filter that this crate decodes itself is `InvalidInput`.
+/// of the first.
+///
+/// # Errors
+/// `InvalidInput` for a filter that this crate decodes itself.
 pub fn register(id: u16, decoder: Arc<dyn Decoder>) -> Result<()> {
     if super::known::is_built_in(id) {
         return Err(Error::invalid_input(format!("filter {id} is decoded already")));

@@ -1,4 +1,4 @@
-//! An open HDF5 file behind [`ArrayFile`].
+//! An open HDF5 file as an [`ArrayFile`].
 
 use std::sync::Arc;
 
@@ -31,6 +31,9 @@ enum ContiguousStart {
 
 impl Hdf5File {
     /// Opens the file whose superblock lies at absolute offset `superblock`.
+    ///
+    /// # Errors
+    /// `Corrupt`, `Unsupported`, `LimitExceeded` or `Io` if the metadata cannot be parsed.
     pub fn open(storage: Arc<dyn Storage>, superblock: u64, limits: &Limits) -> Result<Self> {
         let superblock = Superblock::read(storage, superblock, limits)?;
         superblock.source.storage.keep(superblock.source.absolute(superblock.root)?);
@@ -76,21 +79,20 @@ impl Hdf5File {
                 Some(base)
             }
         };
-        let origins = dataset.chunk_grid.touched(selection);
-        Ok(origins
+        let origins = dataset.chunk_grid.touched(selection)?;
+        origins
             .into_iter()
             .map(|origin| {
-                let extents = shape.iter().zip(dataset.chunk_grid.chunk_shape()).zip(&origin);
-                let clipped: Vec<u64> = extents.map(|((&n, &chunk), &start)| chunk.min(n - start)).collect();
-                let first = origin.iter().zip(shape).fold(0, |number, (&index, &extent)| number * extent + index);
-                let length = clipped.iter().product::<u64>() * element;
+                let region = dataset.chunk_grid.clipped(origin)?;
+                let first = region.start.iter().zip(shape).fold(0, |number, (&index, &extent)| number * extent + index);
+                let length = region.count.iter().product::<u64>() * element;
                 let source = match base {
                     Some(base) => ChunkSource::Stored { offset: base + first * element, length, filter_mask: 0 },
                     None => ChunkSource::Fill,
                 };
-                ChunkLocation { region: Region { start: origin, count: clipped }, source }
+                Ok(ChunkLocation { region, source })
             })
-            .collect())
+            .collect()
     }
 }
 
@@ -115,9 +117,11 @@ impl ArrayFile for Hdf5File {
                 let needed = dataset.dataspace.element_count()?.checked_mul(dataset.datatype.size());
                 let source = match needed.and_then(|n| usize::try_from(n).ok()) {
                     Some(needed) if needed == bytes.len() => ChunkSource::Inline(bytes.clone()),
-                    Some(needed) if needed < bytes.len() => ChunkSource::Inline(bytes.get(..needed).unwrap_or_default().into()),
                     _ if bytes.is_empty() => ChunkSource::Fill,
-                    _ => return Err(Error::corrupt("a compact dataset that is shorter than its shape")),
+                    needed => {
+                        let used = needed.and_then(|needed| bytes.get(..needed));
+                        ChunkSource::Inline(used.ok_or_else(|| Error::corrupt("a compact dataset that is shorter than its shape"))?.into())
+                    }
                 };
                 vec![ChunkLocation { region: Region::all(dataset.dataspace.shape()), source }]
             }

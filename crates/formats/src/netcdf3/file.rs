@@ -1,8 +1,8 @@
-//! An open netCDF classic file behind [`ArrayFile`].
+//! An open netCDF classic file as an [`ArrayFile`].
 
 use std::sync::Arc;
 
-use hyperslab_array::{Arrangement, ChunkBuffer, ChunkGrid, Dataspace, Error, HeapObjects, HeapReference, Region, Result, Selection};
+use hyperslab_array::{Arrangement, ChunkBuffer, ChunkGrid, Dataspace, Error, HeapObjects, HeapReference, Result, Selection};
 use hyperslab_storage::Storage;
 
 use super::header::{self, Header, Variable};
@@ -32,6 +32,9 @@ struct VariableLocation {
 
 impl Netcdf3File {
     /// Parses the header.
+    ///
+    /// # Errors
+    /// `Corrupt`, `Unsupported`, `LimitExceeded` or `Io` if the header cannot be parsed.
     pub fn open(storage: Arc<dyn Storage>, limits: &Limits) -> Result<Self> {
         let header = header::parse(storage.as_ref(), limits.metadata_block_bytes)?;
         let record_bytes = record_bytes(&header)?;
@@ -110,7 +113,7 @@ fn record_bytes(header: &Header) -> Result<u64> {
     sizes.into_iter().try_fold(0u64, |sum, bytes| sum.checked_add(padded(bytes)?)).ok_or_else(|| Error::corrupt("a record beyond 64 bits"))
 }
 
-/// How many whole records the file's length allows, where the header does not tell.
+/// The number of whole records that fit the file's length, for headers that do not say it.
 fn streamed_records(header: &Header, record_bytes: u64, length: u64) -> u64 {
     let begins = header.variables.iter().filter(|v| is_record(v, &header.dimensions)).map(|v| v.begin);
     match begins.min() {
@@ -173,14 +176,13 @@ impl ArrayFile for Netcdf3File {
         let element = dataset.datatype.size();
         let beyond = || Error::corrupt("a variable beyond 64 bits");
         let mut chunks = Vec::new();
-        for origin in dataset.chunk_grid.touched(selection) {
-            let extents = shape.iter().zip(dataset.chunk_grid.chunk_shape()).zip(&origin);
-            let clipped: Vec<u64> = extents.map(|((&n, &chunk), &start)| chunk.min(n - start)).collect();
-            let length = clipped.iter().product::<u64>() * element;
-            let elements_before = |from: usize| origin.iter().zip(shape).skip(from).fold(0, |before, (&at, &extent)| before * extent + at);
+        for origin in dataset.chunk_grid.touched(selection)? {
+            let region = dataset.chunk_grid.clipped(origin)?;
+            let length = region.count.iter().product::<u64>() * element;
+            let elements_before = |from: usize| region.start.iter().zip(shape).skip(from).fold(0, |before, (&at, &extent)| before * extent + at);
             let within = match place.record_stride {
                 Some(stride) => {
-                    let record = origin.first().ok_or_else(|| Error::internal("a record variable without dimensions"))?;
+                    let record = region.start.first().ok_or_else(|| Error::internal("a record variable without dimensions"))?;
                     record.checked_mul(stride).and_then(|n| n.checked_add(elements_before(1) * element))
                 }
                 None => elements_before(0).checked_mul(element),
@@ -195,7 +197,7 @@ impl ArrayFile for Netcdf3File {
                 .at_offset(offset));
             }
             let source = ChunkSource::Stored { offset, length, filter_mask: 0 };
-            chunks.push(ChunkLocation { region: Region { start: origin, count: clipped }, source });
+            chunks.push(ChunkLocation { region, source });
         }
         Ok(ChunkLocations { chunks })
     }

@@ -106,7 +106,7 @@ impl<'a> Reader<'a> {
         self.take(length.next_multiple_of(4) - length)?;
         Ok(text)
     }
-    /// The number of entries of a list with this tag, 0 where it is absent.
+    /// The number of entries of a list with this tag, 0 if it is absent.
     fn list(&mut self, tag: u64, what: &str) -> Result<u64> {
         let found = self.u32()?;
         let count = self.items(8)?;
@@ -117,8 +117,8 @@ impl<'a> Reader<'a> {
     }
 
     fn header(&mut self) -> Result<Header> {
-        let magic = self.take(4)?;
-        self.version = magic.last().copied().unwrap_or(0);
+        let [.., version] = self.u32()?.to_be_bytes();
+        self.version = version;
         let records = self.count()?;
         let streaming = if self.version == 5 { u64::MAX } else { u64::from(u32::MAX) };
         let records = (records != streaming).then_some(records);

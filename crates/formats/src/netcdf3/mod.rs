@@ -12,6 +12,9 @@ use hyperslab_array::Result;
 use hyperslab_storage::Storage;
 
 /// Whether the file starts with a CDF-1, CDF-2 or CDF-5 signature.
+///
+/// # Errors
+/// `Io` if the file cannot be read.
 pub fn is_netcdf3(storage: &dyn Storage) -> Result<bool> {
     if storage.len() < 4 {
         return Ok(false);

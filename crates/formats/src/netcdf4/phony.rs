@@ -27,13 +27,17 @@ pub(super) fn name_dimensions(tree: &mut Tree, mut next: u64) {
             let mut own: HashMap<Kind, usize> = HashMap::new();
             for (dimension, (extent, unlimited)) in dataset.dimensions.iter_mut().zip(kinds).filter(|(dimension, _)| dimension.name.is_none()) {
                 let (alike, place) = (known.entry((extent, unlimited)).or_default(), own.entry((extent, unlimited)).or_default());
-                if *place == alike.len() {
-                    let name = format!("phony_dim_{next}");
-                    next = next.saturating_add(1);
-                    alike.push(DimensionScale { name: Some(name.clone()), scale: None });
-                    declared.push(Dimension { name, extent, unlimited });
-                }
-                *dimension = alike.get(*place).cloned().unwrap_or_default();
+                *dimension = match alike.get(*place) {
+                    Some(known) => known.clone(),
+                    None => {
+                        let name = format!("phony_dim_{next}");
+                        next = next.saturating_add(1);
+                        let made = DimensionScale { name: Some(name.clone()), scale: None };
+                        alike.push(made.clone());
+                        declared.push(Dimension { name, extent, unlimited });
+                        made
+                    }
+                };
                 *place += 1;
             }
         }

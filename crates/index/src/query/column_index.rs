@@ -29,8 +29,8 @@ impl ColumnIndex for IndexedColumn {
             let MatchingPositions { certain, possible } = matching_positions(self, entry, condition, scratch)?;
             match entry.first.filter(|_| is_whole) {
                 Some(first) => {
-                    sum.0.add_run(certain, first);
-                    sum.1.add_run(possible, first);
+                    sum.0.add_run(certain, first)?;
+                    sum.1.add_run(possible, first)?;
                 }
                 None => {
                     sum.0.add_selected(certain, &entry.region, selection)?;

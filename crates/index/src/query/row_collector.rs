@@ -97,16 +97,17 @@ impl RowCollector {
     }
 
     /// Adds positions of a block whose elements are consecutive rows, beginning with row `first`.
-    pub fn add_run(&mut self, positions: Positions, first: u64) {
+    pub fn add_run(&mut self, positions: Positions, first: u64) -> Result<()> {
         match positions {
             Positions::None => {}
             Positions::All(count) => self.rows.insert_range(first..first + u64::from(count)),
             Positions::Few(mut few) => {
                 few.sort_unstable();
-                self.rows.insert_sorted(few.iter().map(|position| first + u64::from(*position)));
+                self.rows.insert_sorted(few.iter().map(|position| first + u64::from(*position)))?;
             }
             Positions::Many(words) => self.rows.insert_bits(first, words),
         }
+        Ok(())
     }
 
     /// Adds the rows of those positions of a block that are selected.
@@ -115,8 +116,7 @@ impl RowCollector {
             return Ok(());
         }
         if let Some(first) = consecutive_rows(block, selection) {
-            self.add_run(positions, first);
-            return Ok(());
+            return self.add_run(positions, first);
         }
         let words = positions.words();
         let mut rows = Vec::new();
@@ -139,7 +139,6 @@ impl RowCollector {
             }
         });
         rows.sort_unstable();
-        self.rows.insert_sorted(rows);
-        Ok(())
+        self.rows.insert_sorted(rows)
     }
 }

@@ -2,6 +2,8 @@
 
 use arrow_array::BooleanArray;
 use arrow_buffer::{BooleanBuffer, Buffer};
+use hyperslab_array::{Error, Result};
+use hyperslab_reader::{PooledBuffer, Session};
 use rayon::prelude::*;
 
 /// Words of a chunk's bitmap.
@@ -19,6 +21,10 @@ enum Chunk {
     Listed(Vec<u16>),
     /// The bitmap, and the number of set bits.
     Bits(Box<[u64; CHUNK_WORDS]>, u32),
+}
+
+fn too_many() -> Error {
+    Error::limit_exceeded("the rows exceed memory")
 }
 
 impl Chunk {
@@ -97,8 +103,8 @@ impl Chunk {
             Self::Bits(bits, _) => Box::new(ones(bits, (skipped / 64) as usize).map(move |row| first + u64::from(row)).skip_while(move |row| *row < from)),
         }
     }
-    /// Writes `of(row)` for each row in increasing order; there are as many slots as rows.
-    fn write<T>(&self, index: u64, slots: &mut [T], of: impl Fn(u64) -> T) {
+    /// Writes `of(row)` for each row in increasing order; there are as many slots as rows. `None` if not.
+    fn write<T>(&self, index: u64, slots: &mut [T], of: impl Fn(u64) -> T) -> Option<()> {
         let mut first = index * CHUNK_ROWS;
         match self {
             Self::All => slots.iter_mut().zip(first..).for_each(|(slot, row)| *slot = of(row)),
@@ -111,7 +117,7 @@ impl Chunk {
                         continue;
                     }
                     let (mut left, count) = (*word, word.count_ones() as usize);
-                    let slots = slots.get_mut(next..next + count).unwrap_or_default();
+                    let slots = slots.get_mut(next..next + count)?;
                     if count == 64 {
                         slots.iter_mut().zip(first..).for_each(|(slot, row)| *slot = of(row));
                     } else {
@@ -123,8 +129,10 @@ impl Chunk {
                     next += count;
                     first += 64;
                 }
+                (next == slots.len()).then_some(())?;
             }
         }
+        Some(())
     }
 }
 
@@ -162,6 +170,7 @@ impl Piece<'_> {
 }
 
 /// The rows of a piece, relative to the chunk's first row.
+#[expect(clippy::exhaustive_enums, reason = "readers copy each form in a way of its own")]
 pub enum PieceRows<'a> {
     /// Every row.
     All,
@@ -267,11 +276,13 @@ impl RowSelection {
             start = end;
         }
     }
-    /// Adds rows in strictly increasing order; none if they are in another order.
-    pub fn insert_sorted(&mut self, rows: impl IntoIterator<Item = u64>) {
-        if let Some(more) = Self::from_sorted(rows) {
-            self.append(more);
-        }
+    /// Adds rows in strictly increasing order.
+    ///
+    /// # Errors
+    /// `Internal` if they are in another order, or one is there twice.
+    pub fn insert_sorted(&mut self, rows: impl IntoIterator<Item = u64>) -> Result<()> {
+        self.append(Self::from_sorted(rows).ok_or_else(|| Error::internal("rows are not in increasing order"))?);
+        Ok(())
     }
     /// Adds the rows whose bits are set; the first bit is row `first`.
     pub fn insert_bits(&mut self, first: u64, bits: Box<[u64; CHUNK_WORDS]>) {
@@ -346,34 +357,41 @@ impl RowSelection {
         })
     }
     /// All rows in increasing order, written by the threads of the current pool.
-    pub fn to_vec(&self) -> Vec<u64> {
-        let mut rows = vec![0; usize::try_from(self.len()).unwrap_or(usize::MAX)];
-        self.write(&mut rows, |row| row);
-        rows
+    ///
+    /// # Errors
+    /// `LimitExceeded` if they exceed memory.
+    pub fn to_vec(&self) -> Result<Vec<u64>> {
+        let mut rows = vec![0; usize::try_from(self.len()).map_err(|_| too_many())?];
+        self.write(&mut rows, |row| row)?;
+        Ok(rows)
     }
     /// As [`RowSelection::to_vec`], in a pooled buffer: eight bytes per row, in native byte order.
-    pub fn to_values(&self, session: &hyperslab_reader::Session) -> hyperslab_array::Result<hyperslab_reader::PooledBuffer> {
+    ///
+    /// # Errors
+    /// `LimitExceeded` if they exceed memory.
+    pub fn to_values(&self, session: &Session) -> Result<PooledBuffer> {
         let length = usize::try_from(self.len()).ok().and_then(|count| count.checked_mul(8));
-        let mut rows = session.values().take(length.ok_or_else(|| hyperslab_array::Error::limit_exceeded("the rows exceed memory"))?)?;
-        session.compute(|| {
-            self.write(rows.as_chunks_mut::<8>().0, u64::to_ne_bytes);
-            Ok(())
-        })?;
+        let mut rows = session.values().take(length.ok_or_else(too_many)?)?;
+        session.compute(|| self.write(rows.as_chunks_mut::<8>().0, u64::to_ne_bytes))?;
         Ok(rows)
     }
     /// Writes `of(row)` for all rows in increasing order; there are as many slots as rows.
-    fn write<T: Send>(&self, rows: &mut [T], of: impl Fn(u64) -> T + Sync) {
+    fn write<T: Send>(&self, rows: &mut [T], of: impl Fn(u64) -> T + Sync) -> Result<()> {
+        let miscounted = || Error::internal("a row selection has another number of rows than it says");
         let (mut pieces, mut rest) = (Vec::with_capacity(self.chunks.len()), rows);
         for (index, chunk) in &self.chunks {
-            let Some((mine, others)) = std::mem::take(&mut rest).split_at_mut_checked(chunk.len()) else { break };
+            let (mine, others) = std::mem::take(&mut rest).split_at_mut_checked(chunk.len()).ok_or_else(miscounted)?;
             rest = others;
             pieces.push((*index, chunk, mine));
         }
-        pieces.into_par_iter().for_each(|(index, chunk, slots)| chunk.write(index, slots, &of));
+        pieces.into_par_iter().try_for_each(|(index, chunk, slots)| chunk.write(index, slots, &of)).ok_or_else(miscounted)
     }
     /// As [`RowSelection::to_vec`], in the threads of a session.
-    pub fn to_vec_in(&self, session: &hyperslab_reader::Session) -> hyperslab_array::Result<Vec<u64>> {
-        session.compute(|| Ok(self.to_vec()))
+    ///
+    /// # Errors
+    /// `LimitExceeded` if they exceed memory.
+    pub fn to_vec_in(&self, session: &Session) -> Result<Vec<u64>> {
+        session.compute(|| self.to_vec())
     }
     /// Whether `row` is in the set.
     pub fn contains(&self, row: u64) -> bool {
@@ -451,7 +469,8 @@ mod tests {
         assert_eq!(RowSelection::from_mask(&mask, 3), set.and_not(&RowSelection::range(0..1)));
         assert!(RowSelection::from_sorted([2, 1]).is_none());
         let far = [0, 65_535, 65_536, u64::from(u32::MAX), 1 << 32, (1 << 40) + 5];
-        assert_eq!(RowSelection::from_sorted(far).unwrap_or_default().to_vec(), far);
+        assert_eq!(RowSelection::from_sorted(far).unwrap_or_default().to_vec().ok(), Some(far.to_vec()));
+        assert!(RowSelection::new().insert_sorted([1, 1]).is_err());
     }
 
     /// Ranges, so that chunks are full, empty and in between.
@@ -468,7 +487,7 @@ mod tests {
             let list = |set: RowSelection| set.iter().collect::<Vec<u64>>();
             let (x, y) = (set(&a), set(&b));
             prop_assert_eq!(x.len(), a.len() as u64);
-            prop_assert_eq!(x.to_vec(), a.iter().copied().collect::<Vec<u64>>());
+            prop_assert_eq!(x.to_vec().unwrap_or_default(), a.iter().copied().collect::<Vec<u64>>());
             prop_assert_eq!(list(x.and(&y)), a.intersection(&b).copied().collect::<Vec<u64>>());
             prop_assert_eq!(list(x.or(&y)), a.union(&b).copied().collect::<Vec<u64>>());
             prop_assert_eq!(list(x.and_not(&y)), a.difference(&b).copied().collect::<Vec<u64>>());

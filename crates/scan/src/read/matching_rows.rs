@@ -11,6 +11,9 @@ use crate::window::Rows;
 
 impl Plan {
     /// Number of matching rows; from shapes alone if there is no residual predicate.
+    ///
+    /// # Errors
+    /// `Io`, `Corrupt`, `Unsupported` or `LimitExceeded` if values cannot be read; `Cancelled`.
     pub fn count(&self, cancellation: &Cancellation) -> Result<u64> {
         let limit = self.request.limit.unwrap_or(u64::MAX);
         let mut count = 0u64;
@@ -32,6 +35,9 @@ impl Plan {
     }
 
     /// Number of matching rows of each segment.
+    ///
+    /// # Errors
+    /// `Io`, `Corrupt`, `Unsupported` or `LimitExceeded` if values cannot be read; `Cancelled`.
     pub fn counts(&self, cancellation: &Cancellation) -> Result<Vec<u64>> {
         let matching_rows = self.parts.iter().map(|part| match &part.residual {
             None => part.selection.element_count().map(Some),
@@ -51,6 +57,9 @@ impl Plan {
     }
 
     /// The numbers of the matching rows of each segment, in the order of the segments.
+    ///
+    /// # Errors
+    /// `Io`, `Corrupt`, `Unsupported` or `LimitExceeded` if values cannot be read; `Cancelled`.
     pub fn positions(&self, cancellation: &Cancellation) -> Result<Vec<Vec<u64>>> {
         // Indexes number rows over the selection, so only those of wholly selected segments are row numbers of the segment.
         let matching_rows = self.parts.iter().map(|part| {
@@ -58,7 +67,7 @@ impl Plan {
             if rows.is_some() {
                 part.count_index_blocks()?;
             }
-            rows.map(|rows| self.session.compute(|| Ok(rows.to_vec()))).transpose()
+            rows.map(|rows| rows.to_vec_in(&self.session)).transpose()
         });
         let matching_rows = matching_rows.collect::<Result<Vec<Option<Vec<u64>>>>>()?;
         let wanted: Vec<bool> = matching_rows.iter().map(Option::is_none).collect();
@@ -75,6 +84,9 @@ impl Plan {
     }
 
     /// Lower and upper bound of the number of matching rows, from indexes alone.
+    ///
+    /// # Errors
+    /// `Io` or `Corrupt` if the index cannot be read; `Cancelled`.
     pub fn bounds(&self, cancellation: &Cancellation) -> Result<CountBounds> {
         self.parts.iter().try_fold(CountBounds::default(), |sum, part| Ok(sum + part.bounds(cancellation)?))
     }
@@ -111,6 +123,10 @@ impl Plan {
     }
 
     /// Calls `work` with the batch of each window, in parallel, and `take` with the results in row order.
+    ///
+    /// # Errors
+    /// Those of `work` and `take`. `Io`, `Corrupt`, `Unsupported` or `LimitExceeded` if values cannot be read;
+    /// `Cancelled`.
     pub fn for_batches<T: Send>(
         &self,
         cancellation: &Cancellation,

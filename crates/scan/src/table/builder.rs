@@ -11,12 +11,16 @@ use hyperslab_formats::{Content, Dataset, Object};
 use hyperslab_reader::{File, Found};
 
 use super::boundary;
-use super::members::{self, Member, Omitted, row_ndim};
+use super::members::{self, Member, Omitted};
 use super::segment::{Segment, SegmentColumn, Source, decoding, free_name, metadata_columns};
 use crate::request::Layout;
 
 impl Segment {
     /// The object at `path` of `file` as a table. `captures` are the columns of text that wildcards matched.
+    ///
+    /// # Errors
+    /// `NotFound` for a missing path; `InvalidInput` for a layout that does not fit the object; `Unsupported` for
+    /// arrays that cannot be columns.
     pub fn new(file: &File, path: &str, layout: Option<Layout>, decode: bool, captures: &[(String, ArrayRef)]) -> Result<Self> {
         let found = file.find(path)?;
         let object = found.file.object(found.object)?;
@@ -78,7 +82,7 @@ impl Builder<'_> {
         let layout = layout.unwrap_or(if compound { Layout::Records } else { Layout::Cells });
         let id = self.found.object;
         let name = last_part(&object.path);
-        let member = Member { name, id, object, dataset, ndim: row_ndim(&self.found.file, object, dataset, self.decode) };
+        let member = Member::new(&self.found.file, name, id, object, dataset, self.decode)?;
         match layout {
             Layout::Cells | Layout::Rows => self.side_by_side(&[member], layout, Vec::new()),
             Layout::Records => self.records(&member, Vec::new()),
@@ -98,12 +102,12 @@ impl Builder<'_> {
     /// Datasets with the same dimensions: a column for each dimension and each dataset.
     fn side_by_side(&self, members: &[Member<'_>], layout: Layout, omitted: Vec<Omitted>) -> Result<Built> {
         let first = members.first().ok_or_else(|| Error::internal("a table without columns"))?;
-        let (row_shape, per_row) = match (layout, first.shape().split_first()) {
+        let (row_shape, per_row) = match (layout, first.shape.split_first()) {
             (Layout::Rows, None) => {
                 return Err(Error::invalid_input("the rows layout needs at least one dimension; this is a scalar"));
             }
             (Layout::Rows, Some((&rows, rest))) if !rest.is_empty() => (vec![rows], Some(rest.iter().product())),
-            _ => (first.shape().to_vec(), None),
+            _ => (first.shape.to_vec(), None),
         };
         let taken: BTreeSet<String> = members.iter().map(|member| member.name.to_owned()).collect();
         let mut columns = match layout {
@@ -122,7 +126,7 @@ impl Builder<'_> {
         let Datatype::Compound { members, .. } = &table.dataset.datatype else {
             return Err(Error::invalid_input("the records layout needs a compound dataset; use cells or rows"));
         };
-        let shape = table.shape().to_vec();
+        let shape = table.shape.to_vec();
         let mut columns = Vec::new();
         if shape.len() > 1 {
             let taken = members.iter().map(|member| member.name.clone()).collect();
@@ -136,7 +140,7 @@ impl Builder<'_> {
     }
 
     fn variable(&self, member: &Member<'_>, per_row: Option<u64>) -> Result<SegmentColumn> {
-        let Member { name, id, object, dataset, ndim } = *member;
+        let Member { name, id, object, dataset, ndim, .. } = *member;
         self.check_attributes(object)?;
         let attributes = boundary::attributes(self.found.file.tree(), object);
         let datatype = match dataset.dataspace.shape().get(ndim..) {
@@ -152,7 +156,7 @@ impl Builder<'_> {
                 let item = column.field();
                 let element = Field::new("item", item.data_type().clone(), item.is_nullable());
                 let mut metadata = item.metadata().clone();
-                let rest = member.shape().iter().skip(1).map(u64::to_string).collect::<Vec<_>>();
+                let rest = member.shape.iter().skip(1).map(u64::to_string).collect::<Vec<_>>();
                 metadata.insert("shape".to_owned(), format!("[{}]", rest.join(",")));
                 let list = DataType::FixedSizeList(Arc::new(element), count);
                 Arc::new(Field::new(name, list, false).with_metadata(metadata))
@@ -185,7 +189,7 @@ impl Builder<'_> {
         let mut taken = taken.clone();
         let mut columns: Vec<SegmentColumn> = Vec::new();
         for axis in 0..count {
-            let dimension = dataset.dimensions.get(axis).cloned().unwrap_or_default();
+            let dimension = dataset.dimensions.get(axis).ok_or_else(|| Error::internal(format!("{} has no dimension {axis}", member.object.path)))?;
             // The values of a coordinate variable are its coordinates already.
             if dimension.scale == Some(member.id) && member.ndim == 1 {
                 continue;

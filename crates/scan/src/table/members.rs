@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use hyperslab_array::{Dataspace, Datatype, Error, Result};
 use hyperslab_columns::attribute_text;
-use hyperslab_formats::{Content, Dataset, DimensionScale, Format, Link, LinkTarget, Object, ObjectId};
+use hyperslab_formats::{Content, Dataset, DimensionScale, Link, LinkTarget, Object, ObjectId};
 use hyperslab_reader::{File, Found};
 
 use crate::request::Layout;
@@ -28,6 +28,9 @@ pub(crate) struct Member<'a> {
     pub dataset: &'a Dataset,
     /// Number of dimensions that make rows: all of them, except the text length of a character array.
     pub ndim: usize,
+    /// Shape and dimensions of the rows.
+    pub shape: &'a [u64],
+    pub dimensions: &'a [DimensionScale],
 }
 
 /// The datasets that form a group's table, and the layout.
@@ -38,26 +41,25 @@ pub(crate) struct Chosen<'a> {
 }
 
 impl<'a> Member<'a> {
-    pub fn shape(&self) -> &'a [u64] {
-        self.dataset.dataspace.shape().get(..self.ndim).unwrap_or_default()
-    }
-
-    fn dimensions(&self) -> &'a [DimensionScale] {
-        self.dataset.dimensions.get(..self.ndim).unwrap_or(&self.dataset.dimensions)
+    pub fn new(file: &File, name: &'a str, id: ObjectId, object: &'a Object, dataset: &'a Dataset, decode: bool) -> Result<Self> {
+        let ndim = row_ndim(file, object, dataset, decode);
+        let of_rows = dataset.dataspace.shape().get(..ndim).zip(dataset.dimensions.get(..ndim));
+        let (shape, dimensions) = of_rows.ok_or_else(|| Error::internal("a dataset without a description of each dimension").at_object(&object.path))?;
+        Ok(Self { name, id, object, dataset, ndim, shape, dimensions })
     }
 
     /// Shape and dimensions, which are equal for all columns of a table.
     fn key(&self) -> (&'a [u64], &'a [DimensionScale]) {
-        (self.shape(), self.dimensions())
+        (self.shape, self.dimensions)
     }
 
     /// `(time=12, bnds=2)`, or `(12, 2)` for dimensions without names.
     fn described(&self) -> String {
-        let named = |(axis, extent): (usize, &u64)| match self.dimensions().get(axis).and_then(|d| d.name.as_ref()) {
+        let named = |(axis, extent): (usize, &u64)| match self.dimensions.get(axis).and_then(|d| d.name.as_ref()) {
             Some(name) => format!("{name}={extent}"),
             None => extent.to_string(),
         };
-        format!("({})", self.shape().iter().enumerate().map(named).collect::<Vec<_>>().join(", "))
+        format!("({})", self.shape.iter().enumerate().map(named).collect::<Vec<_>>().join(", "))
     }
 
     fn is_compound(&self) -> bool {
@@ -95,7 +97,7 @@ pub(crate) fn choose<'a>(found: &'a Found, decode: bool, layout: Option<Layout>)
     if rest.members.iter().any(|member| !bounds.contains_key(member.name)) {
         rest.leave_out(|member| bounds.get(member.name).map(|of| format!("has the bounds of {of}")));
     }
-    let scales: BTreeSet<ObjectId> = rest.members.iter().flat_map(|m| m.dimensions().iter().filter_map(|d| d.scale)).collect();
+    let scales: BTreeSet<ObjectId> = rest.members.iter().flat_map(|m| m.dimensions.iter().filter_map(|d| d.scale)).collect();
     let is_scale = |member: &Member<'_>| member.ndim == 1 && scales.contains(&member.id);
     match layout {
         None => rest.default_layout(is_scale),
@@ -131,7 +133,7 @@ impl<'a> Rest<'a> {
             return Ok(self.chosen(Layout::Columns));
         }
         // Dimensions without names have no coordinates, and `_row` is the index already.
-        let named = self.members.iter().any(|member| member.dimensions().iter().any(|dimension| dimension.name.is_some()));
+        let named = self.members.iter().any(|member| member.dimensions.iter().any(|dimension| dimension.name.is_some()));
         let data: Vec<Member<'a>> = self.members.iter().filter(|member| !is_scale(member)).copied().collect();
         match best(data.iter()) {
             Some(best) if best.ndim == 1 && !named => {
@@ -157,7 +159,7 @@ impl<'a> Rest<'a> {
         let has_data = self.members.iter().any(|member| !is_scale(member));
         let Some(best) = best(self.members.iter().filter(|member| !has_data || !is_scale(member))) else { return self.chosen(layout) };
         let rows = if layout == Layout::Rows { 1 } else { best.ndim };
-        let shown: BTreeSet<ObjectId> = best.dimensions().iter().take(rows).filter_map(|dimension| dimension.scale).collect();
+        let shown: BTreeSet<ObjectId> = best.dimensions.iter().take(rows).filter_map(|dimension| dimension.scale).collect();
         self.members.retain(|member| !(has_data && is_scale(member) && shown.contains(&member.id)));
         if has_data {
             self.leave_out(|member| is_scale(member).then(|| format!("has the coordinates of dimension {}", member.described())));
@@ -214,15 +216,15 @@ fn member<'a>(file: &'a File, link: &'a Link, decode: bool) -> Result<Option<Mem
     }
     let dataset = file.dataset(id).map_err(Unusable::Dataset)?;
     check(object, dataset, decode).map_err(Unusable::Dataset)?;
-    Ok(Some(Member { name: &link.name, id, object, dataset, ndim: row_ndim(file, object, dataset, decode) }))
+    Member::new(file, &link.name, id, object, dataset, decode).map(Some).map_err(Unusable::Dataset)
 }
 
 /// Number of dimensions of a dataset that make rows. The last dimension of a netCDF character array is the length of its
 /// texts (CF 2.2), unless variables of other types share it.
-pub(super) fn row_ndim(file: &File, object: &Object, dataset: &Dataset, decode: bool) -> usize {
+fn row_ndim(file: &File, object: &Object, dataset: &Dataset, decode: bool) -> usize {
     let ndim = dataset.dataspace.ndim();
     let is_text = |dataset: &Dataset| matches!(dataset.datatype, Datatype::FixedString { size: 1, .. });
-    let Some(last) = ndim.checked_sub(1).filter(|_| decode && file.format() != Format::Hdf5 && is_text(dataset)) else { return ndim };
+    let Some(last) = ndim.checked_sub(1).filter(|_| decode && file.format().is_netcdf() && is_text(dataset)) else { return ndim };
     let (Some(dimension), Some(1..)) = (dataset.dimensions.get(last), dataset.dataspace.shape().get(last)) else { return ndim };
     if dimension.scale.is_some() || dimension.name.is_none() {
         return ndim;
@@ -284,12 +286,12 @@ fn bounds(members: &[Member<'_>]) -> BTreeMap<String, String> {
 /// first: twenty columns and a matrix are a table of twenty columns.
 fn best<'a, 'b: 'a>(members: impl Iterator<Item = &'a Member<'b>>) -> Option<Member<'b>> {
     let members: Vec<&Member<'b>> = members.collect();
-    let named = members.iter().all(|member| member.dimensions().len() == member.ndim && member.dimensions().iter().all(|d| d.name.is_some()));
+    let named = members.iter().all(|member| member.dimensions.iter().all(|d| d.name.is_some()));
     let mut counts: Vec<(&Member<'b>, u64)> = Vec::new();
     let mut places: HashMap<(&[u64], Vec<_>), usize> = HashMap::new();
     for member in members {
-        let names = member.dimensions().iter().map(|dimension| (dimension.name.as_deref(), dimension.scale)).collect();
-        let place = *places.entry((member.shape(), names)).or_insert(counts.len());
+        let names = member.dimensions.iter().map(|dimension| (dimension.name.as_deref(), dimension.scale)).collect();
+        let place = *places.entry((member.shape, names)).or_insert(counts.len());
         match counts.get_mut(place) {
             Some((_, count)) => *count += 1,
             None => counts.push((member, 1)),
@@ -297,7 +299,7 @@ fn best<'a, 'b: 'a>(members: impl Iterator<Item = &'a Member<'b>>) -> Option<Mem
     }
     let rank = |(member, count): &(&Member<'b>, u64)| {
         // Count an unlimited dimension without records as one with a single record.
-        let elements = member.shape().iter().fold(1u64, |n, &extent| n.saturating_mul(extent.max(1)));
+        let elements = member.shape.iter().fold(1u64, |n, &extent| n.saturating_mul(extent.max(1)));
         let ndim = member.ndim as u64;
         if named { (elements, ndim, *count) } else { (*count, elements, ndim) }
     };

@@ -1,4 +1,5 @@
 //! Segment: one object of one file as rows and columns. A table is a sequence of segments.
+#![expect(clippy::exhaustive_enums, clippy::exhaustive_structs, reason = "segments are built by queries, too, and a new source must be handled by each reader")]
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -7,7 +8,7 @@ use arrow_array::{ArrayRef, Int64Array, StringArray};
 use arrow_schema::{DataType, Field};
 use hyperslab_array::{Axis, Cancellation, Error, Result, Selection};
 use hyperslab_columns::{Column, Decoding};
-use hyperslab_formats::{Dataset, Format, Object, ObjectId};
+use hyperslab_formats::{Dataset, Object, ObjectId};
 use hyperslab_reader::File;
 
 use super::members::Omitted;
@@ -95,6 +96,9 @@ impl std::fmt::Debug for RowMapping {
 
 impl RowMapping {
     /// The axes of the dataset for `rows`, axes of the segment.
+    ///
+    /// # Errors
+    /// `Internal` if `rows` has fewer dimensions than the mapping, or leads beyond 64 bits.
     pub fn axes(&self, rows: &[Axis]) -> Result<Vec<Axis>> {
         let mut rows = rows.iter();
         let axes = self.dimensions.iter().map(|dimension| match dimension {
@@ -177,6 +181,9 @@ impl Segment {
     }
 
     /// The values of a coordinate dataset along a row dimension.
+    ///
+    /// # Errors
+    /// `Io`, `Corrupt`, `Unsupported` or `LimitExceeded` if values cannot be read; `Cancelled`.
     pub fn coordinate(&self, dataset: ObjectId, column: &Column, cancellation: &Cancellation) -> Result<ArrayRef> {
         let shape = self.file.dataset(dataset)?.dataspace.shape().to_vec();
         let selection = match self.coordinate_parts.iter().find(|(part, _)| *part == dataset) {
@@ -191,6 +198,10 @@ impl Segment {
 }
 
 /// How the elements of a dataset become the column `name`.
+///
+/// # Errors
+/// `Unsupported` for a datatype without an Arrow type; `Corrupt` or `InvalidInput` for attributes that contradict the
+/// convention.
 pub fn array_column(name: &str, file: &File, object: &Object, dataset: &Dataset, decode: bool) -> Result<Column> {
     if let Some(error) = object.attributes_error.as_ref().filter(|_| decode) {
         return Err(error.clone());
@@ -215,12 +226,12 @@ pub(crate) fn free_name(name: &str, suffix: &str, taken: &BTreeSet<String>) -> S
     names.find(|name| !taken.contains(name)).unwrap_or_else(|| name.to_owned())
 }
 
-/// The conventions by which a file's values are decoded.
-pub(crate) fn decoding(file: &File, decode: bool) -> Decoding {
-    match (decode, file.format()) {
+/// The conventions by which a file's values are decoded; none unless `decode` is set.
+pub fn decoding(file: &File, decode: bool) -> Decoding {
+    match (decode, file.format().is_netcdf()) {
         (false, _) => Decoding::Raw,
-        (true, Format::Hdf5) => Decoding::Attributes,
-        (true, Format::Netcdf3 | Format::Netcdf4) => Decoding::Netcdf,
+        (true, false) => Decoding::Attributes,
+        (true, true) => Decoding::Netcdf,
     }
 }
 

@@ -249,11 +249,8 @@ impl DatasetFragment {
     /// Regions written, in coordinates of the subfile's array; `None` if one is outside of it.
     pub fn local_regions(&self) -> Option<Vec<Region>> {
         let local = |written: &Region| {
-            if written.start.len() != self.origin.len() {
-                return None;
-            }
-            let start: Option<Vec<u64>> = written.start.iter().zip(&self.origin).map(|(start, origin)| start.checked_sub(*origin)).collect();
-            Some(Region { start: start?, count: written.count.clone() }).filter(|local| local.fits(&self.shape))
+            let start = written.start_from(&self.origin).ok()?;
+            Some(Region { start, count: written.count.clone() }).filter(|local| local.fits(&self.shape))
         };
         self.written.iter().map(local).collect()
     }
@@ -324,6 +321,9 @@ impl Fragment {
     }
 
     /// Decodes many fragments in parallel; keeps their order.
+    ///
+    /// # Errors
+    /// As [`Fragment::decode`].
     pub fn decode_all(all: &[Vec<u8>]) -> Result<Vec<Self>> {
         /// Up to this many bytes, decoding in one thread is faster than starting others.
         const MAX_SEQUENTIAL_BYTES: usize = 256 << 10;
@@ -334,11 +334,17 @@ impl Fragment {
     }
 
     /// Encodes as versioned JSON with a trailing checksum.
+    ///
+    /// # Errors
+    /// `Internal` if the data cannot be encoded.
     pub fn encode(&self) -> Result<Vec<u8>> {
         ENVELOPE.encode(self)
     }
 
-    /// Decodes [`Fragment::encode`]. Damaged bytes, other versions and other data are `InvalidInput`.
+    /// Decodes [`Fragment::encode`].
+    ///
+    /// # Errors
+    /// `InvalidInput` for damaged bytes, other versions and other data.
     pub fn decode(bytes: &[u8]) -> Result<Self> {
         let fragment: Self = ENVELOPE.decode(bytes)?;
         if fragment.name.contains('/') || fragment.name.starts_with('.') || !fragment.name.ends_with(".h5") {

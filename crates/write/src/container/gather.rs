@@ -77,8 +77,7 @@ impl SubfileSources<'_> {
     fn part(&mut self, path: &str, loose: &MovablePart, origin: &[u64]) -> Result<SourcePart> {
         let found = self.file(&loose.file)?.find(path)?;
         let source = found.file.dataset(found.object)?.clone();
-        let start = loose.region.start.iter().zip(origin).map(|(start, origin)| start.saturating_sub(*origin)).collect();
-        let region = Region { start, count: loose.region.count.clone() };
+        let region = Region { start: loose.region.start_from(origin)?, count: loose.region.count.clone() };
         Ok(SourcePart { file: found.file, id: found.object, source, local: loose.local.clone(), region })
     }
 }
@@ -135,7 +134,7 @@ pub(crate) fn gather(
             if let Some(cluster) = dataset.clusters.get(index) {
                 dataset.write(cluster, &mut out, &mut sources)?;
                 for part in cluster.parts.iter().filter_map(|part| dataset.loose.parts.get(*part)) {
-                    let start: Vec<u64> = part.region.start.iter().zip(&cluster.around.start).map(|(start, origin)| start - origin).collect();
+                    let start = part.region.start_from(&cluster.around.start)?;
                     master.move_part(&dataset.loose.path, part.index, &format!("{folder}/{name}"), &start)?;
                 }
             }

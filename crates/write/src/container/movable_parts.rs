@@ -129,10 +129,10 @@ impl Master {
     pub fn check_overlaps(&mut self) -> Result<()> {
         for (path, object) in &mut self.objects {
             let Some(dataset) = &mut object.dataset else { continue };
-            let first = |part: &MappedPart| part.region.start.first().copied().unwrap_or(0);
+            let first = |part: &MappedPart| part.region.rows_range().start;
             dataset.parts.sort_by_key(first);
             for (index, part) in dataset.parts.iter().enumerate() {
-                let end = first(part).saturating_add(part.region.count.first().copied().unwrap_or(1));
+                let end = part.region.rows_range().end;
                 let after = dataset.parts.iter().skip(index + 1).take_while(|other| first(other) < end);
                 if let Some((other, shared)) = after.filter(|other| other.by != part.by).find_map(|other| Some((other, other.region.shared(&part.region)?))) {
                     let (a, b) = (&part.by, &other.by);

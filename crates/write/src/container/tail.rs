@@ -26,7 +26,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::Arc;
 
-use hyperslab_array::{Axis, Cancellation, Dataspace, Datatype, Envelope, Error, Result, Selection};
+use hyperslab_array::{Cancellation, Dataspace, Datatype, Envelope, Error, Result};
 use hyperslab_formats::Limits;
 use hyperslab_formats::hdf5::root_attributes;
 use hyperslab_formats::hdf5::writer::{encode_datatype, parse_datatype};
@@ -302,8 +302,7 @@ fn values(files: &[(String, &SubfileRecord, File)], loose: &MovableDataset, part
     if source.datatype != loose.definition.datatype {
         return Err(Error::corrupt("a subfile has another datatype than its fragment says").at_object(&loose.path).in_file(file.name()));
     }
-    let axes = part.local.start.iter().zip(&part.local.count).map(|(start, count)| Axis::Range { start: *start, count: *count, step: 1 });
-    let selection = Selection::new(axes.collect(), source.dataspace.shape())?;
+    let selection = part.local.selection(source.dataspace.shape())?;
     Ok(found.file.read(found.object, &selection, &Cancellation::new())?.bytes)
 }
 

@@ -23,6 +23,7 @@ use crate::shared::layout::name_of;
 
 /// Which part of a dataset a task writes.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Extent {
     /// Any part, in the dataset's coordinates. The subfile has the chunks that were written.
     Any,
@@ -111,6 +112,9 @@ impl Task {
     }
 
     /// The region of a dataset of the plan that this task writes.
+    ///
+    /// # Errors
+    /// `NotFound` if the task has no such dataset.
     pub fn region(&self, path: &str) -> Result<&Region> {
         match self.datasets.get(&normalized_path(path)?).map(|local| &local.extent) {
             Some(Extent::Region(region)) => Ok(region),
@@ -119,6 +123,9 @@ impl Task {
     }
 
     /// Definition of a dataset in the whole container.
+    ///
+    /// # Errors
+    /// `NotFound` if the task has no such dataset.
     pub fn definition(&self, path: &str) -> Result<&DatasetDefinition> {
         let local = self.datasets.get(&normalized_path(path)?);
         local.map(|local| &local.global).ok_or_else(|| Error::not_found("there is no such dataset in this task").at_object(path))
@@ -130,27 +137,42 @@ impl Task {
     }
 
     /// Creates a link.
+    ///
+    /// # Errors
+    /// `InvalidInput` for an invalid path, or one that has another object; `Unsupported` for what HDF5 cannot store.
     pub fn create_link(&mut self, path: &str, link: Link) -> Result<()> {
         self.subfile.create_link(path, link)
     }
 
     /// Commits a datatype at this path.
+    ///
+    /// # Errors
+    /// `InvalidInput` for an invalid path, or one that has another object; `Unsupported` for what HDF5 cannot store.
     pub fn create_datatype(&mut self, path: &str, datatype: Datatype) -> Result<()> {
         self.subfile.create_datatype(path, datatype)
     }
 
     /// Creates a dataset of references to objects of the whole container.
+    ///
+    /// # Errors
+    /// `InvalidInput` for an invalid path, or one that has another object; `Unsupported` for what HDF5 cannot store.
     pub fn create_references(&mut self, path: &str, shape: Vec<u64>, targets: &[Option<String>]) -> Result<()> {
         self.subfile.create_references(path, shape, targets)
     }
 
     /// Sets an attribute of references to objects of the whole container.
+    ///
+    /// # Errors
+    /// `NotFound` if there is no such object.
     pub fn set_references(&mut self, path: &str, name: &str, shape: Vec<u64>, targets: &[Option<String>]) -> Result<()> {
         self.refuse_reserved(path, name)?;
         self.subfile.set_references(path, name, shape, targets)
     }
 
     /// Attaches a dataset of the whole container as the scale of a dimension of another.
+    ///
+    /// # Errors
+    /// `NotFound` if there is no such object; `InvalidInput` for a dimension that the dataset does not have.
     pub fn attach_scale(&mut self, path: &str, dimension: u32, scale: &str) -> Result<()> {
         let ndim = self.definition(path)?.dataspace.ndim();
         if usize::try_from(dimension).is_ok_and(|dimension| dimension >= ndim) {
@@ -161,6 +183,9 @@ impl Task {
 
     /// Opens a dataset of the plan for writing: `region` if given, else the task's own rows if it is written by rows, else any
     /// part.
+    ///
+    /// # Errors
+    /// `NotFound` if the plan has no such dataset; `InvalidInput` for a region outside of it.
     pub fn open_dataset(&mut self, path: &str, region: Option<Region>) -> Result<()> {
         let path = normalized_path(path)?;
         let at = |error: Error| error.at_object(format!("/{path}"));
@@ -193,17 +218,27 @@ impl Task {
     }
 
     /// Creates a group and its parents.
+    ///
+    /// # Errors
+    /// `InvalidInput` for an invalid path, or one that has another object; `Unsupported` for what HDF5 cannot store.
     pub fn create_group(&mut self, path: &str) -> Result<()> {
         self.subfile.create_group(path)
     }
 
     /// Sets whether the file records the creation order of an object's attributes and, for a group, of its members. It does if
     /// any task asks for it.
+    ///
+    /// # Errors
+    /// `NotFound` if there is no such object.
     pub fn set_tracked(&mut self, path: &str, tracked: bool) -> Result<()> {
         self.subfile.set_tracked(path, tracked)
     }
 
     /// Sets an attribute. All tasks that set it must give the same value.
+    ///
+    /// # Errors
+    /// `NotFound` if there is no such object; `InvalidInput` for a link or a reserved name; `Unsupported` for a value
+    /// that HDF5 cannot store.
     pub fn set_attribute(&mut self, path: &str, name: &str, value: AttributeValue) -> Result<()> {
         if value.value.datatype.has_references() {
             return Err(Error::unsupported("references in a parallel write: object addresses differ between subfiles").at_object(path));
@@ -219,6 +254,9 @@ impl Task {
 
     /// Creates a dataset of the whole container and says which part this task writes. Every task that writes to the dataset must
     /// call it with the same definition.
+    ///
+    /// # Errors
+    /// `InvalidInput` for an invalid path, or one that has another object; `Unsupported` for what HDF5 cannot store.
     pub fn create_dataset(&mut self, path: &str, definition: DatasetDefinition, extent: Extent) -> Result<()> {
         let path = normalized_path(path)?;
         let is_chosen = definition.chunk_shape.is_none();
@@ -257,6 +295,10 @@ impl Task {
     }
 
     /// Grows a dataset that is written by rows to this shape.
+    ///
+    /// # Errors
+    /// `NotFound` if the task has no such dataset; `InvalidInput` if it is not written by rows; `Unsupported` if it
+    /// would shrink.
     pub fn grow(&mut self, path: &str, shape: Vec<u64>) -> Result<()> {
         let path = normalized_path(path)?;
         match self.datasets.get(&path) {
@@ -273,11 +315,18 @@ impl Task {
     }
 
     /// Writes the elements of `region`; see [`FileWriter::write`].
+    ///
+    /// # Errors
+    /// `NotFound` if the task has no such dataset. `InvalidInput` for a region outside of the task's own, or bytes that
+    /// do not fit it; `Io` if the file cannot be written.
     pub fn write<'a>(&mut self, path: &str, region: &Region, bytes: &[u8], resolve: &'a dyn Fn(HeapReference) -> Result<&'a [u8]>) -> Result<()> {
         self.write_parts(path, region, bytes, None, resolve)
     }
 
     /// Writes parts of the elements of `region`; see [`FileWriter::write_parts`].
+    ///
+    /// # Errors
+    /// As [`Task::write`].
     pub fn write_parts<'a>(
         &mut self,
         path: &str,
@@ -299,8 +348,8 @@ impl Task {
         let Extent::Region(own) = &local.extent else { return self.subfile.write_parts(&path, region, bytes, parts, resolve) };
         let outside = || Error::invalid_input(format!("{region} is outside of this task's region {own}")).at_object(format!("/{path}"));
         let within = |origin: &Region| -> Option<Region> {
-            let start: Option<Vec<u64>> = region.start.iter().zip(&origin.start).map(|(start, origin)| start.checked_sub(*origin)).collect();
-            Some(Region { start: start?, count: region.count.clone() }).filter(|inner| inner.fits(&origin.count))
+            let start = region.start_from(&origin.start).ok()?;
+            Some(Region { start, count: region.count.clone() }).filter(|inner| inner.fits(&origin.count))
         };
         let inner = within(own).ok_or_else(outside)?;
         // The shared subfile has the regions of other tasks, too.
@@ -330,6 +379,10 @@ fn with_heap_values<'a>(datatype: &Datatype, bytes: &[u8], resolve: &'a dyn Fn(H
 impl WritePlan {
     /// Begins the task with this index, or another attempt at it. Each attempt has its own subfile. Rows that tasks append are in
     /// the order of task indexes.
+    ///
+    /// # Errors
+    /// `Cancelled` if the plan has begun and was aborted; `InvalidInput` for an index that the plan does not have; `Io`
+    /// if the folder cannot be created.
     pub fn task(&self, index: u64, session: &Session) -> Result<Task> {
         Task::begin(self, index, session)
     }

@@ -1,7 +1,7 @@
 //! Copies datasets, or parts of them, from other files into one dataset. Chunks that are identical in source and target are
 //! copied without decoding.
 
-use hyperslab_array::{Axis, Cancellation, ChunkGrid, Dataspace, Error, HeapReference, Result, Selection};
+use hyperslab_array::{Cancellation, ChunkGrid, Dataspace, Error, HeapReference, Result};
 use hyperslab_formats::filter::{Filter, Pipeline};
 use hyperslab_formats::{ChunkSource, Dataset, ObjectId, VirtualMapping};
 use hyperslab_reader::File;
@@ -142,14 +142,13 @@ impl DatasetCopy<'_> {
             start: origin.to_vec(),
             count: origin.iter().zip(chunk_shape).zip(shape).map(|((origin, chunk), n)| (*chunk).min(n.saturating_sub(*origin))).collect(),
         };
-        let axes = part.local.start.iter().zip(&part.local.count).map(|(start, count)| Axis::Range { start: *start, count: *count, step: 1 });
-        let selection = Selection::new(axes.collect(), part.source.dataspace.shape())?;
+        let selection = part.local.selection(part.source.dataspace.shape())?;
         let moved = |origin: &[u64]| -> Option<Vec<u64>> {
             let axes = origin.iter().zip(&part.local.start).zip(&part.region.start);
             axes.map(|((origin, local), region)| origin.checked_add(*region)?.checked_sub(*local)).collect()
         };
         let grid = ChunkGrid::new(part.source.dataspace.shape().to_vec(), chunk_shape.clone())?;
-        let origins = grid.touched(&selection);
+        let origins = grid.touched(&selection)?;
         let same = origins.iter().all(|origin| {
             let Some(target) = moved(origin) else { return false };
             let here = clipped(origin, part.source.dataspace.shape());
@@ -194,8 +193,7 @@ impl DatasetCopy<'_> {
                 slab
             };
             let from = slab(local);
-            let axes = from.start.iter().zip(&from.count).map(|(start, count)| Axis::Range { start: *start, count: *count, step: 1 });
-            let values = file.read(id, &Selection::new(axes.collect(), source.dataspace.shape())?, self.cancellation)?;
+            let values = file.read(id, &from.selection(source.dataspace.shape())?, self.cancellation)?;
             let resolve = |reference: HeapReference| values.heap.object(reference);
             self.out.write(self.path, &slab(region), &values.bytes, &resolve)?;
             self.counts.reencoded_bytes += values.bytes.len() as u64;

@@ -251,9 +251,9 @@ fn write_placed(
 ) -> Result<()> {
     for chunk in touched_chunks(region, shape, chunk_shape) {
         let at = base.saturating_add(chunk_index(&chunk.position, shape, chunk_shape).saturating_mul(stride));
-        let within = |origin: &[u64]| -> Vec<u64> { chunk.part.start.iter().zip(origin).map(|(start, origin)| start - origin).collect() };
+        let (source, target) = (chunk.part.start_from(&region.start)?, chunk.part.start_from(&chunk.origin)?);
         let mut outcome = Ok(());
-        runs(&chunk.part.count, &region.count, &within(&region.start), chunk_shape, &within(&chunk.origin), |from, to, length| {
+        runs(&chunk.part.count, &region.count, &source, chunk_shape, &target, |from, to, length| {
             if outcome.is_ok() {
                 outcome = write_run(bytes, (from, length), size, at + to * size, allocator);
             }

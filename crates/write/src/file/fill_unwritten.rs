@@ -41,7 +41,7 @@ impl DatasetWriter {
                 for region in unwritten_regions(Region::all(shape), &self.written) {
                     for chunk in touched_chunks(&region, shape, chunk_shape).filter(|chunk| known.contains(&chunk.position)) {
                         let at = base.saturating_add(chunk_index(&chunk.position, shape, chunk_shape).saturating_mul(*stride));
-                        let within: Vec<u64> = chunk.part.start.iter().zip(&chunk.origin).map(|(start, origin)| start - origin).collect();
+                        let within = chunk.part.start_from(&chunk.origin)?;
                         runs(&chunk.part.count, &chunk.part.count, &zeros, chunk_shape, &within, |_, to, length| put(at + to * size, length * size));
                     }
                 }

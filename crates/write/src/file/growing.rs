@@ -49,7 +49,7 @@ impl GrowingValues {
     pub fn read(&self, region: &Region, definition: &DatasetDefinition, out: &mut [u8]) -> Result<()> {
         let all = Region { start: vec![0; region.start.len()], count: self.shape.clone() };
         let Some(known) = region.shared(&all).filter(|_| !self.is_empty()) else { return Ok(()) };
-        let within: Vec<u64> = known.start.iter().zip(&region.start).map(|(start, origin)| start.saturating_sub(*origin)).collect();
+        let within = known.start_from(&region.start)?;
         whole(copy(&known.count, memory_length(definition.datatype.size())?, (&self.bytes, &self.shape, &known.start), (out, &region.count, &within)))
     }
 

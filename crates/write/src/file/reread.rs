@@ -31,7 +31,7 @@ impl DatasetWriter {
             DatasetStorage::Placed { chunk_shape, base, stride } => {
                 for chunk in touched_chunks(region, &shape, chunk_shape) {
                     let at = base.saturating_add(chunk_index(&chunk.position, &shape, chunk_shape).saturating_mul(*stride));
-                    let (within, inside) = (relative_to(&chunk.part.start, &region.start), relative_to(&chunk.part.start, &chunk.origin));
+                    let (within, inside) = (chunk.part.start_from(&region.start)?, chunk.part.start_from(&chunk.origin)?);
                     read_runs(&mut out, &chunk.part, (&within, &region.count), (&inside, chunk_shape), (at, size), allocator)?;
                 }
             }
@@ -47,7 +47,7 @@ impl DatasetWriter {
                             &decoded
                         }
                     };
-                    let (within, inside) = (relative_to(&chunk.part.start, &region.start), relative_to(&chunk.part.start, &chunk.origin));
+                    let (within, inside) = (chunk.part.start_from(&region.start)?, chunk.part.start_from(&chunk.origin)?);
                     if !copy(&chunk.part.count, size, (bytes, chunk_shape, &inside), (&mut out, &region.count, &within)) {
                         return Err(Error::internal("a chunk's part outside of its array"));
                     }
@@ -59,7 +59,7 @@ impl DatasetWriter {
             for missing in unwritten_regions(region.clone(), &self.written) {
                 let elements = missing.elements().ok_or_else(|| Error::internal("an unwritten region beyond 64 bits"))?;
                 let fills = fill.repeat(memory_length(elements)?);
-                let within = relative_to(&missing.start, &region.start);
+                let within = missing.start_from(&region.start)?;
                 if !copy(&missing.count, size, (&fills, &missing.count, &zeros), (&mut out, &region.count, &within)) {
                     return Err(Error::internal("an unwritten part outside of its array"));
                 }
@@ -79,11 +79,6 @@ impl DatasetWriter {
             _ => Vec::new(),
         })
     }
-}
-
-/// `start` relative to `origin`.
-fn relative_to(start: &[u64], origin: &[u64]) -> Vec<u64> {
-    start.iter().zip(origin).map(|(start, origin)| start.saturating_sub(*origin)).collect()
 }
 
 /// Reads a region of an array in the file, at `address`, into an array in memory. `memory` and `file` are the start of the

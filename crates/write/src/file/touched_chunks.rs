@@ -70,8 +70,7 @@ pub(crate) fn filled_with_fill_value(chunk_bytes: u64, definition: &DatasetDefin
 
 /// Copies the elements of a chunk from `bytes`, the elements of `region`, into `target`.
 pub(crate) fn copy_into_chunk(target: &mut [u8], chunk: &TouchedChunk, chunk_shape: &[u64], region: &Region, bytes: &[u8], size: usize) -> Result<()> {
-    let within = |origin: &[u64]| -> Vec<u64> { chunk.part.start.iter().zip(origin).map(|(start, origin)| start - origin).collect() };
-    let (from, to) = (within(&region.start), within(&chunk.origin));
+    let (from, to) = (chunk.part.start_from(&region.start)?, chunk.part.start_from(&chunk.origin)?);
     if copy(&chunk.part.count, size, (bytes, &region.count, &from), (target, chunk_shape, &to)) {
         return Ok(());
     }

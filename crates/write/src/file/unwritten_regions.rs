@@ -4,8 +4,8 @@ use super::region::Region;
 
 /// Splits `whole` minus `regions` into disjoint regions.
 pub(crate) fn unwritten_regions(whole: Region, regions: &[Region]) -> Vec<Region> {
-    let first = |region: &Region| region.start.first().copied().unwrap_or(0);
-    let end = |region: &Region| first(region).saturating_add(region.count.first().copied().unwrap_or(1));
+    let first = |region: &Region| region.rows_range().start;
+    let end = |region: &Region| region.rows_range().end;
     let mut sorted: Vec<&Region> = regions.iter().collect();
     sorted.sort_by_key(|region| first(region));
     let (mut done, mut left) = (Vec::new(), vec![whole]);

@@ -83,7 +83,7 @@ impl Header {
             let coded = coded.get_mut(..block.len()).ok_or_else(short)?;
             self.decode_streams(stream, &mut decoder, coded)?;
             if self.flags & SHUFFLED != 0 && self.element > 1 {
-                shuffle::decode_into(coded, self.element, block);
+                shuffle::decode_into(coded, self.element, block)?;
             } else if (block.len() / self.element).is_multiple_of(8) {
                 // Other numbers of elements are left alone, and so are bytes at the end.
                 let elements = block.len() / self.element * self.element;

@@ -85,7 +85,7 @@ impl<'a> Chunk<'a> {
             }
             Content::Repeated(value) => {
                 let block: Vec<u8> = value.iter().copied().cycle().take(self.block).collect();
-                sizes.enumerate().try_for_each(|(index, size)| sink(index, block.get(..size).unwrap_or_default()))
+                sizes.enumerate().try_for_each(|(index, size)| sink(index, block.get(..size).ok_or_else(short)?))
             }
             Content::Streams(codec) => {
                 let starts = body.as_chunks::<4>().0;
@@ -99,7 +99,7 @@ impl<'a> Chunk<'a> {
                     let stream = self.bytes.get(start..).ok_or_else(short)?;
                     block.resize(size, 0);
                     self.decode_streams(stream, &mut decoder, &mut block)?;
-                    self.decode_filters(index, &mut block, &mut spare, &reference);
+                    self.decode_filters(index, &mut block, &mut spare, &reference)?;
                     if index == 0 {
                         reference.clone_from(&block);
                     }
@@ -144,27 +144,28 @@ impl<'a> Chunk<'a> {
         Ok(())
     }
 
-    fn decode_filters(&self, index: usize, block: &mut Vec<u8>, spare: &mut Vec<u8>, reference: &[u8]) {
+    fn decode_filters(&self, index: usize, block: &mut Vec<u8>, spare: &mut Vec<u8>, reference: &[u8]) -> Result<()> {
         for (kind, parameter) in self.filters.iter().rev() {
             match kind {
                 1 => {
                     let element = if *parameter == 0 { self.element } else { usize::from(*parameter) };
-                    shuffle::decode(block, element, spare);
+                    shuffle::decode(block, element, spare)?;
                     std::mem::swap(block, spare);
                 }
                 2 => {
                     // Bytes that do not fill 8 elements are as they were.
                     let elements = block.len() / self.element / 8 * 8 * self.element;
                     spare.clone_from(block);
-                    if let (Some(planes), Some(elements)) = (spare.get(..elements), block.get_mut(..elements)) {
-                        bit_planes::decode(planes, self.element, elements);
-                    }
+                    let (planes, _) = spare.split_at(elements);
+                    let (elements, _) = block.split_at_mut(elements);
+                    bit_planes::decode(planes, self.element, elements);
                 }
                 3 => decode_delta(self.element, block, (index > 0).then_some(reference)),
                 // Cut precision stays cut.
                 _ => {}
             }
         }
+        Ok(())
     }
 }
 

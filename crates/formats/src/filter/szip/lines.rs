@@ -1,4 +1,4 @@
-//! Szip (4): adaptive entropy coding (CCSDS 121.0-B) of scan lines, behind the decoded size.
+//! Szip (4): the decoded size, then scan lines in adaptive entropy coding (CCSDS 121.0-B).
 //!
 //! The coding itself is in [`super::aec`]. Here is what szip adds: numbers of 32 and 64 bits are
 //! coded byte plane by byte plane, and each scan line is filled up to whole blocks.
@@ -65,7 +65,7 @@ pub(in crate::filter) fn decode(input: &[u8], parameters: &[u32], max_bytes: usi
     }
     if planes > 1 {
         let coded = std::mem::take(out);
-        shuffle::decode(&coded, planes, out);
+        shuffle::decode(&coded, planes, out)?;
     }
     Ok(())
 }

@@ -10,7 +10,7 @@ use super::{btree_v1, extensible_array, fixed_array};
 use crate::hdf5::layout::{ChunkedLayout, Locator};
 use crate::hdf5::writer::{Space, StoredChunk};
 
-/// Entries of an array that were never written, beside those that were: more go into a B-tree.
+/// Unwritten entries that an array may have in addition to three for each written one; with more, chunks go into a B-tree.
 const SPARE_ENTRIES: u64 = 4096;
 /// Most chunks per step along the unlimited dimension, so that an extensible array can hold a million steps.
 const MAX_CHUNKS_OF_A_STEP: u64 = 1 << 12;
@@ -64,9 +64,10 @@ pub(crate) fn encode(space: &mut Space, layout: &ChunkedLayout, element_size: u6
     if unlimited == 1 && can_grow && (!in_pages || last < MAX_EXTENSIBLE_IN_PAGES) && last < enough && last < 1 << 32 {
         return Ok(Locator::ExtensibleArray { address: extensible_array::encode(space, &numbered, form)? });
     }
-    let counts = layout.max_shape.iter().zip(&layout.chunk_shape).map(|(max_extent, chunk)| max_extent.unwrap_or(0).div_ceil((*chunk).max(1)));
-    let count = counts.fold(1, u64::saturating_mul);
-    if unlimited == 0 && count <= enough && (!in_pages || count <= MAX_FIXED_IN_PAGES) {
+    // `None` if a dimension is unlimited.
+    let counts = layout.max_shape.iter().zip(&layout.chunk_shape).map(|(max_extent, chunk)| Some(max_extent.as_ref()?.div_ceil((*chunk).max(1))));
+    let count = counts.collect::<Option<Vec<u64>>>().map(|counts| counts.into_iter().fold(1, u64::saturating_mul));
+    if let Some(count) = count.filter(|count| *count <= enough && (!in_pages || *count <= MAX_FIXED_IN_PAGES)) {
         let entries: Vec<Option<&StoredChunk>> = (0..count).map(|number| numbered.get(&number).copied()).collect();
         return Ok(Locator::FixedArray { address: fixed_array::encode(space, &entries, form)? });
     }

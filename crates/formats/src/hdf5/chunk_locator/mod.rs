@@ -38,7 +38,7 @@ pub(crate) fn locate(source: &Source, layout: &ChunkedLayout, selection: &Select
     if count > max_chunks {
         return Err(Error::limit_exceeded(format!("a read of {count} chunks, more than {max_chunks}: read in parts")));
     }
-    let touched = grid.touched(selection);
+    let touched = grid.touched(selection)?;
     let wanted = selection.axes().iter().zip(&layout.chunk_shape).map(|(axis, &chunk)| axis.touched_chunks(chunk)).collect();
     let mut found = Found { layout, wanted, slots: vec![None; touched.len()] };
     match &layout.locator {
@@ -54,15 +54,11 @@ pub(crate) fn locate(source: &Source, layout: &ChunkedLayout, selection: &Select
         match slot {
             Some(StoredAt { offset, length, filter_mask }) => {
                 let source = ChunkSource::Stored { offset, length, filter_mask };
-                ChunkLocation { region: Region { start: origin, count: layout.chunk_shape.clone() }, source }
+                Ok(ChunkLocation { region: Region { start: origin, count: layout.chunk_shape.clone() }, source })
             }
             // An unwritten chunk is clipped to the dataset: the chunk shape alone could claim any size.
-            None => {
-                let extents = layout.chunk_shape.iter().zip(&layout.shape).zip(&origin);
-                let count = extents.map(|((&chunk, &n), &start)| chunk.min(n.saturating_sub(start))).collect();
-                ChunkLocation { region: Region { start: origin, count }, source: ChunkSource::Fill }
-            }
+            None => Ok(ChunkLocation { region: grid.clipped(origin)?, source: ChunkSource::Fill }),
         }
     });
-    Ok(locations.collect())
+    locations.collect()
 }

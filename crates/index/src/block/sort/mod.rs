@@ -64,8 +64,8 @@ impl Sorter {
         let min: u64 = min.into();
         let bits = u64::BITS - (Into::<u64>::into(max) - min).leading_zeros();
         self.sort_by_prefix(keys, min, bits);
-        let untied =
-            bits <= PREFIX_BITS || self.arch.dispatch(SortTies { keys, words: self.words.get(..keys.len()).unwrap_or_default(), places: &mut self.places });
+        let words = self.words.get(..keys.len()).ok_or_else(|| Error::internal("a block has fewer prefixes than keys"))?;
+        let untied = bits <= PREFIX_BITS || self.arch.dispatch(SortTies { keys, words, places: &mut self.places });
         if !untied {
             self.sort_by_digits(keys, min, bits);
         }
