@@ -1,7 +1,7 @@
 //! The parsers of HDF5's messages, heaps and trees, each by itself.
 
 use hyperslab_array::Selection;
-use hyperslab_formats::hdf5::fuzzing::{self, Structures};
+use hyperslab_formats::hdf5::fuzzing::{self, ChunkedArray, Structures};
 
 use super::{Numbers, honest, hyperslab, limits};
 
@@ -51,9 +51,10 @@ fn chunks(structures: &Structures, indexing: u8, address: u64, ndim: usize, head
     let shape: Vec<u64> = (0..ndim).map(|n| u64::from(u16::from_le_bytes([head[2 * n], head[2 * n + 1]]))).collect();
     let chunk: Vec<u64> = (0..ndim).map(|n| u64::from(head[8 + n]).max(1)).collect();
     let unlimited = |n: usize| head[12] & 1 << n != 0;
-    let most: Vec<Option<u64>> = shape.iter().enumerate().map(|(n, &extent)| (!unlimited(n)).then_some(extent)).collect();
-    let element = u64::from(head[13]).max(1);
-    let locate = |selection: &Selection| honest(structures.chunks(indexing, address, &shape, &most, &chunk, element, selection));
+    let max_shape = shape.iter().enumerate().map(|(n, &extent)| (!unlimited(n)).then_some(extent)).collect();
+    let element_size = u64::from(head[13]).max(1);
+    let array = ChunkedArray { indexing, address, shape: shape.clone(), max_shape, chunk_shape: chunk, element_size };
+    let locate = |selection: &Selection| honest(structures.chunks(&array, selection));
     let all = locate(&Selection::all(&shape));
     for _ in 0..3 {
         let part = locate(&hyperslab(numbers, &shape, 16));

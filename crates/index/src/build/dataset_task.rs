@@ -38,7 +38,7 @@ pub(crate) struct DatasetTask {
     pub(crate) shape: Vec<u64>,
     pub(crate) grid: BlockGrid,
     pub(crate) fingerprint: String,
-    /// Index files of the previous build, of which some blocks may still be valid.
+    /// Index files of the previous build, some of whose blocks may still be valid.
     pub(crate) previous: Vec<IndexFileEntry>,
     /// The index of this task among the tasks of its dataset.
     pub(crate) part: u64,
@@ -88,25 +88,6 @@ impl DatasetTask {
     /// Removes the sidecar of an index that was not built, if it has no other index; best effort.
     pub(crate) fn discard(&self) {
         sweep::remove_unbuilt(&self.folder);
-    }
-
-    #[expect(clippy::too_many_arguments, reason = "one argument per field")]
-    pub(crate) fn new(
-        file: String,
-        path: String,
-        folder: PathBuf,
-        name: String,
-        stamp: Stamp,
-        identity: String,
-        data_type: String,
-        raw: bool,
-        level: Level,
-        shape: Vec<u64>,
-        grid: BlockGrid,
-        fingerprint: String,
-        previous: Vec<IndexFileEntry>,
-    ) -> Self {
-        Self { file, path, folder, name, stamp, identity, data_type, raw, level, shape, grid, fingerprint, previous, part: 0, parts: 1, is_local: true }
     }
 
     /// The number of this build: greater than those of the builds whose blocks it may keep.

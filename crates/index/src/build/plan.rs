@@ -1,5 +1,5 @@
 //! Index plan: decides which datasets are indexed, at which level, where, and in which tasks. Reads metadata only, except for
-//! samples of values where it has to choose a level.
+//! samples of values if it has to choose a level.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::PathBuf;
@@ -64,8 +64,12 @@ pub struct IndexPlan {
 }
 
 impl IndexPlan {
-    /// Plans the indexes of `files`. `Unsupported` if a dataset that is named explicitly cannot have an index. Datasets that a
-    /// wildcard or a group includes are skipped instead, with a reason in [`IndexPlan::datasets`].
+    /// Plans the indexes of `files`. Datasets that a wildcard or a group includes and that cannot have an index are
+    /// skipped, with a reason in [`IndexPlan::datasets`].
+    ///
+    /// # Errors
+    /// `NotFound` for a path that nothing matches; `Unsupported` if a dataset that is named explicitly cannot have an
+    /// index; `Io` or `Corrupt` if samples of values cannot be read; `Cancelled`.
     pub fn new(files: &[File], request: &IndexRequest, cancellation: &Cancellation) -> Result<Self> {
         if files.is_empty() || request.datasets.is_empty() {
             return Err(Error::invalid_input("an index needs at least one file and one dataset"));
@@ -165,21 +169,24 @@ impl IndexPlan {
         let previous: Vec<IndexFileEntry> = same_grid.map(|before| before.index_files.clone()).unwrap_or_default();
         if !valid {
             self.foreign.push((!file.array_file().is_stored()).then(|| file.clone()));
-            self.tasks.push(DatasetTask::new(
-                file.name(),
-                object.path.clone(),
+            self.tasks.push(DatasetTask {
+                file: file.name(),
+                path: object.path.clone(),
                 folder,
-                name.to_owned(),
+                name: name.to_owned(),
                 stamp,
                 identity,
-                column.field().data_type().to_string(),
-                request.raw,
+                data_type: column.field().data_type().to_string(),
+                raw: request.raw,
                 level,
                 shape,
                 grid,
                 fingerprint,
                 previous,
-            ));
+                part: 0,
+                parts: 1,
+                is_local: true,
+            });
         }
         Ok(())
     }
@@ -201,6 +208,9 @@ impl IndexPlan {
 
     /// Builds and commits all indexes in this process and returns the number of datasets. `progress` is called with the number of
     /// bytes of values processed since the last call; the total is [`IndexPlan::value_bytes`].
+    ///
+    /// # Errors
+    /// As [`IndexTask::run`] and [`commit`](crate::commit).
     pub fn run(&self, session: &hyperslab_reader::Session, cancellation: &Cancellation, progress: &(dyn Fn(u64) + Sync)) -> Result<u64> {
         // Until the commit, the new index files must not be mistaken for leftover files.
         let building = Building::begin(self.tasks.iter().map(|task| &task.folder))?;

@@ -42,11 +42,17 @@ pub struct IndexFragment {
 
 impl IndexFragment {
     /// Encodes the fragment; [`IndexFragment::decode`] reads the result.
+    ///
+    /// # Errors
+    /// `Internal` if the data cannot be encoded.
     pub fn encode(&self) -> Result<Vec<u8>> {
         FRAGMENT.encode(self)
     }
 
-    /// Decodes a fragment; `InvalidInput` if the bytes are not one, damaged or of another version.
+    /// Decodes a fragment.
+    ///
+    /// # Errors
+    /// `InvalidInput` for bytes that are not one, damaged or of another version.
     pub fn decode(bytes: &[u8]) -> Result<Self> {
         let fragment: Self = FRAGMENT.decode(bytes)?;
         fragment.datasets.iter().try_for_each(DatasetFragment::check)?;
@@ -61,11 +67,17 @@ impl IndexFragment {
 
 impl IndexTask {
     /// Encodes the task; [`IndexTask::decode`] reads the result.
+    ///
+    /// # Errors
+    /// `Internal` if the data cannot be encoded.
     pub fn encode(&self) -> Result<Vec<u8>> {
         TASK.encode(self)
     }
 
-    /// Decodes a task; `InvalidInput` if the bytes are not one, damaged or of another version.
+    /// Decodes a task.
+    ///
+    /// # Errors
+    /// `InvalidInput` for bytes that are not one, damaged or of another version.
     pub fn decode(bytes: &[u8]) -> Result<Self> {
         let task: Self = TASK.decode(bytes)?;
         task.first_dataset()?;
@@ -112,7 +124,11 @@ impl IndexTask {
     }
 
     /// Builds the blocks in the session's threads, into index files that are invisible before the commit. `progress` is called
-    /// with the number of bytes of values processed since the last call. `Conflict` if the file has changed since the plan.
+    /// with the number of bytes of values processed since the last call.
+    ///
+    /// # Errors
+    /// `Conflict` if the file has changed since the plan; `Io` if an index file cannot be written. `Io`, `Corrupt`,
+    /// `Unsupported` or `LimitExceeded` if values cannot be read; `Cancelled`.
     pub fn run(&self, session: &Session, cancellation: &Cancellation, progress: &(dyn Fn(u64) + Sync)) -> Result<IndexFragment> {
         let file = session.open(&self.first_dataset()?.file)?;
         let datasets: Vec<&DatasetTask> = self.datasets.iter().collect();
@@ -160,21 +176,24 @@ mod tests {
         let grid = BlockGrid { outer: vec![100], inner: vec![100] };
         let text = |text: &str| text.to_owned();
         let entry = IndexFileEntry { name: format!("{}.arrow", "0".repeat(32)), bytes: 10, blocks: 1, build: 0, offset: 0 };
-        let dataset = DatasetTask::new(
-            text("/data/a.h5"),
-            text("/x"),
-            "/data/a.h5.hsidx".into(),
-            text("a.h5"),
-            Stamp::default(),
-            text("1"),
-            text("Float32"),
-            false,
-            Level::Exact,
-            vec![100],
+        let dataset = DatasetTask {
+            file: text("/data/a.h5"),
+            path: text("/x"),
+            folder: "/data/a.h5.hsidx".into(),
+            name: text("a.h5"),
+            stamp: Stamp::default(),
+            identity: text("1"),
+            data_type: text("Float32"),
+            raw: false,
+            level: Level::Exact,
+            shape: vec![100],
             grid,
-            text("2"),
-            vec![entry],
-        );
+            fingerprint: text("2"),
+            previous: vec![entry],
+            part: 0,
+            parts: 1,
+            is_local: true,
+        };
         IndexTask::of(vec![dataset])
     }
 

@@ -6,7 +6,7 @@ mod messages;
 mod structures;
 
 pub use messages::message;
-pub use structures::Structures;
+pub use structures::{ChunkedArray, Structures};
 
 use std::sync::Arc;
 

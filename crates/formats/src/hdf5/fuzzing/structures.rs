@@ -1,4 +1,4 @@
-//! One heap, tree or header by itself, in a file of which nothing else need make sense.
+//! One heap, tree or header by itself, in a file whose other bytes need not make sense.
 
 use hyperslab_array::{Error, HeapObjects, HeapReference, Result, Selection};
 
@@ -11,6 +11,22 @@ use crate::{ChunkLocation, Limits};
 
 /// A file in memory, for parsers that begin at an address.
 pub struct Structures(Source);
+
+/// A chunked dataset, as a layout message and a dataspace describe it.
+pub struct ChunkedArray {
+    /// Chunk indexing type; 0 is the version-1 B-tree.
+    pub indexing: u8,
+    /// Address of the chunk index.
+    pub address: u64,
+    /// Extent of each dimension.
+    pub shape: Vec<u64>,
+    /// Maximum extent of each dimension; `None` is unlimited.
+    pub max_shape: Vec<Option<u64>>,
+    /// Extent of a chunk.
+    pub chunk_shape: Vec<u64>,
+    /// Bytes of an element.
+    pub element_size: u64,
+}
 
 impl Structures {
     /// `bytes` with addresses and lengths of 8 bytes.
@@ -88,18 +104,9 @@ impl Structures {
         Ok((count, bytes))
     }
 
-    /// The chunks of a dataset by the chunk locator of a chunk indexing type (0: the version-1 B-tree).
-    #[expect(clippy::too_many_arguments, reason = "what a layout message and a dataspace say")]
-    pub fn chunks(
-        &self,
-        indexing: u8,
-        address: u64,
-        shape: &[u64],
-        max_shape: &[Option<u64>],
-        chunk_shape: &[u64],
-        element_size: u64,
-        selection: &Selection,
-    ) -> Result<Vec<ChunkLocation>> {
+    /// The chunks of a dataset by the chunk locator of its chunk indexing type.
+    pub fn chunks(&self, array: &ChunkedArray, selection: &Selection) -> Result<Vec<ChunkLocation>> {
+        let &ChunkedArray { indexing, address, element_size, .. } = array;
         let locator = match indexing {
             0 => Locator::BtreeV1 { address },
             1 => Locator::Single { address, filtered: None },
@@ -108,11 +115,11 @@ impl Structures {
             4 => Locator::ExtensibleArray { address },
             _ => Locator::BtreeV2 { address },
         };
-        let chunk_bytes = chunk_shape.iter().try_fold(element_size, |n, extent| n.checked_mul(*extent));
+        let chunk_bytes = array.chunk_shape.iter().try_fold(element_size, |n, extent| n.checked_mul(*extent));
         let layout = ChunkedLayout {
-            shape: shape.to_vec(),
-            max_shape: max_shape.to_vec(),
-            chunk_shape: chunk_shape.to_vec(),
+            shape: array.shape.clone(),
+            max_shape: array.max_shape.clone(),
+            chunk_shape: array.chunk_shape.clone(),
             chunk_bytes: chunk_bytes.ok_or_else(|| Error::corrupt("a chunk beyond 64 bits"))?,
             unfiltered_partial_edges: false,
             locator,
