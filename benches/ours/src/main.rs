@@ -25,7 +25,7 @@ fn main() -> Outcome<()> {
             output = Vec::new();
         }
         if !sessions.iter().any(|(count, ..)| *count == threads) {
-            let session = new_session(SessionOptions { threads: Some(threads), ..SessionOptions::default() })?;
+            let session = new_session(SessionOptions::default().with_threads(Some(threads)))?;
             sessions.push((threads, session, rayon::ThreadPoolBuilder::new().num_threads(threads).build()?));
         }
         let (_, session, pool) = sessions.iter().find(|(count, ..)| *count == threads).ok_or("no session")?;
@@ -59,7 +59,7 @@ fn files(folder: &str) -> Outcome<u64> {
     let text = std::fs::read_to_string(format!("{folder}.files"))?;
     let count: usize = text.split_whitespace().nth(2).ok_or("no count of files")?.parse()?;
     // Each file is read by one thread: more of them are a matter of the caller.
-    let session = new_session(SessionOptions { threads: Some(1), ..SessionOptions::default() })?;
+    let session = new_session(SessionOptions::default().with_threads(Some(1)))?;
     let sums = (0..count).into_par_iter().map_init(Vec::new, |output, number| -> Outcome<u64> {
         dataset(&session, &format!("{folder}/{number:05}.h5"), output)?;
         Ok(output.iter().step_by(8).copied().map(u64::from).sum())

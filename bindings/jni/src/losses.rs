@@ -17,7 +17,7 @@ pub(crate) fn refuse_losses(path: &Path, kept: &str) -> Result<()> {
     let shown = path.display().to_string();
     let advice = "save to another file, use mode(\"append\") on a file that Spark wrote, or give option replaceFile=true";
     let conflict = |what: String| Err(Error::new(ErrorKind::Conflict, what).in_file(&shown));
-    let session = new_session(SessionOptions { threads: Some(1), interpretation: Interpretation::Hdf5, ..SessionOptions::default() })?;
+    let session = new_session(SessionOptions::default().with_threads(Some(1)).with_interpretation(Interpretation::Hdf5))?;
     let file = match session.open(path) {
         Err(error) => return conflict(format!("overwriting {kept} replaces the whole file, and what is in it cannot be read ({}): {advice}", error.message())),
         Ok(file) => file,

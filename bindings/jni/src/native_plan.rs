@@ -205,7 +205,7 @@ fn nothing_left<T>(files: &EachFile<T>) -> Error {
 }
 
 fn of_each_file<T: Send>(request: &TableRequest, cancellation: &Cancellation, ask: impl Fn(&Plan) -> Result<T> + Sync) -> Result<EachFile<T>> {
-    let mut scan = ScanRequest { text_captures: words(&request.files)?, ..request.scan()? };
+    let mut scan = request.scan()?.with_text_captures(words(&request.files)?);
     let session = request.session.session()?;
     let more = match &request.texts {
         Some(texts) => texts.iter().flat_map(|name| [name.as_str(), name.strip_suffix("_part").unwrap_or(name)]).map(str::to_owned).collect(),
@@ -246,8 +246,11 @@ fn is_no_file_of_ours(error: &Error) -> bool {
 
 /// The scan of one file.
 fn of_file(scan: &ScanRequest, file: &FileRequest) -> ScanRequest {
-    let path = file.dataset().map_or_else(|| scan.path.clone(), str::to_owned);
-    ScanRequest { path, file_pattern: file.pattern().map(str::to_owned), ..scan.clone() }
+    let mut scan = scan.clone().with_file_pattern(file.pattern().map(str::to_owned));
+    if let Some(path) = file.dataset() {
+        path.clone_into(&mut scan.path);
+    }
+    scan
 }
 
 /// The columns that are integers in some files and texts in others: of wildcards in paths, each file's alone say which.
@@ -257,7 +260,7 @@ fn mixed(session: &Session, files: &[FileRequest], scan: &ScanRequest, cancellat
     if files.len() < 2 || !files.iter().any(wild) {
         return Vec::new();
     }
-    let all = ScanRequest { columns: None, predicate: None, ..scan.clone() };
+    let all = scan.clone().with_columns(None).with_predicate(None);
     let plan = |file: &FileRequest| Plan::cancellable(&[session.open(file.path()).ok()?], &of_file(&all, file), cancellation).ok();
     let schemas: Vec<_> = files.par_iter().filter_map(plan).map(|plan| plan.schema().clone()).collect();
     let mut kinds: BTreeMap<&str, (bool, bool)> = BTreeMap::new();
@@ -298,7 +301,7 @@ fn plan_of(file: &File, scan: &ScanRequest, nonconforming: Nonconforming, cancel
     if nonconforming == Nonconforming::Error {
         return Plan::cancellable(&files, scan, cancellation).map(Some);
     }
-    let all = match Plan::cancellable(&files, &ScanRequest { columns: None, predicate: None, ..scan.clone() }, cancellation) {
+    let all = match Plan::cancellable(&files, &scan.clone().with_columns(None).with_predicate(None), cancellation) {
         Err(error) if error.kind() == ErrorKind::NotFound && error.file().is_none_or(|name| name == file.name()) => return Ok(None),
         all => all?,
     };
@@ -308,7 +311,7 @@ fn plan_of(file: &File, scan: &ScanRequest, nonconforming: Nonconforming, cancel
     // Java fills in the columns that this file does not have.
     let has = |name: &String| name == "_row" || name == "_file" || all.schema().field_with_name(name).is_ok();
     let columns = columns.iter().filter(|name| has(name)).cloned().collect();
-    Plan::cancellable(&files, &ScanRequest { columns: Some(columns), ..scan.clone() }, cancellation).map(Some)
+    Plan::cancellable(&files, &scan.clone().with_columns(Some(columns)), cancellation).map(Some)
 }
 
 fn byte_arrays<'local, 'a>(env: &mut JNIEnv<'local>, parts: impl Iterator<Item = &'a [u8]>) -> Result<JObjectArray<'local>> {

@@ -124,7 +124,7 @@ pub extern "system" fn Java_io_hyperslab_NativeWrite_begin<'local>(
         let datasets = WriteRequest::parse(&text(env, &request)?)?.datasets()?;
         let number = u64::try_from(number).map_err(|_| Error::invalid_input("a task of negative number"))?;
         // Spark runs tasks side by side, so each compresses on one thread.
-        let session = new_session(SessionOptions { threads: Some(1), ..SessionOptions::default() })?;
+        let session = new_session(SessionOptions::default().with_threads(Some(1)))?;
         let mut task = plan.task(number, &session)?;
         let mut columns = Vec::with_capacity(datasets.len());
         for dataset in datasets {

@@ -50,7 +50,13 @@ impl SessionRequest {
         for (name, value) in &self.limits {
             limits.set(name, *value)?;
         }
-        new_session_with_indexes(SessionOptions { threads: self.threads, interpretation, paths, missing_sources, limits }, self.index_folder.clone())
+        let options = SessionOptions::default()
+            .with_threads(self.threads)
+            .with_interpretation(interpretation)
+            .with_paths(paths)
+            .with_missing_sources(missing_sources)
+            .with_limits(limits);
+        new_session_with_indexes(options, self.index_folder.clone())
     }
 }
 

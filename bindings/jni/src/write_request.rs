@@ -111,7 +111,7 @@ impl WriteRequest {
     fn written(&self, path: String, datatype: Datatype, attributes: Vec<(String, String)>) -> Result<Written> {
         let rows = self.chunk_rows.unwrap_or_else(|| CHUNK_BYTES / datatype.size().max(1)).max(1);
         let dataspace = Dataspace::Simple { shape: vec![0], max_shape: vec![None] };
-        let definition = DatasetDefinition { chunk_shape: Some(vec![rows]), filters: self.filters()?, ..DatasetDefinition::new(datatype, dataspace) };
+        let definition = DatasetDefinition::new(datatype, dataspace).with_chunk_shape(Some(vec![rows])).with_filters(self.filters()?);
         Ok(Written { path, definition, attributes })
     }
 
@@ -157,7 +157,7 @@ fn text(value: &str) -> Result<AttributeValue> {
     let mut heap = HeapObjects::default();
     heap.insert(reference, Arc::from(value.as_bytes()));
     let value = Elements { datatype: datatype_of(&DataType::Utf8)?, bytes, heap };
-    Ok(AttributeValue { dataspace: Dataspace::Scalar, value })
+    Ok(AttributeValue::new(Dataspace::Scalar, value))
 }
 
 #[cfg(test)]

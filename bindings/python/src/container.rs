@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Mutex;
 use std::time::Duration;
 
-use hyperslab::write::{Commit, DatasetDefinition, Definitions, Existing, Fragment, Region, WriteMode, WritePlan as CorePlan};
+use hyperslab::write::{Commit, Definitions, Existing, Fragment, Region, WriteMode, WritePlan as CorePlan};
 use hyperslab::{Cancellation, Dataspace, Error, FillTime, SessionOptions, new_session};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
@@ -137,8 +137,7 @@ impl WritePlan {
         let datatype = self::datatype(datatype)?;
         self.define(py, |definitions| {
             let value = value.map(|(bytes, heap)| attribute(Some(shape.clone()), datatype.clone(), bytes, heap)).transpose()?;
-            let definition =
-                DatasetDefinition { committed, ..definition(datatype, dataspace(Some(shape), maxshape)?, chunks, filters, fill, FillTime::default()) };
+            let definition = definition(datatype, dataspace(Some(shape), maxshape)?, chunks, filters, fill, FillTime::default()).with_committed(committed);
             definitions.create_dataset(path, definition, rows, value.as_ref().map(|value| &value.value))
         })
     }
@@ -231,7 +230,7 @@ impl WritePlan {
     fn task(&self, py: Python<'_>, number: u64, threads: Option<usize>) -> PyResult<Writer> {
         let plan = self.plan(py)?;
         let task = run(py, move || {
-            let session = new_session(SessionOptions { threads, ..SessionOptions::default() })?;
+            let session = new_session(SessionOptions::default().with_threads(threads))?;
             plan.task(number, &session)
         });
         task.map(Writer::new)
@@ -287,7 +286,7 @@ type PyVacuumResult = (Vec<String>, Vec<String>, Vec<String>, Vec<String>);
 #[pyfunction]
 pub(crate) fn vacuum(py: Python<'_>, path: PathBuf, seconds: f64, orphans: bool, dry_run: bool) -> PyResult<PyVacuumResult> {
     let age = Duration::try_from_secs_f64(seconds).map_err(|_| raise(py, &Error::invalid_input(format!("an age of {seconds} seconds"))))?;
-    let result = run(py, move || hyperslab::write::vacuum(&path, hyperslab::write::VacuumOptions { age, orphans, is_dry: dry_run }))?;
+    let result = run(py, move || hyperslab::write::vacuum(&path, hyperslab::write::VacuumOptions::new(age).with_orphans(orphans).with_is_dry(dry_run)))?;
     Ok((result.removed, result.young, result.orphans, result.files))
 }
 

@@ -6,12 +6,13 @@ use std::time::Duration;
 
 use arrow_array::ffi::to_ffi;
 use arrow_array::{Array, ArrayRef, UInt64Array};
-use hyperslab::columns::{Column, Decoding};
+use hyperslab::columns::Column;
 use hyperslab::index::{IndexFragment, IndexPlan as CorePlan, IndexRequest, IndexTask};
 use hyperslab::predicate::Condition;
 use hyperslab::predicate::Predicate;
+use hyperslab::scan::decoding;
 use hyperslab::scan::pruner::{ColumnIndex as CoreIndex, Level, pruner_of};
-use hyperslab::{Cancellation, Error, Format, ObjectId, Result, Selection, Session, SessionOptions, new_session, new_session_with_indexes};
+use hyperslab::{Cancellation, Error, ObjectId, Result, Selection, Session, SessionOptions, new_session, new_session_with_indexes};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCapsule};
 
@@ -106,7 +107,7 @@ pub(crate) fn index_task<'py>(py: Python<'py>, task: &[u8], threads: Option<usiz
     let (task, cancellation) = (task.to_vec(), Cancellation::new());
     let shared = cancellation.clone();
     let bytes = wait(py, &cancellation, move || {
-        let session = new_session(SessionOptions { threads, ..SessionOptions::default() })?;
+        let session = new_session(SessionOptions::default().with_threads(threads))?;
         IndexTask::decode(&task)?.run(&session, &shared, &|_| ())?.encode()
     })?;
     Ok(PyBytes::new(py, &bytes))
@@ -225,13 +226,8 @@ impl ColumnIndex {
         run(py, move || {
             let dataset = ObjectId(dataset);
             let object = file.object(dataset)?;
-            let decoding = match (raw, file.format()) {
-                (true, _) => Decoding::Raw,
-                (false, Format::Hdf5) => Decoding::Attributes,
-                (false, _) => Decoding::Netcdf,
-            };
             let name = object.path.rsplit('/').next().unwrap_or("value");
-            let column = Column::new(name, &file.dataset(dataset)?.datatype, &object.attributes, decoding)?;
+            let column = Column::new(name, &file.dataset(dataset)?.datatype, &object.attributes, decoding(&file, !raw))?;
             let index = pruner_of(file.session()).and_then(|pruner| pruner.column(&file, dataset, &column));
             Ok(index.map(|index| Self { index, file: file.clone(), dataset, column }))
         })

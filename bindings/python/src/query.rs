@@ -52,9 +52,15 @@ impl Query {
         decode: bool,
     ) -> PyResult<Self> {
         let files: Vec<hyperslab::File> = files.iter().map(|file| file.0.clone()).collect();
-        let variables = variables.into_iter().map(|(name, file, path)| (name, Origin { file: file.0.clone(), path }));
+        let variables = variables.into_iter().map(|(name, file, path)| (name, Origin::new(file.0.clone(), path)));
         let lists = list::of_all(py, lists)?;
-        let request = QueryRequest { rows, variables: variables.collect(), lists, file_pattern, file_captures, decode, ..QueryRequest::new(group, text) };
+        let request = QueryRequest::new(group, text)
+            .with_rows(rows)
+            .with_variables(variables.collect())
+            .with_lists(lists)
+            .with_file_pattern(file_pattern)
+            .with_file_captures(file_captures)
+            .with_decode(decode);
         let cancellation = Cancellation::new();
         let query = wait(py, &cancellation, move || hyperslab::query::Query::new(&files, &request))?;
         Ok(Self(Arc::new(query)))

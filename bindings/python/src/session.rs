@@ -51,7 +51,12 @@ impl Session {
         for (name, value) in limits {
             bounds.set(&name, value).map_err(|error| raise(py, &error))?;
         }
-        let options = SessionOptions { threads, interpretation, paths, missing_sources, limits: bounds };
+        let options = SessionOptions::default()
+            .with_threads(threads)
+            .with_interpretation(interpretation)
+            .with_paths(paths)
+            .with_missing_sources(missing_sources)
+            .with_limits(bounds);
         hyperslab::new_session_with_indexes(options, index_folder).map(Self).map_err(|error| raise(py, &error))
     }
 

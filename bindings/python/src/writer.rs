@@ -59,7 +59,7 @@ pub(crate) fn attribute(shape: Option<Vec<u64>>, datatype: hyperslab::Datatype, 
         let index = u32::try_from(number + 1).map_err(|_| Error::unsupported("4 Gi variable-length values in an attribute"))?;
         objects.insert(HeapReference { address: 1, index }, Arc::from(value));
     }
-    Ok(AttributeValue { dataspace: dataspace(shape, None)?, value: Elements { datatype, bytes, heap: objects } })
+    Ok(AttributeValue::new(dataspace(shape, None)?, Elements { datatype, bytes, heap: objects }))
 }
 
 /// The time at which the fill value is written, by its name in h5py.
@@ -77,7 +77,11 @@ pub(crate) fn definition(
     fill_time: FillTime,
 ) -> DatasetDefinition {
     let filters = filters.into_iter().map(|(id, name, optional, parameters)| Filter { id, name, optional, parameters });
-    DatasetDefinition { chunk_shape, filters: Pipeline { filters: filters.collect() }, fill_value, fill_time, ..DatasetDefinition::new(datatype, dataspace) }
+    DatasetDefinition::new(datatype, dataspace)
+        .with_chunk_shape(chunk_shape)
+        .with_filters(Pipeline { filters: filters.collect() })
+        .with_fill_value(fill_value)
+        .with_fill_time(fill_time)
 }
 
 /// The link that Python says.
@@ -125,7 +129,7 @@ impl Writer {
         page_bytes: Option<u64>,
     ) -> PyResult<Self> {
         let work = move || {
-            let session = new_session(SessionOptions { threads, ..SessionOptions::default() })?;
+            let session = new_session(SessionOptions::default().with_threads(threads))?;
             let existing = if replace { Existing::Replace } else { Existing::Keep };
             let mut file =
                 if continued { FileWriter::continued(&path, alignment, &session)? } else { FileWriter::create(&path, existing, alignment, &session)? };
@@ -172,7 +176,7 @@ impl Writer {
         let datatype = self::datatype(datatype)?;
         self.with(py, move |target| {
             let time = self::fill_time(fill_time.as_deref())?;
-            let definition = DatasetDefinition { committed, ..definition(datatype, dataspace(shape, maxshape)?, chunks, filters, fill, time) };
+            let definition = definition(datatype, dataspace(shape, maxshape)?, chunks, filters, fill, time).with_committed(committed);
             let extent = match (region, rows) {
                 (None, false) => None,
                 (Some((start, count)), false) => Some(Extent::Region(Region { start, count })),
@@ -244,7 +248,7 @@ impl Writer {
 
     /// What a dataset is, as `File.describe` says it.
     fn describe<'py>(&self, py: Python<'py>, path: String) -> PyResult<Bound<'py, PyDict>> {
-        let found = self.with(py, |target| Ok(DatasetDefinition { dataspace: back::extent(target, &path)?, ..target.definition(&path)?.0 }))?;
+        let found = self.with(py, |target| Ok(target.definition(&path)?.0.with_dataspace(back::extent(target, &path)?)))?;
         back::describe(py, &found)
     }
 

@@ -18,7 +18,10 @@ impl Cancellation {
     pub fn cancel(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
-    /// `Cancelled` when the flag is set.
+    /// Returns an error once the flag is set.
+    ///
+    /// # Errors
+    /// `Cancelled` once the flag is set.
     pub fn check(&self) -> Result<()> {
         if self.0.load(Ordering::Relaxed) { Err(Error::cancelled()) } else { Ok(()) }
     }

@@ -37,6 +37,9 @@ impl ChunkBuffer {
         DecodedChunk { bytes: &self.bytes, arrangement: self.arrangement }
     }
     /// Joins planes to elements of `size` bytes. `spare` is the target buffer; afterwards it holds the old one.
+    ///
+    /// # Errors
+    /// `Internal` for planes of unequal length.
     pub fn join(&mut self, size: usize, spare: &mut Vec<u8>) -> Result<()> {
         if self.arrangement == Arrangement::Planes {
             spare.resize(self.bytes.len(), 0);

@@ -19,6 +19,9 @@ impl HeapReference {
     ///
     /// Returns the number of sequence elements (bytes for a string) and the reference, or `None`
     /// for an empty value (length 0, address 0 or undefined).
+    ///
+    /// # Errors
+    /// `Corrupt` if `element` is too short.
     pub fn parse(element: &[u8]) -> Result<(u32, Option<Self>)> {
         let bad = || Error::corrupt(format!("a variable-length reference of {} bytes", element.len()));
         element.len().checked_sub(8).filter(|n| (2..=8).contains(n)).ok_or_else(bad)?;
@@ -28,8 +31,11 @@ impl HeapReference {
         Ok((length, if length == 0 { None } else { Self::parse_place(place)? }))
     }
 
-    /// Reads an address and an index (little endian), as region references store them; `None` where the
+    /// Reads an address and an index (little endian), as region references store them; `None` if the
     /// address is 0 or undefined.
+    ///
+    /// # Errors
+    /// `Corrupt` if `place` is too short.
     pub fn parse_place(place: &[u8]) -> Result<Option<Self>> {
         let bad = || Error::corrupt(format!("a heap reference of {} bytes", place.len()));
         let address_size = place.len().checked_sub(4).filter(|n| (2..=8).contains(n)).ok_or_else(bad)?;
@@ -68,7 +74,10 @@ impl HeapObjects {
         self.left
     }
     /// Charges bytes that are read, or that a value will have: a few bytes of a file can point at one object
-    /// any number of times. `LimitExceeded` if too few are left.
+    /// any number of times.
+    ///
+    /// # Errors
+    /// `LimitExceeded` if too few are left.
     pub fn charge(&mut self, bytes: u64) -> Result<()> {
         self.left = self.left.checked_sub(bytes).ok_or_else(|| {
             Error::limit_exceeded("the variable-length values of this read are larger than its file justifies (limit heap_bytes): read fewer at a time")
@@ -83,7 +92,10 @@ impl HeapObjects {
     pub fn contains(&self, reference: HeapReference) -> bool {
         self.objects.contains_key(&reference)
     }
-    /// The bytes of an object; `Corrupt` when the file has no such object.
+    /// The bytes of an object.
+    ///
+    /// # Errors
+    /// `Corrupt` if the file has no such object.
     pub fn object(&self, reference: HeapReference) -> Result<&[u8]> {
         self.objects
             .get(&reference)
@@ -92,6 +104,9 @@ impl HeapObjects {
     }
     /// The bytes of one variable-length element (`count * base_size` of them), empty when the
     /// element is empty. For strings `base_size` is 1.
+    ///
+    /// # Errors
+    /// `Corrupt` if the element is too short, or its object is missing or shorter than it says.
     pub fn value(&self, element: &[u8], base_size: u64) -> Result<&[u8]> {
         let (count, reference) = HeapReference::parse(element)?;
         let Some(reference) = reference else { return Ok(&[]) };
@@ -111,6 +126,9 @@ impl HeapObjects {
         self.names.contains_key(&(kind, Box::<[u8]>::from(element)))
     }
     /// The name of a stored reference's target; `None` for a null reference.
+    ///
+    /// # Errors
+    /// `Internal` if the reference was not followed before.
     pub fn name(&self, kind: ReferenceKind, element: &[u8]) -> Result<Option<&str>> {
         let name = self.names.get(&(kind, Box::<[u8]>::from(element))).ok_or_else(|| Error::internal("a reference that was not followed"))?;
         Ok(name.as_deref())

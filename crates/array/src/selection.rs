@@ -139,6 +139,10 @@ impl Selection {
         Self { axes: shape.iter().map(|&n| Axis::all(n)).collect() }
     }
     /// A selection from its axes, checked against `shape`.
+    ///
+    /// # Errors
+    /// `InvalidInput` if the axes do not fit `shape`: another ndim, an index out of range, or indexes that do not
+    /// increase.
     pub fn new(axes: Vec<Axis>, shape: &[u64]) -> Result<Self> {
         if axes.len() != shape.len() {
             return Err(Error::invalid_input(format!("a selection of {} dimensions does not fit shape {shape:?}", axes.len())));
@@ -166,6 +170,9 @@ impl Selection {
         self.axes.iter().map(Axis::count).collect()
     }
     /// Number of selected elements.
+    ///
+    /// # Errors
+    /// `Corrupt` beyond 64 bits.
     pub fn element_count(&self) -> Result<u64> {
         checked_product(&self.shape())
     }

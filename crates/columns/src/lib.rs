@@ -1,5 +1,6 @@
 //! Arrays to Arrow and back: one table of types, conversion of values, attributes as field metadata.
 #![forbid(unsafe_code)]
+#![deny(clippy::exhaustive_enums, clippy::exhaustive_structs, clippy::missing_errors_doc)]
 
 mod attributes;
 mod convention;
@@ -21,6 +22,7 @@ pub use types::{arrow_type, datatype_of};
 
 /// Which conventions decode stored values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Decoding {
     /// No conventions: values as stored.
     Raw,
@@ -44,6 +46,10 @@ impl Column {
     /// become null, packed values are unpacked, CF times become timestamps (UTC, microseconds), or text
     /// if their calendar has days that Arrow does not support. Times with an unknown calendar or unit stay
     /// numeric, with their `units` in the metadata.
+    ///
+    /// # Errors
+    /// `Unsupported` for a datatype without an Arrow type; `Corrupt` or `InvalidInput` for attributes that contradict
+    /// the convention.
     pub fn new(name: &str, datatype: &Datatype, attributes: &[Attribute], decoding: Decoding) -> Result<Self> {
         let stored = arrow_type(datatype)?;
         let convention = match decoding {
@@ -72,10 +78,17 @@ impl Column {
         &self.datatype
     }
     /// Converts whole elements in the file's layout.
+    ///
+    /// # Errors
+    /// `Corrupt` for bytes that are not whole elements, or references to missing heap objects; `InvalidInput` for times
+    /// that Arrow cannot hold; `LimitExceeded` for too much text in one batch.
     pub fn to_arrow(&self, bytes: &[u8], heap: &HeapObjects) -> Result<ArrayRef> {
         self.decode(convert::convert(&self.datatype, bytes, heap)?)
     }
     /// Like [`Column::to_arrow`], but does not copy numbers that already have Arrow's layout.
+    ///
+    /// # Errors
+    /// As [`Column::to_arrow`].
     pub fn take_arrow(&self, bytes: Buffer, heap: &HeapObjects) -> Result<ArrayRef> {
         self.decode(match convert::in_place(&self.datatype, &bytes)? {
             Some(array) => array,

@@ -58,15 +58,28 @@ pub trait ArrayFile: Send + Sync {
     fn tree(&self) -> &Tree;
     /// The chunks of `dataset` that `selection` touches. Reads metadata. A contiguous dataset
     /// is divided along [`crate::Dataset::chunk_grid`] into blocks that are contiguous in the file.
+    ///
+    /// # Errors
+    /// `Corrupt`, `Unsupported` or `Io` if metadata cannot be read; `LimitExceeded` for too many chunks; the dataset's
+    /// refusal.
     fn locate(&self, dataset: ObjectId, selection: &Selection) -> Result<ChunkLocations>;
     /// Decodes a stored chunk: `raw` holds its bytes, and `out` (cleared first) receives exactly
     /// `product(location.region.count) * datatype.size()` bytes and their arrangement. Reads nothing.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Unsupported` for bytes that cannot be decoded.
     fn decode(&self, dataset: ObjectId, location: &ChunkLocation, raw: &[u8], out: &mut ChunkBuffer) -> Result<()>;
     /// Reads heap objects into `objects`, except those that are there already.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if an object cannot be read; `LimitExceeded` if they are too large.
     fn heap_objects(&self, references: &[HeapReference], objects: &mut HeapObjects) -> Result<()>;
 
     /// Parses stored references (`bytes` holds whole elements of `size` bytes) without reading their
     /// targets; `None` for null references. May read heap objects.
+    ///
+    /// # Errors
+    /// `Unsupported` for a format without references; `Corrupt` for bytes that are no references.
     fn references(&self, kind: ReferenceKind, size: usize, bytes: &[u8]) -> Result<Vec<Option<StoredReference>>> {
         let count = bytes.len().checked_div(size).unwrap_or(0);
         Err(Error::unsupported(format!(
@@ -80,6 +93,9 @@ pub trait ArrayFile: Send + Sync {
     }
 
     /// Fetches all heap objects that `bytes` (elements of `datatype`) point at, nested ones too.
+    ///
+    /// # Errors
+    /// As [`ArrayFile::heap_objects`].
     fn resolve_heap(&self, datatype: &Datatype, bytes: &[u8], objects: &mut HeapObjects) -> Result<()> {
         resolve_heap(datatype, bytes, objects, &mut |references, objects| self.heap_objects(references, objects))
     }
@@ -128,7 +144,10 @@ pub(crate) fn resolve_heap(datatype: &Datatype, bytes: &[u8], objects: &mut Heap
 pub type HeapVisit<'a> = dyn FnMut(Option<&Datatype>, &[u8], HeapReference) -> Result<()> + 'a;
 
 /// Calls `visit(base datatype of a sequence, stored element, reference)` for every variable-length
-/// value in `bytes` (whole elements of `datatype`), without looking inside the values. Its errors end it.
+/// value in `bytes` (whole elements of `datatype`), without looking inside the values.
+///
+/// # Errors
+/// That of `visit`; `Corrupt` for bytes that are not whole elements.
 pub fn collect_heap_references(datatype: &Datatype, bytes: &[u8], visit: &mut HeapVisit<'_>) -> Result<()> {
     let size = usize::try_from(datatype.size()).map_err(|_| Error::corrupt("an element exceeds memory"))?;
     if size == 0 {

@@ -4,6 +4,7 @@
 //! Arrow. Input is not trusted: every offset, count and depth is checked and charged
 //! against [`Limits`].
 #![forbid(unsafe_code)]
+#![deny(clippy::missing_errors_doc)]
 
 mod array_file;
 pub mod filter;

@@ -2,8 +2,9 @@
 
 use hyperslab_array::{Error, Result};
 
-/// Limits that valid files do not reach and hostile files cannot exceed.
+/// Limits that valid files do not reach and hostile files cannot exceed. Start from [`Limits::default`] and change fields.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Limits {
     /// Objects (groups, datasets, committed datatypes) in one file.
     pub objects: u64,
@@ -55,7 +56,10 @@ impl Limits {
         self.heap_bytes.saturating_add(file_bytes.saturating_mul(4))
     }
 
-    /// Sets the limit called `name`, one of the fields; `InvalidInput` lists them for another name.
+    /// Sets the limit called `name`, one of the fields.
+    ///
+    /// # Errors
+    /// `InvalidInput` for another name, which lists the names, or a value that the limit cannot have.
     pub fn set(&mut self, name: &str, value: u64) -> Result<()> {
         let narrow = || u32::try_from(value).map_err(|_| Error::invalid_input(format!("limit {name} is {value}: give at most {}", u32::MAX)));
         match name {

@@ -20,6 +20,7 @@ pub enum Interpretation {
 
 /// How to open a file.
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct OpenOptions {
     /// Limits on what the file may cost.
     pub limits: Limits,
@@ -27,7 +28,18 @@ pub struct OpenOptions {
     pub interpretation: Interpretation,
 }
 
+impl OpenOptions {
+    /// These limits, and netCDF-4 or plain HDF5.
+    pub fn new(limits: Limits, interpretation: Interpretation) -> Self {
+        Self { limits, interpretation }
+    }
+}
+
 /// Opens a file of any supported format. Errors name the file.
+///
+/// # Errors
+/// `InvalidInput` for a file of another format; `Unsupported`, `Corrupt`, `LimitExceeded` or `Io` if it cannot be
+/// parsed.
 pub fn open(storage: Arc<dyn Storage>, options: &OpenOptions) -> Result<Arc<dyn ArrayFile>> {
     open_named(storage.clone(), options).map_err(|error| error.in_file(storage.name()))
 }

@@ -54,8 +54,7 @@
 //! # writer.finish(Existing::Replace)?;
 //!
 //! let now = Cancellation::new();
-//! let mut request = ScanRequest::new("/");
-//! request.predicate = Some(Predicate::parse("x > 3")?);
+//! let request = ScanRequest::new("/").with_predicate(Some(Predicate::parse("x > 3")?));
 //! let plan = Plan::new(&[session.open(&path)?], &request)?;
 //! assert_eq!(plan.count(&now)?, 2);
 //! assert!(plan.explain().contains("no index answers the condition"));
@@ -102,6 +101,7 @@
 //! # }
 //! ```
 #![forbid(unsafe_code)]
+#![deny(clippy::exhaustive_enums, clippy::exhaustive_structs, clippy::missing_errors_doc)]
 
 mod session;
 
@@ -114,8 +114,9 @@ pub use hyperslab_scan as scan;
 pub use hyperslab_write as write;
 
 pub use hyperslab_array::{
-    Attribute, Axis, ByteOrder, Cancellation, CharacterSet, ChunkGrid, Dataspace, Datatype, Elements, EnumMember, Error, ErrorKind, FloatFormat, HeapObjects,
-    HeapReference, HyperslabAxis, Member, ReferenceKind, ReferenceTarget, ReferencedPart, Result, Selection, StoredSelection, StringPadding,
+    Attribute, Axis, ByteOrder, Cancellation, CharacterSet, ChunkGrid, Dataspace, Datatype, Elements, EnumMember, Error, ErrorKind, FloatFormat, FloatLayout,
+    HeapObjects, HeapReference, HyperslabAxis, Mantissa, Member, ReferenceKind, ReferenceTarget, ReferencedPart, Result, Selection, StoredSelection,
+    StringPadding,
 };
 pub use hyperslab_formats::filter;
 pub use hyperslab_formats::{

@@ -31,7 +31,7 @@ fn write(path: &Path, shape: &[u64], chunk: &[u64], filtered: bool) -> Result<Ve
 }
 
 fn session(threads: usize) -> Result<Session> {
-    new_session(SessionOptions { threads: Some(threads), ..SessionOptions::default() })
+    new_session(SessionOptions::default().with_threads(Some(threads)))
 }
 
 fn folder() -> tempfile::TempDir {

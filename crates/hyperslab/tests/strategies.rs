@@ -14,7 +14,7 @@ use hyperslab::{ByteOrder, Cancellation, Dataspace, Datatype, Result, Session, S
 const ROWS: u64 = 32_768;
 
 fn session() -> Result<Session> {
-    new_session(SessionOptions { threads: Some(1), ..SessionOptions::default() })
+    new_session(SessionOptions::default().with_threads(Some(1)))
 }
 
 /// Writes columns `/a` and `/b` and the deflated `/c` of 16-bit numbers: `a` and `c` count up, `b` counts down.

@@ -20,7 +20,7 @@
 //! Blocks are stored in immutable index files in a folder next to the data file, the sidecar, or at the end of the data file.
 //! A manifest names the index files. Each row and page has a checksum: damaged parts are read from the data instead.
 //!
-//! Rooms, each of which only uses those before it:
+//! Rooms; each uses only those before it:
 //!
 //! - `block`: the index of one block in memory. No I/O.
 //! - `store`: index files, manifests, sidecars.
@@ -30,6 +30,7 @@
 //! - `build`: plan, tasks, commit.
 //! - `maintenance`: embed, verify, vacuum.
 #![forbid(unsafe_code)]
+#![deny(clippy::exhaustive_enums, clippy::exhaustive_structs, clippy::missing_errors_doc)]
 
 mod block;
 mod build;

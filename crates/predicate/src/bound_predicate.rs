@@ -14,7 +14,10 @@ const MIN_ROWS: usize = 64;
 
 impl Predicate {
     /// Looks names up and turns literals into tests in the columns' own types, without rounding
-    /// them. `NotFound` for an unknown column, `InvalidInput` for a literal that does not fit.
+    /// them.
+    ///
+    /// # Errors
+    /// `NotFound` for an unknown column, `InvalidInput` for a literal that does not fit.
     pub fn bind(&self, schema: &Schema) -> Result<BoundPredicate> {
         bind::bind(self, schema).map(BoundPredicate)
     }
@@ -26,11 +29,17 @@ pub struct BoundPredicate(bind::Bound);
 
 impl BoundPredicate {
     /// True for the rows to keep; null counts as false. `batch` must have (at least) the columns used, by name.
+    ///
+    /// # Errors
+    /// `Internal` if the batch lacks a column, or has one of another type.
     pub fn evaluate(&self, batch: &RecordBatch) -> Result<BooleanArray> {
         evaluate::evaluate(&self.0, batch)
     }
     /// Like [`BoundPredicate::evaluate`], in groups of rows if the predicate has many tests; returns `Cancelled` between groups
     /// once `cancellation` is set.
+    ///
+    /// # Errors
+    /// As [`BoundPredicate::evaluate`], and `Cancelled`.
     pub fn evaluate_cancellable(&self, batch: &RecordBatch, cancellation: &Cancellation) -> Result<BooleanArray> {
         let rows = (MAX_TESTS / self.0.cost().max(1)).max(MIN_ROWS);
         if batch.num_rows() <= rows {

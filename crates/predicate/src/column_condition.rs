@@ -49,6 +49,9 @@ impl Condition {
     }
 
     /// Like [`Condition::test`], on plain strings if the column is a dictionary of strings.
+    ///
+    /// # Errors
+    /// As [`Condition::test`].
     pub fn test_plain(&self, texts: &ArrayRef) -> Result<BooleanArray> {
         match &self.predicate {
             Some((_, field)) if field.data_type() != texts.data_type() => {
@@ -60,6 +63,9 @@ impl Condition {
     }
 
     /// Which of an array's values match; null counts as false unless the condition matches null.
+    ///
+    /// # Errors
+    /// `Internal` if the array has another type than the column.
     pub fn test(&self, array: &ArrayRef) -> Result<BooleanArray> {
         if let Some((predicate, field)) = &self.predicate {
             let options = RecordBatchOptions::new().with_row_count(Some(array.len()));

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// How two values are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub enum Comparison {
     /// `=`, `==`
     Equal,

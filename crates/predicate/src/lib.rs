@@ -4,6 +4,7 @@
 //! (arithmetic: `value`, `number`, `compute`). The constants after `in` form a `list`; converted to a column's type, it is
 //! a `set` with a hash `lookup`.
 #![forbid(unsafe_code)]
+#![deny(clippy::exhaustive_enums, clippy::exhaustive_structs, clippy::missing_errors_doc)]
 
 mod bind;
 mod bits;

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// A constant.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub enum Literal {
     /// Decimal text of a number (`-3`, `1e-5`, `nan`).
     Number(String),

@@ -11,6 +11,7 @@ use hyperslab_array::{Error, Result};
 
 /// The types of values that have keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[expect(clippy::exhaustive_enums, reason = "keys of each kind of values are made in a way of their own")]
 pub enum KeyType {
     /// Unsigned integers of this many bytes.
     Unsigned(u8),
@@ -176,6 +177,9 @@ impl KeyType {
     }
 
     /// The keys of an array's values, ignoring nulls; `None` for NaN.
+    ///
+    /// # Errors
+    /// `Internal` if the array is of another type.
     pub fn keys(self, array: &ArrayRef) -> Result<Vec<Option<u64>>> {
         let mut keys = Vec::with_capacity(array.len());
         let push = |keys: &mut Vec<Option<u64>>, nan: bool, key: u64| keys.push((!nan).then_some(key));
@@ -202,6 +206,9 @@ impl KeyType {
     }
 
     /// The values of keys (`None` for NaN) as an array of `data_type`, which must be of this kind.
+    ///
+    /// # Errors
+    /// `Internal` if `data_type` is of another kind, or a key is out of its range.
     pub fn array(self, keys: &[Option<u64>], data_type: &DataType) -> Result<ArrayRef> {
         let integers = || keys.iter().map(|key| self.integer(key.unwrap_or_default()));
         macro_rules! integer {

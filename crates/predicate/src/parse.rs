@@ -180,7 +180,7 @@ impl Parser<'_> {
     /// `left operator …`; `&` and `|` between conditions join them.
     fn computed(&mut self, left: Node, operator: Operator, strength: u8, start: usize) -> Result<Node> {
         self.next += 1;
-        let behind = self.next;
+        let after = self.next;
         // Powers are right-associative, and a sign on the right side belongs to the exponent.
         let right = match operator {
             Operator::Power => self.deeper(|parser| parser.expression(strength))?,
@@ -191,7 +191,7 @@ impl Parser<'_> {
             (Node::Condition(left), Operator::BitOr) => return Ok(Node::Condition(joined(left, Binary::Or, self.condition(right)?))),
             (left, _) => left,
         };
-        let (left, right) = (self.value(left, start)?, self.value(right, behind)?);
+        let (left, right) = (self.value(left, start)?, self.value(right, after)?);
         self.step(vec![left, right], Step::Operator(operator), start).map(Node::Value)
     }
 
@@ -233,11 +233,11 @@ impl Parser<'_> {
         }
         if self.is_symbol("-") || self.is_symbol("+") {
             let minus = self.symbol("-") || !self.symbol("+");
-            let behind = self.next;
+            let after = self.next;
             // A sign binds more weakly than a power and more strongly than a product: -2**2 is -4.
             let part = self.deeper(|parser| parser.expression(POWER))?;
-            let part = self.value(part, behind)?;
-            return Ok(Node::Value(if minus { self.step(vec![part], Step::Negate, behind)? } else { part }));
+            let part = self.value(part, after)?;
+            return Ok(Node::Value(if minus { self.step(vec![part], Step::Negate, after)? } else { part }));
         }
         if self.symbol("(") {
             let inner = self.deeper(|parser| parser.expression(OR))?;
@@ -289,15 +289,24 @@ impl Parser<'_> {
 }
 
 impl Predicate {
-    /// Parses text. `InvalidInput` points at the character.
+    /// Parses text.
+    ///
+    /// # Errors
+    /// `InvalidInput`, which points at the character.
     pub fn parse(text: &str) -> Result<Self> {
         parse(text, &[])
     }
     /// Like [`Predicate::parse`], for text that may refer to named lists: `id in ids`.
+    ///
+    /// # Errors
+    /// As [`Predicate::parse`], and for a list that is missing.
     pub fn parse_with(text: &str, lists: &Lists) -> Result<Self> {
         parse(text, lists)
     }
     /// Names in the text that refer to lists: those after `in`.
+    ///
+    /// # Errors
+    /// As [`Predicate::parse`].
     pub fn list_names(text: &str) -> Result<Vec<String>> {
         list_names(text)
     }

@@ -131,6 +131,9 @@ struct SingularOrList {
 impl Predicate {
     /// Decodes pyarrow's `Expression.to_substrait(schema)` (an ExtendedExpression). Parts that a predicate cannot express are
     /// widened: the result keeps every row that the expression keeps. `None` if it would keep all rows.
+    ///
+    /// # Errors
+    /// `InvalidInput` for bytes that are not an expression.
     pub fn from_substrait(bytes: &[u8]) -> Result<Option<Self>> {
         decode(bytes)
     }

@@ -17,6 +17,10 @@ const VALUES_PER_LOOKUP: u64 = 16;
 impl Query {
     /// Number of rows in each bin that satisfy the condition, row-major over `axes` (a variable and its bins each). Rows in
     /// which a variable is null or NaN are not counted.
+    ///
+    /// # Errors
+    /// `NotFound` for an unknown variable; `Unsupported` if it does not hold integers or floats; `LimitExceeded` for
+    /// too many bins. `Io`, `Corrupt`, `Unsupported` or `LimitExceeded` if values cannot be read; `Cancelled`.
     pub fn histogram(&self, axes: &[(String, Bins)], cancellation: &Cancellation) -> Result<Vec<u64>> {
         if let Some(counts) = self.count_single_values(axes, cancellation)? {
             return Ok(counts);
@@ -31,6 +35,9 @@ impl Query {
     }
 
     /// As [`Query::histogram`], with sums of a variable instead of counts. The result does not depend on the number of threads.
+    ///
+    /// # Errors
+    /// As [`Query::histogram`].
     pub fn weighted_histogram(&self, axes: &[(String, Bins)], weights: &str, cancellation: &Cancellation) -> Result<Vec<f64>> {
         match self.totals(axes, Some(weights), cancellation)? {
             Totals::Sums(sums) => Ok(sums),
@@ -40,6 +47,9 @@ impl Query {
 
     /// Lower and upper bound of the counts of [`Query::histogram`] of one variable, from its index alone. `None` if there is
     /// no index, or the condition uses other variables.
+    ///
+    /// # Errors
+    /// `NotFound` for an unknown variable; `Io` or `Corrupt` if the index cannot be read; `Cancelled`.
     pub fn histogram_bounds(&self, variable: &str, bins: &Bins, cancellation: &Cancellation) -> Result<Option<Vec<CountBounds>>> {
         let Some(by_index) = self.plan(&[variable.to_owned()])?.by_index(variable)? else { return Ok(None) };
         if matches!(by_index.key_type(), KeyType::Signed(8) | KeyType::Unsigned(8)) {

@@ -6,6 +6,7 @@
 //! dimensions into hyperslabs, reads windows that follow the chunks, reads other columns only at matching rows, and uses
 //! indexes.
 #![forbid(unsafe_code)]
+#![deny(clippy::exhaustive_enums, clippy::exhaustive_structs, clippy::missing_errors_doc)]
 
 mod conditional;
 mod histogram;

@@ -39,8 +39,11 @@ pub struct StepDescription {
 }
 
 impl Query {
-    /// Looks up groups and names. `NotFound` for a missing group or name; `InvalidInput` for an ambiguous name, arrays of
-    /// different shapes, or a condition that does not fit the arrays' types.
+    /// Looks up groups and names.
+    ///
+    /// # Errors
+    /// `NotFound` for a missing group or name; `InvalidInput` for an ambiguous name, arrays of different shapes, or a
+    /// condition that does not fit the arrays' types.
     pub fn new(files: &[File], request: &QueryRequest) -> Result<Self> {
         let first = files.first().ok_or_else(|| Error::invalid_input("a query needs at least one file"))?;
         let predicate = request.text.as_deref().map(|text| Predicate::parse_with(text, &request.lists)).transpose()?;
@@ -63,12 +66,19 @@ impl Query {
     }
 
     /// The same query on one of its steps.
+    ///
+    /// # Errors
+    /// `InvalidInput` for an index that is out of range.
     pub fn step(&self, index: usize) -> Result<Self> {
         let step = self.steps.get(index).ok_or_else(|| Error::invalid_input(format!("step {index} of {}", self.steps.len())))?;
         Ok(Self { steps: Arc::new(vec![step.clone()]), ..self.clone() })
     }
 
     /// The query with one more condition, which may use `lists` and those of the request.
+    ///
+    /// # Errors
+    /// `InvalidInput` for a text that is no condition, or does not fit the arrays' types; `NotFound` for an unknown
+    /// name.
     pub fn and(&self, text: &str, lists: &Lists) -> Result<Self> {
         let known: Vec<(String, List)> = lists.iter().chain(&self.request.lists).cloned().collect();
         let more = Predicate::parse_with(text, &known)?;
@@ -94,17 +104,18 @@ impl Query {
             rows => Names { rows, others: &others },
         };
         let segments = self.steps.iter().map(|step| segment(step, &self.request, &names)).collect::<Result<Vec<Segment>>>()?;
-        let request = ScanRequest {
-            columns: Some(columns.to_vec()),
-            predicate: self.predicate.clone(),
-            decode: self.request.decode,
-            batch_rows,
-            ..ScanRequest::new(self.request.group.clone())
-        };
+        let request = ScanRequest::new(self.request.group.clone())
+            .with_columns(Some(columns.to_vec()))
+            .with_predicate(self.predicate.clone())
+            .with_decode(self.request.decode)
+            .with_batch_rows(batch_rows);
         Plan::of_segments(&self.session, segments, &request, &Cancellation::new())
     }
 
     /// The steps, in order.
+    ///
+    /// # Errors
+    /// `Internal` if a plan of no columns fails.
     pub fn steps(&self) -> Result<Vec<StepDescription>> {
         let plan = self.plan(&[])?;
         let shapes = plan.shapes();
@@ -113,6 +124,9 @@ impl Query {
     }
 
     /// The names in the condition and `rows`, as columns of the table.
+    ///
+    /// # Errors
+    /// `Internal` if a name has no column.
     pub fn names(&self) -> Result<Vec<String>> {
         let plan = self.plan(&[])?;
         let mut columns: Vec<String> = Vec::new();
@@ -127,27 +141,42 @@ impl Query {
     }
 
     /// Number of rows that satisfy the condition.
+    ///
+    /// # Errors
+    /// `Io`, `Corrupt`, `Unsupported` or `LimitExceeded` if values cannot be read; `Cancelled`.
     pub fn count(&self, cancellation: &Cancellation) -> Result<u64> {
         Ok(self.counts(cancellation)?.iter().sum())
     }
 
     /// Number of rows of each step that satisfy the condition.
+    ///
+    /// # Errors
+    /// `Io`, `Corrupt`, `Unsupported` or `LimitExceeded` if values cannot be read; `Cancelled`.
     pub fn counts(&self, cancellation: &Cancellation) -> Result<Vec<u64>> {
         self.plan(&[])?.counts(cancellation)
     }
 
     /// The rows of each step that satisfy the condition, as row-major numbers in the step's shape, in increasing order.
+    ///
+    /// # Errors
+    /// `Io`, `Corrupt`, `Unsupported` or `LimitExceeded` if values cannot be read; `Cancelled`.
     pub fn positions(&self, cancellation: &Cancellation) -> Result<Vec<Vec<u64>>> {
         self.plan(&[])?.positions(cancellation)
     }
 
     /// As [`Query::positions`], as arrays of unsigned 64-bit integers in reused memory.
+    ///
+    /// # Errors
+    /// `Io`, `Corrupt`, `Unsupported` or `LimitExceeded` if values cannot be read; `Cancelled`.
     pub fn position_arrays(&self, cancellation: &Cancellation) -> Result<Vec<ArrayRef>> {
         self.plan(&[])?.position_arrays(cancellation)
     }
 
     /// Columns of the rows that satisfy the condition: variables, dimensions, captures of wildcards, `_row` and `_file`.
     /// Reads values only at matching rows.
+    ///
+    /// # Errors
+    /// `NotFound` for an unknown column; `InvalidInput` for batches of 0 rows.
     pub fn table(&self, columns: &[String], batch_rows: usize) -> Result<Plan> {
         if batch_rows == 0 {
             return Err(Error::invalid_input("batch_rows must be at least 1"));
@@ -156,12 +185,20 @@ impl Query {
     }
 
     /// Minimum, maximum, sum and counts of a variable over the rows that satisfy the condition.
+    ///
+    /// # Errors
+    /// `NotFound` for an unknown variable; `Unsupported` if it does not hold integers or floats. `Io`, `Corrupt`,
+    /// `Unsupported` or `LimitExceeded` if values cannot be read; `Cancelled`.
     pub fn summary(&self, variable: &str, cancellation: &Cancellation) -> Result<Summary> {
         self.plan(&[variable.to_owned()])?.summary(variable, cancellation)
     }
 
     /// Minimum and maximum of a variable over the rows that satisfy the condition, without nulls and NaN; an empty array if
     /// there are no values.
+    ///
+    /// # Errors
+    /// `NotFound` for an unknown variable; `Unsupported` if its values have no order. `Io`, `Corrupt`, `Unsupported` or
+    /// `LimitExceeded` if values cannot be read; `Cancelled`.
     pub fn extremes(&self, variable: &str, cancellation: &Cancellation) -> Result<ArrayRef> {
         let plan = self.plan(&[variable.to_owned()])?;
         let data_type = plan.schema().field_with_name(variable).map_err(|e| Error::internal(e.to_string()))?.data_type().clone();
@@ -190,18 +227,29 @@ impl Query {
 
     /// Lower and upper bound of the number of rows that satisfy the condition, from indexes alone; without indexes these are
     /// 0 and the number of rows.
+    ///
+    /// # Errors
+    /// `Io` or `Corrupt` if the index cannot be read; `Cancelled`.
     pub fn bounds(&self, cancellation: &Cancellation) -> Result<CountBounds> {
         self.plan(&[])?.bounds(cancellation)
     }
 
     /// The values of variables at the rows that satisfy the condition, as whole arrays, without reading batches. `None` if
     /// no index finds the rows, or the values cannot be read at single rows.
+    ///
+    /// # Errors
+    /// `NotFound` for an unknown variable. `Io`, `Corrupt`, `Unsupported` or `LimitExceeded` if values cannot be read;
+    /// `Cancelled`.
     pub fn values(&self, variables: &[String], cancellation: &Cancellation) -> Result<Option<Vec<ArrayRef>>> {
         self.plan(variables)?.matching_columns(cancellation)
     }
 
     /// The values with the ranks `ranks(count)`, from 0, among the sorted values of a variable that are neither null nor NaN,
     /// over the rows that satisfy the condition. No values if a rank is `count` or more.
+    ///
+    /// # Errors
+    /// `NotFound` for an unknown variable; `Unsupported` if its values have no order. `Io`, `Corrupt`, `Unsupported` or
+    /// `LimitExceeded` if values cannot be read; `Cancelled`.
     pub fn order_statistics(&self, variable: &str, ranks: impl Fn(u64) -> Vec<u64>, cancellation: &Cancellation) -> Result<OrderStatistics> {
         let plan = self.plan(&[variable.to_owned()])?;
         let field = plan.schema().field_with_name(variable).map_err(|e| Error::internal(e.to_string()))?;
@@ -227,6 +275,9 @@ impl Query {
     }
 
     /// Describes how the query will run.
+    ///
+    /// # Errors
+    /// `Io` or `Corrupt` if an index cannot be read.
     pub fn explain(&self) -> Result<String> {
         Ok(self.plan(&[])?.explain())
     }

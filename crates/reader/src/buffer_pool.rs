@@ -29,6 +29,9 @@ pub struct PooledBuffer {
 
 impl BufferPool {
     /// A buffer of `length` bytes, which may hold older values.
+    ///
+    /// # Errors
+    /// `LimitExceeded` if memory does not suffice.
     pub fn take(self: &Arc<Self>, length: usize) -> Result<PooledBuffer> {
         let kept = if length < MIN_KEPT_BYTES { None } else { self.kept(length) };
         let bytes = match kept {
@@ -60,6 +63,9 @@ impl BufferPool {
 
 /// A zeroed buffer of `length` bytes. A small file can claim any length: if memory does not suffice, this is an error,
 /// while `vec!` would abort the process.
+///
+/// # Errors
+/// `LimitExceeded` if memory does not suffice.
 pub fn zeros(length: usize) -> Result<Vec<u8>> {
     const SURELY_THERE: usize = 16 << 20;
     if length > SURELY_THERE {

@@ -38,6 +38,9 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 impl ChunkCache {
     /// The chunk with this key, of `bytes` when decoded. If it is missing, `decode` makes it, and other callers that want
     /// it wait meanwhile. Failures are not cached.
+    ///
+    /// # Errors
+    /// That of `decode`.
     pub fn chunk(&self, key: Key, bytes: u64, decode: impl FnOnce() -> Result<ChunkBuffer>) -> Result<Arc<ChunkBuffer>> {
         let slot = self.slot(key, bytes);
         let mut place = locked(&slot);

@@ -10,6 +10,10 @@ use crate::{File, virtual_dataset};
 
 impl File {
     /// The dataset with this ID. The error says what the object is instead, or why it cannot be read.
+    ///
+    /// # Errors
+    /// `InvalidInput` if the object is something else; the object's own error if it cannot be read; `Internal` for an
+    /// ID of another file.
     pub fn dataset(&self, id: ObjectId) -> Result<&Dataset> {
         let object = self.object(id)?;
         let what = match &object.content {

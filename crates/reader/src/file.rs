@@ -150,7 +150,10 @@ impl File {
         });
         addresses.get(&address).copied()
     }
-    /// The object with this ID; `Internal` for an ID of another file.
+    /// The object with this ID.
+    ///
+    /// # Errors
+    /// `Internal` for an ID of another file.
     pub fn object(&self, id: ObjectId) -> Result<&Object> {
         self.tree().object(id).ok_or_else(|| Error::internal(format!("no object {}", id.0)).in_file(self.name()))
     }

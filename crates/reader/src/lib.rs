@@ -3,6 +3,7 @@
 //! A [`Session`] holds threads, limits and memory; a [`File`] finds objects by path and reads selections of
 //! datasets in parallel, without a lock. Crates above keep their own state in the session's [`Extensions`].
 #![forbid(unsafe_code)]
+#![deny(clippy::exhaustive_enums, clippy::exhaustive_structs, clippy::missing_errors_doc)]
 
 mod buffer_pool;
 mod chunk_cache;

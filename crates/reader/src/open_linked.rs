@@ -12,6 +12,9 @@ use crate::{File, PathPolicy};
 
 impl File {
     /// Opens the file that this file refers to as `name`.
+    ///
+    /// # Errors
+    /// As [`Session::open`], and `Unsupported` if the path policy forbids the file.
     pub fn linked_file(&self, name: &str) -> Result<File> {
         self.open_linked(name, |path| LocalFile::open(path), true)
     }
@@ -45,7 +48,10 @@ impl File {
         })
     }
 
-    /// Path of the file that this file refers to as `name`; `Unsupported` if the policy forbids it.
+    /// Path of the file that this file refers to as `name`.
+    ///
+    /// # Errors
+    /// `Unsupported` if the path policy forbids the file.
     pub fn linked_path(&self, name: &str) -> Result<PathBuf> {
         let target = Path::new(name);
         let folder = self.path().parent().unwrap_or(Path::new(""));

@@ -12,6 +12,10 @@ use crate::{File, stored, virtual_dataset};
 impl File {
     /// Reads `selection` of a dataset: its elements in row-major order, in the file's layout, with
     /// the heap objects they point at.
+    ///
+    /// # Errors
+    /// `InvalidInput` if the selection does not fit the dataset. `Io`, `Corrupt`, `Unsupported` or `LimitExceeded` if
+    /// values cannot be read; `Cancelled`.
     pub fn read(&self, dataset: ObjectId, selection: &Selection, cancellation: &Cancellation) -> Result<Elements> {
         let read = || {
             let datatype = self.dataset(dataset)?.datatype.clone();
@@ -22,6 +26,9 @@ impl File {
         read().map_err(|error| self.place(dataset, error))
     }
     /// Like [`File::read`], into `out` of exactly `selection.element_count() * datatype.size()` bytes.
+    ///
+    /// # Errors
+    /// As [`File::read`], and `InvalidInput` if `out` has another length.
     pub fn read_into(&self, dataset: ObjectId, selection: &Selection, out: &mut [u8], cancellation: &Cancellation) -> Result<HeapObjects> {
         let mut read = || {
             self.read_bytes_into(dataset, selection, out, cancellation)?;
@@ -44,6 +51,9 @@ impl File {
         fill(self, dataset, selection, out, cancellation)
     }
     /// Bytes that the dataset's values occupy in the file, after filters.
+    ///
+    /// # Errors
+    /// `Io`, `Corrupt` or `Unsupported` if the metadata cannot be read.
     pub fn stored_bytes(&self, dataset: ObjectId) -> Result<u64> {
         let sum = || {
             let description = self.dataset(dataset)?;
@@ -64,6 +74,9 @@ impl File {
 }
 
 /// The heap objects that `bytes`, elements of (a projection of) the dataset's datatype, point at.
+///
+/// # Errors
+/// `Io` or `Corrupt` if the objects cannot be read; `LimitExceeded` if they are too large.
 pub fn heap(file: &File, dataset: ObjectId, datatype: &Datatype, bytes: &[u8]) -> Result<HeapObjects> {
     let mut heap = HeapObjects::limited(file.session().limits().heap_budget(file.array_file().storage().len()));
     let description = file.dataset(dataset)?;
@@ -76,6 +89,9 @@ pub fn heap(file: &File, dataset: ObjectId, datatype: &Datatype, bytes: &[u8]) -
 }
 
 /// The bytes of the selected elements, in memory from the session's buffer pool.
+///
+/// # Errors
+/// As [`File::read`].
 pub fn read_values(file: &File, dataset: ObjectId, selection: &Selection, cancellation: &Cancellation) -> Result<PooledBuffer> {
     let mut values = file.session().values().take(selected_bytes(file.dataset(dataset)?, selection)?)?;
     fill(file, dataset, selection, &mut values, cancellation)?;

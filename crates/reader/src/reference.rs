@@ -8,6 +8,7 @@ use crate::File;
 
 /// What a reference points at.
 #[derive(Clone)]
+#[non_exhaustive]
 pub struct Referenced {
     /// The file that the object is in.
     pub file: File,
@@ -18,8 +19,11 @@ pub struct Referenced {
 }
 
 impl File {
-    /// What each stored reference (whole elements of `size` bytes) points at; `None` for null references. `NotFound` for a
-    /// dangling reference, to whose object no hard link leads; `Unsupported` if the path policy forbids the object's file.
+    /// What each stored reference (whole elements of `size` bytes) points at; `None` for null references.
+    ///
+    /// # Errors
+    /// `NotFound` for a dangling reference, to whose object no hard link leads; `Unsupported` if the path policy
+    /// forbids the object's file; `Corrupt` for bytes that are no references.
     pub fn dereference(&self, kind: ReferenceKind, size: usize, elements: &[u8]) -> Result<Vec<Option<Referenced>>> {
         let stored = self.array_file().references(kind, size, elements);
         let follow = |reference: Option<StoredReference>| reference.map(|reference| self.follow(reference)).transpose();
@@ -50,6 +54,9 @@ impl File {
 }
 
 /// The kind of target of a stored reference, without following it; `None` for a null reference.
+///
+/// # Errors
+/// `Corrupt` for bytes that are no reference of this kind.
 pub fn reference_target(kind: ReferenceKind, element: &[u8]) -> Result<Option<ReferenceTarget>> {
     hyperslab_formats::reference_target(kind, element)
 }

@@ -22,6 +22,9 @@ use crate::{File, Referenced};
 impl File {
     /// Follows the references in `bytes`, elements of `datatype`, and in the objects of `heap` that they use, and stores
     /// their text in `heap`. Reads metadata.
+    ///
+    /// # Errors
+    /// `Corrupt` for bytes that are no references.
     pub fn name_references(&self, datatype: &Datatype, bytes: &[u8], heap: &mut HeapObjects) -> Result<()> {
         if !datatype.has_references() {
             return Ok(());

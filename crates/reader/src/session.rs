@@ -9,6 +9,7 @@ use crate::{Counters, Extensions, MissingSources, PathPolicy, buffer_pool};
 
 /// Options of a session.
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct SessionOptions {
     /// Decoding threads; `None` is one per core.
     pub threads: Option<usize>,
@@ -20,6 +21,38 @@ pub struct SessionOptions {
     pub paths: PathPolicy,
     /// What to do about missing sources of virtual datasets.
     pub missing_sources: MissingSources,
+}
+
+impl SessionOptions {
+    /// With this number of decoding threads; `None` is one per core.
+    #[must_use]
+    pub fn with_threads(self, threads: Option<usize>) -> Self {
+        Self { threads, ..self }
+    }
+
+    /// With these limits on what a file may cost.
+    #[must_use]
+    pub fn with_limits(self, limits: Limits) -> Self {
+        Self { limits, ..self }
+    }
+
+    /// With netCDF-4 conventions applied or not.
+    #[must_use]
+    pub fn with_interpretation(self, interpretation: Interpretation) -> Self {
+        Self { interpretation, ..self }
+    }
+
+    /// With this policy on files that a file may cause to be opened.
+    #[must_use]
+    pub fn with_paths(self, paths: PathPolicy) -> Self {
+        Self { paths, ..self }
+    }
+
+    /// With this answer to missing sources of virtual datasets.
+    #[must_use]
+    pub fn with_missing_sources(self, missing_sources: MissingSources) -> Self {
+        Self { missing_sources, ..self }
+    }
 }
 
 /// Threads and limits. Cheap to clone.
@@ -47,15 +80,21 @@ struct Started {
 
 impl Session {
     /// A session without extensions; its threads start on first use.
+    ///
+    /// # Errors
+    /// `InvalidInput` for 0 threads.
     pub fn new(options: SessionOptions) -> Result<Self> {
         Self::with_extensions(options, Extensions::default())
     }
     /// A session that keeps `extensions` for crates above the reader.
+    ///
+    /// # Errors
+    /// `InvalidInput` for 0 threads.
     pub fn with_extensions(options: SessionOptions, extensions: Extensions) -> Result<Self> {
         if options.threads == Some(0) {
             return Err(Error::invalid_input("0 threads decode nothing: give 1 or more, or leave it out"));
         }
-        let open = OpenOptions { limits: options.limits, interpretation: options.interpretation };
+        let open = OpenOptions::new(options.limits, options.interpretation);
         Ok(Self(Arc::new(Shared {
             threads: options.threads,
             pool: RwLock::default(),
@@ -82,6 +121,9 @@ impl Session {
         self.0.missing_sources
     }
     /// The decoding threads of this process.
+    ///
+    /// # Errors
+    /// `Internal` if the system starts no threads.
     pub fn pool(&self) -> Result<Arc<rayon::ThreadPool>> {
         let process = std::process::id();
         let here = |started: &Started| started.process == process;
@@ -106,6 +148,9 @@ impl Session {
     ///
     /// A thread of another rayon pool waits without taking other work of that pool, unlike in `install`: each such piece
     /// could read another file and wait in turn, until the stack overflows.
+    ///
+    /// # Errors
+    /// That of `work`; `Internal` if the system starts no threads.
     pub fn compute<T: Send>(&self, work: impl FnOnce() -> Result<T> + Send) -> Result<T> {
         let pool = self.pool()?;
         if pool.current_thread_index().is_some() {
@@ -116,6 +161,9 @@ impl Session {
         outcome.unwrap_or_else(|| Err(Error::internal("work on the decoding threads ended without a result")))
     }
     /// Number of decoding threads.
+    ///
+    /// # Errors
+    /// `Internal` if the system starts no threads.
     pub fn thread_count(&self) -> Result<usize> {
         match self.0.threads {
             Some(count) => Ok(count),

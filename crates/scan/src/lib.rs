@@ -11,6 +11,7 @@
 //! - `plan`: decides from metadata what a scan reads, and cuts it into splits.
 //! - `read`: reads windows in parallel, as batches, columns, counts or aggregates.
 #![forbid(unsafe_code)]
+#![deny(clippy::exhaustive_enums, clippy::exhaustive_structs, clippy::missing_errors_doc)]
 
 mod access;
 mod bins;
@@ -32,5 +33,5 @@ pub use read::batches::Batches;
 pub use request::{Layout, ScanRequest};
 pub use table::members::Omitted;
 pub use table::resolver::{expand, expand_path, file_columns, is_literal, natural};
-pub use table::segment::{DimensionMapping, FILE, ROW, RowMapping, Segment, SegmentColumn, Source, array_column, capture_column, metadata_columns};
+pub use table::segment::{DimensionMapping, FILE, ROW, RowMapping, Segment, SegmentColumn, Source, array_column, capture_column, decoding, metadata_columns};
 pub use table::wildcard::{column_names, file_column_names, has_wildcard, matched_file};

@@ -19,6 +19,7 @@ pub enum Layout {
 
 /// A scan: which object, as which table, which rows and columns.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct ScanRequest {
     /// Path of a dataset or group. `*` and `?` are wildcards within a path part; what they matched
     /// becomes columns named by the text around them (`/Step#*/x` gives `Step`).
@@ -56,6 +57,54 @@ impl ScanRequest {
             batch_rows: 65_536,
             decode: true,
         }
+    }
+
+    /// With the file pattern that the files came from: what its wildcards matched becomes columns.
+    #[must_use]
+    pub fn with_file_pattern(self, file_pattern: Option<String>) -> Self {
+        Self { file_pattern, ..self }
+    }
+
+    /// With wildcard columns that are text even if every value here is an integer.
+    #[must_use]
+    pub fn with_text_captures(self, text_captures: Vec<String>) -> Self {
+        Self { text_captures, ..self }
+    }
+
+    /// With this layout; `None` selects the object's default.
+    #[must_use]
+    pub fn with_layout(self, layout: Option<Layout>) -> Self {
+        Self { layout, ..self }
+    }
+
+    /// With these columns, in this order; `None` selects all but `_row` and `_file`.
+    #[must_use]
+    pub fn with_columns(self, columns: Option<Vec<String>>) -> Self {
+        Self { columns, ..self }
+    }
+
+    /// With this condition on the rows; `None` selects all rows.
+    #[must_use]
+    pub fn with_predicate(self, predicate: Option<Predicate>) -> Self {
+        Self { predicate, ..self }
+    }
+
+    /// With at most this many rows, from the start.
+    #[must_use]
+    pub fn with_limit(self, limit: Option<u64>) -> Self {
+        Self { limit, ..self }
+    }
+
+    /// With at most this many rows in a record batch.
+    #[must_use]
+    pub fn with_batch_rows(self, batch_rows: usize) -> Self {
+        Self { batch_rows, ..self }
+    }
+
+    /// Whether values are decoded by the netCDF conventions.
+    #[must_use]
+    pub fn with_decode(self, decode: bool) -> Self {
+        Self { decode, ..self }
     }
 }
 

@@ -32,6 +32,7 @@ pub struct Output {
 
 /// What to do if there is a file already.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Existing {
     /// Replace it.
     Replace,

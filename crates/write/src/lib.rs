@@ -10,6 +10,7 @@
 //!
 //! Rooms depend one way: maintenance, container, shared, file; each knows those after it. `encoding` knows none of them.
 #![forbid(unsafe_code)]
+#![deny(clippy::exhaustive_enums, clippy::exhaustive_structs, clippy::missing_errors_doc)]
 
 mod container;
 mod encoding;

@@ -15,19 +15,19 @@ const DATASET_BYTES: u64 = 1 << 20;
 
 /// What an input of a few KiB may cost.
 pub fn limits() -> Limits {
-    Limits {
-        objects: 500,
-        links_per_group: 500,
-        messages_per_object: 500,
-        metadata_block_bytes: 1 << 20,
-        metadata_bytes: 4 << 20,
-        chunk_bytes: 1 << 20,
-        attribute_bytes: 1 << 20,
-        heap_bytes: 4 << 20,
-        depth: 16,
-        chunks: 4096,
-        links_followed: 8,
-    }
+    let mut limits = Limits::default();
+    limits.objects = 500;
+    limits.links_per_group = 500;
+    limits.messages_per_object = 500;
+    limits.metadata_block_bytes = 1 << 20;
+    limits.metadata_bytes = 4 << 20;
+    limits.chunk_bytes = 1 << 20;
+    limits.attribute_bytes = 1 << 20;
+    limits.heap_bytes = 4 << 20;
+    limits.depth = 16;
+    limits.chunks = 4096;
+    limits.links_followed = 8;
+    limits
 }
 
 /// An error is a result too, but none of ours may be `Internal`.
@@ -78,7 +78,7 @@ pub fn hyperslab(numbers: &mut Numbers, shape: &[u64], most: u64) -> Selection {
 /// Opens `data` and reads all that is in it, each dataset whole and in parts, which must agree.
 pub fn read_everything(data: &[u8], interpretation: Interpretation) {
     let storage = Arc::new(Memory::new("input", data.to_vec()));
-    let Some(file) = honest(open(storage, &OpenOptions { limits: limits(), interpretation })) else { return };
+    let Some(file) = honest(open(storage, &OpenOptions::new(limits(), interpretation))) else { return };
     let mut numbers = Numbers::new(data);
     for (number, object) in file.tree().objects.iter().enumerate() {
         for attribute in &object.attributes {

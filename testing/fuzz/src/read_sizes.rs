@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::io::Write;
 
-use hyperslab::{Cancellation, Content, Dataspace, File, Interpretation, ObjectId, Selection, Session, SessionOptions, new_session};
+use hyperslab::{Cancellation, Content, Dataspace, File, ObjectId, Selection, Session, SessionOptions, new_session};
 
 use crate::fuzz::{Numbers, honest, hyperslab, limits, pick};
 
@@ -13,7 +13,7 @@ thread_local! {
 
 fn session() -> Session {
     SESSION.with_borrow_mut(|slot| {
-        let options = || SessionOptions { threads: Some(1), limits: limits(), interpretation: Interpretation::Automatic, ..SessionOptions::default() };
+        let options = || SessionOptions::default().with_threads(Some(1)).with_limits(limits());
         slot.get_or_insert_with(|| new_session(options()).expect("a session")).clone()
     })
 }

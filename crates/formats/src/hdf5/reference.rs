@@ -103,6 +103,9 @@ fn parse(source: &Source, kind: ReferenceKind, element: &[u8]) -> Result<Element
 }
 
 /// The kind of target of an element, from its bytes alone; `None` for a null reference.
+///
+/// # Errors
+/// `Corrupt` for bytes that are no reference of this kind.
 pub fn target(kind: ReferenceKind, element: &[u8]) -> Result<Option<ReferenceTarget>> {
     Ok(match kind {
         ReferenceKind::Object => object_address(element)?.map(|_| ReferenceTarget::Object),
@@ -120,7 +123,7 @@ pub fn target(kind: ReferenceKind, element: &[u8]) -> Result<Option<ReferenceTar
     })
 }
 
-/// The address of an object reference; `None` where it is 0 or undefined.
+/// The address of an object reference; `None` if it is 0 or undefined.
 fn object_address(element: &[u8]) -> Result<Option<u64>> {
     if element.is_empty() || element.iter().all(|byte| *byte == 0) || element.iter().all(|byte| *byte == u8::MAX) {
         return Ok(None);

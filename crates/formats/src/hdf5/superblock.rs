@@ -13,6 +13,9 @@ use crate::Limits;
 const SIGNATURE: [u8; 8] = *b"\x89HDF\r\n\x1a\n";
 
 /// The absolute offset of the HDF5 signature: 0, 512, 1024, … (a user block may come before it).
+///
+/// # Errors
+/// `Io` if the file cannot be read.
 pub fn find_superblock(storage: &dyn Storage) -> Result<Option<u64>> {
     let mut offset = 0u64;
     while offset.checked_add(8).is_some_and(|end| end <= storage.len()) {
@@ -28,6 +31,9 @@ pub fn find_superblock(storage: &dyn Storage) -> Result<Option<u64>> {
 
 /// Whether a writer has the file open in SWMR mode, which lets others read at the same time: flags of a
 /// version-3 superblock. Its metadata may then be read during a change.
+///
+/// # Errors
+/// `Io` if the file cannot be read.
 pub fn is_being_written(storage: &dyn Storage) -> Result<bool> {
     /// Open for writing, and for others to read.
     const WRITING: u8 = 1 << 0 | 1 << 2;
@@ -50,6 +56,9 @@ pub struct StatedEnd {
 }
 
 /// The end that the superblock states; `None` for files that are not HDF5.
+///
+/// # Errors
+/// `Io` if the file cannot be read; `Unsupported` or `Corrupt` for its superblock.
 pub fn stated_end(storage: &dyn Storage) -> Result<Option<StatedEnd>> {
     let Some(place) = find_superblock(storage)? else { return Ok(None) };
     let mut room = [0; 64];
@@ -71,7 +80,7 @@ pub fn stated_end(storage: &dyn Storage) -> Result<Option<StatedEnd>> {
         wide.iter_mut().zip(found?).for_each(|(to, from)| *to = *from);
         Some(u64::from_le_bytes(wide))
     };
-    // Addresses count from the signature: the file may have been moved behind a user block.
+    // Addresses count from the signature: the file may have been moved after a user block.
     let end = address(2).zip(address(0)).and_then(|(end, base)| end.checked_sub(base)?.checked_add(place));
     let end = end.ok_or_else(|| Error::corrupt("the superblock states no end of the file").at_offset(place))?;
     Ok(Some(StatedEnd { end, is_open_for_writing: flags & 1 == 1 }))
@@ -90,7 +99,7 @@ pub(crate) struct Superblock {
 
 impl Superblock {
     /// Parses the superblock at absolute offset `place`. Addresses count from there: a file that was
-    /// moved behind a user block keeps working although its base address is the old one.
+    /// moved after a user block keeps working although its base address is the old one.
     pub fn read(storage: Arc<dyn Storage>, place: u64, limits: &Limits) -> Result<Self> {
         Self::parse(storage, place, limits)?.extended()
     }

@@ -37,6 +37,9 @@ pub(super) fn build(superblock: &Superblock) -> Result<(Tree, Vec<Option<StoredD
 }
 
 /// The attributes of the root group alone; `None` for files that are not HDF5. Does not parse other objects.
+///
+/// # Errors
+/// `Corrupt`, `Unsupported`, `LimitExceeded` or `Io` if the metadata cannot be parsed.
 pub fn root_attributes(storage: Arc<dyn Storage>, limits: &Limits) -> Result<Option<Vec<Attribute>>> {
     let Some(place) = find_superblock(storage.as_ref())? else { return Ok(None) };
     let superblock = Superblock::read(storage, place, limits)?;

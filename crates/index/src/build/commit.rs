@@ -10,8 +10,11 @@ use super::task::IndexFragment;
 use crate::store::manifest::{FOLDER_SIDECAR_NAME, IndexFileEntry, IndexedDataset, Manifest, SIDECAR_SUFFIX};
 use crate::store::stamp::Stamp;
 
-/// Makes the results of tasks visible and returns the number of datasets. `InvalidInput` if parts of a dataset are missing;
-/// `Conflict` if a data file has changed since the plan, in which case its sidecar stays as it was. Can be repeated.
+/// Makes the results of tasks visible and returns the number of datasets. Can be repeated.
+///
+/// # Errors
+/// `InvalidInput` if parts of a dataset are missing; `Conflict` if a data file has changed since the plan, in which
+/// case its sidecar stays as it was; `Io` if the manifest cannot be written.
 pub fn commit(fragments: &[IndexFragment]) -> Result<u64> {
     let datasets: Vec<&DatasetFragment> = fragments.iter().flat_map(|fragment| &fragment.datasets).collect();
     commit_datasets(&datasets)

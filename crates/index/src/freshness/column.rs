@@ -2,10 +2,11 @@
 
 use arrow_schema::DataType;
 use hyperslab_array::{Error, Result};
-use hyperslab_columns::{Column, Decoding};
-use hyperslab_formats::{Format, ObjectId};
+use hyperslab_columns::Column;
+use hyperslab_formats::ObjectId;
 use hyperslab_predicate::KeyType;
 use hyperslab_reader::File;
+use hyperslab_scan::decoding;
 use hyperslab_scan::pruner::Level;
 
 use super::type_text::{arrow_type_text, datatype_text, quoted};
@@ -19,13 +20,8 @@ pub(crate) fn column_of(file: &File, dataset: ObjectId, raw: bool) -> Result<Col
     if let Some(error) = object.attributes_error.as_ref().filter(|_| !raw) {
         return Err(error.clone());
     }
-    let decoding = match (raw, file.format()) {
-        (true, _) => Decoding::Raw,
-        (false, Format::Hdf5) => Decoding::Attributes,
-        (false, Format::Netcdf3 | Format::Netcdf4) => Decoding::Netcdf,
-    };
     let name = object.path.rsplit('/').next().filter(|name| !name.is_empty()).unwrap_or("value");
-    let column = Column::new(name, &description.datatype, &object.attributes, decoding)?;
+    let column = Column::new(name, &description.datatype, &object.attributes, decoding(file, !raw))?;
     supported_level(Level::Bitmaps, &column)?;
     Ok(column)
 }

@@ -17,6 +17,9 @@ use crate::store::sweep;
 ///
 /// The file is truncated only if an index follows its HDF5 data, under an exclusive lock. No program may have the file open
 /// without locks meanwhile.
+///
+/// # Errors
+/// `Io` if a folder cannot be read or a file cannot be removed; `Conflict` if another program has the file open.
 pub fn vacuum(session: &Session, path: &Path, age: Duration, dry_run: bool) -> Result<Vec<String>> {
     let mut removed = Vec::new();
     for place in places(path, index_folder(session)) {

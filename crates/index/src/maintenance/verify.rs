@@ -10,6 +10,9 @@ use crate::registry::{UsableIndex, indexes_of};
 
 /// Finds blocks whose values have changed although the stamp of the file has not. Returns one message per dataset with such
 /// blocks, with their number and the index of the first. Skips stale indexes and datasets without an index.
+///
+/// # Errors
+/// `Io`, `Corrupt`, `Unsupported` or `LimitExceeded` if values cannot be read; `Cancelled`.
 pub fn verify(file: &File, cancellation: &Cancellation) -> Result<Vec<String>> {
     let (mut problems, mut builder) = (Vec::new(), Builder::default());
     for UsableIndex { path, dataset, column, directory } in indexes_of(file.session())?.usable_indexes(file)? {

@@ -45,7 +45,7 @@ pub(crate) struct StoredRow {
     checksums: Vec<u32>,
     /// One bit per page; set once the page's checksum was found to match.
     verified: Box<[AtomicU64]>,
-    /// Cached pages of which a part was requested: the next query is often about the same values.
+    /// Cached pages, because only a part of them was requested: the next query is often about the same values.
     kept: OnceLock<Box<[OnceLock<Page>]>>,
     batch: usize,
     /// Its row in the index file.

@@ -69,6 +69,10 @@ pub(crate) fn fill(read: DatasetRead<'_>, out: &mut [u8]) -> Result<()> {
 
 /// Visits the files that the selected elements come from, with file and dataset name as the mapping has them; `None` for
 /// missing files that the fill value replaces. A file is visited once for each of its parts.
+///
+/// # Errors
+/// That of `visit`; `NotFound` for a missing source, unless the session fills it; `Corrupt` or `Unsupported` for a
+/// mapping that cannot be read.
 pub fn sources(file: &File, description: &Dataset, selection: &Selection, mut visit: impl FnMut(&str, &str, Option<&File>) -> Result<()>) -> Result<()> {
     let file = &file.with_steps();
     for mapping in description.virtual_mappings.iter().filter(|mapping| !misses(mapping, selection)) {
@@ -83,6 +87,9 @@ pub fn sources(file: &File, description: &Dataset, selection: &Selection, mut vi
 }
 
 /// The names of the files that the elements come from, each once. Opens only sources that determine the number of blocks.
+///
+/// # Errors
+/// `Corrupt` or `Unsupported` for a mapping that cannot be read.
 pub fn source_names(file: &File, description: &Dataset) -> Result<BTreeSet<String>> {
     let parts = description.virtual_mappings.iter().map(|mapping| parts(file, mapping, description.dataspace.shape()));
     Ok(parts.collect::<Result<Vec<_>>>()?.into_iter().flatten().map(|part| part.file).collect())

@@ -131,6 +131,9 @@ impl ColumnByIndex {
     }
 
     /// Number of matching values that are neither null nor NaN.
+    ///
+    /// # Errors
+    /// `Io` or `Corrupt` if the index cannot be read; `Cancelled`.
     pub fn numbers(&self, cancellation: &Cancellation) -> Result<Option<CountBounds>> {
         let mut numbers = CountBounds::default();
         for part in &self.parts {
@@ -141,6 +144,9 @@ impl ColumnByIndex {
     }
 
     /// For each edge, the number of these values with keys below it.
+    ///
+    /// # Errors
+    /// `Io` or `Corrupt` if the index cannot be read; `Cancelled`.
     pub fn below(&self, edges: &[Edge], cancellation: &Cancellation) -> Result<Option<Vec<CountBounds>>> {
         let mut totals = vec![CountBounds::default(); edges.len()];
         for part in &self.parts {
@@ -151,6 +157,9 @@ impl ColumnByIndex {
     }
 
     /// The key of the value with this rank, from 0.
+    ///
+    /// # Errors
+    /// `Io` or `Corrupt` if the index cannot be read; `Cancelled`.
     pub fn ranked(&self, rank: u64, cancellation: &Cancellation) -> Result<Option<u64>> {
         if let [part] = self.parts.as_slice() {
             return part.ranked(rank, cancellation);
@@ -169,6 +178,9 @@ impl ColumnByIndex {
     }
 
     /// Keys of the least and greatest value.
+    ///
+    /// # Errors
+    /// `Io` or `Corrupt` if the index cannot be read; `Cancelled`.
     pub fn extremes(&self, cancellation: &Cancellation) -> Result<Option<(u64, u64)>> {
         let mut all: Option<(u64, u64)> = None;
         for part in &self.parts {
@@ -190,6 +202,9 @@ impl ColumnByIndex {
     }
 
     /// The values of keys, as an array of `data_type`.
+    ///
+    /// # Errors
+    /// `Internal` if `data_type` is not the column's.
     pub fn values(&self, keys: &[u64], data_type: &arrow_schema::DataType) -> Result<ArrayRef> {
         let keys: Vec<Option<u64>> = keys.iter().copied().map(Some).collect();
         self.key_type.array(&keys, data_type)

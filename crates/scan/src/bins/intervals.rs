@@ -25,7 +25,10 @@ pub struct Bins {
 const ROUNDING_OFFSET: f64 = 4_503_599_627_370_496.0;
 
 impl Bins {
-    /// Bins between `edges`. `InvalidInput` if these do not increase or are not finite.
+    /// Bins between `edges`.
+    ///
+    /// # Errors
+    /// `InvalidInput` if the edges do not increase or are not finite.
     pub fn new(edges: Vec<f64>) -> Result<Self> {
         let rising = edges.windows(2).all(|pair| matches!(pair, [low, high] if low < high));
         match (edges.first().copied(), edges.last().copied()) {

@@ -75,13 +75,18 @@ impl ChunkCount {
 impl Plan {
     /// Plans `request` over `files` as one table: files in the given order, rows in file order.
     ///
-    /// `NotFound` for a missing path or column; `InvalidInput` for a predicate that does not fit the columns' types, or
-    /// files whose tables differ (the error names both).
+    /// # Errors
+    /// `NotFound` for a missing path or column; `InvalidInput` for no files, batches of 0 rows, a predicate that does
+    /// not fit the columns' types, or files whose tables differ (the error names both); `Unsupported` for arrays that
+    /// cannot be columns.
     pub fn new(files: &[File], request: &ScanRequest) -> Result<Self> {
         Self::cancellable(files, request, &Cancellation::new())
     }
 
-    /// As [`Plan::new`]; `Cancelled` once `cancellation` is set.
+    /// As [`Plan::new`]; can be cancelled.
+    ///
+    /// # Errors
+    /// As [`Plan::new`], and `Cancelled`.
     pub fn cancellable(files: &[File], request: &ScanRequest, cancellation: &Cancellation) -> Result<Self> {
         let first = files.first().ok_or_else(|| Error::invalid_input("a scan needs at least one file"))?;
         if request.batch_rows == 0 {
@@ -92,6 +97,9 @@ impl Plan {
     }
 
     /// Plans a scan of segments that are made already, by a query or from a split.
+    ///
+    /// # Errors
+    /// As [`Plan::cancellable`].
     pub fn of_segments(session: &Session, segments: Vec<Segment>, request: &ScanRequest, cancellation: &Cancellation) -> Result<Self> {
         let table = columns::union_schema(&segments)?;
         let omitted = columns::omitted(&segments);
@@ -130,6 +138,9 @@ impl Plan {
     }
 
     /// The size of the plan, from shapes alone.
+    ///
+    /// # Errors
+    /// `LimitExceeded` beyond 64 bits.
     pub fn extent(&self) -> Result<PlanExtent> {
         let mut extent = PlanExtent::none();
         for part in self.parts.iter() {
@@ -143,6 +154,9 @@ impl Plan {
     }
 
     /// Number of chunks of the columns to be read, and of those that hold rows of the plan.
+    ///
+    /// # Errors
+    /// `Internal` if a dataset of the plan is missing.
     pub fn chunk_count(&self) -> Result<ChunkCount> {
         let mut count = ChunkCount::none();
         for part in self.parts.iter() {
@@ -155,6 +169,9 @@ impl Plan {
     }
 
     /// Number of rows that remain after the predicate's conditions on dimensions.
+    ///
+    /// # Errors
+    /// `LimitExceeded` beyond 64 bits.
     pub fn row_count(&self) -> Result<u64> {
         self.parts.iter().try_fold(0u64, |rows, part| Ok(rows.saturating_add(part.selection.element_count()?)))
     }
@@ -220,6 +237,9 @@ impl Plan {
     }
 
     /// The column's indexes, if every segment has one and the residual predicate uses no other column.
+    ///
+    /// # Errors
+    /// `NotFound` for an unknown column.
     pub fn by_index(&self, column: &str) -> Result<Option<ColumnByIndex>> {
         ColumnByIndex::of(self.parts(), column)
     }

@@ -109,11 +109,17 @@ impl Split {
     }
 
     /// Encodes the split as versioned JSON with a trailing checksum.
+    ///
+    /// # Errors
+    /// `Internal` if the data cannot be encoded.
     pub fn encode(&self) -> Result<Vec<u8>> {
         ENVELOPE.encode(self)
     }
 
-    /// Decodes the bytes of [`Split::encode`]; `InvalidInput` for damaged bytes, another version or other bytes.
+    /// Decodes the bytes of [`Split::encode`].
+    ///
+    /// # Errors
+    /// `InvalidInput` for damaged bytes, another version or other bytes.
     pub fn decode(bytes: &[u8]) -> Result<Self> {
         ENVELOPE.decode(bytes)
     }

@@ -7,6 +7,7 @@
 //! Values are compared by their **keys**: unsigned integers in the order of the values ([`KeyType`]). A condition on one
 //! column is a [`ValueSet`](hyperslab_predicate::ValueSet), intervals of keys, so that literals are compared exactly in the
 //! column's own type.
+#![expect(clippy::exhaustive_structs, reason = "answers are built by the crate that implements the traits")]
 
 mod level;
 mod row_selection;
@@ -123,34 +124,61 @@ pub trait ColumnIndex: Send + Sync {
     fn key_type(&self) -> Option<KeyType>;
 
     /// The rows for which `condition` holds. From level `Positions` on there are no candidates, except in damaged blocks.
+    ///
+    /// # Errors
+    /// `Io` if the index or the data cannot be read; `Cancelled`.
     fn rows(&self, selection: &Selection, condition: &Condition, cancellation: &Cancellation) -> Result<Matches>;
 
     /// Number of rows for which `condition` holds, from the index alone. At level `Keys` the bounds differ by at most 128 per
     /// block and interval; at `Exact` and `Bitmaps` they are equal.
+    ///
+    /// # Errors
+    /// `Io` if the index or the data cannot be read; `Cancelled`.
     fn count(&self, selection: &Selection, condition: &Condition, cancellation: &Cancellation) -> Result<CountBounds>;
 
     /// For each edge, the number of values below it that are neither null nor NaN: the counts of a histogram are the
     /// differences ([`KeyType::at_least`] converts numbers to edges). `None` if the selection cuts blocks, or a block is damaged.
+    ///
+    /// # Errors
+    /// `Io` if the index or the data cannot be read; `Cancelled`.
     fn below(&self, selection: &Selection, edges: &[Edge], cancellation: &Cancellation) -> Result<Option<Vec<CountBounds>>>;
 
     /// The key of the value with this rank, from 0 over the values that are neither null nor NaN, for quantiles. `None` if the
     /// index alone cannot answer.
+    ///
+    /// # Errors
+    /// `Io` if the index or the data cannot be read; `Cancelled`.
     fn ranked(&self, selection: &Selection, rank: u64, cancellation: &Cancellation) -> Result<Option<u64>>;
 
     /// Minimum and maximum; `None` if there are no values, or a block is damaged.
+    ///
+    /// # Errors
+    /// `Internal` for a selection that does not fit the dataset.
     fn extremes(&self, selection: &Selection) -> Result<Option<KeyRange>>;
 
     /// Number of values that are `(neither null nor NaN, NaN, null)`. `None` if the selection cuts blocks, or a block is damaged.
+    ///
+    /// # Errors
+    /// `Internal` for a selection that does not fit the dataset.
     fn counts(&self, selection: &Selection) -> Result<Option<(u64, u64, u64)>>;
 
     /// The values at `rows`, in row order; `None` if the index does not hold values (only level `Exact` does).
+    ///
+    /// # Errors
+    /// `Io` if the index or the data cannot be read; `Cancelled`.
     fn values(&self, selection: &Selection, rows: &RowSelection, cancellation: &Cancellation) -> Result<Option<ArrayRef>>;
 
     /// The values for which `condition` holds, in row order, from the index alone. `None` if the index does not hold all of
     /// them, or if they are more than 1/`sparse` of the rows of the blocks that have any.
+    ///
+    /// # Errors
+    /// `Io` if the index or the data cannot be read; `Cancelled`.
     fn matching_values(&self, selection: &Selection, condition: &Condition, sparse: Option<u64>, cancellation: &Cancellation)
     -> Result<Option<MatchingValues>>;
 
     /// How many blocks the condition rules out, by zones alone.
+    ///
+    /// # Errors
+    /// `Internal` for a selection that does not fit the dataset.
     fn blocks(&self, selection: &Selection, condition: &Condition) -> Result<Blocks>;
 }

@@ -52,6 +52,7 @@ pub struct Summary {
 
 /// Minimum, maximum and sum, in a type that can hold them.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[expect(clippy::exhaustive_enums, reason = "callers convert each kind of number in a way of its own")]
 pub enum Extremes {
     /// Exact results for integers.
     Integer {
@@ -75,6 +76,7 @@ pub enum Extremes {
 
 /// How NaN is treated, and how wide a sum of integers is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Rule {
     /// As numpy's `nanmin`, `nanmax` and `nansum`: NaN is ignored, sums of integers are exact.
     Numpy,
@@ -88,6 +90,7 @@ pub enum Rule {
 
 /// A result in a type that can hold it.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[expect(clippy::exhaustive_enums, reason = "callers convert each kind of number in a way of its own")]
 pub enum Number {
     /// Of integers.
     Integer(i128),
@@ -96,7 +99,10 @@ pub enum Number {
 }
 
 impl Summary {
-    /// The summary of an array of integers or floats; `Unsupported` for other types.
+    /// The summary of an array of integers or floats.
+    ///
+    /// # Errors
+    /// `Unsupported` for other types.
     pub fn of(array: &ArrayRef) -> Result<Self> {
         for_number!(array, integers, floats)
     }
@@ -128,6 +134,9 @@ impl Summary {
     }
 
     /// The sum; `None` without values.
+    ///
+    /// # Errors
+    /// `InvalidInput` for a sum that overflows 64 bits, if `rule` does not wrap around.
     pub fn sum(&self, rule: Rule) -> Result<Option<Number>> {
         if let Some(nan) = self.nan(rule, true) {
             return Ok(Some(nan));
@@ -145,6 +154,9 @@ impl Summary {
     }
 
     /// Combines two summaries, `self` before `other`.
+    ///
+    /// # Errors
+    /// `LimitExceeded` for a sum of integers that exceeds 128 bits; `Internal` for summaries of different types.
     pub fn and(self, other: Self) -> Result<Self> {
         let extremes = match (self.extremes, other.extremes) {
             (Some(Extremes::Integer { minimum, maximum, sum }), Some(Extremes::Integer { minimum: low, maximum: high, sum: more })) => {
@@ -163,13 +175,22 @@ impl Summary {
 }
 
 impl Plan {
-    /// Count, extremes and sum of a column over the matching rows. `Unsupported` if it does not hold integers or floats.
+    /// Count, extremes and sum of a column over the matching rows.
+    ///
+    /// # Errors
+    /// `NotFound` for an unknown column; `Unsupported` if it does not hold integers or floats. `Io`, `Corrupt`,
+    /// `Unsupported` or `LimitExceeded` if values cannot be read; `Cancelled`.
     pub fn summary(&self, column: &str, cancellation: &Cancellation) -> Result<Summary> {
         self.over_windows(column, cancellation, Summary::of)?.into_iter().try_fold(Summary::default(), Summary::and)
     }
 
     /// Number of values in each bin: `edges[i] <= value < edges[i + 1]`, as in numpy; the last bin includes its upper edge.
-    /// Nulls, NaN and values outside are not counted. `InvalidInput` for edges that do not increase.
+    /// Nulls, NaN and values outside are not counted.
+    ///
+    /// # Errors
+    /// `InvalidInput` for edges that do not increase; `NotFound` for an unknown column; `Unsupported` if it does not
+    /// hold integers or floats. `Io`, `Corrupt`, `Unsupported` or `LimitExceeded` if values cannot be read;
+    /// `Cancelled`.
     pub fn histogram(&self, column: &str, edges: &[f64], cancellation: &Cancellation) -> Result<Vec<u64>> {
         let bins = Bins::new(edges.to_vec())?;
         let mut total = vec![0; bins.count()];

@@ -14,6 +14,9 @@ use crate::window::Rows;
 
 impl Plan {
     /// Reads the plan's batches in row order, decoding in parallel.
+    ///
+    /// # Errors
+    /// `Conflict` if the shape of an object has changed since the plan. Each batch may be an error of its own.
     pub fn batches(&self, cancellation: &Cancellation) -> Result<Batches> {
         let parts = self.parts.iter().map(|part| Ok((part.clone(), part.windows(&part.columns_read())?)));
         let parts = parts.collect::<Result<Vec<_>>>()?;
@@ -48,7 +51,11 @@ impl Plan {
 }
 
 impl Split {
-    /// Reads the split's batches. `Conflict` if a file is not the version that was planned.
+    /// Reads the split's batches.
+    ///
+    /// # Errors
+    /// `Conflict` if a file is not the version that was planned; `NotFound` or `Io` if it cannot be opened. Each batch
+    /// may be an error of its own.
     pub fn read(&self, session: &Session, cancellation: &Cancellation) -> Result<Batches> {
         self.plan(session, cancellation)?.read_rows(self.rows, cancellation)
     }

@@ -33,6 +33,9 @@ impl Plan {
     }
 
     /// The wanted columns at the matching rows, if indexes find these rows and all values can be read at single rows.
+    ///
+    /// # Errors
+    /// `Io`, `Corrupt`, `Unsupported` or `LimitExceeded` if values cannot be read; `Cancelled`.
     pub fn matching_columns(&self, cancellation: &Cancellation) -> Result<Option<Vec<ArrayRef>>> {
         let Some(gather_columns) = self.gather_columns()? else { return Ok(None) };
         let mut columns: Vec<Vec<ArrayRef>> = vec![Vec::new(); self.schema.fields().len()];
@@ -72,6 +75,9 @@ impl Plan {
     }
 
     /// As [`Plan::positions`], as arrays of unsigned 64-bit integers.
+    ///
+    /// # Errors
+    /// `Io`, `Corrupt`, `Unsupported` or `LimitExceeded` if values cannot be read; `Cancelled`.
     pub fn position_arrays(&self, cancellation: &Cancellation) -> Result<Vec<ArrayRef>> {
         let matching_rows = self.parts().map(|part| if part.can_resolve_by_index() { part.matching_rows(cancellation) } else { Ok(None) });
         let Some(matching_rows) = matching_rows.collect::<Result<Option<Vec<RowSelection>>>>()? else {
@@ -89,6 +95,9 @@ impl Plan {
 
     /// Folds the bytes of the only wanted column's values at the matching rows: each task begins with `new()` and calls
     /// `work`; returns the tasks' results. `None` as in [`Plan::matching_columns`].
+    ///
+    /// # Errors
+    /// That of `work`. `Io`, `Corrupt`, `Unsupported` or `LimitExceeded` if values cannot be read; `Cancelled`.
     pub fn fold_matching_values<T: Send>(
         &self,
         cancellation: &Cancellation,
@@ -126,6 +135,10 @@ impl Plan {
     /// Folds the bytes of the wanted columns' values at the matching rows, window by window: `work` is called for each piece
     /// of a window's rows, `take` with the windows' results in row order, as in [`Plan::for_batches`]. Returns `false`, and
     /// calls nothing, if that is not possible, as in [`Plan::matching_columns`].
+    ///
+    /// # Errors
+    /// Those of `work` and `take`. `Io`, `Corrupt`, `Unsupported` or `LimitExceeded` if values cannot be read;
+    /// `Cancelled`.
     pub fn for_matching_pieces<T: Send>(
         &self,
         cancellation: &Cancellation,

@@ -52,7 +52,10 @@ pub(crate) fn segments(files: &[File], request: &ScanRequest) -> Result<Vec<Segm
 }
 
 /// The columns for the wildcards of `pattern` in `files`, and whether all of their values are integers. For callers that
-/// plan files one by one. `Internal` if a file does not match the pattern.
+/// plan files one by one.
+///
+/// # Errors
+/// `Internal` if a file does not match the pattern.
 pub fn file_columns(pattern: &str, files: &[&str]) -> Result<Vec<(String, bool)>> {
     let mut columns: Vec<(String, bool)> = wildcard::file_column_names(pattern).into_iter().map(|name| (name, true)).collect();
     for file in files {
@@ -71,6 +74,9 @@ pub fn is_literal(files: &[File], pattern: &str) -> bool {
 }
 
 /// Paths that match a pattern, in natural order; only the pattern itself if it is a path.
+///
+/// # Errors
+/// `NotFound` if a group of the path is missing; `Unsupported` if the path policy forbids a linked file.
 pub fn expand_path(file: &File, pattern: &str) -> Result<Vec<String>> {
     if is_literal(std::slice::from_ref(file), pattern) {
         return Ok(vec![pattern.to_owned()]);
@@ -81,6 +87,9 @@ pub fn expand_path(file: &File, pattern: &str) -> Result<Vec<String>> {
 }
 
 /// Paths that match a pattern, each with the text that its wildcards matched.
+///
+/// # Errors
+/// As [`expand_path`].
 pub fn expand(file: &File, pattern: &str) -> Result<Vec<(String, Vec<String>)>> {
     let mut here: Vec<(String, Vec<String>)> = vec![(String::new(), Vec::new())];
     for part in pattern.split('/').filter(|part| !part.is_empty()) {

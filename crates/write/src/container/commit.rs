@@ -24,6 +24,7 @@ use crate::shared::layout::name_of;
 
 /// Outcome of a commit.
 #[derive(Debug, Clone)]
+#[expect(clippy::exhaustive_enums, reason = "callers must handle each outcome")]
 pub enum Commit {
     /// The file is complete, on disk, and visible.
     Committed(Committed),
@@ -35,6 +36,7 @@ pub enum Commit {
 
 /// Result of a commit.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Committed {
     /// The subfiles of this commit.
     pub subfiles: Vec<SubfileRecord>,
@@ -74,6 +76,10 @@ fn failure_text(removed: Result<()>) -> Vec<String> {
 impl WritePlan {
     /// Makes everything in the fragments visible at once: readers see all of it or nothing. If there are fragments of several
     /// attempts at a task, the first counts. Idempotent: calling it again, even after it was killed, has the same result.
+    ///
+    /// # Errors
+    /// `InvalidInput` for fragments of another plan; `Corrupt` if a subfile has another length than its fragment says;
+    /// `Io` if a file cannot be written. A conflict is an outcome, not an error.
     pub fn commit(&self, fragments: &[Fragment]) -> Result<Commit> {
         match self.try_commit(fragments) {
             Ok(committed) => Ok(Commit::Committed(committed)),

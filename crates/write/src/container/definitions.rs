@@ -45,6 +45,9 @@ impl Definitions {
     }
 
     /// Creates a group and its parents; existing groups are unchanged.
+    ///
+    /// # Errors
+    /// `InvalidInput` for an invalid path, or one that has another object; `Unsupported` for what HDF5 cannot store.
     pub fn create_group(&mut self, path: &str) -> Result<()> {
         self.define("", EntryKind::Group, None, None)?;
         if normalized_path(path)?.is_empty() { Ok(()) } else { self.define(path, EntryKind::Group, None, None) }
@@ -52,6 +55,10 @@ impl Definitions {
 
     /// Creates a dataset. With `rows`, each task appends its own rows; with `value`, the plan has all values and no task writes
     /// any. Readers see the maximum shape of its dataspace.
+    ///
+    /// # Errors
+    /// `InvalidInput` for an invalid path, or one that has another object; `Unsupported` for what HDF5 cannot store, or
+    /// more values than a plan can have.
     pub fn create_dataset(&mut self, path: &str, definition: DatasetDefinition, rows: bool, value: Option<&Elements>) -> Result<()> {
         self.create_group("")?;
         let given = definition.chunk_shape.clone();
@@ -69,16 +76,25 @@ impl Definitions {
     }
 
     /// Creates a link.
+    ///
+    /// # Errors
+    /// `InvalidInput` for an invalid path, or one that has another object; `Unsupported` for what HDF5 cannot store.
     pub fn create_link(&mut self, path: &str, link: Link) -> Result<()> {
         self.define(path, EntryKind::Link, None, Some(OtherFragment::Link(link.checked()?)))
     }
 
     /// Commits a datatype.
+    ///
+    /// # Errors
+    /// `InvalidInput` for an invalid path, or one that has another object; `Unsupported` for what HDF5 cannot store.
     pub fn create_datatype(&mut self, path: &str, datatype: &Datatype) -> Result<()> {
         self.define(path, EntryKind::Datatype, None, Some(OtherFragment::Datatype(Hex(encode_datatype(datatype)?))))
     }
 
     /// Creates a dataset of references to objects.
+    ///
+    /// # Errors
+    /// `InvalidInput` for an invalid path, or one that has another object; `Unsupported` for what HDF5 cannot store.
     pub fn create_references(&mut self, path: &str, shape: Vec<u64>, targets: &[Option<String>]) -> Result<()> {
         self.define(path, EntryKind::References, None, Some(OtherFragment::References(ObjectReferences::new(shape, targets)?)))
     }
@@ -105,17 +121,27 @@ impl Definitions {
     }
 
     /// Sets an attribute.
+    ///
+    /// # Errors
+    /// `NotFound` if there is no such object; `InvalidInput` for a link or a reserved name; `Unsupported` for a value
+    /// that HDF5 cannot store.
     pub fn set_attribute(&mut self, path: &str, name: &str, value: &AttributeValue) -> Result<()> {
         check_attribute(name, value)?;
         self.set(path, name, AttributeFragment::Value(StoredValue::new(value)?))
     }
 
     /// Sets an attribute of references to objects.
+    ///
+    /// # Errors
+    /// `NotFound` if there is no such object.
     pub fn set_references(&mut self, path: &str, name: &str, shape: Vec<u64>, targets: &[Option<String>]) -> Result<()> {
         self.set(path, name, AttributeFragment::References(ObjectReferences::new(shape, targets)?))
     }
 
     /// Attaches a dataset as the scale of a dimension of another.
+    ///
+    /// # Errors
+    /// `NotFound` if there is no such object.
     pub fn attach_scale(&mut self, path: &str, dimension: u32, scale: &str) -> Result<()> {
         let scale = normalized_path(scale)?;
         self.object(path)?.scales.insert(dimension, scale);
@@ -123,6 +149,9 @@ impl Definitions {
     }
 
     /// Sets whether the file records the creation order of an object's attributes and members.
+    ///
+    /// # Errors
+    /// `NotFound` if there is no such object.
     pub fn set_tracked(&mut self, path: &str, tracked: bool) -> Result<()> {
         self.object(path)?.tracked = tracked;
         Ok(())

@@ -22,6 +22,9 @@ const ATTEMPTS: usize = 100;
 impl WritePlan {
     /// Creates the folder of the tasks' subfiles. Tasks of a plan that has begun never create it, so a task that starts after
     /// [`WritePlan::abort`] fails with `Cancelled`.
+    ///
+    /// # Errors
+    /// `Io` if the folder cannot be created.
     pub fn begin(&mut self) -> Result<()> {
         self.make_folder()?;
         self.begun = true;
@@ -51,9 +54,11 @@ impl WritePlan {
         }
     }
 
-    /// Aborts the write: removes everything that its tasks have written. Idempotent. A committed write is refused with
-    /// `InvalidInput`. If the plan has begun ([`WritePlan::begin`]), tasks may still be running: what they write is removed with
+    /// Aborts the write: removes everything that its tasks have written. Idempotent. If the plan has begun ([`WritePlan::begin`]), tasks may still be running: what they write is removed with
     /// the folder, and tasks or commits that start later fail. If it has not begun, later tasks create the folder again.
+    ///
+    /// # Errors
+    /// `InvalidInput` for a write that was committed; `Io` if the folder cannot be removed.
     pub fn abort(&self) -> Result<()> {
         let container = self.container();
         // A master that was renamed or copied may use a committed write.
@@ -133,7 +138,7 @@ mod tests {
             let late = std::thread::scope(|scope| -> Result<usize> {
                 let tasks = (0..4).map(|index| {
                     scope.spawn(move || -> Result<usize> {
-                        let session = Session::new(SessionOptions { threads: Some(1), ..SessionOptions::default() })?;
+                        let session = Session::new(SessionOptions::default().with_threads(Some(1)))?;
                         let mut late = 0;
                         while late < 20 {
                             let after = aborted.load(Ordering::SeqCst);

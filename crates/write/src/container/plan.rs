@@ -21,6 +21,7 @@ const ENVELOPE: Envelope = Envelope::new("a write plan", 5);
 
 /// What happens to an existing file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub enum WriteMode {
     /// The file must not exist.
     Create,
@@ -61,6 +62,10 @@ pub struct WritePlan {
 
 impl WritePlan {
     /// A plan for the master file `path`. Its folder must exist; symbolic links are followed.
+    ///
+    /// # Errors
+    /// `NotFound` if the folder is missing; `InvalidInput` for a path without a file name; `Conflict` if `mode` does
+    /// not allow a file of this name; `Unsupported` for appending to a file that no plan has written.
     pub fn new(path: &Path, mode: WriteMode, alignment: Option<u64>) -> Result<Self> {
         let shown = path.display().to_string();
         let path = &real_path(path)?;
@@ -108,6 +113,9 @@ impl WritePlan {
 
     /// Lets `factor` of the `writers` tasks share one subfile for the datasets of [`WritePlan::create_dataset`]. `None` chooses
     /// by the file system.
+    ///
+    /// # Errors
+    /// `InvalidInput` for 0 tasks, a factor that does not fit, or a second call.
     pub fn share(&mut self, writers: u64, factor: Option<u64>) -> Result<()> {
         if self.sharing.is_some() {
             return Err(Error::invalid_input("the number of tasks was set already"));
@@ -130,6 +138,9 @@ impl WritePlan {
 
     /// Adds a dataset that all tasks write together into shared subfiles: task `i` writes `regions[i]`, or an equal share of the
     /// rows. Tasks do not need to create it.
+    ///
+    /// # Errors
+    /// `InvalidInput` for an invalid path, or one that has another object; `Unsupported` for what HDF5 cannot store.
     pub fn create_dataset(&mut self, path: &str, definition: DatasetDefinition, regions: Option<Vec<Region>>) -> Result<()> {
         let path = normalized_path(path)?;
         if path.is_empty() {
@@ -156,6 +167,9 @@ impl WritePlan {
     }
 
     /// The region of a dataset of the plan that a task writes.
+    ///
+    /// # Errors
+    /// `NotFound` if the plan has no such dataset; `InvalidInput` if it has no such task.
     pub fn region(&self, path: &str, task: u64) -> Result<Region> {
         let sharing = self.sharing()?;
         sharing.group_of(task)?;
@@ -208,11 +222,17 @@ impl WritePlan {
     }
 
     /// Encodes as versioned JSON with a trailing checksum.
+    ///
+    /// # Errors
+    /// `Internal` if the data cannot be encoded.
     pub fn encode(&self) -> Result<Vec<u8>> {
         ENVELOPE.encode(self)
     }
 
-    /// Decodes [`WritePlan::encode`]. Damaged bytes, other versions and other data are `InvalidInput`.
+    /// Decodes [`WritePlan::encode`].
+    ///
+    /// # Errors
+    /// `InvalidInput` for damaged bytes, other versions and other data.
     pub fn decode(bytes: &[u8]) -> Result<Self> {
         let plan: Self = ENVELOPE.decode(bytes)?;
         // The id names the folder that `abort` removes.

@@ -15,6 +15,7 @@ const ENVELOPE: Envelope = Envelope::new("a record of a commit", 1);
 
 /// A subfile of a commit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct SubfileRecord {
     /// File name in the commit's folder.
     pub name: String,

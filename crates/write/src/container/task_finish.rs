@@ -31,6 +31,9 @@ impl Task {
 
     /// Finishes the subfile, syncs it, and returns the fragment to commit. Nothing is visible to readers yet. A small subfile of
     /// appended rows is not written to disk: its bytes are in the fragment.
+    ///
+    /// # Errors
+    /// `Io` if the subfile cannot be written; `Unsupported` for too many separate parts of a dataset.
     pub fn finish(mut self) -> Result<Fragment> {
         self.subfile.flush()?;
         let mut fragment = Fragment::new(&self.write_id, self.index, &self.name);

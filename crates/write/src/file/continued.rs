@@ -16,6 +16,10 @@ use super::replaced_file::ReplacedFile;
 impl FileWriter {
     /// Begins a file with the contents of `target` that replaces it on [`FileWriter::finish`]. Chunks are copied without
     /// decoding. If an error occurs or the process dies, the old file is unchanged.
+    ///
+    /// # Errors
+    /// `NotFound` or `Io` if the file cannot be read; `Conflict` if another program has it open; `Unsupported` for a
+    /// file that cannot be appended to.
     pub fn continued(target: &Path, alignment: Option<u64>, session: &Session) -> Result<Self> {
         let located = |error: Error| error.in_file(target.display().to_string());
         let base = ReplacedFile::lock(target)?;

@@ -15,6 +15,7 @@ const NBIT: u16 = 5;
 
 /// A dataset to be written.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct DatasetDefinition {
     /// Datatype of an element.
     pub datatype: Datatype,
@@ -34,6 +35,7 @@ pub struct DatasetDefinition {
 
 /// Value of an attribute to be written.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct AttributeValue {
     /// Shape of the value.
     pub dataspace: Dataspace,
@@ -41,10 +43,53 @@ pub struct AttributeValue {
     pub value: Elements,
 }
 
+impl AttributeValue {
+    /// An attribute of this shape and these elements.
+    pub fn new(dataspace: Dataspace, value: Elements) -> Self {
+        Self { dataspace, value }
+    }
+}
+
 impl DatasetDefinition {
     /// A dataset with no chunks, filters or fill value.
     pub fn new(datatype: Datatype, dataspace: Dataspace) -> Self {
         Self { datatype, committed: None, dataspace, chunk_shape: None, filters: Pipeline::default(), fill_value: None, fill_time: FillTime::default() }
+    }
+
+    /// With the committed datatype at this absolute path.
+    #[must_use]
+    pub fn with_committed(self, committed: Option<String>) -> Self {
+        Self { committed, ..self }
+    }
+
+    /// With this shape and maximum shape.
+    #[must_use]
+    pub fn with_dataspace(self, dataspace: Dataspace) -> Self {
+        Self { dataspace, ..self }
+    }
+
+    /// With this chunk shape; `None` chooses one if the dataset needs it.
+    #[must_use]
+    pub fn with_chunk_shape(self, chunk_shape: Option<Vec<u64>>) -> Self {
+        Self { chunk_shape, ..self }
+    }
+
+    /// With these filters, applied to each chunk.
+    #[must_use]
+    pub fn with_filters(self, filters: Pipeline) -> Self {
+        Self { filters, ..self }
+    }
+
+    /// With this fill value, the bytes of one element; `None` is zeros.
+    #[must_use]
+    pub fn with_fill_value(self, fill_value: Option<Vec<u8>>) -> Self {
+        Self { fill_value, ..self }
+    }
+
+    /// With this time at which programs that change the file later write the fill value.
+    #[must_use]
+    pub fn with_fill_time(self, fill_time: FillTime) -> Self {
+        Self { fill_time, ..self }
     }
 
     /// Makes the dataset chunked; chooses the chunk shape if it has none.

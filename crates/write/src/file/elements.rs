@@ -23,18 +23,28 @@ type Resolve<'a> = &'a dyn Fn(HeapReference) -> Result<&'a [u8]>;
 impl FileWriter {
     /// Writes the elements of `region`: `bytes` are row-major and encoded as in the file; `resolve` gives the values that
     /// variable-length elements refer to.
+    ///
+    /// # Errors
+    /// `NotFound` if there is no such dataset; `InvalidInput` for a region outside of it, or bytes that do not fit the
+    /// region; `Io` if the file cannot be written.
     pub fn write<'a>(&mut self, path: &str, region: &Region, bytes: &[u8], resolve: Resolve<'a>) -> Result<()> {
         self.write_parts(path, region, bytes, None, resolve)
     }
 
     /// Like [`FileWriter::write`], but writes only `parts` of each element, given as offsets and lengths in bytes. The other
     /// bytes keep their values.
+    ///
+    /// # Errors
+    /// As [`FileWriter::write`].
     pub fn write_parts<'a>(&mut self, path: &str, region: &Region, bytes: &[u8], parts: Option<&[(usize, usize)]>, resolve: Resolve<'a>) -> Result<()> {
         self.write_some(path, region, bytes, ElementSubset { parts, elements: None }, resolve)
     }
 
     /// Like [`FileWriter::write_parts`], but writes only the elements with these row-major indexes in `region`; `bytes` has
     /// just those.
+    ///
+    /// # Errors
+    /// As [`FileWriter::write`].
     pub fn write_scattered<'a>(
         &mut self,
         path: &str,
@@ -88,6 +98,10 @@ impl FileWriter {
     }
 
     /// Reads back the elements of `region`. Elements that were never written have the fill value.
+    ///
+    /// # Errors
+    /// `NotFound` if there is no such dataset; `InvalidInput` for a region outside of it; `Unsupported` for a virtual
+    /// dataset; `Io` if the file cannot be read.
     pub fn read(&mut self, path: &str, region: &Region) -> Result<Elements> {
         let path = self.resolve(path)?;
         let Some(dataset) = self.objects.get(&path).and_then(|object| object.dataset.as_ref()) else {
@@ -108,11 +122,17 @@ impl FileWriter {
     }
 
     /// Names of an object's attributes, in the order in which they were first set.
+    ///
+    /// # Errors
+    /// `NotFound` if there is no such object.
     pub fn attribute_names(&mut self, path: &str) -> Result<Vec<String>> {
         Ok(self.object(path)?.attributes.in_order().map(|(name, _)| name.to_owned()).collect())
     }
 
     /// The value of an attribute, `None` if it does not exist.
+    ///
+    /// # Errors
+    /// `NotFound` if there is no such object.
     pub fn attribute(&mut self, path: &str, name: &str) -> Result<Option<AttributeValue>> {
         match self.object(path)?.attributes.get(name) {
             None => Ok(None),
@@ -125,6 +145,9 @@ impl FileWriter {
     }
 
     /// Copies all attributes from one object to another, replacing attributes of the same name.
+    ///
+    /// # Errors
+    /// `NotFound` if there is no such object.
     pub fn copy_attributes(&mut self, from: &str, to: &str) -> Result<()> {
         let attributes = self.object(from)?.attributes.clone();
         let target = self.object(to)?;
@@ -134,7 +157,10 @@ impl FileWriter {
         Ok(())
     }
 
-    /// Removes an attribute; `NotFound` if there is none.
+    /// Removes an attribute.
+    ///
+    /// # Errors
+    /// `NotFound` if there is no such object or attribute.
     pub fn remove_attribute(&mut self, path: &str, name: &str) -> Result<()> {
         if self.object(path)?.attributes.remove(name) {
             return Ok(());

@@ -47,6 +47,10 @@ impl FileWriter {
     /// Begins a file that gets the name `target` when it is finished. Blocks of at least `alignment` bytes, a power of two,
     /// begin at multiples of it; `None` uses the block or stripe size of the file system. If `existing` does not allow a file
     /// of this name, this fails early; [`FileWriter::finish`] checks again.
+    ///
+    /// # Errors
+    /// `Conflict` if `existing` does not allow a file of this name; `InvalidInput` for an alignment that is no power of
+    /// two; `Io` if the file cannot be created.
     pub fn create(target: &Path, existing: Existing, alignment: Option<u64>, session: &Session) -> Result<Self> {
         Ok(Self::new(Allocator::own(target, existing, checked_alignment(alignment)?)?, session))
     }
@@ -100,6 +104,9 @@ impl FileWriter {
 
     /// Reserves a user block at the beginning of the file: 0 bytes, or a power of two of at least 512. Call it before the first
     /// write.
+    ///
+    /// # Errors
+    /// `InvalidInput` for another number of bytes, or after the first write.
     pub fn set_user_block(&mut self, bytes: u64) -> Result<()> {
         if bytes != 0 && (bytes < 512 || !bytes.is_power_of_two()) {
             return Err(Error::invalid_input(format!("a user block of {bytes} bytes: give 0 or a power of two of at least 512")));
@@ -110,6 +117,9 @@ impl FileWriter {
 
     /// Divides the file into pages of `page_bytes` (HDF5's file space strategy PAGE): metadata and values are in separate pages.
     /// Page sizes are multiples of 8 from 512 bytes to 1 GiB; a user block must be whole pages. Call it before the first write.
+    ///
+    /// # Errors
+    /// `InvalidInput` for another page size, or after the first write.
     pub fn set_pages(&mut self, page_bytes: u64) -> Result<()> {
         if !(512..=1 << 30).contains(&page_bytes) || !page_bytes.is_multiple_of(8) {
             return Err(Error::invalid_input(format!("pages of {page_bytes} bytes: give a multiple of 8 from 512 to 1073741824")));
@@ -145,6 +155,9 @@ impl FileWriter {
     }
 
     /// Sets whether the file records the creation order of an object's attributes and, for a group, of its members.
+    ///
+    /// # Errors
+    /// `NotFound` if there is no such object.
     pub fn set_tracked(&mut self, path: &str, tracked: bool) -> Result<()> {
         self.object(path)?.tracked = tracked;
         Ok(())
@@ -166,6 +179,9 @@ impl FileWriter {
     }
 
     /// Creates a group and its parents; existing groups are unchanged.
+    ///
+    /// # Errors
+    /// `InvalidInput` for an invalid path, or one that has another object; `Unsupported` for what HDF5 cannot store.
     pub fn create_group(&mut self, path: &str) -> Result<()> {
         let path = self.resolve_parent(path)?;
         let mut above = String::new();
@@ -200,6 +216,9 @@ impl FileWriter {
     }
 
     /// Creates a dataset and its parent groups.
+    ///
+    /// # Errors
+    /// `InvalidInput` for an invalid path, or one that has another object; `Unsupported` for what HDF5 cannot store.
     pub fn create_dataset(&mut self, path: &str, definition: DatasetDefinition) -> Result<()> {
         let is_chosen = definition.chunk_shape.is_none();
         let definition = definition.checked_own().map_err(|error| self.error_at(path.trim_start_matches('/'), error))?;
@@ -208,6 +227,9 @@ impl FileWriter {
     }
 
     /// Creates a virtual dataset.
+    ///
+    /// # Errors
+    /// `InvalidInput` for an invalid path, or one that has another object; `Unsupported` for what HDF5 cannot store.
     pub fn create_virtual(&mut self, path: &str, definition: DatasetDefinition, mappings: Vec<VirtualMapping>) -> Result<()> {
         let definition = definition.checked().map_err(|error| self.error_at(path.trim_start_matches('/'), error))?;
         self.define(path, ObjectEntry { dataset: Some(DatasetWriter::new_virtual(definition, mappings)), ..ObjectEntry::default() })
@@ -224,6 +246,9 @@ impl FileWriter {
     }
 
     /// Creates a dataset of references to the objects at these paths. The objects must exist when the file is finished.
+    ///
+    /// # Errors
+    /// `InvalidInput` for an invalid path, or one that has another object; `Unsupported` for what HDF5 cannot store.
     pub fn create_references(&mut self, path: &str, shape: Vec<u64>, targets: &[Option<String>]) -> Result<()> {
         let references = ObjectReferences::new(shape, targets).map_err(|error| self.error_at(path.trim_start_matches('/'), error))?;
         self.create_object_references(path, references)
@@ -235,6 +260,9 @@ impl FileWriter {
     }
 
     /// Sets an attribute of references to the objects at these paths. The objects must exist when the file is finished.
+    ///
+    /// # Errors
+    /// `NotFound` if there is no such object.
     pub fn set_references(&mut self, path: &str, name: &str, shape: Vec<u64>, targets: &[Option<String>]) -> Result<()> {
         let references = ObjectReferences::new(shape, targets).map_err(|error| self.error_at(path.trim_start_matches('/'), error))?;
         self.set_object_references(path, name, references)
@@ -251,6 +279,9 @@ impl FileWriter {
     }
 
     /// Commits a datatype at this path. Dataset definitions can refer to it.
+    ///
+    /// # Errors
+    /// `InvalidInput` for an invalid path, or one that has another object; `Unsupported` for what HDF5 cannot store.
     pub fn create_datatype(&mut self, path: &str, datatype: Datatype) -> Result<()> {
         encode_datatype(&datatype).map_err(|error| self.error_at(path.trim_start_matches('/'), error))?;
         self.define(path, ObjectEntry { datatype: Some(datatype), ..ObjectEntry::default() })
@@ -262,6 +293,10 @@ impl FileWriter {
     }
 
     /// Sets an attribute, replacing one of the same name.
+    ///
+    /// # Errors
+    /// `NotFound` if there is no such object; `InvalidInput` for a link or a reserved name; `Unsupported` for a value
+    /// that HDF5 cannot store.
     pub fn set_attribute(&mut self, path: &str, name: &str, value: AttributeValue) -> Result<()> {
         let checked = check_attribute(name, &value);
         checked.map_err(|error| self.error_at(path.trim_start_matches('/'), error))?;
@@ -275,6 +310,9 @@ impl FileWriter {
     }
 
     /// Attaches a dataset as the scale of a dimension (HDF5 dimension scales, as used by netCDF-4).
+    ///
+    /// # Errors
+    /// `NotFound` if there is no such object. `InvalidInput` for a dimension that the dataset does not have.
     pub fn attach_scale(&mut self, path: &str, dimension: u32, scale: &str) -> Result<()> {
         let scale = self.resolve(scale)?;
         self.dataset(&scale)?;
@@ -303,7 +341,10 @@ impl FileWriter {
         }
     }
 
-    /// The current definition of a dataset. Returns `NotFound` if the path does not exist, `InvalidInput` if it is not a dataset.
+    /// The current definition of a dataset.
+    ///
+    /// # Errors
+    /// `NotFound` if the path does not exist, `InvalidInput` if it is not a dataset.
     pub fn definition(&mut self, path: &str) -> Result<DatasetDefinition> {
         Ok(self.dataset(path)?.definition().clone())
     }
@@ -315,6 +356,10 @@ impl FileWriter {
     }
 
     /// Resizes a dataset. Elements outside of the new shape are lost: if it grows again, they have the fill value.
+    ///
+    /// # Errors
+    /// `NotFound` if there is no such dataset; `InvalidInput` for a shape that it may not have; `Unsupported` if a
+    /// dataset without chunks would shrink.
     pub fn resize(&mut self, path: &str, shape: Vec<u64>) -> Result<()> {
         let path = self.resolve(path)?;
         let shown = format!("/{path}");
@@ -348,6 +393,9 @@ impl FileWriter {
 }
 
 /// A `resolve` function for values without variable-length parts.
+///
+/// # Errors
+/// `InvalidInput` always: such a value refers to nothing.
 pub fn no_heap<'a>(_: HeapReference) -> Result<&'a [u8]> {
     Err(Error::invalid_input("a variable-length value is missing"))
 }

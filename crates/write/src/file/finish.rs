@@ -30,6 +30,10 @@ impl FileWriter {
 
     /// Writes everything that is left, makes the file visible and returns its length in bytes. If this or an earlier write
     /// failed, no file is left.
+    ///
+    /// # Errors
+    /// `Io` if the file cannot be written; `Conflict` if `existing` does not allow a file of this name; `NotFound` if a
+    /// reference or hard link leads to no object.
     pub fn finish(self, existing: Existing) -> Result<u64> {
         self.finish_if(existing, |_| Ok(()))
     }

@@ -14,6 +14,7 @@ const MAX_LINKS: u32 = 64;
 
 /// Kind of an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "HDF5 has no other objects")]
 pub enum ObjectKind {
     /// A group.
     Group,
@@ -25,6 +26,7 @@ pub enum ObjectKind {
 
 /// An object of the file that is being written.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ObjectInfo {
     /// Its kind.
     pub kind: ObjectKind,
@@ -35,7 +37,10 @@ pub struct ObjectInfo {
 }
 
 impl FileWriter {
-    /// The object at a path; `NotFound` if it does not exist.
+    /// The object at a path.
+    ///
+    /// # Errors
+    /// `NotFound` if it does not exist.
     pub fn look_up(&self, path: &str) -> Result<ObjectInfo> {
         let path = self.resolve(path)?;
         let object = self.objects.get(&path).ok_or_else(|| Error::internal("an object that was removed"))?;
@@ -53,6 +58,9 @@ impl FileWriter {
     }
 
     /// Names of the members of a group in creation order, with their targets if they are links.
+    ///
+    /// # Errors
+    /// `NotFound` if there is no such object; `InvalidInput` if it is not a group.
     pub fn members(&self, path: &str) -> Result<Vec<(String, Option<Link>)>> {
         let path = self.resolve(path)?;
         if !self.objects.get(&path).is_some_and(ObjectEntry::is_group) {
@@ -93,6 +101,9 @@ impl FileWriter {
     }
 
     /// Creates a link.
+    ///
+    /// # Errors
+    /// `InvalidInput` for an invalid path, or one that has another object; `Unsupported` for what HDF5 cannot store.
     pub fn create_link(&mut self, path: &str, link: Link) -> Result<()> {
         let link = link.checked().map_err(|error| self.error_at(path.trim_start_matches('/'), error))?;
         if let Link::Hard(target) = &link {
@@ -173,6 +184,9 @@ impl FileWriter {
     /// Removes a name, and the object if it has no other name. Members of a removed group that have other names are kept under
     /// those. References and dimension scales to a removed object become null. The space of its values in the file is not
     /// reused.
+    ///
+    /// # Errors
+    /// `NotFound` if there is no such object; `InvalidInput` for the root group.
     pub fn remove(&mut self, path: &str) -> Result<()> {
         let path = self.existing_path(path)?;
         self.remove_name(&path);
@@ -242,6 +256,9 @@ impl FileWriter {
     }
 
     /// Moves an object to another path and creates the parent groups of that path.
+    ///
+    /// # Errors
+    /// `NotFound` if there is no such object; `InvalidInput` if the other path is taken or inside of it.
     pub fn rename(&mut self, from: &str, to: &str) -> Result<()> {
         let (from, to) = (self.existing_path(from)?, self.resolve_parent(to)?);
         if self.objects.contains_key(&to) {

@@ -5,5 +5,5 @@ use hyperslab_reader::{PathPolicy, Session, SessionOptions};
 
 /// A session that reads plain HDF5 and follows links within the same folder only.
 pub(crate) fn reading_session() -> Result<Session> {
-    Session::new(SessionOptions { paths: PathPolicy::SameFolder, interpretation: hyperslab_formats::Interpretation::Hdf5, ..SessionOptions::default() })
+    Session::new(SessionOptions::default().with_paths(PathPolicy::SameFolder).with_interpretation(hyperslab_formats::Interpretation::Hdf5))
 }

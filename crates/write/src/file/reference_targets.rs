@@ -12,6 +12,7 @@ use super::object_references::{ObjectReferences, datatype};
 
 /// The target of a reference.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct Target {
     /// Path of the object; `None` if it was removed.
     pub path: Option<String>,

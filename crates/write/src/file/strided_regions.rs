@@ -6,6 +6,10 @@ use super::region::{Region, copy};
 
 /// Splits a strided region, whose elements are `step` apart along each dimension, into regions without gaps. Calls `each`
 /// with each of them and its values. `bytes` are the elements of the strided region, row-major.
+///
+/// # Errors
+/// That of `each`; `InvalidInput` for bytes or steps that do not fit the region; `Unsupported` for values beyond
+/// memory.
 pub fn without_steps(region: &Region, step: &[u64], bytes: &[u8], mut each: impl FnMut(&Region, &[u8]) -> Result<()>) -> Result<()> {
     if step.len() != region.count.len() || step.contains(&0) || region.start.len() != region.count.len() {
         return Err(Error::invalid_input(format!("steps {step:?} for {} dimensions", region.count.len())));

@@ -12,6 +12,7 @@ use crate::file::reading_session::reading_session;
 
 /// Result of [`fuse`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct Fused {
     /// Length of the file in bytes.
     pub bytes: u64,
@@ -23,6 +24,10 @@ pub struct Fused {
 
 /// Copies everything in the container at `master` into one file `target`. `progress` is called with the bytes of values
 /// copied so far and the total.
+///
+/// # Errors
+/// `Conflict` if `existing` does not allow `target`; `Unsupported` for virtual datasets that no task wrote; `Io` or
+/// `Corrupt` if a file cannot be read or written; `Cancelled`.
 pub fn fuse(master: &Path, target: &Path, existing: Existing, cancellation: &Cancellation, progress: &mut dyn FnMut(u64, u64)) -> Result<Fused> {
     let session = reading_session()?;
     let file = session.open(master)?;

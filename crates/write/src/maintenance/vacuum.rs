@@ -15,6 +15,7 @@ use crate::container::state::{State, state_of};
 
 /// Result of [`vacuum`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct VacuumResult {
     /// Ids of writes whose subfiles were removed.
     pub removed: Vec<String>,
@@ -28,6 +29,7 @@ pub struct VacuumResult {
 
 /// What [`vacuum`] removes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct VacuumOptions {
     /// Leftovers changed more recently than this are kept.
     pub age: Duration,
@@ -37,12 +39,33 @@ pub struct VacuumOptions {
     pub is_dry: bool,
 }
 
+impl VacuumOptions {
+    /// Removes leftovers that have not changed for `age`, and keeps commits that no master in the folder uses.
+    pub fn new(age: Duration) -> Self {
+        Self { age, orphans: false, is_dry: false }
+    }
+
+    /// Whether to remove commits that no master in the folder uses.
+    #[must_use]
+    pub fn with_orphans(self, orphans: bool) -> Self {
+        Self { orphans, ..self }
+    }
+
+    /// Whether to remove nothing and only return what would be removed.
+    #[must_use]
+    pub fn with_is_dry(self, is_dry: bool) -> Self {
+        Self { is_dry, ..self }
+    }
+}
+
 /// Removes the subfiles of writes to `master` that were not committed, or were replaced, and that have not changed for `age`.
 /// Commits that any master in the same folder uses are kept, whatever the name of that master. Commits that no master uses
 /// are kept unless `orphans` is set. Temporary files that killed writers of `master` left next to it are removed as well,
 /// even if it is not a master.
 ///
-/// Fails if a file next to the container cannot be read, because it may be a master that uses what would be removed.
+/// # Errors
+/// `Io` or `Corrupt` if a file next to the container cannot be read, because it may be a master that uses what would be
+/// removed; `Conflict` while another process commits.
 pub fn vacuum(master: &Path, options: VacuumOptions) -> Result<VacuumResult> {
     let VacuumOptions { age, orphans, is_dry } = options;
     let master = &real_path(master)?;

@@ -22,6 +22,7 @@ use crate::file::reserved_attributes::SUBFILE_ATTRIBUTE;
 
 /// Result of [`verify`].
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct Verification {
     /// Problems, each with its file; empty if the container is valid.
     pub problems: Vec<String>,
@@ -38,7 +39,9 @@ pub struct Verification {
 /// Checks the master at `path`, every subfile of its commits, and every source of its virtual datasets. With `values`, also
 /// checks all bytes of subfiles that have checksums and decodes all chunks of the others.
 ///
-/// Fails if `path` is not a container. Damage inside of a container is reported in [`Verification::problems`].
+/// # Errors
+/// `InvalidInput` if `path` is not a container; `NotFound` or `Io` if it cannot be read. Damage inside of a container
+/// is reported in [`Verification::problems`].
 pub fn verify(path: &Path, values: bool) -> Result<Verification> {
     let session = reading_session()?;
     let master = session.open(path)?;

@@ -48,6 +48,9 @@ pub fn encode_superblock(metadata: &EncodedMetadata, end: u64, base: u64) -> Vec
 
 /// Plans and encodes the metadata of `file`, to lie at address `at`, a multiple of 8. In a file of pages it is in pages of
 /// `page_bytes`, a multiple of 8, and says so.
+///
+/// # Errors
+/// `Unsupported` for what HDF5 cannot store; `InvalidInput` for names that it cannot have.
 pub fn encode_metadata(file: &NewFile, at: u64, page_bytes: Option<u64>) -> Result<EncodedMetadata> {
     let nowhere = vec![0; file.objects.len()];
     let has_references = file.objects.iter().any(|object| object.attributes.iter().any(|a| a.value.datatype.has_references()));

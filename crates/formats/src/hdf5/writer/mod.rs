@@ -23,26 +23,41 @@ pub use values::{Pointed, each_reference, place_references, place_values, store_
 use hyperslab_array::{Dataspace, Datatype, Result, StoredSelection};
 
 /// A datatype as its header message: HDF5's own serialised form.
+///
+/// # Errors
+/// `Unsupported` or `InvalidInput` for a datatype that HDF5 cannot store.
 pub fn encode_datatype(datatype: &Datatype) -> Result<Vec<u8>> {
     super::message::datatype::encode(datatype)
 }
 
 /// The datatype of [`encode_datatype`].
+///
+/// # Errors
+/// `Corrupt`, `Unsupported` or `LimitExceeded` for bytes that are not one.
 pub fn parse_datatype(bytes: &[u8]) -> Result<Datatype> {
     super::message::datatype::parse(&mut super::Cursor::new(bytes, 0, 8, 8), crate::Limits::default().depth)
 }
 
 /// A dataspace as its header message.
+///
+/// # Errors
+/// `Unsupported` for more dimensions than HDF5 has.
 pub fn encode_dataspace(dataspace: &Dataspace) -> Result<Vec<u8>> {
     super::message::dataspace::encode(dataspace)
 }
 
 /// The dataspace of [`encode_dataspace`].
+///
+/// # Errors
+/// `Corrupt` or `Unsupported` for bytes that are not one.
 pub fn parse_dataspace(bytes: &[u8]) -> Result<Dataspace> {
     super::message::dataspace::parse(&mut super::Cursor::new(bytes, 0, 8, 8))
 }
 
 /// A selection as region references and virtual datasets keep it.
+///
+/// # Errors
+/// `Unsupported` for a selection that HDF5 cannot store.
 pub fn encode_selection(selection: &StoredSelection) -> Result<Vec<u8>> {
     let mut encoder = super::Encoder::default();
     super::message::selection::encode(selection, &mut encoder)?;

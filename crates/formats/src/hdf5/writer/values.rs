@@ -14,8 +14,11 @@ use crate::hdf5::heap::{GlobalHeap, HeapWriter};
 /// What variable-length parts point at, by reference.
 type Resolve<'a> = &'a dyn Fn(HeapReference) -> Result<&'a [u8]>;
 
-/// What the elements in `bytes` point at in the heaps of a file of which only heaps and values may be there yet, after a user
-/// block of `base_address` bytes.
+/// The heap objects that the elements in `bytes` point at. The file has a user block of `base_address` bytes; only its heaps and
+/// values need be written yet.
+///
+/// # Errors
+/// `Corrupt` or `Io` if an object cannot be read.
 pub fn stored_values(storage: Arc<dyn Storage>, base_address: u64, datatype: &Datatype, bytes: &[u8]) -> Result<HeapObjects> {
     let limits = Limits { metadata_block_bytes: u64::MAX, ..Limits::default() };
     let budget = Arc::new(Budget::new(storage.len(), limits.metadata_bytes));
@@ -26,6 +29,9 @@ pub fn stored_values(storage: Arc<dyn Storage>, base_address: u64, datatype: &Da
 }
 
 /// Copies the heap objects that the elements in `bytes` point at into `heap`, and updates the references.
+///
+/// # Errors
+/// That of `resolve`; `Unsupported` for a value that is too long.
 pub fn store_values<'a>(datatype: &Datatype, bytes: &mut [u8], resolve: Resolve<'a>, heap: &mut HeapWriter) -> Result<()> {
     place_values(datatype, bytes, resolve, heap, None)
 }
@@ -40,6 +46,9 @@ pub struct Pointed<'a> {
 }
 
 /// Calls `each` with every reference in `bytes`, elements of `datatype`, but for those in sequences of variable length.
+///
+/// # Errors
+/// That of `each`; `Internal` for bytes that are not whole elements.
 pub fn each_reference(datatype: &Datatype, bytes: &mut [u8], each: &mut dyn FnMut(ReferenceKind, &mut [u8]) -> Result<()>) -> Result<()> {
     if !datatype.has_references() {
         return Ok(());
@@ -61,6 +70,9 @@ pub fn each_reference(datatype: &Datatype, bytes: &mut [u8], each: &mut dyn FnMu
 }
 
 /// Puts addresses in the place of the numbers of references, and what regions need into `heap`.
+///
+/// # Errors
+/// `Internal` for a number that nothing has.
 pub fn place_references(datatype: &Datatype, bytes: &mut [u8], heap: &mut HeapWriter, pointed: Pointed<'_>) -> Result<()> {
     each_reference(datatype, bytes, &mut |kind, element| place_reference(kind, element, heap, Some(pointed)))
 }
@@ -104,6 +116,9 @@ fn part<'a>(element: &'a mut [u8], member: &Member) -> Result<&'a mut [u8]> {
 }
 
 /// As [`store_values`], with what references may point at, by number.
+///
+/// # Errors
+/// As [`store_values`] and [`place_references`].
 pub fn place_values<'a>(datatype: &Datatype, bytes: &mut [u8], resolve: Resolve<'a>, heap: &mut HeapWriter, objects: Option<Pointed<'_>>) -> Result<()> {
     if !datatype.uses_heap() && !datatype.has_references() {
         return Ok(());
