@@ -14,7 +14,7 @@ impl File {
     /// Opens the file that this file refers to as `name`.
     ///
     /// # Errors
-    /// As [`Session::open`], and `Unsupported` if the path policy forbids the file.
+    /// As [`Session::open`](crate::Session::open), and `Unsupported` if the path policy forbids the file.
     pub fn linked_file(&self, name: &str) -> Result<File> {
         self.open_linked(name, |path| LocalFile::open(path), true)
     }
