@@ -1,6 +1,6 @@
-"""The benchmarks' data, made on the spot by h5py and pyarrow (never by us), and kept outside of the clone.
+"""The data of the benchmarks, written by h5py and pyarrow (never by Hyperslab) when first needed, and kept outside of the clone.
 
-Beside a file lie the side files of the limit program: where its bytes are, without any format.
+Next to a file are the side files of the limit program: the positions of its bytes, without any format.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 GIB = 1 << 30
-# Rows and columns of the large fields: a wide one, as a model's output of many time steps is.
+# Rows and columns of the large fields: wide, like the output of a model with many time steps.
 ROWS, COLUMNS = 32768, 8192
 RECORD = np.dtype([("id", "<i8"), ("x", "<f8"), ("y", "<f8"), ("z", "<f8"), ("e", "<f4"), ("charge", "<i4"), ("kind", "i1")])
 SMALL_FILES = 5000
@@ -25,7 +25,7 @@ SMALL_VALUES = 512
 
 
 def field(rows: int, columns: int, seed: int = 0) -> Iterator[np.ndarray[Any, Any]]:
-    """A temperature-like field in bands of 512 rows: waves, and noise of the last digits an instrument has."""
+    """A temperature-like field in bands of 512 rows: waves, and noise in the last digits of an instrument."""
     random = np.random.default_rng(seed)
     x = np.linspace(0, 40, columns, dtype="f4")
     for start in range(0, rows, 512):
@@ -128,7 +128,7 @@ def many_chunks(count: int) -> Callable[[pathlib.Path], None]:
 
 
 def tables(path: pathlib.Path) -> None:
-    """The field as other formats hold it: one column of a gigabyte."""
+    """The field in other formats: one column of a gigabyte."""
     path.mkdir()
     schema = pa.schema([("x", pa.float32())])
     writers = [pq.ParquetWriter(path / f"{codec}.parquet", schema, compression=codec, use_dictionary=False) for codec in ("none", "snappy", "zstd")]
@@ -156,7 +156,7 @@ FILTERS: dict[str, dict[str, Any]] = {
     "bitshuffle-lz4": {**hdf5plugin.Bitshuffle(cname="lz4")},
     "bitshuffle-zstd": {**hdf5plugin.Bitshuffle(cname="zstd")},
 }
-#: Two counts each, for the time to be seen to grow with them.
+#: Two counts each, to show how the time grows.
 LINKS = (10_000, 100_000)
 CHUNKS = (100_000, 1_000_000)
 CHUNK_SIZES = {"16KiB": (64, 64), "128KiB": (128, 256), "2MiB": (512, 1024), "16MiB": (2048, 2048)}
@@ -177,7 +177,7 @@ MAKERS: dict[str, Callable[[pathlib.Path], None]] = {
 
 
 def make(folder: pathlib.Path, names: list[str] | None = None) -> None:
-    """What is not there yet; a stopped run leaves nothing half made."""
+    """Makes missing files. A stopped run leaves no incomplete file."""
     folder.mkdir(parents=True, exist_ok=True)
     for name in names or MAKERS:
         if not (folder / name).exists():

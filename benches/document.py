@@ -30,7 +30,7 @@ def number(value: float) -> str:
 
 
 def model(races: list[dict[str, Any]]) -> list[str]:
-    """What more cores may give, from the speeds of one and two threads (Amdahl's law), as a table."""
+    """Projected speeds with more cores, from those of one and two threads (Amdahl's law), as a table."""
     lines = [
         "## More cores, as a model\n",
         "No machine of more than two cores was measured. Of the time of one thread, a part `p` is shared out among the",

@@ -1,8 +1,8 @@
 """`make bench-instructions`: how many instructions five small cases take, by valgrind's callgrind.
 
-Unlike time, the count hardly depends on what else the machine does, so that a change of one percent shows.
-It says nothing of waiting, of memory or of the kernel. Nothing is gated: the table has what the last recorded
-run (`instructions.json`, written with `--record`) had beside it.
+Unlike time, the count hardly depends on other load on the machine, so that a change of one percent is visible.
+It does not measure waiting, memory or the kernel. No result makes it fail: the table shows the last recorded
+run (`instructions.json`, written with `--record`) for comparison.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ FILES = 100
 
 
 def make(folder: pathlib.Path) -> dict[str, str]:
-    """The cases' data; what each asks of the program (see `ours/src/main.rs`)."""
+    """The data of the cases, and the request of each to the program (see `ours/src/main.rs`)."""
     values = (np.round(np.sin(np.arange(1 << 18) / 700) * 4000) / 64).astype("f4").reshape(512, 512)
     options = {"contiguous": {}, "chunked": {"chunks": (128, 128)}, "gzip": {"chunks": (128, 128), "compression": "gzip", "shuffle": True}}
     for name, creation in options.items():
@@ -48,7 +48,7 @@ def make(folder: pathlib.Path) -> dict[str, str]:
 
 
 def counted(program: str, request: str) -> int:
-    """Instructions of the program that answers `request`, or none where that is empty."""
+    """Instructions of the program that answers `request`, or no request if it is empty."""
     command = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", program]
     done = subprocess.run(command, input=request, capture_output=True, text=True, check=True)
     found = re.search(r"Collected : (\d+)", done.stderr)

@@ -1,12 +1,12 @@
 """`make bench`: one table, ratios in one run.
 
-Every contestant is a process of its own that answers requests (see `contestants/`). The repeats are
-interleaved, so that what else the machine does falls on all alike; a figure is the median, with the
-quartiles beside it, and a ratio is the median of the ratios within a round.
+Every contestant is a separate process that answers requests (see `contestants/`). The repeats are interleaved, so that other
+load on the machine affects all contestants equally. A figure is the median, with the quartiles next to it; a ratio is the
+median of the ratios within a round.
 
-A race ends after `--repeats` rounds, or after `--seconds` once it has three; what it found is kept in the file
-of `--json` at once. Races that the file has already are not run again (`--again` does), so that a run that was
-stopped goes on where it was.
+A race ends after `--repeats` rounds, or after `--seconds` once it has three rounds. Its results are saved to the file of `--json`
+immediately. Races that the file contains are not run again (unless `--again` is given), so a run that was stopped continues
+where it ended.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ PROGRAMS = {"limit": [BUILT / "hyperslab-limit"], "ours (Rust)": [BUILT / "hyper
 
 @dataclass
 class Contestant:
-    """Who does a work: the process that is asked, what it calls the work, and with how many threads."""
+    """A contestant: its process, its name for the work, and its number of threads."""
 
     process: str
     work: str
     threads: int = 2
     reuse: str = "reused"
     label: str = ""
-    #: Where it is not the race's own.
+    #: If it differs from that of the race.
     path: str = ""
     seconds: list[float] = field(default_factory=list)
     checks: set[str] = field(default_factory=set)
@@ -59,7 +59,7 @@ class Contestant:
 
 @dataclass
 class Race:
-    """One row of the issue's table: the same work by several contestants. `amount` of `unit` are done."""
+    """One row of the table: the same work by several contestants, `amount` of `unit` each."""
 
     name: str
     path: str
@@ -204,7 +204,7 @@ def races() -> dict[str, list[Race]]:
 
 
 class Processes:
-    """The contestants' processes, started when first asked."""
+    """The processes of the contestants, started at their first request."""
 
     def __init__(self) -> None:
         self.running: dict[str, subprocess.Popen[str]] = {}
@@ -234,12 +234,12 @@ class Processes:
         self.running.clear()
 
 
-#: A race has at least so many rounds, for there to be a median.
+#: Minimum number of rounds of a race, so that there is a median.
 LEAST_ROUNDS = 3
 
 
 def run(race: Race, folder: pathlib.Path, repeats: int, budget_seconds: float) -> None:
-    """Interleaved rounds; the first is for the page cache and the kept memory, and is not counted."""
+    """Interleaved rounds. The first one fills the page cache and the reused memory, and is not counted."""
     processes = Processes()
     start = time.monotonic()
     try:
@@ -254,7 +254,7 @@ def run(race: Race, folder: pathlib.Path, repeats: int, budget_seconds: float) -
                     contestant.seconds.append(seconds)
     finally:
         processes.stop()
-    # The programs in Rust say a byte of what they read; these say a value.
+    # The programs in Rust return a byte of what they read; these return a value.
     said = [c.checks for c in race.contestants if c.process not in ("limit", "ours (Rust)") and c.work != "files"]
     checks = {float(check) for checks in said for check in checks}
     if len(checks) > 1:
@@ -262,7 +262,7 @@ def run(race: Race, folder: pathlib.Path, repeats: int, budget_seconds: float) -
 
 
 def report(race: Race, console: Console) -> dict[str, object]:
-    """Prints a race's table; gives it as data."""
+    """Prints the table of a race and returns its data."""
     basis = next((c for c in race.contestants if c.process == "h5py"), race.contestants[0])
     limit = next((c for c in race.contestants if c.process == "limit"), None)
     table = Table(title=race.name, title_justify="left")
@@ -344,7 +344,7 @@ def main() -> None:
             data.make(options.data, sorted({race.path, *(c.path for c in race.contestants if c.path)}))
             run(race, options.data, options.repeats, options.seconds)
             results[race.name] = {"group": group, **report(race, console)}
-            # After each race, so that a run that is stopped leaves what it has.
+            # After each race, so that a stopped run keeps its results.
             if options.json:
                 options.json.parent.mkdir(parents=True, exist_ok=True)
                 ordered = [results[race.name] for members in races().values() for race in members if race.name in results]

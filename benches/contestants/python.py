@@ -1,7 +1,7 @@
 """The contestants that are read through Python: `python.py READER` answers requests line by line.
 
 A request is `work <tab> path <tab> threads <tab> fresh|reused`; an answer `seconds <tab> check <tab> peak bytes`.
-The check is a value of the result, so that a run can see that all contestants read the same.
+The check is a value of the result, so that a run can verify that all contestants read the same.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import numpy as np
 
 Work = Callable[[str, int], float]
 READERS: dict[str, dict[str, Work]] = {}
-# The output that is kept from request to request, as bytes.
+# The output buffer, reused from request to request.
 kept: dict[str, np.ndarray[Any, Any]] = {}
 
 
@@ -33,7 +33,7 @@ def work(reader: str, name: str) -> Callable[[Work], Work]:
 
 
 def output(shape: tuple[int, ...], dtype: Any) -> np.ndarray[Any, Any]:
-    """An array in the kept memory; fresh the first time and when a request asks for it."""
+    """An array in the reused memory; in new memory for the first request and for requests with `fresh`."""
     size = int(np.prod(shape)) * np.dtype(dtype).itemsize
     if "output" not in kept or kept["output"].nbytes < size:
         kept["output"] = np.empty(size, "u1")
@@ -46,7 +46,7 @@ def middle(values: np.ndarray[Any, Any]) -> float:
 
 
 def in_bands(d: Any, threads: int) -> float:
-    """Reads a dataset by several Python threads, each a band of rows after the other."""
+    """Reads a dataset with several Python threads, each band by band."""
     out, rows = output(d.shape, d.dtype), d.chunks[0]
     starts = range(0, len(d), 4 * rows)
     with ThreadPoolExecutor(threads) as pool:
@@ -94,7 +94,7 @@ def add_ours() -> None:
 
     @work("ours", "python threads")
     def python_threads(path: str, threads: int) -> float:
-        # Each Python thread decodes by itself, so that it is the interpreter that is measured.
+        # Each Python thread decodes on its own, so that the interpreter is measured.
         d = hs.open(path, threads=1)["x"]
         return in_bands(d, threads)
 
@@ -200,7 +200,7 @@ def add_h5py() -> None:
             return float(count)
 
 
-#: Memory that the processes of `add_h5py_processes` share. It has no name: these programs are killed, and a name would stay.
+#: Memory that the processes of `add_h5py_processes` share. It has no name: these programs are killed, and the name would remain.
 shared: list[mmap.mmap] = []
 
 
@@ -226,7 +226,7 @@ def add_h5py_processes() -> None:
             shape, dtype, chunk = f["x"].shape, f["x"].dtype, (f["x"].chunks or (1,))[0]
         size = int(np.prod(shape)) * dtype.itemsize
         if not shared or len(shared[0]) < size:
-            # Processes that were there before do not have it.
+            # Processes that were started before do not have it.
             pools.clear()
             shared[:] = [mmap.mmap(-1, size)]
         pool = pools.setdefault(threads, ProcessPoolExecutor(threads, multiprocessing.get_context("fork")))

@@ -1,4 +1,4 @@
-"""The datasets that are timed: one for each filter, in one file, made on the spot."""
+"""The datasets that are timed: one for each filter, in one file, written when first needed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ CHUNK_BYTES = 2 << 20
 
 
 def field(dtype: str, count: int) -> np.ndarray:
-    """Waves with a little noise, of few significant digits, as measurements are."""
+    """Waves with a little noise and few significant digits, like measurements."""
     rng = np.random.default_rng(7)
     place = np.arange(count)
     values = 280 + 15 * np.sin(place / 900) + 4 * np.sin(place / 37) + rng.normal(scale=0.3, size=count)
@@ -80,7 +80,7 @@ CASES: list[tuple[str, str | np.dtype, dict]] = [
 
 
 def make(path: pathlib.Path, total_bytes: int, wanted: Callable[[str], bool]) -> list[str]:
-    """Writes the wanted datasets of `total_bytes` each; their names."""
+    """Writes the selected datasets of `total_bytes` each. Returns their names."""
     names = [name for name, _, _ in CASES if wanted(name)]
     with h5py.File(path, "w") as f:
         for name, kind, options in CASES:

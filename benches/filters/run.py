@@ -1,8 +1,8 @@
-"""How fast each filter is undone on one thread, beside h5py with hdf5plugin.
+"""Speed of decoding each filter on one thread, compared with h5py and hdf5plugin.
 
-A dataset of 2 MiB chunks is read whole into an array that is there already, warm. Each round asks all
-readers in turn; the table has the medians in GB/s of decoded data, and how far the middle half of the
-rounds lies apart. `alone` is the decoding of the stored chunks without a read and without Python.
+A dataset of 2 MiB chunks is read completely into an existing array, from a warm page cache. Each round runs all
+readers in turn. The table has the medians in GB/s of decoded data, and the spread of the middle half of the
+rounds. `alone` decodes the stored chunks without reading a file and without Python.
 
     python benches/filters/run.py DECODE_CHUNKS [--before DECODE_CHUNKS] [--mebibytes 32] [--rounds 9] [--only TEXT]
 """
@@ -50,7 +50,7 @@ def timed(work: Callable[[], object]) -> float:
 
 
 def spread(seconds: list[float]) -> float:
-    """Half of the distance between the quartiles, of the median."""
+    """Half of the distance between the quartiles, as a fraction of the median."""
     low, middle, high = statistics.quantiles(seconds, n=4)
     return (high - low) / 2 / middle
 

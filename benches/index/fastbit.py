@@ -1,4 +1,4 @@
-"""FastBit beside the index: its partition of the same columns, its index, its answers."""
+"""FastBit for comparison: its partition of the same columns, its index, its answers."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ import shutil
 import subprocess
 from typing import Any
 
-#: Bins of two significant digits, a bitmap each, compressed by words: what FastBit does by itself, and FastQuery asked for.
+#: Bins of two significant digits, one bitmap each, compressed by words: FastBit's default, and FastQuery's choice.
 INDEX = "<binning precision=2/><encoding equality/>"
-#: Fewer bins, whose ends have nothing to do with the values.
+#: Fewer bins, whose edges do not depend on the values.
 FEW_BINS = "<binning nbins=256/><encoding equality/>"
-#: Milliseconds for a bitmap of 64 million values, as the issue that asked for this index states them.
+#: Milliseconds for a bitmap of 64 million values, as published.
 STATED = {1e-6: 0.03, 1e-4: 13.0, 1e-2: 27.0, 0.1: 108.0, 0.5: 360.0}
 
 
 def program() -> pathlib.Path | None:
-    """FastBit with its measuring program, built where it is not yet; `None` where it cannot be built."""
+    """FastBit with its measuring program, built if needed; `None` if it cannot be built."""
     folder = pathlib.Path(os.path.expanduser("~/.cache/hyperslab/fastbit-2.0.3"))
     made = folder / "fastbit"
     source = pathlib.Path(__file__).with_name("fastbit.cpp")
@@ -32,7 +32,7 @@ def program() -> pathlib.Path | None:
 
 
 def partition(folder: pathlib.Path, columns: dict[str, Any]) -> pathlib.Path:
-    """The columns as FastBit has them."""
+    """The columns in FastBit's format."""
     part = folder / "fastbit"
     if (part / "-part.txt").exists():
         return part
@@ -50,7 +50,8 @@ def partition(folder: pathlib.Path, columns: dict[str, Any]) -> pathlib.Path:
 def ask(
     built: pathlib.Path, part: pathlib.Path, column: str, other: str, thresholds: dict[float, float], spec: str = INDEX, rebuild: bool = True
 ) -> dict[str, Any]:
-    """Build, if `rebuild`, and answers with the index that `spec` asks for; a threshold is the float32 as the shortest text that is the same double."""
+    """Build, if `rebuild`, and answers with the index of `spec`. A threshold is written as the shortest text that parses to the same
+    double as the float32."""
     if rebuild:
         (part / f"{column}.idx").unlink(missing_ok=True)
     texts = [repr(threshold) for threshold in thresholds.values()]

@@ -1,4 +1,4 @@
-"""docs/benchmarks-index.md, of what run.py has measured."""
+"""Writes docs/benchmarks-index.md from the results of run.py."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def table(head: list[str], rows: list[list[Any]]) -> str:
 
 
 def keys(found: dict[str, Any], start: str) -> list[tuple[str, Any]]:
-    """Selectivity and what was measured at it, of what begins with `start`."""
+    """Selectivities and their results, for keys that begin with `start`."""
     return [(key.removeprefix(start), value) for key, value in found.items() if key.startswith(start)]
 
 
@@ -54,7 +54,7 @@ def beside(kept: dict[str, Any]) -> list[str]:
 
 
 def fastbits(kept: dict[str, Any]) -> list[str]:
-    """What FastBit's bins make of its bitmaps."""
+    """The effect of FastBit's bins on its bitmaps."""
     measured = kept["fastbit"]
     rows = [[name, found["build_ms"] / 1e3, *(answer["bitmap"] for answer in found["answers"].values())] for name, found in measured.items()]
     selectivities = list(next(iter(measured.values()))["answers"])
@@ -110,14 +110,14 @@ def queries(kept: dict[str, Any]) -> list[str]:
 
 
 def beside_of(kept: dict[str, Any], dataset: str, level: str, selectivity: str, what: str) -> Any:
-    """FastBit's milliseconds and ours; where it is not here, what is stated of its bitmaps."""
+    """Milliseconds of FastBit and of Hyperslab; if FastBit is not installed, published figures of its bitmaps."""
     if kept.get("beside"):
         return kept["beside"][f"{dataset} {level} {selectivity}"][what]
     return [fastbit.STATED[float(selectivity)], kept["answers"][f"{dataset} {level} {selectivity}"]["bitmap"]] if what == "bitmap" else None
 
 
 def aims(kept: dict[str, Any]) -> list[str]:
-    """What was aimed at, and the worst of what was measured for it."""
+    """The targets, and the worst result for each."""
     rows: list[list[Any]] = []
 
     def aim(what: str, asked: float, found: list[float], most: bool = False) -> None:

@@ -1,9 +1,9 @@
-"""Value indexes measured: build, size, and answers beside a scan in memory, a scan through the file, h5py, FastBit, and in Spark.
+"""Benchmarks of value indexes: build, size, and answers compared with a scan in memory, a scan of the file, h5py, FastBit, and in Spark.
 
     python benches/index/run.py [FOLDER] [--particles 64] [--parts build,fastbit,…] [--page]
 
-Data is made in FOLDER once (about 1.3 GB for 64 million particles). What is measured is kept in FOLDER/results.json, part
-by part; `--page` prints the tables of all that is there, and measures nothing unless parts are named.
+Data is written to FOLDER once (about 1.3 GB for 64 million particles). Results are saved to FOLDER/results.json, part by part;
+`--page` prints the tables of all saved results, and measures nothing unless parts are given.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ OTHER = {"shuffled": "ordered", "ordered": "shuffled"}
 
 
 def make(folder: pathlib.Path, millions: int) -> pathlib.Path:
-    """Particles in a file of plain float32 columns: energies smooth along the file, and the same in no order."""
+    """Particles in a file of plain float32 columns: energies that are smooth along the file, and the same in random order."""
     path = folder / f"particles{millions}.h5"
     if path.exists():
         return path
@@ -81,8 +81,7 @@ def sidecar(path: pathlib.Path) -> pathlib.Path:
 
 
 def with_and_without(path: pathlib.Path, work: Callable[[], Any], rounds: int = 9) -> list[float]:
-    """Median milliseconds with the index and by a scan, one after the other in turns: what the machine does besides
-    falls upon both."""
+    """Median milliseconds with the index and by a scan, in turns, so that other load on the machine affects both."""
     there, away = sidecar(path), pathlib.Path(f"{path}.away")
     times: list[list[float]] = [[], []]
     work()
@@ -97,7 +96,7 @@ def with_and_without(path: pathlib.Path, work: Callable[[], Any], rounds: int = 
 
 
 def build(path: pathlib.Path, dataset: str, level: str, threads: int) -> tuple[float, int]:
-    """Seconds and bytes of a build, in a process of its own."""
+    """Seconds and bytes of a build in a separate process."""
     folder = sidecar(path)
     shutil.rmtree(folder, ignore_errors=True)
     code = (
@@ -117,7 +116,7 @@ def index_of(path: pathlib.Path, dataset: str, threads: int) -> _native.ColumnIn
 
 
 def write_steps(path: pathlib.Path, steps: range, rng: np.random.Generator) -> None:
-    """Time steps in a file, which is a new one where they are the first."""
+    """Adds time steps to a file, which is created for the first ones."""
     if steps.start == 0:
         path.unlink(missing_ok=True)
         shutil.rmtree(sidecar(path), ignore_errors=True)
@@ -127,7 +126,7 @@ def write_steps(path: pathlib.Path, steps: range, rng: np.random.Generator) -> N
 
 
 class Bench:
-    """One set of data, and what has been measured on it."""
+    """One set of data and its results."""
 
     def __init__(self, folder: pathlib.Path, millions: int) -> None:
         self.folder, self.path, self.millions = folder, make(folder, millions), millions
@@ -154,7 +153,7 @@ class Bench:
         return found
 
     def fastbit(self) -> Any:
-        """FastBit's build and bitmaps by its bins, or nothing where it cannot be had."""
+        """FastBit's build and bitmaps by its bins; nothing if it is not available."""
         program = fastbit.program()
         if program is None:
             return None
@@ -169,8 +168,7 @@ class Bench:
         return found
 
     def beside(self) -> Any:
-        """FastBit's answers and ours, one after the other, a selectivity at a time: what the machine does besides falls upon
-        both."""
+        """Answers of FastBit and of Hyperslab in turns, selectivity by selectivity, so that other load on the machine affects both."""
         program = fastbit.program()
         if program is None:
             return None
@@ -215,7 +213,7 @@ class Bench:
                         near = np.float32(v)
                         firsts = []
                         for _ in range(7):
-                            # An edge that was not asked for: the next number.
+                            # A new edge: the next number.
                             near = np.nextafter(near, np.float32(np.inf))
                             firsts.append(timed(lambda: two.bitmap(f"{dataset} > {float(near)!r}")))
                         found[f"{dataset} {level} {s:g}"] = {
@@ -270,7 +268,7 @@ class Bench:
         return found
 
     def gzip(self) -> Any:
-        """Compressed data: h5py with numpy, and the index."""
+        """Compressed data: h5py with numpy, compared with the index."""
         self.index("gzip", "X")
         v = self.thresholds[1e-4]
 
@@ -288,7 +286,7 @@ class Bench:
         }
 
     def lists(self) -> Any:
-        """Constants in a list beside numpy, in no order and rising, without an index and with one."""
+        """Constants in a list compared with numpy, in random and in ascending order, without an index and with one."""
         path, found, rng = self.folder / "ids.h5", {}, np.random.default_rng(11)
         count = self.millions * 1_000_000
         for order in ("shuffled", "rising"):
@@ -308,7 +306,7 @@ class Bench:
         return found
 
     def small(self) -> Any:
-        """Many datasets of 100 values in one file: seconds to index and to plan again, milliseconds to ask all of them."""
+        """Many datasets of 100 values in one file: seconds to index and to plan again, milliseconds to query all of them."""
         path, found = self.folder / "small.h5", {}
         for count in (250, 1_000, 4_000, 10_000):
             values = np.random.default_rng(count).random((count, 100), dtype="f4")
@@ -324,7 +322,7 @@ class Bench:
         return found
 
     def several(self) -> Any:
-        """A rare condition, alone and with two that half of the rows pass."""
+        """A rare condition, alone and with two conditions that match half of the rows."""
         path, found, rng = self.folder / "several.h5", {}, np.random.default_rng(12)
         with h5py.File(path, "w") as f:
             for name in "xyz":
@@ -341,7 +339,7 @@ class Bench:
         return found
 
     def spark(self) -> Any:
-        """Builds and answers in Spark, or nothing where it cannot be had."""
+        """Builds and answers in Spark; nothing if it is not available."""
         python, jar = os.environ.get("HYPERSLAB_SPARK_PYTHON", ""), os.environ.get("HYPERSLAB_SPARK_JAR", "")
         for what, path in (("a Python with pyspark (HYPERSLAB_SPARK_PYTHON)", python), ("the jar (HYPERSLAB_SPARK_JAR)", jar)):
             if not os.path.isfile(path):
@@ -360,7 +358,7 @@ class Bench:
 
 
 def machine() -> str:
-    """The processor, and the day."""
+    """The processor and the date."""
     names = [line.split(":", 1)[1].strip() for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name")]
     return f"{names[0] if names else 'an unknown processor'}, {os.cpu_count()} cores, on {time.strftime('%Y-%m-%d')}"
 

@@ -1,4 +1,4 @@
-"""Indexes and queries in Spark: run by run.py with a Python that has pyspark, because the others need none.
+"""Indexes and queries in Spark: run.py runs it with a Python that has pyspark, because the other parts do not need it.
 
     python with_spark.py PARTICLES STEPS THRESHOLDS ROUNDS     (prints one JSON object)
 
@@ -27,7 +27,7 @@ def timed(work: Callable[[], Any]) -> float:
 
 
 def in_turns(works: dict[str, Callable[[], Any]], rounds: int, before: Callable[[str], Any] = lambda _: None) -> dict[str, float]:
-    """Median milliseconds of each, one after the other in turns, after a round that is not counted."""
+    """Median milliseconds of each, in turns, after a round that is not counted."""
     times: dict[str, list[float]] = {name: [] for name in works}
     for number in range(rounds + 1):
         for name, work in works.items():
@@ -39,14 +39,14 @@ def in_turns(works: dict[str, Callable[[], Any]], rounds: int, before: Callable[
 
 
 def builds(spark: Any, path: pathlib.Path, datasets: str, rounds: int) -> dict[str, float]:
-    """Level P from nothing, by tasks and in this process, on two threads each."""
+    """Builds of level P without an older index, by tasks and in this process, on two threads each."""
     sidecar = pathlib.Path(f"{path}.hsidx")
     works = {"spark": lambda: hs.spark.index(spark, path, datasets, "P"), "here": lambda: hs.index(hs.open(path, threads=2), datasets, "P")}
     return in_turns(works, rounds, lambda _: shutil.rmtree(sidecar, ignore_errors=True))
 
 
 def asked(spark: Any, path: pathlib.Path, dataset: str, group: str, column: str, value: float, rounds: int) -> dict[str, float]:
-    """Count and rows of `column > value`, through the reader and as a query, with the index and with none."""
+    """Count and rows of `column > value`, through the reader and as a query, with the index and without."""
     from pyspark.sql import functions
 
     text = f"{column} > {value!r}"
@@ -80,7 +80,7 @@ def asked(spark: Any, path: pathlib.Path, dataset: str, group: str, column: str,
         found = in_turns(works, rounds, place)
     finally:
         place("")
-    # The same in this process, for what Spark itself costs.
+    # The same in this process, to show the overhead of Spark.
     local = in_turns({"here count": wanted.count, "here rows": lambda: wanted.table(["_row", column])}, rounds)
     return {"hits": wanted.count(), **found, **local}
 

@@ -1,7 +1,7 @@
-"""The slides' experiment: native HDF5 and the connector in turn, on this machine.
+"""Compound particles through native HDF5 and through the connector, in turns.
 
-A turn is every shape, number of ranks and pattern once, natively and through the connector. With --keep its seconds are
-added to a file, so that turns can be run in parts, whenever the machine is quiet; the table is of all turns in it.
+A turn runs every shape, number of ranks and pattern once, natively and through the connector. With --keep, its seconds are
+added to a file, so that turns can run in parts, when the machine is quiet; the table covers all turns in the file.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ MPI, PARALLEL = HOME / "venvs" / "mpi", HOME / "hdf5-parallel" / "installed"
 
 
 def programs(folder: pathlib.Path) -> dict[int, list[str]]:
-    """The command for each number of ranks: HDF5 1.14.6 for one, and parallel HDF5 2.2 for two where it is built."""
+    """The command for each number of ranks: HDF5 1.14.6 for one, and parallel HDF5 2.2 for two if it is built."""
     libraries = acceptance.build()
     source, build = acceptance.sources() / "src", libraries.parent
     includes = [f"-I{path}" for path in (source, source / "H5FDsubfiling", build / "src")]
@@ -93,7 +93,7 @@ def compared(seconds: Seconds, shape: int, ranks: int, pattern: str, step: str) 
 
 
 def table(seconds: Seconds) -> None:
-    """All seconds by medians, and the table of docs/vol.md: how many times as fast as native."""
+    """The medians of all seconds, and the table of docs/vol.md: speed as a multiple of native HDF5."""
     rows = sorted({(shape, ranks) for shape, ranks, *_ in seconds})
     print(f"{'shape':12} {'ranks':5} {'pattern':8} {'step':11} {'turns':>5} {'native s':>9} {'arrow s':>9} {'native/arrow':>13} {'least/least':>12}")
     for shape, ranks in rows:

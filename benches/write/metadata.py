@@ -1,11 +1,11 @@
-"""ExaHDF5's experiment on metadata (2012, Figure 4): what it costs P processes to make the same 1, 2 and 100 objects,
-the collective way, through a metadata server, under a lock manager, and ours.
+"""ExaHDF5's experiment on metadata (2012, Figure 4): the time in which P processes create the same 1, 2 and 100 objects,
+collectively, through a metadata server, under a lock manager, and with Hyperslab.
 
     metadata.py --vpic PROGRAM --mpi FOLDER [--most 64]
 
-First with real processes, as many as the machine bears. Then simulated up to 10,240, each cost measured here: messages
-between processes, the service of a request, HDF5's collective operation, our task, and our commit, which is not
-simulated: it merges the fragments of 10,240 tasks. What the simulation adds is only who waits for whom. Prints a table."""
+First with as many real processes as the machine can run. Then simulated for up to 10,240, with costs that are measured here:
+messages between processes, the service time of a request, HDF5's collective operation, and a task of Hyperslab. The commit is not
+simulated: it merges the fragments of 10,240 tasks. The simulation adds only which process waits for which. Prints a table."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ PROCESSES = multiprocessing.get_context("fork")
 
 
 def server(sockets: list[Any], operations: int, locking: bool, spent: Any) -> None:
-    """Serves every client's operations: makes an object once, or hands the lock of it to one client after another.
-    Puts into `spent` the seconds of a core that a request took."""
+    """Serves the operations of all clients: creates an object once, or passes its lock from client to client. Stores in `spent`
+    the seconds of a core that a request took."""
     begun = time.process_time()
     requests = len(sockets) * operations * (2 if locking else 1)
     made: set[int] = set()
@@ -66,7 +66,7 @@ def client(socket: Any, gate: Any, operations: int, locking: bool, path: str) ->
         socket.send(("lock" if locking else "make", number))
         socket.recv()
         if locking:
-            # The holder makes the object in the shared file, if it is not there.
+            # The holder creates the object in the shared file if it does not exist.
             with open(path, "r+b", buffering=0) as file:
                 file.seek(number * 512)
                 if not file.read(1).strip(b"\0"):
@@ -131,12 +131,12 @@ def ours(count: int, operations: int, folder: pathlib.Path) -> float:
 
 
 def new_plan(folder: pathlib.Path, count: int) -> hs.WritePlan:
-    # As the other three, which do not wait for the disk.
+    # Like the other three, which do not wait for the disk.
     return hs.WritePlan(folder / "ours.h5", "overwrite", writers=count, factor=32, durable=False)
 
 
 def collective(count: int, operations: int, folder: pathlib.Path, vpic: str, mpi: pathlib.Path) -> float:
-    """HDF5's own way: parallel HDF5 over MPI, where all processes make every object together."""
+    """Parallel HDF5 over MPI: all processes create every object together."""
     environment = {**os.environ, "LD_LIBRARY_PATH": str(mpi / "lib")}
     run = subprocess.run(
         [mpi / "bin/mpiexec", "-n", str(count), vpic, "metadata", folder / "collective.h5", str(operations)],
@@ -154,7 +154,7 @@ def median(work: Callable[[], float], repeats: int) -> float:
 
 
 def simulate_server(count: int, operations: int, hop: float, service: float) -> float:
-    """One server, requests in the order in which they arrive; each client sends its next when it has the answer."""
+    """One server that handles requests in the order of arrival. Each client sends its next request after the answer."""
     requests = [(hop, number, 0) for number in range(count)]
     heapq.heapify(requests)
     free = last = 0.0
@@ -168,8 +168,8 @@ def simulate_server(count: int, operations: int, hop: float, service: float) -> 
 
 
 def simulate_locks(count: int, operations: int, hop: float, service: float, work: float) -> float:
-    """A lock for each object: grant, work, release; the next in line gets it then. All want the same objects in the
-    same order, so that those who have object k follow each other while others have object k + 1."""
+    """A lock for each object: grant, work, release; then the next client in line gets it. All clients need the same objects in
+    the same order, so that locks of object k are granted in turn while others hold object k + 1."""
     ready = [0.0] * count
     manager = 0.0
     for _ in range(operations):
@@ -206,18 +206,18 @@ def main() -> None:
         for count in counts:
             for way, work in ways.items():
                 if way == "collective" and count > given.most_mpi:
-                    # MPI's processes wait by spinning: many more than cores measure the scheduler.
+                    # MPI processes wait by spinning: with many more processes than cores this would measure the scheduler.
                     continue
                 for operations in OPERATIONS:
                     measured[way, count, operations] = median(lambda: work(count, operations), given.repeats)
                 rows.append([f"{way}, {count} processes", *(measured[way, count, k] for k in OPERATIONS)])
 
-        # What a request takes of the server's core; and of a lonely client's round trip the rest is the way.
+        # The time of a request on the server's core; the rest of a single client's round trip is transport.
         service = median(lambda: served(1, 2000, False, folder)[1], 3)
         hop = max(1e-7, (median(lambda: with_server(1, 2000, False, folder), 3) / 2000 - service) / 2)
         alone = median(lambda: with_server(1, 1000, True, folder), 3) / 1000
         work = max(1e-7, alone - 2 * hop - service)
-        # Two processes of two cores make an object together; one message of MPI is a part of that.
+        # Two processes on two cores create an object together, which includes one message of MPI.
         step = max(0.0, (measured["collective", 2, 100] - measured["collective", 2, 1]) / 99)
         empty = max(0.0, measured["collective", 2, 1] - step)
         task = {k: median(lambda: timed(lambda: define(new_plan(folder, 1), 0, k)), 20) for k in OPERATIONS}
@@ -230,7 +230,7 @@ def main() -> None:
             for operations in OPERATIONS:
                 plan = new_plan(folder, count)
                 fragments = [define(plan, number, operations) for number in range(count)]
-                # All tasks at once, then the commit, which is really made.
+                # All tasks in parallel, then a real commit.
                 cells.append(task[operations] + hop * depth + timed(lambda: plan.commit(fragments)))
             rows.append([f"ours, {count} tasks, really committed", *cells])
         costs = {

@@ -1,7 +1,7 @@
-"""Puts the tables of earlier runs into the page: `page.py PAGE --json WRITE.JSON --metadata METADATA.JSON`.
+"""Writes the tables of earlier runs into the page: `page.py PAGE --json WRITE.JSON --metadata METADATA.JSON`.
 
-In the page each table stands between `<!-- table: TITLE -->` and `<!-- end -->`; one whose title is in neither file stays
-as it is, and is named. What the text around says of figures is not changed: read it again."""
+In the page, each table is between `<!-- table: TITLE -->` and `<!-- end -->`. A table whose title is in neither file is not
+changed, and its title is printed. Figures in the surrounding text are not changed: check them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pathlib
 import re
 from typing import Any
 
-#: Rows of the page, of the more that `metadata.py` prints.
+#: The rows of `metadata.py` that the page shows.
 REAL, SIMULATED = (2, 8, 64), (128, 1024, 10_240)
 
 
@@ -22,13 +22,13 @@ def lines(head: list[str], rows: list[list[Any]], align: str = "---|") -> str:
 
 
 def measured(kept: dict[str, Any]) -> dict[str, str]:
-    """What `run.py` keeps."""
+    """The results of `run.py`."""
     rounds = {title: len(next(iter(times.values()))) for title, times in kept["rounds"].items()}
     return {title: (f"{rounds[title]} rounds:\n\n" if title in rounds else "") + lines(head, rows) for title, head, rows in kept["tables"]}
 
 
 def of_metadata(kept: dict[str, Any]) -> dict[str, str]:
-    """What `metadata.py` keeps: real processes, simulated ones, and the costs between."""
+    """The results of `metadata.py`: real processes, simulated ones, and the measured costs."""
     head = ["seconds", "1 operation", "2 operations", "100 operations"]
 
     def part(words: tuple[str, ...], counts: tuple[int, ...]) -> str:

@@ -1,5 +1,5 @@
-"""VPIC-IO and BD-CATS-IO by Hyperslab and by h5py, run by mpiexec; prints seconds from a barrier to a barrier: the quickest of
-BENCH_REPEATS (default 1) after one that does not count, each into files that are new.
+"""VPIC-IO and BD-CATS-IO by Hyperslab and by h5py, run by mpiexec; prints the seconds between two barriers: the fastest of
+BENCH_REPEATS (default 1) runs after one that does not count, each into new files.
 
     particles.py write hyperslab|h5py|h5py-own PATH N SYNC FACTOR ALIGNMENT
         h5py: process 0 writes for all; h5py-own: each process a file
@@ -104,7 +104,7 @@ repeats = int(os.environ.get("BENCH_REPEATS", "1"))
 OUT = np.ones(n * int(sys.argv[5]) // size, "f4") if command == "read" else None
 times = []
 for turn in range(repeats + 1):
-    # All but the last write files that are removed, so that each finds memory and disk as the others do.
+    # The files of all repeats but the last are removed, so that each starts with the same memory and disk.
     target = f"{path}.before" if turn < repeats and command == "write" else path
     comm.Barrier()
     begun = MPI.Wtime()

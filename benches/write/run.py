@@ -1,13 +1,13 @@
-"""VPIC-IO and BD-CATS-IO: Hyperslab beside parallel HDF5, its subfiling driver, a file a process, and h5py; and one
-process beside h5py (`single.py`).
+"""VPIC-IO and BD-CATS-IO: Hyperslab compared with parallel HDF5, its subfiling driver, one file per process, and
+h5py; and one process compared with h5py (`single.py`).
 
     run.py --vpic PROGRAM --mpi FOLDER [--particles 1048576] [--repeats 10] [--json OUT]
 
-Contestants take turns in every round, each writes files that are not there yet, and medians and ratios are printed as
-tables. Seconds are from a barrier of all processes to a barrier: making the plan and the commit are in, starting
-processes is not. In its turn each contestant writes several times, every time new files after those before are gone, and
-the quickest counts: a virtual machine gives memory that lies free for half a second back to its host, and the first
-write to it takes ten times as long, whoever makes it."""
+Contestants take turns in every round, each writes new files, and medians and ratios are printed as tables. Seconds are
+measured between two barriers of all processes: they include making the plan and the commit, but not starting processes. In its
+turn, each contestant writes several times, always new files after the previous ones were removed, and the fastest run counts:
+a virtual machine returns memory that is free for half a second to its host, and the first write to it then takes ten times as
+long for any contestant."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ PARTICLES_PY = pathlib.Path(__file__).with_name("particles.py")
 
 
 class Bench:
-    """Where programs are and files go."""
+    """Paths of programs and of files."""
 
     def __init__(self, given: argparse.Namespace, folder: pathlib.Path) -> None:
         self.given, self.folder = given, folder
         self.tables: list[tuple[str, list[str], list[list[Any]]]] = []
-        #: Seconds of rounds by title and contestant: those of earlier runs where they are to be added to.
+        #: Seconds of rounds by title and contestant, with those of earlier runs if this run adds to them.
         self.earlier: dict[str, dict[str, list[float]]] = {}
         self.rounds: dict[str, dict[str, list[float]]] = {}
 
@@ -59,15 +59,15 @@ class Bench:
         return self.mpi(count, self.given.mpi / "bin/python", PARTICLES_PY, *arguments)
 
     def write(self, way: str, count: int, sync: bool, factor: int = 0, alignment: int = 0, particles: int = 0) -> float:
-        """Seconds of one way to write, into files that are new."""
+        """Seconds of one way to write, into new files."""
         path = self.folder / "write" / "out.h5"
         shutil.rmtree(path.parent, ignore_errors=True)
         path.parent.mkdir()
-        # What earlier files left to be written does not count.
+        # Unwritten data of earlier files does not count.
         os.sync()
         n = particles or self.given.particles
         if way == "hyperslab":
-            # One task a subfile is the rule on a local disk; the sweep has others.
+            # One task per subfile is the default on a local disk; the sweep has other factors.
             return self.python(count, "write", "hyperslab", path, n, int(sync), factor, alignment)
         if way == "h5py, one process":
             return self.python(count, "write", "h5py", path, n, int(sync))
@@ -76,7 +76,7 @@ class Bench:
         return self.mpi(count, self.given.vpic, "write", way, path, n, int(sync), alignment)
 
     def race(self, title: str, contestants: dict[str, Callable[[], float]], against: list[str], repeats: int) -> None:
-        """Each contestant once a round; medians, quartiles, and how many times as long as those of `against`."""
+        """Runs each contestant once per round. Medians, quartiles, and ratios to `against`."""
         earlier = self.earlier.get(title, {})
         times: dict[str, list[float]] = {name: list(earlier.get(name, [])) for name in contestants}
         for _ in range(repeats):
@@ -87,7 +87,7 @@ class Bench:
         for name, seconds in times.items():
             middle = statistics.median(seconds)
             quartiles = statistics.quantiles(seconds, n=4) if len(seconds) > 1 else [middle] * 3
-            # Ratios within a round: what the machine did meanwhile, it did to both.
+            # Ratios within a round: other load on the machine affects both.
             ratios = [statistics.median(a / b for a, b in zip(seconds, times[other])) for other in against]
             rows.append([name, round(middle, 4), f"{quartiles[0]:.4f} to {quartiles[2]:.4f}", *(round(ratio, 2) for ratio in ratios)])
         head = ["", "seconds", "quartiles", *(f"times {other}" for other in against)]
@@ -123,7 +123,7 @@ def vpic(bench: Bench) -> None:
 
 
 def paper(bench: Bench) -> None:
-    """As many particles a process as in the paper, for those that the aim is about."""
+    """As many particles per process as in the paper, for the contestants of the target."""
     particles(bench, bench.given.ways or ["hyperslab", "own", "own, by h5py", "independent"], 8 << 20)
 
 
@@ -174,8 +174,8 @@ def bdcats(bench: Bench) -> None:
 
 
 def many(bench: Bench) -> None:
-    """A master over 1,024 subfiles, read from the beginning to the end by a process that opens it anew."""
-    # More than 1 MiB each, or the commit would gather them in one.
+    """A master of 1,024 subfiles, read completely by a process that opens it for each run."""
+    # More than 1 MiB each, or the commit would merge them into one.
     writers, n = 1024, 5 << 16
     master, single = bench.folder / "many.h5", bench.folder / "many-single.h5"
     plan = hs.WritePlan(master, writers=writers, factor=1, durable=False)
@@ -255,7 +255,7 @@ def main() -> None:
 
 
 def keep(bench: Bench, old: dict[str, Any], path: pathlib.Path) -> None:
-    """Puts what was measured so far beside what earlier runs have kept of other parts."""
+    """Saves the results so far, together with those of other parts from earlier runs."""
     path.parent.mkdir(parents=True, exist_ok=True)
     titles = [title for title, _, _ in bench.tables]
     kept = [one for one in old["tables"] if one[0] not in titles]

@@ -1,12 +1,12 @@
-"""SIMULATION, no measurement: what subfiling does on Lustre, where one disk cannot show it.
+"""A SIMULATION, not a measurement: the effect of subfiling on Lustre, which one disk cannot show.
 
-Model: a file of `stripes` stripes lies on as many object storage targets (OSTs), each of which writes `OST_BYTES` a
+Model: a file of `stripes` stripes is spread over as many object storage targets (OSTs), each of which writes `OST_BYTES` a
 second. A stripe's extent lock belongs to one client at a time; when another client writes to the same object of an OST,
-the lock moves, which costs `LOCK_SECONDS` and flushes what the first had written of it (Lustre Operations Manual, chapter
-on the distributed lock manager; the netCDF-4/Lustre study, 2015, names the same effect). Making a file costs the one
-metadata server `CREATE_SECONDS`. From the subfiling study (2017) are the targets, the stripes and the peak of Edison's
-scratch3: 36 OSTs, 32 MiB, 75 GB/s. **The cost of a lock's move and of making a file are assumptions**, not measured here
-or there; so the table compares subfiling factors under the model and says nothing of any machine.
+the lock moves, which costs `LOCK_SECONDS` and flushes the data that the first client wrote to it (Lustre Operations Manual, chapter
+on the distributed lock manager; the netCDF-4/Lustre study, 2015, names the same effect). Creating a file costs the single
+metadata server `CREATE_SECONDS`. The targets, the stripes and the peak of Edison's scratch3 are from the subfiling
+study (2017): 36 OSTs, 32 MiB, 75 GB/s. **The costs of moving a lock and of creating a file are assumptions**, not measured here
+or there; so the table compares subfiling factors under the model and is not a statement about any machine.
 
     simulate_lustre.py [--writers 4096] [--mebibytes 256]"""
 
@@ -23,19 +23,19 @@ TRANSFER_BYTES = 4 << 20
 
 
 def seconds(writers: int, bytes_each: int, factor: int, stripes: int, aligned: bool, create_seconds: float = CREATE_SECONDS) -> float:
-    """Until the last of `writers` has written its part, `factor` of them to a subfile."""
+    """Seconds until the last of `writers` has written its part, `factor` of them per subfile."""
     files = -(-writers // factor)
     stripes = min(stripes, OSTS)
-    # Objects of all files are dealt out over the OSTs in turn.
+    # Objects of all files are distributed over the OSTs in turn.
     objects = files * stripes
     busiest = -(-objects // OSTS)
     bytes_of_object = factor * bytes_each / stripes
-    # Clients that meet on an object: those of its file that write at one time, unless each has stripes of its own.
+    # Clients that contend for an object: those of its file that write at the same time, unless each has its own stripes.
     transfers = bytes_of_object / TRANSFER_BYTES
     sharers = min(factor, max(1, factor * bytes_each // (stripes * STRIPE_BYTES)))
     moves = transfers * (1 - 1 / sharers) if sharers > 1 else 0.0
     if not aligned:
-        # Each part begins and ends inside of a stripe that is the neighbour's too.
+        # Each part begins and ends inside a stripe that it shares with its neighbor.
         moves += 2 * factor * max(1.0, STRIPE_BYTES / TRANSFER_BYTES / 2) / stripes * (factor > 1)
     return files * create_seconds + busiest * (bytes_of_object / OST_BYTES + moves * LOCK_SECONDS)
 

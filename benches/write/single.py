@@ -1,7 +1,7 @@
-"""One process beside h5py: large files, durable and not, small appends, growing datasets, and many small subfiles.
+"""One process compared with h5py: large files, durable and not, small appends, growing datasets, and many small subfiles.
 
-Parts of `run.py`. The files of a contestant are gone before its next turn; in its turn it writes `--inner` times, and the
-quickest counts."""
+Parts of `run.py`. The files of a contestant are removed before its next turn. In its turn it writes `--inner` times, and the fastest
+run counts."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MIB = 1 << 20
 
 
 def timed(bench: Bench, work: Callable[[pathlib.Path], None]) -> float:
-    """Seconds of `work`, which writes into a folder that is empty and has nothing left to be written."""
+    """Seconds of `work`, which writes into an empty folder, after all earlier writes have reached the disk."""
     folder = bench.folder / "single"
     best = float("inf")
     for _ in range(bench.given.inner):
@@ -39,7 +39,7 @@ def timed(bench: Bench, work: Callable[[pathlib.Path], None]) -> float:
 
 
 def synced(path: pathlib.Path) -> None:
-    """What a program does that wants its file on the disk."""
+    """What a program does to have its file on the disk."""
     for place in (path, path.parent):
         descriptor = os.open(place, os.O_RDONLY)
         os.fsync(descriptor)
@@ -90,7 +90,7 @@ def large(bench: Bench) -> None:
 
 
 def appends(bench: Bench) -> None:
-    """A dataset that grows by small steps, in one session and in many."""
+    """A dataset that grows in small steps, in one session and in many."""
     for size, options, what in (
         (1 << 10, {}, "1 KiB"),
         (1 << 16, {}, "64 KiB"),
@@ -203,7 +203,7 @@ def growing(bench: Bench) -> None:
 
 
 def subfiles(bench: Bench) -> None:
-    """1,200 tasks that write 8 KiB each: what a reader has of the master."""
+    """1,200 tasks that write 8 KiB each: the time to read the master."""
     tasks, n = 1200, 1024
     master, single = bench.folder / "small.h5", bench.folder / "small-single.h5"
     plan = hs.WritePlan(master, durable=False)
