@@ -1,4 +1,4 @@
-"""`make bench-spark`: reading with Spark against what else there is, as ratios within one session.
+"""`make bench-spark`: reading with Spark compared with alternatives, as ratios within one session.
 
 Every way is run in turn, round after round, so that a slow minute of the machine hits all of them; the
 figure is the median over rounds. Data are made once, in the folder given (default: a temporary one). `--only` takes
@@ -59,7 +59,7 @@ def ours(spark: Any, folder: pathlib.Path, name: str, partitions: int) -> Way:
 
 def scans(spark: Any, folder: pathlib.Path, elements: int, partitions: int) -> dict[str, Way]:
     def native(name: str) -> Way:
-        # The plain read of the same bytes: our core in one process, without Spark; each batch is summed once.
+        # A plain read of the same bytes: the core in one process, without Spark, summing each batch once.
         return lambda: sum(pc.sum(batch["x"]).as_py() for batch in hs.open(folder / name).table("/x", columns=["x"]).batches())
 
     def python_source() -> float:
@@ -91,7 +91,7 @@ def structures(spark: Any, folder: pathlib.Path, elements: int, partitions: int)
     path = str(folder / "plain.h5")
 
     def h5spark_elements() -> float:
-        # H5Spark's way in Python: h5py in flatMap, an element a record.
+        # H5Spark's way in Python: h5py in flatMap, with one record per element.
         edges = np.linspace(0, elements, partitions + 1).astype(int)
 
         def read(number: int) -> Any:
@@ -138,7 +138,7 @@ def session(cores: int) -> Any:
 
 
 def race(ways: dict[str, Way], rounds: int, scale: dict[str, float] | None = None) -> dict[str, list[float]]:
-    """Seconds of each way, round by round; the first round, which warms everything up, is left out."""
+    """Seconds of each way per round, without the first round, which warms up."""
     times: dict[str, list[float]] = {name: [] for name in ways}
     for number in range(rounds + 1):
         for name, way in ways.items():
@@ -151,7 +151,7 @@ def race(ways: dict[str, Way], rounds: int, scale: dict[str, float] | None = Non
 
 
 def measured(only: list[str], folder: pathlib.Path, elements: int, slow_elements: int, rounds: int, counts: list[int]) -> dict[str, Any]:
-    """The tables asked for: by name, what was measured, in seconds a round."""
+    """The requested tables: for each name, the measured seconds of each round."""
     small = folder / "small"
     make(folder, elements)
     make(small, slow_elements)

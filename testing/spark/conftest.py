@@ -1,4 +1,4 @@
-"""One Spark for all tests of a run; without pyspark there is nothing to test."""
+"""One Spark session for all tests of a run. Without pyspark, the tests are skipped."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """On Spark 3.5, each test once with one of its parameters: the whole is for `make test-spark-3-whole`."""
+    """On Spark 3.5, runs each test with one of its parameters only; `make test-spark-3-whole` runs all."""
     if importlib.util.find_spec("pyspark") is None:
         return
     import pyspark
@@ -51,7 +51,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         .config("spark.sql.session.timeZone", "America/New_York")
         .config("spark.sql.warehouse.dir", str(folder))
         .config("spark.driver.memory", "1g")
-        # Tests are short: what the second compiler makes of them comes too late.
+        # Tests are too short to benefit from the optimizing compiler.
         .config(
             "spark.driver.extraJavaOptions", f"-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Dderby.system.home={folder} -Dhyperslab.native.folder={folder}/native"
         )
@@ -64,7 +64,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 
 
 def live(spark: Any) -> tuple[int, int]:
-    """Exported structures, and readers and writers, that are not given back."""
+    """The numbers of exported structures, and of readers and writers, that are not released."""
     jvm = spark._jvm.io.hyperslab
     return jvm.NativeBatch.live(), jvm.NativeReader.live() + jvm.NativeWrite.live()
 

@@ -1,4 +1,4 @@
-"""Run by test_spark_processes.py in processes of their own, because a process has one Spark: `processes.py WHAT FOLDER`."""
+"""Run by test_spark_processes.py in separate processes, because a process can have only one Spark: `processes.py WHAT FOLDER`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def write(folder: pathlib.Path) -> tuple[str, int]:
 
 
 def cluster(folder: pathlib.Path) -> None:
-    """Two executor processes; a task that fails and an executor that dies are tried again."""
+    """Two executor processes. A failed task and the tasks of a dead executor are retried."""
     from pyspark import TaskContext
     from pyspark.sql import SparkSession
 
@@ -69,7 +69,7 @@ def cluster(folder: pathlib.Path) -> None:
 
 
 def written(spark: Any, folder: pathlib.Path) -> None:
-    """A write whose tasks fail, or die with their executor, leaves each row once, and no subfile too many."""
+    """A write whose tasks fail, or die with their executor, leaves each row once and no leftover subfiles."""
     rows, tasks = 60_000, 6
     died = folder / "writer died"
 
@@ -100,7 +100,7 @@ def written(spark: Any, folder: pathlib.Path) -> None:
 
 
 def speculation(folder: pathlib.Path) -> None:
-    """A task that hangs while it writes is run a second time beside the first: that takes executors on two hosts."""
+    """A task that hangs while writing is run speculatively a second time, which requires executors on two hosts."""
     with standalone(folder, ["127.0.0.2", "127.0.0.3"]) as master:
         from pyspark.sql import SparkSession
 
@@ -136,7 +136,7 @@ def speculation(folder: pathlib.Path) -> None:
         out.parent.mkdir()
         start = time.monotonic()
         spark.range(0, rows, 1, tasks).mapInArrow(hangs, "id long").write.format("hdf5").option("dataset", "/x").save(str(out))
-        assert time.monotonic() - start < 90, "nobody waited for the one that hangs"
+        assert time.monotonic() - start < 90, "the write did not wait for the hanging task"
         assert {p.name for p in begun.iterdir()} >= {"2 0", "2 1"}, "both attempts have written rows"
         with h5py.File(out) as f:
             assert f["x"][:].tolist() == list(range(rows))
@@ -149,7 +149,7 @@ def speculation(folder: pathlib.Path) -> None:
 
 @contextlib.contextmanager
 def standalone(folder: pathlib.Path, hosts: list[str]) -> Iterator[str]:
-    """A cluster with a worker of one core on each of these addresses of this machine; its master's address."""
+    """Starts a cluster with a one-core worker on each of these addresses of this machine; yields the master's address."""
     home = pathlib.Path(__import__("pyspark").__file__).parent
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
@@ -173,7 +173,7 @@ def standalone(folder: pathlib.Path, hosts: list[str]) -> Iterator[str]:
 
 
 def connect(folder: pathlib.Path) -> None:
-    """A client without a JVM of its own."""
+    """A client without its own JVM."""
     from pyspark.sql import SparkSession
 
     path, total = write(folder)

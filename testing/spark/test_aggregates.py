@@ -1,4 +1,4 @@
-"""Counts, minima, maxima and sums in the reader: the same answers as Spark's own, NaN, null and overflow included."""
+"""Counts, minima, maxima and sums in the reader: the same results as Spark's own, including NaN, null and overflow."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_every_type_as_in_spark(spark: Any, paths: tuple[str, str]) -> None:
     asked += [f"sum({c})" for c in numbers if ours.schema[c].dataType.typeName() not in ("float", "double")] + ["count(1)"]
     assert "PushedAggregates: [{" in plan(ours.selectExpr(*asked))
     for where in ("true", "i8 > 50", "i4 > 1000"):
-        # As text, so that NaN is equal to NaN.
+        # Compared as text, so that NaN equals NaN.
         got, wanted = (str(frame.where(where).selectExpr(*asked).collect()[0].asDict()) for frame in (ours, theirs))
         assert got == wanted, where
 
@@ -75,7 +75,7 @@ def test_averages_and_sums_of_floats(spark: Any, paths: tuple[str, str]) -> None
     assert "sum" in plan(ours.selectExpr(*asked)).split("PushedAggregates")[1]
     np.testing.assert_allclose(ours.selectExpr(*asked).collect()[0], theirs.selectExpr(*asked).collect()[0], rtol=1e-12)
     without, _ = frames(spark, paths)
-    assert "PushedAggregates: []" in plan(without.selectExpr("sum(f8)")), "another order of adding is another last digit"
+    assert "PushedAggregates: []" in plan(without.selectExpr("sum(f8)")), "the order of additions changes the last digits"
 
 
 def test_what_is_not_pushed_is_still_right(spark: Any, paths: tuple[str, str]) -> None:

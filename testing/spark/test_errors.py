@@ -1,4 +1,4 @@
-"""Bad input: the kind, the file, the object and the byte reach the user; nothing comes in part."""
+"""Bad input: errors name the kind, file, object and byte offset, and there are no partial results."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def read(spark: Any, *paths: pathlib.Path, **options: Any) -> Any:
 
 
 def damage(path: pathlib.Path, number: int = 5) -> int:
-    """Overwrites a chunk; returns where it is."""
+    """Overwrites a chunk and returns its offset."""
     with h5py.File(path) as f:
         place = f["x"].id.get_chunk_info(number).byte_offset
     with open(path, "r+b") as f:
@@ -35,7 +35,7 @@ def damage(path: pathlib.Path, number: int = 5) -> int:
     return place
 
 
-def test_a_corrupt_chunk_fails_its_task_with_its_place(spark: Any, path: pathlib.Path) -> None:
+def test_a_corrupt_chunk_fails_its_task_with_its_location(spark: Any, path: pathlib.Path) -> None:
     place = damage(path)
     with pytest.raises(Exception) as caught:
         read(spark, path).collect()
@@ -43,7 +43,7 @@ def test_a_corrupt_chunk_fails_its_task_with_its_place(spark: Any, path: pathlib
     assert "io.hyperslab.CorruptException" in text and f"file {path}, object /x, offset {place}" in text
 
 
-def test_corrupt_and_missing_files_may_be_ignored(spark: Any, path: pathlib.Path, tmp_path: pathlib.Path) -> None:
+def test_corrupt_and_missing_files_can_be_ignored(spark: Any, path: pathlib.Path, tmp_path: pathlib.Path) -> None:
     good = tmp_path / "good.h5"
     with h5py.File(good, "w") as f:
         f["x"] = np.arange(10)
@@ -65,8 +65,8 @@ def test_corrupt_and_missing_files_may_be_ignored(spark: Any, path: pathlib.Path
     assert kept[-10:] == list(range(10)) and len(kept) < 100_010
 
 
-def test_files_that_are_no_hdf5_may_be_ignored(spark: Any, tmp_path: pathlib.Path) -> None:
-    """What broken transfers leave: as Spark's reader of Parquet, ours leaves it out if it is told to."""
+def test_files_of_other_formats_can_be_ignored(spark: Any, tmp_path: pathlib.Path) -> None:
+    """Files from broken transfers are skipped with ignoreCorruptFiles, as by Spark's Parquet reader."""
     with h5py.File(tmp_path / "good.h5", "w") as f:
         f["x"] = np.arange(10)
     wrong = {
@@ -83,9 +83,9 @@ def test_files_that_are_no_hdf5_may_be_ignored(spark: Any, tmp_path: pathlib.Pat
             read(spark, tmp_path / name, tmp_path / "good.h5")
     for frame in (read(spark, tmp_path, ignoreCorruptFiles=True), read(spark, *sorted(tmp_path.iterdir()), ignoreCorruptFiles=True)):
         assert [row.x for row in frame.collect()] == list(range(10)) and frame.count() == 10
-    with pytest.raises(Exception, match="there is no option|InvalidInput: layout"):
+    with pytest.raises(Exception, match="InvalidInput: layout"):
         read(spark, tmp_path, ignoreCorruptFiles=True, layout="wide")
-    with pytest.raises(Exception, match="NotFound.*no file to take the table's columns from: .*empty.h5"):
+    with pytest.raises(Exception, match="NotFound.*every file was skipped, .*empty.h5"):
         read(spark, tmp_path / "empty.h5", ignoreCorruptFiles=True)
 
 
@@ -93,7 +93,7 @@ def test_a_file_that_changes_or_vanishes_after_planning(spark: Any, path: pathli
     frame = read(spark, path)
     jvm_plan = frame._jdf.queryExecution().executedPlan()
     assert jvm_plan.execute().getNumPartitions() >= 1
-    time.sleep(0.02)  # file systems count time in steps
+    time.sleep(0.02)  # file systems have a coarse clock
     path.write_bytes(path.read_bytes())
     with pytest.raises(Exception, match="Conflict.*another modification time.*plan again"):
         jvm_plan.executeCollect()
@@ -112,16 +112,16 @@ def test_a_file_that_changes_or_vanishes_after_planning(spark: Any, path: pathli
         ({"dataset": "/y"}, 'NotFound: there is no "y"'),
         ({"where": "x >< 1"}, "InvalidInput: predicate"),
         ({"layout": "wide"}, "InvalidInput: layout"),
-        ({"layuot": "cells"}, "there is no option layuot"),
-        ({"partitions": "0"}, "option partitions is 0"),
+        ({"layuot": "cells"}, 'unknown option "layuot"'),
+        ({"partitions": "0"}, 'option partitions must be an integer of at least 1, not "0"'),
         ({"limits": '{"objects": 1}'}, "LimitExceeded"),
         ({"limits.objects": "1"}, "LimitExceeded"),
         ({"limits.chunk_bytes": "1000"}, "LimitExceeded"),
         ({"limits.wishes": "3"}, "there is no limit .wishes."),
-        ({"limits.objects": "-3"}, "option limits.objects is -3"),
+        ({"limits.objects": "-3"}, 'option limits.objects must be .*, not "-3"'),
     ],
 )
-def test_what_makes_no_sense_is_refused_by_name(spark: Any, path: pathlib.Path, options: dict[str, str], message: str) -> None:
+def test_invalid_options_are_named(spark: Any, path: pathlib.Path, options: dict[str, str], message: str) -> None:
     with pytest.raises(Exception, match=message):
         spark.read.format("hdf5").option("dataset", "/x").options(**options).load(str(path)).collect()
 
@@ -132,7 +132,7 @@ def test_other_file_systems_are_refused(spark: Any) -> None:
 
 
 def many_chunks(path: pathlib.Path) -> None:
-    """Seconds of decoding in little space: every chunk of 8 MiB is the same bytes."""
+    """A small file that takes seconds to decode: every chunk of 8 MiB has the same bytes."""
     chunk = np.random.default_rng(1).integers(0, 4, 1 << 20).astype("f8")
     stored = zlib.compress(chunk.tobytes(), 1)
     with h5py.File(path, "w") as f:
@@ -142,7 +142,7 @@ def many_chunks(path: pathlib.Path) -> None:
 
 
 def test_cancelling_stops_a_native_read(spark: Any, tmp_path: pathlib.Path) -> None:
-    """The native call ends soon after it is told; that it is told, Spark and a look every 50 ms add to."""
+    """The native call ends soon after the cancellation, which Spark and the check every 50 ms delay."""
     from pyspark import InheritableThread
 
     many_chunks(tmp_path / "long.h5")
@@ -179,7 +179,7 @@ def test_cancelling_stops_a_native_read(spark: Any, tmp_path: pathlib.Path) -> N
     rounds = [cancelled() for _ in range(5)]
     print("native call, and all until the reader is closed, in s:", [f"{native:.3f}, {all_:.3f}" for native, all_ in rounds])
     native = sorted(native for native, _ in rounds)
-    assert 0 < native[2] < 0.15, f"{native} s of the native call, with 0.05 s until it is told"
+    assert 0 < native[2] < 0.15, f"{native} s of the native call, including up to 0.05 s until the check"
     assert min(all_ for _, all_ in rounds) < 0.2 and max(all_ for _, all_ in rounds) < 5, rounds
 
 
@@ -199,7 +199,7 @@ def test_interrupting_stops_a_planning(spark: Any, path: pathlib.Path, tmp_path:
         return None
 
     def interrupted() -> tuple[str, float]:
-        """What the reader is told, and how long after the interruption."""
+        """The result of planning, and the time from the interruption to its end."""
         failure = []
 
         def plan() -> None:
@@ -218,7 +218,7 @@ def test_interrupting_stops_a_planning(spark: Any, path: pathlib.Path, tmp_path:
         begun.join(60)
         return "".join(failure), time.monotonic() - start
 
-    # To find the thread from here takes about as long as to plan: an interruption may come when that is done, and is Spark's.
+    # Finding the thread takes about as long as planning, so the interruption may come after it and hit Spark instead.
     rounds = []
     while len(rounds) < 10 and not any("Cancelled" in said for said, _ in rounds):
         rounds.append(interrupted())
@@ -246,5 +246,5 @@ def test_members_that_are_not_columns_are_named(spark: Any, tmp_path: pathlib.Pa
     with pytest.raises(Exception, match="not columns: cell_type is a group; short"):
         group(omitted="error")
     assert group(omitted="ignore").count() == 2
-    with pytest.raises(Exception, match="give warn, error or ignore"):
+    with pytest.raises(Exception, match="option omitted must be warn, error or ignore"):
         group(omitted="no")

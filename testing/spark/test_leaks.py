@@ -1,4 +1,4 @@
-"""What the native library hands out comes back: after many batches, errors, early ends and cancellations.
+"""The native library's structures and readers are released after many batches, errors, early ends and cancellations.
 
 The counts are looked at after every test of this folder (`conftest.py`); here are the ways that lead to many.
 """

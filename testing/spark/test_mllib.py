@@ -35,7 +35,7 @@ def values(path: str, dataset: str) -> np.ndarray:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
-    """Files of 7, 0, 1, 20 and 3 rows, which come in the order of the numbers in their names; and one of several steps."""
+    """Files of 7, 0, 1, 20 and 3 rows, in natural order of their names, and one file with several steps."""
     folder = tmp_path_factory.mktemp("several")
     rng = np.random.default_rng(3)
     for number, rows in ((1, 7), (2, 0), (3, 1), (10, 20), (100, 3)):
@@ -73,7 +73,7 @@ def test_arrays_keep_their_type(spark: Any, path: str) -> None:
     rows = mllib.h5read(spark, path, "/big").collect()
     assert [list(row) for row in rows] == [[2**62, 1], [3, 4]], "H5Spark forced integers to double"
     np.testing.assert_array_equal([list(row) for row in mllib.h5read_array(spark, path, "/x", 2).collect()], values(path, "/x"))
-    with pytest.raises(Exception, match="9007199254740993 in row 0 is no double"):
+    with pytest.raises(Exception, match="9007199254740993 in row 0 cannot be represented exactly as a double"):
         mllib.h5read_vec(spark, path, "/huge").collect()
 
 
@@ -156,7 +156,7 @@ def test_a_folder_is_read_and_errors_are_raised(spark: Any, path: str, tmp_path:
     assert rows == [[10 * n + k, 10 * n + k + 1] for n in range(3) for k in (0, 2)], "H5Spark opened the folder as a file"
     with pytest.raises(Exception, match="NotFound"):
         mllib.h5read_vec(spark, path, "/nothing")
-    with pytest.raises(Exception, match="label is column 12"):
+    with pytest.raises(Exception, match="label column 12 is out of range"):
         mllib.h5read_labeled(spark, path, "/x", 12).collect()
 
 
@@ -178,7 +178,7 @@ def test_rows_of_several_files_are_numbered_through(spark: Any, folder: pathlib.
             np.testing.assert_array_equal([row.vector.toArray() for row in rows], data)
         points = mllib.h5read_point(spark, files, dataset, 3).collect()
         assert [key for _, key in points] == list(range(data.size)) and [value for value, _ in points] == data.reshape(-1).tolist(), files
-    # The order of a list is the order of its rows, and what is in it twice is read twice.
+    # Rows are in the order of the list, and a file that is listed twice is read twice.
     backwards = mllib.h5read_irow(spark, [names[3], names[0], names[0]], "/x", 2).collect()
     assert [row.index for row in backwards] == list(range(34))
     np.testing.assert_array_equal([row.vector.toArray() for row in backwards], together(folder, (10, 1, 1)))
@@ -200,7 +200,7 @@ def test_matrices_of_several_files(spark: Any, folder: pathlib.Path) -> None:
         assert [point.label for point in points] == data[:, 2].tolist()
         np.testing.assert_array_equal([point.features.toArray() for point in points], np.delete(data, 2, axis=1))
         np.testing.assert_array_equal(mllib.h5read(spark, folder, "/x", partitions).collect(), data)
-    # The report's own example.
+    # The example of the bug report.
     small = folder.parent / "small"
     small.mkdir(exist_ok=True)
     for number in range(3):
@@ -236,9 +236,9 @@ def test_several_files_from_the_jvm(spark: Any, folder: pathlib.Path) -> None:
     assert java.h5read(session, pair, None, None).count() == 20
 
 
-def test_what_is_no_file_or_partition_is_refused(spark: Any, folder: pathlib.Path, path: str) -> None:
+def test_invalid_files_and_partitions_are_errors(spark: Any, folder: pathlib.Path, path: str) -> None:
     for partitions in (0, -3):
-        with pytest.raises(Exception, match=f"InvalidInput: option partitions is {partitions}: give a whole number of at least 1"):
+        with pytest.raises(Exception, match=f'InvalidInput: option partitions must be an integer of at least 1, not "{partitions}"'):
             mllib.h5read_irow(spark, path, "/x", partitions)
     for files, words in (([], "list of files is empty"), ([3], "given as 3"), ((path,), "given as"), ((path, "/x", "/y"), "given as"), ("", "path is empty")):
         with pytest.raises(Exception, match=words):
@@ -246,13 +246,13 @@ def test_what_is_no_file_or_partition_is_refused(spark: Any, folder: pathlib.Pat
     assert mllib.h5read(spark.sparkContext, (path, "/x"), mode="single", partitions=2).count() == SHAPE[0]
     with pytest.raises(Exception, match="mode is 'double'"):
         mllib.h5read(spark, path, "/x", mode="double")
-    with pytest.raises(Exception, match="column x is .*2.* in the first and .*6"):
+    with pytest.raises(Exception, match='column "x" is .*2.* in the first and .*6'):
         mllib.h5read_irow(spark, [(str(folder / "_steps.h5"), "/Step#1/x"), (str(folder / "run_1.h5"), "/x")])
 
 
-def test_over_connect_it_is_refused_by_name() -> None:
+def test_spark_connect_is_an_error() -> None:
     class Session:
-        """What a session of Spark Connect is called."""
+        """A stand-in with the class name of a Spark Connect session."""
 
     Session.__module__ = "pyspark.sql.connect.session"
     with pytest.raises(hs.UnsupportedError, match="MLlib's RDDs over Spark Connect"):
@@ -268,7 +268,7 @@ def test_principal_components_are_those_of_numpy(spark: Any, path: str) -> None:
 
 
 def test_a_nonnegative_factorisation_converges_as_in_numpy(spark: Any, tmp_path: pathlib.Path) -> None:
-    """Lee and Seung's rule on rows of the file: the small factor H on the driver, W row by row."""
+    """Lee and Seung's update rule on rows of the file: the small factor H on the driver, W row by row."""
     rng = np.random.default_rng(2)
     data = rng.random((60, 4)) @ rng.random((4, 9))
     with h5py.File(tmp_path / "a.h5", "w") as f:

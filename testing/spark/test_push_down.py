@@ -1,4 +1,4 @@
-"""What Spark leaves to the reader: shown by plans and by metrics, and right whatever is pushed."""
+"""What Spark pushes down to the reader, as shown by plans and metrics; results do not depend on it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
 
 @pytest.fixture(scope="module")
 def same_rows(path: pathlib.Path) -> str:
-    """The same rows as Parquet, which Spark reads without us."""
+    """The same rows as Parquet, which Spark reads itself."""
     import pyarrow as pa
     import pyarrow.parquet
 
@@ -49,7 +49,7 @@ def plan(frame: Any) -> str:
 
 
 def metrics(frame: Any) -> dict[str, int]:
-    """Runs the frame, returns the metrics of its scan. A plan that ran before has counted already."""
+    """Runs the frame, returns the metrics of its scan. The counters of a plan accumulate over runs."""
     frame = frame.select("*")
     frame._jdf.queryExecution().executedPlan().executeCollect()
     node = frame._jdf.queryExecution().executedPlan()
@@ -75,7 +75,7 @@ def as_array(frame: Any) -> np.ndarray:
 def test_a_coordinate_becomes_a_hyperslab(frame: Any, path: pathlib.Path) -> None:
     some = frame.where("lat > 85").select("x")
     assert "PushedPredicates" in plan(some) and '\\"lat\\" > 85' in plan(some)
-    assert "Filter (" not in plan(some), "what is answered exactly is not tested again"
+    assert "Filter (" not in plan(some), "Spark does not test pushed predicates again"
     with h5py.File(path) as f:
         wanted = f["x"][f["lat"][:] > 85, :]
     np.testing.assert_array_equal(np.array([row.x for row in some.collect()]).astype("f4"), wanted.reshape(-1))
@@ -85,7 +85,7 @@ def test_a_coordinate_becomes_a_hyperslab(frame: Any, path: pathlib.Path) -> Non
     assert metrics(some)["bytesRead"] < metrics(frame.select("x"))["bytesRead"] / 15
 
 
-def test_only_wanted_columns_are_read(frame: Any) -> None:
+def test_only_selected_columns_are_read(frame: Any) -> None:
     assert metrics(frame.select("lat"))["bytesRead"] == SHAPE[0] * 8
     assert metrics(frame.select("dim_1"))["bytesRead"] == 0
 
@@ -142,7 +142,7 @@ def test_a_count_runs_no_job(spark: Any, frame: Any) -> None:
     ],
 )
 def test_the_rows_are_those_that_spark_would_keep(spark: Any, frame: Any, same_rows: str, where: str) -> None:
-    # Parquet's own statistics know no NaN, so its push-down loses rows.
+    # Parquet's statistics ignore NaN, so its push-down loses rows.
     spark.conf.set("spark.sql.parquet.filterPushdown", "false")
     ours, theirs = frame.where(where), spark.read.parquet(same_rows).where(where)
     assert ours.groupBy().count().collect()[0][0] == theirs.groupBy().count().collect()[0][0]
@@ -170,7 +170,7 @@ def test_predicates_on_texts_times_and_numbers_that_must_not_be_rounded(spark: A
         assert frame.where(where).select("name").collect().__len__() == rows, where
 
 
-def test_rows_and_files_know_where_they_are_from(frame: Any, path: pathlib.Path) -> None:
+def test_row_and_file_columns(frame: Any, path: pathlib.Path) -> None:
     rows = frame.where("x > 2.5").select("_row", "_file", "x").collect()
     with h5py.File(path) as f:
         flat = f["x"][...].reshape(-1)
@@ -181,7 +181,7 @@ def test_rows_and_files_know_where_they_are_from(frame: Any, path: pathlib.Path)
     assert "_row" not in frame.columns
 
 
-def test_statistics_tell_spark_how_large_it_is(spark: Any, frame: Any) -> None:
+def test_statistics_report_the_size(spark: Any, frame: Any) -> None:
     spark.conf.set("spark.sql.cbo.enabled", "true")
     frame = frame.select("*")
     statistics = frame._jdf.queryExecution().optimizedPlan().collectLeaves().head().stats()
@@ -226,14 +226,14 @@ def test_results_do_not_depend_on_partitions(spark: Any, path: pathlib.Path, par
         flat = f["x"][...].reshape(-1)
     rows = frame.select("_row", "x").collect()
     assert [row._row for row in rows] == list(range(flat.size)), "partitions come in the order of the rows"
-    assert metrics(frame.select("x"))["chunksDecoded"] == 20, "no chunk is of two tasks"
+    assert metrics(frame.select("x"))["chunksDecoded"] == 20, "no chunk is read by two tasks"
     np.testing.assert_array_equal(np.array([row.x for row in rows], "f4"), flat)
 
 
 def test_chunks_that_a_test_of_another_column_rules_out_are_skipped(spark: Any, tmp_path: pathlib.Path) -> None:
     with h5py.File(tmp_path / "a.h5", "w") as f:
         for name in ("key", "value"):
-            # A window is at least a chunk, and these are windows of their own.
+            # A window is at least a chunk, so each of these chunks is a window.
             f.create_dataset(name, data=np.repeat(np.arange(4), 1 << 20), chunks=(1 << 20,), compression="gzip", compression_opts=1, shuffle=True)
     frame = spark.read.format("hdf5").option("partitions", 2).load(str(tmp_path / "a.h5"))
     some = frame.where("key = 2").select("value")
@@ -242,13 +242,13 @@ def test_chunks_that_a_test_of_another_column_rules_out_are_skipped(spark: Any, 
     assert some.where("value = 2").count() == 1 << 20
 
 
-def test_a_value_index_spares_chunks_and_changes_no_row(spark: Any, tmp_path: pathlib.Path) -> None:
+def test_a_value_index_skips_chunks_and_keeps_the_rows(spark: Any, tmp_path: pathlib.Path) -> None:
     import hyperslab as hs
 
     path = tmp_path / "a.h5"
     random = np.random.default_rng(5)
     with h5py.File(path, "w") as f:
-        # Every chunk has small and large values, so only an index knows which have this one.
+        # Every chunk has small and large values, so only an index can exclude chunks.
         values = 2 * random.integers(0, 1000, 8 << 16)
         values[3 * (1 << 16) + 5] = 7
         f.create_dataset("charge", data=values, chunks=(1 << 16,), compression="gzip", compression_opts=1)
@@ -269,12 +269,12 @@ def test_a_value_index_spares_chunks_and_changes_no_row(spark: Any, tmp_path: pa
     after = metrics(some())
     assert [row.number for row in some().collect()] == [3 * (1 << 16) + 5]
     assert after["chunksDecoded"] == 1 < before["chunksDecoded"]
-    # For Spark NaN is above every number.
+    # Spark treats NaN as greater than every number.
     assert [row.number for row in high().collect()] == [2 * (1 << 16) + 9, 6 * (1 << 16) + 1]
     assert metrics(high())["chunksDecoded"] == 2 < floats["chunksDecoded"]
     assert [row.number for row in high("> 6.5 and energy < 100").collect()] == [2 * (1 << 16) + 9]
     assert high("<= 6.5").count() == (8 << 16) - 2
-    # A file that has changed since has no index.
+    # The index of a changed file is stale and not used.
     with h5py.File(path, "r+") as f:
         f["charge"][6 * (1 << 16)] = 7
     assert [row.number for row in some().orderBy("number").collect()] == [3 * (1 << 16) + 5, 6 * (1 << 16)]
@@ -320,18 +320,18 @@ def test_tasks_build_a_value_index(spark: Any, tmp_path: pathlib.Path) -> None:
     frame = spark.read.format("hdf5").load(str(path)).where(f"charge = {wanted}").select("_row")
     assert [row._row for row in frame.collect()] == np.flatnonzero(values == wanted).tolist()
     assert "index X on charge" in hs.open(path).table("/", where=f"charge = {wanted}").explain()
-    assert hs.spark.index(spark, [path], ["/charge"], "X").built_blocks == 0, "what is built stays"
+    assert hs.spark.index(spark, [path], ["/charge"], "X").built_blocks == 0, "existing blocks are reused"
 
 
 def test_batches_are_bounded_in_bytes(spark: Any, tmp_path: pathlib.Path) -> None:
     with h5py.File(tmp_path / "a.h5", "w") as f:
         f.create_dataset("x", data=np.zeros((512, 1 << 15)), chunks=(16, 1 << 15))
     frame = spark.read.format("hdf5").options(dataset="/x", layout="rows", partitions=1).load(str(tmp_path / "a.h5"))
-    # 128 MiB in 512 rows, though a batch may have 65,536 of them.
+    # 128 MiB in 512 rows, although a batch can have 65,536 rows.
     assert metrics(frame.select("x"))["batches"] >= 4
 
 
-def test_what_a_query_names_twice_is_read_once(spark: Any, frame: Any, path: pathlib.Path) -> None:
+def test_a_table_used_twice_in_a_query_is_read_once(spark: Any, frame: Any, path: pathlib.Path) -> None:
     spark.conf.set("spark.sql.adaptive.enabled", "false")
     try:
 
@@ -376,7 +376,7 @@ def test_the_order_of_the_rows_is_reported(spark: Any, frame: Any, path: pathlib
     assert "Sort [" in plan(twice.select("_row").sortWithinPartitions("_row")), "a file that is named twice is read twice"
 
 
-def test_the_order_of_many_files_is_reported_where_it_is_that_of_their_names(spark: Any, tmp_path: pathlib.Path) -> None:
+def test_the_order_of_many_files_is_reported_if_names_are_ascending(spark: Any, tmp_path: pathlib.Path) -> None:
     from pyspark.sql.functions import col
 
     for number in (1, 2, 10):
@@ -393,7 +393,7 @@ def test_the_order_of_many_files_is_reported_where_it_is_that_of_their_names(spa
     for frame in (rising, falling):
         keys = [(row.f, row.r) for row in frame.collect()]
         assert keys == sorted(keys) and len(keys) == 10
-    # The numbers of two arrays in one file each begin with 0.
+    # The row positions of two arrays in one file both begin with 0.
     several = read("run_1.h5", "run_2.h5", dataset="/g*/y")
     assert "Sort [" in plan(several)
     (tmp_path / "list.csv").write_text("run_1.h5,/g*/y\n")

@@ -1,4 +1,4 @@
-"""Queries as DataFrames: the rows of `hs.query`, and those that numpy finds, read by Spark's tasks."""
+"""Queries as DataFrames: the rows of `hs.query`, and those that numpy finds, read in Spark's tasks."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_a_query_is_a_frame_of_its_rows_in_their_order(spark: Any, run: pathlib.
 
 
 def test_parts_of_arrays_and_arrays_of_other_files(spark: Any, run: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(run)  # names are relative, and tasks are elsewhere
+    monkeypatch.chdir(run)  # paths are relative, and tasks run in another folder
     with h5py.File("run1.h5") as f:
         field = f["mesh/E"][:]
     mask = (field[:10, :, 3] > 0) & (field[10:, :, -1] < 0.5)
@@ -106,11 +106,11 @@ def test_types_are_those_of_the_reader(spark: Any, tmp_path: pathlib.Path) -> No
             assert [row.nested.asDict(recursive=True) for row in frame.select(name).collect()] == wanted
             continue
         assert dict(frame.dtypes)[name] == dict(reader.dtypes)[name], name
-        # NaN is not NaN.
+        # NaN does not equal NaN.
         assert str([row[0] for row in frame.select(name).collect()]) == str([row[0] for row in reader.select(name).collect()]), name
 
 
-def test_what_spark_cannot_have_is_refused_by_name(spark: Any, run: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unsupported_types_and_options_are_errors(spark: Any, run: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(hs.UnsupportedError, match="mine"):
         hs.spark.query(spark, str(run / "run1.h5"), "/Step#0", "x > mine", variables={"mine": np.zeros(ROWS)})
     with pytest.raises(hs.UnsupportedError, match="column d: Arrow type duration"):

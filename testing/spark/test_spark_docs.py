@@ -1,4 +1,4 @@
-"""The snippets of docs/spark.md run, in order, on the project's examples, in a process of their own."""
+"""Runs the snippets of docs/spark.md in order, on the project's examples, in a separate process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writing with Spark: whole or not at all, whatever tasks do; h5py reads what was written."""
+"""Writing with Spark: a write is complete or has no effect, whatever tasks do, and h5py can read the file."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 
 
 def litter(path: pathlib.Path) -> list[str]:
-    """What lies beside a file that is not part of it, and files of its container that are no subfile."""
+    """Leftover entries next to a file, and files in its container that are not subfiles."""
     beside = [p.name for p in path.parent.iterdir() if p.name not in (path.name, path.name + ".d")]
     folder = path.with_name(path.name + ".d")
     inside = [p.name for p in folder.rglob("*") if p.is_file()] if folder.exists() else []
@@ -75,7 +75,7 @@ def test_every_type_comes_back(spark: Any, tmp_path: pathlib.Path) -> None:
     assert [datetime.datetime(1970, 1, 1) + datetime.timedelta(microseconds=int(n)) for n in column["ntz"]] == [row[13] for row in rows]
     assert [int(n) for n in column["day"]] == [(row[15] - datetime.date(1970, 1, 1)).days for row in rows]
     assert [int(n) for n in column["u8"]] == [int(row[16]) for row in rows]
-    # What we read ourselves is what was written.
+    # Our own reader returns the written rows.
     back = spark.read.format("hdf5").option("dataset", "/deep/table").load(str(path)).orderBy("i8")
     ours = [name for name in frame.columns if name not in ("raw", "f4")]
     assert back.select(ours).dtypes == frame.select(ours).dtypes
@@ -113,8 +113,8 @@ def test_save_modes(spark: Any, tmp_path: pathlib.Path) -> None:
             return f["x"][:].tolist()
 
     save(range(10), None)
-    assert found() == list(range(10)), "the rows of tasks follow each other in the order of the partitions"
-    with pytest.raises(Exception, match="there is a file of this name already"):
+    assert found() == list(range(10)), "rows are in the order of the partitions"
+    with pytest.raises(Exception, match="the file exists already"):
         save(range(5), "errorifexists")
     save(range(5), "ignore")
     assert found() == list(range(10))
@@ -124,7 +124,7 @@ def test_save_modes(spark: Any, tmp_path: pathlib.Path) -> None:
     assert found() == [0, 1, 2] and litter(path) == []
     assert subfiles(path) == 9, "readers may still have the replaced master open, so its subfiles stay until the next commit"
     save(range(0), "overwrite")
-    assert found() == [] and litter(path) == [] and subfiles(path) == 4, "those that were replaced last, and a new one"
+    assert found() == [] and litter(path) == [] and subfiles(path) == 4, "the last replaced subfiles, and a new one"
     path.unlink()
     save(range(4), "append")
     assert found() == [0, 1, 2, 3]
@@ -134,7 +134,7 @@ def test_save_modes(spark: Any, tmp_path: pathlib.Path) -> None:
 
 @pytest.mark.parametrize("dataset", ["/g", "/"])
 def test_columns_keep_their_order(spark: Any, tmp_path: pathlib.Path, dataset: str) -> None:
-    """A union by position would exchange values of columns that come back in another order."""
+    """A union by position would swap the values of columns that are read in another order."""
     names = ["z", "a", "é", "M", "b10", "b9", *[f"c{n}" for n in range(30, 0, -1)]]
     path = tmp_path / "out.h5"
 
@@ -165,7 +165,7 @@ def test_columns_keep_their_order(spark: Any, tmp_path: pathlib.Path, dataset: s
     assert spark.read.format("hdf5").option("dataset", "/t").load(str(tmp_path / "records.h5")).columns == names
 
 
-def test_an_overwritten_dataset_takes_no_others_along(spark: Any, tmp_path: pathlib.Path) -> None:
+def test_overwriting_a_dataset_fails_if_other_objects_would_be_lost(spark: Any, tmp_path: pathlib.Path) -> None:
     path = tmp_path / "keep.h5"
     with h5py.File(path, "w") as f:
         f["x"] = np.arange(5)
@@ -186,14 +186,14 @@ def test_an_overwritten_dataset_takes_no_others_along(spark: Any, tmp_path: path
         save("/new")
     with pytest.raises(Exception, match="would lose .*/group"):
         save("/new/deep")
-    with pytest.raises(Exception, match="replacefile is yes: give true or false"):
+    with pytest.raises(Exception, match='option replacefile must be true or false, not "yes"'):
         save("/new", replaceFile="yes")
     assert path.read_bytes() == before and litter(path) == [] and not path.with_name("keep.h5.d").exists()
     save("/new", replaceFile="true")
     with h5py.File(path) as f:
         assert list(f) == ["new"] and f["new"][:].tolist() == [0, 1, 2, 3]
     save("/new")
-    # Of files that Spark wrote, too.
+    # This also holds for files that Spark wrote.
     spark.range(3).write.format("hdf5").option("dataset", "/second").mode("append").save(str(path))
     with pytest.raises(Exception, match="would lose /second: "):
         save("/new")
@@ -201,20 +201,20 @@ def test_an_overwritten_dataset_takes_no_others_along(spark: Any, tmp_path: path
         assert sorted(f) == ["new", "second"] and f["second"][:].tolist() == [0, 1, 2]
     spark.range(2).write.format("hdf5").mode("overwrite").save(str(path))
     with h5py.File(path) as f:
-        assert list(f) == ["id"], "without a dataset, the file is what is overwritten"
+        assert list(f) == ["id"], "without a dataset, the whole file is overwritten"
     (tmp_path / "text.h5").write_text("no HDF5")
-    with pytest.raises(Exception, match="what is in it cannot be read .*: save to another file"):
+    with pytest.raises(Exception, match="its contents cannot be read .*: save to another file"):
         save("/new", tmp_path / "text.h5")
     assert (tmp_path / "text.h5").read_text() == "no HDF5"
 
 
-def test_the_modes_speak_of_the_file_and_not_of_a_dataset(spark: Any, tmp_path: pathlib.Path) -> None:
+def test_save_modes_apply_to_the_file_not_to_a_dataset(spark: Any, tmp_path: pathlib.Path) -> None:
     path = tmp_path / "a.h5"
     with h5py.File(path, "w") as f:
         f["x"] = np.arange(5)
     before = path.read_bytes()
     frame = spark.range(3).write.format("hdf5").option("dataset", "/new")
-    with pytest.raises(Exception, match="there is a file of this name already"):
+    with pytest.raises(Exception, match="the file exists already"):
         frame.mode("errorifexists").save(str(path))
     with pytest.raises(Exception, match="appending to a file that no plan has written"):
         frame.mode("append").save(str(path))
@@ -223,7 +223,7 @@ def test_the_modes_speak_of_the_file_and_not_of_a_dataset(spark: Any, tmp_path: 
 
 
 def test_dates_and_instants_come_back_as_they_were(spark: Any, tmp_path: pathlib.Path) -> None:
-    """The session's time zone is New York's: as a time without a zone, an instant would be another hour of another day."""
+    """The session's time zone is New York's: without a zone, an instant would become another hour of another day."""
     frame = (
         spark.range(5)
         .coalesce(1)
@@ -252,7 +252,7 @@ def test_dates_and_instants_come_back_as_they_were(spark: Any, tmp_path: pathlib
     assert "day" in str(
         back.where("day > date'2024-02-28'")._jdf.queryExecution().executedPlan().toString().split("PushedPredicates")[1].split("PushedLimit")[0]
     )
-    # Times of another file have hours: dates and times together are times.
+    # Another file has times with hours: dates and times together become times.
     with h5py.File(tmp_path / "b.h5", "w") as f:
         f["day"] = np.array([0.5])
         f["day"].attrs["units"] = "days since 2024-01-01 00:00:00"
@@ -264,7 +264,7 @@ def test_dates_and_instants_come_back_as_they_were(spark: Any, tmp_path: pathlib
     assert [row.day for row in both.collect()] == [datetime.datetime(1970, 1, 11), datetime.datetime(2024, 1, 1, 12)]
 
 
-def test_a_file_may_be_overwritten_by_what_is_made_of_it(spark: Any, tmp_path: pathlib.Path) -> None:
+def test_a_file_can_be_overwritten_by_a_query_that_reads_it(spark: Any, tmp_path: pathlib.Path) -> None:
     path = str(tmp_path / "out.h5")
     spark.range(100).write.format("hdf5").option("dataset", "/x").save(path)
     frame = spark.read.format("hdf5").option("dataset", "/x").load(path)
@@ -273,7 +273,7 @@ def test_a_file_may_be_overwritten_by_what_is_made_of_it(spark: Any, tmp_path: p
         assert sorted(f["x"][:]) == list(range(1, 101))
 
 
-def test_what_fails_leaves_the_old_and_no_litter(spark: Any, tmp_path: pathlib.Path) -> None:
+def test_a_failed_write_keeps_the_old_file_and_leaves_no_litter(spark: Any, tmp_path: pathlib.Path) -> None:
     path = tmp_path / "out.h5"
     fails = spark.range(0, 1000, 1, 4).selectExpr("if(id = 900, raise_error('broken row'), id) as x")
     for mode in ("overwrite", "append", "errorifexists"):
@@ -308,7 +308,7 @@ def test_an_abort_while_tasks_write_leaves_nothing_and_tasks_that_begin_later_fa
     write.abort()
     assert list(tmp_path.iterdir()) == []
     append(early[0])
-    # Their subfiles are open, and have no names any more: what they still write is gone with them.
+    # Their subfiles are open but unlinked, so what they still write is lost.
     for writer in (early[0], early[2]):
         writer.finish()
     for writer in early:
@@ -322,21 +322,21 @@ def test_an_abort_while_tasks_write_leaves_nothing_and_tasks_that_begin_later_fa
 @pytest.mark.parametrize(
     ("expression", "options", "words"),
     [
-        ("if(id = 3, null, id)", {}, "column x has a null"),
-        ("decode(unhex('410042'), 'utf-8')", {}, "text with a NUL"),
+        ("if(id = 3, null, id)", {}, 'column "x" contains nulls'),
+        ("decode(unhex('410042'), 'utf-8')", {}, "string with a NUL"),
         ("cast(id as decimal(10,2))", {}, "decimal.10,2."),
-        ("cast(-1 as decimal(20,0))", {}, "no unsigned integer of 64 bits"),
+        ("cast(-1 as decimal(20,0))", {}, "out of range for unsigned 64-bit integers"),
         ("map(1, id)", {}, "map"),
         ("array(current_date())", {}, "date within an array"),
         ("id", {"compression": "brotli"}, "compression .brotli."),
-        ("id", {"compresion": "gzip"}, "there is no option compresion"),
+        ("id", {"compresion": "gzip"}, 'unknown option "compresion"'),
         ("id", {"compression": "gzip", "level": "99"}, "level 99 of deflate: give 0 to 9"),
-        ("id", {"shuffle": "yes"}, "option shuffle is yes: give true or false"),
-        ("id", {"nulls": "zero"}, "option nulls is zero"),
-        ("id", {"layout": "cells"}, "columns.*records|not understood"),
+        ("id", {"shuffle": "yes"}, 'option shuffle must be true or false, not "yes"'),
+        ("id", {"nulls": "zero"}, 'option nulls must be error or nan, not "zero"'),
+        ("id", {"layout": "cells"}, "columns.*records"),
     ],
 )
-def test_what_hdf5_has_not_is_refused_by_name(spark: Any, tmp_path: pathlib.Path, expression: str, options: dict[str, str], words: str) -> None:
+def test_values_and_options_without_equivalent_are_errors(spark: Any, tmp_path: pathlib.Path, expression: str, options: dict[str, str], words: str) -> None:
     frame = spark.range(5).selectExpr(f"{expression} as x")
     with pytest.raises(Exception, match=words):
         frame.write.format("hdf5").option("dataset", "/x").options(**options).save(str(tmp_path / "out.h5"))
@@ -367,7 +367,7 @@ def test_partitions_by_value_are_refused(spark: Any, tmp_path: pathlib.Path) -> 
 
 
 def test_tables_are_not_written_into(spark: Any, tmp_path: pathlib.Path) -> None:
-    """What is written is a file: of INSERT and of tables of a catalog, Spark says that they do not append."""
+    """Only save() writes files. For INSERT and tables of a catalog, Spark reports that they do not support appending."""
     from pyspark.sql.functions import lit
 
     path = tmp_path / "out.h5"
@@ -388,7 +388,7 @@ def test_tables_are_not_written_into(spark: Any, tmp_path: pathlib.Path) -> None
             with pytest.raises(Exception, match="does not support|not support|Cannot"):
                 write()
         for create in (lambda: frame.writeTo("written.`out.h5`.y").create(), lambda: spark.sql("create table written.`out.h5`.y (x int)")):
-            with pytest.raises(Exception, match="only reads"):
+            with pytest.raises(Exception, match="read-only"):
                 create()
     finally:
         spark.sql("drop table to_write")
@@ -396,7 +396,7 @@ def test_tables_are_not_written_into(spark: Any, tmp_path: pathlib.Path) -> None
 
 
 def test_two_attempts_at_a_task_leave_one_copy(spark: Any, tmp_path: pathlib.Path) -> None:
-    """Also where Spark's coordinator lets both commit; what it does itself is in `processes.py`."""
+    """Covers two commits of one task, which Spark's coordinator normally prevents; `processes.py` tests the coordinator."""
     jvm, gateway, path = spark._jvm, spark.sparkContext._gateway, tmp_path / "out.h5"
     request = '{"dataset": "/x", "schema": {"fields": [{"name": "x", "type": "long"}]}}'
     write = jvm.io.hyperslab.FileWrite(str(path), "create")
@@ -417,7 +417,7 @@ def test_two_attempts_at_a_task_leave_one_copy(spark: Any, tmp_path: pathlib.Pat
     for number, fragment in enumerate(fragments):
         both[number] = fragment
     write.commit(both)
-    write.commit(both)  # a driver that is not sure asks again
+    write.commit(both)  # a driver can repeat a commit
     with h5py.File(path) as f:
         assert f["x"][:].tolist() == [1, 2, 3]
     assert subfiles(path) == 2 and litter(path) == []
@@ -426,5 +426,5 @@ def test_two_attempts_at_a_task_leave_one_copy(spark: Any, tmp_path: pathlib.Pat
 
 
 def test_other_file_systems_are_refused(spark: Any) -> None:
-    with pytest.raises(Exception, match="Unsupported.*hdfs://somewhere/a.h5: only local paths .* are read and written"):
+    with pytest.raises(Exception, match="Unsupported.*hdfs://somewhere/a.h5.* is not supported: use local paths"):
         spark.range(3).write.format("hdf5").save("hdfs://somewhere/a.h5")

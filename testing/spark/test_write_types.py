@@ -1,4 +1,4 @@
-"""What Spark's types cannot say in HDF5 is an error or an option, never another value: nulls, zones, decimals, extremes."""
+"""Values that HDF5 cannot store are errors or need an option, and are never changed: nulls, zones, decimals, extremes."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_a_null_of_each_type_is_an_error_or_nan(spark: Any, tmp_path: pathlib.Pa
             with h5py.File(path) as f:
                 np.testing.assert_array_equal(f["t/x"][:], [1, np.nan, 1])
             continue
-        with pytest.raises(Exception, match="column x.*null, which HDF5 has not"):
+        with pytest.raises(Exception, match='column "x.*contains nulls, which HDF5 cannot store'):
             write(frame, path, nulls=nulls)
         assert not path.exists(), name
         write(spark.range(3).selectExpr(f"{value} as x", "id"), path, nulls=nulls)
@@ -73,7 +73,7 @@ def test_a_null_of_each_type_is_an_error_or_nan(spark: Any, tmp_path: pathlib.Pa
         ("named_struct('a', timestamp_ntz'2000-01-01')", "timestamp_ntz within an array"),
         ("array(cast(1 as decimal(10,2)))", "decimal"),
         ("named_struct('a', map(1, 2))", "map"),
-        ("cast(18446744073709551616 as decimal(20,0))", "no unsigned integer of 64 bits"),
+        ("cast(18446744073709551616 as decimal(20,0))", "out of range for unsigned 64-bit integers"),
     ],
 )
 def test_types_that_a_column_cannot_hold(spark: Any, tmp_path: pathlib.Path, expression: str, words: str) -> None:

@@ -1,5 +1,5 @@
-//! Aggregate: counts, minima, maxima and sums of one split, as one row that Spark goes on with. The core sums up,
-//! by Spark's rule; here the answers become columns of Spark's types.
+//! Aggregate: counts, minima, maxima and sums of one split, as one row that Spark combines with those of other splits. The
+//! core computes them by Spark's rules; this module converts the results to columns of Spark's types.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use hyperslab::scan::{Batches, Number, Rule, Summary};
 use hyperslab::{Error, Result};
 use serde::Deserialize;
 
-/// What is asked of a column.
+/// An aggregate function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Function {
@@ -24,25 +24,25 @@ enum Function {
     Sum,
 }
 
-/// One of the columns of the answer, `a0`, `a1` …
+/// An aggregate: one column (`a0`, `a1` …) of the result.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct Aggregate {
     function: Function,
-    /// None counts every row.
+    /// `None` for `count(*)`.
     column: Option<String>,
-    /// Whether a sum of integers wraps around instead of being an error (Spark without ANSI).
+    /// Whether an overflowing sum of integers wraps around (Spark without ANSI mode) instead of failing.
     #[serde(default)]
     wraps: bool,
 }
 
 impl Aggregate {
-    /// The list in this JSON text; an empty one asks for the rows themselves.
+    /// Parses a JSON list; an empty list means that rows are read instead.
     pub fn parse(json: &str) -> Result<Vec<Self>> {
-        serde_json::from_str(json).map_err(|e| Error::invalid_input(format!("these aggregates are not understood: {e}")))
+        serde_json::from_str(json).map_err(|e| Error::invalid_input(format!("invalid aggregates: {e}")))
     }
 
-    /// The type of the answer over columns of `schema`.
+    /// The type of the result for columns of `schema`.
     fn data_type(&self, schema: &Schema) -> Result<DataType> {
         let Some(name) = self.column.as_ref().filter(|_| self.function != Function::Count) else { return Ok(DataType::Int64) };
         let of_column = schema.field_with_name(name).map_err(|e| Error::internal(e.to_string()))?.data_type();
@@ -53,65 +53,65 @@ impl Aggregate {
         })
     }
 
-    fn answer(&self, rows: u64, found: &BTreeMap<String, Found>, schema: &Schema) -> Result<ArrayRef> {
+    fn result(&self, rows: u64, found: &BTreeMap<String, Found>, schema: &Schema) -> Result<ArrayRef> {
         let rule = Rule::Spark { wraps: self.wraps };
-        let count = |n: u64| i64::try_from(n).map_err(|_| Error::internal("more rows than 63 bits count"));
+        let count = |n: u64| i64::try_from(n).map_err(|_| Error::internal("the number of rows does not fit a signed 64-bit integer"));
         let Some(name) = &self.column else { return Ok(Arc::new(Int64Array::from(vec![count(rows)?]))) };
-        let found = found.get(name).ok_or_else(|| Error::internal(format!("column {name} was not read")))?;
+        let found = found.get(name).ok_or_else(|| Error::internal(format!("column {name:?} was not read")))?;
         let number = match self.function {
             Function::Count => return Ok(Arc::new(Int64Array::from(vec![count(rows - found.nulls)?]))),
             Function::Min => found.summary.minimum(rule),
             Function::Max => found.summary.maximum(rule),
-            Function::Sum => found.summary.sum(rule).map_err(|error| Error::new(error.kind(), format!("column {name}: {}", error.message())))?,
+            Function::Sum => found.summary.sum(rule).map_err(|error| Error::new(error.kind(), format!("column {name:?}: {}", error.message())))?,
         };
         column_of(number, &self.data_type(schema)?)
     }
 }
 
-/// What was found in a column so far.
+/// The running aggregates of a column.
 #[derive(Default)]
 struct Found {
     nulls: u64,
     summary: Summary,
 }
 
-/// Reads all batches; one row with a column for each aggregate.
+/// Reads all batches and returns one row with a column for each aggregate.
 pub(crate) fn aggregate(batches: &mut Batches, aggregates: &[Aggregate], schema: &Schema) -> Result<RecordBatch> {
     let mut rows = 0u64;
     let mut found: BTreeMap<String, Found> = BTreeMap::new();
     while let Some(batch) = batches.next_batch().transpose()? {
         rows += batch.num_rows() as u64;
         for (field, column) in batch.schema_ref().fields().iter().zip(batch.columns()) {
-            let asked = |aggregate: &&Aggregate| aggregate.column.as_ref() == Some(field.name());
-            if aggregates.iter().any(|aggregate| asked(&aggregate)) {
+            let is_of_column = |aggregate: &&Aggregate| aggregate.column.as_ref() == Some(field.name());
+            if aggregates.iter().any(|aggregate| is_of_column(&aggregate)) {
                 let found = found.entry(field.name().clone()).or_default();
                 found.nulls += column.null_count() as u64;
-                if aggregates.iter().filter(asked).any(|aggregate| aggregate.function != Function::Count) {
+                if aggregates.iter().filter(is_of_column).any(|aggregate| aggregate.function != Function::Count) {
                     found.summary = found.summary.and(summary(column)?)?;
                 }
             }
         }
     }
     for aggregate in aggregates {
-        // Without a batch there is nothing in any column.
+        // If there was no batch, the columns have no entries yet.
         if let Some(name) = &aggregate.column {
             found.entry(name.clone()).or_default();
         }
     }
-    let columns = aggregates.iter().map(|aggregate| aggregate.answer(rows, &found, schema)).collect::<Result<Vec<_>>>()?;
+    let columns = aggregates.iter().map(|aggregate| aggregate.result(rows, &found, schema)).collect::<Result<Vec<_>>>()?;
     RecordBatch::try_new(schema_of(aggregates, schema)?, columns).map_err(|e| Error::internal(e.to_string()))
 }
 
-/// The schema of the answer over columns of `schema`.
+/// The schema of the result for columns of `schema`.
 pub(crate) fn schema_of(aggregates: &[Aggregate], schema: &Schema) -> Result<SchemaRef> {
     let fields = aggregates
         .iter()
         .enumerate()
-        .map(|(number, aggregate)| Ok(Field::new(format!("a{number}"), aggregate.data_type(schema)?, aggregate.function != Function::Count)));
+        .map(|(index, aggregate)| Ok(Field::new(format!("a{index}"), aggregate.data_type(schema)?, aggregate.function != Function::Count)));
     Ok(Arc::new(Schema::new(fields.collect::<Result<Vec<_>>>()?)))
 }
 
-/// Times are ordered as the integers that they are.
+/// The summary of a column. Times are compared as integers.
 fn summary(column: &ArrayRef) -> Result<Summary> {
     match column.data_type() {
         DataType::Timestamp(TimeUnit::Microsecond, None) => {
@@ -122,7 +122,7 @@ fn summary(column: &ArrayRef) -> Result<Summary> {
     }
 }
 
-/// One value of a type that it came from, so that nothing is lost on the way back.
+/// A column of one value. The value came from a column of the same type, so the conversion is exact.
 fn column_of(number: Option<Number>, data_type: &DataType) -> Result<ArrayRef> {
     fn integer<T: ArrowPrimitiveType>(number: Option<Number>) -> Option<ArrayRef>
     where
@@ -154,9 +154,9 @@ fn column_of(number: Option<Number>, data_type: &DataType) -> Result<ArrayRef> {
         }
         DataType::Float32 => Some(Arc::new(PrimitiveArray::<Float32Type>::from_iter([float.map(|value| value as f32)])) as ArrayRef),
         DataType::Float64 => Some(Arc::new(Float64Array::from(vec![float])) as ArrayRef),
-        other => return Err(Error::unsupported(format!("aggregates of {other}"))),
+        other => return Err(Error::unsupported(format!("aggregates of Arrow type {other} are not supported"))),
     };
-    column.ok_or_else(|| Error::internal("an extreme that is not of its column"))
+    column.ok_or_else(|| Error::internal("a minimum or maximum does not fit the type of its column"))
 }
 
 #[cfg(test)]

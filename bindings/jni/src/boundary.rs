@@ -1,4 +1,4 @@
-//! Boundary: what every native method goes through. Errors and panics become Java exceptions.
+//! Boundary: wraps every native method, and converts errors and panics to Java exceptions.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -9,13 +9,12 @@ use jni::objects::{JByteArray, JObject, JString, JThrowable, JValue};
 /// Package of the Java classes.
 const PACKAGE: &str = "io/hyperslab";
 
-/// Runs the body of a native method. On an error or a panic, a Java exception is pending and the
-/// returned value is never seen.
+/// Runs the body of a native method. On an error or a panic, it sets a pending Java exception and returns a default value,
+/// which Java ignores.
 pub(crate) fn guard<'local, T: Default>(env: &mut JNIEnv<'local>, body: impl FnOnce(&mut JNIEnv<'local>) -> Result<T>) -> T {
-    let result =
-        catch_unwind(AssertUnwindSafe(|| body(env))).unwrap_or_else(|_| Err(Error::internal("a fault of Hyperslab's own (a panic): please report it")));
+    let result = catch_unwind(AssertUnwindSafe(|| body(env))).unwrap_or_else(|_| Err(Error::internal("a panic in Hyperslab: please report it")));
     result.unwrap_or_else(|error| {
-        // A Java exception that is pending already (out of memory, say) says more than ours would.
+        // A pending Java exception (such as out of memory) is the cause, so it is kept.
         if !env.exception_check().unwrap_or(true) && throw(env, &error).is_err() {
             let _ = env.exception_clear();
             let _ = env.throw_new("java/lang/IllegalStateException", error.to_string());
@@ -35,7 +34,7 @@ fn class_of(kind: ErrorKind) -> &'static str {
         ErrorKind::Conflict => "ConflictException",
         ErrorKind::Io => "IoException",
         ErrorKind::Cancelled => "CancelledException",
-        // A kind that this binding does not know is a fault of ours.
+        // Kinds without a class of their own.
         _ => "InternalException",
     }
 }
@@ -63,22 +62,22 @@ fn optional_text<'local>(env: &mut JNIEnv<'local>, text: Option<&str>) -> jni::e
     }
 }
 
-/// A fault at the border itself.
-pub(crate) fn at_border(error: jni::errors::Error) -> Error {
-    Error::internal(format!("between Java and Rust: {error}"))
+/// The error of a failed JNI call.
+pub(crate) fn jni_error(error: jni::errors::Error) -> Error {
+    Error::internal(format!("a JNI call failed: {error}"))
 }
 
-/// A Java string.
+/// Converts a Java string.
 pub(crate) fn text(env: &mut JNIEnv<'_>, string: &JString<'_>) -> Result<String> {
-    Ok(env.get_string(string).map_err(at_border)?.into())
+    Ok(env.get_string(string).map_err(jni_error)?.into())
 }
 
-/// A Java byte array.
+/// Copies a Java byte array.
 pub(crate) fn bytes(env: &mut JNIEnv<'_>, array: &JByteArray<'_>) -> Result<Vec<u8>> {
-    env.convert_byte_array(array).map_err(at_border)
+    env.convert_byte_array(array).map_err(jni_error)
 }
 
-/// A number for Java, which has no unsigned ones.
+/// Converts a number to a Java `long`, which is signed.
 pub(crate) fn long(number: u64) -> Result<i64> {
-    i64::try_from(number).map_err(|_| Error::limit_exceeded(format!("{number} is more than a Java long")))
+    i64::try_from(number).map_err(|_| Error::limit_exceeded(format!("{number} does not fit a Java long")))
 }

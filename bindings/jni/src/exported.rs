@@ -1,4 +1,4 @@
-//! Exported: Arrow C Data structures that Java reads by address, each released exactly once.
+//! Exported: structures of the Arrow C Data interface that Java reads by address. Each is released exactly once.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -9,7 +9,7 @@ use arrow_schema::Schema;
 use arrow_schema::ffi::FFI_ArrowSchema;
 use hyperslab::{Error, Result};
 
-/// What lives at an address. A box, so that moving the table moves no structure.
+/// The structure at an address. It is boxed so that its address is stable.
 enum Structure {
     Array(#[expect(dead_code, reason = "kept for Java, which reads it by address")] Box<FFI_ArrowArray>),
     Schema(#[expect(dead_code, reason = "kept for Java, which reads it by address")] Box<FFI_ArrowSchema>),
@@ -23,32 +23,32 @@ fn structures() -> MutexGuard<'static, Option<HashMap<usize, Structure>>> {
 
 fn keep(address: usize, structure: Structure) -> Result<i64> {
     structures().get_or_insert_default().insert(address, structure);
-    i64::try_from(address).map_err(|_| Error::internal("an address beyond 63 bits"))
+    i64::try_from(address).map_err(|_| Error::internal("an address does not fit a Java long"))
 }
 
-/// The address of the batch as a struct array.
+/// Exports a batch as a struct array and returns its address.
 pub(crate) fn export_batch(batch: RecordBatch) -> Result<i64> {
     let array = Box::new(FFI_ArrowArray::new(&StructArray::from(batch).to_data()));
     keep(std::ptr::from_ref(array.as_ref()).addr(), Structure::Array(array))
 }
 
-/// The address of the schema.
+/// Exports a schema and returns its address.
 pub(crate) fn export_schema(schema: &Schema) -> Result<i64> {
-    let schema = FFI_ArrowSchema::try_from(schema).map_err(|e| Error::internal(format!("a schema cannot leave Rust: {e}")))?;
+    let schema = FFI_ArrowSchema::try_from(schema).map_err(|e| Error::internal(format!("cannot export the schema: {e}")))?;
     let schema = Box::new(schema);
     keep(std::ptr::from_ref(schema.as_ref()).addr(), Structure::Schema(schema))
 }
 
-/// Frees what lives at the address; `InvalidInput` the second time.
+/// Frees the structure at `address`; `InvalidInput` if there is none, for example because it was released before.
 pub(crate) fn release(address: i64) -> Result<()> {
     let found = usize::try_from(address).ok().and_then(|address| structures().as_mut()?.remove(&address));
     match found {
         Some(_) => Ok(()),
-        None => Err(Error::invalid_input(format!("nothing is exported at address {address}: was it released before?"))),
+        None => Err(Error::invalid_input(format!("no structure is exported at address {address}; it may have been released before"))),
     }
 }
 
-/// How many structures Java holds.
+/// The number of structures that are not released yet.
 pub(crate) fn live() -> usize {
     structures().as_ref().map_or(0, HashMap::len)
 }

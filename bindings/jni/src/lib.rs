@@ -1,13 +1,12 @@
-//! The native half of `spark/native`: one file for each `Native*` Java class.
+//! The Rust half of `spark/native`, with one file for each `Native*` Java class.
 //!
-//! What crosses: requests as one JSON text, splits as bytes, record batches as addresses of Arrow C
-//! Data structures, errors and panics as exceptions. A handle is a number in a table, so that a
-//! handle of something closed is an exception and never a wild pointer.
+//! Requests cross the boundary as JSON, splits as bytes, record batches as addresses of Arrow C Data structures, and errors
+//! and panics as exceptions. Handles are keys of a table, so using a closed handle raises an exception instead of
+//! dereferencing a dangling pointer.
 
 mod aggregate;
 mod boundary;
 mod exported;
-mod idle_session;
 mod losses;
 mod native_batch;
 mod native_file;
@@ -16,6 +15,7 @@ mod native_reader;
 mod native_write;
 mod partition;
 mod request;
+mod session_pool;
 mod spark_type;
 mod table;
 mod union;

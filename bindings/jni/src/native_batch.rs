@@ -1,4 +1,4 @@
-//! `NativeBatch`: exported structures are released here, and counted.
+//! `NativeBatch`: releases and counts exported structures.
 
 use jni::JNIEnv;
 use jni::objects::JClass;
@@ -13,13 +13,13 @@ pub extern "system" fn Java_io_hyperslab_NativeBatch_release<'local>(mut env: JN
     guard(&mut env, |_| exported::release(address));
 }
 
-/// How many structures are held.
+/// The number of structures that are not released yet.
 #[unsafe(no_mangle)]
 pub extern "system" fn Java_io_hyperslab_NativeBatch_live<'local>(mut env: JNIEnv<'local>, _: JClass<'local>) -> jint {
     guard(&mut env, |_| Ok(jint::try_from(exported::live()).unwrap_or(jint::MAX)))
 }
 
-/// Panics, so that a test sees what becomes of it.
+/// Panics, to test the conversion to an exception.
 #[unsafe(no_mangle)]
 #[expect(clippy::panic, reason = "there is no other panic to test the boundary with")]
 pub extern "system" fn Java_io_hyperslab_NativeBatch_panic<'local>(mut env: JNIEnv<'local>, _: JClass<'local>) {

@@ -1,4 +1,4 @@
-//! `NativeFile`: what is in a file, for catalogs.
+//! `NativeFile`: lists the contents of a file for catalogs.
 
 use hyperslab::{Content, LinkTarget, ObjectId, Result, Tree};
 use jni::JNIEnv;
@@ -6,11 +6,11 @@ use jni::objects::{JClass, JString};
 use jni::sys::jstring;
 use serde_json::{Value, json};
 
-use crate::boundary::{at_border, guard, text};
+use crate::boundary::{guard, jni_error, text};
 use crate::request::SessionRequest;
 
-/// The members of the group at `group`: `[{"name": …, "kind": "group" | "dataset" | "datatype" | "link",
-/// "shape": […], "type": …, "refusal": …, "attributes": […]}, …]`.
+/// The members of the group at `group`: `[{"name": …, "kind": "group" | "dataset" | "datatype" | "link" | "unreadable",
+/// "shape": […], "type": …, "refusal": …, "target": …}, …]`, with the keys that the kind has.
 #[unsafe(no_mangle)]
 pub extern "system" fn Java_io_hyperslab_NativeFile_members<'local>(
     mut env: JNIEnv<'local>,
@@ -25,7 +25,7 @@ pub extern "system" fn Java_io_hyperslab_NativeFile_members<'local>(
         let file = session.open(&file).map_err(|error| error.in_file(&file))?;
         let found = file.find(&group)?;
         let members = members(found.file.tree(), found.object)?;
-        env.new_string(members.to_string()).map_err(at_border)
+        env.new_string(members.to_string()).map_err(jni_error)
     });
     members.into_raw()
 }
@@ -52,7 +52,7 @@ pub extern "system" fn Java_io_hyperslab_NativeFile_objects<'local>(
             described
         });
         let objects: Value = objects.collect();
-        env.new_string(objects.to_string()).map_err(at_border)
+        env.new_string(objects.to_string()).map_err(jni_error)
     });
     objects.into_raw()
 }

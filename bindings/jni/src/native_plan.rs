@@ -1,7 +1,7 @@
-//! `NativePlan`: what a table over files is, and the splits that read it. Metadata only.
+//! `NativePlan`: describes a table over files and splits it, from metadata.
 //!
-//! A hundred thousand files are more than a process may hold open, so each is opened, planned alone
-//! and closed again, many at a time.
+//! A process cannot keep a hundred thousand files open, so each file is opened, planned on its own and closed, many in
+//! parallel.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -15,26 +15,26 @@ use jni::sys::{jlong, jobjectArray, jstring};
 use rayon::prelude::*;
 use serde_json::json;
 
-use crate::boundary::{at_border, guard, long, text};
+use crate::boundary::{guard, jni_error, long, text};
 use crate::partition::pack;
 use crate::request::{FileRequest, Nonconforming, TableRequest};
 use crate::spark_type::struct_type;
 use crate::table::Table;
 use crate::union::union;
 
-/// Default of the bytes of values in a partition.
+/// Default target size of a partition, in bytes of decoded values.
 const TARGET_BYTES: u64 = 64 << 20;
 
 /// Plans in progress, which another thread may cancel.
 static PLANNINGS: Table<Cancellation> = Table::new("planning");
 
-/// A handle for a planning that begins, to be given to it and forgotten.
+/// Begins a planning and returns its handle, which `end` removes.
 #[unsafe(no_mangle)]
 pub extern "system" fn Java_io_hyperslab_NativePlan_begin<'local>(mut env: JNIEnv<'local>, _: JClass<'local>) -> jlong {
     guard(&mut env, |_| Ok(PLANNINGS.insert(Cancellation::new())))
 }
 
-/// Makes the planning end with `Cancelled`. One that has ended already is fine.
+/// Makes the planning fail with `Cancelled`. Has no effect if it has ended.
 #[unsafe(no_mangle)]
 pub extern "system" fn Java_io_hyperslab_NativePlan_cancel<'local>(mut env: JNIEnv<'local>, _: JClass<'local>, planning: jlong) {
     guard(&mut env, |_| {
@@ -45,15 +45,15 @@ pub extern "system" fn Java_io_hyperslab_NativePlan_cancel<'local>(mut env: JNIE
     });
 }
 
-/// Forgets the handle.
+/// Removes the handle of a planning.
 #[unsafe(no_mangle)]
 pub extern "system" fn Java_io_hyperslab_NativePlan_end<'local>(mut env: JNIEnv<'local>, _: JClass<'local>, planning: jlong) {
     guard(&mut env, |_| PLANNINGS.remove(planning).map(drop));
 }
 
-/// The table: `{"schema": …, "rows": …, "valueBytes": …, "exact": …, "chunks": …, "chunksLeft": …, "listSizes": {…},
-/// "skipped": […], "omitted": [{"name": …, "reason": …}, …]}`. `listSizes` are the lengths of lists, by column, where all
-/// have one length. `omitted` are members of the group that are a column in no file.
+/// Describes the table: `{"schema": …, "rows": …, "valueBytes": …, "exact": …, "chunks": …, "chunksLeft": …, "listSizes":
+/// {…}, "skipped": […], "omitted": [{"name": …, "reason": …}, …]}`. `listSizes` has the list length of each column whose
+/// lists all have the same length. `omitted` has the members of the group that are not a column in any file.
 #[unsafe(no_mangle)]
 pub extern "system" fn Java_io_hyperslab_NativePlan_describe<'local>(
     mut env: JNIEnv<'local>,
@@ -65,11 +65,11 @@ pub extern "system" fn Java_io_hyperslab_NativePlan_describe<'local>(
         let request = TableRequest::parse(&text(env, &request)?)?;
         let cancellation = PLANNINGS.find(planning)?;
         let files =
-            of_each_file(&request, &cancellation, |plan| Ok((plan.schema().as_ref().clone(), plan.extent()?, plan.chunk_count()?, plan.omitted().to_vec())))?;
+            plan_each_file(&request, &cancellation, |plan| Ok((plan.schema().as_ref().clone(), plan.extent()?, plan.chunk_count()?, plan.omitted().to_vec())))?;
         if files.done.is_empty() {
-            return Err(nothing_left(&files));
+            return Err(no_files_error(&files));
         }
-        let schema = union(files.done.iter().map(|(number, (schema, ..))| (path_of(&request, *number), schema)), request.nonconforming)?;
+        let schema = union(files.done.iter().map(|(index, (schema, ..))| (path_of(&request, *index), schema)), request.nonconforming)?;
         let mut whole = PlanExtent::none();
         let mut chunks = ChunkCount::none();
         for (_, (_, extent, count, _)) in files.done.iter() {
@@ -103,15 +103,15 @@ pub extern "system" fn Java_io_hyperslab_NativePlan_describe<'local>(
             "skipped": files.skipped,
             "omitted": omitted,
         });
-        env.new_string(answer.to_string()).map_err(at_border)
+        env.new_string(answer.to_string()).map_err(jni_error)
     });
     described.into_raw()
 }
 
-/// The splits as bytes, after a first element that says how they make partitions:
+/// The serialized splits, after a first element that assigns them to partitions:
 /// `{"partitions": [{"first": 0, "count": 2, "rows": …, "valueBytes": …, "splitFiles": […], "files": {…}}, …], "skipped":
-/// […]}`. `splitFiles` are the positions, in the request, of the splits' files; `files` are the bytes of values of each
-/// file, where the request wants to place partitions.
+/// […]}`. `splitFiles` has the index of each split's file in the request. `files` has the bytes of values to read from each
+/// file, if the request sets `placement`.
 #[unsafe(no_mangle)]
 pub extern "system" fn Java_io_hyperslab_NativePlan_split<'local>(
     mut env: JNIEnv<'local>,
@@ -124,24 +124,24 @@ pub extern "system" fn Java_io_hyperslab_NativePlan_split<'local>(
         let target_bytes = request.target_bytes.unwrap_or(TARGET_BYTES);
         let policy = SplitPolicy::default().with_target_bytes(Some(target_bytes));
         let cancellation = PLANNINGS.find(planning)?;
-        let files = of_each_file(&request, &cancellation, |plan| encoded_splits(plan, &policy))?;
+        let files = plan_each_file(&request, &cancellation, |plan| encoded_splits(plan, &policy))?;
         let splits: Vec<&EncodedSplit> = files.done.iter().flat_map(|(_, splits)| splits).collect();
-        let numbers: Vec<usize> = files.done.iter().flat_map(|(number, splits)| splits.iter().map(move |_| *number)).collect();
+        let file_indexes: Vec<usize> = files.done.iter().flat_map(|(index, splits)| splits.iter().map(move |_| *index)).collect();
         let weights: Vec<u64> = splits.iter().map(|split| split.value_bytes).collect();
         let partitions = pack(&weights, target_bytes, request.partitions, request.cores);
         let partitions = partitions.into_iter().map(|range| {
             let members = splits.get(range.clone()).unwrap_or_default();
-            let sum = |part: fn(&EncodedSplit) -> u64| members.iter().fold(0u64, |n, split| n.saturating_add(part(split)));
-            let mut placed: BTreeMap<&str, u64> = BTreeMap::new();
+            let sum = |value: fn(&EncodedSplit) -> u64| members.iter().fold(0u64, |n, split| n.saturating_add(value(split)));
+            let mut bytes_by_file: BTreeMap<&str, u64> = BTreeMap::new();
             if request.placement {
-                for (number, split) in numbers.get(range.clone()).unwrap_or_default().iter().zip(members) {
-                    let bytes = placed.entry(path_of(&request, *number)).or_default();
+                for (index, split) in file_indexes.get(range.clone()).unwrap_or_default().iter().zip(members) {
+                    let bytes = bytes_by_file.entry(path_of(&request, *index)).or_default();
                     *bytes = bytes.saturating_add(split.value_bytes).min(i64::MAX.cast_unsigned());
                 }
             }
             Ok(json!({
-                "files": placed,
-                "splitFiles": numbers.get(range.clone()).unwrap_or_default(),
+                "files": bytes_by_file,
+                "splitFiles": file_indexes.get(range.clone()).unwrap_or_default(),
                 "first": range.start,
                 "count": range.len(),
                 "rows": long(sum(|split| split.rows))?,
@@ -154,7 +154,7 @@ pub extern "system" fn Java_io_hyperslab_NativePlan_split<'local>(
     array.into_raw()
 }
 
-/// The number of rows; reads values only if a predicate must be tested row by row.
+/// Counts the rows. Reads values only if a predicate must be tested row by row.
 #[unsafe(no_mangle)]
 pub extern "system" fn Java_io_hyperslab_NativePlan_count<'local>(
     mut env: JNIEnv<'local>,
@@ -165,7 +165,7 @@ pub extern "system" fn Java_io_hyperslab_NativePlan_count<'local>(
     guard(&mut env, |env| {
         let request = TableRequest::parse(&text(env, &request)?)?;
         let cancellation = PLANNINGS.find(planning)?;
-        let files = of_each_file(&request, &cancellation, |plan| plan.count(&cancellation))?;
+        let files = plan_each_file(&request, &cancellation, |plan| plan.count(&cancellation))?;
         let rows = files.done.iter().fold(0u64, |n, (_, rows)| n.saturating_add(*rows));
         long(rows.min(request.limit.unwrap_or(u64::MAX)))
     })
@@ -189,63 +189,70 @@ fn encoded_splits(plan: &Plan, policy: &SplitPolicy) -> Result<Vec<EncodedSplit>
     splits.iter().map(encode).collect()
 }
 
-/// What was asked of each file, by its position in the request, and why others were left out.
+/// The results of planning each file, with its index in the request, and the reasons why other files were skipped.
 struct EachFile<T> {
     done: Vec<(usize, T)>,
     skipped: Vec<String>,
 }
 
-fn path_of(request: &TableRequest, number: usize) -> &str {
-    request.files.get(number).map_or("", FileRequest::path)
+fn path_of(request: &TableRequest, index: usize) -> &str {
+    request.files.get(index).map_or("", FileRequest::path)
 }
 
-fn nothing_left<T>(files: &EachFile<T>) -> Error {
-    let why = files.skipped.first().map_or_else(|| "there are none".to_owned(), Clone::clone);
-    Error::not_found(format!("no file to take the table's columns from: {why}"))
+fn no_files_error<T>(files: &EachFile<T>) -> Error {
+    match files.skipped.first() {
+        Some(reason) => Error::not_found(format!("every file was skipped, so the table has no columns; the first: {reason}")),
+        None => Error::not_found("the list of files is empty"),
+    }
 }
 
-fn of_each_file<T: Send>(request: &TableRequest, cancellation: &Cancellation, ask: impl Fn(&Plan) -> Result<T> + Sync) -> Result<EachFile<T>> {
-    let mut scan = request.scan()?.with_text_captures(words(&request.files)?);
+fn plan_each_file<T: Send>(request: &TableRequest, cancellation: &Cancellation, query: impl Fn(&Plan) -> Result<T> + Sync) -> Result<EachFile<T>> {
+    let mut scan = request.scan()?.with_text_captures(text_columns(&request.files)?);
     let session = request.session.session()?;
     let more = match &request.texts {
         Some(texts) => texts.iter().flat_map(|name| [name.as_str(), name.strip_suffix("_part").unwrap_or(name)]).map(str::to_owned).collect(),
-        None => mixed(&session, &request.files, &scan, cancellation),
+        None => mixed_columns(&session, &request.files, &scan, cancellation),
     };
     scan.text_captures.extend(more);
-    let of_one = |file: &FileRequest| {
+    let plan_file = |file: &FileRequest| {
         let path = file.path();
-        let place = |error: Error| error.in_file(path);
+        let with_file = |error: Error| error.in_file(path);
         cancellation.check()?;
-        let opened = match session.open(path).map_err(place) {
-            Err(error) if may_skip(request, path, &error) || (request.ignore_corrupt && is_no_file_of_ours(&error)) => return Ok(Err(error)),
+        let opened = match session.open(path).map_err(with_file) {
+            Err(error) if may_skip(request, path, &error) || (request.ignore_corrupt && is_unknown_format(&error)) => return Ok(Err(error)),
             opened => opened?,
         };
-        match plan_of(&opened, &of_file(&scan, file), request.nonconforming, cancellation).and_then(|plan| plan.as_ref().map(&ask).transpose()).map_err(place) {
+        match plan_of(&opened, &scan_of(&scan, file), request.nonconforming, cancellation)
+            .and_then(|plan| plan.as_ref().map(&query).transpose())
+            .map_err(with_file)
+        {
             Ok(Some(answer)) => Ok(Ok(answer)),
-            Ok(None) => Ok(Err(Error::not_found("it has no such dataset, and so no rows").at_object(file.dataset().unwrap_or(&scan.path)).in_file(path))),
+            Ok(None) => {
+                Ok(Err(Error::not_found("the file has no such dataset, so it has no rows").at_object(file.dataset().unwrap_or(&scan.path)).in_file(path)))
+            }
             Err(error) if may_skip(request, path, &error) => Ok(Err(error)),
             Err(error) => Err(error),
         }
     };
-    let answers: Vec<Result<Result<T, Error>>> = request.files.par_iter().map(of_one).collect();
+    let answers: Vec<Result<Result<T, Error>>> = request.files.par_iter().map(plan_file).collect();
     cancellation.check()?;
     let mut files = EachFile { done: Vec::with_capacity(answers.len()), skipped: Vec::new() };
-    for (number, answer) in answers.into_iter().enumerate() {
+    for (index, answer) in answers.into_iter().enumerate() {
         match answer? {
-            Ok(answer) => files.done.push((number, answer)),
-            Err(why) => files.skipped.push(why.to_string()),
+            Ok(answer) => files.done.push((index, answer)),
+            Err(error) => files.skipped.push(error.to_string()),
         }
     }
     Ok(files)
 }
 
-/// Whether a file could not be opened because it is not an HDF5 or netCDF file: empty, a text, a web page.
-fn is_no_file_of_ours(error: &Error) -> bool {
+/// Whether a file failed to open because it is not an HDF5 or netCDF file, but for example empty, text or a web page.
+fn is_unknown_format(error: &Error) -> bool {
     error.kind() == ErrorKind::InvalidInput
 }
 
-/// The scan of one file.
-fn of_file(scan: &ScanRequest, file: &FileRequest) -> ScanRequest {
+/// The scan request for one file.
+fn scan_of(scan: &ScanRequest, file: &FileRequest) -> ScanRequest {
     let mut scan = scan.clone().with_file_pattern(file.pattern().map(str::to_owned));
     if let Some(path) = file.dataset() {
         path.clone_into(&mut scan.path);
@@ -253,15 +260,15 @@ fn of_file(scan: &ScanRequest, file: &FileRequest) -> ScanRequest {
     scan
 }
 
-/// The columns that are integers in some files and texts in others: of wildcards in paths, each file's alone say which.
-/// What is wrong with a file is said by those who plan it.
-fn mixed(session: &Session, files: &[FileRequest], scan: &ScanRequest, cancellation: &Cancellation) -> Vec<String> {
+/// The wildcard columns that are integers in some files and text in others, because each file is planned on its own. Ignores
+/// files with errors; planning reports them.
+fn mixed_columns(session: &Session, files: &[FileRequest], scan: &ScanRequest, cancellation: &Cancellation) -> Vec<String> {
     let wild = |file: &FileRequest| file.dataset().unwrap_or(&scan.path).contains(['*', '?']);
     if files.len() < 2 || !files.iter().any(wild) {
         return Vec::new();
     }
     let all = scan.clone().with_columns(None).with_predicate(None);
-    let plan = |file: &FileRequest| Plan::cancellable(&[session.open(file.path()).ok()?], &of_file(&all, file), cancellation).ok();
+    let plan = |file: &FileRequest| Plan::cancellable(&[session.open(file.path()).ok()?], &scan_of(&all, file), cancellation).ok();
     let schemas: Vec<_> = files.par_iter().filter_map(plan).map(|plan| plan.schema().clone()).collect();
     let mut kinds: BTreeMap<&str, (bool, bool)> = BTreeMap::new();
     for field in schemas.iter().flat_map(|schema| schema.fields()) {
@@ -272,19 +279,19 @@ fn mixed(session: &Session, files: &[FileRequest], scan: &ScanRequest, cancellat
     kinds.into_iter().filter(|(_, (integers, texts))| *integers && *texts).map(|(name, _)| name.trim_end_matches("_part").to_owned()).collect()
 }
 
-/// The columns of file names that hold a word in at least one file: text in all of them.
-fn words(files: &[FileRequest]) -> Result<Vec<String>> {
+/// The columns from file names that are not integers in at least one file, and thus text in all files.
+fn text_columns(files: &[FileRequest]) -> Result<Vec<String>> {
     let mut by_pattern: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for file in files {
         if let Some(pattern) = file.pattern() {
             by_pattern.entry(pattern).or_default().push(file.path());
         }
     }
-    let mut words = Vec::new();
+    let mut names = Vec::new();
     for (pattern, files) in by_pattern {
-        words.extend(file_columns(pattern, &files)?.into_iter().filter(|(_, integers)| !integers).map(|(name, _)| name));
+        names.extend(file_columns(pattern, &files)?.into_iter().filter(|(_, integers)| !integers).map(|(name, _)| name));
     }
-    Ok(words)
+    Ok(names)
 }
 
 fn may_skip(request: &TableRequest, file: &str, error: &Error) -> bool {
@@ -295,7 +302,7 @@ fn may_skip(request: &TableRequest, file: &str, error: &Error) -> bool {
     }
 }
 
-/// The plan of one file; none if files may differ and this one lacks the dataset.
+/// The plan of one file; `None` if files may differ and this file lacks the dataset.
 fn plan_of(file: &File, scan: &ScanRequest, nonconforming: Nonconforming, cancellation: &Cancellation) -> Result<Option<Plan>> {
     let files = [file.clone()];
     if nonconforming == Nonconforming::Error {
@@ -308,7 +315,7 @@ fn plan_of(file: &File, scan: &ScanRequest, nonconforming: Nonconforming, cancel
     let Some(columns) = &scan.columns else {
         return if scan.predicate.is_none() { Ok(Some(all)) } else { Plan::cancellable(&files, scan, cancellation).map(Some) };
     };
-    // Java fills in the columns that this file does not have.
+    // Java adds the columns that this file lacks.
     let has = |name: &String| name == "_row" || name == "_file" || all.schema().field_with_name(name).is_ok();
     let columns = columns.iter().filter(|name| has(name)).cloned().collect();
     Plan::cancellable(&files, &scan.clone().with_columns(Some(columns)), cancellation).map(Some)
@@ -316,13 +323,13 @@ fn plan_of(file: &File, scan: &ScanRequest, nonconforming: Nonconforming, cancel
 
 fn byte_arrays<'local, 'a>(env: &mut JNIEnv<'local>, parts: impl Iterator<Item = &'a [u8]>) -> Result<JObjectArray<'local>> {
     let parts: Vec<&[u8]> = parts.collect();
-    let length = i32::try_from(parts.len()).map_err(|_| Error::limit_exceeded("more splits than a Java array holds"))?;
-    let array = env.new_object_array(length, "[B", JObject::null()).map_err(at_border)?;
-    for (number, part) in (0..length).zip(parts) {
-        let bytes = env.byte_array_from_slice(part).map_err(at_border)?;
-        env.set_object_array_element(&array, number, &bytes).map_err(at_border)?;
-        // A native method's local references are few unless given back.
-        env.delete_local_ref(bytes).map_err(at_border)?;
+    let length = i32::try_from(parts.len()).map_err(|_| Error::limit_exceeded("more splits than a Java array can hold"))?;
+    let array = env.new_object_array(length, "[B", JObject::null()).map_err(jni_error)?;
+    for (index, part) in (0..length).zip(parts) {
+        let bytes = env.byte_array_from_slice(part).map_err(jni_error)?;
+        env.set_object_array_element(&array, index, &bytes).map_err(jni_error)?;
+        // A native method has few local references, so it releases them as it goes.
+        env.delete_local_ref(bytes).map_err(jni_error)?;
     }
     Ok(array)
 }

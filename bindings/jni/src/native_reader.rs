@@ -1,4 +1,4 @@
-//! `NativeReader`: the batches of one split, or one row of aggregates over them.
+//! `NativeReader`: reads the batches of one split, or one row of aggregates over them.
 
 use std::sync::Mutex;
 
@@ -10,29 +10,30 @@ use jni::objects::{JByteArray, JClass, JString};
 use jni::sys::{jint, jlong, jlongArray};
 
 use crate::aggregate::{Aggregate, aggregate, schema_of};
-use crate::boundary::{at_border, bytes, guard, long, text};
+use crate::boundary::{bytes, guard, jni_error, long, text};
 use crate::exported::{export_batch, export_schema};
-use crate::idle_session::LentSession;
+use crate::session_pool::PooledSession;
 use crate::table::Table;
 
 struct Reader {
-    /// In a lock because Java could call from two threads; they take turns.
+    /// Locked because Java can call from several threads.
     source: Mutex<Source>,
     cancellation: Cancellation,
-    session: LentSession,
+    session: PooledSession,
 }
 
 struct Source {
     batches: Batches,
-    /// Asked for instead of the rows, until they are answered.
+    /// Aggregates to compute instead of returning rows; empty for rows.
     aggregates: Vec<Aggregate>,
-    answered: bool,
+    /// Whether the row of aggregates was returned.
+    aggregates_done: bool,
 }
 
 static READERS: Table<Reader> = Table::new("reader");
 
-/// Opens the split of these bytes with the session that `options` (JSON) describe; returns a handle.
-/// `aggregates` is a JSON list; an empty one asks for the rows.
+/// Opens a serialized split with the session that `options` (JSON) describe, and returns a handle. `aggregates` is a JSON
+/// list; if it is empty, the reader returns rows.
 #[unsafe(no_mangle)]
 pub extern "system" fn Java_io_hyperslab_NativeReader_open<'local>(
     mut env: JNIEnv<'local>,
@@ -43,16 +44,16 @@ pub extern "system" fn Java_io_hyperslab_NativeReader_open<'local>(
 ) -> jlong {
     guard(&mut env, |env| {
         let split = Split::decode(&bytes(env, &split)?)?;
-        let session = LentSession::new(text(env, &options)?)?;
+        let session = PooledSession::new(text(env, &options)?)?;
         let aggregates = Aggregate::parse(&text(env, &aggregates)?)?;
         let cancellation = Cancellation::new();
         let batches = split.read(session.session(), &cancellation).map_err(|error| error.in_file(split.file()))?;
-        let source = Mutex::new(Source { batches, aggregates, answered: false });
+        let source = Mutex::new(Source { batches, aggregates, aggregates_done: false });
         Ok(READERS.insert(Reader { source, cancellation, session }))
     })
 }
 
-/// The address of the batches' schema, to be released.
+/// Exports the schema of the batches and returns its address. The caller releases it.
 #[unsafe(no_mangle)]
 pub extern "system" fn Java_io_hyperslab_NativeReader_schema<'local>(mut env: JNIEnv<'local>, _: JClass<'local>, reader: jlong) -> jlong {
     guard(&mut env, |_| {
@@ -63,16 +64,16 @@ pub extern "system" fn Java_io_hyperslab_NativeReader_schema<'local>(mut env: JN
     })
 }
 
-/// The address of the next batch, to be released; 0 (no address) after the last.
+/// Reads and exports the next batch and returns its address, or 0 after the last batch. The caller releases it.
 #[unsafe(no_mangle)]
 pub extern "system" fn Java_io_hyperslab_NativeReader_next<'local>(mut env: JNIEnv<'local>, _: JClass<'local>, reader: jlong) -> jlong {
     guard(&mut env, |_| {
         let reader = READERS.find(reader)?;
         let mut source = reader.source.lock().map_err(|_| Error::internal("an earlier read of this split failed"))?;
-        let Source { batches, aggregates, answered } = &mut *source;
+        let Source { batches, aggregates, aggregates_done } = &mut *source;
         let next = if aggregates.is_empty() {
             batches.next_batch().transpose()?
-        } else if std::mem::replace(answered, true) {
+        } else if std::mem::replace(aggregates_done, true) {
             None
         } else {
             let schema = batches.schema();
@@ -85,7 +86,7 @@ pub extern "system" fn Java_io_hyperslab_NativeReader_next<'local>(mut env: JNIE
     })
 }
 
-/// Stops the reader: what reads now ends with `Cancelled`. A reader that is closed already is fine.
+/// Cancels the reader: a running read fails with `Cancelled`. Has no effect if the reader is closed.
 #[unsafe(no_mangle)]
 pub extern "system" fn Java_io_hyperslab_NativeReader_cancel<'local>(mut env: JNIEnv<'local>, _: JClass<'local>, reader: jlong) {
     guard(&mut env, |_| {
@@ -96,27 +97,27 @@ pub extern "system" fn Java_io_hyperslab_NativeReader_cancel<'local>(mut env: JN
     });
 }
 
-/// Bytes read, chunks decoded, nanoseconds in filters, chunks skipped.
+/// Returns four counters: bytes read, chunks decoded, nanoseconds in filters, chunks skipped.
 #[unsafe(no_mangle)]
 pub extern "system" fn Java_io_hyperslab_NativeReader_counters<'local>(mut env: JNIEnv<'local>, _: JClass<'local>, reader: jlong) -> jlongArray {
     let array = guard(&mut env, |env| {
         let reader = READERS.find(reader)?;
         let [bytes, chunks, nanoseconds, skipped] = reader.session.counters();
         let numbers = [long(bytes)?, long(chunks)?, long(nanoseconds)?, long(skipped)?];
-        let array = env.new_long_array(4).map_err(at_border)?;
-        env.set_long_array_region(&array, 0, &numbers).map_err(at_border)?;
+        let array = env.new_long_array(4).map_err(jni_error)?;
+        env.set_long_array_region(&array, 0, &numbers).map_err(jni_error)?;
         Ok(array)
     });
     array.into_raw()
 }
 
-/// Forgets the reader. What it exported stays until released.
+/// Closes the reader. Exported structures stay valid until they are released.
 #[unsafe(no_mangle)]
 pub extern "system" fn Java_io_hyperslab_NativeReader_close<'local>(mut env: JNIEnv<'local>, _: JClass<'local>, reader: jlong) {
     guard(&mut env, |_| READERS.remove(reader).map(drop));
 }
 
-/// How many readers are open.
+/// The number of open readers.
 #[unsafe(no_mangle)]
 pub extern "system" fn Java_io_hyperslab_NativeReader_live<'local>(mut env: JNIEnv<'local>, _: JClass<'local>) -> jint {
     guard(&mut env, |_| Ok(jint::try_from(READERS.len()).unwrap_or(jint::MAX)))

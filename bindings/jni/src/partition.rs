@@ -1,15 +1,15 @@
-//! Partition: consecutive splits that one task reads, so that many small files do not make many tasks.
+//! Partition: packs consecutive splits into one task, so that many small files do not need many tasks.
 
 use std::ops::Range;
 
-/// What opening one more split costs, as bytes that could be read instead.
+/// Cost of opening a split, as the number of bytes that could be read in that time.
 const OPEN_BYTES: u64 = 256 << 10;
 
-/// A partition of many small files weighs this at most.
+/// Maximum weight, in bytes, of a partition of many small files.
 const MAX_WEIGHT: u64 = 64 << 20;
 
-/// Packs splits, in order, into partitions of about `target_bytes`; into at most `count` if given. If `cores` are,
-/// many small splits make larger partitions than that, as long as about every core has one.
+/// Packs splits in order into partitions of about `target_bytes`, or into at most `count` partitions. If `cores` is given,
+/// partitions of many small splits can exceed `target_bytes`, as long as there is about one per core.
 pub(crate) fn pack(value_bytes: &[u64], target_bytes: u64, count: Option<usize>, cores: Option<usize>) -> Vec<Range<usize>> {
     let weights: Vec<u64> = value_bytes.iter().map(|bytes| bytes.saturating_add(OPEN_BYTES)).collect();
     if let Some(count) = count {
@@ -23,15 +23,15 @@ pub(crate) fn pack(value_bytes: &[u64], target_bytes: u64, count: Option<usize>,
 fn greedy(weights: &[u64], target: u64) -> Vec<Range<usize>> {
     let mut partitions: Vec<Range<usize>> = Vec::new();
     let mut filled = 0u64;
-    for (number, &weight) in weights.iter().enumerate() {
-        // An eighth above the target is what a split alone may have, too.
+    for (index, &weight) in weights.iter().enumerate() {
+        // A single split may also exceed the target by an eighth.
         match partitions.last_mut() {
             Some(last) if filled.saturating_add(weight) <= target.saturating_add(target / 8) => {
-                last.end = number + 1;
+                last.end = index + 1;
                 filled += weight;
             }
             _ => {
-                partitions.push(number..number + 1);
+                partitions.push(index..index + 1);
                 filled = weight;
             }
         }
@@ -39,18 +39,18 @@ fn greedy(weights: &[u64], target: u64) -> Vec<Range<usize>> {
     partitions
 }
 
-/// Each split goes to the one of `count` equal parts that contains its middle.
+/// Assigns each split to the one of `count` equal shares that contains its middle.
 fn balanced(weights: &[u64], count: usize) -> Vec<Range<usize>> {
     let total: u128 = weights.iter().map(|&w| u128::from(w)).sum();
     let mut partitions: Vec<(u128, Range<usize>)> = Vec::new();
-    let mut before = 0u128;
-    for (number, &weight) in weights.iter().enumerate() {
-        let middle = 2 * before + u128::from(weight);
-        let place = middle * count as u128 / (2 * total).max(1);
-        before += u128::from(weight);
+    let mut sum = 0u128;
+    for (index, &weight) in weights.iter().enumerate() {
+        let middle = 2 * sum + u128::from(weight);
+        let share = middle * count as u128 / (2 * total).max(1);
+        sum += u128::from(weight);
         match partitions.last_mut() {
-            Some(last) if last.0 == place => last.1.end = number + 1,
-            _ => partitions.push((place, number..number + 1)),
+            Some(last) if last.0 == share => last.1.end = index + 1,
+            _ => partitions.push((share, index..index + 1)),
         }
     }
     partitions.into_iter().map(|(_, range)| range).collect()
@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn every_split_is_in_one_partition_and_the_order_stays() {
+    fn every_split_is_in_one_partition_in_order() {
         for count in [None, Some(1), Some(3), Some(100)] {
             for splits in [0, 1, 2, 7, 50] {
                 let bytes: Vec<u64> = (0..splits).map(|n| (n * 7919) % 5 * (1 << 20)).collect();
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn small_files_share_a_partition_and_large_splits_do_not() {
+    fn only_small_files_share_a_partition() {
         assert_eq!(pack(&[1000; 64], 64 << 20, None, None), vec![0..64]);
         assert_eq!(pack(&[64 << 20; 3], 64 << 20, None, None), vec![0..1, 1..2, 2..3]);
         assert_eq!(pack(&[64 << 20; 4], 1, Some(2), None), vec![0..2, 2..4]);

@@ -1,4 +1,4 @@
-//! Request: what Java asks for, one JSON text, so that nothing has to stand for "none".
+//! Request: parses the JSON requests of Java.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use hyperslab::{Error, Interpretation, Limits, MissingSources, PathPolicy, Resul
 use serde::Deserialize;
 
 fn parse<'a, T: Deserialize<'a>>(json: &'a str) -> Result<T> {
-    serde_json::from_str(json).map_err(|e| Error::invalid_input(format!("this request is not understood: {e}")))
+    serde_json::from_str(json).map_err(|e| Error::invalid_input(format!("invalid request: {e}")))
 }
 
 /// How files are opened.
@@ -28,23 +28,23 @@ impl SessionRequest {
         parse(json)
     }
 
-    /// The session; `InvalidInput` names an option and what it may be.
+    /// Creates the session. `InvalidInput` names an invalid option and its allowed values.
     pub fn session(&self) -> Result<Session> {
-        let unknown = |name: &str, given: &str, known: &str| Err(Error::invalid_input(format!("{name}={given:?} is not known: give {known}")));
+        let invalid = |name: &str, given: &str, allowed: &str| Err(Error::invalid_input(format!("option {name} must be {allowed}, not {given:?}")));
         let interpretation = match self.format.as_deref() {
             None => Interpretation::Automatic,
             Some("hdf5") => Interpretation::Hdf5,
-            Some(other) => return unknown("format", other, "\"hdf5\" to switch netCDF-4 conventions off"),
+            Some(other) => return invalid("format", other, "hdf5 (which disables netCDF-4 conventions)"),
         };
         let paths = match self.paths.as_deref() {
             None | Some("folder") => PathPolicy::SameFolder,
             Some("anywhere") => PathPolicy::Anywhere,
-            Some(other) => return unknown("paths", other, "\"folder\" or \"anywhere\""),
+            Some(other) => return invalid("links", other, "folder or anywhere"),
         };
         let missing_sources = match self.missing_sources.as_deref() {
             None | Some("error") => MissingSources::Error,
             Some("fill") => MissingSources::Fill,
-            Some(other) => return unknown("missingSources", other, "\"error\" or \"fill\""),
+            Some(other) => return invalid("missingSources", other, "error or fill"),
         };
         let mut limits = Limits::default();
         for (name, value) in &self.limits {
@@ -60,15 +60,15 @@ impl SessionRequest {
     }
 }
 
-/// What to do with a file whose table differs from that of the others.
+/// How to handle a file whose columns differ from those of the other files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Nonconforming {
-    /// An error that names both.
+    /// Fail with an error that names both files.
     #[default]
     Error,
-    /// Columns that it does not have are null, of several types the narrowest is taken that holds all values, and a file
-    /// without the dataset has no rows.
+    /// Missing columns are null, a column of several types gets the narrowest type that holds all values, and a file without
+    /// the dataset has no rows.
     Null,
 }
 
@@ -76,13 +76,13 @@ pub(crate) enum Nonconforming {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(untagged)]
 pub(crate) enum FileRequest {
-    /// By its path alone.
+    /// Its path.
     Path(String),
-    /// With what else is known of it.
+    /// Its path with further properties.
     Entry {
         /// Its path.
         path: String,
-        /// Another dataset than that of the table.
+        /// Dataset of this file; `None` for the dataset of the table.
         dataset: Option<String>,
         /// The glob that found it, whose wildcards become columns.
         pattern: Option<String>,
@@ -117,7 +117,7 @@ pub(crate) struct TableRequest {
     pub dataset: String,
     pub layout: Option<String>,
     pub columns: Option<Vec<String>>,
-    /// Columns that are known to be texts, those of wildcards too; `None` where the columns are still to be found.
+    /// The columns that are text, including those of wildcards; `None` if the columns are still to be determined.
     pub texts: Option<Vec<String>>,
     /// Joined by `and`.
     #[serde(default)]
@@ -125,11 +125,11 @@ pub(crate) struct TableRequest {
     pub limit: Option<u64>,
     pub batch_rows: Option<usize>,
     pub decode: Option<bool>,
-    /// How many partitions to aim for (wins over `target_bytes`).
+    /// Maximum number of partitions; takes precedence over `target_bytes`.
     pub partitions: Option<usize>,
-    /// Bytes of values that a partition aims for.
+    /// Target size of a partition, in bytes of decoded values.
     pub target_bytes: Option<u64>,
-    /// How many tasks run at once: more partitions of small files than that bring nothing.
+    /// Number of tasks that run in parallel: more partitions of small files than this are not faster.
     pub cores: Option<usize>,
     #[serde(default)]
     pub nonconforming: Nonconforming,
@@ -137,7 +137,7 @@ pub(crate) struct TableRequest {
     pub ignore_corrupt: bool,
     #[serde(default)]
     pub ignore_missing: bool,
-    /// Whether the answer includes the bytes that a partition reads from each file.
+    /// Whether the response includes the number of bytes that a partition reads from each file.
     #[serde(default)]
     pub placement: bool,
     #[serde(default)]
@@ -149,7 +149,7 @@ impl TableRequest {
         parse(json)
     }
 
-    /// The scan of each file.
+    /// The scan request that all files share.
     pub fn scan(&self) -> Result<ScanRequest> {
         let mut scan = ScanRequest::new(self.dataset.clone());
         scan.layout = self.layout.as_deref().map(str::parse::<Layout>).transpose()?;

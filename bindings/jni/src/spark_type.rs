@@ -1,20 +1,20 @@
-//! Spark type: an Arrow schema as Spark's own JSON of a `StructType`.
+//! Spark type: converts an Arrow schema to Spark's JSON of a `StructType`.
 
 use arrow_schema::{DataType, Field, Schema, TimeUnit};
 use hyperslab::{Error, Result};
 use serde_json::{Map, Value, json};
 
-/// The schema in the JSON that `DataType.fromJson` of Spark reads. Attributes are the fields'
-/// metadata; `long_name` and `units` are the comment that `DESCRIBE` shows.
+/// Converts a schema to the JSON that Spark's `DataType.fromJson` reads. Attributes become metadata of the fields;
+/// `long_name` and `units` become the comment that `DESCRIBE` shows.
 pub(crate) fn struct_type(schema: &Schema) -> Result<Value> {
     let fields = schema.fields().iter().map(|f| field(f)).collect::<Result<Vec<_>>>()?;
     Ok(json!({"type": "struct", "fields": fields}))
 }
 
-/// The attribute with the Spark type of a column that was written as counts with units.
+/// Name of the attribute with the Spark type of a column that was written as counts with units.
 pub(crate) const SPARK_TYPE: &str = "spark_type";
 
-/// The type that a column of times had in Spark: `date` and `timestamp`, whose values are in UTC as ours are.
+/// The type that a column of times had in Spark, `date` or `timestamp`. Its values are in UTC, as Hyperslab's times are.
 pub(crate) fn time_of_spark(field: &Field) -> Option<&'static str> {
     let attribute = |name: &str| field.metadata().get(name).map(String::as_str);
     if *field.data_type() != DataType::Timestamp(TimeUnit::Microsecond, None) {
@@ -31,7 +31,7 @@ fn field(field: &Field) -> Result<Value> {
     if let Some(name) = time_of_spark(field) {
         return Ok(described(field, json!(name)));
     }
-    let data_type = data_type(field.data_type()).map_err(|error| Error::unsupported(format!("column {}: {}", field.name(), error.message())))?;
+    let data_type = data_type(field.data_type()).map_err(|error| Error::unsupported(format!("column {:?}: {}", field.name(), error.message())))?;
     Ok(described(field, data_type))
 }
 
@@ -44,7 +44,7 @@ fn described(field: &Field, data_type: Value) -> Value {
 }
 
 fn comment(field: &Field) -> Option<String> {
-    // Values are JSON: a text has quotes.
+    // Values are JSON, so strings have quotes.
     let plain = |name: &str| field.metadata().get(name).map(|text| serde_json::from_str(text).unwrap_or_else(|_| text.clone()));
     match (plain("long_name"), plain("units")) {
         (Some(name), Some(units)) => Some(format!("{name} [{units}]")),
@@ -54,7 +54,7 @@ fn comment(field: &Field) -> Option<String> {
     }
 }
 
-/// Spark has no unsigned types and no half floats: the next wider type holds every value.
+/// Converts a type. Spark has no unsigned types and no 16-bit floats, so these become the next wider type.
 fn data_type(data_type: &DataType) -> Result<Value> {
     Ok(match data_type {
         DataType::Boolean => json!("boolean"),
@@ -78,7 +78,7 @@ fn data_type(data_type: &DataType) -> Result<Value> {
             let fields = fields.iter().map(|f| field(f)).collect::<Result<Vec<_>>>()?;
             json!({"type": "struct", "fields": fields})
         }
-        other => return Err(Error::unsupported(format!("Arrow type {other} in Spark"))),
+        other => return Err(Error::unsupported(format!("Arrow type {other} has no Spark type"))),
     })
 }
 
@@ -87,16 +87,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_unsigned_type_becomes_one_that_holds_its_largest_value() -> Result<()> {
+    fn unsigned_types_become_types_that_hold_all_values() -> Result<()> {
         let types = [DataType::UInt8, DataType::UInt16, DataType::UInt32, DataType::UInt64].map(|t| data_type(&t).ok());
         assert_eq!(types, ["short", "integer", "long", "decimal(20,0)"].map(|t| Some(json!(t))));
         Ok(())
     }
 
     #[test]
-    fn a_type_that_spark_has_not_is_refused_with_its_column() {
+    fn a_type_without_spark_type_is_an_error_with_the_column() {
         let schema = Schema::new(vec![Field::new("d", DataType::Duration(TimeUnit::Second), false)]);
         let message = struct_type(&schema).map_err(|e| e.to_string());
-        assert!(message.is_err_and(|text| text.contains("column d") && text.contains("Unsupported")));
+        assert!(message.is_err_and(|text| text.contains("column \"d\"") && text.contains("Unsupported")));
     }
 }

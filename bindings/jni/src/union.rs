@@ -1,4 +1,4 @@
-//! Union: the columns of one table over files that may differ.
+//! Union: merges the columns of files into those of one table.
 
 use arrow_schema::{DataType, Field, Schema};
 use hyperslab::{Error, Result};
@@ -6,67 +6,67 @@ use hyperslab::{Error, Result};
 use crate::request::Nonconforming;
 use crate::spark_type::{SPARK_TYPE, time_of_spark};
 
-/// The columns of all files, each with the path of its file. If files may differ, columns take the narrowest type that
-/// holds every file's values, and those that a file lacks can be null; else `InvalidInput` names the files that differ.
+/// Merges the schemas of files, given with their paths. If files may differ, a column gets the narrowest type that holds the
+/// values of every file, and can be null if a file lacks it. Otherwise `InvalidInput` names two files that differ.
 pub(crate) fn union<'a>(files: impl IntoIterator<Item = (&'a str, &'a Schema)>, nonconforming: Nonconforming) -> Result<Schema> {
     let mut files = files.into_iter();
     let Some((first_file, first)) = files.next() else { return Ok(Schema::empty()) };
-    // Each column with the file that it was first seen in.
+    // Each column with the first file that has it.
     let mut fields: Vec<(Field, &str)> = first.fields().iter().map(|f| (f.as_ref().clone(), first_file)).collect();
     for (file, schema) in files {
         for field in schema.fields() {
-            match fields.iter_mut().find(|(known, _)| known.name() == field.name()) {
-                Some((known, there)) => {
-                    let nullable = known.is_nullable() || field.is_nullable();
-                    let data_type = common(known.data_type(), field.data_type(), nonconforming).map_err(|why| {
+            match fields.iter_mut().find(|(merged, _)| merged.name() == field.name()) {
+                Some((merged, merged_file)) => {
+                    let nullable = merged.is_nullable() || field.is_nullable();
+                    let data_type = common(merged.data_type(), field.data_type(), nonconforming).map_err(|reason| {
                         Error::invalid_input(format!(
-                            "{there} and {file} do not make one table: column {} is {} in the first and {} in the second; {why}",
+                            "{merged_file} and {file} do not form one table: column {:?} is {} in the first and {} in the second; {reason}",
                             field.name(),
-                            known.data_type(),
+                            merged.data_type(),
                             field.data_type()
                         ))
                     })?;
-                    if time_of_spark(known) != time_of_spark(field) {
-                        // Dates in one file and times in another are times.
-                        known.metadata_mut().remove(SPARK_TYPE);
+                    if time_of_spark(merged) != time_of_spark(field) {
+                        // Dates in one file and times in another become times.
+                        merged.metadata_mut().remove(SPARK_TYPE);
                     }
-                    *known = known.clone().with_data_type(data_type).with_nullable(nullable);
+                    *merged = merged.clone().with_data_type(data_type).with_nullable(nullable);
                 }
                 None if nonconforming == Nonconforming::Null => fields.push((field.as_ref().clone().with_nullable(true), file)),
                 None => return Err(missing(field.name(), file, first_file)),
             }
         }
-        for (known, there) in &mut fields {
-            if schema.field_with_name(known.name()).is_err() {
+        for (merged, merged_file) in &mut fields {
+            if schema.field_with_name(merged.name()).is_err() {
                 if nonconforming == Nonconforming::Error {
-                    return Err(missing(known.name(), there, file));
+                    return Err(missing(merged.name(), merged_file, file));
                 }
-                *known = known.clone().with_nullable(true);
+                *merged = merged.clone().with_nullable(true);
             }
         }
     }
     Ok(Schema::new(fields.into_iter().map(|(field, _)| field).collect::<Vec<_>>()))
 }
 
-fn missing(column: &str, has: &str, has_not: &str) -> Error {
+fn missing(column: &str, with: &str, without: &str) -> Error {
     Error::invalid_input(format!(
-        "{has} and {has_not} do not make one table: the first has a column {column}, the second has not; give option nonconforming = null for nulls"
+        "{with} and {without} do not form one table: only the first has column {column:?}; set option nonconforming=null to read nulls instead"
     ))
 }
 
-/// The type for values of both, or what to do about it.
+/// The common type of two columns, or the reason why there is none and what to do.
 fn common(a: &DataType, b: &DataType, nonconforming: Nonconforming) -> Result<DataType, &'static str> {
     if a == b {
         return Ok(a.clone());
     }
     match (wider(a, b), nonconforming) {
         (Some(wider), Nonconforming::Null) => Ok(wider),
-        (Some(_), Nonconforming::Error) => Err("give option nonconforming = null for a type that holds both"),
+        (Some(_), Nonconforming::Error) => Err("set option nonconforming=null to convert to a type that holds both"),
         (None, _) => Err("no type holds the values of both"),
     }
 }
 
-/// The narrowest type of Spark's that holds every value of both, as the Arrow type that stands for it.
+/// The Arrow type of the narrowest Spark type that holds every value of both types.
 fn wider(a: &DataType, b: &DataType) -> Option<DataType> {
     if a == b {
         return Some(a.clone());
@@ -81,7 +81,7 @@ fn wider(a: &DataType, b: &DataType) -> Option<DataType> {
             match (a, b) {
                 (Number::Integer(x), Number::Integer(y)) => Some(Number::Integer(x.max(y))),
                 (Number::Float(x), Number::Float(y)) => Some(Number::Float(x.max(y))),
-                // A float holds integers of fewer bits than its fraction has.
+                // A float holds integers exactly if they have fewer bits than its significand.
                 (Number::Integer(bits), Number::Float(float)) | (Number::Float(float), Number::Integer(bits)) => match bits {
                     ..=16 => Some(Number::Float(float)),
                     17..=32 => Some(Number::Float(64)),
@@ -105,7 +105,7 @@ fn is_bytes(data_type: &DataType) -> bool {
     matches!(data_type, DataType::Binary | DataType::FixedSizeBinary(_))
 }
 
-/// A type of numbers by the bits of Spark's type for it; 65 for the decimals that unsigned integers of 64 bits are.
+/// A numeric type by the width in bits of its Spark type; 65 for unsigned 64-bit integers, which are decimals.
 #[derive(Debug, Clone, Copy)]
 enum Number {
     Integer(u8),
@@ -144,7 +144,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn types_are_widened_without_loss_or_not_at_all() {
+    fn types_are_widened_only_if_lossless() {
         use DataType::{Boolean, Float16, Float32, Float64, Int8, Int16, Int32, Int64, UInt8, UInt16, UInt32, UInt64, Utf8};
         for (a, b, both) in [
             (Float32, Float64, Some(Float64)),

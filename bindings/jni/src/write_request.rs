@@ -1,4 +1,4 @@
-//! Write request: which objects a Spark write makes, one JSON text.
+//! Write request: parses the JSON request for the datasets of a Spark write.
 
 use std::sync::Arc;
 
@@ -13,16 +13,16 @@ use serde_json::Value;
 use crate::spark_type::SPARK_TYPE;
 use crate::written_type::{compound, datatype, units};
 
-/// Default of the bytes in a chunk.
+/// Default size of a chunk, in bytes.
 const CHUNK_BYTES: u64 = 1 << 20;
 
-/// The zone of counts of instants, as `write_table` of Python says it.
+/// Name of the attribute with the time zone of instants, the same as in `write_table` of Python.
 const TIME_ZONE: &str = "time_zone";
 
-/// Attributes of columns that say the same of the written values.
-const KEPT: [&str; 4] = ["long_name", "standard_name", "units", "description"];
+/// Attributes of columns that still apply to the written values.
+const COPIED_ATTRIBUTES: [&str; 4] = ["long_name", "standard_name", "units", "description"];
 
-/// Columns as datasets of a group, or rows as elements of one dataset.
+/// Whether columns become datasets of a group, or rows become elements of one compound dataset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Layout {
@@ -30,13 +30,13 @@ enum Layout {
     Records,
 }
 
-/// A table to be written.
+/// A table to write.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct WriteRequest {
     dataset: String,
     layout: Option<Layout>,
-    /// Spark's JSON of a `StructType`.
+    /// A `StructType` in Spark's JSON.
     schema: Value,
     compression: Option<String>,
     level: Option<u32>,
@@ -45,7 +45,7 @@ pub(crate) struct WriteRequest {
     chunk_rows: Option<u64>,
 }
 
-/// A dataset that takes rows.
+/// A dataset to create.
 #[derive(Debug, Clone)]
 pub(crate) struct Written {
     pub path: String,
@@ -55,15 +55,15 @@ pub(crate) struct Written {
 
 impl WriteRequest {
     pub fn parse(json: &str) -> Result<Self> {
-        serde_json::from_str(json).map_err(|e| Error::invalid_input(format!("this write is not understood: {e}")))
+        serde_json::from_str(json).map_err(|e| Error::invalid_input(format!("invalid write request: {e}")))
     }
 
-    /// The datasets, in the order of the columns; all columns are members of the only one in the records layout.
+    /// The datasets in the order of the columns. In the records layout, a single dataset with all columns as members.
     pub fn datasets(&self) -> Result<Vec<Written>> {
         let fields = self.schema.get("fields").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
         let path = self.dataset.trim_matches('/');
         if fields.is_empty() {
-            return Err(Error::invalid_input("a table without columns"));
+            return Err(Error::invalid_input("the table has no columns"));
         }
         if self.layout == Some(Layout::Records) {
             let path = if path.is_empty() { "table" } else { path };
@@ -75,7 +75,7 @@ impl WriteRequest {
         let columns = fields.iter().map(|field| {
             let name = field.get("name").and_then(Value::as_str).unwrap_or_default();
             if name.is_empty() || name.contains('/') || name == "." {
-                return Err(Error::invalid_input(format!("a column called {name:?}: a dataset has a name without / in it")));
+                return Err(Error::invalid_input(format!("column {name:?} cannot be a dataset: its name must not be empty, \".\" or contain \"/\"")));
             }
             self.column(if path.is_empty() { name.to_owned() } else { format!("{path}/{name}") }, field)
         });
@@ -84,24 +84,24 @@ impl WriteRequest {
 
     fn column(&self, path: String, field: &Value) -> Result<Written> {
         let spark_type = field.get("type").unwrap_or(&Value::Null);
-        let datatype = datatype(spark_type).map_err(|error| Error::new(error.kind(), format!("column {path}: {}", error.message())))?;
+        let datatype = datatype(spark_type).map_err(|error| Error::new(error.kind(), format!("column {path:?}: {}", error.message())))?;
         let mut attributes: Vec<(String, String)> = Vec::new();
         if let Some(units) = units(spark_type) {
             attributes.push(("units".to_owned(), units.to_owned()));
             attributes.push(("calendar".to_owned(), "proleptic_gregorian".to_owned()));
         }
         if let Some(name @ ("date" | "timestamp")) = spark_type.as_str() {
-            // Counts with units are times without a zone to every reader; to Spark they are this type again.
+            // Other readers see times without a zone; Spark restores the type from this attribute.
             attributes.push((SPARK_TYPE.to_owned(), name.to_owned()));
             if name == "timestamp" {
                 attributes.push((TIME_ZONE.to_owned(), "UTC".to_owned()));
             }
         }
-        for name in KEPT {
+        for name in COPIED_ATTRIBUTES {
             let text = field.get("metadata").and_then(|metadata| metadata.get(name)).and_then(Value::as_str);
-            // What a reader of ours made of an attribute is JSON, with quotes.
+            // Metadata of columns that Hyperslab read is JSON, with quotes.
             let text = text.map(|text| serde_json::from_str(text).unwrap_or_else(|_| text.to_owned()));
-            if let Some(text) = text.filter(|text: &String| !text.is_empty() && !attributes.iter().any(|(known, _)| known == name)) {
+            if let Some(text) = text.filter(|text: &String| !text.is_empty() && !attributes.iter().any(|(existing, _)| existing == name)) {
                 attributes.push((name.to_owned(), text));
             }
         }
@@ -124,17 +124,17 @@ impl WriteRequest {
         match self.compression.as_deref() {
             None | Some("none") => {
                 if self.level.is_some() {
-                    return Err(Error::invalid_input("a level without compression"));
+                    return Err(Error::invalid_input("option level requires option compression"));
                 }
             }
             Some("gzip") => filters.push(filter(1, None, vec![self.level.unwrap_or(4)])),
             Some("zstd") => filters.push(filter(32015, Some("zstd"), vec![self.level.unwrap_or(3)])),
             Some("lz4") if self.level.is_none() => filters.push(filter(32004, Some("lz4"), Vec::new())),
-            Some("lz4") => return Err(Error::invalid_input("lz4 has no level")),
-            Some(other) => return Err(Error::unsupported(format!("compression {other:?}: give gzip, zstd, lz4 or none"))),
+            Some("lz4") => return Err(Error::invalid_input("compression lz4 does not have option level")),
+            Some(other) => return Err(Error::unsupported(format!("compression {other:?} is not supported: use gzip, zstd, lz4 or none"))),
         }
         if let Some(compression) = filters.last() {
-            // A level that does not exist is an error here, and not only in the tasks.
+            // Reports an invalid level on the driver, before tasks begin.
             Pipeline { filters: vec![compression.clone()] }.encode(vec![0; 64])?;
         }
         Ok(Pipeline { filters })
@@ -142,17 +142,17 @@ impl WriteRequest {
 }
 
 impl Written {
-    /// Defines it in a task, which writes its rows.
+    /// Creates the dataset in a task, which then writes its rows.
     pub fn define(&self, task: &mut Task) -> Result<()> {
         task.create_dataset(&self.path, self.definition.clone(), Extent::Rows)?;
         self.attributes.iter().try_for_each(|(name, value)| task.set_attribute(&self.path, name, text(value)?))
     }
 }
 
-/// Of variable length, as h5py writes a `str`.
+/// A variable-length string attribute, as h5py writes a `str`.
 fn text(value: &str) -> Result<AttributeValue> {
     let reference = HeapReference { address: 1, index: 1 };
-    let length = u32::try_from(value.len()).map_err(|_| Error::unsupported("an attribute of 4 GiB"))?;
+    let length = u32::try_from(value.len()).map_err(|_| Error::unsupported("the value of an attribute exceeds 4 GiB"))?;
     let bytes = [length.to_le_bytes().as_slice(), &reference.address.to_le_bytes(), &reference.index.to_le_bytes()].concat();
     let mut heap = HeapObjects::default();
     heap.insert(reference, Arc::from(value.as_bytes()));
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_are_datasets_and_one_alone_is_the_dataset() -> Result<()> {
+    fn columns_become_datasets_and_a_single_column_the_dataset() -> Result<()> {
         let two = r#""schema": {"fields": [{"name": "a", "type": "long"}, {"name": "b", "type": "string"}]}"#;
         let one = r#""schema": {"fields": [{"name": "a", "type": "long"}]}"#;
         assert_eq!(paths(&format!(r#"{{"dataset": "/g", {two}}}"#))?, ["g/a", "g/b"]);
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn compression_is_known_or_refused() -> Result<()> {
+    fn unknown_compression_is_an_error() -> Result<()> {
         let ask = |more: &str| {
             let json = format!(r#"{{"dataset": "/x", "schema": {{"fields": [{{"name": "a", "type": "long"}}]}}, {more}}}"#);
             Ok::<_, Error>(WriteRequest::parse(&json)?.datasets()?.remove(0).definition.filters.filters.len())

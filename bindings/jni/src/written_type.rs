@@ -1,14 +1,14 @@
-//! Written type: a Spark type, in Spark's own JSON, as the datatype that stores it.
+//! Written type: converts a Spark type, in Spark's JSON, to the datatype that stores it.
 
 use arrow_schema::DataType;
 use hyperslab::columns::datatype_of;
 use hyperslab::{ByteOrder, Datatype, Error, Member, Result};
 use serde_json::Value;
 
-/// Bytes of a variable-length element: length, address, index.
+/// Size in bytes of a variable-length element: length, address, index.
 const REFERENCE_BYTES: u64 = 16;
 
-/// CF attributes of counts since 1970; none for values that are not times.
+/// The CF attribute `units` of a type of times; `None` for other types.
 pub(crate) fn units(spark_type: &Value) -> Option<&'static str> {
     match spark_type.as_str() {
         Some("timestamp" | "timestamp_ntz") => Some("microseconds since 1970-01-01 00:00:00"),
@@ -17,8 +17,8 @@ pub(crate) fn units(spark_type: &Value) -> Option<&'static str> {
     }
 }
 
-/// The datatype of a column of this type. Elements are packed, little endian, and what is of variable length is a
-/// reference; the Java side encodes them just so. `Unsupported` for types that HDF5 does not have.
+/// The datatype of a column of this type. Elements are packed and little endian, and variable-length values are references;
+/// `Encoder.java` must encode them the same way. `Unsupported` for types that HDF5 cannot store.
 pub(crate) fn datatype(spark_type: &Value) -> Result<Datatype> {
     if let Some(bytes) = units(spark_type).map(|units| if units.starts_with("days") { 4 } else { 8 }) {
         return Ok(Datatype::integer(bytes, true, ByteOrder::Little));
@@ -39,20 +39,20 @@ fn of_value(spark_type: &Value) -> Result<Datatype> {
             "float" => plain(DataType::Float32),
             "double" => plain(DataType::Float64),
             "string" => plain(DataType::Utf8),
-            // As unsigned integers of 64 bits are read.
+            // The type in which unsigned 64-bit integers are read.
             "decimal(20,0)" => plain(DataType::UInt64),
             "binary" => Ok(sequence(plain(DataType::UInt8)?)),
             "date" | "timestamp" | "timestamp_ntz" => {
-                Err(Error::unsupported(format!("a {name} within an array, a struct or a record, which has no place for its unit")))
+                Err(Error::unsupported(format!("a {name} within an array, a struct or a record cannot be stored: HDF5 has no attribute for its units there")))
             }
-            other => Err(Error::unsupported(format!("Spark's type {other} in HDF5"))),
+            other => Err(Error::unsupported(format!("Spark type {other} cannot be stored in HDF5"))),
         },
         Value::Object(object) => match object.get("type").and_then(Value::as_str) {
             Some("array") => Ok(sequence(of_value(object.get("elementType").unwrap_or(&Value::Null))?)),
             Some("struct") => compound(object.get("fields").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()),
-            other => Err(Error::unsupported(format!("Spark's type {} in HDF5", other.unwrap_or("of no name")))),
+            other => Err(Error::unsupported(format!("Spark type {} cannot be stored in HDF5", other.unwrap_or("without a name")))),
         },
-        other => Err(Error::invalid_input(format!("{other} is no type of Spark"))),
+        other => Err(Error::invalid_input(format!("{other} is not a Spark type"))),
     }
 }
 
@@ -62,13 +62,13 @@ pub(crate) fn compound(fields: &[Value]) -> Result<Datatype> {
     for field in fields {
         let name = field.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
         let datatype =
-            of_value(field.get("type").unwrap_or(&Value::Null)).map_err(|error| Error::new(error.kind(), format!("member {name}: {}", error.message())))?;
+            of_value(field.get("type").unwrap_or(&Value::Null)).map_err(|error| Error::new(error.kind(), format!("member {name:?}: {}", error.message())))?;
         let size = datatype.size();
         members.push(Member { name, offset, datatype });
-        offset = offset.checked_add(size).ok_or_else(|| Error::unsupported("a struct this large"))?;
+        offset = offset.checked_add(size).ok_or_else(|| Error::unsupported("a struct exceeds 2^64 bytes"))?;
     }
     if members.is_empty() {
-        return Err(Error::unsupported("a struct without members"));
+        return Err(Error::unsupported("a struct without members cannot be stored in HDF5"));
     }
     Ok(Datatype::Compound { size: offset, members })
 }
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn what_hdf5_has_not_is_refused_by_name() {
+    fn unsupported_types_are_errors_by_name() {
         for (spark_type, word) in [
             (json!("decimal(10,2)"), "decimal(10,2)"),
             (json!("void"), "void"),

@@ -1,13 +1,26 @@
 package io.hyperslab;
 
-/** A file that changed between planning and reading. */
+/** Thrown if a file changed between planning and reading, or if a write conflicts with another write or an existing file. */
 public final class ConflictException extends HyperslabException {
   private static final long serialVersionUID = 1L;
 
+  /**
+   * Creates an exception with a location.
+   *
+   * @param reason what was found, what was expected and what to do
+   * @param file path of the file, or null if unknown
+   * @param object path of the object in the file, or null if unknown
+   * @param offset byte offset in the file, or null if unknown
+   */
   public ConflictException(String reason, String file, String object, Long offset) {
     super("Conflict", reason, file, object, offset);
   }
 
+  /**
+   * Creates an exception without a location.
+   *
+   * @param reason what was found, what was expected and what to do
+   */
   public ConflictException(String reason) {
     this(reason, null, null, null);
   }

@@ -1,9 +1,17 @@
 package io.hyperslab;
 
 /**
- * What went wrong, in which file and object, at which byte. There is one subclass for each kind of error, so that
- * callers can catch the kinds that they can act on. It is an {@link IllegalArgumentException} because PySpark shows those
- * in one line, and others with the stack of the JVM.
+ * An error, with the file, object and byte offset at which it occurred. Each kind of error is a subclass, so callers can
+ * catch the kinds that they can handle. The superclass is {@link IllegalArgumentException} because PySpark shows those in
+ * one line, and other exceptions with the JVM's stack trace.
+ *
+ * <pre>{@code
+ * try {
+ *   spark.read().format("hdf5").load("a.h5").count();
+ * } catch (NotFoundException error) {
+ *   System.err.println(error.file() + ": " + error.reason());
+ * }
+ * }</pre>
  */
 public abstract class HyperslabException extends IllegalArgumentException {
   private static final long serialVersionUID = 1L;
@@ -14,55 +22,58 @@ public abstract class HyperslabException extends IllegalArgumentException {
   private final Long offset;
 
   /**
+   * Creates an exception whose message combines the kind, the reason and the location.
+   *
+   * @param kind name of the kind, such as {@code NotFound}
    * @param reason what was found, what was expected and what to do
-   * @param file the file, or null where it is not known
-   * @param object path of the object in the file, or null
-   * @param offset byte in the file, or null
+   * @param file path of the file, or null if unknown
+   * @param object path of the object in the file, or null if unknown
+   * @param offset byte offset in the file, or null if unknown
    */
   protected HyperslabException(
       String kind, String reason, String file, String object, Long offset) {
-    super(sentence(kind, reason, file, object, offset));
+    super(message(kind, reason, file, object, offset));
     this.reason = reason;
     this.file = file;
     this.object = object;
     this.offset = offset;
   }
 
-  private static String sentence(
+  private static String message(
       String kind, String reason, String file, String object, Long offset) {
     StringBuilder text = new StringBuilder(kind).append(": ").append(reason);
-    String before = " (";
+    String separator = " (";
     if (file != null) {
-      text.append(before).append("file ").append(file);
-      before = ", ";
+      text.append(separator).append("file ").append(file);
+      separator = ", ";
     }
     if (object != null) {
-      text.append(before).append("object ").append(object);
-      before = ", ";
+      text.append(separator).append("object ").append(object);
+      separator = ", ";
     }
     if (offset != null) {
-      text.append(before).append("offset ").append(offset);
-      before = ", ";
+      text.append(separator).append("offset ").append(offset);
+      separator = ", ";
     }
-    return before.equals(" (") ? text.toString() : text.append(')').toString();
+    return separator.equals(" (") ? text.toString() : text.append(')').toString();
   }
 
-  /** The sentence without kind and place. */
+  /** Returns the message without the kind and the location. */
   public String reason() {
     return reason;
   }
 
-  /** The file, or null if it is not known. */
+  /** Returns the path of the file, or null if unknown. */
   public String file() {
     return file;
   }
 
-  /** Path of the object in the file, or null if it is not known. */
+  /** Returns the path of the object in the file, or null if unknown. */
   public String object() {
     return object;
   }
 
-  /** Byte in the file, or null if it is not known. */
+  /** Returns the byte offset in the file, or null if unknown. */
   public Long offset() {
     return offset;
   }

@@ -1,6 +1,6 @@
 package io.hyperslab;
 
-/** Structures of the Arrow C Data interface that the native library exported. */
+/** Releases the structures of the Arrow C Data interface that the native library exported. */
 public final class NativeBatch {
   static {
     NativeLibrary.load();
@@ -8,12 +8,17 @@ public final class NativeBatch {
 
   private NativeBatch() {}
 
-  /** Frees the structure; an {@link InvalidInputException} the second time. */
+  /**
+   * Frees a structure.
+   *
+   * @param address address of the {@code ArrowArray} or {@code ArrowSchema}
+   * @throws InvalidInputException if no structure is exported at the address, for example because it was released before
+   */
   public static native void release(long address);
 
-  /** How many structures are not released yet. */
+  /** Returns the number of structures that are not released yet. */
   public static native int live();
 
-  /** Panics in the native library, so that a test sees an exception come of it. */
+  /** Panics in the native library, to test that a panic becomes an exception. */
   static native void panic();
 }

@@ -1,6 +1,6 @@
 package io.hyperslab;
 
-/** What is in a file. */
+/** Lists the contents of a file. */
 public final class NativeFile {
   static {
     NativeLibrary.load();
@@ -8,9 +8,23 @@ public final class NativeFile {
 
   private NativeFile() {}
 
-  /** The members of a group: JSON, an array of {@code {"name": …, "kind": …, "shape": …, "type": …}}. */
+  /**
+   * Returns the members of a group as a JSON array of {@code {"name": …, "kind": …, "shape": …, "type": …, "refusal": …}}.
+   *
+   * @param file path of the file
+   * @param group path of the group in the file
+   * @param sessionOptions JSON: threads, limits, path policy
+   * @throws NotFoundException if the file or the group does not exist
+   */
   public static native String members(String file, String group, String sessionOptions);
 
-  /** All objects: JSON, an array of {@code {"path": …, "kind": …, "shape": …, "type": …, "attributes": [[name, value]]}}. */
+  /**
+   * Returns all objects of a file as a JSON array of {@code {"path": …, "kind": …, "shape": …, "type": …, "refusal": …,
+   * "attributes": [[name, value], …]}}.
+   *
+   * @param file path of the file
+   * @param sessionOptions JSON: threads, limits, path policy
+   * @throws NotFoundException if the file does not exist
+   */
   public static native String objects(String file, String sessionOptions);
 }

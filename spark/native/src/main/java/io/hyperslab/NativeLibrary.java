@@ -9,10 +9,10 @@ import java.nio.file.Paths;
 import java.nio.file.StandardCopyOption;
 
 /**
- * Loads the native library, once for each class loader, from a private copy: the JVM refuses one file in two class
- * loaders, and a driver has several. A library on {@code java.library.path} wins over the one in the jar. Copies are
- * made in the folder that the system property {@code hyperslab.native.folder} names (else the temporary folder), and
- * are gone as soon as they are loaded.
+ * Loads the native library from a private copy, once per class loader: the JVM refuses to load a file in two class loaders,
+ * and a driver has several. A library on {@code java.library.path} takes precedence over the one in the jar. Copies are
+ * created in the folder that the system property {@code hyperslab.native.folder} names (by default the temporary folder)
+ * and deleted as soon as they are loaded.
  */
 final class NativeLibrary {
   private static final String NAME = "hyperslab_jni";
@@ -24,7 +24,7 @@ final class NativeLibrary {
 
   private NativeLibrary() {}
 
-  /** Does nothing but make sure that this class is initialised. */
+  /** Ensures that this class is initialized, which loads the library. */
   static void load() {}
 
   private static void loadPrivateCopy() {
@@ -42,8 +42,8 @@ final class NativeLibrary {
       }
     } catch (IOException error) {
       throw new IllegalStateException(
-          "cannot copy the native library to " + parent + ": name another folder with -D"
-              + FOLDER_PROPERTY + "=…",
+          "cannot copy the native library to \"" + parent + "\": choose another folder with -D"
+              + FOLDER_PROPERTY + "=...",
           error);
     }
   }
@@ -60,8 +60,8 @@ final class NativeLibrary {
     String resource = "native/" + platform() + "/" + file;
     try (InputStream stream = NativeLibrary.class.getResourceAsStream(resource)) {
       if (stream == null) {
-        throw new UnsatisfiedLinkError("this jar has no native library for " + platform()
-            + ", and java.library.path has none");
+        throw new UnsatisfiedLinkError("no native library for " + platform()
+            + " in this jar or on java.library.path: use a jar built for this platform");
       }
       Files.copy(stream, copy, StandardCopyOption.REPLACE_EXISTING);
     }

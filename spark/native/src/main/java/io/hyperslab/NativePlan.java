@@ -1,6 +1,6 @@
 package io.hyperslab;
 
-/** The native methods behind {@link Planning}, which is what to use. */
+/** Native methods behind {@link Planning}; use that class instead. */
 final class NativePlan {
   static {
     NativeLibrary.load();

@@ -1,6 +1,6 @@
 package io.hyperslab;
 
-/** The native methods behind {@link SplitReader}, which is what to use. */
+/** Native methods behind {@link SplitReader}; use that class instead. */
 public final class NativeReader {
   static {
     NativeLibrary.load();
@@ -20,6 +20,6 @@ public final class NativeReader {
 
   static native void close(long reader);
 
-  /** How many readers are open. */
+  /** Returns the number of open readers. */
   public static native int live();
 }

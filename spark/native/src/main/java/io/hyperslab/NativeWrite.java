@@ -1,6 +1,6 @@
 package io.hyperslab;
 
-/** The native methods behind {@link FileWrite} and {@link TaskWriter}, which are what to use. */
+/** Native methods behind {@link FileWrite} and {@link TaskWriter}; use those classes instead. */
 public final class NativeWrite {
   static {
     NativeLibrary.load();
@@ -10,7 +10,7 @@ public final class NativeWrite {
 
   static native void check(String request);
 
-  static native byte[] plan(String path, String mode, String only);
+  static native byte[] plan(String path, String mode, String replaceable);
 
   static native byte[] beginPlan(byte[] plan);
 
@@ -18,7 +18,7 @@ public final class NativeWrite {
 
   static native void abort(byte[] plan);
 
-  static native long begin(byte[] plan, long number, String request);
+  static native long begin(byte[] plan, long taskIndex, String request);
 
   static native void append(
       long writer, int column, byte[] values, int length, byte[] heap, int[] ends, int objects);
@@ -27,6 +27,6 @@ public final class NativeWrite {
 
   static native void close(long writer);
 
-  /** How many tasks are under way. */
+  /** Returns the number of open task writers. */
   public static native int live();
 }

@@ -1,13 +1,26 @@
 package io.hyperslab;
 
-/** A file, object, column or attribute that is not there. */
+/** Thrown if a file, object, column or attribute does not exist. */
 public final class NotFoundException extends HyperslabException {
   private static final long serialVersionUID = 1L;
 
+  /**
+   * Creates an exception with a location.
+   *
+   * @param reason what was found, what was expected and what to do
+   * @param file path of the file, or null if unknown
+   * @param object path of the object in the file, or null if unknown
+   * @param offset byte offset in the file, or null if unknown
+   */
   public NotFoundException(String reason, String file, String object, Long offset) {
     super("NotFound", reason, file, object, offset);
   }
 
+  /**
+   * Creates an exception without a location.
+   *
+   * @param reason what was found, what was expected and what to do
+   */
   public NotFoundException(String reason) {
     this(reason, null, null, null);
   }

@@ -3,25 +3,38 @@ package io.hyperslab;
 import java.util.concurrent.atomic.LongAccumulator;
 
 /**
- * Reads the batches of one split. One thread reads; any thread may cancel. Batches are addresses of Arrow C Data
- * structures, valid until the next call of {@link #next} or {@link #close}.
+ * Reads the record batches of one split. One thread reads; any thread can cancel. A batch is the address of a structure of
+ * the Arrow C Data interface, valid until the next call of {@link #next} or {@link #close}.
+ *
+ * <pre>{@code
+ * try (SplitReader reader = new SplitReader(split, "{}", "[]")) {
+ *   while (reader.next()) {
+ *     process(reader.schema(), reader.batch());
+ *   }
+ * }
+ * }</pre>
  */
 public final class SplitReader implements AutoCloseable {
   private static final LongAccumulator LONGEST_STOP = new LongAccumulator(Math::max, 0);
 
   private final long reader;
   private final long schema;
-  /** When it was cancelled ({@link System#nanoTime}); 0 while it was not. */
+  /** {@link System#nanoTime} of the first {@link #cancel}; 0 if not cancelled. */
   private volatile long cancelledAt;
 
   private long batch;
   private boolean closed;
 
   /**
-   * @param split one of the splits of {@link NativePlan#split}
+   * Opens a split.
+   *
+   * @param split one of the splits of {@link Planning#split}
    * @param sessionOptions JSON: threads, limits, path policy
-   * @param aggregates JSON: a list of {@code {"function": …, "column": …}}, whose answers are one row; an empty list asks
-   *     for the rows
+   * @param aggregates JSON list of {@code {"function": …, "column": …}}, whose results form a single row; an empty list
+   *     reads the rows
+   * @throws ConflictException if the file changed since the split was planned
+   * @throws InvalidInputException if the split or the options are malformed
+   * @throws NotFoundException if the file does not exist
    */
   public SplitReader(byte[] split, String sessionOptions, String aggregates) {
     reader = NativeReader.open(split, sessionOptions, aggregates);
@@ -33,12 +46,17 @@ public final class SplitReader implements AutoCloseable {
     }
   }
 
-  /** Address of the batches' {@code ArrowSchema}. */
+  /** Returns the address of the batches' {@code ArrowSchema}. */
   public long schema() {
     return schema;
   }
 
-  /** Reads the next batch; false after the last. The batch before is released. */
+  /**
+   * Releases the current batch and reads the next one. Returns false after the last batch.
+   *
+   * @throws CancelledException after {@link #cancel}
+   * @throws CorruptException if the file is damaged
+   */
   public boolean next() {
     releaseBatch();
     try {
@@ -50,17 +68,17 @@ public final class SplitReader implements AutoCloseable {
     return batch != 0;
   }
 
-  /** Address of the batch's {@code ArrowArray}, a struct of the columns. */
+  /** Returns the address of the batch's {@code ArrowArray}, a struct of the columns. */
   public long batch() {
     return batch;
   }
 
-  /** Bytes read, chunks decoded, nanoseconds in filters, chunks skipped. */
+  /** Returns four counters: bytes read, chunks decoded, nanoseconds in filters, chunks skipped. */
   public long[] counters() {
     return NativeReader.counters(reader);
   }
 
-  /** Makes a {@link #next} that runs now or later end with {@link CancelledException}. */
+  /** Makes the running {@link #next} and later ones throw a {@link CancelledException}. */
   public void cancel() {
     if (cancelledAt == 0) {
       cancelledAt = System.nanoTime();
@@ -68,7 +86,7 @@ public final class SplitReader implements AutoCloseable {
     NativeReader.cancel(reader);
   }
 
-  /** Nanoseconds for which the slowest {@link #next} of this process has continued after {@link #cancel}; resets the counter. */
+  /** Returns the longest time in nanoseconds from {@link #cancel} to the end of {@link #next} in this process, and resets it. */
   public static long longestStop() {
     return LONGEST_STOP.getThenReset();
   }

@@ -1,13 +1,26 @@
 package io.hyperslab;
 
-/** A correct file or request that needs something that is not done; the message names it. */
+/** Thrown if a valid file or request needs a feature that Hyperslab does not support. The message names the feature. */
 public final class UnsupportedException extends HyperslabException {
   private static final long serialVersionUID = 1L;
 
+  /**
+   * Creates an exception with a location.
+   *
+   * @param reason what was found, what was expected and what to do
+   * @param file path of the file, or null if unknown
+   * @param object path of the object in the file, or null if unknown
+   * @param offset byte offset in the file, or null if unknown
+   */
   public UnsupportedException(String reason, String file, String object, Long offset) {
     super("Unsupported", reason, file, object, offset);
   }
 
+  /**
+   * Creates an exception without a location.
+   *
+   * @param reason what was found, what was expected and what to do
+   */
   public UnsupportedException(String reason) {
     this(reason, null, null, null);
   }

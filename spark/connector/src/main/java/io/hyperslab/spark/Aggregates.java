@@ -19,7 +19,7 @@ import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
 
-/** Aggregates that the reader answers for each of its splits; Spark puts the answers together. */
+/** Aggregates that the reader computes per split; Spark combines the partial results. */
 final class Aggregates {
   private static final List<DataType> INTEGERS = Arrays.asList(
       DataTypes.ByteType, DataTypes.ShortType, DataTypes.IntegerType, DataTypes.LongType);
@@ -28,15 +28,15 @@ final class Aggregates {
       Arrays.asList(DataTypes.FloatType, DataTypes.DoubleType);
 
   private final ArrayNode request = ReadOptions.JSON.createArrayNode();
-  private StructType answer = new StructType();
+  private StructType resultSchema = new StructType();
   private StructType columns = new StructType();
 
-  /** None: rows are read. */
+  /** No aggregates: the reader returns rows. */
   static Aggregates none() {
     return new Aggregates();
   }
 
-  /** What the reader can answer just as Spark would, or null. */
+  /** The aggregates, or null if the reader cannot compute one of them exactly as Spark would. */
   static Aggregates of(Aggregation aggregation, Map<String, DataType> types, boolean sumFloats) {
     Aggregates aggregates = new Aggregates();
     if (aggregation.groupByExpressions().length > 0) {
@@ -79,17 +79,17 @@ final class Aggregates {
   }
 
   private boolean add(String function, String column, DataType type, DataType result) {
-    ObjectNode asked = request.addObject().put("function", function);
+    ObjectNode entry = request.addObject().put("function", function);
     if (column != null) {
-      asked.put("column", column);
+      entry.put("column", column);
       if (!Arrays.asList(columns.fieldNames()).contains(column)) {
         columns = columns.add(column, type, true);
       }
     }
     if (function.equals("sum")) {
-      asked.put("wraps", !SQLConf.get().ansiEnabled());
+      entry.put("wraps", !SQLConf.get().ansiEnabled());
     }
-    answer = answer.add("a" + answer.length(), result, !function.equals("count"));
+    resultSchema = resultSchema.add("a" + resultSchema.length(), result, !function.equals("count"));
     return true;
   }
 
@@ -97,25 +97,25 @@ final class Aggregates {
     if (!(expression instanceof NamedReference)) {
       return null;
     }
-    String[] parts = ((NamedReference) expression).fieldNames();
-    return parts.length == 1 ? parts[0] : null;
+    String[] names = ((NamedReference) expression).fieldNames();
+    return names.length == 1 ? names[0] : null;
   }
 
   boolean isEmpty() {
     return request.isEmpty();
   }
 
-  /** As the native library reads it. */
+  /** JSON for the native library. */
   String request() {
     return request.toString();
   }
 
-  /** The columns of the one row that each split answers with. */
-  StructType answer() {
-    return answer;
+  /** The columns of the single row that each split returns. */
+  StructType resultSchema() {
+    return resultSchema;
   }
 
-  /** The columns that must be read. */
+  /** The columns that the aggregates read. */
   StructType columns() {
     return columns;
   }

@@ -24,41 +24,50 @@ import org.apache.spark.sql.vectorized.ColumnarBatch;
 import org.apache.spark.unsafe.Platform;
 
 /**
- * One dataset of one or more files in the rows layout, for those who want arrays and not a table. Rows are numbered
- * from 0 on through all files, in the order of files, datasets (of wildcards) and rows, in every partitioning.
- * One-dimensional datasets have rows of one element.
+ * A dataset of one or more files in the rows layout, as arrays instead of a table. Rows have consecutive indexes from 0
+ * over all files, in the order of files, datasets (if wildcards match several) and rows, independent of partitions. Rows of
+ * one-dimensional datasets have one element.
+ *
+ * <pre>{@code
+ * ArrayRows rows = new ArrayRows("/data/run_*.h5", "/temperature", null);
+ * for (ArrayRows.Partition partition : rows.partitions()) {
+ *   rows.read(partition).forEachRemaining(row -> process(row.index, row.doubles()));
+ * }
+ * }</pre>
  */
 public final class ArrayRows implements Serializable {
   private static final long serialVersionUID = 2L;
 
-  private final StructType wanted;
+  private final StructType readSchema;
   private final String session;
   private final DataType element;
   private final boolean list;
   private final long rows;
   private final long width;
-  private final transient List<Part> parts;
+  private final transient List<Partition> partitions;
 
-  /** What one task reads: splits, and the number of their first row. */
-  public static final class Part implements Serializable {
+  /** The splits that one task reads, and the index of their first row. */
+  public static final class Partition implements Serializable {
     private static final long serialVersionUID = 1L;
 
     private final byte[][] splits;
     private final long firstRow;
 
-    Part(byte[][] splits, long firstRow) {
+    Partition(byte[][] splits, long firstRow) {
       this.splits = splits;
       this.firstRow = firstRow;
     }
   }
 
   /**
-   * Plans from metadata.
+   * Plans the read from metadata.
    *
-   * @param files a file, glob, folder or list of files; or a {@code java.util.List} (an array) of them, in which
-   *     {@code {file, dataset}} pairs may stand
-   * @param dataset null if each file names its dataset
-   * @param partitions maximum number of partitions; null chooses it by the sizes
+   * @param files a path (of a file, glob, folder or list of files), or a {@code java.util.List} or array of paths and
+   *     {@code {file, dataset}} pairs
+   * @param dataset path of the dataset; null if each file comes with its dataset
+   * @param partitions maximum number of partitions; null derives it from the sizes
+   * @throws InvalidInputException if an argument is invalid
+   * @throws io.hyperslab.NotFoundException if a file or dataset does not exist
    */
   public ArrayRows(Object files, String dataset, Integer partitions) {
     Map<String, String> given = new HashMap<>();
@@ -80,66 +89,73 @@ public final class ArrayRows implements Serializable {
     list = type instanceof ArrayType;
     element = list ? ((ArrayType) type).elementType() : type;
     width = list ? described.listSize(column) : 1;
-    wanted = new StructType().add(described.schema.apply(column));
+    readSchema = new StructType().add(described.schema.apply(column));
     session = options.taskSession();
     request.putArray("columns").add(column);
-    Description planned = Description.of(request);
+    Description estimate = Description.of(request);
     if (count != null) {
-      Hdf5Scan.aimAt(count, planned.valueBytes, request);
+      Hdf5Scan.limitPartitions(count, estimate.valueBytes, request);
     }
     byte[][] answer = Watch.planning(planning -> planning.split(request.toString()));
     JsonNode header = Description.parse(new String(answer[0], StandardCharsets.UTF_8));
     Description.warnOfSkipped(header);
-    List<Part> parts = new ArrayList<>();
+    List<Partition> planned = new ArrayList<>();
     long row = 0;
-    // Splits come in the order of files and rows, and no predicate leaves rows out.
+    // Splits are in the order of files and rows, and no predicate removes rows.
     for (JsonNode partition : header.get("partitions")) {
       int first = 1 + partition.get("first").asInt();
-      parts.add(new Part(
+      planned.add(new Partition(
           Arrays.copyOfRange(answer, first, first + partition.get("count").asInt()), row));
       row = Math.addExact(row, partition.get("rows").asLong());
     }
-    this.parts = Collections.unmodifiableList(parts);
+    this.partitions = Collections.unmodifiableList(planned);
     rows = row;
   }
 
-  /** What each partition reads. */
-  public List<Part> parts() {
-    return parts;
+  /** Returns the partitions, in the order of their rows. */
+  public List<Partition> partitions() {
+    return partitions;
   }
 
-  /** All rows of all files. */
+  /** Returns the number of rows of all files. */
   public long rows() {
     return rows;
   }
 
-  /** Elements of a row. */
+  /** Returns the number of elements of a row. */
   public long width() {
     return width;
   }
 
-  /** Spark's name for the type of the elements. */
+  /** Returns Spark's name for the type of the elements, such as {@code double}. */
   public String elementType() {
     return element.catalogString();
   }
 
-  /** One row: its number among the rows of all files, and its elements. */
+  /** One row: its index among the rows of all files, and its elements. */
   public static final class Row {
-    public final long number;
+    /** Index of the row among the rows of all files, from 0. */
+    public final long index;
+
     private final ColumnVector column;
-    private final int place;
+    private final int rowInBatch;
     private final boolean list;
     private final DataType element;
 
-    Row(long number, ColumnVector column, int place, boolean list, DataType element) {
-      this.number = number;
+    Row(long index, ColumnVector column, int rowInBatch, boolean list, DataType element) {
+      this.index = index;
       this.column = column;
-      this.place = place;
+      this.rowInBatch = rowInBatch;
       this.list = list;
       this.element = element;
     }
 
-    /** The elements in their own type: {@code byte[] short[] int[] long[] float[] double[]}. */
+    /**
+     * Returns the elements as an array of their type: {@code byte[]}, {@code short[]}, {@code int[]}, {@code long[]},
+     * {@code float[]} or {@code double[]}.
+     *
+     * @throws InvalidInputException if the elements are not numbers
+     */
     public Object values() {
       ColumnarArray items = items();
       if (DataTypes.DoubleType.equals(element)) {
@@ -155,11 +171,15 @@ public final class ArrayRows implements Serializable {
       } else if (DataTypes.ByteType.equals(element)) {
         return items.toByteArray();
       }
-      throw new InvalidInputException(
-          "elements of type " + element.catalogString() + " are no numbers of a Java array");
+      throw new InvalidInputException("elements of type " + element.catalogString()
+          + " cannot be returned as a Java array of numbers");
     }
 
-    /** The elements' bytes in this machine's order. */
+    /**
+     * Returns the bytes of the elements in the machine's byte order.
+     *
+     * @throws InvalidInputException if the elements are not numbers
+     */
     public byte[] bytes() {
       Object values = values();
       int first = Platform.BYTE_ARRAY_OFFSET;
@@ -168,7 +188,11 @@ public final class ArrayRows implements Serializable {
       return bytes;
     }
 
-    /** The elements as doubles; missing ones are NaN, integers that a double cannot hold are an error. */
+    /**
+     * Returns the elements as doubles. Nulls become NaN.
+     *
+     * @throws InvalidInputException if the elements are not numbers, or an integer has no exact double
+     */
     public double[] doubles() {
       ColumnarArray items = items();
       if (DataTypes.DoubleType.equals(element) && !column.hasNull()) {
@@ -189,8 +213,8 @@ public final class ArrayRows implements Serializable {
       } else if (DataTypes.LongType.equals(element)) {
         long value = items.getLong(i);
         if ((long) (double) value != value || value == Long.MAX_VALUE) {
-          throw new InvalidInputException(
-              "the integer " + value + " in row " + number + " is no double");
+          throw new InvalidInputException("the integer " + value + " in row " + index
+              + " cannot be represented exactly as a double");
         }
         return value;
       } else if (DataTypes.IntegerType.equals(element)) {
@@ -203,18 +227,28 @@ public final class ArrayRows implements Serializable {
         return items.getBoolean(i) ? 1 : 0;
       }
       throw new InvalidInputException(
-          "elements of type " + element.catalogString() + " are no numbers");
+          "elements of type " + element.catalogString() + " are not numbers");
     }
 
     private ColumnarArray items() {
-      return list ? column.getArray(place) : new ColumnarArray(column, place, 1);
+      return list ? column.getArray(rowInBatch) : new ColumnarArray(column, rowInBatch, 1);
     }
   }
 
-  /** Reads one partition, inside of a task or outside. Values must be taken from a row before the next one. */
-  public Iterator<Row> read(Part part) {
+  /**
+   * Reads one partition, in a task or outside of one. A row is valid until the next call of {@code next} or {@code hasNext}.
+   *
+   * @throws io.hyperslab.HyperslabException from the iterator if a file cannot be read
+   */
+  public Iterator<Row> read(Partition partition) {
     BatchReader reader = new BatchReader(
-        new SplitPartition(part.splits), wanted, new String[0], session, "[]", false, false);
+        new SplitPartition(partition.splits),
+        readSchema,
+        new String[0],
+        session,
+        "[]",
+        false,
+        false);
     TaskContext task = TaskContext.get();
     if (task != null) {
       task.addTaskCompletionListener(
@@ -222,16 +256,16 @@ public final class ArrayRows implements Serializable {
     }
     return new Iterator<Row>() {
       private ColumnarBatch batch;
-      private int place;
-      private long number = part.firstRow;
+      private int rowInBatch;
+      private long index = partition.firstRow;
       private boolean ended;
 
       @Override
       public boolean hasNext() {
-        while (!ended && (batch == null || place >= batch.numRows())) {
+        while (!ended && (batch == null || rowInBatch >= batch.numRows())) {
           if (reader.next()) {
             batch = reader.get();
-            place = 0;
+            rowInBatch = 0;
           } else {
             ended = true;
             reader.close();
@@ -245,7 +279,7 @@ public final class ArrayRows implements Serializable {
         if (!hasNext()) {
           throw new NoSuchElementException();
         }
-        return new Row(number++, batch.column(0), place++, list, element);
+        return new Row(index++, batch.column(0), rowInBatch++, list, element);
       }
     };
   }

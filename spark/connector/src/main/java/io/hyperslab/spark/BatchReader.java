@@ -17,13 +17,13 @@ import org.apache.spark.sql.vectorized.ColumnarBatch;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Reads the splits of one partition, one after the other, in their order. */
+/** Reads the splits of one partition in order. */
 final class BatchReader implements PartitionReader<ColumnarBatch> {
   private static final Logger LOG = LoggerFactory.getLogger(BatchReader.class);
 
   private final SplitPartition partition;
-  private final StructType wanted;
-  /** Columns that have one value in each split. */
+  private final StructType readSchema;
+  /** Names of the columns with a constant value per split. */
   private final String[] constants;
 
   private final String session;
@@ -32,25 +32,25 @@ final class BatchReader implements PartitionReader<ColumnarBatch> {
   private final boolean ignoreMissing;
   private final TaskContext task = TaskContext.get();
 
-  private int number = -1;
+  private int splitIndex = -1;
   private SplitReader reader;
   private Vectors vectors;
   private ColumnarBatch batch;
-  /** Of the readers that are closed. */
+  /** Sums over the closed readers. */
   private final long[] counters = new long[4];
 
   private long batches;
 
   BatchReader(
       SplitPartition partition,
-      StructType wanted,
+      StructType readSchema,
       String[] constants,
       String session,
       String aggregates,
       boolean ignoreCorrupt,
       boolean ignoreMissing) {
     this.partition = partition;
-    this.wanted = wanted;
+    this.readSchema = readSchema;
     this.constants = constants;
     this.session = session;
     this.aggregates = aggregates;
@@ -63,10 +63,10 @@ final class BatchReader implements PartitionReader<ColumnarBatch> {
     while (true) {
       try {
         if (reader == null) {
-          if (++number >= partition.splits.length) {
+          if (++splitIndex >= partition.splits.length) {
             return false;
           }
-          open(partition.splits[number]);
+          open(partition.splits[splitIndex]);
         }
         if (reader.next()) {
           batch = vectors.batch(reader.batch());
@@ -88,12 +88,12 @@ final class BatchReader implements PartitionReader<ColumnarBatch> {
     reader = opened;
     Map<String, Object> values = new HashMap<>();
     for (int i = 0; i < constants.length; i++) {
-      values.put(constants[i], partition.constants(number)[i]);
+      values.put(constants[i], partition.constants(splitIndex)[i]);
     }
-    vectors = new Vectors(opened.schema(), wanted, values);
-    if (partition.file(number) != null) {
-      // What Spark's input_file_name() asks.
-      InputFileBlockHolder.set(Paths.get(partition.file(number)).toUri().toString(), 0, -1);
+    vectors = new Vectors(opened.schema(), readSchema, values);
+    if (partition.file(splitIndex) != null) {
+      // For Spark's input_file_name().
+      InputFileBlockHolder.set(Paths.get(partition.file(splitIndex)).toUri().toString(), 0, -1);
     }
   }
 
@@ -101,7 +101,9 @@ final class BatchReader implements PartitionReader<ColumnarBatch> {
     if (!allowed) {
       throw error;
     }
-    LOG.warn("left out, as ignoreCorruptFiles or ignoreMissingFiles asks: {}", error.getMessage());
+    LOG.warn(
+        "skipped the rest of a split because of ignoreCorruptFiles or ignoreMissingFiles: {}",
+        error.getMessage());
     closeReader();
   }
 

@@ -7,11 +7,11 @@ import org.apache.spark.sql.connector.read.PartitionReaderFactory;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.vectorized.ColumnarBatch;
 
-/** Makes the readers of tasks; travels to the executors. */
+/** Creates the readers of tasks. Spark sends it to the executors. */
 final class BatchReaderFactory implements PartitionReaderFactory {
   private static final long serialVersionUID = 1L;
 
-  private final StructType wanted;
+  private final StructType readSchema;
   private final String[] constants;
   private final String session;
   private final String aggregates;
@@ -19,13 +19,13 @@ final class BatchReaderFactory implements PartitionReaderFactory {
   private final boolean ignoreMissing;
 
   BatchReaderFactory(
-      StructType wanted,
+      StructType readSchema,
       String[] constants,
       String session,
       String aggregates,
       boolean ignoreCorrupt,
       boolean ignoreMissing) {
-    this.wanted = wanted;
+    this.readSchema = readSchema;
     this.constants = constants;
     this.session = session;
     this.aggregates = aggregates;
@@ -42,7 +42,7 @@ final class BatchReaderFactory implements PartitionReaderFactory {
   public PartitionReader<ColumnarBatch> createColumnarReader(InputPartition partition) {
     return new BatchReader(
         (SplitPartition) partition,
-        wanted,
+        readSchema,
         constants,
         session,
         aggregates,
@@ -52,6 +52,6 @@ final class BatchReaderFactory implements PartitionReaderFactory {
 
   @Override
   public PartitionReader<InternalRow> createReader(InputPartition partition) {
-    throw new UnsupportedOperationException("batches are columnar");
+    throw new UnsupportedOperationException("this source reads columnar batches, not rows");
   }
 }

@@ -6,7 +6,7 @@ import org.apache.spark.sql.connector.read.LocalScan;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
 
-/** Counts that are known already: Spark runs no task for them. */
+/** Counts known from metadata, for which Spark runs no tasks. */
 final class CountScan implements LocalScan {
   private final long[] counts;
 
@@ -17,8 +17,8 @@ final class CountScan implements LocalScan {
   @Override
   public StructType readSchema() {
     StructType schema = new StructType();
-    for (int number = 0; number < counts.length; number++) {
-      schema = schema.add("count_" + number, DataTypes.LongType, false);
+    for (int i = 0; i < counts.length; i++) {
+      schema = schema.add("count_" + i, DataTypes.LongType, false);
     }
     return schema;
   }
@@ -26,8 +26,8 @@ final class CountScan implements LocalScan {
   @Override
   public InternalRow[] rows() {
     Object[] values = new Object[counts.length];
-    for (int number = 0; number < counts.length; number++) {
-      values[number] = counts[number];
+    for (int i = 0; i < counts.length; i++) {
+      values[i] = counts[i];
     }
     return new InternalRow[] {new GenericInternalRow(values)};
   }

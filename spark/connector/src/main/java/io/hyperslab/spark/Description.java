@@ -12,22 +12,24 @@ import org.apache.spark.sql.types.StructType;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** What the native library says of a table, from metadata. */
+/** The description of a table by the native library, from metadata. */
 final class Description {
   private static final Logger LOG = LoggerFactory.getLogger(Description.class);
 
-  /** More are counted, not named, in messages. */
+  /** Maximum number of members that a message names; it counts the others. */
   private static final int MAX_NAMED = 10;
 
   final StructType schema;
-  /** Rows that the predicates leave, before those that must be tested row by row. */
+  /** Number of rows after the predicates that metadata can resolve: an upper bound unless {@link #exact}. */
   final long rows;
 
+  /** Bytes of the decoded values. */
   final long valueBytes;
-  /** Whether {@link #rows} is the answer, no row being left to test. */
+
+  /** Whether {@link #rows} is exact: no predicate must be tested row by row. */
   final boolean exact;
 
-  /** Chunks of the columns to be read that the predicates leave out, whole hyperslabs of them. */
+  /** Number of chunks of the columns to be read that the predicates exclude. */
   final long chunksSkipped;
 
   private final JsonNode listSizes;
@@ -61,7 +63,7 @@ final class Description {
         .addTo(of(options.request(files)).withoutOmitted(options).schema);
   }
 
-  /** Warns of members of the group that are not columns, or refuses the table, as the option {@code omitted} says. */
+  /** Handles members of the group that are not columns as the option {@code omitted} says: a warning, an error or nothing. */
   Description withoutOmitted(ReadOptions options) {
     String action = options.omitted();
     if (omitted.isEmpty() || action.equals("ignore")) {
@@ -73,17 +75,17 @@ final class Description {
         "members that are not columns: " + names + (more > 0 ? "; and " + more + " more" : "");
     if (action.equals("error")) {
       throw new InvalidInputException(
-          text + "; read these datasets by option dataset, or give option omitted=ignore");
+          text + "; read these datasets with option dataset, or set option omitted=ignore");
     }
     LOG.warn("{}: {}", options.text("dataset") == null ? "/" : options.text("dataset"), text);
     return this;
   }
 
-  /** Number of elements of each list in a column whose lists all have the same length. */
+  /** Number of elements of every list in a column whose lists have the same length. */
   long listSize(String column) {
     JsonNode size = listSizes.get(column);
     if (size == null) {
-      throw new InternalException("column " + column + " has lists of different lengths");
+      throw new InternalException("column \"" + column + "\" has lists of different lengths");
     }
     return size.asLong();
   }
@@ -92,11 +94,14 @@ final class Description {
     try {
       return ReadOptions.JSON.readTree(answer);
     } catch (JsonProcessingException error) {
-      throw new InternalException("the native library's answer is no JSON: " + error.getMessage());
+      throw new InternalException(
+          "the native library returned invalid JSON: " + error.getMessage());
     }
   }
 
   static void warnOfSkipped(JsonNode answer) {
-    answer.get("skipped").forEach(file -> LOG.warn("left out, as options ask: {}", file.asText()));
+    answer
+        .get("skipped")
+        .forEach(file -> LOG.warn("skipped a file, as the options allow: {}", file.asText()));
   }
 }

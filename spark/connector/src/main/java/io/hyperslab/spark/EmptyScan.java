@@ -4,17 +4,17 @@ import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.connector.read.LocalScan;
 import org.apache.spark.sql.types.StructType;
 
-/** No rows: predicates on columns of folders have left no file. */
+/** A scan without rows: predicates on partition columns exclude every file. */
 final class EmptyScan implements LocalScan {
-  private final StructType wanted;
+  private final StructType readSchema;
 
-  EmptyScan(StructType wanted) {
-    this.wanted = wanted;
+  EmptyScan(StructType readSchema) {
+    this.readSchema = readSchema;
   }
 
   @Override
   public StructType readSchema() {
-    return wanted;
+    return readSchema;
   }
 
   @Override
@@ -24,6 +24,6 @@ final class EmptyScan implements LocalScan {
 
   @Override
   public String description() {
-    return "hdf5, no file: the names of folders leave none";
+    return "hdf5, no files: predicates on partition columns exclude all";
   }
 }

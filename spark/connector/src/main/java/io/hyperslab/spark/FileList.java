@@ -12,18 +12,18 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * A text or CSV file with a line {@code file,dataset} for each input, or {@code file} alone. Names are relative to the
- * list's folder; empty lines and those that begin with # mean nothing, a first line {@code file,dataset} is a heading,
- * and a name with a comma stands in double quotes.
+ * Parses a text or CSV file with a line {@code file,dataset} or {@code file} for each input. Names are relative to the
+ * list's folder. Empty lines and lines that begin with # are ignored, and so is a header line {@code file,dataset}. A name
+ * with a comma must be in double quotes.
  */
 final class FileList {
-  /** Bytes at a file's beginning in which the first line of a list ends. */
-  private static final int FIRST_BYTES = 8192;
+  /** Number of bytes at the beginning of a file that are searched for the first line of a list. */
+  private static final int PREFIX_BYTES = 8192;
 
   private FileList() {}
 
-  /** By its name: no HDF5 file is called so. A file without a suffix is a list if its first line names a file. */
-  static boolean is(Path path) {
+  /** Whether a file is a list: by its suffix, or without a suffix, if its first line names an existing file. */
+  static boolean isList(Path path) {
     String name = path.getFileName() == null
         ? ""
         : path.getFileName().toString().toLowerCase(java.util.Locale.ROOT);
@@ -32,11 +32,11 @@ final class FileList {
     }
     return name.endsWith(".csv")
         || name.endsWith(".txt")
-        || (name.indexOf('.') < 0 && namesFile(path));
+        || (name.indexOf('.') < 0 && beginsWithFileName(path));
   }
 
-  private static boolean namesFile(Path path) {
-    byte[] start = new byte[FIRST_BYTES];
+  private static boolean beginsWithFileName(Path path) {
+    byte[] start = new byte[PREFIX_BYTES];
     int length = 0;
     try (InputStream stream = java.nio.file.Files.newInputStream(path)) {
       for (int more = 0;
@@ -45,7 +45,7 @@ final class FileList {
         length += more;
       }
     } catch (IOException error) {
-      // Who opens it to read values says why it cannot be read.
+      // The reader reports why the file cannot be opened.
       return false;
     }
     String text = new String(start, 0, length, StandardCharsets.UTF_8);
@@ -53,7 +53,7 @@ final class FileList {
       return false;
     }
     for (String line : text.split("\n", -1)) {
-      List<String> fields = meaningless(line.trim(), true) ? null : fields(line.trim());
+      List<String> fields = isIgnored(line.trim(), true) ? null : fields(line.trim());
       if (fields != null) {
         try {
           return !fields.get(0).isEmpty()
@@ -66,7 +66,7 @@ final class FileList {
     return false;
   }
 
-  private static boolean meaningless(String line, boolean first) {
+  private static boolean isIgnored(String line, boolean first) {
     return line.isEmpty()
         || line.startsWith("#")
         || (first && line.replace(" ", "").matches("(?i)file(,dataset)?"));
@@ -76,77 +76,80 @@ final class FileList {
     return Files.hasScheme(file) ? file : list.resolveSibling(file).toString();
   }
 
-  /** What the lines name, relative names resolved. */
+  /** The inputs of the list, with relative names resolved. */
   static List<GivenPath> read(Path list) {
     List<String> texts;
     try {
       texts = java.nio.file.Files.readAllLines(list, StandardCharsets.UTF_8);
     } catch (IOException error) {
       throw new IoException(
-          "the list is no text in UTF-8: " + error.getMessage(), list.toString(), null, null);
+          "the list cannot be read as UTF-8 text: " + error.getMessage(),
+          list.toString(),
+          null,
+          null);
     }
     List<GivenPath> lines = new ArrayList<>();
-    for (int number = 0; number < texts.size(); number++) {
-      String text = texts.get(number).trim();
-      if (meaningless(text, number == 0)) {
+    for (int i = 0; i < texts.size(); i++) {
+      String text = texts.get(i).trim();
+      if (isIgnored(text, i == 0)) {
         continue;
       }
       List<String> fields = fields(text);
       if (fields == null || fields.size() > 2 || fields.get(0).isEmpty()) {
-        throw new InvalidInputException(
-            "line " + (number + 1) + " of the list " + list + " is no \"file,dataset\": " + text);
+        throw new InvalidInputException("line " + (i + 1) + " of the list " + list
+            + " must be file,dataset or file, not \"" + text + "\"");
       }
       String dataset = fields.size() == 2 && !fields.get(1).isEmpty() ? fields.get(1) : null;
       lines.add(new GivenPath(resolved(list, fields.get(0)), dataset));
     }
     if (lines.isEmpty()) {
-      throw new InvalidInputException("the list " + list + " names no file");
+      throw new InvalidInputException("the list " + list + " contains no files");
     }
     return lines;
   }
 
-  /** Null if a quote is not closed, or closes in the middle. */
+  /** The fields of a line; null if a quote is unclosed, or if text follows the closing quote. */
   static List<String> fields(String line) {
     List<String> fields = new ArrayList<>();
-    int at = 0;
+    int position = 0;
     while (true) {
       StringBuilder field = new StringBuilder();
-      while (at < line.length() && line.charAt(at) == ' ') {
-        at++;
+      while (position < line.length() && line.charAt(position) == ' ') {
+        position++;
       }
-      if (at < line.length() && line.charAt(at) == '"') {
-        at++;
+      if (position < line.length() && line.charAt(position) == '"') {
+        position++;
         while (true) {
-          if (at >= line.length()) {
+          if (position >= line.length()) {
             return null;
           }
-          char c = line.charAt(at++);
+          char c = line.charAt(position++);
           if (c != '"') {
             field.append(c);
-          } else if (at < line.length() && line.charAt(at) == '"') {
+          } else if (position < line.length() && line.charAt(position) == '"') {
             field.append('"');
-            at++;
+            position++;
           } else {
             break;
           }
         }
-        while (at < line.length() && line.charAt(at) == ' ') {
-          at++;
+        while (position < line.length() && line.charAt(position) == ' ') {
+          position++;
         }
-        if (at < line.length() && line.charAt(at) != ',') {
+        if (position < line.length() && line.charAt(position) != ',') {
           return null;
         }
         fields.add(field.toString());
       } else {
-        while (at < line.length() && line.charAt(at) != ',') {
-          field.append(line.charAt(at++));
+        while (position < line.length() && line.charAt(position) != ',') {
+          field.append(line.charAt(position++));
         }
         fields.add(field.toString().trim());
       }
-      if (at >= line.length()) {
+      if (position >= line.length()) {
         return fields;
       }
-      at++;
+      position++;
     }
   }
 }

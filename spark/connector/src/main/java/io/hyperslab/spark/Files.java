@@ -23,7 +23,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
-/** Which files a list of paths, globs and folders stands for. Files of one glob or folder come in natural order. */
+/** Expands paths, globs, folders and lists into files. The files of a glob or folder are in natural order. */
 final class Files {
   private static final Pattern SCHEME = Pattern.compile("([a-zA-Z][a-zA-Z0-9+.-]+):(.*)");
   private static final Pattern AUTHORITY = Pattern.compile("//([^/]*)(.*)");
@@ -45,8 +45,8 @@ final class Files {
   }
 
   /**
-   * The files, as often as they are given. The wildcards of a glob become columns if it is the only path, and so do
-   * folders called {@code name=value} below a given one.
+   * The files, including duplicates. Folders called {@code name=value} below a given folder become columns, and so do the
+   * wildcards of a glob if it is the only path.
    */
   static List<InputFile> of(ReadOptions options) {
     Files files = new Files(options);
@@ -54,7 +54,7 @@ final class Files {
     List<GivenPath> paths = options.paths();
     for (GivenPath given : paths) {
       Path path = local(given.path);
-      if (FileList.is(path)) {
+      if (FileList.isList(path)) {
         for (GivenPath line : FileList.read(path)) {
           found.addAll(files.expand(
               local(line.path), line.dataset == null ? given.dataset : line.dataset, null));
@@ -65,25 +65,25 @@ final class Files {
       }
     }
     if (found.isEmpty()) {
-      throw files.nothing(local(paths.get(0).path));
+      throw files.noFiles(local(paths.get(0).path));
     }
     return found;
   }
 
-  /** Why no file was found, and what to do. */
-  private NotFoundException nothing(Path path) {
-    String why = "there is no such file or folder";
+  /** The error for a path without files: the reason, and what to do. */
+  private NotFoundException noFiles(Path path) {
+    String why = "no such file or folder";
     if (java.nio.file.Files.isDirectory(path)) {
       try (Stream<Path> members = java.nio.file.Files.list(path)) {
         Path below = members
-            .filter(member -> java.nio.file.Files.isDirectory(member) && !hidden(member))
+            .filter(member -> java.nio.file.Files.isDirectory(member) && !isHidden(member))
             .sorted()
             .findFirst()
             .orElse(null);
         why = below == null || recursive
-            ? "the folder has no files (those with names that begin with _ or . do not count)"
+            ? "the folder has no files (names that begin with _ or . are ignored)"
             : "the folder has no files, only folders such as \"" + below.getFileName()
-                + "\": give option recursiveFileLookup=true, or a glob such as \"" + path
+                + "\": set option recursiveFileLookup=true, or use a glob such as \"" + path
                 + "/*/*.h5\"";
       } catch (IOException error) {
         return new NotFoundException(
@@ -91,12 +91,12 @@ final class Files {
       }
     }
     if (filter != null) {
-      why = "no file there matches pathGlobFilter \"" + filterText + "\"";
+      why = "no file matches pathGlobFilter \"" + filterText + "\"";
     }
     return new NotFoundException(why, path.toString(), null, null);
   }
 
-  /** The path if it is a glob with wildcards that match something; a glob with alternatives in braces is not. */
+  /** The path if it is a glob whose wildcards become columns, or null. Globs with braces or backslashes have no columns. */
   private static String patternOf(Path path) {
     String text = path.toString();
     boolean plain = text.indexOf('{') < 0 && text.indexOf('\\') < 0;
@@ -116,15 +116,15 @@ final class Files {
       return Paths.get(path).toAbsolutePath().normalize();
     }
     if (!uri.group(1).equalsIgnoreCase("file")) {
-      throw new UnsupportedException("the file system of " + path
-          + ": only local paths (and what is mounted on every node) are read and written");
+      throw new UnsupportedException("the file system of \"" + path
+          + "\" is not supported: use local paths of a file system that is mounted on every node");
     }
     String raw = uri.group(2);
     Matcher authority = AUTHORITY.matcher(raw);
     if (authority.matches()) {
       if (!authority.group(1).isEmpty() && !authority.group(1).equalsIgnoreCase("localhost")) {
-        throw new InvalidInputException(path + " names a host, \"" + authority.group(1)
-            + "\": local paths are file:///folder/file.h5");
+        throw new InvalidInputException("\"" + path + "\" names a host, \"" + authority.group(1)
+            + "\": local paths have the form file:///folder/file.h5");
       }
       raw = authority.group(2);
     }
@@ -132,7 +132,7 @@ final class Files {
       return Paths.get(raw).toAbsolutePath().normalize();
     }
     try {
-      // What Spark makes of a path has %20 for a space.
+      // Spark percent-encodes paths: %20 is a space.
       return Paths.get(new java.net.URI("file:" + raw)).toAbsolutePath().normalize();
     } catch (java.net.URISyntaxException | IllegalArgumentException error) {
       return Paths.get(raw).toAbsolutePath().normalize();
@@ -153,7 +153,7 @@ final class Files {
         return matches(path, dataset, pattern);
       }
     } catch (IOException error) {
-      throw new IoException(String.valueOf(error.getMessage()), path.toString(), null, null);
+      throw new IoException("cannot list the files: " + error, path.toString(), null, null);
     }
     if (ignoreMissing) {
       return new ArrayList<>();
@@ -161,14 +161,14 @@ final class Files {
     throw new NotFoundException("no such file or folder", path.toString(), null, null);
   }
 
-  /** As in Spark's own sources, names that begin with _ or . are not data, but {@code _year=2024} is a partition. */
-  private static boolean hidden(Path path) {
+  /** As in Spark's own sources, names that begin with _ or . are hidden, except partitions such as {@code _year=2024}. */
+  private static boolean isHidden(Path path) {
     String name = path.getFileName().toString();
     return name.startsWith(".") || (name.startsWith("_") && !name.contains("="));
   }
 
-  /** Whether a folder holds the subfiles of the file that it is named after. */
-  private static boolean container(Path folder) {
+  /** Whether a folder {@code a.h5.d} contains the subfiles of a file {@code a.h5}. */
+  private static boolean isContainer(Path folder) {
     String name = folder.getFileName().toString();
     return name.endsWith(".d")
         && java.nio.file.Files.isRegularFile(
@@ -179,7 +179,7 @@ final class Files {
     return filter == null || filter.matches(file.getFileName());
   }
 
-  /** Files of a folder; of those below it, too, if it has partitions. */
+  /** The files of a folder, and those of its subfolders if it has partitions. */
   private List<InputFile> inFolder(Path folder, String dataset) throws IOException {
     boolean partitioned = !recursive && hasPartitions(folder);
     List<InputFile> found = new ArrayList<>();
@@ -193,8 +193,8 @@ final class Files {
 
   private static boolean hasPartitions(Path folder) throws IOException {
     try (Stream<Path> members = java.nio.file.Files.list(folder)) {
-      return members.anyMatch(member -> PartitionFolders.is(member)
-          && !hidden(member)
+      return members.anyMatch(member -> PartitionFolders.isPartition(member)
+          && !isHidden(member)
           && java.nio.file.Files.isDirectory(member));
     }
   }
@@ -205,13 +205,13 @@ final class Files {
         folder, EnumSet.of(FileVisitOption.FOLLOW_LINKS), depth, new SimpleFileVisitor<Path>() {
           @Override
           public FileVisitResult preVisitDirectory(Path member, BasicFileAttributes attributes) {
-            boolean skipped = !member.equals(folder) && (hidden(member) || container(member));
+            boolean skipped = !member.equals(folder) && (isHidden(member) || isContainer(member));
             return skipped ? FileVisitResult.SKIP_SUBTREE : FileVisitResult.CONTINUE;
           }
 
           @Override
           public FileVisitResult visitFile(Path member, BasicFileAttributes attributes) {
-            if (attributes.isRegularFile() && !hidden(member) && accepts(member)) {
+            if (attributes.isRegularFile() && !isHidden(member) && accepts(member)) {
               found.add(member.toString());
             }
             return FileVisitResult.CONTINUE;
@@ -221,13 +221,13 @@ final class Files {
   }
 
   private List<InputFile> matches(Path pattern, String dataset, String columns) throws IOException {
-    List<Path> here = new ArrayList<>();
-    here.add(pattern.getRoot());
+    List<Path> matched = new ArrayList<>();
+    matched.add(pattern.getRoot());
     for (Path part : pattern) {
       List<Path> next = new ArrayList<>();
       boolean wild = WILDCARD.matcher(part.toString()).find();
       PathMatcher matcher = wild ? FileSystems.getDefault().getPathMatcher("glob:" + part) : null;
-      for (Path parent : here) {
+      for (Path parent : matched) {
         if (!wild) {
           if (java.nio.file.Files.exists(parent.resolve(part))) {
             next.add(parent.resolve(part));
@@ -235,16 +235,17 @@ final class Files {
         } else if (java.nio.file.Files.isDirectory(parent)) {
           try (Stream<Path> members = java.nio.file.Files.list(parent)) {
             members
-                .filter(member ->
-                    matcher.matches(member.getFileName()) && !hidden(member) && !container(member))
+                .filter(member -> matcher.matches(member.getFileName())
+                    && !isHidden(member)
+                    && !isContainer(member))
                 .forEach(next::add);
           }
         }
       }
-      here = next;
+      matched = next;
     }
     List<InputFile> found = new ArrayList<>();
-    for (Path path : here) {
+    for (Path path : matched) {
       if (java.nio.file.Files.isDirectory(path)) {
         found.addAll(inFolder(path, dataset));
       } else if (accepts(path)) {
@@ -253,7 +254,7 @@ final class Files {
     }
     if (found.isEmpty() && !ignoreMissing) {
       String hint = pattern.toString().contains("**")
-          ? " (** is * here: for all folders below one, give that folder and option recursiveFileLookup=true)"
+          ? " (** means * here: to read all folders below a folder, load the folder with option recursiveFileLookup=true)"
           : "";
       throw new NotFoundException("no file matches" + hint, pattern.toString(), null, null);
     }
@@ -261,7 +262,7 @@ final class Files {
     return found;
   }
 
-  /** In the order of the numbers in their names: run_2 before run_10. */
+  /** Sorts names in natural order and removes duplicates: run_2 is before run_10. */
   static List<String> natural(List<String> names) {
     TreeSet<String> sorted = new TreeSet<>(Files::compareNaturally);
     sorted.addAll(names);
@@ -273,7 +274,7 @@ final class Files {
     int j = 0;
     while (i < a.length() && j < b.length()) {
       int order;
-      if (digit(a.charAt(i)) && digit(b.charAt(j))) {
+      if (isDigit(a.charAt(i)) && isDigit(b.charAt(j))) {
         int endA = end(a, i);
         int endB = end(b, j);
         order = new java.math.BigInteger(a.substring(i, endA))
@@ -291,13 +292,13 @@ final class Files {
     return order != 0 ? order : a.compareTo(b);
   }
 
-  private static boolean digit(char c) {
+  private static boolean isDigit(char c) {
     return c >= '0' && c <= '9';
   }
 
   private static int end(String text, int start) {
     int end = start;
-    while (end < text.length() && digit(text.charAt(end))) {
+    while (end < text.length() && isDigit(text.charAt(end))) {
       end++;
     }
     return end;

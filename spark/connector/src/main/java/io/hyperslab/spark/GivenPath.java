@@ -7,35 +7,35 @@ import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
 
-/** A path as a user wrote it (a file, glob, folder or list of files), with its dataset if that was named too. */
+/** A path as the user gave it (of a file, glob, folder or list of files), with its dataset if there is one. */
 final class GivenPath {
   final String path;
-  /** Null: the dataset of the whole table. */
+  /** Dataset of this path; null for the dataset of the table. */
   final String dataset;
 
   GivenPath(String path, String dataset) {
     if (path.isEmpty()) {
-      throw new InvalidInputException("the path is empty: give load(\"file.h5\")");
+      throw new InvalidInputException("the path is empty: use load(\"file.h5\")");
     }
     this.path = path;
     this.dataset = dataset;
   }
 
-  /** An entry of option {@code paths}: a text, or {@code [file, dataset]}. */
+  /** Parses an entry of the option {@code paths}: a string, or {@code [file, dataset]}. */
   static GivenPath of(JsonNode entry) {
     return entry.isArray()
         ? new GivenPath(entry.path(0).asText(), entry.path(1).asText())
         : new GivenPath(entry.asText(), null);
   }
 
-  /** Option {@code paths} for one path, or for a list of paths and {@code {file, dataset}} pairs. */
+  /** The value of the option {@code paths} for a path, or for a list of paths and {@code {file, dataset}} pairs. */
   static String listOf(Object files) {
     ArrayNode paths = ReadOptions.JSON.createArrayNode();
     for (Object one : files instanceof String ? Collections.singletonList(files) : items(files)) {
       add(one, paths);
     }
     if (paths.isEmpty()) {
-      throw new InvalidInputException("no path: the list of files is empty");
+      throw new InvalidInputException("the list of files is empty");
     }
     return paths.toString();
   }
@@ -47,7 +47,7 @@ final class GivenPath {
     } else if (one instanceof String) {
       paths.add((String) one);
     } else {
-      throw unknown(one);
+      throw invalid(one);
     }
   }
 
@@ -57,10 +57,10 @@ final class GivenPath {
     } else if (files instanceof Object[]) {
       return Arrays.asList((Object[]) files);
     }
-    throw unknown(files);
+    throw invalid(files);
   }
 
-  /** File and dataset of a pair, or null. */
+  /** The file and dataset of a pair, or null if the argument is not a pair. */
   private static String[] pair(Object one) {
     Object[] parts = {};
     if (one instanceof List) {
@@ -73,8 +73,8 @@ final class GivenPath {
         : null;
   }
 
-  private static InvalidInputException unknown(Object one) {
-    return new InvalidInputException("files are given as " + one
-        + ": give a path, or a list of paths and of {file, dataset} pairs");
+  private static InvalidInputException invalid(Object one) {
+    return new InvalidInputException(
+        "files must be a path, or a list of paths and {file, dataset} pairs, not " + one);
   }
 }

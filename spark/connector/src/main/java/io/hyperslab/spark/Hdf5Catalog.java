@@ -31,9 +31,14 @@ import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 
 /**
- * Files as a catalog: {@code select * from h5.`era5.h5`.group.dataset}. The files of the folder that option
- * {@code root} names (else of the working folder) and the groups in them are namespaces, datasets are tables. Other
- * options of the catalog hold for every read. Nothing is ever written.
+ * A read-only catalog of the files in a folder. Files and the groups in them are namespaces, datasets are tables. The
+ * option {@code root} names the folder (by default the working folder). Other options of the catalog apply to every read.
+ *
+ * <pre>{@code
+ * spark.conf().set("spark.sql.catalog.h5", "io.hyperslab.spark.Hdf5Catalog");
+ * spark.conf().set("spark.sql.catalog.h5.root", "/data");
+ * spark.sql("select * from h5.`era5.h5`.group.dataset");
+ * }</pre>
  */
 public final class Hdf5Catalog implements TableCatalog, SupportsNamespaces {
   private static final byte[] HDF5 = {(byte) 0x89, 'H', 'D', 'F', '\r', '\n', 0x1a, '\n'};
@@ -61,19 +66,19 @@ public final class Hdf5Catalog implements TableCatalog, SupportsNamespaces {
   public String[][] listNamespaces() {
     try (Stream<Path> files = java.nio.file.Files.list(root)) {
       List<String> names = files
-          .filter(Hdf5Catalog::isOurs)
+          .filter(Hdf5Catalog::isSupported)
           .map(file -> file.getFileName().toString())
           .collect(Collectors.toList());
       return Files.natural(names).stream()
           .map(file -> new String[] {file})
           .toArray(String[][]::new);
     } catch (IOException error) {
-      throw new IoException(String.valueOf(error.getMessage()), root.toString(), null, null);
+      throw new IoException("cannot list the folder: " + error, root.toString(), null, null);
     }
   }
 
-  /** Checks the first bytes; a file with a user block can be read, but is not listed. */
-  private static boolean isOurs(Path file) {
+  /** Checks the signature. A file with a user block can be read, but is not listed. */
+  private static boolean isSupported(Path file) {
     if (!java.nio.file.Files.isRegularFile(file)) {
       return false;
     }
@@ -83,7 +88,7 @@ public final class Hdf5Catalog implements TableCatalog, SupportsNamespaces {
       return (length == HDF5.length && Arrays.equals(start, HDF5))
           || (length > NETCDF.length && Arrays.equals(Arrays.copyOf(start, NETCDF.length), NETCDF));
     } catch (IOException error) {
-      // A file without read permission is not listed.
+      // A file that cannot be opened is not listed.
       return false;
     }
   }
@@ -156,7 +161,7 @@ public final class Hdf5Catalog implements TableCatalog, SupportsNamespaces {
           Description.of(options.request(Files.of(options))).withoutOmitted(options).schema;
       return new Hdf5Table(schema, properties);
     } catch (NotFoundException error) {
-      // A dataset of such a name comes first.
+      // A dataset of the same name takes precedence.
       String session = new ReadOptions(defaults).session().toString();
       boolean inFile = table.namespace().length == 1
           && java.nio.file.Files.isRegularFile(root.resolve(table.namespace()[0]));
@@ -190,7 +195,7 @@ public final class Hdf5Catalog implements TableCatalog, SupportsNamespaces {
   }
 
   private static HyperslabException readOnly(String what) {
-    return new UnsupportedException(what + ": this catalog only reads");
+    return new UnsupportedException(what + " is not supported: the catalog is read-only");
   }
 
   @Override

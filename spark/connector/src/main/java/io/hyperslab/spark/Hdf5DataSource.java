@@ -15,7 +15,17 @@ import org.apache.spark.sql.sources.DataSourceRegister;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 
-/** {@code spark.read.format("hdf5")}: HDF5 and netCDF files as tables; the format is detected from the bytes. */
+/**
+ * The data source {@code hdf5}: reads HDF5 and netCDF files as tables, and writes tables as HDF5. The format of a file is
+ * detected from its contents, not from its name.
+ *
+ * <pre>{@code
+ * Dataset<Row> rows = spark.read().format("hdf5").option("dataset", "/temperature").load("/data/*.h5");
+ * rows.write().format("hdf5").mode("overwrite").save("/data/out.h5");
+ * }</pre>
+ *
+ * <p>Errors are subclasses of {@link io.hyperslab.HyperslabException}.
+ */
 public class Hdf5DataSource
     implements TableProvider, DataSourceRegister, CreatableRelationProvider {
   @Override
@@ -23,8 +33,8 @@ public class Hdf5DataSource
     return "hdf5";
   }
 
-  /** Whether the name after {@code USING} means this source or the one for netCDF. */
-  static boolean isCalled(String provider) {
+  /** Whether the provider of a table ({@code USING provider}) is this source or {@link NetcdfDataSource}. */
+  static boolean isProvider(String provider) {
     return provider.equalsIgnoreCase("hdf5")
         || provider.equalsIgnoreCase("netcdf")
         || provider.equals(Hdf5DataSource.class.getName())
@@ -42,7 +52,7 @@ public class Hdf5DataSource
     return new Hdf5Table(schema, properties);
   }
 
-  /** {@code df.write.format("hdf5").save("out.h5")}. */
+  /** Writes a DataFrame: {@code df.write.format("hdf5").save("out.h5")}. */
   @Override
   public BaseRelation createRelation(
       SQLContext context,
@@ -52,7 +62,7 @@ public class Hdf5DataSource
     return SaveModes.save(context, mode, parameters, data);
   }
 
-  /** A schema from elsewhere (a catalog, the user) is checked against the files before they are read. */
+  /** Accepts a schema from the user or a catalog. It is checked against the files before they are read. */
   @Override
   public boolean supportsExternalMetadata() {
     return true;

@@ -27,50 +27,50 @@ import org.apache.spark.sql.connector.read.SupportsRuntimeV2Filtering;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 
-/** A planned read. The driver plans from metadata, tasks read the splits that they are given. */
+/** A planned scan. The driver plans from metadata, and tasks read the splits of their partition. */
 final class Hdf5Scan
     implements Scan,
         Batch,
         SupportsReportStatistics,
         SupportsReportOrdering,
         SupportsRuntimeV2Filtering {
-  /** Default of the maximum bytes of values in a partition. */
-  private static final long TARGET_BYTES = 64L << 20;
+  /** Upper bound of the default partition size, in bytes of decoded values. */
+  private static final long MAX_TARGET_BYTES = 64L << 20;
 
-  /** Below this, more tasks cost more than they bring. */
-  private static final long LEAST_TARGET_BYTES = 4L << 20;
+  /** Lower bound of the default partition size: smaller tasks take longer to schedule than to run. */
+  private static final long MIN_TARGET_BYTES = 4L << 20;
 
-  private final StructType wanted;
-  /** As it was pushed down; equal scans have equal ones. */
+  private final StructType readSchema;
+  /** The request before runtime filters, which identifies equal scans. */
   private final ObjectNode pushed;
-  /** With what runtime filters have added. */
+  /** The request with runtime filters. */
   private final ObjectNode request;
 
   private final Description described;
   private final ReadOptions options;
   private final PredicateText texts;
   private final Aggregates aggregates;
-  private final PartitionFilter byFolder;
-  /** Those of the request, in its order. */
+  private final PartitionFilter partitionFilter;
+  /** The files of the request, in its order. */
   private List<InputFile> files;
 
   private final SortOrder[] order;
   private InputPartition[] partitions;
 
   Hdf5Scan(
-      StructType wanted,
+      StructType readSchema,
       ObjectNode request,
       Description described,
       ReadOptions options,
       PredicateText texts,
       Aggregates aggregates,
-      PartitionFilter byFolder,
+      PartitionFilter partitionFilter,
       List<InputFile> files,
       SortOrder[] order) {
-    this.byFolder = byFolder;
+    this.partitionFilter = partitionFilter;
     this.files = files;
     this.order = order;
-    this.wanted = wanted;
+    this.readSchema = readSchema;
     this.pushed = request.deepCopy();
     this.request = request;
     this.described = described;
@@ -81,13 +81,14 @@ final class Hdf5Scan
 
   @Override
   public StructType readSchema() {
-    return wanted;
+    return readSchema;
   }
 
   @Override
   public String description() {
     return "hdf5 " + request.get("dataset").asText() + " of "
-        + request.get("files").size() + " of " + byFolder.folders().files().size()
+        + request.get("files").size() + " of "
+        + partitionFilter.folders().files().size()
         + " files, PushedPredicates: "
         + request.get("predicates") + ", PushedLimit: "
         + (request.has("limit") ? request.get("limit").asText() : "none")
@@ -130,21 +131,21 @@ final class Hdf5Scan
     if (!aggregates.isEmpty()) {
       return new NamedReference[0];
     }
-    // Of columns that a file may lack, only Spark can test the nulls.
+    // If a file may lack a column, only Spark can test the nulls that replace it.
     boolean values = !options.nullsForMissingColumns();
-    return Arrays.stream(wanted.fields())
-        .filter(field -> values || byFolder.folders().folderOf(field) != null)
+    return Arrays.stream(readSchema.fields())
+        .filter(field -> values || partitionFilter.folders().folderName(field) != null)
         .map(field -> Expressions.column("`" + field.name().replace("`", "``") + "`"))
         .toArray(NamedReference[]::new);
   }
 
-  /** Values that a join has found to matter, known only while the query runs. Spark tests them again. */
+  /** Applies runtime filters, such as the join keys that the running query found. Spark tests them again. */
   @Override
   public void filter(Predicate[] predicates) {
     for (Predicate predicate : predicates) {
-      if (byFolder.answers(predicate)) {
+      if (partitionFilter.canEvaluate(predicate)) {
         files = new ArrayList<>(files);
-        files.removeIf(file -> !byFolder.passes(file, predicate));
+        files.removeIf(file -> !partitionFilter.matches(file, predicate));
         ArrayNode names = request.putArray("files");
         files.forEach(file -> file.addTo(names));
         partitions = null;
@@ -166,8 +167,8 @@ final class Hdf5Scan
     return partitions;
   }
 
-  /** Makes a plan of {@code count} partitions at most. */
-  static void aimAt(long count, long valueBytes, ObjectNode request) {
+  /** Limits a request to {@code count} partitions. */
+  static void limitPartitions(long count, long valueBytes, ObjectNode request) {
     request.put("partitions", count);
     request.put("targetBytes", Math.max(1, (valueBytes + count - 1) / count));
   }
@@ -176,25 +177,25 @@ final class Hdf5Scan
     if (files.isEmpty()) {
       return new InputPartition[0];
     }
-    ObjectNode asked = request.deepCopy();
+    ObjectNode planRequest = request.deepCopy();
     Long count = options.number("partitions");
     Long target = options.bytes("targetpartitionbytes");
     if (count != null) {
-      aimAt(count, described.valueBytes, asked);
+      limitPartitions(count, described.valueBytes, planRequest);
     } else if (target != null) {
-      asked.put("targetBytes", target);
+      planRequest.put("targetBytes", target);
     } else {
       int cores = SparkSession.active().sparkContext().defaultParallelism();
-      asked.put("cores", Math.max(1, cores));
-      asked.put(
+      planRequest.put("cores", Math.max(1, cores));
+      planRequest.put(
           "targetBytes",
           Math.min(
-              TARGET_BYTES,
-              Math.max(LEAST_TARGET_BYTES, described.valueBytes / Math.max(1, cores))));
+              MAX_TARGET_BYTES,
+              Math.max(MIN_TARGET_BYTES, described.valueBytes / Math.max(1, cores))));
     }
     Placement placement = Placement.of(SparkSession.active().sparkContext().hadoopConfiguration());
-    asked.put("placement", placement != null);
-    byte[][] answer = Watch.planning(planning -> planning.split(asked.toString()));
+    planRequest.put("placement", placement != null);
+    byte[][] answer = Watch.planning(planning -> planning.split(planRequest.toString()));
     JsonNode header = Description.parse(new String(answer[0], StandardCharsets.UTF_8));
     Description.warnOfSkipped(header);
     List<InputPartition> planned = new ArrayList<>();
@@ -203,41 +204,41 @@ final class Hdf5Scan
       String[] hosts = placement == null ? new String[0] : placement.hosts(partition.get("files"));
       byte[][] splits =
           Arrays.copyOfRange(answer, first, first + partition.get("count").asInt());
-      List<InputFile> ofSplits = new ArrayList<>();
-      partition.get("splitFiles").forEach(number -> ofSplits.add(files.get(number.asInt())));
+      List<InputFile> splitFiles = new ArrayList<>();
+      partition.get("splitFiles").forEach(index -> splitFiles.add(files.get(index.asInt())));
       planned.add(new SplitPartition(
           splits,
           hosts,
-          ofSplits.stream().map(file -> file.path).toArray(String[]::new),
-          constants(ofSplits)));
+          splitFiles.stream().map(file -> file.path).toArray(String[]::new),
+          constants(splitFiles)));
     }
     return planned.toArray(new InputPartition[0]);
   }
 
-  /** For each file the values of the wanted columns that its folders make. */
-  private Object[][] constants(List<InputFile> ofSplits) {
-    StructField[] columns = folderColumns();
+  /** The values of the partition columns to be read, for each file. */
+  private Object[][] constants(List<InputFile> splitFiles) {
+    StructField[] columns = partitionColumns();
     return columns.length == 0
         ? null
-        : ofSplits.stream()
+        : splitFiles.stream()
             .map(file -> Arrays.stream(columns)
-                .map(column -> byFolder.folders().value(file, column))
+                .map(column -> partitionFilter.folders().value(file, column))
                 .toArray())
             .toArray(Object[][]::new);
   }
 
-  private StructField[] folderColumns() {
-    return Arrays.stream(wanted.fields())
-        .filter(field -> byFolder.folders().folderOf(field) != null)
+  private StructField[] partitionColumns() {
+    return Arrays.stream(readSchema.fields())
+        .filter(field -> partitionFilter.folders().folderName(field) != null)
         .toArray(StructField[]::new);
   }
 
   @Override
   public PartitionReaderFactory createReaderFactory() {
     String[] constants =
-        Arrays.stream(folderColumns()).map(StructField::name).toArray(String[]::new);
+        Arrays.stream(partitionColumns()).map(StructField::name).toArray(String[]::new);
     return new BatchReaderFactory(
-        wanted,
+        readSchema,
         constants,
         options.taskSession(),
         aggregates.request(),
@@ -256,8 +257,8 @@ final class Hdf5Scan
   }
 
   /**
-   * Scans that read the same rows and columns of the same files are equal, so that Spark reads once what a query names
-   * twice. Spark compares runtime filters itself.
+   * Scans that read the same rows and columns of the same files are equal, so that Spark reads a table once if a query uses
+   * it twice. Spark compares runtime filters itself.
    */
   @Override
   public boolean equals(Object other) {
@@ -265,7 +266,7 @@ final class Hdf5Scan
       return false;
     }
     Hdf5Scan scan = (Hdf5Scan) other;
-    return wanted.equals(scan.wanted)
+    return readSchema.equals(scan.readSchema)
         && pushed.equals(scan.pushed)
         && aggregates.request().equals(scan.aggregates.request())
         && options.equals(scan.options)
@@ -274,6 +275,6 @@ final class Hdf5Scan
 
   @Override
   public int hashCode() {
-    return Objects.hash(wanted, pushed, aggregates.request());
+    return Objects.hash(readSchema, pushed, aggregates.request());
   }
 }

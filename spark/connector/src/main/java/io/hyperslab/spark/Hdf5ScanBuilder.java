@@ -25,7 +25,7 @@ import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 
-/** Takes from Spark what the reader does better: columns, predicates, limits and counts. */
+/** Pushes columns, predicates, limits and aggregates down from Spark to the reader. */
 final class Hdf5ScanBuilder
     implements ScanBuilder,
         SupportsPushDownV2Filters,
@@ -39,13 +39,13 @@ final class Hdf5ScanBuilder
   private final StructType table;
   private final ReadOptions options;
   private final PartitionFolders folders;
-  private final PartitionFilter byFolder;
-  /** Those that predicates on columns of folders leave. */
+  private final PartitionFilter partitionFilter;
+  /** The files that match the predicates on partition columns. */
   private List<InputFile> files;
 
   private final PredicateText texts;
   private final Map<String, DataType> types = new HashMap<>();
-  private StructType wanted;
+  private StructType readSchema;
   private Predicate[] pushed = {};
   private final List<String> predicates = new ArrayList<>();
   private Integer limit;
@@ -53,18 +53,18 @@ final class Hdf5ScanBuilder
   private long[] counts;
   private Aggregates aggregates = Aggregates.none();
 
-  Hdf5ScanBuilder(StructType given, ReadOptions options) {
+  Hdf5ScanBuilder(StructType schema, ReadOptions options) {
     this.options = options;
     this.files = Files.of(options);
     this.folders = new PartitionFolders(files);
-    this.table = folders.mark(given);
-    this.byFolder = new PartitionFilter(folders, table);
-    this.wanted = table;
+    this.table = folders.mark(schema);
+    this.partitionFilter = new PartitionFilter(folders, table);
+    this.readSchema = table;
     types.put(ROW, DataTypes.LongType);
     types.put(FILE, DataTypes.StringType);
-    // A column of the files comes before ours of the same name.
+    // A column of the files takes precedence over a metadata column of the same name.
     for (StructField field : table.fields()) {
-      if (folders.folderOf(field) == null) {
+      if (folders.folderName(field) == null) {
         types.put(field.name(), field.dataType());
       } else {
         folders.check(field);
@@ -76,27 +76,27 @@ final class Hdf5ScanBuilder
 
   @Override
   public Predicate[] pushPredicates(Predicate[] all) {
-    List<Predicate> ours = new ArrayList<>();
-    List<Predicate> left = new ArrayList<>();
-    List<InputFile> kept = new ArrayList<>(files);
+    List<Predicate> accepted = new ArrayList<>();
+    List<Predicate> remaining = new ArrayList<>();
+    List<InputFile> matching = new ArrayList<>(files);
     for (Predicate predicate : all) {
-      if (byFolder.answers(predicate)) {
-        kept.removeIf(file -> !byFolder.passes(file, predicate));
-        ours.add(predicate);
+      if (partitionFilter.canEvaluate(predicate)) {
+        matching.removeIf(file -> !partitionFilter.matches(file, predicate));
+        accepted.add(predicate);
         continue;
       }
       // If a file may lack a column, Spark tests the nulls that replace it.
       String text = options.nullsForMissingColumns() ? null : texts.of(predicate);
       if (text == null) {
-        left.add(predicate);
+        remaining.add(predicate);
       } else {
-        ours.add(predicate);
+        accepted.add(predicate);
         predicates.add(text);
       }
     }
-    files = kept;
-    pushed = ours.toArray(new Predicate[0]);
-    return left.toArray(new Predicate[0]);
+    files = matching;
+    pushed = accepted.toArray(new Predicate[0]);
+    return remaining.toArray(new Predicate[0]);
   }
 
   @Override
@@ -104,23 +104,23 @@ final class Hdf5ScanBuilder
     return pushed;
   }
 
-  /** Whole columns: Spark also asks for some members of a struct, and takes them from all. */
+  /** Prunes whole columns. Spark may request single members of a struct; it gets the whole struct and selects them. */
   @Override
   public void pruneColumns(StructType required) {
-    wanted = new StructType();
+    readSchema = new StructType();
     for (StructField field : required.fields()) {
       StructField whole = field;
       for (StructField candidate : table.fields()) {
         whole = candidate.name().equals(field.name()) ? candidate : whole;
       }
-      wanted = wanted.add(whole);
+      readSchema = readSchema.add(whole);
     }
   }
 
-  /** Each partition stops there; Spark stops over all of them. */
+  /** Each partition stops at the limit; Spark applies the limit to all partitions together. */
   @Override
-  public boolean pushLimit(int most) {
-    limit = most;
+  public boolean pushLimit(int rows) {
+    limit = rows;
     return true;
   }
 
@@ -129,7 +129,7 @@ final class Hdf5ScanBuilder
     return true;
   }
 
-  /** Only asked when every predicate was taken. */
+  /** Spark calls this only if every predicate was pushed down. */
   @Override
   public boolean pushAggregation(Aggregation aggregation) {
     if (supportCompletePushDown(aggregation)) {
@@ -137,7 +137,7 @@ final class Hdf5ScanBuilder
       Arrays.fill(counts, files.isEmpty() ? 0 : counted.rows);
       return true;
     }
-    // A file without the column has no minimum.
+    // A file that lacks the column cannot compute its aggregates.
     Aggregates pushable = files.isEmpty() || options.nullsForMissingColumns()
         ? null
         : Aggregates.of(aggregation, types, options.flag("sumfloats", false));
@@ -148,7 +148,7 @@ final class Hdf5ScanBuilder
     return true;
   }
 
-  /** Whether the aggregates are counts only, which follow from the shapes. */
+  /** Whether the aggregates are counts of rows that follow from shapes. */
   @Override
   public boolean supportCompletePushDown(Aggregation aggregation) {
     if (aggregation.groupByExpressions().length > 0) {
@@ -189,23 +189,24 @@ final class Hdf5ScanBuilder
         ((com.fasterxml.jackson.databind.node.ArrayNode) request.get("predicates"))::add);
     com.fasterxml.jackson.databind.node.ArrayNode names = request.putArray("columns");
     for (StructField field : columns.fields()) {
-      if (folders.folderOf(field) == null) {
+      if (folders.folderName(field) == null) {
         names.add(field.name());
       }
     }
-    // What a wildcard stands for may be a number in this file and a word in another.
+    // The text of a wildcard may be an integer in one file and a string in another.
     com.fasterxml.jackson.databind.node.ArrayNode texts = request.putArray("texts");
     for (StructField field : table.fields()) {
-      if (field.dataType().equals(DataTypes.StringType) && folders.folderOf(field) == null) {
+      if (field.dataType().equals(DataTypes.StringType) && folders.folderName(field) == null) {
         texts.add(field.name());
       }
     }
     return request;
   }
 
-  /** Whether Spark wants our column of this name, and not one that the files have. */
-  private boolean ours(String name) {
-    return wanted.getFieldIndex(name).isDefined() && !table.getFieldIndex(name).isDefined();
+  /** Whether Spark reads the metadata column of this name, and the files have no such column. */
+  private boolean readsMetadataColumn(String name) {
+    return readSchema.getFieldIndex(name).isDefined()
+        && !table.getFieldIndex(name).isDefined();
   }
 
   @Override
@@ -214,67 +215,67 @@ final class Hdf5ScanBuilder
       return new CountScan(counts);
     }
     if (files.isEmpty()) {
-      return new EmptyScan(wanted);
+      return new EmptyScan(readSchema);
     }
     if (!aggregates.isEmpty()) {
-      wanted = aggregates.columns();
-      ObjectNode request = request(wanted);
+      readSchema = aggregates.columns();
+      ObjectNode request = request(readSchema);
       Description described = Description.of(request);
       check(described.schema);
       return new Hdf5Scan(
-          aggregates.answer(),
+          aggregates.resultSchema(),
           request,
           described,
           options,
           texts,
           aggregates,
-          byFolder,
+          partitionFilter,
           files,
           new SortOrder[0]);
     }
-    ObjectNode request = request(wanted);
+    ObjectNode request = request(readSchema);
     if (limit != null) {
       request.put("limit", limit);
     }
     Description described = Description.of(request);
     check(described.schema);
     return new Hdf5Scan(
-        wanted,
+        readSchema,
         request,
         described,
         options,
         texts,
         aggregates,
-        byFolder,
+        partitionFilter,
         files,
-        RowOrder.of(request, ours(ROW), ours(FILE)));
+        RowOrder.of(request, readsMetadataColumn(ROW), readsMetadataColumn(FILE)));
   }
 
-  /** The table's schema may come from a catalog or from the user, the files are what they are. */
+  /** Checks the table's schema, which may come from a catalog or the user, against that of the files. */
   private void check(StructType actual) {
-    for (StructField field : wanted.fields()) {
-      if (folders.folderOf(field) != null) {
+    for (StructField field : readSchema.fields()) {
+      if (folders.folderName(field) != null) {
         continue;
       }
-      StructField there = null;
+      StructField found = null;
       for (StructField candidate : actual.fields()) {
-        there = candidate.name().equals(field.name()) ? candidate : there;
+        found = candidate.name().equals(field.name()) ? candidate : found;
       }
-      if (there == null) {
+      if (found == null) {
         if (options.nullsForMissingColumns() && field.nullable()) {
           continue;
         }
         throw new InvalidInputException(
-            "the table has a column " + field.name() + ", the files have not");
+            "column \"" + field.name() + "\" of the table is missing in the files");
       }
-      if (!there.dataType().catalogString().equals(field.dataType().catalogString())) {
+      if (!found.dataType().catalogString().equals(field.dataType().catalogString())) {
         throw new InvalidInputException(
-            "column " + field.name() + " is " + field.dataType().catalogString()
-                + " in the table and " + there.dataType().catalogString() + " in the files");
+            "column \"" + field.name() + "\" is " + field.dataType().catalogString()
+                + " in the table and " + found.dataType().catalogString() + " in the files");
       }
-      if (there.nullable() && !field.nullable()) {
+      if (found.nullable() && !field.nullable()) {
         throw new InvalidInputException(
-            "column " + field.name() + " can be null in the files, but not in the table");
+            "column \"" + field.name() + "\" can be null in the files, but not in the table");
       }
     }
   }

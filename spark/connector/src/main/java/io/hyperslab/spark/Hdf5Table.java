@@ -14,12 +14,12 @@ import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 
-/** Files as one table. */
+/** A table over one or more files. */
 final class Hdf5Table implements SupportsRead, SupportsMetadataColumns {
   private final StructType schema;
   private final Map<String, String> properties;
 
-  /** @param properties options of the table; those of a scan are added to them */
+  /** @param properties options of the table; the options of a scan override them */
   Hdf5Table(StructType schema, Map<String, String> properties) {
     this.schema = schema;
     this.properties = properties;

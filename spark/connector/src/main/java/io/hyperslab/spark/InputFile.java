@@ -5,15 +5,15 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.util.Collections;
 import java.util.Map;
 
-/** A file of a table, with its dataset and the values from the names of its folders. */
+/** A file of a table, with its dataset and the values of its partition folders. */
 final class InputFile {
-  /** Absolute. */
+  /** Absolute path. */
   final String path;
-  /** Another dataset than that of the table, or null. */
+  /** Dataset of this file; null for the dataset of the table. */
   final String dataset;
   /** The glob that found it, whose wildcards become columns, or null. */
   final String pattern;
-  /** What the names of its folders say, {@code year=2024} being year and 2024, in their order. */
+  /** Names and values of the partition folders, from the outermost inward: {@code year=2024} is year and 2024. */
   final Map<String, String> folders;
 
   InputFile(String path, String dataset, String pattern) {
@@ -27,7 +27,7 @@ final class InputFile {
     this.folders = folders;
   }
 
-  /** As the native library reads it. */
+  /** Appends the file to the list of files in a request to the native library. */
   void addTo(ArrayNode files) {
     if (dataset == null && pattern == null) {
       files.add(path);

@@ -4,7 +4,7 @@ import org.apache.spark.sql.connector.metric.CustomMetric;
 import org.apache.spark.sql.connector.metric.CustomSumMetric;
 import org.apache.spark.sql.connector.metric.CustomTaskMetric;
 
-/** What a scan costs, as Spark's UI and {@code EXPLAIN}'s siblings show it. */
+/** The metrics of a scan, as shown in Spark's UI. */
 public final class Metrics {
   private Metrics() {}
 
@@ -14,7 +14,7 @@ public final class Metrics {
     };
   }
 
-  /** @param counters as {@link io.hyperslab.SplitReader#counters} has them */
+  /** @param counters the result of {@link io.hyperslab.SplitReader#counters} */
   static CustomTaskMetric[] values(long[] counters, long batches) {
     return new CustomTaskMetric[] {
       value("bytesRead", counters[0]),
@@ -25,7 +25,7 @@ public final class Metrics {
     };
   }
 
-  /** What the driver knows: chunks that no task is given. */
+  /** The metrics of planning: chunks that no task reads. */
   static CustomTaskMetric[] ofPlanning(long chunksSkipped) {
     return new CustomTaskMetric[] {value("chunksSkipped", chunksSkipped)};
   }
@@ -44,7 +44,7 @@ public final class Metrics {
     };
   }
 
-  /** Bytes of values, as stored. Spark makes it by its name, so it is public. */
+  /** Bytes read from files. Public because Spark instantiates the class by its name. */
   public static final class BytesRead extends CustomSumMetric {
     @Override
     public String name() {
@@ -57,7 +57,7 @@ public final class Metrics {
     }
   }
 
-  /** Chunks that went through filters. */
+  /** Number of chunks decoded by filters. */
   public static final class ChunksDecoded extends CustomSumMetric {
     @Override
     public String name() {
@@ -70,7 +70,7 @@ public final class Metrics {
     }
   }
 
-  /** Chunks that predicates spare: outside of their hyperslabs, or of columns that a test leaves no row of. */
+  /** Number of chunks that predicates exclude: outside of a hyperslab, or of other columns where no row matches. */
   public static final class ChunksSkipped extends CustomSumMetric {
     @Override
     public String name() {
@@ -83,7 +83,7 @@ public final class Metrics {
     }
   }
 
-  /** Time in filters. */
+  /** Time in filters, in milliseconds. */
   public static final class DecodeTime extends CustomSumMetric {
     @Override
     public String name() {
@@ -96,7 +96,7 @@ public final class Metrics {
     }
   }
 
-  /** Record batches. */
+  /** Number of record batches. */
   public static final class Batches extends CustomSumMetric {
     @Override
     public String name() {

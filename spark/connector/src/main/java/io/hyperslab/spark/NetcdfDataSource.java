@@ -1,6 +1,6 @@
 package io.hyperslab.spark;
 
-/** {@code spark.read.format("netcdf")}: the same reader under the other format's name. */
+/** The data source {@code netcdf}: {@link Hdf5DataSource} under another name. */
 public final class NetcdfDataSource extends Hdf5DataSource {
   @Override
   public String shortName() {

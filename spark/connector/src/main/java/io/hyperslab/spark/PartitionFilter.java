@@ -9,15 +9,15 @@ import org.apache.spark.sql.connector.expressions.filter.Predicate;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 
-/** Spark's predicates on columns of folders, answered for each file from the names of its folders. */
+/** Evaluates Spark's predicates on partition columns for each file. */
 final class PartitionFilter {
-  /** What SQL knows of a comparison with null. */
-  private enum Answer {
+  /** The result of a predicate in SQL's three-valued logic. */
+  private enum Truth {
     TRUE,
     FALSE,
     NULL;
 
-    static Answer of(boolean value) {
+    static Truth of(boolean value) {
       return value ? TRUE : FALSE;
     }
   }
@@ -28,60 +28,60 @@ final class PartitionFilter {
   PartitionFilter(PartitionFolders folders, StructType table) {
     this.folders = folders;
     for (StructField field : table.fields()) {
-      if (folders.folderOf(field) != null) {
+      if (folders.folderName(field) != null) {
         columns.put(field.name(), field);
       }
     }
   }
 
-  /** The folders that it asks. */
+  /** The partition folders that provide the values. */
   PartitionFolders folders() {
     return folders;
   }
 
-  /** Whether the names of folders answer it exactly as Spark would. */
-  boolean answers(Predicate predicate) {
-    Expression[] parts = predicate.children();
+  /** Whether partition values determine the predicate exactly as Spark would. */
+  boolean canEvaluate(Predicate predicate) {
+    Expression[] children = predicate.children();
     switch (predicate.name()) {
       case "AND":
       case "OR":
-        return answers((Predicate) parts[0]) && answers((Predicate) parts[1]);
+        return canEvaluate((Predicate) children[0]) && canEvaluate((Predicate) children[1]);
       case "NOT":
-        return parts[0] instanceof Predicate && answers((Predicate) parts[0]);
+        return children[0] instanceof Predicate && canEvaluate((Predicate) children[0]);
       case "IS_NULL":
       case "IS_NOT_NULL":
-        return column(parts[0]) != null;
+        return column(children[0]) != null;
       case "IN":
-        for (int i = 1; i < parts.length; i++) {
-          if (!comparable(parts[0], parts[i])) {
+        for (int i = 1; i < children.length; i++) {
+          if (!comparable(children[0], children[i])) {
             return false;
           }
         }
-        return parts.length > 1;
+        return children.length > 1;
       case "=":
       case "<>":
       case "<":
       case "<=":
       case ">":
       case ">=":
-        return parts.length == 2
-            && (comparable(parts[0], parts[1]) || comparable(parts[1], parts[0]));
+        return children.length == 2
+            && (comparable(children[0], children[1]) || comparable(children[1], children[0]));
       default:
         return false;
     }
   }
 
-  /** Whether rows of the file pass a predicate that {@link #answers}. */
-  boolean passes(InputFile file, Predicate predicate) {
-    return answer(file, predicate) == Answer.TRUE;
+  /** Whether the rows of a file match a predicate that {@link #canEvaluate} accepts. */
+  boolean matches(InputFile file, Predicate predicate) {
+    return evaluate(file, predicate) == Truth.TRUE;
   }
 
   private StructField column(Expression expression) {
     if (!(expression instanceof NamedReference)) {
       return null;
     }
-    String[] parts = ((NamedReference) expression).fieldNames();
-    return parts.length == 1 ? columns.get(parts[0]) : null;
+    String[] names = ((NamedReference) expression).fieldNames();
+    return names.length == 1 ? columns.get(names[0]) : null;
   }
 
   private boolean comparable(Expression left, Expression right) {
@@ -91,72 +91,79 @@ final class PartitionFilter {
         && ((Literal<?>) right).dataType().equals(column.dataType());
   }
 
-  private Answer answer(InputFile file, Predicate predicate) {
-    Expression[] parts = predicate.children();
+  private Truth evaluate(InputFile file, Predicate predicate) {
+    Expression[] children = predicate.children();
     switch (predicate.name()) {
       case "AND":
-        return both(
-            answer(file, (Predicate) parts[0]), answer(file, (Predicate) parts[1]), Answer.FALSE);
+        return combine(
+            evaluate(file, (Predicate) children[0]),
+            evaluate(file, (Predicate) children[1]),
+            Truth.FALSE);
       case "OR":
-        return both(
-            answer(file, (Predicate) parts[0]), answer(file, (Predicate) parts[1]), Answer.TRUE);
+        return combine(
+            evaluate(file, (Predicate) children[0]),
+            evaluate(file, (Predicate) children[1]),
+            Truth.TRUE);
       case "NOT":
-        Answer inner = answer(file, (Predicate) parts[0]);
-        return inner == Answer.NULL ? inner : Answer.of(inner == Answer.FALSE);
+        Truth inner = evaluate(file, (Predicate) children[0]);
+        return inner == Truth.NULL ? inner : Truth.of(inner == Truth.FALSE);
       case "IS_NULL":
-        return Answer.of(folders.value(file, column(parts[0])) == null);
+        return Truth.of(folders.value(file, column(children[0])) == null);
       case "IS_NOT_NULL":
-        return Answer.of(folders.value(file, column(parts[0])) != null);
+        return Truth.of(folders.value(file, column(children[0])) != null);
       case "IN":
-        Answer any = Answer.FALSE;
-        for (int i = 1; i < parts.length; i++) {
-          any = both(
+        Truth any = Truth.FALSE;
+        for (int i = 1; i < children.length; i++) {
+          any = combine(
               any,
-              compared("=", folders.value(file, column(parts[0])), ((Literal<?>) parts[i]).value()),
-              Answer.TRUE);
+              compare(
+                  "=",
+                  folders.value(file, column(children[0])),
+                  ((Literal<?>) children[i]).value()),
+              Truth.TRUE);
         }
         return any;
       default:
-        boolean mirrored = column(parts[0]) == null;
-        Object value = folders.value(file, column(parts[mirrored ? 1 : 0]));
-        Object literal = ((Literal<?>) parts[mirrored ? 0 : 1]).value();
-        return mirrored
-            ? compared(predicate.name(), literal, value)
-            : compared(predicate.name(), value, literal);
+        boolean swapped = column(children[0]) == null;
+        Object value = folders.value(file, column(children[swapped ? 1 : 0]));
+        Object literal = ((Literal<?>) children[swapped ? 0 : 1]).value();
+        return swapped
+            ? compare(predicate.name(), literal, value)
+            : compare(predicate.name(), value, literal);
     }
   }
 
-  /** {@code and} and {@code or}: one {@code decisive} answer is enough, else a null decides. */
-  private static Answer both(Answer a, Answer b, Answer decisive) {
+  /** Evaluates {@code and} and {@code or}: {@code decisive} if either operand is, else null if either is null. */
+  private static Truth combine(Truth a, Truth b, Truth decisive) {
     if (a == decisive || b == decisive) {
       return decisive;
     }
-    return a == Answer.NULL || b == Answer.NULL ? Answer.NULL : a;
+    return a == Truth.NULL || b == Truth.NULL ? Truth.NULL : a;
   }
 
-  /** Values of one type in Spark's own form; NaN is equal to itself and above all numbers there, as in Java. */
+  /** Compares internal values of one type. As in Spark and Java, NaN equals itself and is greater than every number. */
   @SuppressWarnings("unchecked")
-  private static Answer compared(String comparison, Object a, Object b) {
+  private static Truth compare(String comparison, Object a, Object b) {
     if (a == null || b == null) {
-      return Answer.NULL;
+      return Truth.NULL;
     }
-    // But to Java, -0.0 is less than 0.0.
+    // Java treats -0.0 as less than 0.0; Spark treats them as equal.
     Object left = a.equals(-0.0) ? Double.valueOf(0.0) : a;
     Object right = b.equals(-0.0) ? Double.valueOf(0.0) : b;
     int order = ((Comparable<Object>) left).compareTo(right);
     switch (comparison) {
       case "=":
-        return Answer.of(order == 0);
+        return Truth.of(order == 0);
       case "<>":
-        return Answer.of(order != 0);
+        return Truth.of(order != 0);
       case "<":
-        return Answer.of(order < 0);
+        return Truth.of(order < 0);
       case "<=":
-        return Answer.of(order <= 0);
+        return Truth.of(order <= 0);
       case ">":
-        return Answer.of(order > 0);
+        return Truth.of(order > 0);
       default:
-        return Answer.of(order >= 0);
+        return Truth.of(order >= 0);
     }
   }
 }

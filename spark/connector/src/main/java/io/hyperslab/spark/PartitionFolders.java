@@ -12,16 +12,16 @@ import org.apache.spark.sql.types.MetadataBuilder;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 
-/** Columns of folders called {@code name=value}, as Spark's own sources make them. */
+/** Partition columns: the columns that folders called {@code name=value} become, as in Spark's own sources. */
 final class PartitionFolders {
-  /** In a column's metadata: the name that folders have for it, which another column of the files may have, too. */
+  /** Metadata key of a partition column: the name of its folders, which may differ from the name of the column. */
   private static final String FOLDER = "hyperslab.folder";
 
   private final List<String> names = new ArrayList<>();
   private final List<DataType> types = new ArrayList<>();
   private final List<InputFile> files;
 
-  /** Of the files of one table, which must all lie in folders of the same names. */
+  /** Partition columns of the files of one table, which must all be in folders of the same names. */
   PartitionFolders(List<InputFile> files) {
     this.files = files;
     if (files.isEmpty()) {
@@ -30,9 +30,10 @@ final class PartitionFolders {
     names.addAll(files.get(0).folders.keySet());
     for (InputFile file : files) {
       if (!new ArrayList<>(file.folders.keySet()).equals(names)) {
-        throw new InvalidInputException("the folders of " + files.get(0).path + " and " + file.path
-            + " make different columns, " + names + " and " + file.folders.keySet()
-            + ": give folders of one kind, or option recursiveFileLookup=true for no columns");
+        throw new InvalidInputException("the partition columns of " + files.get(0).path + " and "
+            + file.path + " differ, " + names + " and " + file.folders.keySet()
+            + ": load files with the same partition columns, or set option"
+            + " recursiveFileLookup=true to read files without them");
       }
     }
     for (String name : names) {
@@ -44,22 +45,22 @@ final class PartitionFolders {
     }
   }
 
-  static boolean is(Path folder) {
+  static boolean isPartition(Path folder) {
     return folder.getFileName().toString().indexOf('=') > 0;
   }
 
-  /** What the folders between {@code folder} and a file below it say; a null value is Hive's name for one. */
+  /** Names and values of the partition folders between {@code folder} and a file below it, with null for Hive's null. */
   static Map<String, String> between(Path folder, Path file) {
     Map<String, String> values = new LinkedHashMap<>();
-    for (Path part : folder.relativize(file.getParent())) {
-      if (is(part)) {
-        String text = part.toString();
+    for (Path folderName : folder.relativize(file.getParent())) {
+      if (isPartition(folderName)) {
+        String text = folderName.toString();
         int sign = text.indexOf('=');
         String name = ExternalCatalogUtils.unescapePathName(text.substring(0, sign));
         String value = ExternalCatalogUtils.unescapePathName(text.substring(sign + 1));
         if (values.containsKey(name)) {
           throw new InvalidInputException(
-              "two folders of " + file + " are called \"" + name + "=\", and make one column");
+              "two folders of " + file + " have values for partition column \"" + name + "\"");
         }
         values.put(name, value.equals(PartitionValue.HIVE_NULL) ? null : value);
       }
@@ -71,7 +72,7 @@ final class PartitionFolders {
     return names.isEmpty();
   }
 
-  /** The columns of the files, then those of the folders; a name that is taken gets the suffix {@code _part}. */
+  /** Appends the partition columns to those of the files. A name that exists already gets the suffix {@code _part}. */
   StructType addTo(StructType table) {
     StructType all = table;
     for (int i = 0; i < names.size(); i++) {
@@ -88,8 +89,8 @@ final class PartitionFolders {
     return all;
   }
 
-  /** The name of the folders that make a column of a table, or null for a column of the files. */
-  String folderOf(StructField column) {
+  /** The name of the folders of a partition column, or null for a column of the files. */
+  String folderName(StructField column) {
     if (column.metadata().contains(FOLDER) && names.contains(column.metadata().getString(FOLDER))) {
       return column.metadata().getString(FOLDER);
     }
@@ -97,17 +98,17 @@ final class PartitionFolders {
   }
 
   /**
-   * Marks the folder columns in a schema that a user or a catalog made, so that
-   * {@link #folderOf} knows them. As in Spark, they win over columns of the files that have the same name.
+   * Marks the partition columns in a schema from the user or a catalog, so that {@link #folderName} recognizes them. As in
+   * Spark, they take precedence over columns of the files of the same name.
    */
   StructType mark(StructType table) {
     StructType marked = new StructType();
-    boolean ours = false;
+    boolean marks = false;
     for (StructField field : table.fields()) {
-      ours |= folderOf(field) != null;
+      marks |= folderName(field) != null;
     }
     for (StructField field : table.fields()) {
-      boolean folder = !ours && names.contains(field.name());
+      boolean folder = !marks && names.contains(field.name());
       marked = marked.add(
           folder
               ? new StructField(
@@ -123,19 +124,19 @@ final class PartitionFolders {
     return marked;
   }
 
-  /** Refuses a column that a schema gives another type than folders have; text is fine for all. */
+  /** Checks that a schema gives a partition column its inferred type or string. */
   void check(StructField column) {
-    DataType type = types.get(names.indexOf(folderOf(column)));
+    DataType type = types.get(names.indexOf(folderName(column)));
     if (!column.dataType().equals(type) && !PartitionValue.isText(column.dataType())) {
-      throw new InvalidInputException(
-          "column " + column.name() + " is " + column.dataType().catalogString()
-              + " in the table and " + type.catalogString() + " in the names of the folders");
+      throw new InvalidInputException("column \"" + column.name() + "\" is "
+          + column.dataType().catalogString() + " in the table and " + type.catalogString()
+          + " in the names of the partition folders");
     }
   }
 
-  /** The value of a column in a file of the table, in Spark's own form. */
+  /** The value of a partition column for a file, in Spark's internal representation. */
   Object value(InputFile file, StructField column) {
-    return PartitionValue.of(file.folders.get(folderOf(column)), column.dataType());
+    return PartitionValue.of(file.folders.get(folderName(column)), column.dataType());
   }
 
   List<InputFile> files() {

@@ -16,7 +16,7 @@ import org.apache.spark.sql.types.DecimalType;
 import org.apache.spark.sql.types.StringType;
 import org.apache.spark.unsafe.types.UTF8String;
 
-/** The value of a folder {@code name=value}: its type by Spark's rules, and itself in Spark's own form. */
+/** Infers the types of partition values by Spark's rules, and converts them to Spark's internal representation. */
 final class PartitionValue {
   static final String HIVE_NULL = "__HIVE_DEFAULT_PARTITION__";
 
@@ -32,7 +32,7 @@ final class PartitionValue {
 
   private PartitionValue() {}
 
-  /** The narrowest type of a value; null for none. */
+  /** The narrowest type of a value, or null if the value is null. */
   static DataType typeOf(String value) {
     if (value == null) {
       return null;
@@ -62,14 +62,14 @@ final class PartitionValue {
     return DataTypes.StringType;
   }
 
-  /** To Spark, 1e3 is a decimal and 1.5 a double. */
+  /** As in Spark, 1e3 is a decimal and 1.5 a double. */
   private static DataType decimalOrDouble(BigDecimal number) {
     int digits =
         number.scale() <= 0 ? Math.max(1, number.precision() - number.scale()) : Integer.MAX_VALUE;
     return digits <= DECIMAL_DIGITS ? DataTypes.createDecimalType(digits, 0) : DataTypes.DoubleType;
   }
 
-  /** Digits of the decimals that hold the values of an integer or decimal type. */
+  /** Precision of the decimals that hold the values of an integer or decimal type. */
   private static int digits(DataType type) {
     return type instanceof DecimalType
         ? ((DecimalType) type).precision()
@@ -91,11 +91,11 @@ final class PartitionValue {
         && (a instanceof DecimalType || b instanceof DecimalType)) {
       return DataTypes.createDecimalType(Math.max(digits(a), digits(b)), 0);
     }
-    // Of the integers, a double holds those of 32 bits.
-    boolean loses = rank == rank(DataTypes.DoubleType)
+    // A double holds 32-bit integers exactly, but not 64-bit ones.
+    boolean isLossy = rank == rank(DataTypes.DoubleType)
         && !a.equals(DataTypes.IntegerType)
         && !b.equals(DataTypes.IntegerType);
-    return loses ? DataTypes.StringType : rank(a) == rank ? a : b;
+    return isLossy ? DataTypes.StringType : rank(a) == rank ? a : b;
   }
 
   private static int rank(DataType type) {
@@ -106,7 +106,7 @@ final class PartitionValue {
             : type instanceof DecimalType ? 2 : type.equals(DataTypes.DoubleType) ? 3 : -1;
   }
 
-  /** The type of a column in which every value is null is text, as in Spark. */
+  /** The type of a column: string if every value is null, as in Spark. */
   static DataType orText(DataType type) {
     return type == null ? DataTypes.StringType : type;
   }
@@ -115,7 +115,7 @@ final class PartitionValue {
     return type instanceof StringType;
   }
 
-  /** The value in Spark's own form; null for none. */
+  /** Converts a value to Spark's internal representation; null stays null. */
   static Object of(String value, DataType type) {
     if (value == null) {
       return null;
@@ -141,7 +141,7 @@ final class PartitionValue {
     try {
       return LocalDate.parse(value, DateTimeFormatter.ISO_LOCAL_DATE);
     } catch (DateTimeException error) {
-      // The 30th of February is a text.
+      // An invalid date such as 2024-02-30 is a string.
       return null;
     }
   }

@@ -14,12 +14,12 @@ import org.apache.hadoop.fs.LocalFileSystem;
 import org.apache.hadoop.fs.Path;
 
 /**
- * Which hosts are near to the bytes of a partition, where the file system behind local paths tells: Hadoop asks the
- * class that {@code fs.file.impl} names. Hadoop's own for local files knows only "localhost", which is no answer.
+ * Finds the hosts that store the bytes of a partition, if the file system of local paths reports them: Hadoop's option
+ * {@code fs.file.impl} names its class. Hadoop's default class reports only "localhost", which does not identify a host.
  */
 final class Placement {
-  /** The number of hosts that Spark's own file sources name. */
-  private static final int MOST_HOSTS = 3;
+  /** Maximum number of hosts per partition, as in Spark's own file sources. */
+  private static final int MAX_HOSTS = 3;
 
   private final FileSystem system;
   private final Map<String, BlockLocation[]> blocks = new HashMap<>();
@@ -28,21 +28,21 @@ final class Placement {
     this.system = system;
   }
 
-  /** Null if the file system does not report hosts. */
+  /** The placement by the configured file system, or null if that does not report hosts. */
   static Placement of(Configuration configuration) {
     try {
       FileSystem system = new Path("file:///").getFileSystem(configuration);
       return system.getClass().equals(LocalFileSystem.class) ? null : new Placement(system);
     } catch (IOException error) {
       throw new IoException(
-          "the file system of local paths: " + error.getMessage(), null, null, null);
+          "cannot open the file system of local paths: " + error.getMessage(), null, null, null);
     }
   }
 
   /**
-   * The hosts that hold the most of a partition.
+   * The hosts that store most of a partition's bytes, in descending order.
    *
-   * @param files bytes to be read by file
+   * @param files number of bytes to read from each file
    */
   String[] hosts(JsonNode files) {
     Map<String, Double> bytes = new HashMap<>();
@@ -50,22 +50,22 @@ final class Placement {
     return bytes.entrySet().stream()
         .sorted(Map.Entry.<String, Double>comparingByValue(Comparator.reverseOrder())
             .thenComparing(Map.Entry.comparingByKey()))
-        .limit(MOST_HOSTS)
+        .limit(MAX_HOSTS)
         .map(Map.Entry::getKey)
         .toArray(String[]::new);
   }
 
-  /** The position of the bytes in the file is not known here, so they are divided evenly among its blocks. */
-  private void add(String file, long wanted, Map<String, Double> bytes) {
+  /** Adds the bytes of a file to the hosts of its blocks, in proportion to the block sizes: offsets are unknown here. */
+  private void add(String file, long bytesToRead, Map<String, Double> bytes) {
     BlockLocation[] locations = blocks.computeIfAbsent(file, this::locations);
-    double all = 0;
+    double fileBytes = 0;
     for (BlockLocation block : locations) {
-      all += block.getLength();
+      fileBytes += block.getLength();
     }
     for (BlockLocation block : locations) {
       for (String host : hostsOf(block)) {
         if (!host.equals("localhost")) {
-          bytes.merge(host, wanted * block.getLength() / Math.max(1, all), Double::sum);
+          bytes.merge(host, bytesToRead * block.getLength() / Math.max(1, fileBytes), Double::sum);
         }
       }
     }
@@ -84,7 +84,7 @@ final class Placement {
       FileStatus status = system.getFileStatus(new Path("file", null, file));
       return system.getFileBlockLocations(status, 0, status.getLen());
     } catch (IOException error) {
-      // Hosts are only a hint; the reader reports a missing file.
+      // Hosts are only a hint. The reader reports a missing file.
       return new BlockLocation[0];
     }
   }

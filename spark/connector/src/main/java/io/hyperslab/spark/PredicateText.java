@@ -16,45 +16,46 @@ import org.apache.spark.sql.types.Decimal;
 import org.apache.spark.sql.types.DecimalType;
 
 /**
- * Spark's predicates in our grammar, where both mean exactly the same. Spark holds NaN for equal to itself and above
- * every number, we hold it for different from everything: a column that is compared with itself finds NaN.
+ * Translates Spark's predicates to Hyperslab's grammar, if the result means exactly the same. Spark treats NaN as equal to
+ * itself and greater than every i; Hyperslab treats NaN as unequal to everything, so {@code x != x} finds NaN.
  */
 final class PredicateText {
   private static final String[] COMPARISONS = {"=", "<>", "<", "<=", ">", ">="};
 
   private static final long DAY_MICROSECONDS = 86_400_000_000L;
-  /** Their microseconds fit into 64 bits. */
+  /** Limit of days since 1970 whose microseconds fit into 64 bits. */
   private static final long MAX_DAYS = 100_000_000L;
 
   private final Map<String, DataType> types;
 
-  /** @param types of the columns that predicates may speak of */
+  /** @param types types of the columns that predicates can use */
   PredicateText(Map<String, DataType> types) {
     this.types = types;
   }
 
-  /** The text, or null if we cannot answer exactly as Spark would. */
+  /** The text of a predicate, or null if it has no exact equivalent. */
   String of(Predicate predicate) {
-    Expression[] parts = predicate.children();
+    Expression[] children = predicate.children();
     switch (predicate.name()) {
       case "AND":
       case "OR":
         return joined(
-            predicate.name().toLowerCase(java.util.Locale.ROOT), (Predicate) parts[0], (Predicate)
-                parts[1]);
+            predicate.name().toLowerCase(java.util.Locale.ROOT),
+            (Predicate) children[0],
+            (Predicate) children[1]);
       case "NOT":
-        String inner = parts[0] instanceof Predicate ? of((Predicate) parts[0]) : null;
+        String inner = children[0] instanceof Predicate ? of((Predicate) children[0]) : null;
         return inner == null ? null : "not " + inner;
       case "IS_NULL":
-        return nullTest(parts[0], " is null");
+        return nullTest(children[0], " is null");
       case "IS_NOT_NULL":
-        return nullTest(parts[0], " is not null");
+        return nullTest(children[0], " is not null");
       case "IN":
-        return in(parts);
+        return in(children);
       default:
         for (String comparison : COMPARISONS) {
-          if (comparison.equals(predicate.name()) && parts.length == 2) {
-            return comparison(comparison, parts[0], parts[1]);
+          if (comparison.equals(predicate.name()) && children.length == 2) {
+            return comparison(comparison, children[0], children[1]);
           }
         }
         return null;
@@ -72,10 +73,10 @@ final class PredicateText {
     return name == null ? null : "(" + quoted(name) + test + ")";
   }
 
-  private String in(Expression[] parts) {
+  private String in(Expression[] children) {
     List<String> tests = new ArrayList<>();
-    for (int number = 1; number < parts.length; number++) {
-      String test = comparison("=", parts[0], parts[number]);
+    for (int i = 1; i < children.length; i++) {
+      String test = comparison("=", children[0], children[i]);
       if (test == null) {
         return null;
       }
@@ -86,8 +87,8 @@ final class PredicateText {
 
   private String comparison(String comparison, Expression left, Expression right) {
     if (left instanceof Literal && right instanceof NamedReference) {
-      String mirrored = comparison.replace('<', '?').replace('>', '<').replace('?', '>');
-      return comparison(comparison.equals("<>") ? comparison : mirrored, right, left);
+      String swapped = comparison.replace('<', '?').replace('>', '<').replace('?', '>');
+      return comparison(comparison.equals("<>") ? comparison : swapped, right, left);
     }
     String name = name(left);
     if (name == null || !(right instanceof Literal)) {
@@ -133,7 +134,7 @@ final class PredicateText {
     }
     boolean date = type.equals(DataTypes.DateType);
     if (date || type.equals(DataTypes.TimestampType) || type.equals(DataTypes.TimestampNTZType)) {
-      // Our times are in UTC, as Spark's instants are; a date is its midnight.
+      // Hyperslab's times are in UTC, as Spark's instants are. A date is its midnight.
       if (date && Math.abs(((Integer) value).longValue()) > MAX_DAYS) {
         return null;
       }
@@ -142,7 +143,7 @@ final class PredicateText {
           Math.floorDiv(micros, 1_000_000L),
           (int) Math.floorMod(micros, 1_000_000L) * 1000,
           ZoneOffset.UTC);
-      // Years of other than four digits have no text that both sides read alike.
+      // Only years of four digits have a text that both sides read alike.
       return time.getYear() < 1 || time.getYear() > 9999 ? null : "'" + time.toString() + "'";
     }
     return null;
@@ -152,8 +153,8 @@ final class PredicateText {
     if (!(column instanceof NamedReference)) {
       return null;
     }
-    String[] parts = ((NamedReference) column).fieldNames();
-    return parts.length == 1 && types.containsKey(parts[0]) ? parts[0] : null;
+    String[] names = ((NamedReference) column).fieldNames();
+    return names.length == 1 && types.containsKey(names[0]) ? names[0] : null;
   }
 
   private static String quoted(String name) {

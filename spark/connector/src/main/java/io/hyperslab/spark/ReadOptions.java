@@ -17,12 +17,12 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.apache.spark.sql.internal.SQLConf;
 
-/** The options of a read, as they were given with {@code option(…)}, {@code OPTIONS (…)} or in SQL. */
+/** The options of a read, from {@code option(…)}, {@code OPTIONS (…)} or a table's properties. */
 final class ReadOptions {
   static final ObjectMapper JSON = new ObjectMapper();
 
-  /** Every option that means something; another one is an error, because a misspelt one would be silently without effect. */
-  private static final List<String> KNOWN = Arrays.asList(
+  /** The names of all options, in lower case. Others are errors, because a misspelled option would silently have no effect. */
+  private static final List<String> OPTION_NAMES = Arrays.asList(
       "path",
       "paths",
       "dataset",
@@ -47,11 +47,11 @@ final class ReadOptions {
       "indexfolder",
       "omitted");
 
-  /** {@code limits.heap_bytes} is one of {@code limits}. */
+  /** Prefix of single limits, such as {@code limits.heap_bytes}. */
   private static final String LIMIT = "limits.";
 
-  /** What Spark itself puts among a table's properties. */
-  private static final List<String> SPARKS = Arrays.asList(
+  /** Properties that Spark itself adds to a table. */
+  private static final List<String> SPARK_PROPERTIES = Arrays.asList(
       "provider",
       "owner",
       "location",
@@ -61,29 +61,29 @@ final class ReadOptions {
       "collation",
       "transient_lastddltime");
 
-  /** Bytes as Spark's own options take them: 67108864, 64m, 64mb, 1g. */
+  /** A size in bytes in the syntax of Spark's options: 67108864, 64m, 64mb, 1g. */
   private static final Pattern SIZE = Pattern.compile("0*([1-9][0-9]*)(?:b|([kmgt])b?)?");
 
   private final Map<String, String> values = new TreeMap<>();
 
-  /** Later maps win; names are the same in any case. */
+  /** Later maps take precedence over earlier ones. Names are case-insensitive. */
   @SafeVarargs
   ReadOptions(Map<String, String>... maps) {
     for (Map<String, String> map : maps) {
       map.forEach((name, value) -> {
         String lower = name.toLowerCase(Locale.ROOT);
-        // Spark 4 hands a table's options over with this prefix, too.
+        // Spark 4 passes a table's options a second time with this prefix.
         values.put(
             lower.startsWith("option.") ? lower.substring("option.".length()) : lower, value);
       });
     }
     for (String name : values.keySet()) {
-      if (!KNOWN.contains(name)
-          && !SPARKS.contains(name)
+      if (!OPTION_NAMES.contains(name)
+          && !SPARK_PROPERTIES.contains(name)
           && !name.contains(".")
           && !name.startsWith("__")) {
         throw new InvalidInputException(
-            "there is no option " + name + "; there are: " + String.join(", ", KNOWN));
+            "unknown option \"" + name + "\"; the options are: " + String.join(", ", OPTION_NAMES));
       }
     }
   }
@@ -102,18 +102,19 @@ final class ReadOptions {
     return values.get(name);
   }
 
-  boolean flag(String name, boolean otherwise) {
+  boolean flag(String name, boolean defaultValue) {
     String value = values.get(name);
     if (value == null) {
-      return otherwise;
+      return defaultValue;
     }
     if (!value.equalsIgnoreCase("true") && !value.equalsIgnoreCase("false")) {
-      throw new InvalidInputException("option " + name + " is " + value + ": give true or false");
+      throw new InvalidInputException(
+          "option " + name + " must be true or false, not \"" + value + "\"");
     }
     return Boolean.parseBoolean(value);
   }
 
-  /** A positive number, or null if it is not given. */
+  /** The value of an option that is a positive integer, or null if it is not set. */
   Long number(String name) {
     String value = values.get(name);
     if (value == null) {
@@ -125,13 +126,13 @@ final class ReadOptions {
         return number;
       }
     } catch (NumberFormatException ignored) {
-      // The message below is for this, too.
+      // Reported below.
     }
     throw new InvalidInputException(
-        "option " + name + " is " + value + ": give a whole number of at least 1");
+        "option " + name + " must be an integer of at least 1, not \"" + value + "\"");
   }
 
-  /** A positive number of bytes, perhaps with a unit ({@code 64m}), or null if it is not given. */
+  /** The value of an option that is a size in bytes, optionally with a unit ({@code 64m}), or null if it is not set. */
   Long bytes(String name) {
     String value = values.get(name);
     if (value == null) {
@@ -143,14 +144,14 @@ final class ReadOptions {
         int power = size.group(2) == null ? 0 : "kmgt".indexOf(size.group(2)) + 1;
         return Math.multiplyExact(Long.parseLong(size.group(1)), 1L << (10 * power));
       } catch (ArithmeticException | NumberFormatException ignored) {
-        // The message below is for this, too.
+        // Reported below.
       }
     }
-    throw new InvalidInputException(
-        "option " + name + " is " + value + ": give bytes, 1 or more, such as 67108864 or 64m");
+    throw new InvalidInputException("option " + name
+        + " must be a positive size in bytes such as 67108864 or 64m, not \"" + value + "\"");
   }
 
-  /** Paths as they were given, from {@code path} and the JSON list {@code paths}. */
+  /** The paths of the options {@code path} and {@code paths} (a JSON list). */
   List<GivenPath> paths() {
     List<GivenPath> paths = new ArrayList<>();
     String list = values.get("paths");
@@ -159,11 +160,11 @@ final class ReadOptions {
       try {
         parsed = JSON.readTree(list);
       } catch (JsonProcessingException error) {
-        throw new InvalidInputException("option paths is no JSON list of texts: " + list);
+        throw new InvalidInputException("option paths must be a JSON list of strings, not " + list);
       }
       parsed.forEach(path -> paths.add(GivenPath.of(path)));
     }
-    // A table in Spark's own catalog has a location even if its options name the path.
+    // A table in Spark's session catalog has a location even if its options contain the path.
     String path = values.get("path") != null
         ? values.get("path")
         : paths.isEmpty() ? values.get("location") : null;
@@ -171,7 +172,7 @@ final class ReadOptions {
       paths.add(new GivenPath(path, null));
     }
     if (paths.isEmpty()) {
-      throw new InvalidInputException("no path: give load(\"file.h5\") or option path");
+      throw new InvalidInputException("no path: use load(\"file.h5\") or option path");
     }
     return paths;
   }
@@ -188,12 +189,12 @@ final class ReadOptions {
     return "null".equalsIgnoreCase(values.get("nonconforming"));
   }
 
-  /** What is done about members of a group that are not columns: {@code warn}, {@code error} or {@code ignore}. */
+  /** How members of a group that are not columns are handled: {@code warn}, {@code error} or {@code ignore}. */
   String omitted() {
     String value = values.getOrDefault("omitted", "warn").toLowerCase(Locale.ROOT);
     if (!Arrays.asList("warn", "error", "ignore").contains(value)) {
       throw new InvalidInputException(
-          "option omitted is " + value + ": give warn, error or ignore");
+          "option omitted must be warn, error or ignore, not \"" + value + "\"");
     }
     return value;
   }
@@ -202,7 +203,7 @@ final class ReadOptions {
     return Boolean.parseBoolean(SQLConf.get().getConfString(name, "false"));
   }
 
-  /** How files are opened, as the native library reads it. */
+  /** The options for opening files, as JSON for the native library. */
   ObjectNode session() {
     ObjectNode session = JSON.createObjectNode();
     if (text("links") != null) {
@@ -222,7 +223,7 @@ final class ReadOptions {
         session.set("limits", JSON.readTree(text("limits").toLowerCase(Locale.ROOT)));
       } catch (JsonProcessingException error) {
         throw new InvalidInputException(
-            "option limits is no JSON object of numbers: " + text("limits"));
+            "option limits must be a JSON object of numbers, not " + text("limits"));
       }
     }
     for (String name : values.keySet()) {
@@ -237,13 +238,13 @@ final class ReadOptions {
     return session;
   }
 
-  /** The session of a task: Spark runs tasks side by side, so each decodes on one thread unless an option sets another number. */
+  /** The options for opening files in a task, which decodes on one thread by default because Spark runs tasks in parallel. */
   String taskSession() {
     Long threads = number("readthreads");
     return session().put("threads", threads == null ? 1 : threads).toString();
   }
 
-  /** A table over {@code files}, as the native library reads it, without columns and push-downs. */
+  /** The request for a table over {@code files}, as JSON for the native library, without columns and push-downs. */
   ObjectNode request(Collection<InputFile> files) {
     ObjectNode request = JSON.createObjectNode();
     ArrayNode names = request.putArray("files");

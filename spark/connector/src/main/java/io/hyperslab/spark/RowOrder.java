@@ -8,21 +8,23 @@ import org.apache.spark.sql.connector.expressions.SortDirection;
 import org.apache.spark.sql.connector.expressions.SortOrder;
 import org.apache.spark.unsafe.types.UTF8String;
 
-/** The order in which a partition's rows come, as far as columns show it: Spark need not sort them again. */
+/** The order of the rows of a partition, as far as metadata columns express it. Spark then does not sort them again. */
 final class RowOrder {
   private RowOrder() {}
 
   /**
-   * @param request for the rows; files come in its order
+   * The order of the rows of a request.
+   *
+   * @param request the request, with its files in the order in which they are read
    * @param row whether {@code _row} is read
    * @param file whether {@code _file} is read
    */
   static SortOrder[] of(JsonNode request, boolean row, boolean file) {
     JsonNode files = request.get("files");
-    boolean rows = row && oneArrayEach(files, request.get("dataset").asText());
+    boolean rows = row && hasOneArrayPerFile(files, request.get("dataset").asText());
     List<SortOrder> order = new ArrayList<>();
     if (files.size() > 1) {
-      if (!file || !rising(files)) {
+      if (!file || !isAscending(files)) {
         return new SortOrder[0];
       }
       order.add(ascending("_file"));
@@ -37,26 +39,26 @@ final class RowOrder {
     return Expressions.sort(Expressions.column(column), SortDirection.ASCENDING);
   }
 
-  /** Wildcards make several arrays of a file, each with numbers of its own. */
-  private static boolean oneArrayEach(JsonNode files, String common) {
+  /** Whether each file has one array: wildcards can match several, each with its own row positions. */
+  private static boolean hasOneArrayPerFile(JsonNode files, String defaultDataset) {
     for (JsonNode file : files) {
-      if (file.path("dataset").asText(common).matches(".*[*?].*")) {
+      if (file.path("dataset").asText(defaultDataset).matches(".*[*?].*")) {
         return false;
       }
     }
     return true;
   }
 
-  /** Whether the files come in Spark's order of texts, each once. */
-  private static boolean rising(JsonNode files) {
-    UTF8String before = null;
+  /** Whether the paths are in ascending order, by Spark's comparison of strings, without duplicates. */
+  private static boolean isAscending(JsonNode files) {
+    UTF8String previous = null;
     for (JsonNode file : files) {
       UTF8String path = UTF8String.fromString(
           file.isTextual() ? file.asText() : file.get("path").asText());
-      if (before != null && before.compareTo(path) >= 0) {
+      if (previous != null && previous.compareTo(path) >= 0) {
         return false;
       }
-      before = path;
+      previous = path;
     }
     return true;
   }

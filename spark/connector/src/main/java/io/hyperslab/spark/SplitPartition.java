@@ -2,15 +2,15 @@ package io.hyperslab.spark;
 
 import org.apache.spark.sql.connector.read.InputPartition;
 
-/** What one task reads: splits, as the bytes that the planner made of them. */
+/** The serialized splits that one task reads. */
 final class SplitPartition implements InputPartition {
   private static final long serialVersionUID = 2L;
 
   final byte[][] splits;
   private final String[] hosts;
-  /** The file of each split; null if it is not used. */
+  /** The file of each split; null if not needed. */
   private final String[] files;
-  /** For each split the values of the columns that partition folders make, in Spark's own form; null without any. */
+  /** For each split, the values of the partition columns in Spark's internal representation; null if there are none. */
   private final Object[][] constants;
 
   SplitPartition(byte[][] splits) {
@@ -24,12 +24,12 @@ final class SplitPartition implements InputPartition {
     this.constants = constants;
   }
 
-  /** The file of a split, or null. */
+  /** The file of a split; null if not needed. */
   String file(int split) {
     return files == null ? null : files[split];
   }
 
-  /** The values of the columns that partition folders make. */
+  /** The values of the partition columns for a split. */
   Object[] constants(int split) {
     return constants == null ? new Object[0] : constants[split];
   }

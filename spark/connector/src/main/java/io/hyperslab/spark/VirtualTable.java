@@ -23,7 +23,7 @@ import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 import org.apache.spark.unsafe.types.UTF8String;
 
-/** What is there, as a table: files of a folder, objects of a file, attributes. Read on the driver, from metadata. */
+/** A table of metadata: the files of a folder, the objects of a file, or their attributes. Read on the driver. */
 final class VirtualTable implements SupportsRead {
   static final String OBJECTS = "_objects";
   static final String ATTRIBUTES = "_attributes";
@@ -39,7 +39,7 @@ final class VirtualTable implements SupportsRead {
     this.rows = rows;
   }
 
-  /** Path, kind, shape, Arrow type of each object, and why it cannot be read. */
+  /** Path, kind, shape and Arrow type of each object, and the reason if it cannot be read. */
   static VirtualTable objects(String file, String session) {
     StructType schema = new StructType()
         .add("path", DataTypes.StringType, false)
@@ -61,7 +61,7 @@ final class VirtualTable implements SupportsRead {
     });
   }
 
-  /** Name, path, length and time of the last change of each file. */
+  /** Name, path, size in bytes and modification time of each file. */
   static VirtualTable files(Path folder, Supplier<List<String>> names) {
     StructType schema = new StructType()
         .add("name", DataTypes.StringType, false)
@@ -80,7 +80,8 @@ final class VirtualTable implements SupportsRead {
               java.nio.file.Files.size(path),
               modified));
         } catch (IOException error) {
-          throw new IoException(String.valueOf(error.getMessage()), path.toString(), null, null);
+          throw new IoException(
+              "cannot read the file's metadata: " + error, path.toString(), null, null);
         }
       }
       return rows;

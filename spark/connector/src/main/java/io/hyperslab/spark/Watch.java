@@ -9,21 +9,21 @@ import java.util.function.Function;
 import org.apache.spark.TaskContext;
 
 /**
- * Cancels native work that Spark wants to end: readers of tasks, and plannings of the driver. A thread that waits for
- * the native library looks at nothing, and the library knows no Spark, so one thread of each process looks for all.
+ * Cancels native reads of tasks and native planning on the driver if Spark has cancelled them. A thread in a native call
+ * cannot check for this itself, so one watcher thread per process checks for all of them.
  */
 final class Watch {
-  private static final long EVERY_MILLISECONDS = 50;
+  private static final long INTERVAL_MILLISECONDS = 50;
 
-  /** How to cancel, and whether to. */
+  /** Running native work, by its reader or planning. */
   private static final Map<Object, Watched> WATCHED = new ConcurrentHashMap<>();
 
   private static final class Watched {
-    final BooleanSupplier unwanted;
+    final BooleanSupplier isCancelled;
     final Runnable cancel;
 
-    Watched(BooleanSupplier unwanted, Runnable cancel) {
-      this.unwanted = unwanted;
+    Watched(BooleanSupplier isCancelled, Runnable cancel) {
+      this.isCancelled = isCancelled;
       this.cancel = cancel;
     }
   }
@@ -36,7 +36,7 @@ final class Watch {
 
   private Watch() {}
 
-  /** @param task null outside of a task, which nothing can interrupt */
+  /** @param task the task; null outside of a task, where Spark cancels nothing */
   static void add(SplitReader reader, TaskContext task) {
     if (task != null) {
       WATCHED.put(reader, new Watched(task::isInterrupted, reader::cancel));
@@ -47,7 +47,7 @@ final class Watch {
     WATCHED.remove(reader);
   }
 
-  /** Plans on this thread, until it is done or the thread is interrupted: that is how Spark ends a query that plans. */
+  /** Plans on this thread. Interrupting the thread, which is how Spark cancels planning, cancels the native call. */
   static <T> T planning(Function<Planning, T> plan) {
     Thread planner = Thread.currentThread();
     try (Planning planning = new Planning()) {
@@ -63,14 +63,14 @@ final class Watch {
   private static void watch() {
     while (true) {
       WATCHED.values().forEach(watched -> {
-        if (watched.unwanted.getAsBoolean()) {
+        if (watched.isCancelled.getAsBoolean()) {
           watched.cancel.run();
         }
       });
       try {
-        Thread.sleep(EVERY_MILLISECONDS);
+        Thread.sleep(INTERVAL_MILLISECONDS);
       } catch (InterruptedException ignored) {
-        // Nothing interrupts this thread; it ends with the process.
+        // No one interrupts this daemon thread; it ends with the process.
       }
     }
   }

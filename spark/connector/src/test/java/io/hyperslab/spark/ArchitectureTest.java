@@ -16,7 +16,7 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.junit.Test;
 
-/** The arrows between the modules: connector knows native, native knows only the JDK, and nobody knows arrow-java. */
+/** Checks dependencies: connector uses native and Spark, native uses only the JDK, and no module uses arrow-java. */
 public class ArchitectureTest {
   private static final Pattern IMPORT =
       Pattern.compile("^import (?:static )?([\\w.]+);", Pattern.MULTILINE);
@@ -32,7 +32,7 @@ public class ArchitectureTest {
     }
   }
 
-  private static TreeSet<String> importsThatAreNot(String module, String... allowed)
+  private static TreeSet<String> importsOutside(String module, String... allowed)
       throws IOException {
     TreeSet<String> found = new TreeSet<>();
     for (Path source : sources(module)) {
@@ -49,15 +49,15 @@ public class ArchitectureTest {
   }
 
   @Test
-  public void nativeKnowsOnlyTheJdk() throws IOException {
-    assertEquals(Collections.emptySet(), importsThatAreNot("native", "java."));
+  public void nativeUsesOnlyTheJdk() throws IOException {
+    assertEquals(Collections.emptySet(), importsOutside("native", "java."));
   }
 
   @Test
-  public void connectorKnowsNativeAndSpark() throws IOException {
+  public void connectorUsesNativeAndSpark() throws IOException {
     assertEquals(
         Collections.emptySet(),
-        importsThatAreNot(
+        importsOutside(
             "connector",
             "java.",
             "io.hyperslab.",
@@ -69,21 +69,21 @@ public class ArchitectureTest {
   }
 
   @Test
-  public void connectorKnowsNoMllib() throws IOException {
+  public void connectorDoesNotUseMllib() throws IOException {
     assertEquals(Collections.emptySet(), importsOf("connector", "io.hyperslab.spark.mllib"));
     assertEquals(Collections.emptySet(), importsOf("connector", "org.apache.spark.mllib"));
   }
 
   @Test
-  public void mllibKnowsTheConnectorAndOnlyErrorsOfNative() throws IOException {
-    TreeSet<String> ours = importsOf("mllib", "io.hyperslab.");
-    ours.removeIf(name -> name.endsWith("Exception") || name.contains("io.hyperslab.spark."));
-    assertEquals(Collections.emptySet(), ours);
+  public void mllibUsesTheConnectorAndOnlyExceptionsOfNative() throws IOException {
+    TreeSet<String> imports = importsOf("mllib", "io.hyperslab.");
+    imports.removeIf(name -> name.endsWith("Exception") || name.contains("io.hyperslab.spark."));
+    assertEquals(Collections.emptySet(), imports);
   }
 
   @Test
-  public void connectorUsesNoScalaBesideWhatSavingNeeds() throws IOException {
-    // One jar runs with Scala 2.12 and 2.13, so what it touches must be the same in both.
+  public void onlySaveModesUsesScala() throws IOException {
+    // One jar runs with Scala 2.12 and 2.13, so the classes that it uses must be the same in both.
     TreeSet<String> used = importsOf("connector", "scala.");
     used.removeIf(name -> name.equals("SaveModes.java: scala.Tuple2")
         || name.equals("SaveModes.java: scala.collection.Iterator"));
@@ -91,7 +91,7 @@ public class ArchitectureTest {
   }
 
   private static TreeSet<String> importsOf(String module, String prefix) throws IOException {
-    TreeSet<String> all = importsThatAreNot(module);
+    TreeSet<String> all = importsOutside(module);
     all.removeIf(name -> !name.contains(": " + prefix));
     return all;
   }

@@ -25,7 +25,7 @@ public class FileListTest {
   }
 
   @Test
-  public void fieldsAreThoseOfCsv() {
+  public void fieldsFollowCsvQuoting() {
     assertEquals(Arrays.asList("a.h5", "/x"), FileList.fields("a.h5 , /x"));
     assertEquals(Arrays.asList("a,b.h5", "/\"x\""), FileList.fields("\"a,b.h5\",\"/\"\"x\"\"\""));
     assertEquals(Collections.singletonList("a b.h5"), FileList.fields("a b.h5"));
@@ -37,7 +37,7 @@ public class FileListTest {
   @Test
   public void linesAreRelativeToTheList() throws Exception {
     List<GivenPath> lines =
-        FileList.read(list("file,dataset\n# what is here\n\na.h5,/x\n/b/c.h5\nfile:/d.h5,/y\n"));
+        FileList.read(list("file,dataset\n# a comment\n\na.h5,/x\n/b/c.h5\nfile:/d.h5,/y\n"));
     assertEquals(folder.getRoot().toPath().resolve("a.h5").toString(), lines.get(0).path);
     assertEquals("/x", lines.get(0).dataset);
     assertEquals("/b/c.h5", lines.get(1).path);
@@ -46,7 +46,7 @@ public class FileListTest {
   }
 
   @Test
-  public void aLineThatMakesNoSenseIsNamed() throws Exception {
+  public void anInvalidLineIsNamed() throws Exception {
     Path bad = list("a.h5,/x\na.h5,/x,3\n");
     InvalidInputException error =
         assertThrows(InvalidInputException.class, () -> FileList.read(bad));

@@ -7,7 +7,7 @@ import org.junit.Test;
 
 public class FilesTest {
   @Test
-  public void filesComeInTheOrderOfTheirNumbers() {
+  public void filesAreInNaturalOrder() {
     assertEquals(
         Arrays.asList("run_1", "run_2", "run_010", "run_10", "run_x"),
         Files.natural(Arrays.asList("run_x", "run_010", "run_10", "run_2", "run_1")));

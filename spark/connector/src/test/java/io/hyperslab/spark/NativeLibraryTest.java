@@ -33,7 +33,7 @@ public class NativeLibraryTest {
   }
 
   @Test
-  public void eachClassLoaderHasItsOwnCopyAndNoneIsLeft() throws Exception {
+  public void eachClassLoaderLoadsAPrivateCopyThatIsDeleted() throws Exception {
     URL classes = NativeBatch.class.getProtectionDomain().getCodeSource().getLocation();
     File copies = folder.newFolder();
     System.setProperty("hyperslab.native.folder", copies.getPath());
@@ -51,7 +51,7 @@ public class NativeLibraryTest {
   }
 
   @Test
-  public void whatIsNoAddressNoSplitAndNoRequestIsAnException() {
+  public void invalidAddressesSplitsAndRequestsAreErrors() {
     assertThrows(InvalidInputException.class, () -> NativeBatch.release(12345));
     assertThrows(InvalidInputException.class, () -> new SplitReader(new byte[] {1, 2}, "{}", "[]"));
     assertThrows(InvalidInputException.class, () -> describe("{\"files\": []}"));
@@ -59,7 +59,7 @@ public class NativeLibraryTest {
   }
 
   @Test
-  public void aPanicIsAnExceptionAndTheProcessGoesOn() throws Exception {
+  public void aPanicBecomesAnException() throws Exception {
     Method panic = NativeBatch.class.getDeclaredMethod("panic");
     panic.setAccessible(true);
     InvocationTargetException thrown =
@@ -70,7 +70,7 @@ public class NativeLibraryTest {
   }
 
   @Test
-  public void errorsTellTheirPlace() throws IOException {
+  public void errorsHaveALocation() throws IOException {
     String missing = new File(folder.getRoot(), "missing.h5").getPath();
     NotFoundException error = assertThrows(
         NotFoundException.class,

@@ -17,8 +17,8 @@ public class PlacementTest {
   @Rule
   public TemporaryFolder folder = new TemporaryFolder();
 
-  /** Tells that the first half of a file is on host "a" (and "localhost"), the other on the host of the file's name. */
-  public static final class TellingFileSystem extends LocalFileSystem {
+  /** Reports the first half of a file on host "a" (and "localhost"), the other half on a host with the file's name. */
+  public static final class FileSystemWithHosts extends LocalFileSystem {
     @Override
     public BlockLocation[] getFileBlockLocations(FileStatus file, long start, long length) {
       long half = file.getLen() / 2;
@@ -37,9 +37,9 @@ public class PlacementTest {
   }
 
   @Test
-  public void hostsAreThoseOfTheMostBytes() throws Exception {
+  public void hostsAreInDescendingOrderOfBytes() throws Exception {
     Configuration configuration = new Configuration(false);
-    configuration.setClass("fs.file.impl", TellingFileSystem.class, LocalFileSystem.class);
+    configuration.setClass("fs.file.impl", FileSystemWithHosts.class, LocalFileSystem.class);
     configuration.setBoolean("fs.file.impl.disable.cache", true);
     Placement placement = Placement.of(configuration);
     String files = String.format(
@@ -50,7 +50,7 @@ public class PlacementTest {
   }
 
   @Test
-  public void anOrdinaryFileSystemHasNothingToTell() {
+  public void theDefaultFileSystemReportsNoHosts() {
     Configuration configuration = new Configuration(false);
     configuration.set("fs.file.impl", LocalFileSystem.class.getName());
     configuration.setBoolean("fs.file.impl.disable.cache", true);

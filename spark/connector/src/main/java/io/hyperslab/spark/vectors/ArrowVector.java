@@ -9,8 +9,8 @@ import org.apache.spark.unsafe.Platform;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /**
- * A column that lies in memory as Arrow. The memory belongs to the reader of the batch, so closing a vector does
- * nothing. There is one final class for each physical type, so that calls in Spark's generated loops stay monomorphic.
+ * A column backed by Arrow memory. The memory belongs to the reader of the batch, so closing a vector has no effect. Each
+ * physical type has a final class, so that calls in Spark's generated loops stay monomorphic.
  */
 abstract class ArrowVector extends ColumnVector {
   /** Position of row 0 in the buffers. */
@@ -21,13 +21,13 @@ abstract class ArrowVector extends ColumnVector {
 
   /**
    * @param array address of the {@code ArrowArray}
-   * @param base position of row 0 as the parent sees it
+   * @param base position of row 0 before the array's own offset
    */
   ArrowVector(DataType type, long array, long base) {
     super(type);
     this.base = base + CData.arrayOffset(array);
     this.validity = CData.arrayBuffer(array, 0);
-    // -1 means that they were not counted.
+    // -1 means that the nulls were not counted.
     long counted = CData.arrayNulls(array);
     this.nulls = validity == 0
         ? 0
@@ -56,9 +56,9 @@ abstract class ArrowVector extends ColumnVector {
   @Override
   public final void close() {}
 
-  private UnsupportedOperationException mismatch(String what) {
+  private UnsupportedOperationException mismatch(String requested) {
     return new UnsupportedOperationException(
-        what + " of a column of type " + dataType().catalogString());
+        "cannot read a column of type " + dataType().catalogString() + " as " + requested);
   }
 
   @Override
@@ -123,6 +123,6 @@ abstract class ArrowVector extends ColumnVector {
 
   @Override
   public ColumnVector getChild(int ordinal) {
-    throw mismatch("member");
+    throw mismatch("struct");
   }
 }

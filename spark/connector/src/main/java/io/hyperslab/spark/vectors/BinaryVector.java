@@ -3,7 +3,7 @@ package io.hyperslab.spark.vectors;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.unsafe.Platform;
 
-/** Bytes of any length, found by 32-bit offsets. */
+/** Variable-length binary values with 32-bit offsets. */
 final class BinaryVector extends ArrowVector {
   private final long offsets;
   private final long bytes;

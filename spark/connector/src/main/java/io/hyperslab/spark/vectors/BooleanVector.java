@@ -2,7 +2,7 @@ package io.hyperslab.spark.vectors;
 
 import org.apache.spark.sql.types.DataTypes;
 
-/** Booleans, a bit each. */
+/** Booleans, stored as bits. */
 final class BooleanVector extends ArrowVector {
   private final long address;
 

@@ -3,7 +3,7 @@ package io.hyperslab.spark.vectors;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.unsafe.Platform;
 
-/** Signed integers of 8 bits. */
+/** Signed 8-bit integers. */
 final class ByteVector extends ArrowVector {
   private final long address;
 

@@ -4,14 +4,15 @@ import java.nio.charset.StandardCharsets;
 import org.apache.spark.unsafe.Platform;
 
 /**
- * Reads the structures {@code ArrowSchema} and {@code ArrowArray} of the Arrow C Data interface where they lie in
- * memory (https://arrow.apache.org/docs/format/CDataInterface.html). Offsets are those of 64-bit machines.
+ * Reads the structures {@code ArrowSchema} and {@code ArrowArray} of the
+ * <a href="https://arrow.apache.org/docs/format/CDataInterface.html">Arrow C Data interface</a> in native memory. Offsets
+ * are those of 64-bit machines.
  */
 final class CData {
   private CData() {}
 
-  private static long word(long structure, int number) {
-    return Platform.getLong(null, structure + 8L * number);
+  private static long word(long structure, int index) {
+    return Platform.getLong(null, structure + 8L * index);
   }
 
   static String text(long address) {
@@ -36,11 +37,11 @@ final class CData {
     return Math.toIntExact(word(schema, 4));
   }
 
-  static long schemaChild(long schema, int number) {
-    return word(word(schema, 5), number);
+  static long schemaChild(long schema, int index) {
+    return word(word(schema, 5), index);
   }
 
-  /** Address of the schema of a dictionary's values, 0 if the type is not a dictionary. */
+  /** Address of the schema of a dictionary's values; 0 if the type is not a dictionary. */
   static long schemaDictionary(long schema) {
     return word(schema, 6);
   }
@@ -57,12 +58,12 @@ final class CData {
     return word(array, 2);
   }
 
-  static long arrayBuffer(long array, int number) {
-    return word(word(array, 5), number);
+  static long arrayBuffer(long array, int index) {
+    return word(word(array, 5), index);
   }
 
-  static long arrayChild(long array, int number) {
-    return word(word(array, 6), number);
+  static long arrayChild(long array, int index) {
+    return word(word(array, 6), index);
   }
 
   static long arrayDictionary(long array) {

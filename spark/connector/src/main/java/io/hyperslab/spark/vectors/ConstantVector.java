@@ -7,12 +7,12 @@ import org.apache.spark.sql.vectorized.ColumnarArray;
 import org.apache.spark.sql.vectorized.ColumnarMap;
 import org.apache.spark.unsafe.types.UTF8String;
 
-/** The same value in every row: null if the file does not have the column, otherwise the value from the names of the file's folders. */
+/** A column with the same value in every row: a partition value, or null if the file lacks the column. */
 final class ConstantVector extends ColumnVector {
   private final Object value;
   private final int rows;
 
-  /** @param value in Spark's own form; null for none */
+  /** @param value the value in Spark's internal representation, or null */
   ConstantVector(DataType type, Object value, int rows) {
     super(type);
     this.value = value;
@@ -37,7 +37,7 @@ final class ConstantVector extends ColumnVector {
     return value == null;
   }
 
-  // Of a null, Spark's generated code may ask the value, and throws it away.
+  // Spark's generated code may read the value of a null and discard it.
 
   @Override
   public boolean getBoolean(int row) {

@@ -3,7 +3,7 @@ package io.hyperslab.spark.vectors;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.unsafe.Platform;
 
-/** Floats of 64 bits. */
+/** 64-bit floats. */
 final class DoubleVector extends ArrowVector {
   private final long address;
 

@@ -3,7 +3,7 @@ package io.hyperslab.spark.vectors;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.unsafe.Platform;
 
-/** Binary values of one fixed length. */
+/** Fixed-length binary values. */
 final class FixedBinaryVector extends ArrowVector {
   private final long bytes;
   private final int size;

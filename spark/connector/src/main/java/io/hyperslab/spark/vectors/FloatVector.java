@@ -3,7 +3,7 @@ package io.hyperslab.spark.vectors;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.unsafe.Platform;
 
-/** Floats of 32 bits. */
+/** 32-bit floats. */
 final class FloatVector extends ArrowVector {
   private final long address;
 

@@ -3,7 +3,7 @@ package io.hyperslab.spark.vectors;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.unsafe.Platform;
 
-/** IEEE floats of 16 bits, as floats. */
+/** IEEE 16-bit floats, read as 32-bit floats. */
 final class HalfVector extends ArrowVector {
   private final long address;
 
@@ -17,7 +17,7 @@ final class HalfVector extends ArrowVector {
     return widened(Platform.getShort(null, address + 2L * row) & 0xffff);
   }
 
-  /** The float with the same value; exact for every half, NaN payloads kept. */
+  /** Converts a 16-bit float to 32 bits, exactly and with NaN payloads. */
   static float widened(int half) {
     int sign = (half & 0x8000) << 16;
     int exponent = half >> 10 & 0x1f;

@@ -3,7 +3,7 @@ package io.hyperslab.spark.vectors;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.unsafe.Platform;
 
-/** Signed integers of 32 bits. */
+/** Signed 32-bit integers. */
 final class IntVector extends ArrowVector {
   private final long address;
 

@@ -5,7 +5,7 @@ import org.apache.spark.sql.vectorized.ColumnVector;
 import org.apache.spark.sql.vectorized.ColumnarArray;
 import org.apache.spark.unsafe.Platform;
 
-/** Lists of any length, found by 32-bit offsets. */
+/** Variable-length lists with 32-bit offsets. */
 final class ListVector extends ArrowVector {
   private final long offsets;
   private final ColumnVector items;

@@ -3,7 +3,7 @@ package io.hyperslab.spark.vectors;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.unsafe.Platform;
 
-/** Signed integers of 64 bits. */
+/** Signed 64-bit integers. */
 final class LongVector extends ArrowVector {
   private final long address;
 

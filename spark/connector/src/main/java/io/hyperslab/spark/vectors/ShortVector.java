@@ -3,7 +3,7 @@ package io.hyperslab.spark.vectors;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.unsafe.Platform;
 
-/** Signed integers of 16 bits. */
+/** Signed 16-bit integers. */
 final class ShortVector extends ArrowVector {
   private final long address;
 

@@ -4,7 +4,7 @@ import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.unsafe.Platform;
 import org.apache.spark.unsafe.types.UTF8String;
 
-/** Text in UTF-8, found by 32-bit offsets. */
+/** UTF-8 strings with 32-bit offsets. */
 final class StringVector extends ArrowVector {
   private final long offsets;
   private final long bytes;
@@ -17,7 +17,7 @@ final class StringVector extends ArrowVector {
 
   @Override
   public UTF8String getUTF8String(int row) {
-    // As in any columnar reader, a caller that keeps the text beyond the batch copies it.
+    // As in other columnar readers, a caller that keeps the string beyond the batch must copy it.
     int start = Platform.getInt(null, offsets + 4L * row);
     int end = Platform.getInt(null, offsets + 4L * row + 4);
     return UTF8String.fromAddress(null, bytes + start, end - start);

@@ -3,7 +3,7 @@ package io.hyperslab.spark.vectors;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.vectorized.ColumnVector;
 
-/** Structs, a vector for each member. */
+/** Structs, with a vector for each member. */
 final class StructVector extends ArrowVector {
   private final ArrowVector[] members;
 

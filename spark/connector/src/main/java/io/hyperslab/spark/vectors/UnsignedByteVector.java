@@ -3,7 +3,7 @@ package io.hyperslab.spark.vectors;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.unsafe.Platform;
 
-/** Unsigned integers of 8 bits, as shorts. */
+/** Unsigned 8-bit integers, read as shorts. */
 final class UnsignedByteVector extends ArrowVector {
   private final long address;
 

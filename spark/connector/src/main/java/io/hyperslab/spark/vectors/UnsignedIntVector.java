@@ -3,7 +3,7 @@ package io.hyperslab.spark.vectors;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.unsafe.Platform;
 
-/** Unsigned integers of 32 bits, as longs. */
+/** Unsigned 32-bit integers, read as longs. */
 final class UnsignedIntVector extends ArrowVector {
   private final long address;
 

@@ -6,7 +6,7 @@ import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.Decimal;
 import org.apache.spark.unsafe.Platform;
 
-/** Unsigned integers of 64 bits, as decimals of 20 digits. */
+/** Unsigned 64-bit integers, read as decimals of 20 digits. */
 final class UnsignedLongVector extends ArrowVector {
   private final long address;
 

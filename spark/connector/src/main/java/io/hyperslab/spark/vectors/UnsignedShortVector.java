@@ -3,7 +3,7 @@ package io.hyperslab.spark.vectors;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.unsafe.Platform;
 
-/** Unsigned integers of 16 bits, as ints. */
+/** Unsigned 16-bit integers, read as ints. */
 final class UnsignedShortVector extends ArrowVector {
   private final long address;
 

@@ -11,73 +11,80 @@ import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.vectorized.ColumnVector;
 import org.apache.spark.sql.vectorized.ColumnarBatch;
 
-/** Makes Spark's batches of exported ones: which vector class is for which Arrow type. */
+/** Wraps batches of the Arrow C Data interface as Spark's {@link ColumnarBatch}es, without copying values. */
 public final class Vectors {
   private final long schema;
-  private final StructType wanted;
-  /** For each wanted column its number in the batch, -1 for a constant one. */
-  private final int[] places;
-  /** Values of columns that are not in batches; null if the file does not have the column. */
+  private final StructType columns;
+  /** For each column of {@link #columns}, its index in the batch; -1 for a constant column. */
+  private final int[] batchIndexes;
+  /** Values of the constant columns; null if the file lacks the column. */
   private final Object[] constants;
 
   /**
+   * Prepares the conversion of the batches of one split.
+   *
    * @param schema address of the {@code ArrowSchema} of the batches
-   * @param wanted the columns that Spark wants, in its order and types, which may be wider than those of the batches
-   * @param values of columns that are the same in every row
+   * @param columns the columns that Spark reads, in its order; their types may be wider than those of the batches
+   * @param values values of the constant columns, in Spark's internal representation
+   * @throws InternalException if the batches lack a column that cannot be null
    */
-  public Vectors(long schema, StructType wanted, Map<String, Object> values) {
+  public Vectors(long schema, StructType columns, Map<String, Object> values) {
     this.schema = schema;
-    this.wanted = wanted;
+    this.columns = columns;
     Map<String, Integer> byName = new HashMap<>();
-    for (int number = 0; number < CData.schemaChildren(schema); number++) {
-      byName.put(CData.schemaName(CData.schemaChild(schema, number)), number);
+    for (int i = 0; i < CData.schemaChildren(schema); i++) {
+      byName.put(CData.schemaName(CData.schemaChild(schema, i)), i);
     }
-    StructField[] fields = wanted.fields();
-    places = new int[fields.length];
+    StructField[] fields = columns.fields();
+    batchIndexes = new int[fields.length];
     constants = new Object[fields.length];
-    for (int number = 0; number < fields.length; number++) {
-      if (values.containsKey(fields[number].name())) {
-        places[number] = -1;
-        constants[number] = values.get(fields[number].name());
+    for (int i = 0; i < fields.length; i++) {
+      if (values.containsKey(fields[i].name())) {
+        batchIndexes[i] = -1;
+        constants[i] = values.get(fields[i].name());
         continue;
       }
-      places[number] = byName.getOrDefault(fields[number].name(), -1);
-      if (places[number] < 0 && !fields[number].nullable()) {
-        throw new InternalException("column " + fields[number].name() + " was not read");
+      batchIndexes[i] = byName.getOrDefault(fields[i].name(), -1);
+      if (batchIndexes[i] < 0 && !fields[i].nullable()) {
+        throw new InternalException("column \"" + fields[i].name() + "\" is missing in the batch");
       }
     }
   }
 
-  /** The batch at this address, valid as long as it is. */
+  /**
+   * Wraps a batch. The result is valid as long as the batch is.
+   *
+   * @param array address of the {@code ArrowArray}
+   */
   public ColumnarBatch batch(long array) {
     int rows = Math.toIntExact(CData.arrayLength(array));
     long base = CData.arrayOffset(array);
-    StructField[] fields = wanted.fields();
-    ColumnVector[] columns = new ColumnVector[places.length];
-    for (int number = 0; number < places.length; number++) {
-      int place = places[number];
-      columns[number] = place < 0
-          ? new ConstantVector(fields[number].dataType(), constants[number], rows)
+    StructField[] fields = columns.fields();
+    ColumnVector[] vectors = new ColumnVector[batchIndexes.length];
+    for (int i = 0; i < batchIndexes.length; i++) {
+      int batchIndex = batchIndexes[i];
+      vectors[i] = batchIndex < 0
+          ? new ConstantVector(fields[i].dataType(), constants[i], rows)
           : WidenedVector.of(
               vector(
-                  CData.schemaChild(schema, place),
-                  CData.arrayChild(array, place),
+                  CData.schemaChild(schema, batchIndex),
+                  CData.arrayChild(array, batchIndex),
                   base,
-                  fields[number].dataType()),
-              fields[number].dataType());
+                  fields[i].dataType()),
+              fields[i].dataType());
     }
-    return new ColumnarBatch(columns, rows);
+    return new ColumnarBatch(vectors, rows);
   }
 
-  /** @param wanted what it is for; its items are widened here, itself by the caller */
-  private static ArrowVector vector(long schema, long array, long base, DataType wanted) {
+  /** @param target the type to widen to: this method widens the items of lists, the caller the vector itself */
+  private static ArrowVector vector(long schema, long array, long base, DataType target) {
     String format = CData.schemaFormat(schema);
     if (CData.schemaDictionary(schema) != 0) {
       if (format.equals("i")
           && CData.schemaFormat(CData.schemaDictionary(schema)).equals("u")) {
         return new DictionaryVector(array, base);
       }
-      throw new InternalException("a dictionary of Arrow format " + format);
+      throw new InternalException("unexpected dictionary of Arrow format " + format);
     }
     switch (format) {
       case "b":
@@ -111,7 +118,7 @@ public final class Vectors {
       case "tsu:":
         return new TimestampVector(array, base);
       case "+l":
-        ColumnVector items = child(schema, array, 0, wanted);
+        ColumnVector items = child(schema, array, 0, target);
         return new ListVector(listOf(items), array, base, items);
       case "+s":
         return struct(schema, array, base);
@@ -121,15 +128,15 @@ public final class Vectors {
         }
         if (format.startsWith("+w:")) {
           int size = Integer.parseInt(format.substring(3));
-          ColumnVector all = child(schema, array, (base + CData.arrayOffset(array)) * size, wanted);
+          ColumnVector all = child(schema, array, (base + CData.arrayOffset(array)) * size, target);
           return new FixedListVector(listOf(all), array, base, size, all);
         }
-        throw new InternalException("no vector for Arrow format " + format);
+        throw new InternalException("unexpected Arrow format " + format);
     }
   }
 
-  private static ColumnVector child(long schema, long array, long base, DataType wanted) {
-    DataType item = wanted instanceof ArrayType ? ((ArrayType) wanted).elementType() : null;
+  private static ColumnVector child(long schema, long array, long base, DataType target) {
+    DataType item = target instanceof ArrayType ? ((ArrayType) target).elementType() : null;
     ArrowVector items =
         vector(CData.schemaChild(schema, 0), CData.arrayChild(array, 0), base, item);
     return item == null ? items : WidenedVector.of(items, item);
@@ -143,12 +150,12 @@ public final class Vectors {
     int count = CData.schemaChildren(schema);
     ArrowVector[] members = new ArrowVector[count];
     StructField[] fields = new StructField[count];
-    for (int number = 0; number < count; number++) {
-      long memberSchema = CData.schemaChild(schema, number);
-      members[number] = vector(
-          memberSchema, CData.arrayChild(array, number), base + CData.arrayOffset(array), null);
-      fields[number] = DataTypes.createStructField(
-          CData.schemaName(memberSchema), members[number].dataType(), true);
+    for (int i = 0; i < count; i++) {
+      long memberSchema = CData.schemaChild(schema, i);
+      members[i] =
+          vector(memberSchema, CData.arrayChild(array, i), base + CData.arrayOffset(array), null);
+      fields[i] =
+          DataTypes.createStructField(CData.schemaName(memberSchema), members[i].dataType(), true);
     }
     return new StructVector(DataTypes.createStructType(fields), array, base, members);
   }

@@ -13,7 +13,7 @@ import org.apache.spark.sql.vectorized.ColumnarArray;
 import org.apache.spark.sql.vectorized.ColumnarMap;
 import org.apache.spark.unsafe.types.UTF8String;
 
-/** A column of a narrower type than its table's, as one of that type: every value stays the same. */
+/** Presents a column as a wider type of the same values. */
 final class WidenedVector extends ColumnVector {
   private static final long DAY_MICROSECONDS = 86_400_000_000L;
 
@@ -24,20 +24,20 @@ final class WidenedVector extends ColumnVector {
     this.values = values;
   }
 
-  /** The column itself if it has the type already; lists have been widened item by item. */
-  static ColumnVector of(ColumnVector values, DataType wanted) {
+  /** Widens a column; returns it unchanged if it has the type already. The items of lists are widened separately. */
+  static ColumnVector of(ColumnVector values, DataType target) {
     DataType type = values.dataType();
-    boolean nested = type instanceof ArrayType || type instanceof StructType;
-    if (nested || type.equals(wanted) || type.catalogString().equals(wanted.catalogString())) {
+    boolean isNested = type instanceof ArrayType || type instanceof StructType;
+    if (isNested || type.equals(target) || type.catalogString().equals(target.catalogString())) {
       return values;
     }
-    boolean time = type.equals(DataTypes.TimestampNTZType)
-        && (wanted.equals(DataTypes.TimestampType) || wanted.equals(DataTypes.DateType));
-    if (!time && !(isNumber(type) && isNumber(wanted))) {
-      throw new InternalException(
-          "a column of type " + type.catalogString() + " as " + wanted.catalogString());
+    boolean isTime = type.equals(DataTypes.TimestampNTZType)
+        && (target.equals(DataTypes.TimestampType) || target.equals(DataTypes.DateType));
+    if (!isTime && !(isNumber(type) && isNumber(target))) {
+      throw new InternalException("cannot widen a column of type " + type.catalogString() + " to "
+          + target.catalogString());
     }
-    return new WidenedVector(values, wanted);
+    return new WidenedVector(values, target);
   }
 
   private static boolean isNumber(DataType type) {
@@ -84,7 +84,7 @@ final class WidenedVector extends ColumnVector {
 
   @Override
   public int getInt(int row) {
-    // A date, whose times are those of midnight.
+    // Dates are stored as the times of their midnights.
     return type.equals(DataTypes.DateType)
         ? Math.toIntExact(Math.floorDiv(values.getLong(row), DAY_MICROSECONDS))
         : (int) getLong(row);

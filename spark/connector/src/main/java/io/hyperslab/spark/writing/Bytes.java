@@ -5,67 +5,67 @@ import java.util.Arrays;
 import org.apache.spark.unsafe.Platform;
 import org.apache.spark.unsafe.types.UTF8String;
 
-/** Bytes that grow at their end, little endian as the machines that Spark runs on. */
+/** A growable byte buffer in the machine's byte order, which is little endian wherever Spark runs. */
 final class Bytes {
-  private static final int MOST = Integer.MAX_VALUE - 64;
-  private static final int FIRST = 1 << 12;
+  private static final int MAX_LENGTH = Integer.MAX_VALUE - 64;
+  private static final int INITIAL_CAPACITY = 1 << 12;
 
-  byte[] array = new byte[FIRST];
+  byte[] array = new byte[INITIAL_CAPACITY];
   int length;
 
-  /** Makes room for {@code more} bytes; where they go, as {@link Platform} counts. */
-  private long room(int more) {
-    if (more > MOST - length) {
+  /** Extends the buffer by {@code more} bytes and returns their offset for {@link Platform}. */
+  private long extend(int more) {
+    if (more > MAX_LENGTH - length) {
       throw new LimitExceededException("the values of one row exceed 2 GiB", null, null, null);
     }
     if (length + more > array.length) {
-      array =
-          Arrays.copyOf(array, (int) Math.min(MOST, Math.max(2L * array.length, length + more)));
+      array = Arrays.copyOf(
+          array, (int) Math.min(MAX_LENGTH, Math.max(2L * array.length, length + more)));
     }
-    long place = (long) Platform.BYTE_ARRAY_OFFSET + length;
+    long offset = (long) Platform.BYTE_ARRAY_OFFSET + length;
     length += more;
-    return place;
+    return offset;
   }
 
   void putByte(byte value) {
-    Platform.putByte(array, room(1), value);
+    Platform.putByte(array, extend(1), value);
   }
 
   void putShort(short value) {
-    long place = room(Short.BYTES);
-    Platform.putShort(array, place, value);
+    long offset = extend(Short.BYTES);
+    Platform.putShort(array, offset, value);
   }
 
   void putInt(int value) {
-    long place = room(Integer.BYTES);
-    Platform.putInt(array, place, value);
+    long offset = extend(Integer.BYTES);
+    Platform.putInt(array, offset, value);
   }
 
   void putLong(long value) {
-    long place = room(Long.BYTES);
-    Platform.putLong(array, place, value);
+    long offset = extend(Long.BYTES);
+    Platform.putLong(array, offset, value);
   }
 
   void putFloat(float value) {
-    long place = room(Float.BYTES);
-    Platform.putFloat(array, place, value);
+    long offset = extend(Float.BYTES);
+    Platform.putFloat(array, offset, value);
   }
 
   void putDouble(double value) {
-    long place = room(Double.BYTES);
-    Platform.putDouble(array, place, value);
+    long offset = extend(Double.BYTES);
+    Platform.putDouble(array, offset, value);
   }
 
   void put(byte[] values, int count) {
-    long place = room(count);
-    Platform.copyMemory(values, Platform.BYTE_ARRAY_OFFSET, array, place, count);
+    long offset = extend(count);
+    Platform.copyMemory(values, Platform.BYTE_ARRAY_OFFSET, array, offset, count);
   }
 
-  /** Appends a text; false if it contains a NUL. */
+  /** Appends a string. Returns false if it contains a NUL. */
   boolean put(UTF8String text) {
     int start = length;
-    long place = room(text.numBytes());
-    text.writeToMemory(array, place);
+    long offset = extend(text.numBytes());
+    text.writeToMemory(array, offset);
     for (int i = start; i < length; i++) {
       if (array[i] == 0) {
         return false;

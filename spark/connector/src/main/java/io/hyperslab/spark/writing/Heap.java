@@ -3,17 +3,17 @@ package io.hyperslab.spark.writing;
 import java.util.Arrays;
 import org.apache.spark.unsafe.types.UTF8String;
 
-/** Values of variable length, numbered from 1 on. An element names its value by length and number. */
+/** Variable-length values, numbered from 1. An element refers to its value by length and number. */
 final class Heap {
-  /** Any but 0, which stands for no value. */
+  /** Any address except 0, which means an empty value. */
   private static final long ADDRESS = 1;
 
   final Bytes bytes = new Bytes();
   int[] ends = new int[256];
   int objects;
 
-  /** Points the next element of {@code out} at what was just put into {@link #bytes}, of {@code count} items. */
-  void refer(Bytes out, int count) {
+  /** Ends the current value of {@code count} items, and appends a reference to it to {@code out}. */
+  void addReference(Bytes out, int count) {
     out.putInt(count);
     if (count == 0) {
       out.putLong(0);
@@ -28,16 +28,16 @@ final class Heap {
     out.putInt(objects);
   }
 
-  /** False if the text contains a NUL, at which HDF5's readers would end it. */
+  /** Appends a string. Returns false if it contains a NUL, at which HDF5 readers would truncate it. */
   boolean putText(UTF8String text, Bytes out) {
-    boolean whole = bytes.put(text);
-    refer(out, text.numBytes());
-    return whole;
+    boolean hasNoNul = bytes.put(text);
+    addReference(out, text.numBytes());
+    return hasNoNul;
   }
 
   void putAll(byte[] value, int length, int count, Bytes out) {
     bytes.put(value, length);
-    refer(out, count);
+    addReference(out, count);
   }
 
   void clear() {

@@ -7,12 +7,12 @@ import org.apache.spark.sql.connector.write.WriterCommitMessage;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 
-/** Writes the rows of one partition into a subfile of its own. Another attempt has another subfile. */
+/** Writes the rows of one partition into a subfile. Each attempt at a task has its own subfile. */
 final class RowWriter implements DataWriter<InternalRow> {
   private static final int BATCH_ROWS = 1 << 16;
   private static final int BATCH_BYTES = 8 << 20;
 
-  /** What the driver commits; null for a task without rows. */
+  /** The fragment for the driver to commit; null for a task without rows. */
   static final class Message implements WriterCommitMessage {
     private static final long serialVersionUID = 1L;
 
@@ -26,7 +26,7 @@ final class RowWriter implements DataWriter<InternalRow> {
   private final TaskWriter writer;
   private final int partition;
   private final Encoder[] encoders;
-  /** Of the columns, or one of the records. */
+  /** One buffer per column; in the records layout, one for all columns. */
   private final Bytes[] values;
 
   private final Heap[] heaps;

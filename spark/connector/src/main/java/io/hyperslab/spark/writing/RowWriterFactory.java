@@ -5,7 +5,7 @@ import org.apache.spark.sql.connector.write.DataWriter;
 import org.apache.spark.sql.connector.write.DataWriterFactory;
 import org.apache.spark.sql.types.StructType;
 
-/** Makes the writers of tasks; travels to the executors. */
+/** Creates the writers of tasks. Spark sends it to the executors. */
 final class RowWriterFactory implements DataWriterFactory {
   private static final long serialVersionUID = 1L;
 

@@ -16,13 +16,17 @@ import scala.Tuple2;
 import scala.collection.Iterator;
 
 /**
- * Where {@code df.write.format("hdf5").mode(…).save(path)} arrives. Spark's newer interface for writing knows two of the
- * four modes, so all of them come by the older one, and go on from here by the newer.
+ * Implements {@code df.write.format("hdf5").mode(…).save(path)}. Spark's data source interface V2 supports only two of the
+ * four save modes, so saves arrive here through V1, which supports all, and continue through V2 ({@link WriteSource}).
  */
 public final class SaveModes {
   private SaveModes() {}
 
-  /** Writes, or does nothing if the mode and an existing file say so. */
+  /**
+   * Writes a DataFrame. Does nothing if the mode is {@code Ignore} and the file exists.
+   *
+   * @throws ConflictException if the mode is {@code ErrorIfExists} and the file exists
+   */
   public static BaseRelation save(
       SQLContext context,
       SaveMode mode,
@@ -36,16 +40,13 @@ public final class SaveModes {
     }
     WriteOptions options = new WriteOptions(given);
     String path = options.path();
-    boolean there = java.nio.file.Files.exists(Paths.get(path), LinkOption.NOFOLLOW_LINKS);
+    boolean exists = java.nio.file.Files.exists(Paths.get(path), LinkOption.NOFOLLOW_LINKS);
     StructType schema = data.schema();
-    if (mode == SaveMode.ErrorIfExists && there) {
+    if (mode == SaveMode.ErrorIfExists && exists) {
       throw new ConflictException(
-          "there is a file of this name already: give mode(\"overwrite\") or mode(\"append\")",
-          path,
-          null,
-          null);
+          "the file exists already: use mode(\"overwrite\") or mode(\"append\")", path, null, null);
     }
-    if (mode != SaveMode.Ignore || !there) {
+    if (mode != SaveMode.Ignore || !exists) {
       DataFrameWriter<Row> writer =
           data.write().format(WriteSource.class.getName()).mode("append");
       options.all().forEach(writer::option);

@@ -18,11 +18,11 @@ import org.apache.spark.sql.types.StructType;
 
 /** The options of a write. */
 final class WriteOptions {
-  /** Ours, between the two halves of a write. */
+  /** Internal option by which {@link SaveModes} passes the mode to {@link WriteSource}. */
   static final String MODE = "__hyperslab_mode";
 
-  /** Every option that means something; another one is an error, because a misspelt one would do nothing. */
-  private static final List<String> KNOWN = Arrays.asList(
+  /** The names of all options, in lower case. Others are errors, because a misspelled option would silently have no effect. */
+  private static final List<String> OPTION_NAMES = Arrays.asList(
       "path",
       "dataset",
       "layout",
@@ -42,11 +42,12 @@ final class WriteOptions {
     given.forEach((name, value) -> values.put(name.toLowerCase(Locale.ROOT), value));
     for (String name : values.keySet()) {
       if (name.equals(PARTITIONS)) {
-        throw new UnsupportedException("partitionBy: a file of HDF5 is not cut by values");
+        throw new UnsupportedException(
+            "partitionBy is not supported: an HDF5 file cannot be partitioned by values");
       }
-      if (!KNOWN.contains(name) && !name.startsWith("__")) {
+      if (!OPTION_NAMES.contains(name) && !name.startsWith("__")) {
         throw new InvalidInputException(
-            "there is no option " + name + "; there are: " + String.join(", ", KNOWN));
+            "unknown option \"" + name + "\"; the options are: " + String.join(", ", OPTION_NAMES));
       }
     }
   }
@@ -55,10 +56,10 @@ final class WriteOptions {
     return values;
   }
 
-  /** Absolute. */
+  /** The absolute local path. */
   String path() {
     if (values.get("path") == null) {
-      throw new InvalidInputException("no path: give save(\"file.h5\")");
+      throw new InvalidInputException("no path: use save(\"file.h5\")");
     }
     return LocalPath.of(values.get("path"));
   }
@@ -67,8 +68,8 @@ final class WriteOptions {
     return values.getOrDefault(MODE, "append");
   }
 
-  /** The object that an overwrite may replace, or null: the whole file. */
-  String onlyReplaced() {
+  /** The object that an overwrite may replace, or null for the whole file. */
+  String replaceable() {
     String dataset = values.getOrDefault("dataset", "/");
     return flag("replacefile") || dataset.replace("/", "").isEmpty() ? null : dataset;
   }
@@ -76,16 +77,17 @@ final class WriteOptions {
   private boolean flag(String option) {
     String value = values.getOrDefault(option, "false");
     if (!value.equalsIgnoreCase("true") && !value.equalsIgnoreCase("false")) {
-      throw new InvalidInputException("option " + option + " is " + value + ": give true or false");
+      throw new InvalidInputException(
+          "option " + option + " must be true or false, not \"" + value + "\"");
     }
     return Boolean.parseBoolean(value);
   }
 
-  /** Whether floats that are null become NaN. */
+  /** Whether null floats are written as NaN. */
   boolean nullsAreNan() {
     String nulls = values.getOrDefault("nulls", "error").toLowerCase(Locale.ROOT);
     if (!nulls.equals("error") && !nulls.equals("nan")) {
-      throw new InvalidInputException("option nulls is " + nulls + ": give error or nan");
+      throw new InvalidInputException("option nulls must be error or nan, not \"" + nulls + "\"");
     }
     return nulls.equals("nan");
   }
@@ -94,12 +96,12 @@ final class WriteOptions {
     return "records".equalsIgnoreCase(values.get("layout"));
   }
 
-  /** What to write, as the native library reads it. */
+  /** The request for a write, as JSON for the native library. */
   String request(StructType schema) {
     Set<String> names = new HashSet<>();
     for (String name : schema.fieldNames()) {
       if (!names.add(name)) {
-        throw new InvalidInputException("two columns are called " + name);
+        throw new InvalidInputException("duplicate column \"" + name + "\"");
       }
     }
     ObjectNode request = JSON.createObjectNode();
@@ -107,7 +109,7 @@ final class WriteOptions {
     try {
       request.set("schema", JSON.readTree(schema.json()));
     } catch (JsonProcessingException error) {
-      throw new InternalException("Spark's schema is no JSON: " + error.getMessage());
+      throw new InternalException("Spark's schema is invalid JSON: " + error.getMessage());
     }
     for (String name : Arrays.asList("layout", "compression")) {
       if (values.get(name) != null) {
@@ -131,7 +133,7 @@ final class WriteOptions {
       request.put(name, Long.parseLong(value.trim()));
     } catch (NumberFormatException error) {
       throw new InvalidInputException(
-          "option " + option + " is " + value + ": give a whole number");
+          "option " + option + " must be an integer, not \"" + value + "\"");
     }
   }
 }

@@ -21,7 +21,8 @@ import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 
 /**
- * The half of a write that runs in tasks; {@link SaveModes} is before it. Not for users, but Spark makes it by its name.
+ * The data source that writes in parallel; {@link SaveModes} delegates to it. Not for users: it is public because Spark
+ * instantiates the class by its name.
  */
 public final class WriteSource implements TableProvider {
   @Override
@@ -86,7 +87,7 @@ public final class WriteSource implements TableProvider {
     }
   }
 
-  /** The driver's part: a plan, and at the end the commit of what the tasks' messages say. */
+  /** The driver's side of a write: plans it, and commits the fragments in the tasks' messages. */
   private static final class FileBatch implements BatchWrite {
     private final FileWrite write;
     private final StructType schema;
@@ -97,14 +98,14 @@ public final class WriteSource implements TableProvider {
       this.options = options;
       this.schema = schema;
       this.request = request;
-      write = new FileWrite(options.path(), options.mode(), options.onlyReplaced());
+      write = new FileWrite(options.path(), options.mode(), options.replaceable());
     }
 
     @Override
     public DataWriterFactory createBatchWriterFactory(PhysicalWriteInfo info) {
       boolean records = options.records();
       boolean nullsAreNan = options.nullsAreNan();
-      // The last step that can fail here: Spark does not report what fails before tasks run.
+      // Last of the steps that can fail: Spark does not call abort for errors before tasks run.
       write.begin();
       return new RowWriterFactory(write.plan(), schema, request, records, nullsAreNan);
     }
@@ -119,7 +120,7 @@ public final class WriteSource implements TableProvider {
         write.commit(fragments);
       } catch (InterruptedException error) {
         Thread.currentThread().interrupt();
-        throw new IllegalStateException("interrupted before the commit", error);
+        throw new IllegalStateException("interrupted before the write was committed", error);
       }
     }
 

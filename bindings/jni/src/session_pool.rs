@@ -1,4 +1,4 @@
-//! Idle session: a task that reads many small files starts its decoding threads once.
+//! Session pool: reuses sessions, so that a task that reads many small files starts its decoding threads once.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -7,8 +7,8 @@ use hyperslab::{Result, Session};
 
 use crate::request::SessionRequest;
 
-/// Sessions that wait for the next reader, at most. More readers than this side by side are rare.
-const MOST_IDLE: usize = 64;
+/// Maximum number of idle sessions in the pool. More concurrent readers than this are rare.
+const MAX_IDLE: usize = 64;
 
 static IDLE: Mutex<Option<HashMap<String, Vec<Session>>>> = Mutex::new(None);
 
@@ -16,31 +16,31 @@ fn idle() -> MutexGuard<'static, Option<HashMap<String, Vec<Session>>>> {
     IDLE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A session for one reader at a time; goes back to the others like it when dropped.
-pub(crate) struct LentSession {
+/// A session from the pool for one reader. Dropping it returns the session to the pool.
+pub(crate) struct PooledSession {
     options: String,
     session: Session,
     before: [u64; 4],
 }
 
-impl LentSession {
-    /// A session with these options (JSON): one that waits, else a new one.
+impl PooledSession {
+    /// Takes an idle session with these options (JSON) from the pool, or creates one.
     pub fn new(options: String) -> Result<Self> {
-        let waiting = idle().as_mut().and_then(|idle| idle.get_mut(&options)?.pop());
-        let session = match waiting {
+        let pooled = idle().as_mut().and_then(|idle| idle.get_mut(&options)?.pop());
+        let session = match pooled {
             Some(session) => session,
             None => SessionRequest::parse(&options)?.session()?,
         };
-        let before = counted(&session);
+        let before = counters_of(&session);
         Ok(Self { options, session, before })
     }
     /// The session.
     pub fn session(&self) -> &Session {
         &self.session
     }
-    /// Bytes read, chunks decoded, nanoseconds in filters and chunks skipped since it was lent.
+    /// Bytes read, chunks decoded, nanoseconds in filters and chunks skipped since the session was taken from the pool.
     pub fn counters(&self) -> [u64; 4] {
-        let mut now = counted(&self.session);
+        let mut now = counters_of(&self.session);
         for (now, before) in now.iter_mut().zip(self.before) {
             *now = now.saturating_sub(before);
         }
@@ -48,16 +48,16 @@ impl LentSession {
     }
 }
 
-fn counted(session: &Session) -> [u64; 4] {
+fn counters_of(session: &Session) -> [u64; 4] {
     let counters = session.counters();
     [counters.bytes_read(), counters.chunks_decoded(), counters.decode_nanoseconds(), counters.chunks_skipped()]
 }
 
-impl Drop for LentSession {
+impl Drop for PooledSession {
     fn drop(&mut self) {
         let mut idle = idle();
         let idle = idle.get_or_insert_default();
-        if idle.values().map(Vec::len).sum::<usize>() < MOST_IDLE {
+        if idle.values().map(Vec::len).sum::<usize>() < MAX_IDLE {
             idle.entry(std::mem::take(&mut self.options)).or_default().push(self.session.clone());
         }
     }
@@ -68,15 +68,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_session_is_lent_to_one_at_a_time_and_counts_anew() -> Result<()> {
+    fn a_pooled_session_has_one_reader_and_fresh_counters() -> Result<()> {
         let options = || r#"{"threads": 1, "limits": {"depth": 17}}"#.to_owned();
-        let waiting = || idle().as_ref().and_then(|idle| Some(idle.get(&options())?.len())).unwrap_or(0);
-        let (a, b) = (LentSession::new(options())?, LentSession::new(options())?);
+        let idle_count = || idle().as_ref().and_then(|idle| Some(idle.get(&options())?.len())).unwrap_or(0);
+        let (a, b) = (PooledSession::new(options())?, PooledSession::new(options())?);
         drop((a, b));
-        assert_eq!(waiting(), 2);
-        let again = LentSession::new(options())?;
-        assert_eq!((waiting(), again.counters()), (1, [0; 4]));
-        assert!(LentSession::new(r#"{"threds": 1}"#.to_owned()).is_err());
+        assert_eq!(idle_count(), 2);
+        let again = PooledSession::new(options())?;
+        assert_eq!((idle_count(), again.counters()), (1, [0; 4]));
+        assert!(PooledSession::new(r#"{"threds": 1}"#.to_owned()).is_err());
         Ok(())
     }
 }
