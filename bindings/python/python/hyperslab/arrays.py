@@ -51,7 +51,7 @@ def from_arrays(session: _native.Session, arrays: Any) -> _native.File:
     place = places.pop() if len(places) == 1 else None
     stamp = _native.path_stamp(place) if place else None
     described = [
-        (str(key), *_described(str(key), value), zlib.crc32(origin[1].encode()) if origin else 0) for (key, value), origin in zip(members.items(), origins)
+        (str(key), *_described(str(key), value), zlib.crc32(origin[1].encode()) if origin else 0) for (key, value), origin in zip(members.items(), origins, strict=True)
     ]
     return session.arrays(place or name, described, stamp)
 
@@ -98,7 +98,7 @@ def _described(name: str, array: Any) -> tuple[dict[str, Any], list[int], list[i
     shape = [int(extent) for extent in array.shape]
 
     def block(start: list[int], count: list[int]) -> bytes:
-        values = np.asarray(array[tuple(slice(a, a + n) for a, n in zip(start, count))])
+        values = np.asarray(array[tuple(slice(a, a + n) for a, n in zip(start, count, strict=True))])
         if values.shape != tuple(count):
             raise InvalidInputError(f"{name} gave values of shape {values.shape} where {tuple(count)} were asked for")
         if dtype.kind == "U":

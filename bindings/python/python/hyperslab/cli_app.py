@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Optional
+from typing import Annotated, Any
 
 import typer
 
@@ -17,9 +17,9 @@ app = typer.Typer(
 )
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")]
-Where = Annotated[Optional[str], typer.Option(help='Only rows that match: "lat > 60 and t2m > 280".')]
-Columns = Annotated[Optional[str], typer.Option(help="Only these columns, separated by commas.")]
-Layout = Annotated[Optional[str], typer.Option(help="cells, rows, columns or records.")]
+Where = Annotated[str | None, typer.Option(help='Only rows that match: "lat > 60 and t2m > 280".')]
+Columns = Annotated[str | None, typer.Option(help="Only these columns, separated by commas.")]
+Layout = Annotated[str | None, typer.Option(help="cells, rows, columns or records.")]
 Raw = Annotated[bool, typer.Option("--raw", help="Stored values, without netCDF decoding.")]
 
 OPEN: dict[str, Any] = {}  # how files are opened, from the options before the command
@@ -35,12 +35,12 @@ def _version(wanted: bool) -> None:
 def _root(
     version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")] = False,
     limit: Annotated[
-        Optional[list[str]], typer.Option("--limit", help="A limit on what a file may cost, such as chunk_bytes=1000000. May be repeated.")
+        list[str] | None, typer.Option("--limit", help="A limit on what a file may cost, such as chunk_bytes=1000000. May be repeated.")
     ] = None,
     paths: Annotated[str, typer.Option(help="Other files that a file may name: folder (its own and below) or anywhere.")] = "folder",
     missing_sources: Annotated[str, typer.Option(help="If a source of a virtual dataset is missing: error or fill.")] = "error",
-    threads: Annotated[Optional[int], typer.Option(min=1, help="Number of threads; one per core by default.")] = None,
-    index_folder: Annotated[Optional[str], typer.Option(help="Folder of indexes that are not next to the files.")] = None,
+    threads: Annotated[int | None, typer.Option(min=1, help="Number of threads; one per core by default.")] = None,
+    index_folder: Annotated[str | None, typer.Option(help="Folder of indexes that are not next to the files.")] = None,
 ) -> None:
     """HDF5 and netCDF as tables."""
     limits = {}
@@ -65,5 +65,5 @@ def only_file(opened: hs.File, file: str) -> hs.File:
     return opened.files[0]
 
 
-def split(columns: Optional[str]) -> Optional[list[str]]:
+def split(columns: str | None) -> list[str] | None:
     return [name.strip() for name in columns.split(",")] if columns else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
-from typing import Annotated, Any, Optional
+from typing import Annotated, Any
 
 import typer
 from rich.markup import escape
@@ -70,7 +70,7 @@ def _tree(file: hs.File, path: str, attributes: bool) -> tuple[Tree, list[dict[s
 
 
 @app.command()
-def info(file: str, path: Annotated[Optional[str], typer.Argument()] = None, as_json: AsJson = False) -> None:
+def info(file: str, path: Annotated[str | None, typer.Argument()] = None, as_json: AsJson = False) -> None:
     """Show the format and sizes of a file (of several files their sums), or all properties of one object."""
     opened = open_file(file)
     if path is not None:

@@ -8,7 +8,7 @@ import math
 import os
 import sys
 from collections.abc import Callable
-from typing import Any, Optional
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -82,11 +82,11 @@ def print_bins(names: list[str], found: hs.Histogram, as_json: bool) -> None:
     grid.add_column("rows", justify="right")
     for place in np.ndindex(found.values.shape):
         if len(names) == 1 or found.values[place]:
-            grid.add_row(*(f"{edges[at]:.6g} … {edges[at + 1]:.6g}" for at, edges in zip(place, found.edges)), str(found.values[place]))
+            grid.add_row(*(f"{edges[at]:.6g} … {edges[at + 1]:.6g}" for at, edges in zip(place, found.edges, strict=True)), str(found.values[place]))
     say(grid)
 
 
-def write_file(out: str, reader: pa.RecordBatchReader | hs.BatchReader, total: Optional[int]) -> None:
+def write_file(out: str, reader: pa.RecordBatchReader | hs.BatchReader, total: int | None) -> None:
     """Writes a batch at a time; `out` appears when it is complete."""
     rows = 0
     make = _maker(out)

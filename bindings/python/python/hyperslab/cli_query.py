@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Annotated, Optional
+from typing import Annotated
 
 import typer
 
@@ -40,7 +40,7 @@ def head(
 def sql(
     file: str,
     query: str,
-    out: Annotated[Optional[str], typer.Option("-o", "--out", help="Write the rows to OUT.parquet, .arrow or .csv.")] = None,
+    out: Annotated[str | None, typer.Option("-o", "--out", help="Write the rows to OUT.parquet, .arrow or .csv.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Run an SQL query (DuckDB); every dataset and table-like group is a view."""
@@ -61,11 +61,11 @@ def export(file: str, path: str, out: str, where: Where = None, columns: Columns
     _note_omitted(table, columns)
 
 
-def _table(file: str, path: str, where: Optional[str], columns: Optional[str], layout: Optional[str], raw: bool) -> hs.Table:
+def _table(file: str, path: str, where: str | None, columns: str | None, layout: str | None, raw: bool) -> hs.Table:
     return open_file(file).table(path, where, split(columns), layout, decode=not raw, omitted="ignore")
 
 
-def _note_omitted(table: hs.Table, columns: Optional[str]) -> None:
+def _note_omitted(table: hs.Table, columns: str | None) -> None:
     """Prints omitted members to standard error, unless the columns were chosen."""
     if table.omitted and columns is None:
         print(f"hyperslab: not columns: {listed(table.omitted)}", file=sys.stderr)
@@ -76,10 +76,10 @@ def plot(
     file: str,
     path: str,
     out: str,
-    index: Annotated[Optional[str], typer.Option(help="Indexes of the leading dimensions: 3,0.")] = None,
-    cmap: Annotated[Optional[str], typer.Option(help="A colormap of matplotlib.")] = None,
-    vmin: Annotated[Optional[float], typer.Option(help="The smallest value shown.")] = None,
-    vmax: Annotated[Optional[float], typer.Option(help="The largest value shown.")] = None,
+    index: Annotated[str | None, typer.Option(help="Indexes of the leading dimensions: 3,0.")] = None,
+    cmap: Annotated[str | None, typer.Option(help="A colormap of matplotlib.")] = None,
+    vmin: Annotated[float | None, typer.Option(help="The smallest value shown.")] = None,
+    vmax: Annotated[float | None, typer.Option(help="The largest value shown.")] = None,
     log: Annotated[bool, typer.Option("--log", help="Scale values logarithmically.")] = False,
 ) -> None:
     """Draw a picture: 1-D as a line, N-D as an image of the last two dimensions."""
@@ -99,17 +99,17 @@ def plot(
 def query(
     file: str,
     group: str,
-    text: Annotated[Optional[str], typer.Argument(help='The condition: "energy > 1.3 && 100 < x && x < 140". By default every row matches.')] = None,
+    text: Annotated[str | None, typer.Argument(help='The condition: "energy > 1.3 && 100 < x && x < 140". By default every row matches.')] = None,
     count: Annotated[bool, typer.Option("--count", help="Print the number of matching rows (the default).")] = False,
-    values: Annotated[Optional[str], typer.Option(help="Columns of the rows, separated by commas (also _row, _file and names of wildcards).")] = None,
-    histogram: Annotated[Optional[str], typer.Option(help="Count rows in bins of one to three variables, separated by commas.")] = None,
+    values: Annotated[str | None, typer.Option(help="Columns of the rows, separated by commas (also _row, _file and names of wildcards).")] = None,
+    histogram: Annotated[str | None, typer.Option(help="Count rows in bins of one to three variables, separated by commas.")] = None,
     bins: Annotated[str, typer.Option(help="Number of bins, or adaptive:64 for bins of equal weight.")] = "10",
     log: Annotated[bool, typer.Option("--log", help="Bins of equal ratio.")] = False,
-    weights: Annotated[Optional[str], typer.Option(help="Sum this variable in each bin, instead of counting rows.")] = None,
-    quantile: Annotated[Optional[str], typer.Option(help="Exact quantiles: energy:0.5,0.99")] = None,
-    minmax: Annotated[Optional[str], typer.Option(help="Minimum and maximum of a variable.")] = None,
-    out: Annotated[Optional[str], typer.Option("-o", "--out", help="Write the rows to OUT.parquet, .arrow or .csv, or draw them as OUT.png.")] = None,
-    rows: Annotated[Optional[str], typer.Option(help="The array whose elements are the rows, if TEXT does not determine it.")] = None,
+    weights: Annotated[str | None, typer.Option(help="Sum this variable in each bin, instead of counting rows.")] = None,
+    quantile: Annotated[str | None, typer.Option(help="Exact quantiles: energy:0.5,0.99")] = None,
+    minmax: Annotated[str | None, typer.Option(help="Minimum and maximum of a variable.")] = None,
+    out: Annotated[str | None, typer.Option("-o", "--out", help="Write the rows to OUT.parquet, .arrow or .csv, or draw them as OUT.png.")] = None,
+    rows: Annotated[str | None, typer.Option(help="The array whose elements are the rows, if TEXT does not determine it.")] = None,
     limit: Annotated[int, typer.Option("-n", "--rows-shown", min=0, help="Number of rows shown.")] = 10,
     explain: Annotated[bool, typer.Option("--explain", help="Show how the query would run.")] = False,
     as_json: AsJson = False,
@@ -140,7 +140,7 @@ def query(
         except ValueError:
             raise hs.InvalidInputError(f"--quantile {quantile}: give a variable and fractions, as in energy:0.5,0.99") from None
         with waiting("selecting"):
-            print_facts({"variable": name, **{str(part): value for part, value in zip(q, asked.quantile(name, q).tolist())}}, as_json)
+            print_facts({"variable": name, **{str(part): value for part, value in zip(q, asked.quantile(name, q).tolist(), strict=True)}}, as_json)
     elif minmax is not None:
         with waiting("looking"):
             ends = asked.minmax(minmax)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from typing import Annotated, Optional
+from typing import Annotated
 
 import typer
 
@@ -79,7 +79,7 @@ def fuse(file: str, out: str, force: Annotated[bool, typer.Option("--force", hel
 def index(
     file: str,
     datasets: Annotated[list[str], typer.Argument(help="Paths of datasets or groups; * and ? are wildcards.")],
-    level: Annotated[Optional[str], typer.Option(help="Z, K, P, X or B; one that suits each dataset by default.")] = None,
+    level: Annotated[str | None, typer.Option(help="Z, K, P, X or B; one that suits each dataset by default.")] = None,
     raw: Raw = False,
     together: Annotated[bool, typer.Option("--together", help="Make one index of all files of a folder.")] = False,
     embedded: Annotated[bool, typer.Option("--embedded", help="Append the index to each HDF5 file itself.")] = False,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Union
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -13,7 +13,7 @@ from .errors import InvalidInputError
 from .objects import Dataset
 
 #: A name, what its values are, and the values: what the core takes.
-Named = tuple[str, str, Union[bytes, list[str]]]
+Named = tuple[str, str, bytes | list[str]]
 
 
 def named_lists(text: str | None, variables: Mapping[str, Any] | None) -> list[Named]:
@@ -81,7 +81,7 @@ def _of_objects(name: str, values: list[Any]) -> tuple[str, bytes | list[str]]:
     if all(isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool) for value in values):
         # Digits alone are exact; of a float without a fraction they are its value.
         whole = (isinstance(value, (int, np.integer)) or float(value).is_integer() for value in values)
-        return "number", [str(int(value)) if is_whole else repr(float(value)) for value, is_whole in zip(values, whole)]
+        return "number", [str(int(value)) if is_whole else repr(float(value)) for value, is_whole in zip(values, whole, strict=True)]
     if all(isinstance(value, (str, bytes)) for value in values):
         try:
             return "text", [value.decode() if isinstance(value, bytes) else value for value in values]

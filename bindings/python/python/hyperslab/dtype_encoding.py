@@ -83,13 +83,13 @@ def _compound(dtype: np.dtype[Any]) -> Datatype:
     offsets = [int(dtype.fields[name][1]) for name in dtype.names]
     types = [of_dtype(format) for format in formats]
     size = dtype.itemsize
-    if any(inner["size"] != format.itemsize for inner, format in zip(types, formats)):
+    if any(inner["size"] != format.itemsize for inner, format in zip(types, formats, strict=True)):
         # Text takes other room in a file than in memory.
         offsets, size = [], 0
         for inner in types:
             offsets.append(size)
             size += inner["size"]
-    return {"class": "compound", "size": size, "members": list(zip(dtype.names, offsets, types))}
+    return {"class": "compound", "size": size, "members": list(zip(dtype.names, offsets, types, strict=True))}
 
 
 def _of_objects(values: Any) -> Datatype:

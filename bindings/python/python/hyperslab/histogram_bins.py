@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Union
+from typing import Any
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from .errors import InvalidInputError
 from .type_aliases import Float64Array
 
 #: A number of bins, their edges, or `adaptive:64`.
-Bins = Union[int, str, Sequence[float], "np.ndarray[Any, Any]"]
+Bins = int | str | Sequence[float] | np.ndarray[Any, Any]
 
 #: Default number of bins.
 BINS = 10
@@ -44,4 +44,7 @@ def per_variable(count: int, bins: Any, range: Any) -> tuple[tuple[Any, ...], tu
 
 def log_of_each(count: int, log: Any) -> tuple[bool, ...]:
     """The option `log` of each variable."""
-    return (bool(log),) * count if isinstance(log, (bool, np.bool_)) else tuple(log)
+    each = (bool(log),) * count if isinstance(log, (bool, np.bool_)) else tuple(log)
+    if len(each) != count:
+        raise InvalidInputError(f"log has {len(each)} entries for {count} variables")
+    return each

@@ -41,7 +41,7 @@ def select(key: Any, shape: tuple[int, ...]) -> Selected:
     pick: list[Any] = []
     box: list[int] = []
     out: list[int] = []
-    for k, extent in zip(keys, shape):
+    for k, extent in zip(keys, shape, strict=True):
         axis, picked, count, kept = _axis(k, extent)
         axes.append(axis)
         pick.append(picked)
@@ -150,11 +150,11 @@ def pieces(selected: Selected, size: int) -> Iterator[Piece]:
             yield Piece([axis[0] for axis in axes], [axis[1] for axis in axes], numbers, slice(done, done + len(numbers)))
             done += len(numbers)
         return
-    indexes = [_indexes(axis, picked) for axis, picked in zip(selected.axes, selected.pick)]
+    indexes = [_indexes(axis, picked) for axis, picked in zip(selected.axes, selected.pick, strict=True)]
     if any(not len(along) for along in indexes):
         return
     start = [int(along.min()) for along in indexes]
-    count = [int(along.max()) - first + 1 for along, first in zip(indexes, start)]
+    count = [int(along.max()) - first + 1 for along, first in zip(indexes, start, strict=True)]
     row = max(size * int(np.prod(count[1:], dtype=object)), 1)
     rows = np.argsort(indexes[0], kind="stable")
     first = 0
@@ -163,7 +163,7 @@ def pieces(selected: Selected, size: int) -> Iterator[Piece]:
         end = int(np.searchsorted(indexes[0][rows], low + max(_BOX_BYTES // row, 1)))
         chosen = rows[first:end]
         box = [int(indexes[0][chosen[-1]]) - low + 1, *count[1:]]
-        places = np.ix_(indexes[0][chosen] - low, *(along - begin for along, begin in zip(indexes[1:], start[1:])))
+        places = np.ix_(indexes[0][chosen] - low, *(along - begin for along, begin in zip(indexes[1:], start[1:], strict=True)))
         yield Piece([low, *start[1:]], box, np.ravel_multi_index(places, box).reshape(-1), chosen)
         first = end
 

@@ -26,7 +26,7 @@ class Verification(NamedTuple):
     commits: int
     subfiles: int
     subfile_bytes: int
-    remarks: list[str] = []
+    remarks: list[str]
 
 
 def verify(path: Path, *, values: bool = False) -> Verification:
@@ -57,8 +57,8 @@ class VacuumResult(NamedTuple):
     removed: list[str]
     young: list[str]
     indexes: list[str]
-    orphans: list[str] = []
-    files: list[str] = []
+    orphans: list[str]
+    files: list[str]
 
 
 def vacuum(path: Path, *, hours: float = 24, index_folder: Path | None = None, orphans: bool = False, dry_run: bool = False) -> VacuumResult:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Union
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -40,7 +40,7 @@ __all__ = [
 ]
 
 #: A path, `(path, dataset)`, or a list of them.
-Files = Union[str, "os.PathLike[str]", tuple[Any, str], Sequence[Any]]
+Files = str | os.PathLike[str] | tuple[Any, str] | Sequence[Any]
 
 _NUMPY = {"tinyint": "i1", "smallint": "i2", "int": "i4", "bigint": "i8", "float": "f4", "double": "f8"}
 

@@ -25,9 +25,9 @@ def grown(key: Any, values: Sequence[int], shape: Sequence[int], lengths: Sequen
     keys[at : at + 1] = [slice(None)] * missing
     # Dimensions of the values belong to the axes that are not single indexes, from the last one on.
     wide = [axis for axis, k in enumerate(keys) if isinstance(k, slice) or np.ndim(k)]
-    extents = dict(zip(reversed(wide), reversed(list(values))))
+    extents = dict(zip(reversed(wide), reversed(list(values)), strict=False))
     needed = list(shape)
-    for axis, (k, length) in enumerate(zip(keys, lengths)):
+    for axis, (k, length) in enumerate(zip(keys, lengths, strict=True)):
         if length is not None:
             needed[axis] = max(needed[axis], _end(k, extents.get(axis), length))
     return None if needed == list(shape) else needed
@@ -43,6 +43,6 @@ def _end(key: Any, extent: int | None, length: int) -> int:
     if key.stop is not None:
         selected = range(start, key.stop, step)
         return selected[-1] + 1 if selected else 0
-    if extent is None or extent == 1 and length:
+    if extent is None or (extent == 1 and length):
         return length
     return int(start + (extent - 1) * step + 1) if extent else 0

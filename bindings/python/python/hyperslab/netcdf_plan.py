@@ -55,7 +55,7 @@ class PlannedGroup(NetcdfGroup):
         rows = data is None and whole is None and sizes[:1] == (None,)
         if whole is not None:
             shape = tuple(extents("shape", whole))
-            if len(shape) != len(sizes) or any(size not in (None, extent) for size, extent in zip(sizes, shape)):
+            if len(shape) != len(sizes) or any(size not in (None, extent) for size, extent in zip(sizes, shape, strict=True)):
                 raise InvalidInputError(f"shape={shape} for variable {path} over dimensions of {sizes}")
         elif data is None and None in sizes[1:]:
             raise InvalidInputError(f"variable {path} over a dimension without limit that is not its first: give shape=")
@@ -169,7 +169,7 @@ def _dimensions_of(path: str) -> dict[str, int]:
         return found
 
     def look(group: Any) -> None:
-        for name in group.keys():
+        for name in group:
             member = group[name]
             if "CLASS" in member.attrs and "_Netcdf4Dimid" in member.attrs:
                 found[member.name.strip("/")] = int(member.attrs["_Netcdf4Dimid"])

@@ -59,7 +59,7 @@ class NetcdfGroup(NewGroup):
     @property
     def groups(self) -> dict[str, NetcdfGroup]:
         """The groups in this group by name."""
-        return {name: self[name] for name in self.keys() if isinstance(self[name], NetcdfGroup)}
+        return {name: self[name] for name in self if isinstance(self[name], NetcdfGroup)}
 
     def create_group(self, name: str, track_order: bool | None = None) -> NewGroup:
         """A group, and those above it."""
@@ -197,7 +197,7 @@ class NetcdfGroup(NewGroup):
         length = (None,) * len(sizes) if data is None else tuple(np.shape(data))
         if len(length) != len(sizes):
             raise InvalidInputError(f"data of shape {length} for variable {name} over {len(sizes)} dimensions")
-        shape = tuple((extent or 0) if size is None else size for size, extent in zip(sizes, length))
+        shape = tuple((extent or 0) if size is None else size for size, extent in zip(sizes, length, strict=True))
         if data is not None and length != shape:
             raise InvalidInputError(f"data of shape {length} for variable {name} of shape {shape}")
         if missing is None and times is None:

@@ -139,7 +139,7 @@ def _enumeration(target: Any, dtype: np.dtype[Any], members: Mapping[str, int]) 
 def _storage_of(name: Any, variable: Any, default: dict[str, Any], unlimited: set[str], strict: bool) -> dict[str, Any]:
     """Filters and chunks that a variable's encoding asks for; takes them out of the encoding."""
     encoding = dict(variable.encoding)
-    shape = dict(zip(variable.dims, variable.shape))
+    shape = dict(zip(variable.dims, variable.shape, strict=True))
     given = {key: encoding.pop(key) for key in _STORAGE if key in encoding}
     for key in _LOSSY:
         if encoding.pop(key, None) is not None and strict:
@@ -164,7 +164,7 @@ def _storage_of(name: Any, variable: Any, default: dict[str, Any], unlimited: se
         options["fletcher32"] = True
     chunks = given.get("chunksizes")
     changed = dropped.get("original_shape") not in (None, variable.shape)
-    fits = chunks is not None and len(chunks) == len(shape) and all(chunk <= size or dim in unlimited for chunk, (dim, size) in zip(chunks, shape.items()))
+    fits = chunks is not None and len(chunks) == len(shape) and all(chunk <= size or dim in unlimited for chunk, (dim, size) in zip(chunks, shape.items(), strict=True))
     if chunks is not None and not fits and strict:
         raise InvalidInputError(f"encoding of {name!r}: chunksizes {tuple(chunks)} for shape {variable.shape}")
     if chunks is not None and fits and not changed and variable.ndim:

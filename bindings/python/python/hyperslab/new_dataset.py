@@ -204,7 +204,7 @@ class NewDataset:
         if selected.mask is None:
             # One dimension for each of the dataset, also where the key has a single index.
             data = data.reshape(
-                [n if isinstance(picked, slice) or np.ndim(picked) == 0 else len(picked) for n, picked in zip(selected.box, selected.pick)] + list(inner)
+                [n if isinstance(picked, slice) or np.ndim(picked) == 0 else len(picked) for n, picked in zip(selected.box, selected.pick, strict=True)] + list(inner)
             )
         for piece in indexing_keys.pieces(selected, int(self._datatype["size"])):
             part = dtype_encoding.contiguous(data[piece.values])
@@ -229,7 +229,7 @@ class NewDataset:
             if values.dtype.names is None:
                 raise InvalidInputError(f"field {names[0]!r} of a dataset that has no fields")
             values = values[names[0] if len(names) == 1 else names]
-        is_all = key is Ellipsis or isinstance(key, tuple) and len(key) == 1 and key[0] is Ellipsis
+        is_all = key is Ellipsis or (isinstance(key, tuple) and len(key) == 1 and key[0] is Ellipsis)
         return values[()] if values.ndim == 0 and not is_all else values
 
     def _read(self, start: list[int], count: list[int]) -> np.ndarray[Any, Any]:

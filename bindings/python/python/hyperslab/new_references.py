@@ -71,7 +71,7 @@ def kind_of(values: Any, dtype: Any) -> str | None:
         return None
     if isinstance(values, NewReference):
         return "Object" if values.region is None else "Region"
-    if isinstance(values, np.ndarray) and values.dtype.kind != "O" or not isinstance(values, (np.ndarray, list, tuple)):
+    if (isinstance(values, np.ndarray) and values.dtype.kind != "O") or not isinstance(values, (np.ndarray, list, tuple)):
         return None
     flat = np.asarray(values, dtype=object).reshape(-1)
     kinds = {"Object" if value.region is None else "Region" for value in flat if isinstance(value, NewReference)}

@@ -308,7 +308,7 @@ class Dataset(Node):
         if self.kind == "unreadable":
             return super()._summary()
         names = self.dims
-        extents = [f"{name}={extent}" if name else str(extent) for name, extent in zip(names, self.shape)] if names else map(str, self.shape)
+        extents = [f"{name}={extent}" if name else str(extent) for name, extent in zip(names, self.shape, strict=False)] if names else map(str, self.shape)
         parts = [f"({', '.join(extents)})", dtypes.describe(self._about["datatype"])]
         if self.chunks:
             parts.append(f"chunks {'×'.join(map(str, self.chunks))}")

@@ -7,7 +7,7 @@ import warnings
 import weakref
 from collections.abc import Iterable
 from types import TracebackType
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -42,7 +42,7 @@ class Committed(NamedTuple):
     subfiles: list[Subfile]
     repeated: bool
     left: list[str]
-    remarks: list[str] = []
+    remarks: list[str]
 
 
 class TaskGroup(NewGroup):
@@ -97,7 +97,7 @@ def box(key: Any, shape: tuple[int, ...]) -> tuple[list[int], list[int]]:
 
 
 def _slices(box: tuple[list[int], list[int]]) -> tuple[slice, ...]:
-    return tuple(slice(start, start + count) for start, count in zip(*box))
+    return tuple(slice(start, start + count) for start, count in zip(*box, strict=True))
 
 
 def _dtype(data: Any) -> Any:
@@ -116,7 +116,7 @@ _kinds: dict[str, type[WritePlan]] = {}
 class PlanWriter:
     """A plan as what groups and attributes are written to: it defines them, until it goes to its tasks."""
 
-    _NAMES = {"create_link": "define_link", "create_datatype": "define_datatype"}
+    _NAMES: ClassVar[dict[str, str]] = {"create_link": "define_link", "create_datatype": "define_datatype"}
 
     def __init__(self, native: _native.WritePlan) -> None:
         self._native, self.sealed = native, False

@@ -230,15 +230,15 @@ def _edges(values: Array) -> tuple[Array, Array]:
 def _extremes(dataset: Dataset, fixed: tuple[int, ...], steps: list[int]) -> Extremes:
     """The minimum and maximum of the cells of the picture, each of `steps` values, read a block at a time."""
     shape = dataset.shape[len(fixed) :]
-    counts = [-(-extent // step) for extent, step in zip(shape, steps)]
+    counts = [-(-extent // step) for extent, step in zip(shape, steps, strict=True)]
     low, high = np.full(counts, np.nan), np.full(counts, np.nan)
     total, number = 0.0, 0
     for block in _blocks(shape, steps):
         values = _decoded(dataset, (*fixed, *block))
         # Whole cells: what is beyond the end is missing.
-        values = np.pad(values, [(0, -extent % step) for extent, step in zip(values.shape, steps)], constant_values=np.nan)
-        split = values.reshape([n for extent, step in zip(values.shape, steps) for n in (extent // step, step)])
-        cells = tuple(slice(part.start // step, -(-part.stop // step)) for part, step in zip(block, steps))
+        values = np.pad(values, [(0, -extent % step) for extent, step in zip(values.shape, steps, strict=True)], constant_values=np.nan)
+        split = values.reshape([n for extent, step in zip(values.shape, steps, strict=True) for n in (extent // step, step)])
+        cells = tuple(slice(part.start // step, -(-part.stop // step)) for part, step in zip(block, steps, strict=True))
         for cell_values, reduce in ((low, np.fmin.reduce), (high, np.fmax.reduce)):
             reduced = split
             for axis in range(1, len(shape) + 1):  # the slow dimension first: there are fewer values for the fast one then

@@ -253,7 +253,7 @@ class Query(Aggregates):
             raise InvalidInputError("the arrays have different numbers of dimensions: ask for the coordinates of one `step`")
         parts = [
             np.stack(np.unravel_index(rows, step.shape), axis=1) if step.shape else np.zeros((len(rows), 0), np.int64)
-            for rows, step in zip(self._positions(), steps)
+            for rows, step in zip(self._positions(), steps, strict=True)
         ]
         return np.concatenate(parts).astype(np.int64, copy=False)
 
@@ -357,7 +357,7 @@ class Query(Aggregates):
             raise InvalidInputError("name the variables whose values are wanted")
         once = list(dict.fromkeys(names))
         if (found := self._native.values(once)) is not None:
-            columns = {name: record_batches.column(capsules).to_numpy() for name, capsules in zip(once, found)}
+            columns = {name: record_batches.column(capsules).to_numpy() for name, capsules in zip(once, found, strict=True)}
             return columns[names[0]] if len(names) == 1 else tuple(columns[name] for name in names)
         table = self.table(once)
         arrays = tuple(record_batches.as_numpy(table.column(name)) for name in names)

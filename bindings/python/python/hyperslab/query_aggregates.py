@@ -119,8 +119,8 @@ class Aggregates(abc.ABC):
         return HistogramBounds(lower, upper, edges)
 
     def _histogram(self, names: tuple[str, ...], bins: tuple[Bins, ...], ranges: tuple[Any, ...], weights: str | None, logs: tuple[bool, ...]) -> Histogram:
-        edges = tuple(self._edges(name, b, r, log) for name, b, r, log in zip(names, bins, ranges, logs))
-        raw = self._native.histogram([(name, e.tolist()) for name, e in zip(names, edges)], weights)
+        edges = tuple(self._edges(name, b, r, log) for name, b, r, log in zip(names, bins, ranges, logs, strict=True))
+        raw = self._native.histogram([(name, e.tolist()) for name, e in zip(names, edges, strict=True)], weights)
         values = np.frombuffer(raw, dtype=np.int64 if weights is None else np.float64)
         return Histogram(values.reshape([len(e) - 1 for e in edges]), edges)
 

@@ -92,8 +92,8 @@ def _check_extent(dataset: Any, kind: str, parts: list[list[list[int]]]) -> None
     if kind == "hyperslab":
         ends = [start + (count - 1) * stride + block if count and block else 0 for start, stride, count, block in parts[0]]
     else:
-        ends = [max(along) + 1 for along in zip(*(point for part in parts for point in part))]
-    if any(end > extent for end, extent in zip(ends, dataset.shape)):
+        ends = [max(along) + 1 for along in zip(*(point for part in parts for point in part), strict=True)]
+    if len(ends) != len(dataset.shape) or any(end > extent for end, extent in zip(ends, dataset.shape, strict=True)):
         raise InvalidInputError(f"this reference selects elements up to {ends}, but {dataset.name} has shape {dataset.shape}")
 
 
@@ -110,7 +110,7 @@ def elements(dataset: Any, selection: tuple[str, list[list[list[int]]]]) -> np.n
         axes = [np.add.outer(start + stride * np.arange(count), np.arange(block)).ravel() for start, stride, count, block in parts[0]]
         low, high = [int(axis[0]) for axis in axes], [int(axis[-1]) + 1 for axis in axes]
         box = np.asarray(dataset[tuple(map(slice, low, high))])
-        return np.asarray(box[np.ix_(*(axis - first for axis, first in zip(axes, low)))])
+        return np.asarray(box[np.ix_(*(axis - first for axis, first in zip(axes, low, strict=True)))])
     if kind == "points":
         points = np.array(parts[0])
         low, high = points.min(axis=0), points.max(axis=0) + 1
@@ -119,7 +119,7 @@ def elements(dataset: Any, selection: tuple[str, list[list[list[int]]]]) -> np.n
     first, last = np.array([block[0] for block in parts]), np.array([block[1] for block in parts])
     low, high = first.min(axis=0), last.max(axis=0) + 1
     mask = np.zeros(high - low, bool)
-    for begin, end in zip(first - low, last - low + 1):
+    for begin, end in zip(first - low, last - low + 1, strict=True):
         mask[tuple(map(slice, begin, end))] = True
     box = np.asarray(dataset[tuple(map(slice, low.tolist(), high.tolist()))])
     counts = [int(mask.any(axis=tuple(i for i in range(mask.ndim) if i != axis)).sum()) for axis in range(mask.ndim)]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple, Union, cast
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, cast
 
 import pyarrow as pa
 
@@ -19,7 +19,7 @@ from .sessions import session
 from .type_aliases import Path, Paths
 
 #: A path, a glob, a list of paths, a regular expression, an open file, arrays by name, or an Arrow table.
-Files = Union[Paths, "re.Pattern[str]", File, Mapping[str, Any], pa.Table, pa.RecordBatch]
+Files = Paths | re.Pattern[str] | File | Mapping[str, Any] | pa.Table | pa.RecordBatch
 
 
 class Sources(NamedTuple):
@@ -28,7 +28,7 @@ class Sources(NamedTuple):
 
     files: list[_native.File]
     pattern: str | None = None
-    captures: list[tuple[str, list[str]]] = []
+    captures: Sequence[tuple[str, Sequence[str]]] = ()
 
 
 def opened(files: Files, threads: int | None = None, index_folder: Path | None = None) -> Sources:

@@ -195,7 +195,7 @@ def query(
 
 def _tasks(cores: int, rows: int, asked: Query, schema: pa.Schema) -> int:
     """The number of tasks: one per core, more if each would have too many values, fewer if too few."""
-    widths = {name: 8 for name in asked._native.names()}
+    widths = dict.fromkeys(asked._native.names(), 8)
     widths.update({field.name: field.type.bit_width // 8 if pa.types.is_primitive(field.type) else 16 for field in schema})
     min_bytes, max_bytes = TASK_BYTES
     value_bytes = rows * sum(widths.values())
@@ -231,7 +231,7 @@ def _reader(packed: list[list[bytes]], schema: pa.Schema, shown: pa.Schema) -> C
             for data in (data for number in batch.column(0).to_pylist() for data in packed[number]):
                 # Spark runs tasks side by side, so each has one thread.
                 for rows in Split(data, schema).batches(threads=1):
-                    yield pa.RecordBatch.from_arrays([column.cast(field.type) for column, field in zip(rows.columns, shown)], schema=shown)
+                    yield pa.RecordBatch.from_arrays([column.cast(field.type) for column, field in zip(rows.columns, shown, strict=True)], schema=shown)
 
     return read
 

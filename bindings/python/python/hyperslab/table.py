@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Union
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import polars
 
 #: An integer for columns of integers, a float for columns of floats.
-Number = Union[int, float]
+Number = int | float
 
 
 class Split:

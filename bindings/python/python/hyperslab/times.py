@@ -17,7 +17,7 @@ MISSING = -(1 << 63)
 
 def stored_dtype(dtype: Any) -> np.dtype[Any] | None:
     """The dtype of times that counts stand for, `None` of another dtype."""
-    if dtype is None or isinstance(dtype, type) and not issubclass(dtype, np.generic):
+    if dtype is None or (isinstance(dtype, type) and not issubclass(dtype, np.generic)):
         return None
     dtype = np.dtype(dtype)
     if dtype.kind not in "mM":

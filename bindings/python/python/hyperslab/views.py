@@ -129,7 +129,7 @@ class View(ScanDataset):
 
     @property
     def schema(self) -> pa.Schema:
-        return _widened(pa.schema([field.with_name(name) for name, field in zip(self._own_names, super().schema)]))
+        return _widened(pa.schema([field.with_name(name) for name, field in zip(self._own_names, super().schema, strict=True)]))
 
     def scanner(self, columns: Any = None, filter: Any = None, **options: Any) -> ds.Scanner:
         if all(name == own for name, own in self._own_names.items()):

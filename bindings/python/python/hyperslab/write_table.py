@@ -91,7 +91,7 @@ class _Column:
             # Arrow's own cast is wrong in the last digit of some values.
             given = array.to_pylist()
             rounded = [float(number) for number in given]
-            if self._overflow == "error" and any(not math.isfinite(near) or decimal.Decimal(repr(near)) != number for near, number in zip(rounded, given)):
+            if self._overflow == "error" and any(not math.isfinite(near) or decimal.Decimal(repr(near)) != number for near, number in zip(rounded, given, strict=True)):
                 raise InvalidInputError(
                     f'column {self.name!r} has values of {self.item} that a float of 8 bytes cannot hold: give overflow="round", or cast them first'
                 )
@@ -116,7 +116,7 @@ class _Column:
             inner = self._filled(array.flatten(), " in its lists")
             items, ends = inner.to_numpy(zero_copy_only=False), array.offsets.to_numpy()
             out = np.empty(len(array), dtype=object)
-            for place, (start, end) in enumerate(zip((ends - ends[0])[:-1].tolist(), (ends - ends[0])[1:].tolist())):
+            for place, (start, end) in enumerate(zip((ends - ends[0])[:-1].tolist(), (ends - ends[0])[1:].tolist(), strict=True)):
                 out[place] = items[start:end]
             return out
         return array.to_numpy(zero_copy_only=False).reshape(-1, *self.inner)
@@ -182,7 +182,7 @@ def _columns(group: NewGroup, columns: list[_Column], options: dict[str, Any]) -
 
 def _writer_of(columns: list[_Column], datasets: list[NewDataset]) -> Any:
     def write(batch: pa.RecordBatch) -> None:
-        for column, dataset, array in zip(columns, datasets, batch.columns):
+        for column, dataset, array in zip(columns, datasets, batch.columns, strict=True):
             if column.dtype is str:
                 _append_text(dataset, column.checked(array))
             else:
@@ -209,7 +209,7 @@ def _record_dtype(columns: list[_Column]) -> np.dtype[Any]:
 def _records_writer(columns: list[_Column], dtype: np.dtype[Any], dataset: NewDataset) -> Any:
     def write(batch: pa.RecordBatch) -> None:
         out = np.empty(batch.num_rows, dtype=dtype)
-        for column, array in zip(columns, batch.columns):
+        for column, array in zip(columns, batch.columns, strict=True):
             out[column.name] = column.values(array)
         dataset.append(out)
 
@@ -225,7 +225,7 @@ def _appended_columns(file: NewFile, group: str, columns: list[_Column]) -> Any:
         where = "the table, but not in the file" if name in names else "the file, but not in the table"
         raise InvalidInputError(f"column {name!r} is in {where}: tables are appended with the same columns")
     datasets = [_existing(file, f"{path.rstrip('/')}/{column.name}") for column in columns]
-    for column, dataset in zip(columns, datasets):
+    for column, dataset in zip(columns, datasets, strict=True):
         _check_column(column, dataset._datatype, _meanings(file, dataset.name))
         if len(dataset.shape) != 1 or dataset.shape != datasets[0].shape:
             raise InvalidInputError(
@@ -262,7 +262,7 @@ def _column_names(file: NewFile, path: str) -> list[str]:
     with open_file(file.filename, format="hdf5") as old:
         if path not in old or not hasattr(old[path], "keys"):
             raise InvalidInputError(f"there is no group '{path}' in the file to append to", file.filename)
-        return [name for name in old[path].keys() if hasattr(old[path][name], "shape")]
+        return [name for name in old[path] if hasattr(old[path][name], "shape")]
 
 
 def _meanings(file: NewFile, path: str) -> dict[str, Any]:
