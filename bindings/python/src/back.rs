@@ -1,27 +1,21 @@
 //! Back: what has been written so far of a file that is not complete, for Python.
 
-use hyperslab::write::{AttributeValue, DatasetDefinition, FileWriter, Link, ObjectKind};
+use hyperslab::write::{DatasetDefinition, FileWriter, Link, ObjectKind};
 use hyperslab::{Dataspace, ErrorKind, HyperslabAxis, Result, StoredSelection, VirtualMapping};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
 use crate::describe;
-use crate::heap::Heap;
+use crate::results::object::{Member, ObjectInfo, ReferenceTarget, shape_of};
 use crate::target::Target;
 
-/// Name of a member; kind, path and file of a link.
-pub(crate) type PyMember = (String, Option<(&'static str, String, Option<String>)>);
-/// Path of an object; start, stride, count and block of each dimension of a region.
-pub(crate) type PyTarget = (String, Option<PyAxes>);
 /// Start, stride, count and block of each dimension.
 pub(crate) type PyAxes = Vec<[u64; 4]>;
 /// File and path of a source, and what is taken of it and where that goes; `None` is all.
 pub(crate) type PyMapping = (String, String, Option<PyAxes>, Option<PyAxes>);
-/// Shape (`None` for null), datatype, bytes, heap.
-pub(crate) type PyAttribute<'py> = (Option<Vec<u64>>, Bound<'py, PyDict>, Bound<'py, PyBytes>, Heap);
 
-/// Kind, number and path of an object, `None` if there is none.
-pub(crate) fn look_up(objects: &FileWriter, path: &str) -> Result<Option<(&'static str, u64, String)>> {
+/// The object at a path; `None` if there is none.
+pub(crate) fn look_up(objects: &FileWriter, path: &str) -> Result<Option<ObjectInfo>> {
     match objects.look_up(path) {
         Ok(known) => {
             let kind = match known.kind {
@@ -29,7 +23,7 @@ pub(crate) fn look_up(objects: &FileWriter, path: &str) -> Result<Option<(&'stat
                 ObjectKind::Dataset => "dataset",
                 ObjectKind::Datatype => "datatype",
             };
-            Ok(Some((kind, known.id, format!("/{}", known.path))))
+            Ok(Some(ObjectInfo { kind: kind.to_owned(), id: known.id, path: format!("/{}", known.path) }))
         }
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),
@@ -37,13 +31,17 @@ pub(crate) fn look_up(objects: &FileWriter, path: &str) -> Result<Option<(&'stat
 }
 
 /// The members of a group.
-pub(crate) fn members(objects: &FileWriter, path: &str) -> Result<Vec<PyMember>> {
-    let link = |link| match link {
-        Link::Hard(path) => ("hard", format!("/{path}"), None),
-        Link::Soft(path) => ("soft", path, None),
-        Link::External { file, path } => ("external", path, Some(file)),
+pub(crate) fn members(objects: &FileWriter, path: &str) -> Result<Vec<Member>> {
+    let member = |(name, link)| {
+        let (kind, target, file) = match link {
+            None => ("object", String::new(), None),
+            Some(Link::Hard(path)) => ("hard", format!("/{path}"), None),
+            Some(Link::Soft(path)) => ("soft", path, None),
+            Some(Link::External { file, path }) => ("external", path, Some(file)),
+        };
+        Member { name, kind, target, file }
     };
-    Ok(objects.members(path)?.into_iter().map(|(name, found)| (name, found.map(link))).collect())
+    Ok(objects.members(path)?.into_iter().map(member).collect())
 }
 
 /// The extent of a dataset as its writer sees it: a task's own rows, else that of the whole.
@@ -61,10 +59,7 @@ pub(crate) fn extent(target: &mut dyn Target, path: &str) -> Result<Dataspace> {
 pub(crate) fn describe<'py>(py: Python<'py>, found: &DatasetDefinition) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
     dict.set_item("datatype", describe::datatype(py, &found.datatype)?)?;
-    match &found.dataspace {
-        Dataspace::Null => dict.set_item("shape", py.None())?,
-        space => dict.set_item("shape", space.shape().to_vec())?,
-    }
+    dict.set_item("shape", shape_of(&found.dataspace))?;
     if let Dataspace::Simple { max_shape, .. } = &found.dataspace {
         dict.set_item("maxshape", max_shape.clone())?;
     }
@@ -78,9 +73,9 @@ pub(crate) fn describe<'py>(py: Python<'py>, found: &DatasetDefinition) -> PyRes
 }
 
 /// What a reference points at.
-pub(crate) fn target(objects: &FileWriter, number: u64) -> Option<PyTarget> {
+pub(crate) fn target(objects: &FileWriter, number: u64) -> Option<ReferenceTarget> {
     let target = objects.target_of(number)?;
-    Some((format!("/{}", target.path.as_ref()?), target.region.clone()))
+    Some(ReferenceTarget { path: format!("/{}", target.path.as_ref()?), region: target.region.clone() })
 }
 
 /// A part of a virtual dataset.
@@ -93,14 +88,4 @@ pub(crate) fn mapping((file, dataset, source, target): PyMapping) -> VirtualMapp
         }
     };
     VirtualMapping { file, dataset, source_selection: selection(source), selection: selection(target) }
-}
-
-/// An attribute.
-pub(crate) fn attribute(py: Python<'_>, value: AttributeValue) -> PyResult<PyAttribute<'_>> {
-    let shape = match &value.dataspace {
-        Dataspace::Null => None,
-        space => Some(space.shape().to_vec()),
-    };
-    let datatype = describe::datatype(py, &value.value.datatype)?;
-    Ok((shape, datatype, PyBytes::new(py, &value.value.bytes), Heap(value.value.heap)))
 }

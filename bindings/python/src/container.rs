@@ -11,6 +11,7 @@ use pyo3::types::{PyBytes, PyDict};
 
 use crate::definition::datatype;
 use crate::error::raise;
+use crate::results::container::{Committed, Fused, VacuumResult, Verification};
 use crate::wait::{run, wait};
 use crate::writer::{PyFilter, Writer, attribute, dataspace, definition, fill_time, link};
 
@@ -30,9 +31,6 @@ impl WritePlan {
         Ok(self.0.lock().map_err(|_| raise(py, &Error::internal(FAILED)))?.clone())
     }
 }
-
-/// What a commit did: name, bytes and task of each subfile; whether it was done before; what is left; remarks.
-type PyCommitted = (Vec<(String, u64, u64)>, bool, Vec<String>, Vec<String>);
 
 #[pymethods]
 impl WritePlan {
@@ -237,7 +235,7 @@ impl WritePlan {
     }
 
     /// Makes the fragments visible.
-    fn commit(&self, py: Python<'_>, fragments: Vec<Vec<u8>>) -> PyResult<PyCommitted> {
+    fn commit(&self, py: Python<'_>, fragments: Vec<Vec<u8>>) -> PyResult<Committed> {
         let plan = self.plan(py)?;
         /// Bytes of fragments that are committed before anybody could press Ctrl-C, and how many of them if the disk is
         /// waited for.
@@ -247,10 +245,7 @@ impl WritePlan {
         let work = move || plan.commit(&Fragment::decode_all(&fragments)?);
         let outcome = if quick { run(py, work)? } else { wait(py, &Cancellation::new(), work)? };
         match outcome {
-            Commit::Committed(done) => {
-                let subfiles = done.subfiles.into_iter().map(|subfile| (subfile.name, subfile.bytes, subfile.task)).collect();
-                Ok((subfiles, done.repeated, done.left, done.remarks))
-            }
+            Commit::Committed(done) => Committed::new(py, done),
             Commit::Conflicted(error) | Commit::Retryable(error) => Err(raise(py, &error)),
         }
     }
@@ -268,44 +263,37 @@ impl WritePlan {
     }
 }
 
-/// Problems, commits, subfiles and their bytes of the container at `path`, and remarks.
-type PyVerification = (Vec<String>, u64, u64, u64, Vec<String>);
-
+/// Checks the container at `path`, and with `values` all of its bytes.
 #[pyfunction]
 #[pyo3(signature = (path, values=false))]
-pub(crate) fn verify(py: Python<'_>, path: PathBuf, values: bool) -> PyResult<PyVerification> {
-    let found = wait(py, &Cancellation::new(), move || hyperslab::write::verify(&path, values))?;
-    Ok((found.problems, found.commits, found.subfiles, found.subfile_bytes, found.remarks))
+pub(crate) fn verify(py: Python<'_>, path: PathBuf, values: bool) -> PyResult<Verification> {
+    wait(py, &Cancellation::new(), move || hyperslab::write::verify(&path, values)).map(Verification::from)
 }
 
-/// Writes that were removed, younger ones, commits of no master, and files that were removed.
-type PyVacuumResult = (Vec<String>, Vec<String>, Vec<String>, Vec<String>);
-
-/// Removes uncommitted and overwritten data of plans that has not changed for the given number of seconds;
-/// names of these writes, of younger ones, and of commits without a master, which go only with `orphans`.
+/// Removes uncommitted and overwritten data of plans that has not changed for the given number of seconds. Commits without a
+/// master are removed only with `orphans`.
 #[pyfunction]
-pub(crate) fn vacuum(py: Python<'_>, path: PathBuf, seconds: f64, orphans: bool, dry_run: bool) -> PyResult<PyVacuumResult> {
+pub(crate) fn vacuum(py: Python<'_>, path: PathBuf, seconds: f64, orphans: bool, dry_run: bool) -> PyResult<VacuumResult> {
     let age = Duration::try_from_secs_f64(seconds).map_err(|_| raise(py, &Error::invalid_input(format!("an age of {seconds} seconds"))))?;
-    let result = run(py, move || hyperslab::write::vacuum(&path, hyperslab::write::VacuumOptions::new(age).with_orphans(orphans).with_is_dry(dry_run)))?;
-    Ok((result.removed, result.young, result.orphans, result.files))
+    let options = hyperslab::write::VacuumOptions::new(age).with_orphans(orphans).with_is_dry(dry_run);
+    run(py, move || hyperslab::write::vacuum(&path, options)).map(VacuumResult::from)
 }
 
-/// Writes a container into one file; gives its length, chunks copied, and bytes of values encoded again.
-/// `progress` is called with bytes done and in all.
+/// Writes a container into one file. `progress` is called with the bytes of values processed so far and their total.
 #[pyfunction]
 #[pyo3(signature = (master, target, replace, progress=None))]
-pub(crate) fn fuse(py: Python<'_>, master: PathBuf, target: PathBuf, replace: bool, progress: Option<Py<PyAny>>) -> PyResult<(u64, u64, u64)> {
+pub(crate) fn fuse(py: Python<'_>, master: PathBuf, target: PathBuf, replace: bool, progress: Option<Py<PyAny>>) -> PyResult<Fused> {
     let existing = if replace { Existing::Replace } else { Existing::Keep };
     let cancellation = Cancellation::new();
     let shared = cancellation.clone();
     let fused = wait(py, &cancellation, move || {
-        let mut heard = |done: u64, total: u64| {
+        let mut report = |done: u64, total: u64| {
             if let Some(progress) = &progress {
-                // Who listens to progress does not stop the work.
+                // An exception in `progress` does not stop the work.
                 let _ = Python::attach(|py| progress.call1(py, (done, total)).map(|_| ()));
             }
         };
-        hyperslab::write::fuse(&master, &target, existing, &shared, &mut heard)
+        hyperslab::write::fuse(&master, &target, existing, &shared, &mut report)
     })?;
-    Ok((fused.bytes, fused.copied_chunks, fused.reencoded_bytes))
+    Ok(Fused::from(fused))
 }

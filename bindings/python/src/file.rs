@@ -1,26 +1,37 @@
 //! File: an open file; describes its objects and reads hyperslabs into memory that Python owns.
 
-use hyperslab::{Axis, Cancellation, Content, Dataspace, Error, Group, LinkTarget, ObjectId, ReferencedPart, Selection};
+use hyperslab::{Axis, Cancellation, Content, Error, Group, ObjectId, ReferencedPart, Selection};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyList};
+use pyo3::types::{PyDict, PyList};
 
 use crate::error::raise;
 use crate::heap::Heap;
+use crate::results::object::{AttributeValue, Link, RegionSelection};
 use crate::wait::{run, wait};
 use crate::{describe, reference};
-
-/// A link: name, kind, the object of a hard one, the target of another.
-type PyLink<'a> = (&'a str, &'a str, Option<usize>, String);
 
 /// An open file.
 #[pyclass(frozen, eq, hash, module = "hyperslab._native")]
 #[derive(PartialEq, Eq, Hash)]
 pub(crate) struct File(pub(crate) hyperslab::File);
 
-/// Values of a dataset that are read before anybody could press Ctrl-C.
+/// What a reference points at.
+#[pyclass(frozen, get_all, module = "hyperslab._native")]
+pub(crate) struct Dereferenced {
+    /// The file of the object.
+    file: Py<File>,
+    /// Number of the object in its file.
+    object: usize,
+    /// Path of the object.
+    path: String,
+    /// The elements of a region reference.
+    selection: Option<Py<RegionSelection>>,
+    /// The name of the attribute that an attribute reference points at.
+    attribute: Option<String>,
+}
+
+/// Datasets with at most this many bytes of values are read on the calling thread: nobody presses Ctrl-C so soon.
 const SMALL_BYTES: u64 = 1 << 20;
-/// File, number and path of an object; selection; attribute.
-type Dereferenced = (File, usize, String, Option<(&'static str, Vec<Vec<Vec<u64>>>)>, Option<String>);
 
 /// One dimension of a selection: `(start, count, step)`, or increasing indexes.
 #[derive(FromPyObject)]
@@ -92,15 +103,9 @@ impl File {
         PyList::new(py, self.group(py, group)?.links.iter().map(|link| link.name.as_str()))
     }
 
-    /// A group's links: name, kind, number of the object, target as text.
-    fn links(&self, py: Python<'_>, group: usize) -> PyResult<Vec<PyLink<'_>>> {
-        let links = self.group(py, group)?.links.iter().map(|link| match &link.target {
-            LinkTarget::Hard(id) => (link.name.as_str(), "hard", Some(id.0), String::new()),
-            LinkTarget::Soft(path) => (link.name.as_str(), "soft", None, path.clone()),
-            LinkTarget::External { file, path } => (link.name.as_str(), "external", None, format!("{file}:{path}")),
-            LinkTarget::UserDefined(class) => (link.name.as_str(), "user-defined", None, class.to_string()),
-        });
-        Ok(links.collect())
+    /// A group's links.
+    fn links(&self, py: Python<'_>, group: usize) -> PyResult<Vec<Link>> {
+        Ok(Link::of_group(self.group(py, group)?).collect())
     }
 
     /// Everything about an object but its attributes, links and values.
@@ -156,27 +161,15 @@ impl File {
         Ok(found.attributes.iter().map(|attribute| attribute.name.clone()).collect())
     }
 
-    /// An attribute: shape (`None` for null), datatype, bytes, heap. `None` when there is none.
-    #[expect(clippy::type_complexity, reason = "a tuple that one Python line takes apart")]
-    fn attribute<'py>(
-        &self,
-        py: Python<'py>,
-        object: usize,
-        name: &str,
-    ) -> PyResult<Option<(Option<Vec<u64>>, Bound<'py, PyDict>, Bound<'py, PyBytes>, Heap)>> {
+    /// An attribute; `None` if there is none.
+    fn attribute(&self, py: Python<'_>, object: usize, name: &str) -> PyResult<Option<AttributeValue>> {
         let found = self.0.object(ObjectId(object)).map_err(|e| self.fail(py, e))?;
         let Some(attribute) = found.attributes.iter().find(|attribute| attribute.name == name) else { return Ok(None) };
         let value = attribute.value.as_ref().map_err(|error| self.fail(py, error.clone().at_object(&found.path)))?;
-        let shape = match &attribute.dataspace {
-            Dataspace::Null => None,
-            space => Some(space.shape().to_vec()),
-        };
-        let datatype = describe::datatype(py, &value.datatype)?;
-        Ok(Some((shape, datatype, PyBytes::new(py, &value.bytes), Heap(value.heap.clone()))))
+        AttributeValue::new(py, &attribute.dataspace, value).map(Some)
     }
 
-    /// What a reference of some kind (`Object`, `Region`, `Standard`) points at: the object's file, number
-    /// and path, the selection as `(kind, parts)`, and the attribute; `None` for one that was never set.
+    /// What a reference of some kind (`Object`, `Region`, `Standard`) points at; `None` for a null reference.
     fn dereference(&self, py: Python<'_>, kind: &str, element: Vec<u8>) -> PyResult<Option<Dereferenced>> {
         let (file, kind) = (self.0.clone(), reference::kind(py, kind)?);
         let found = run(py, move || {
@@ -187,10 +180,13 @@ impl File {
         let Some((found, path)) = found else { return Ok(None) };
         let (selection, attribute) = match found.part {
             ReferencedPart::Object => (None, None),
-            ReferencedPart::Region(selection) => (Some(describe::selection(selection)), None),
+            ReferencedPart::Region(selection) => {
+                let (kind, parts) = describe::selection(selection);
+                (Some(Py::new(py, RegionSelection { kind, parts })?), None)
+            }
             ReferencedPart::Attribute(name) => (None, Some(name)),
         };
-        Ok(Some((File(found.file), found.object.0, path, selection, attribute)))
+        Ok(Some(Dereferenced { file: Py::new(py, File(found.file))?, object: found.object.0, path, selection, attribute }))
     }
 
     /// Bytes that the values take in the file.

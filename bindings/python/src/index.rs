@@ -18,6 +18,7 @@ use pyo3::types::{PyBytes, PyCapsule};
 
 use crate::error::raise;
 use crate::file::{File, PyAxis, selection};
+use crate::results::index::{Indexed, PlannedIndex, ValueCounts};
 use crate::wait::{run, wait};
 
 /// A planned build of indexes.
@@ -26,9 +27,6 @@ pub(crate) struct IndexPlan {
     plan: Arc<CorePlan>,
     session: Session,
 }
-
-/// File, path, level, reason, elements, bytes of values, bytes of the index, whether it is to be built.
-type Planned = (String, String, String, String, u64, u64, u64, bool);
 
 #[pymethods]
 impl IndexPlan {
@@ -55,21 +53,8 @@ impl IndexPlan {
     }
 
     /// What is to be indexed, and how.
-    fn datasets(&self) -> Vec<Planned> {
-        let of = |planned: &hyperslab::index::PlannedIndex| {
-            let level = planned.level.letter().to_string();
-            (
-                planned.file.clone(),
-                planned.path.clone(),
-                level,
-                planned.reason.clone(),
-                planned.elements,
-                planned.value_bytes,
-                planned.index_bytes,
-                planned.needed,
-            )
-        };
-        self.plan.datasets().iter().map(of).collect()
+    fn datasets(&self) -> Vec<PlannedIndex> {
+        self.plan.datasets().iter().map(PlannedIndex::from).collect()
     }
 
     /// Bytes of values to be read.
@@ -113,15 +98,15 @@ pub(crate) fn index_task<'py>(py: Python<'py>, task: &[u8], threads: Option<usiz
     Ok(PyBytes::new(py, &bytes))
 }
 
-/// Makes fragments visible; `(datasets, blocks built, blocks kept)`.
+/// Publishes fragments.
 #[pyfunction]
-pub(crate) fn index_commit(py: Python<'_>, fragments: Vec<Vec<u8>>) -> PyResult<(u64, u64, u64)> {
+pub(crate) fn index_commit(py: Python<'_>, fragments: Vec<Vec<u8>>) -> PyResult<Indexed> {
     run(py, move || {
         let fragments = fragments.iter().map(|bytes| IndexFragment::decode(bytes)).collect::<Result<Vec<_>>>()?;
         let datasets = hyperslab::index::commit(&fragments)?;
         let blocks = fragments.iter().map(IndexFragment::blocks);
-        let (built, kept) = blocks.fold((0, 0), |(built, kept), (more, same)| (built + more, kept + same));
-        Ok((datasets, built, kept))
+        let (built_blocks, kept_blocks) = blocks.fold((0, 0), |(built, kept), (more, same)| (built + more, kept + same));
+        Ok(Indexed { datasets, built_blocks, kept_blocks })
     })
 }
 
@@ -284,9 +269,10 @@ impl ColumnIndex {
         Ok(key.map(|key| key_type.float(key)))
     }
 
-    /// How many values are numbers, NaN, and null.
-    fn counts(&self, py: Python<'_>) -> PyResult<Option<(u64, u64, u64)>> {
-        self.ask(py, None, |index, selection, _| index.counts(selection))
+    /// Counts values, NaN and nulls; `None` if the index does not know.
+    fn counts(&self, py: Python<'_>) -> PyResult<Option<ValueCounts>> {
+        let counts = self.ask(py, None, |index, selection, _| index.counts(selection))?;
+        Ok(counts.map(|(values, nans, nulls)| ValueCounts { values, nans, nulls }))
     }
 
     /// The values of rows that a condition holds for, as Arrow capsules; `None` where the index has none.

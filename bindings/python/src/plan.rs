@@ -3,14 +3,15 @@
 use hyperslab::Cancellation;
 use hyperslab::Error;
 use hyperslab::predicate::Predicate;
-use hyperslab::scan::{Extremes, Layout, ScanRequest, SplitPolicy};
+use hyperslab::scan::{Layout, ScanRequest, SplitPolicy};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyCapsule, PyTuple};
+use pyo3::types::{PyBytes, PyCapsule};
 
 use crate::error::raise;
 use crate::file::File;
 use crate::list;
 use crate::reader::{Reader, schema_capsule};
+use crate::results::counting::Summary;
 use crate::wait::{run, wait};
 
 /// A planned scan.
@@ -89,17 +90,11 @@ impl Plan {
         wait(py, &cancellation, move || plan.count(&shared))
     }
 
-    /// `(count, nulls, nans, (minimum, maximum, sum) or None)` of a numeric column.
-    fn summary<'py>(&self, py: Python<'py>, column: String) -> PyResult<(u64, u64, u64, Option<Bound<'py, PyTuple>>)> {
+    /// Aggregates of a numeric column.
+    fn summary(&self, py: Python<'_>, column: String) -> PyResult<Summary> {
         let (plan, cancellation) = (self.0.clone(), Cancellation::new());
         let shared = cancellation.clone();
-        let summary = wait(py, &cancellation, move || plan.summary(&column, &shared))?;
-        let extremes = match summary.extremes {
-            None => None,
-            Some(Extremes::Integer { minimum, maximum, sum }) => Some((minimum, maximum, sum).into_pyobject(py)?),
-            Some(Extremes::Float { minimum, maximum, sum }) => Some((minimum, maximum, sum).into_pyobject(py)?),
-        };
-        Ok((summary.count, summary.nulls, summary.nans, extremes))
+        wait(py, &cancellation, move || plan.summary(&column, &shared)).map(Summary::from)
     }
 
     /// How many values of a numeric column lie in each bin.

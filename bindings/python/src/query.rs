@@ -6,15 +6,15 @@ use arrow_array::ffi::to_ffi;
 use arrow_array::{Array, ArrayRef, RecordBatch, StructArray};
 use arrow_schema::{Field, Schema};
 use hyperslab::query::{Bins, Origin, QueryRequest};
-use hyperslab::scan::Extremes;
 use hyperslab::{Cancellation, Error, Result};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyCapsule, PyTuple};
+use pyo3::types::{PyBytes, PyCapsule};
 
 use crate::error::raise;
 use crate::file::File;
 use crate::list;
 use crate::plan::Plan;
+use crate::results::counting::{Step, Summary};
 use crate::wait::{run, wait};
 
 /// A question asked of arrays.
@@ -66,11 +66,11 @@ impl Query {
         Ok(Self(Arc::new(query)))
     }
 
-    /// File, group and shape of each step.
-    fn steps(&self, py: Python<'_>) -> PyResult<Vec<(String, String, Vec<u64>)>> {
+    /// The matched groups.
+    fn steps(&self, py: Python<'_>) -> PyResult<Vec<Step>> {
         let query = self.0.clone();
         let steps = run(py, move || query.steps())?;
-        Ok(steps.into_iter().map(|step| (step.file, step.group, step.shape)).collect())
+        Ok(steps.into_iter().map(|step| Step { file: step.file, group: step.group, shape: step.shape }).collect())
     }
 
     /// The same question of one step.
@@ -130,15 +130,9 @@ impl Query {
         run(py, move || query.table(&columns, batch_rows)).map(Plan::of)
     }
 
-    /// `(count, nulls, nans, (minimum, maximum, sum) or None)` of a numeric variable.
-    fn summary<'py>(&self, py: Python<'py>, variable: String) -> PyResult<(u64, u64, u64, Option<Bound<'py, PyTuple>>)> {
-        let summary = self.ask(py, move |query, cancellation| query.summary(&variable, cancellation))?;
-        let extremes = match summary.extremes {
-            None => None,
-            Some(Extremes::Integer { minimum, maximum, sum }) => Some((minimum, maximum, sum).into_pyobject(py)?),
-            Some(Extremes::Float { minimum, maximum, sum }) => Some((minimum, maximum, sum).into_pyobject(py)?),
-        };
-        Ok((summary.count, summary.nulls, summary.nans, extremes))
+    /// Aggregates of a numeric variable.
+    fn summary(&self, py: Python<'_>, variable: String) -> PyResult<Summary> {
+        self.ask(py, move |query, cancellation| query.summary(&variable, cancellation)).map(Summary::from)
     }
 
     /// Minimum and maximum of a variable, as an Arrow column; empty if there is none.

@@ -12,6 +12,7 @@ use crate::error::raise;
 use crate::file::File;
 use crate::foreign::{Described, PythonArray};
 use crate::reader::Reader;
+use crate::results::counting::Counters;
 use crate::wait::{run, wait};
 
 /// Threads and limits.
@@ -89,10 +90,8 @@ impl Session {
     }
 }
 
-/// What the reads of this process have cost: bytes, chunks decoded and skipped, nanoseconds in filters, blocks of indexes
-/// asked and pruned.
+/// The cost of the reads of this process.
 #[pyfunction]
-pub(crate) fn counters() -> [u64; 6] {
-    let sums = hyperslab::Counters::of_process();
-    [sums.bytes_read(), sums.chunks_decoded(), sums.chunks_skipped(), sums.decode_nanoseconds(), sums.index_blocks(), sums.index_blocks_pruned()]
+pub(crate) fn counters() -> Counters {
+    Counters::of_process()
 }

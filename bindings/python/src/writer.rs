@@ -13,6 +13,7 @@ use crate::back;
 use crate::definition::datatype;
 use crate::error::raise;
 use crate::heap::Heap;
+use crate::results::object::{self, Definition, Member, ObjectInfo, ReferenceTarget};
 use crate::target::{Ended, Target};
 use crate::wait::{run, wait};
 
@@ -22,9 +23,6 @@ pub(crate) type PyFilter = (u16, Option<String>, bool, Vec<u32>);
 /// Values that are written before anybody could press Ctrl-C. Handing them to another thread would cost a turn of
 /// the scheduler each way, beside MPI's processes that spin while they wait.
 const SMALL_BYTES: usize = 32 << 20;
-
-/// Shape, datatype, chunk shape, and the region that may be written.
-type PyDefinition<'py> = (Vec<u64>, Bound<'py, PyDict>, Option<Vec<u64>>, Option<(Vec<u64>, Vec<u64>)>);
 
 const FAILED: &str = "an earlier write failed half-way";
 const CLOSED: &str = "this is closed: it was finished or given up";
@@ -187,11 +185,12 @@ impl Writer {
         })
     }
 
-    /// Shape, datatype, chunk shape of a dataset, and start and count of what may be written where that is not all.
-    fn definition<'py>(&self, py: Python<'py>, path: String) -> PyResult<PyDefinition<'py>> {
+    /// What a dataset is, and which part of it may be written.
+    fn definition(&self, py: Python<'_>, path: String) -> PyResult<Definition> {
         let (found, region) = self.with(py, move |target| target.definition(&path))?;
-        let datatype = crate::describe::datatype(py, &found.datatype)?;
-        Ok((found.dataspace.shape().to_vec(), datatype, found.chunk_shape, region.map(|region| (region.start, region.count))))
+        let datatype = crate::describe::datatype(py, &found.datatype)?.unbind();
+        let region = region.map(|region| (region.start, region.count));
+        Ok(Definition { shape: found.dataspace.shape().to_vec(), datatype, chunks: found.chunk_shape, region })
     }
 
     /// Defines a dataset whose values are in others: of each mapping the file and the path of the source, and start, stride,
@@ -215,13 +214,13 @@ impl Writer {
         })
     }
 
-    /// Kind (`group`, `dataset`, `datatype`), number and path of the object at a path, `None` if there is none.
-    fn look_up(&self, py: Python<'_>, path: String) -> PyResult<Option<(&'static str, u64, String)>> {
+    /// The object at a path; `None` if there is none.
+    fn look_up(&self, py: Python<'_>, path: String) -> PyResult<Option<ObjectInfo>> {
         self.with(py, |target| back::look_up(target.objects(), &path))
     }
 
-    /// Names of the members of a group; `soft`, `external` or `hard` for links, and what they lead to: path and file.
-    fn members(&self, py: Python<'_>, path: String) -> PyResult<Vec<back::PyMember>> {
+    /// The members of a group.
+    fn members(&self, py: Python<'_>, path: String) -> PyResult<Vec<Member>> {
         self.with(py, |target| back::members(target.objects(), &path))
     }
 
@@ -242,8 +241,7 @@ impl Writer {
 
     /// The extent of a dataset; `None` is null.
     fn shape(&self, py: Python<'_>, path: String) -> PyResult<Option<Vec<u64>>> {
-        let shape = |space: Dataspace| if matches!(space, Dataspace::Null) { None } else { Some(space.shape().to_vec()) };
-        self.with(py, |target| Ok(shape(back::extent(target, &path)?)))
+        self.with(py, |target| Ok(object::shape_of(&back::extent(target, &path)?)))
     }
 
     /// What a dataset is, as `File.describe` says it.
@@ -274,9 +272,8 @@ impl Writer {
         heap.map(Heap)
     }
 
-    /// Path of the object that the reference with this number points at, and start, stride, count and block of each dimension
-    /// of a region; `None` if it points at nothing.
-    fn target(&self, py: Python<'_>, number: u64) -> PyResult<Option<back::PyTarget>> {
+    /// What the reference with this number points at; `None` if that is nothing.
+    fn target(&self, py: Python<'_>, number: u64) -> PyResult<Option<ReferenceTarget>> {
         self.with(py, |target| Ok(back::target(target.objects(), number)))
     }
 
@@ -286,9 +283,9 @@ impl Writer {
     }
 
     /// An attribute, as `File.attribute` gives it.
-    fn attribute<'py>(&self, py: Python<'py>, path: String, name: String) -> PyResult<Option<back::PyAttribute<'py>>> {
+    fn attribute(&self, py: Python<'_>, path: String, name: String) -> PyResult<Option<object::AttributeValue>> {
         let found = self.with(py, |target| target.objects().attribute(&path, &name))?;
-        found.map(|value| back::attribute(py, value)).transpose()
+        found.map(|found| object::AttributeValue::new(py, &found.dataspace, &found.value)).transpose()
     }
 
     /// Gives an object the attributes of another.

@@ -33,12 +33,12 @@ def as_ours(value: Any) -> Any:
     return Empty(value.dtype) if is_theirs else value
 
 
-def value_of(found: tuple[list[int] | None, dict[str, Any], bytes, _native.Heap], file: _native.File | _native.Writer) -> Any:
-    """The value of an attribute: shape, datatype, bytes and heap."""
-    shape, datatype, data, heap = found
+def value_of(found: _native.AttributeValue, file: _native.File | _native.Writer) -> Any:
+    """The value of an attribute."""
+    shape, datatype = found.shape, found.datatype
     if shape is None:
         return Empty(dtypes.value_dtype(datatype))
-    values = reading.convert(np.frombuffer(data, np.uint8).copy(), datatype, tuple(shape), heap, file)
+    values = reading.convert(np.frombuffer(found.data, np.uint8).copy(), datatype, tuple(shape), found.heap, file)
     if datatype["class"] == "variable string":
         text = [v.decode("utf-8", "surrogateescape") for v in values.reshape(-1)]
         if not shape:

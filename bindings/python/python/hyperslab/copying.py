@@ -25,14 +25,14 @@ class Target(Protocol):
 
 def copy_object(source: Any, target: Target, path: str) -> None:
     """Copies a group, a dataset or a committed datatype of the same file to `path` in `target`."""
-    kind, _, _ = source._writer.look_up(source._path)
+    kind = source._writer.look_up(source._path).kind
     if kind == "group":
         made = target.create_group(path)
-        for name, link in source._writer.members(source._path):
-            if link is None or link[0] == "hard":
-                copy_object(source[name], made, name)
+        for member in source._writer.members(source._path):
+            if member.kind in ("object", "hard"):
+                copy_object(source[member.name], made, member.name)
             else:
-                source._writer.create_link(made._below(name), link[1], link[2])
+                source._writer.create_link(made._below(member.name), member.target, member.file)
     elif kind == "dataset":
         made = _copied_dataset(source, target, path)
     else:

@@ -55,5 +55,7 @@ def counters() -> Counters:
         >>> q.count()
         >>> hs.counters().since(before).bytes_read
     """
-    bytes_read, decoded, skipped, nanoseconds, blocks, pruned = _native.counters()
-    return Counters(bytes_read, decoded, skipped, nanoseconds / 1e9, blocks, pruned)
+    found = _native.counters()
+    return Counters(
+        found.bytes_read, found.chunks_decoded, found.chunks_skipped, found.decode_nanoseconds / 1e9, found.index_blocks, found.index_blocks_pruned
+    )

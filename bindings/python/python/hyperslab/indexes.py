@@ -5,6 +5,7 @@ the plan anywhere, and `commit` the fragments. `status` says why an existing ind
 
 from __future__ import annotations
 
+import operator
 import os
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
@@ -41,6 +42,10 @@ class PlannedIndex(NamedTuple):
     needed: bool
 
 
+#: The fields of a native `PlannedIndex`, at once: a plan may have very many datasets.
+_planned = operator.attrgetter(*PlannedIndex._fields)
+
+
 class Indexed(NamedTuple):
     """What a commit published: datasets, blocks that were built, and blocks of an older index that were kept."""
 
@@ -68,7 +73,7 @@ class IndexPlan:
     @property
     def datasets(self) -> list[PlannedIndex]:
         """What will be built, and which indexes exist already."""
-        return [PlannedIndex(*planned) for planned in self._native.datasets()]
+        return list(map(PlannedIndex._make, map(_planned, self._native.datasets())))
 
     @property
     def value_bytes(self) -> int:
@@ -247,7 +252,8 @@ def commit(fragments: Iterable[bytes]) -> Indexed:
     Example:
         >>> hs.indexes.commit(fragments)
     """
-    return Indexed(*_native.index_commit([bytes(fragment) for fragment in fragments]))
+    done = _native.index_commit([bytes(fragment) for fragment in fragments])
+    return Indexed(done.datasets, done.built_blocks, done.kept_blocks)
 
 
 def status(files: Files, *, index_folder: Path | None = None) -> list[str]:

@@ -44,7 +44,8 @@ def verify(path: Path, *, values: bool = False) -> Verification:
         >>> hs.verify("big.h5").problems
         []
     """
-    return Verification(*_native.verify(os.fsdecode(path), values))
+    found = _native.verify(os.fsdecode(path), values)
+    return Verification(found.problems, found.commits, found.subfiles, found.subfile_bytes, found.remarks)
 
 
 class VacuumResult(NamedTuple):
@@ -82,9 +83,10 @@ def vacuum(path: Path, *, hours: float = 24, index_folder: Path | None = None, o
         []
     """
     name = os.fsdecode(path)
-    removed, young, left, files = _native.vacuum(name, hours * 3600, orphans, dry_run)
+    found = _native.vacuum(name, hours * 3600, orphans, dry_run)
     elsewhere = None if index_folder is None else os.path.abspath(os.fsdecode(index_folder))
-    return VacuumResult(removed, young, _native.index_vacuum(name, hours * 3600, elsewhere, dry_run), left, files)
+    indexes = _native.index_vacuum(name, hours * 3600, elsewhere, dry_run)
+    return VacuumResult(found.removed, found.young, indexes, found.orphans, found.files)
 
 
 class Fused(NamedTuple):
@@ -122,4 +124,5 @@ def fuse(master: Path, target: Path, mode: str = "x", *, progress: Callable[[int
     """
     if mode not in ("w", "x"):
         raise InvalidInputError(f"mode {mode!r} is not known: give w (replace) or x (there must be none)")
-    return Fused(*_native.fuse(os.fsdecode(master), os.fsdecode(target), mode == "w", progress))
+    fused = _native.fuse(os.fsdecode(master), os.fsdecode(target), mode == "w", progress)
+    return Fused(fused.bytes, fused.copied_chunks, fused.reencoded_bytes)

@@ -238,8 +238,9 @@ class NetcdfTask(NetcdfTaskGroup, Task):
             self._writer.open_dataset(about["stored"], None if region is None else parallel.box(region, tuple(about["shape"])))
         elif region is not None:
             raise InvalidInputError(f"a region of variable {path!r}, whose regions the plan has")
-        shape, datatype, chunks, _ = self._writer.definition(about["stored"])
-        made = NetcdfVariable(self._writer, about["stored"], tuple(shape), datatype, None if chunks is None else tuple(chunks))
+        defined = self._writer.definition(about["stored"])
+        datatype, chunks = defined.datatype, defined.chunks
+        made = NetcdfVariable(self._writer, about["stored"], tuple(defined.shape), datatype, None if chunks is None else tuple(chunks))
         made.dims, made._fill, made._fill_is_known = tuple(about["dims"]), about["fill"], about["fill_is_known"]
         if about["times"] is not None:
             units, calendar, dtype, fill = about["times"]
@@ -274,7 +275,7 @@ class NetcdfTask(NetcdfTaskGroup, Task):
             >>> task.write("t", values)
         """
         variable = self.variable(path)
-        if variable.shape[:1] == (0,) and self._writer.definition(variable._path)[3] is None:
+        if variable.shape[:1] == (0,) and self._writer.definition(variable._path).region is None:
             variable.append(values)
         else:
             variable[self.region(variable._path)] = values

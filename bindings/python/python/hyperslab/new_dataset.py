@@ -146,7 +146,7 @@ class NewDataset:
         Example:
             >>> d.resize(2000, axis=0)
         """
-        if self.chunks is None and self.maxshape == self.shape and self._writer.definition(self._path)[3] is None:
+        if self.chunks is None and self.maxshape == self.shape and self._writer.definition(self._path).region is None:
             raise InvalidTypeError(
                 f"{self.name} cannot grow or shrink: only datasets in chunks can be resized, create it with maxshape= or chunks=", object=self.name
             )

@@ -39,7 +39,7 @@ class NewGroup(NewMembers):
         """Remembers an object."""
         found = self._writer.look_up(made._path)
         if found is not None:
-            self._objects[found[1]] = made
+            self._objects[found.id] = made
 
     def _new_group(self, path: str) -> NewGroup:
         kind = self._member_type()
@@ -284,7 +284,7 @@ class NewGroup(NewMembers):
         elif isinstance(value, (NewGroup, NewDataset, NewDatatype)):
             if value._writer is not self._writer:
                 raise InvalidInputError(f"{value.name} is in another file: a file has links to its own objects")
-            self._writer.create_link(path, value.name if not self._is_whole else self._writer.look_up(value._path)[2], None, True)
+            self._writer.create_link(path, value.name if not self._is_whole else self._writer.look_up(value._path).path, None, True)
         elif isinstance(value, np.dtype):
             self._writer.create_datatype(path, dtype_encoding.of_dtype(value))
             self._register(NewDatatype(self._writer, path, value))

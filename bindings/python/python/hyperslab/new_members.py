@@ -76,10 +76,9 @@ class NewMembers(MutableMapping[str, Any]):
         if found is None:
             shown = name.path if isinstance(name, NewReference) else name
             raise ObjectNotFoundError(f"there is no {shown!r} in {self.name} of the file that is written", object=path)
-        kind, number, _ = found
-        known = self._objects.get(number)
+        known = self._objects.get(found.id)
         if known is None:
-            known = self._objects[number] = self._new_group(path) if kind == "group" else self._known_dataset(path)
+            known = self._objects[found.id] = self._new_group(path) if found.kind == "group" else self._known_dataset(path)
         if normal(known._path) != path:
             # Another name of the same object.
             known = copy.copy(known)
@@ -105,7 +104,7 @@ class NewMembers(MutableMapping[str, Any]):
             return True  # a link to another file
 
     def __iter__(self) -> Iterator[str]:
-        return iter([name for name, _ in self._writer.members(self._path)])
+        return iter([member.name for member in self._writer.members(self._path)])
 
     def __len__(self) -> int:
         return len(self._writer.members(self._path))
@@ -143,13 +142,13 @@ class NewMembers(MutableMapping[str, Any]):
     def _link(self, path: str, default: Any) -> Any:
         above, _, name = path.rpartition("/")
         group = self._writer.look_up(above or "/")
-        if group is None or group[0] != "group":
+        if group is None or group.kind != "group":
             return default
-        for member, link in self._writer.members(above or "/"):
-            if member == name:
-                if link is None or link[0] == "hard":
-                    return HardLink(path if link is None else link[1])
-                return SoftLink(link[1]) if link[0] == "soft" else ExternalLink(link[2], link[1])
+        for member in self._writer.members(above or "/"):
+            if member.name == name:
+                if member.kind in ("object", "hard"):
+                    return HardLink(member.target or path)
+                return SoftLink(member.target) if member.kind == "soft" else ExternalLink(member.file, member.target)
         return default
 
     def visit(self, function: Callable[[str], Result | None]) -> Result | None:
@@ -167,20 +166,20 @@ class NewMembers(MutableMapping[str, Any]):
         Returns:
             The last result of `function`.
         """
-        return self._visit("", function, {self._writer.look_up(self._path)[1]})
+        return self._visit("", function, {self._writer.look_up(self._path).id})
 
     def _visit(self, above: str, function: Callable[[str, Any], Result | None], seen: set[int]) -> Result | None:
-        for name, link in self._writer.members(self._path):
-            if link is not None and link[0] != "hard":
+        for member in self._writer.members(self._path):
+            if member.kind not in ("object", "hard"):
                 continue
-            number = self._writer.look_up(self._below(name))[1]
+            number = self._writer.look_up(self._below(member.name)).id
             if number in seen:
                 continue
             seen.add(number)
-            member = self[name]
-            found = function(above + name, member)
-            if found is None and isinstance(member, NewMembers):
-                found = member._visit(f"{above}{name}/", function, seen)
+            made = self[member.name]
+            found = function(above + member.name, made)
+            if found is None and isinstance(made, NewMembers):
+                found = made._visit(f"{above}{member.name}/", function, seen)
             if found is not None:
                 return found
         return None

@@ -116,6 +116,5 @@ def of_elements(writer: _native.Writer, datatype: dict[str, Any], raw: bytes) ->
         if target is None:
             found.append(None)
         else:
-            path, region = target
-            found.append(NewReference(path) if region is None else NewRegionReference(path, [list(axis) for axis in region]))
+            found.append(NewReference(target.path) if target.region is None else NewRegionReference(target.path, target.region))
     return found

@@ -175,15 +175,15 @@ class Group(Node, Mapping[str, Any]):
         except NotFoundError:
             return default
 
-    def _links(self) -> list[tuple[str, str, int | None, str]]:
-        """Name, kind, number of the object and target of each link."""
+    def _links(self) -> list[_native.Link]:
         return self._file.links(self._number)
 
     def _entries(self, ancestors: frozenset[int]) -> Iterator[tree.Entry]:
-        for name, kind, number, target in self._links():
+        for link in self._links():
+            name, number = link.name, link.object
             path = f"{self.name.rstrip('/')}/{name}"
             if number is None:
-                yield tree.Entry(name, path, f"{kind} link", None, target, False)
+                yield tree.Entry(name, path, f"{link.kind} link", None, link.target, False)
                 continue
             found = make(self._file, number, path)
             yield tree.Entry(name, path, found.kind, found, "", number in ancestors)
@@ -215,9 +215,8 @@ class Group(Node, Mapping[str, Any]):
             found = path._found()
             if found is None:
                 raise InvalidInputError("this reference points at nothing")
-            file, number, name = found[:3]
-            file.check(number)
-            return make(file, number, name)
+            found.file.check(found.object)
+            return make(found.file, found.object, found.path)
         if not isinstance(path, str):
             raise TypeError(f"a group is indexed by the path of a member, not by {path!r}")
         absolute = self._absolute(path)
@@ -330,9 +329,9 @@ class Dataset(Node):
             return Empty(self.dtype)
         if isinstance(key, RegionReference):
             found = key._found()
-            if found is None or found[1] != self._number or found[0] != self._file:
-                raise InvalidInputError(f"this reference points at {found[2] if found else 'nothing'}, not at {self.name}")
-            return references.elements(self, found[3])
+            if found is None or found.selection is None or found.object != self._number or found.file != self._file:
+                raise InvalidInputError(f"this reference points at {found.path if found else 'nothing'}, not at {self.name}")
+            return references.elements(self, found.selection)
         keys = key if isinstance(key, tuple) else (key,)
         fields = [k for k in keys if isinstance(k, str)]
         rest = tuple(k for k in keys if not isinstance(k, str))

@@ -143,15 +143,15 @@ class PlanWriter:
             name = "/" + "/".join(parts)
             self._defined[name] = (kind, self._defined[name][1], None if shape is None else list(shape))
 
-    def look_up(self, path: str) -> tuple[str, int, str] | None:
-        """As of a file that is written: kind, number and path of what the plan has defined."""
+    def look_up(self, path: str) -> _native.ObjectInfo | None:
+        """The object that the plan has defined at a path, as `Writer.look_up` of a file."""
         found = self._defined.get("/" + path.strip("/"))
-        return None if found is None else (found[0], found[1], "/" + path.strip("/"))
+        return None if found is None else _native.ObjectInfo(found[0], found[1], "/" + path.strip("/"))
 
-    def members(self, path: str) -> list[tuple[str, None]]:
-        """Names of what the plan has defined in a group."""
+    def members(self, path: str) -> list[_native.Member]:
+        """What the plan has defined in a group."""
         above = f"/{path.strip('/')}/".replace("//", "/")
-        return [(name[len(above) :], None) for name in self._defined if name.startswith(above) and name != above and "/" not in name[len(above) :]]
+        return [_native.Member(name[len(above) :]) for name in self._defined if name.startswith(above) and name != above and "/" not in name[len(above) :]]
 
     def shape(self, path: str) -> list[int] | None:
         """The extent of a dataset of the plan."""
@@ -209,8 +209,8 @@ class Task(TaskGroup):
         """
         if self._writer.is_planned(path):
             self._writer.open_dataset(path)
-        shape, datatype, chunks, _ = self._writer.definition(path)
-        return NewDataset(self._writer, path, tuple(shape), datatype, None if chunks is None else tuple(chunks))
+        found = self._writer.definition(path)
+        return NewDataset(self._writer, path, tuple(found.shape), found.datatype, None if found.chunks is None else tuple(found.chunks))
 
     def region(self, path: str) -> tuple[slice, ...]:
         """The part of a dataset of the plan that this task writes.
@@ -224,7 +224,7 @@ class Task(TaskGroup):
         Example:
             >>> task.region("x")
         """
-        box = self._writer.definition(path)[3]
+        box = self._writer.definition(path).region
         if box is None:
             raise InvalidInputError(f"{path} has no region: this task may write any part of it")
         return _slices(box)
@@ -476,10 +476,12 @@ class WritePlan:
             >>> plan.commit(fragments)
         """
         self._ends()
-        subfiles, repeated, left, remarks = self._native.commit([bytes(fragment) for fragment in fragments])
+        done = self._native.commit([bytes(fragment) for fragment in fragments])
+        remarks = done.remarks
         for remark in remarks:
             warnings.warn(remark, ManySubfilesWarning, stacklevel=2)
-        return Committed([Subfile(*subfile) for subfile in subfiles], repeated, left, remarks)
+        subfiles = [Subfile(subfile.name, subfile.bytes, subfile.task) for subfile in done.subfiles]
+        return Committed(subfiles, done.repeated, done.left, remarks)
 
     def begin(self) -> None:
         """Creates the folder of the subfiles now, before the plan goes to tasks. `abort` may then be called while tasks are

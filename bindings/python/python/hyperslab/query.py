@@ -146,7 +146,7 @@ class Query(Aggregates):
     @property
     def steps(self) -> list[Step]:
         """The matched groups: file, path and array shape of each."""
-        return [Step(file, group, tuple(shape)) for file, group, shape in self._native.steps()]
+        return [Step(step.file, step.group, tuple(step.shape)) for step in self._native.steps()]
 
     def step(self, number: int) -> Query:
         """Restricts the query to one step.

@@ -41,8 +41,8 @@ class Aggregates(abc.ABC):
 
         Nulls and NaN are left out. The sum is exact for integers and in double precision for floats.
         """
-        extremes = self._native.summary(name)[3]
-        return 0 if extremes is None else extremes[2]
+        found = self._native.summary(name).sum
+        return 0 if found is None else found
 
     @overload
     def quantile(self, name: str, q: float, method: str = "linear") -> np.generic: ...

@@ -29,7 +29,7 @@ class Reference:
     def __init__(self, file: _native.File, kind: str, raw: bytes, null: bool) -> None:
         self._file, self._kind, self._raw, self._null = file, kind, raw, null
 
-    def _found(self) -> tuple[_native.File, int, str, Any, str | None] | None:
+    def _found(self) -> _native.Dereferenced | None:
         return self._file.dereference(self._kind, self._raw)
 
     def __bool__(self) -> bool:
@@ -39,13 +39,13 @@ class Reference:
     def path(self) -> str | None:
         """A path of the object; `None` for a null or dangling reference."""
         found = self._found()
-        return found[2] if found is not None else None
+        return found.path if found is not None else None
 
     @property
     def filename(self) -> str | None:
         """The path of the object's file; `None` for a null or dangling reference."""
         found = self._found()
-        return found[0].path if found is not None else None
+        return found.file.path if found is not None else None
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Reference) and (self._kind, self._file, self._raw) == (other._kind, other._file, other._raw)
@@ -64,7 +64,7 @@ class RegionReference(Reference):
     def selection(self) -> RegionSelection | None:
         """The selected elements; `None` for a null or dangling reference."""
         found = self._found()
-        return RegionSelection(*found[3]) if found is not None and found[3] is not None else None
+        return RegionSelection(found.selection.kind, found.selection.parts) if found is not None and found.selection is not None else None
 
 
 class AttributeReference(Reference):
@@ -75,7 +75,7 @@ class AttributeReference(Reference):
     def attribute(self) -> str | None:
         """The attribute's name."""
         found = self._found()
-        return found[4] if found is not None else None
+        return found.attribute if found is not None else None
 
 
 def of_elements(file: _native.File | _native.Writer, datatype: dict[str, Any], raw: bytes) -> list[Any]:
@@ -97,9 +97,9 @@ def _check_extent(dataset: Any, kind: str, parts: list[list[list[int]]]) -> None
         raise InvalidInputError(f"this reference selects elements up to {ends}, but {dataset.name} has shape {dataset.shape}")
 
 
-def elements(dataset: Any, selection: tuple[str, list[list[list[int]]]]) -> np.ndarray[Any, Any]:
+def elements(dataset: Any, selection: _native.RegionSelection) -> np.ndarray[Any, Any]:
     """The selected elements of a dataset: with their shape if they form a grid, else in one dimension."""
-    kind, parts = selection
+    kind, parts = selection.kind, selection.parts
     if kind in ("hyperslab", "points", "blocks"):
         _check_extent(dataset, kind, parts)
     if kind == "none":

@@ -192,8 +192,8 @@ class Table:
         Example:
             >>> f.table("/theta").minmax("theta")
         """
-        extremes = self._of_column(column).summary(column)[3]
-        return None if extremes is None else extremes[:2]
+        found = self._of_column(column).summary(column)
+        return None if found.minimum is None or found.maximum is None else (found.minimum, found.maximum)
 
     def sum(self, column: str) -> Number:
         """Sums a numeric column; 0 if it has no values.
@@ -210,8 +210,8 @@ class Table:
         Example:
             >>> f.table("/theta").sum("theta")
         """
-        extremes = self._of_column(column).summary(column)[3]
-        return 0 if extremes is None else extremes[2]
+        found = self._of_column(column).summary(column).sum
+        return 0 if found is None else found
 
     def histogram(self, column: str, bins: int = 10, range: tuple[float, float] | None = None) -> tuple[Int64Array, Float64Array]:
         """Counts the values of a numeric column in bins of equal width, as `numpy.histogram` does.

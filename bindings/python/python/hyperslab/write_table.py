@@ -252,10 +252,10 @@ def _appended_records(file: NewFile, path: str, columns: list[_Column]) -> Any:
 
 def _existing(file: NewFile, path: str) -> NewDataset:
     try:
-        shape, datatype, chunks, _ = file._writer.definition(path)
+        found = file._writer.definition(path)
     except NotFoundError:
         raise InvalidInputError(f"there is no dataset '{path}' in the file to append to", file.filename) from None
-    return NewDataset(file._writer, path, tuple(shape), datatype, None if chunks is None else tuple(chunks))
+    return NewDataset(file._writer, path, tuple(found.shape), found.datatype, None if found.chunks is None else tuple(found.chunks))
 
 
 def _column_names(file: NewFile, path: str) -> list[str]:

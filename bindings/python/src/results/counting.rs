@@ -1,0 +1,81 @@
+//! Results that count or summarize: aggregates of a column, steps of a query, counters of the process.
+
+use hyperslab::scan;
+use pyo3::prelude::*;
+
+/// A result in the type of its column.
+#[derive(Clone, Copy, IntoPyObject)]
+pub(crate) enum Number {
+    Integer(i128),
+    Float(f64),
+}
+
+/// Aggregates of a numeric column. Without values, `minimum`, `maximum` and `sum` are `None`.
+#[pyclass(frozen, get_all, module = "hyperslab._native")]
+pub(crate) struct Summary {
+    /// Values that are neither null nor NaN.
+    pub count: u64,
+    /// Nulls.
+    pub nulls: u64,
+    /// NaN.
+    pub nans: u64,
+    /// Minimum of the values.
+    pub minimum: Option<Number>,
+    /// Maximum.
+    pub maximum: Option<Number>,
+    /// Sum.
+    pub sum: Option<Number>,
+}
+
+impl From<scan::Summary> for Summary {
+    fn from(summary: scan::Summary) -> Self {
+        let [minimum, maximum, sum] = match summary.extremes {
+            None => [None; 3],
+            Some(scan::Extremes::Integer { minimum, maximum, sum }) => [minimum, maximum, sum].map(|n| Some(Number::Integer(n))),
+            Some(scan::Extremes::Float { minimum, maximum, sum }) => [minimum, maximum, sum].map(|x| Some(Number::Float(x))),
+        };
+        Self { count: summary.count, nulls: summary.nulls, nans: summary.nans, minimum, maximum, sum }
+    }
+}
+
+/// A group that a query matches.
+#[pyclass(frozen, get_all, module = "hyperslab._native")]
+pub(crate) struct Step {
+    /// Path of the file.
+    pub file: String,
+    /// Path of the group.
+    pub group: String,
+    /// Shape of its arrays.
+    pub shape: Vec<u64>,
+}
+
+/// The cost of the reads of this process.
+#[pyclass(frozen, get_all, module = "hyperslab._native")]
+pub(crate) struct Counters {
+    /// Bytes of values requested from files.
+    pub bytes_read: u64,
+    /// Chunks that were decoded.
+    pub chunks_decoded: u64,
+    /// Chunks that were skipped because no row in them matches.
+    pub chunks_skipped: u64,
+    /// Nanoseconds spent in filters, summed over all threads.
+    pub decode_nanoseconds: u64,
+    /// Blocks for which an index was consulted.
+    pub index_blocks: u64,
+    /// Those of them without a matching value.
+    pub index_blocks_pruned: u64,
+}
+
+impl Counters {
+    pub fn of_process() -> Self {
+        let sums = hyperslab::Counters::of_process();
+        Self {
+            bytes_read: sums.bytes_read(),
+            chunks_decoded: sums.chunks_decoded(),
+            chunks_skipped: sums.chunks_skipped(),
+            decode_nanoseconds: sums.decode_nanoseconds(),
+            index_blocks: sums.index_blocks(),
+            index_blocks_pruned: sums.index_blocks_pruned(),
+        }
+    }
+}

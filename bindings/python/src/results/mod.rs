@@ -1,0 +1,6 @@
+//! Results: what native calls return if it has several parts, as frozen Python classes with named attributes.
+
+pub(crate) mod container;
+pub(crate) mod counting;
+pub(crate) mod index;
+pub(crate) mod object;

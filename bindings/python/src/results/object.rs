@@ -1,0 +1,141 @@
+//! Results about objects: links and members of groups, attributes, definitions of datasets, targets of references.
+
+use hyperslab::{Dataspace, Elements, Group, LinkTarget};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+
+use crate::describe;
+use crate::heap::Heap;
+
+/// A link of a group of an open file.
+#[pyclass(frozen, get_all, module = "hyperslab._native")]
+pub(crate) struct Link {
+    /// Name in the group.
+    pub name: String,
+    /// `hard`, `soft`, `external` or `user-defined`.
+    pub kind: &'static str,
+    /// Number of the object that a hard link leads to.
+    pub object: Option<usize>,
+    /// Target of any other link as text.
+    pub target: String,
+}
+
+impl Link {
+    /// The links of a group in the order of the file.
+    pub fn of_group(group: &Group) -> impl Iterator<Item = Self> {
+        group.links.iter().map(|link| {
+            let (kind, object, target) = match &link.target {
+                LinkTarget::Hard(id) => ("hard", Some(id.0), String::new()),
+                LinkTarget::Soft(path) => ("soft", None, path.clone()),
+                LinkTarget::External { file, path } => ("external", None, format!("{file}:{path}")),
+                LinkTarget::UserDefined(class) => ("user-defined", None, class.to_string()),
+            };
+            Self { name: link.name.clone(), kind, object, target }
+        })
+    }
+}
+
+/// A member of a group of a file that is being written.
+#[pyclass(frozen, get_all, module = "hyperslab._native")]
+pub(crate) struct Member {
+    /// Name in the group.
+    pub name: String,
+    /// `object`; for links `hard` (another name of an object), `soft` or `external`.
+    pub kind: &'static str,
+    /// Path that a link leads to; empty for an object.
+    pub target: String,
+    /// File that an external link leads to.
+    pub file: Option<String>,
+}
+
+#[pymethods]
+impl Member {
+    /// A member that is an object of the group itself.
+    #[new]
+    fn object(name: String) -> Self {
+        Self { name, kind: "object", target: String::new(), file: None }
+    }
+}
+
+/// An object of a file that is being written.
+#[pyclass(frozen, eq, get_all, module = "hyperslab._native")]
+#[derive(PartialEq)]
+pub(crate) struct ObjectInfo {
+    /// `group`, `dataset` or `datatype`.
+    pub kind: String,
+    /// Number of the object, the same under all of its names.
+    pub id: u64,
+    /// Absolute path.
+    pub path: String,
+}
+
+#[pymethods]
+impl ObjectInfo {
+    #[new]
+    fn new(kind: String, id: u64, path: String) -> Self {
+        Self { kind, id, path }
+    }
+}
+
+/// An attribute.
+#[pyclass(frozen, get_all, module = "hyperslab._native")]
+pub(crate) struct AttributeValue {
+    /// Extent of each dimension; `None` for a null dataspace.
+    pub shape: Option<Vec<u64>>,
+    /// The described datatype.
+    pub datatype: Py<PyDict>,
+    /// The elements as stored.
+    pub data: Py<PyBytes>,
+    /// Variable-length values.
+    pub heap: Py<Heap>,
+}
+
+impl AttributeValue {
+    pub fn new(py: Python<'_>, dataspace: &Dataspace, value: &Elements) -> PyResult<Self> {
+        Ok(Self {
+            shape: shape_of(dataspace),
+            datatype: describe::datatype(py, &value.datatype)?.unbind(),
+            data: PyBytes::new(py, &value.bytes).unbind(),
+            heap: Py::new(py, Heap(value.heap.clone()))?,
+        })
+    }
+}
+
+/// Extent of each dimension; `None` for a null dataspace.
+pub(crate) fn shape_of(dataspace: &Dataspace) -> Option<Vec<u64>> {
+    match dataspace {
+        Dataspace::Null => None,
+        space => Some(space.shape().to_vec()),
+    }
+}
+
+/// A dataset of a task or of a file that is being written.
+#[pyclass(frozen, get_all, module = "hyperslab._native")]
+pub(crate) struct Definition {
+    /// Extent of each dimension.
+    pub shape: Vec<u64>,
+    /// The described datatype.
+    pub datatype: Py<PyDict>,
+    /// Shape of a chunk.
+    pub chunks: Option<Vec<u64>>,
+    /// Start and count of the part that may be written; `None` if that is all.
+    pub region: Option<(Vec<u64>, Vec<u64>)>,
+}
+
+/// What a reference of a file that is being written points at.
+#[pyclass(frozen, get_all, module = "hyperslab._native")]
+pub(crate) struct ReferenceTarget {
+    /// Path of the object.
+    pub path: String,
+    /// Start, stride, count and block of each dimension of a region; `None` for the object itself.
+    pub region: Option<Vec<[u64; 4]>>,
+}
+
+/// The elements that a region reference selects.
+#[pyclass(frozen, get_all, module = "hyperslab._native")]
+pub(crate) struct RegionSelection {
+    /// `points`, `blocks`, `hyperslab`, `all` or `none`.
+    pub kind: &'static str,
+    /// Coordinates of points, first and last element of blocks, or start, stride, count and block of each dimension.
+    pub parts: Vec<Vec<Vec<u64>>>,
+}
