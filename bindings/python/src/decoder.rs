@@ -1,4 +1,4 @@
-//! Decoder: a Python function that undoes a filter.
+//! Decoder: a Python function that decodes chunks of a filter.
 
 use std::sync::Arc;
 
@@ -25,13 +25,33 @@ impl Decoder for Callback {
     }
 }
 
-/// Registers `function` for a filter number, in files that are opened from now on.
+/// Registers a decoder for a filter, in files that are opened from now on. It replaces an earlier one.
+///
+/// Args:
+///     id: Number of the filter.
+///     function: Called as `function(data, parameters, max_bytes)` with each chunk; returns the decoded bytes, at most
+///         `max_bytes`. It may be called from any thread.
+///
+/// Raises:
+///     InvalidInputError: Hyperslab itself decodes this filter.
+///
+/// Example:
+///     >>> hs.register_filter(32100, lambda data, parameters, max_bytes: zlib.decompress(data))
 #[pyfunction]
 pub(crate) fn register_filter(py: Python<'_>, id: u16, function: Py<PyAny>) -> PyResult<()> {
     filter::register(id, Arc::new(Callback { function, id })).map_err(|error| raise(py, &error))
 }
 
-/// Takes a registered function back; whether there was one.
+/// Removes a registered decoder.
+///
+/// Args:
+///     id: Number of the filter.
+///
+/// Returns:
+///     Whether there was one.
+///
+/// Example:
+///     >>> hs.unregister_filter(32100)
 #[pyfunction]
 pub(crate) fn unregister_filter(id: u16) -> bool {
     filter::unregister(id)

@@ -12,7 +12,14 @@ from .errors import READ_ONLY, ReadOnlyError
 
 
 class Empty:
-    """The value of an attribute or dataset with a null dataspace: it has a dtype, but no elements."""
+    """The value of an attribute or dataset with a null dataspace: it has a dtype, but no elements.
+
+    Args:
+        dtype: The dtype.
+
+    Example:
+        >>> f.attrs["unknown"] = hs.Empty(np.dtype("f8"))
+    """
 
     def __init__(self, dtype: np.dtype[Any]) -> None:
         self.dtype = dtype

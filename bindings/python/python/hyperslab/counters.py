@@ -48,7 +48,10 @@ class Counters(NamedTuple):
 
 
 def counters() -> Counters:
-    """Returns the totals of this process, over all files, tables and queries.
+    """Counts what the reads of this process cost, over all files, tables and queries.
+
+    Returns:
+        The totals so far.
 
     Example:
         >>> before = hs.counters()

@@ -1,4 +1,7 @@
-"""Datatypes: the numpy dtype that h5py gives for the same datatype."""
+"""Datatypes: the numpy dtype that h5py gives for the same datatype.
+
+A described datatype is a dictionary of the core: `{"class": "float", "size": 8, "order": "<", …}`; members of compounds, bases of
+arrays and of enumerations are described datatypes, too."""
 
 from __future__ import annotations
 
@@ -9,14 +12,28 @@ import numpy as np
 from . import nonstandard_numbers
 from .errors import UnsupportedError
 
-#: Of one element in numpy: it counts them in a C int.
-MOST_BYTES = (1 << 31) - 1
+#: Maximum bytes of an element: numpy counts them in a C int.
+MAX_BYTES = (1 << 31) - 1
 
 
 def stored_dtype(datatype: dict[str, Any]) -> np.dtype[Any]:
-    """The dtype of the bytes as they lie in the file (heap references as opaque bytes)."""
+    """The dtype of the bytes as stored in the file, with references into a heap as opaque bytes.
+
+    Args:
+        datatype: A described datatype.
+
+    Returns:
+        A dtype with the size of the datatype.
+
+    Raises:
+        UnsupportedError: numpy has no such dtype.
+
+    Example:
+        >>> stored_dtype({"class": "float", "size": 8, "order": ">", "ordinary": True})
+        dtype('>f8')
+    """
     kind, size = datatype["class"], datatype["size"]
-    if max([size, *datatype.get("shape", ())]) > MOST_BYTES or (kind == "opaque" and size == 0):
+    if max([size, *datatype.get("shape", ())]) > MAX_BYTES or (kind == "opaque" and size == 0):
         raise UnsupportedError(f"elements of {size} bytes, which numpy cannot hold")
     if kind in ("integer", "float", "bitfield"):
         if nonstandard_numbers.is_nonstandard(datatype):
@@ -55,7 +72,14 @@ def _complex(datatype: dict[str, Any]) -> np.dtype[Any] | None:
 
 
 def is_plain(datatype: dict[str, Any]) -> bool:
-    """Whether an element's bytes in the file are what numpy keeps in memory."""
+    """Whether an element has the same bytes in the file and in numpy.
+
+    Args:
+        datatype: A described datatype.
+
+    Returns:
+        `True` if values need no conversion.
+    """
     kind = datatype["class"]
     if kind == "compound":
         return all(is_plain(member) for _, _, member in datatype["members"])
@@ -65,12 +89,19 @@ def is_plain(datatype: dict[str, Any]) -> bool:
 
 
 def is_reference(datatype: dict[str, Any]) -> bool:
-    """Whether its values are references."""
+    """Whether the values are references.
+
+    Args:
+        datatype: A described datatype.
+
+    Returns:
+        `True` for references to objects, regions and attributes.
+    """
     return bool(datatype["class"] == "reference")
 
 
 def _memory_size(datatype: dict[str, Any]) -> int:
-    """Bytes that the HDF5 library gives an element in memory, which is where h5py places members."""
+    """Bytes of an element in the memory of the HDF5 library, from which h5py takes the offsets of members."""
     kind, size = datatype["class"], int(datatype["size"])
     if kind == "variable string":
         return np.dtype(object).itemsize
@@ -84,7 +115,14 @@ def _memory_size(datatype: dict[str, Any]) -> int:
 
 
 def is_extended_complex(datatype: dict[str, Any]) -> bool:
-    """Whether it is a complex number of two of numpy's `longdouble`."""
+    """Whether a compound is a complex number of two of numpy's `longdouble`.
+
+    Args:
+        datatype: A described datatype.
+
+    Returns:
+        `True` if its dtype is `clongdouble`.
+    """
     members = datatype["members"]
     if [m[0] for m in members] != ["r", "i"] or members[0][2] != members[1][2]:
         return False
@@ -94,7 +132,17 @@ def is_extended_complex(datatype: dict[str, Any]) -> bool:
 
 
 def value_dtype(datatype: dict[str, Any]) -> np.dtype[Any]:
-    """The dtype of the values: as stored, with `object` where values lie in a heap."""
+    """The dtype of the values: as stored, with `object` for variable-length values and references.
+
+    Args:
+        datatype: A described datatype.
+
+    Returns:
+        The dtype that h5py gives.
+
+    Raises:
+        UnsupportedError: numpy has no such dtype.
+    """
     kind = datatype["class"]
     if is_plain(datatype):
         return stored_dtype(datatype)
@@ -119,7 +167,14 @@ def value_dtype(datatype: dict[str, Any]) -> np.dtype[Any]:
 
 
 def describe(datatype: dict[str, Any]) -> str:
-    """The type in a word or two, for people."""
+    """Describes a datatype in a word or two, for people.
+
+    Args:
+        datatype: A described datatype.
+
+    Returns:
+        A text such as `float64`, `string` or `{x: float64, y: int32}`.
+    """
     kind = datatype["class"]
     if kind == "variable string":
         return "string"

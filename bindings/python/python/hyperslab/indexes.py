@@ -81,7 +81,14 @@ class IndexPlan:
         return self._native.value_bytes
 
     def explain(self) -> str:
-        """Describes the plan, one line per dataset."""
+        """Describes the plan.
+
+        Returns:
+            One line per dataset.
+
+        Example:
+            >>> print(hs.indexes.plan("run.h5", "/energy").explain())
+        """
         lines = []
         for planned in self.datasets:
             if planned.elements == 0 and not planned.needed:
@@ -101,6 +108,12 @@ class IndexPlan:
 
         Returns:
             The number of datasets whose indexes were built.
+
+        Raises:
+            ConflictError: A file changed since the plan was made.
+
+        Example:
+            >>> hs.indexes.plan("run.h5", "/energy").run()
         """
         return self._native.run(progress)
 
@@ -110,6 +123,15 @@ class IndexPlan:
 
         Args:
             count: About how many tasks.
+
+        Returns:
+            The tasks; none if all indexes are valid.
+
+        Raises:
+            InvalidInputError: `count` is less than 1.
+
+        Example:
+            >>> hs.indexes.plan("run.h5", "/energy").tasks(8)
         """
         if count < 1:
             raise InvalidInputError(f"count is {count}: give 1 or more")

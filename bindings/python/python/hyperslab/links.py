@@ -6,7 +6,14 @@ from typing import Any
 
 
 class SoftLink:
-    """A link to a path of the same file."""
+    """A link to a path of the same file.
+
+    Args:
+        path: The path; it need not exist.
+
+    Example:
+        >>> f["latest"] = hs.SoftLink("/run/3")
+    """
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -16,7 +23,15 @@ class SoftLink:
 
 
 class ExternalLink:
-    """A link to a path of another file."""
+    """A link to a path of another file.
+
+    Args:
+        file: Path of the other file.
+        path: The path in it; neither need exist.
+
+    Example:
+        >>> f["grid"] = hs.ExternalLink("grid.h5", "/cells")
+    """
 
     def __init__(self, file: str, path: str) -> None:
         self.file, self.path = file, path
@@ -31,7 +46,14 @@ class ExternalLink:
 
 
 class HardLink:
-    """Another name of the object at a path of the same file."""
+    """Another name of the object at a path of the same file.
+
+    Args:
+        path: Path of the object.
+
+    Example:
+        >>> f["y"] = hs.HardLink("/x")
+    """
 
     def __init__(self, path: str) -> None:
         self.path = path

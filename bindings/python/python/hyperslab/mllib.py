@@ -96,7 +96,25 @@ def _rdd(spark: Any, name: str, files: Files, dataset: str | None, *more: Any, m
 def h5read(
     spark: SparkSession | SparkContext, path: Files, dataset: str | None = None, partitions: int | None = None, *, mode: str | None = None
 ) -> RDD[AnyArray]:
-    """Reads rows as numpy arrays of the dataset's dtype; unsigned integers become the next wider signed type."""
+    """Reads rows as numpy arrays of the dataset's dtype; unsigned integers become the next wider signed type.
+
+    Args:
+        spark: A session or a context.
+        path: A path (a file, a glob, a folder), `(path, dataset)`, or a list of them.
+        dataset: Path of the dataset, unless it is part of `path`.
+        partitions: Maximum number of partitions; by default as many as Spark's reader of tables makes.
+        mode: `single` or `multi`, as in H5Spark; makes no difference.
+
+    Returns:
+        An RDD with one array per row.
+
+    Raises:
+        UnsupportedError: The session is a client of Spark Connect, or the dataset is not numeric.
+        InvalidInputError: A path is not a path, or `mode` is not known.
+
+    Example:
+        >>> mllib.h5read(spark, "run.h5", "/features").count()
+    """
     context, element = _java(spark, "element_type", path, dataset, mode=mode, session=False)
     if element not in _NUMPY:
         raise UnsupportedError(f"{dataset or path} has elements of type {element}, which are no numbers of an array")
@@ -110,35 +128,86 @@ h5read_array = h5read
 def h5read_point(
     spark: SparkSession | SparkContext, path: Files, dataset: str | None = None, partitions: int | None = None, *, mode: str | None = None
 ) -> RDD[tuple[float, int]]:
-    """Reads elements as `(value, key)`; the key is the position of the element among those of all files."""
+    """Reads elements as `(value, key)`; the key is the position of the element among those of all files.
+
+    Args:
+        spark, path, dataset, partitions, mode: As in `h5read`.
+
+    Returns:
+        An RDD with one pair per element.
+
+    Example:
+        >>> mllib.h5read_point(spark, "run.h5", "/features").first()
+    """
     return _rdd(spark, "h5read_point_pairs", path, dataset, partitions, mode=mode)
 
 
 def h5read_vec(
     spark: SparkSession | SparkContext, path: Files, dataset: str | None = None, partitions: int | None = None, *, mode: str | None = None
 ) -> RDD[DenseVector]:
-    """Reads rows as dense vectors."""
+    """Reads rows as dense vectors.
+
+    Args:
+        spark, path, dataset, partitions, mode: As in `h5read`.
+
+    Returns:
+        An RDD with one vector per row.
+
+    Example:
+        >>> KMeans.train(mllib.h5read_vec(spark, "run.h5", "/features"), 3)
+    """
     return _rdd(spark, "h5read_vec", path, dataset, partitions, mode=mode)
 
 
 def h5read_labeled(
     spark: SparkSession | SparkContext, path: Files, dataset: str | None = None, label: int = 0, partitions: int | None = None, *, mode: str | None = None
 ) -> RDD[LabeledPoint]:
-    """Reads rows as `LabeledPoint`; `label` is the index of the column that is the label."""
+    """Reads rows as `LabeledPoint`.
+
+    Args:
+        spark, path, dataset, partitions, mode: As in `h5read`.
+        label: Index of the column that is the label.
+
+    Returns:
+        An RDD with one point per row; its features are the other columns.
+
+    Example:
+        >>> mllib.h5read_labeled(spark, "run.h5", "/features", label=4)
+    """
     return _rdd(spark, "h5read_labeled", path, dataset, label, partitions, mode=mode)
 
 
 def h5read_irow(
     spark: SparkSession | SparkContext, path: Files, dataset: str | None = None, partitions: int | None = None, *, mode: str | None = None
 ) -> RDD[IndexedRow]:
-    """Reads rows as `IndexedRow`."""
+    """Reads rows as `IndexedRow`.
+
+    Args:
+        spark, path, dataset, partitions, mode: As in `h5read`.
+
+    Returns:
+        An RDD with one indexed row per row.
+
+    Example:
+        >>> mllib.h5read_irow(spark, "run.h5", "/features").first().index
+    """
     return h5read_imat(spark, path, dataset, partitions, mode=mode).rows
 
 
 def h5read_imat(
     spark: SparkSession | SparkContext, path: Files, dataset: str | None = None, partitions: int | None = None, *, mode: str | None = None
 ) -> IndexedRowMatrix:
-    """Reads an `IndexedRowMatrix`."""
+    """Reads an `IndexedRowMatrix`.
+
+    Args:
+        spark, path, dataset, partitions, mode: As in `h5read`.
+
+    Returns:
+        The matrix with the rows of all files.
+
+    Example:
+        >>> mllib.h5read_imat(spark, "run.h5", "/features").computeSVD(3)
+    """
     from pyspark.mllib.linalg.distributed import IndexedRowMatrix
 
     return IndexedRowMatrix(_java(spark, "h5read_imat", path, dataset, partitions, mode=mode)[1])
@@ -147,7 +216,17 @@ def h5read_imat(
 def h5read_rowmat(
     spark: SparkSession | SparkContext, path: Files, dataset: str | None = None, partitions: int | None = None, *, mode: str | None = None
 ) -> RowMatrix:
-    """Reads a `RowMatrix`."""
+    """Reads a `RowMatrix`.
+
+    Args:
+        spark, path, dataset, partitions, mode: As in `h5read`.
+
+    Returns:
+        The matrix with the rows of all files.
+
+    Example:
+        >>> mllib.h5read_rowmat(spark, "run.h5", "/features").computePrincipalComponents(3)
+    """
     from pyspark.mllib.linalg.distributed import RowMatrix
 
     return RowMatrix(_java(spark, "h5read_rowmat", path, dataset, partitions, mode=mode)[1])
@@ -156,7 +235,17 @@ def h5read_rowmat(
 def h5read_coordmat(
     spark: SparkSession | SparkContext, path: Files, dataset: str | None = None, partitions: int | None = None, *, mode: str | None = None
 ) -> CoordinateMatrix:
-    """Reads a `CoordinateMatrix` of the nonzero elements, with the numbers of rows and columns of the files."""
+    """Reads a `CoordinateMatrix` of the nonzero elements, with the numbers of rows and columns of the files.
+
+    Args:
+        spark, path, dataset, partitions, mode: As in `h5read`.
+
+    Returns:
+        The matrix.
+
+    Example:
+        >>> mllib.h5read_coordmat(spark, "run.h5", "/features").entries.count()
+    """
     from pyspark.mllib.linalg.distributed import CoordinateMatrix
 
     return CoordinateMatrix(_java(spark, "h5read_coordmat", path, dataset, partitions, mode=mode)[1])
@@ -165,7 +254,17 @@ def h5read_coordmat(
 def h5read_blockmat(
     spark: SparkSession | SparkContext, path: Files, dataset: str | None = None, partitions: int | None = None, *, mode: str | None = None
 ) -> BlockMatrix:
-    """Reads a `BlockMatrix` with blocks of 1024 by 1024."""
+    """Reads a `BlockMatrix` with blocks of 1024 by 1024.
+
+    Args:
+        spark, path, dataset, partitions, mode: As in `h5read`.
+
+    Returns:
+        The matrix.
+
+    Example:
+        >>> mllib.h5read_blockmat(spark, "run.h5", "/features").numRows()
+    """
     from pyspark.mllib.linalg.distributed import BlockMatrix
 
     return BlockMatrix(_java(spark, "h5read_blockmat", path, dataset, partitions, mode=mode)[1], 1024, 1024)

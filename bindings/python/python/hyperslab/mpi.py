@@ -115,6 +115,13 @@ def write(
         comm, path, mode, define, root, options: As in `plan`; `netcdf=True` gives tasks of netCDF.
         threads: Number of threads that compress in each process; one per core by default.
 
+    Yields:
+        The task of this process.
+
+    Raises:
+        CancelledError: Another process failed.
+        ConflictError: As in `WritePlan.commit`.
+
     Example:
         >>> def define(plan):
         ...     plan.create_dataset("x", (4000,), "f8")

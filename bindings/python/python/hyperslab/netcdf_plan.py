@@ -16,7 +16,7 @@ from .netcdf_types import NetcdfType, fixed_text
 from .netcdf_variables import Contents, NetcdfAttributes, NetcdfDimension, NetcdfVariable
 from .netcdf_writing import NetcdfGroup, storage_of
 from .parallel import PlanWriter, Task, WritePlan
-from .writing import NewDataset, NewGroup, extents, fill_of
+from .writing import NewGroup, extents, fill_of
 
 
 class PlannedGroup(NetcdfGroup):
@@ -88,7 +88,15 @@ class NetcdfPlan(PlannedGroup, WritePlan):
     `create_netcdf` does. Tasks write values: `task.variable("t2m")`."""
 
     def __init__(self, path: Any, mode: str = "create", *, writers: int | None = None, **options: Any) -> None:
-        """Plans a write, with the arguments of `WritePlan`. Values of variables created with `data` are part of the plan."""
+        """Plans a write. Values of variables that are created with `data` are part of the plan.
+
+        Args:
+            path, mode, writers: As in `WritePlan`.
+            options: Other arguments of `WritePlan`.
+
+        Example:
+            >>> plan = hs.NetcdfPlan("big.nc", writers=4)
+        """
         WritePlan.__init__(self, path, mode, writers=writers, track_order=True, **options)
         self._contents, self._plan, self._writers = Contents(), self, writers
         NewGroup.__init__(self, PlanWriter(self._native), "/")
@@ -205,7 +213,7 @@ class NetcdfTaskGroup(parallel.TaskGroup):
     def _member_type(self) -> type[NewGroup]:
         return NetcdfTaskGroup
 
-    def create_dataset(self, *_: Any, **__: Any) -> NewDataset:
+    def create_dataset(self, *_: Any, **__: Any) -> NoReturn:
         """Raises `UnsupportedError`: the plan defines the variables."""
         raise UnsupportedError("a dataset in a task of netCDF: let the plan create the variable")
 
@@ -225,6 +233,16 @@ class NetcdfTask(NetcdfTaskGroup, Task):
             path: Path of the variable.
             region: The part that this task writes, such as `np.s_[0:10]`; by default any part. A variable with an unlimited
                 first dimension has no region: `append` adds rows of this task.
+
+        Returns:
+            The part of the variable that this task writes.
+
+        Raises:
+            NotFoundError: The plan has no such variable.
+            InvalidInputError: The variable is open already, or the plan has its regions.
+
+        Example:
+            >>> task.variable("t", np.s_[0:10])[0:10] = values
         """
         name = path.strip("/")
         about = self._variables_about.get(name)

@@ -97,7 +97,18 @@ class NetcdfType:
         return self.path.rpartition("/")[2]
 
     def checked(self, values: Any, what: str) -> Any:
-        """The values if they are of this type."""
+        """Checks values against this type.
+
+        Args:
+            values: The values.
+            what: What they are for, the beginning of the message.
+
+        Returns:
+            The values, with text in compounds as characters.
+
+        Raises:
+            InvalidInputError: A value is not one of the enumeration, or a text is too long.
+        """
         if self.enum_dict:
             given = np.ma.compressed(values) if isinstance(values, np.ma.MaskedArray) else np.asarray(values)
             other = given[~np.isin(given, list(self.enum_dict.values()))]

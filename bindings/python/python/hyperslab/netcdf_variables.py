@@ -20,7 +20,20 @@ class NetcdfAttributes(NewAttributes):
     (NC_CHAR), other text and lists of text are strings (NC_STRING), numbers have one dimension."""
 
     def create(self, name: str, value: Any, dtype: Any = None) -> None:
-        """Sets an attribute. With `dtype=str`, text becomes NC_STRING also if it is ASCII."""
+        """Sets an attribute.
+
+        Args:
+            name: Name of the attribute.
+            value: Text, numbers, or a list of text.
+            dtype: Its type; with `str`, text becomes NC_STRING also if it is ASCII.
+
+        Raises:
+            InvalidInputError: The name is netCDF's own.
+            UnsupportedError: netCDF has no such attribute.
+
+        Example:
+            >>> v.attrs.create("units", "K", dtype=str)
+        """
         name = checked_name(name, "attribute")
         what = f"attribute {name!r}"
         if name in _RESERVED or name == "_FillValue":
@@ -54,7 +67,11 @@ class NetcdfDimension:
         return self.path.rpartition("/")[2]
 
     def isunlimited(self) -> bool:
-        """Whether the dimension is unlimited."""
+        """Whether the dimension is unlimited.
+
+        Returns:
+            `True` if it has no fixed size.
+        """
         return self.size is None
 
     def __repr__(self) -> str:
@@ -111,15 +128,37 @@ class NetcdfVariable(NewDataset):
         return self.dims
 
     def setncattr(self, name: str, value: Any) -> None:
-        """Sets an attribute, as in netCDF4-python."""
+        """Sets an attribute, as in netCDF4-python.
+
+        Args:
+            name: Name of the attribute.
+            value: Its value.
+
+        Example:
+            >>> v.setncattr("units", "K")
+        """
         self.attrs[name] = value
 
     def setncatts(self, values: Mapping[str, Any]) -> None:
-        """Sets attributes, as in netCDF4-python."""
+        """Sets attributes, as in netCDF4-python.
+
+        Args:
+            values: Names and values.
+
+        Example:
+            >>> v.setncatts({"units": "K", "long_name": "temperature"})
+        """
         self.attrs.update(values)
 
     def append(self, values: Any) -> None:
-        """Appends rows along the first dimension."""
+        """Appends rows along the first dimension.
+
+        Args:
+            values: The values; their first dimension is the one that grows.
+
+        Example:
+            >>> v.append(np.zeros((10, 3)))
+        """
         super().append(self._encoded(values))
 
     def __setitem__(self, key: Any, values: Any) -> None:

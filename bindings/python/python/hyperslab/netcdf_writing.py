@@ -62,11 +62,37 @@ class NetcdfGroup(NewGroup):
         return {name: self[name] for name in self if isinstance(self[name], NetcdfGroup)}
 
     def create_group(self, name: str, track_order: bool | None = None) -> NewGroup:
-        """A group, and those above it."""
+        """Creates a group, and the groups above it.
+
+        Args:
+            name: Path of the group.
+            track_order: Record the order in which members and attributes of this group are created; by default as the file
+                does.
+
+        Returns:
+            The group.
+
+        Example:
+            >>> f.create_group("run/1")
+        """
         return self._make_group("/" + self._place(name, "group"), track_order)
 
     def create_dimension(self, name: str, size: int | None = None) -> NetcdfDimension:
-        """A dimension, of a group where the name has slashes; `None` is without limit."""
+        """Creates a dimension.
+
+        Args:
+            name: Name of the dimension, or its path in a group below.
+            size: Its size; `None` for an unlimited dimension.
+
+        Returns:
+            The dimension.
+
+        Raises:
+            InvalidInputError: There is a dimension or a variable of this name, or the size is not valid.
+
+        Example:
+            >>> f.create_dimension("time")
+        """
         path = self._place(name, "dimension")
         if path in self._contents.dimensions:
             raise InvalidInputError(f"there is a dimension {path} already")
@@ -91,19 +117,70 @@ class NetcdfGroup(NewGroup):
         return made
 
     def create_compound_type(self, name: str, dtype: Any) -> NetcdfType:
-        """A type of named fields: a structured dtype of numbers, `S` text of a length, and arrays of these."""
+        """Creates a type of named fields.
+
+        Args:
+            name: Name of the type, or its path.
+            dtype: A structured dtype of numbers, `S` text of a length, and arrays of these.
+
+        Returns:
+            The type, for `create_variable`.
+
+        Raises:
+            UnsupportedError: netCDF has no type for a field.
+
+        Example:
+            >>> f.create_compound_type("point", [("x", "f8"), ("y", "f8")])
+        """
         return self._define(netcdf_types.compound(self._place(name, "type"), dtype, self._contents.types))
 
     def create_enum_type(self, name: str, dtype: Any, members: Mapping[str, int]) -> NetcdfType:
-        """A type of named whole numbers: `f.create_enum_type("cloud", "u1", {"clear": 0, "cloudy": 1})`."""
+        """Creates a type of named whole numbers.
+
+        Args:
+            name: Name of the type, or its path.
+            dtype: An integer dtype.
+            members: The values by name.
+
+        Returns:
+            The type, for `create_variable`.
+
+        Raises:
+            InvalidInputError: Two names have the same value, or a value does not fit.
+
+        Example:
+            >>> f.create_enum_type("cloud", "u1", {"clear": 0, "cloudy": 1})
+        """
         return self._define(netcdf_types.enumeration(self._place(name, "type"), dtype, members))
 
     def create_vlen_type(self, name: str, dtype: Any) -> NetcdfType:
-        """A type of one-dimensional arrays of any length."""
+        """Creates a type of one-dimensional arrays of any length.
+
+        Args:
+            name: Name of the type, or its path.
+            dtype: The dtype of the elements, or a type that the file defines.
+
+        Returns:
+            The type, for `create_variable`.
+
+        Example:
+            >>> f.create_vlen_type("ragged", "f4")
+        """
         return self._define(netcdf_types.variable_length(self._place(name, "type"), dtype, self._contents.types))
 
     def create_opaque_type(self, name: str, size: int) -> NetcdfType:
-        """A type of `size` bytes without meaning (`ncdump` reads it, netCDF4-python does not)."""
+        """Creates a type of bytes without meaning (`ncdump` reads it, netCDF4-python does not).
+
+        Args:
+            name: Name of the type, or its path.
+            size: Number of bytes.
+
+        Returns:
+            The type, for `create_variable`.
+
+        Example:
+            >>> f.create_opaque_type("digest", 16)
+        """
         return self._define(netcdf_types.opaque(self._place(name, "type"), size))
 
     def create_variable(
@@ -135,8 +212,14 @@ class NetcdfGroup(NewGroup):
             units, calendar: How dates and durations are counted; by default units that represent them exactly.
             options: Those of `create_dataset`, such as `compression` and `chunks`.
 
+        Returns:
+            The variable.
+
         Raises:
             InvalidInputError: A dimension does not exist, or `data` does not fit the dimensions.
+
+        Example:
+            >>> f.create_variable("t2m", ["time", "x"], "f4", units="K", compression="zstd")
         """
         path = self._place(name, "variable")
         if path in self._contents.variables:
@@ -252,11 +335,26 @@ class NetcdfGroup(NewGroup):
     # The names of netCDF4-python.
 
     def createDimension(self, dimname: str, size: int | None = None) -> NetcdfDimension:
-        """`create_dimension` by netCDF4-python's name; there, 0 is without limit, too."""
+        """`create_dimension` by netCDF4-python's name; there, a size of 0 means unlimited, too.
+
+        Args:
+            dimname: As `name` in `create_dimension`.
+            size: As in `create_dimension`.
+
+        Returns:
+            The dimension.
+        """
         return self.create_dimension(dimname, size or None)
 
     def createGroup(self, groupname: str) -> NewGroup:
-        """`create_group` by netCDF4-python's name."""
+        """`create_group` by netCDF4-python's name.
+
+        Args:
+            groupname: As `name` in `create_group`.
+
+        Returns:
+            The group.
+        """
         return self.create_group(groupname)
 
     def createVariable(
@@ -275,7 +373,22 @@ class NetcdfGroup(NewGroup):
         fill_value: Any = None,
         **unsupported: Any,
     ) -> NetcdfVariable:
-        """`create_variable` with netCDF4-python's names and defaults. Lossy options and szip, bzip2, blosc are refused."""
+        """`create_variable` with netCDF4-python's names and defaults.
+
+        Args:
+            varname: As `name` in `create_variable`.
+            datatype: As `dtype`.
+            dimensions: Names of the dimensions, or dimensions.
+            compression, zlib, complevel, shuffle, fletcher32, contiguous, chunksizes, endian: As in netCDF4-python.
+            fill_value: As in `create_variable`.
+            unsupported: Other options of netCDF4-python, which must be `None`.
+
+        Returns:
+            The variable.
+
+        Raises:
+            UnsupportedError: An option asks for lossy compression, szip, bzip2 or blosc.
+        """
         for option, value in unsupported.items():
             if value is not None and option not in ("chunk_cache", "szip_coding", "szip_pixels_per_block", "blosc_shuffle", "quantize_mode"):
                 raise UnsupportedError(f"createVariable with {option}={value!r}: leave it out")
@@ -299,23 +412,63 @@ class NetcdfGroup(NewGroup):
         )
 
     def createCompoundType(self, datatype: Any, datatype_name: str) -> NetcdfType:
-        """`create_compound_type` by netCDF4-python's name."""
+        """`create_compound_type` by netCDF4-python's name.
+
+        Args:
+            datatype: As `dtype` in `create_compound_type`.
+            datatype_name: As `name`.
+
+        Returns:
+            The type.
+        """
         return self.create_compound_type(datatype_name, datatype)
 
     def createEnumType(self, datatype: Any, datatype_name: str, enum_dict: Mapping[str, int]) -> NetcdfType:
-        """`create_enum_type` by netCDF4-python's name."""
+        """`create_enum_type` by netCDF4-python's name.
+
+        Args:
+            datatype: As `dtype` in `create_enum_type`.
+            datatype_name: As `name`.
+            enum_dict: As `members`.
+
+        Returns:
+            The type.
+        """
         return self.create_enum_type(datatype_name, datatype, enum_dict)
 
     def createVLType(self, datatype: Any, datatype_name: str) -> NetcdfType:
-        """`create_vlen_type` by netCDF4-python's name."""
+        """`create_vlen_type` by netCDF4-python's name.
+
+        Args:
+            datatype: As `dtype` in `create_vlen_type`.
+            datatype_name: As `name`.
+
+        Returns:
+            The type.
+        """
         return self.create_vlen_type(datatype_name, datatype)
 
     def setncattr(self, name: str, value: Any) -> None:
-        """Sets an attribute, as in netCDF4-python."""
+        """Sets an attribute, as in netCDF4-python.
+
+        Args:
+            name: Name of the attribute.
+            value: Its value.
+
+        Example:
+            >>> f.setncattr("title", "a run")
+        """
         self.attrs[name] = value
 
     def setncatts(self, values: Mapping[str, Any]) -> None:
-        """Sets attributes, as in netCDF4-python."""
+        """Sets attributes, as in netCDF4-python.
+
+        Args:
+            values: Names and values.
+
+        Example:
+            >>> f.setncatts({"title": "a run"})
+        """
         self.attrs.update(values)
 
     def _join(self) -> None:

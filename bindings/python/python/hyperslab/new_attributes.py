@@ -42,7 +42,19 @@ class NewAttributes(MutableMapping[str, Any]):
         return len(self._writer.attribute_names(self._path))
 
     def create(self, name: str, value: Any, dtype: Any = None) -> None:
-        """Sets an attribute, of a dtype that may be given."""
+        """Sets an attribute.
+
+        Args:
+            name: Name of the attribute.
+            value: Its value.
+            dtype: Its dtype; by default that of `value`.
+
+        Raises:
+            UnsupportedError: HDF5 cannot store such a value.
+
+        Example:
+            >>> f.attrs.create("count", 3, dtype="u2")
+        """
         value = attributes.as_ours(value)
         if isinstance(value, Empty):
             self._writer.set_attribute(self._path, name, None, dtype_encoding.of_dtype(dtype or value.dtype), b"", [])
@@ -69,7 +81,15 @@ class NewAttributes(MutableMapping[str, Any]):
         self._writer.set_attribute(self._path, name, list(found), datatype, data.tobytes(), heap)
 
     def modify(self, name: str, value: Any) -> None:
-        """Sets an attribute, with the dtype and shape of `value`."""
+        """Sets an attribute, with the dtype and shape of `value`.
+
+        Args:
+            name: Name of the attribute.
+            value: Its value.
+
+        Example:
+            >>> f.attrs.modify("count", 4)
+        """
         self.create(name, value)
 
     def __repr__(self) -> str:

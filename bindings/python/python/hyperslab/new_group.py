@@ -87,6 +87,9 @@ class NewGroup(NewMembers):
         Args:
             name: Path of the group.
 
+        Returns:
+            The group.
+
         Raises:
             InvalidTypeError: There is an object of this name that is not a group.
 
@@ -137,6 +140,7 @@ class NewGroup(NewMembers):
                 decimal places.
             track_order: Record the order in which attributes are created; by default as the file does.
             fill_time: `ifset`, `alloc` or `never`: stored for programs that change the file later.
+            more: Other options of h5py. Those that do not change a written file are accepted.
 
         Returns:
             The dataset.
@@ -227,6 +231,9 @@ class NewGroup(NewMembers):
             shape, dtype: What it must have, or gets.
             exact: Whether the dtype must be the same.
             options: As in `create_dataset`.
+
+        Returns:
+            The dataset.
 
         Raises:
             InvalidTypeError: There is an object of this name that does not fit.
@@ -327,6 +334,7 @@ class NewGroup(NewMembers):
             source: The object, or its path.
             dest: A path, or a group of this file.
             name: Name in `dest`, if that is a group; by default the name of the source.
+            options: Those of h5py; only `expand_refs` is accepted, and makes no difference.
 
         Raises:
             UnsupportedError: The object is in another file.

@@ -121,15 +121,42 @@ class NewMembers(MutableMapping[str, Any]):
         return hash(id(self._writer))
 
     def values(self) -> _Members:
-        """The members; `None` for a dangling link."""
+        """The members; `None` for a dangling link.
+
+        Returns:
+            A view of groups, datasets and datatypes.
+
+        Example:
+            >>> [member.name for member in f.values() if member is not None]
+        """
         return _Members(self)
 
     def items(self) -> _NamedMembers:
-        """Names and members; the member is `None` for a dangling link."""
+        """Names and members; the member is `None` for a dangling link.
+
+        Returns:
+            A view of pairs.
+
+        Example:
+            >>> dict(f.items())
+        """
         return _NamedMembers(self)
 
     def get(self, name: Any, default: Any = None, getclass: bool = False, getlink: bool = False) -> Any:
-        """The member at a path, or `default` if there is none; with `getclass` its class, with `getlink` the link."""
+        """The member at a path, or `default` if there is none.
+
+        Args:
+            name: Path of the member.
+            default: What is returned if there is none.
+            getclass: Return the class of the member or of the link instead.
+            getlink: Return the link that leads to the member: a `HardLink`, `SoftLink` or `ExternalLink`.
+
+        Returns:
+            A group, a dataset, a datatype, a link, a class, or `default`.
+
+        Example:
+            >>> f.get("x")
+        """
         if getlink:
             found = self._link(normal(self._below(name)), default)
             return type(found) if getclass and found is not default else found
@@ -154,8 +181,14 @@ class NewMembers(MutableMapping[str, Any]):
     def visit(self, function: Callable[[str], Result | None]) -> Result | None:
         """Calls `function` with the path of each object below this group, until it returns something other than `None`.
 
+        Args:
+            function: Called with the path relative to this group.
+
         Returns:
             The last result of `function`.
+
+        Example:
+            >>> f.visit(print)
         """
         return self.visititems(lambda name, _: function(name))
 
@@ -163,8 +196,14 @@ class NewMembers(MutableMapping[str, Any]):
         """Calls `function` with the path of each object below this group and the object, until it returns something other
         than `None`. Visits each object once, and does not follow soft and external links.
 
+        Args:
+            function: Called with the path relative to this group, and the object.
+
         Returns:
             The last result of `function`.
+
+        Example:
+            >>> f.visititems(lambda name, member: print(name, member))
         """
         return self._visit("", function, {self._writer.look_up(self._path).id})
 

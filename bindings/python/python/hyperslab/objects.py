@@ -343,7 +343,7 @@ class Dataset(Node):
         return values[()] if scalar else values
 
     def asstr(self, encoding: str = "utf-8", errors: str = "strict") -> TextView:
-        """A view of a string dataset with values of type `str`: `d.asstr()[3:5]`. Raises `TypeError` for other datasets.
+        """A view of a string dataset with values of type `str`: `d.asstr()[3:5]`.
 
         Args:
             encoding: The encoding; by default that of the datatype.
@@ -353,7 +353,7 @@ class Dataset(Node):
             A view whose elements are `str`.
 
         Raises:
-            InvalidTypeError: The dataset is not text.
+            TypeError: The dataset is not text.
 
         Example:
             >>> f["names"].asstr()[0]

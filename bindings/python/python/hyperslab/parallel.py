@@ -74,6 +74,15 @@ class TaskGroup(NewGroup):
                 a region, the task may write any part. `rows=True` (with a shape that begins with 0) gives the task rows of
                 its own, added with `append`; the commit puts them after those of the tasks before. Other options are those
                 of `NewGroup.create_dataset`.
+
+        Returns:
+            The dataset.
+
+        Raises:
+            InvalidInputError: A region is given without `shape`.
+
+        Example:
+            >>> task.create_dataset("x", (1000,), "f8", region=np.s_[100:200], data=values)
         """
         if options.get("rows") and data is not None:
             made = super().create_dataset(name, (0, *_shape(data)[1:]), dtype if dtype is not None else _dtype(data), **options)

@@ -60,7 +60,14 @@ class Dataset(Protocol):
 
 
 def picture(**options: Any) -> Figure:
-    """A figure of matplotlib that a notebook shows, also without `%matplotlib`."""
+    """Makes a matplotlib figure that a notebook shows without `%matplotlib`.
+
+    Args:
+        options: Those of `matplotlib.figure.Figure`.
+
+    Returns:
+        The figure.
+    """
     from matplotlib.figure import Figure
 
     class Picture(Figure):
@@ -121,6 +128,9 @@ def plot(
     Raises:
         InvalidInputError: The dataset has no numbers to draw.
         MissingExtraError: Matplotlib is not installed: it comes with `pip install 'hyperslab[plot]'`.
+
+    Example:
+        >>> hyperslab.plot.plot(f["theta"], "theta.png", vmin=250)
     """
     require("plotting", "plot", "matplotlib")
     if dataset.dtype.kind not in "iufb" or dataset.size == 0 or dataset.ndim == 0:

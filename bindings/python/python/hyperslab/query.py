@@ -344,6 +344,9 @@ class Query(Aggregates):
     def values(self, *names: str) -> AnyArray | tuple[AnyArray, ...]:
         """Reads the values of variables at the matching rows.
 
+        Args:
+            names: The variables.
+
         Returns:
             An array for one name, a tuple of arrays for several. Arrays are masked if they contain nulls.
 

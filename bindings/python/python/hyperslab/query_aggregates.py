@@ -24,14 +24,27 @@ class Aggregates(abc.ABC):
 
     @abc.abstractmethod
     def where(self, text: str) -> Aggregates:
-        """The query with one more condition."""
+        """The query with one more condition.
+
+        Args:
+            text: The condition.
+
+        Returns:
+            A new query.
+        """
 
     def minmax(self, name: str) -> tuple[Any, Any] | None:
         """Finds the minimum and the maximum of a variable at the matching rows.
 
+        Args:
+            name: A variable.
+
         Returns:
             Minimum and maximum as Python values of the variable's type, or `None` if there are none. Nulls and NaN are left
             out.
+
+        Example:
+            >>> q.minmax("energy")
         """
         ends = record_batches.column(self._native.extremes(name)).to_pylist()
         return (ends[0], ends[1]) if ends else None
@@ -40,6 +53,15 @@ class Aggregates(abc.ABC):
         """Sums a numeric variable at the matching rows; 0 if there are none.
 
         Nulls and NaN are left out. The sum is exact for integers and in double precision for floats.
+
+        Args:
+            name: A numeric variable.
+
+        Returns:
+            An integer for integers, a float for floats.
+
+        Example:
+            >>> q.sum("energy")
         """
         found = self._native.summary(name).sum
         return 0 if found is None else found
@@ -60,6 +82,12 @@ class Aggregates(abc.ABC):
 
         Returns:
             A scalar for one fraction, an array of the shape of `q` for several; NaN if there are no values.
+
+        Raises:
+            InvalidInputError: A fraction is not in 0 to 1, or `method` is not known.
+
+        Example:
+            >>> q.quantile("energy", [0.05, 0.5, 0.95])
         """
         if method not in METHODS:
             raise InvalidInputError(f"method {method!r} is none of {', '.join(METHODS)}")
@@ -85,17 +113,47 @@ class Aggregates(abc.ABC):
             weights: A variable whose sum is computed in each bin, instead of a count.
             log: Bins of equal ratio.
 
+        Returns:
+            The number of rows in each bin, or the sum of their weights, and the edges.
+
+        Raises:
+            InvalidInputError: `bins` or `range` is not valid.
+
         Example:
             >>> counts, (edges,) = hs.query("run.h5", "/", "x < 140").histogram("energy", 64)
         """
         return self._histogram((name,), (bins,), (range,), weights, (log,))
 
     def histogram2d(self, x: str, y: str, bins: Any = BINS, range: Any = None, weights: str | None = None, log: Any = False) -> Histogram:
-        """Counts the matching rows in bins of two variables; `bins`, `range` and `log` apply to both, or are pairs."""
+        """Counts the matching rows in bins of two variables.
+
+        Args:
+            x, y: Numeric variables.
+            bins, range, log: As in `histogram`, for both variables, or a pair with one for each.
+            weights: As in `histogram`.
+
+        Returns:
+            An array with a dimension for each variable, and the edges.
+
+        Example:
+            >>> counts, (x, y) = q.histogram2d("x", "y", bins=(64, 32))
+        """
         return self._histogram((x, y), *per_variable(2, bins, range), weights, log_of_each(2, log))
 
     def histogram3d(self, x: str, y: str, z: str, bins: Any = BINS, range: Any = None, weights: str | None = None, log: Any = False) -> Histogram:
-        """Counts the matching rows in bins of three variables; `bins`, `range` and `log` apply to all, or are triples."""
+        """Counts the matching rows in bins of three variables.
+
+        Args:
+            x, y, z: Numeric variables.
+            bins, range, log: As in `histogram`, for all variables, or a triple with one for each.
+            weights: As in `histogram`.
+
+        Returns:
+            An array with a dimension for each variable, and the edges.
+
+        Example:
+            >>> counts, (x, y, z) = q.histogram3d("x", "y", "z", bins=16)
+        """
         return self._histogram((x, y, z), *per_variable(3, bins, range), weights, log_of_each(3, log))
 
     def histogram_bounds(self, name: str, bins: int | Sequence[float] | Float64Array, range: tuple[float, float] | None = None) -> HistogramBounds:
@@ -106,8 +164,14 @@ class Aggregates(abc.ABC):
             bins: Number of bins of equal width in `range`, or the edges.
             range: Lower and upper end of the bins.
 
+        Returns:
+            The bounds of each bin, and the edges.
+
         Raises:
             InvalidInputError: `name` has no valid index of level K or above, or the query has a condition on another variable.
+
+        Example:
+            >>> hs.query("run.h5").histogram_bounds("energy", 64, (0, 2)).upper
         """
         if isinstance(bins, (int, np.integer)) and range is None:
             raise InvalidInputError("histogram_bounds reads no data: give edges, or a range")

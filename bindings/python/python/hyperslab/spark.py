@@ -33,6 +33,9 @@ TASK_BYTES = 4 << 20, 64 << 20
 def jar() -> pathlib.Path:
     """Returns the path of the jar for Spark: the one in `HYPERSLAB_SPARK_JAR`, or the one in this package.
 
+    Returns:
+        The path of an existing file.
+
     Raises:
         NotFoundError: There is no jar.
 
@@ -170,6 +173,9 @@ def query(
         columns: As in `Query.table`.
         tasks: About how many Spark tasks; by default one per core if each then has 4 to 64 MiB of values.
         files, group, text, rows, variables, decode: As in `hyperslab.query`.
+
+    Returns:
+        A DataFrame that reads the rows when it is used.
 
     Raises:
         UnsupportedError: Spark has no type for a column.

@@ -66,7 +66,10 @@ class Split:
         return BatchReader(session(threads).read_split(self._data))
 
     def read(self, threads: int | None = None) -> pa.Table:
-        """Reads all rows; `threads` as in `batches`.
+        """Reads all rows.
+
+        Args:
+            threads: Number of threads that decode; one per core by default.
 
         Returns:
             The rows as one table.

@@ -28,6 +28,9 @@ class VirtualSource:
     Args:
         path_or_dataset: A dataset of `hyperslab.open` or h5py, or the path of a file.
         name, shape, dtype, maxshape: Of the dataset, if a path is given.
+
+    Example:
+        >>> hs.VirtualSource("a.h5", "x", (100,))[10:20]
     """
 
     def __init__(self, path_or_dataset: Any, name: str | None = None, shape: Any = None, dtype: Any = None, maxshape: Any = None) -> None:
@@ -54,6 +57,12 @@ class VirtualSource:
 
 class VirtualLayout:
     """The shape, dtype and sources of a virtual dataset.
+
+    Args:
+        shape: Shape of the dataset.
+        dtype: Its dtype.
+        maxshape: How far each dimension may grow; `None` for no limit.
+        filename: The file that will hold the dataset; sources in it are stored without a path.
 
     Example:
         >>> layout = hs.VirtualLayout((20,), "f8")

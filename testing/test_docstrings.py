@@ -1,0 +1,93 @@
+"""Docstrings of public functions, methods and classes: each argument and each result is described."""
+
+import inspect
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+import hyperslab as hs
+import hyperslab.dtypes
+import hyperslab.indexes
+import hyperslab.mllib
+import hyperslab.mpi
+import hyperslab.netcdf_plan
+import hyperslab.netcdf_types
+import hyperslab.netcdf_variables
+import hyperslab.plot
+import hyperslab.spark
+
+#: Modules with public functions. Without `__all__`, all that they define without an underscore is public.
+MODULES = (hs, hs.dtypes, hs.indexes, hs.mllib, hs.mpi, hs.netcdf_plan, hs.plot, hs.spark)
+#: Classes without a public name whose objects public functions return.
+RETURNED = (hs.netcdf_types.NetcdfType, hs.netcdf_variables.NetcdfAttributes, hs.netcdf_variables.NetcdfDimension, hs.netcdf_variables.NetcdfVariable)
+#: Classes that programs make objects of.
+CONSTRUCTED = (hs.Empty, hs.ExternalLink, hs.HardLink, hs.NetcdfPlan, hs.SoftLink, hs.VirtualLayout, hs.VirtualSource, hs.WritePlan)
+
+
+def public() -> Iterator[tuple[str, Any]]:
+    for module in MODULES:
+        names = getattr(module, "__all__", None) or [name for name, value in vars(module).items() if getattr(value, "__module__", None) == module.__name__]
+        yield from ((f"{module.__name__}.{name}", getattr(module, name)) for name in names if not name.startswith("_"))
+    yield from ((f"{one.__module__}.{one.__name__}", one) for one in RETURNED)
+
+
+def functions() -> Iterator[tuple[str, Callable[..., Any]]]:
+    """Each public function and method once."""
+    seen: set[int] = set()
+    for path, value in public():
+        found = [(path, value)]
+        if inspect.isclass(value):
+            found = [(f"{path}.{name}", inspect.getattr_static(value, name)) for name in dir(value) if not name.startswith("_")]
+        for name, member in found:
+            function = getattr(member, "__func__", member)  # of a class or static method
+            is_ours = (getattr(function, "__module__", None) or "").startswith("hyperslab")
+            if is_ours and inspect.isroutine(function) and id(function) not in seen:
+                seen.add(id(function))
+                yield name, function
+
+
+FUNCTIONS = dict(functions())
+
+
+def described(doc: str) -> list[str]:
+    """The names in the section of arguments."""
+    section = re.search(r"^Args:\n((?:    .*\n|\n)*)", doc + "\n", re.MULTILINE)
+    return [name for names in re.findall(r"^    (\w[\w, ]*): ", section[1] if section else "", re.MULTILINE) for name in names.split(", ")]
+
+
+def faults(doc: str, function: Callable[..., Any]) -> list[str]:
+    signature = inspect.signature(function)
+    names = [name for name in signature.parameters if name not in ("self", "cls") and not name.startswith("_")]
+    found = [f"{name} is not described" for name in names if name not in described(doc)]
+    found += [f"{name} is no argument" for name in described(doc) if name not in names]
+    result = signature.return_annotation
+    if result not in (inspect.Signature.empty, None, "None", "NoReturn") and not re.search(r"^(Returns|Yields):\n    \S", doc, re.MULTILINE):
+        found.append("the result is not described")
+    return found
+
+
+@pytest.mark.parametrize("name", sorted(FUNCTIONS))
+def test_arguments_and_results_are_described(name: str) -> None:
+    doc = inspect.getdoc(FUNCTIONS[name])
+    assert doc, f"{name} has no docstring"
+    assert faults(doc, FUNCTIONS[name]) == [], name
+
+
+@pytest.mark.parametrize("kind", CONSTRUCTED)
+def test_arguments_of_constructors_are_described(kind: Any) -> None:
+    doc = f"{inspect.getdoc(kind)}\n\n{inspect.getdoc(kind.__init__)}"
+    assert faults(doc, kind.__init__) == []
+
+
+def test_the_test_sees_what_it_looks_for() -> None:
+    assert len(FUNCTIONS) > 150 and {"hyperslab.open", "hyperslab.File.table", "hyperslab.WritePlan.from_bytes", "hyperslab.mpi.write"} <= FUNCTIONS.keys()
+
+    def example(path: str, *, first: int, second: int, **options: Any) -> int:
+        return 0
+
+    good = "Does.\n\nArgs:\n    path: A path,\n        or: none.\n    first, second: Numbers.\n    options: Others.\n\nReturns:\n    A number.\n"
+    assert faults(good, example) == []
+    assert faults("Does.", example) == [*(f"{name} is not described" for name in ("path", "first", "second", "options")), "the result is not described"]
+    assert faults(good.replace("path:", "paths:"), example) == ["path is not described", "paths is no argument"]
