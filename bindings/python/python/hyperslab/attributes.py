@@ -9,6 +9,7 @@ import numpy as np
 
 from . import _native, dtypes, reading
 from .errors import READ_ONLY, ReadOnlyError
+from .type_aliases import AttributeValue
 
 
 class Empty:
@@ -40,7 +41,7 @@ def as_ours(value: Any) -> Any:
     return Empty(value.dtype) if is_theirs else value
 
 
-def value_of(found: _native.AttributeValue, file: _native.File | _native.Writer) -> Any:
+def value_of(found: _native.AttributeValue, file: _native.File | _native.Writer) -> AttributeValue:
     """The value of an attribute."""
     shape, datatype = found.shape, found.datatype
     if shape is None:
@@ -56,14 +57,14 @@ def value_of(found: _native.AttributeValue, file: _native.File | _native.Writer)
     return values[()] if values.ndim == 0 else values
 
 
-class Attributes(Mapping[str, Any]):
+class Attributes(Mapping[str, AttributeValue]):
     """The attributes of an object: a mapping of names to values, read on access."""
 
     def __init__(self, file: _native.File, number: int) -> None:
         self._file, self._number = file, number
         self._names = file.attribute_names(number)
 
-    def __getitem__(self, name: str) -> Any:
+    def __getitem__(self, name: str) -> AttributeValue:
         found = self._file.attribute(self._number, name)
         if found is None:
             raise KeyError(f"there is no attribute {name!r}; there are {', '.join(self._names) or 'none'}")

@@ -13,7 +13,8 @@ from . import _native, tree
 from .attributes import Attributes
 from .errors import READ_ONLY, InvalidInputError, MissingFileError, ReadOnlyError, UnsupportedError
 from .natural_order import natural_key
-from .objects import Group, Names
+from .objects import Group, Member, Names
+from .references import Reference
 from .sessions import session
 from .table import Table
 from .type_aliases import Path, Paths
@@ -174,7 +175,7 @@ class FileSet(File):
         self._check_single(f"look in one, {path!r} in files[0]")
         return super().__contains__(path)
 
-    def __getitem__(self, path: Any) -> Any:
+    def __getitem__(self, path: str | Reference) -> Member:
         self._check_single(f"take an array of one, files[0][{path!r}], or the rows of all, table({path!r})")
         return super().__getitem__(path)
 

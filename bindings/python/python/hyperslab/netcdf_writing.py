@@ -59,7 +59,7 @@ class NetcdfGroup(NewGroup):
     @property
     def groups(self) -> dict[str, NetcdfGroup]:
         """The groups in this group by name."""
-        return {name: self[name] for name in self if isinstance(self[name], NetcdfGroup)}
+        return {name: member for name, member in self.items() if isinstance(member, NetcdfGroup)}
 
     def create_group(self, name: str, track_order: bool | None = None) -> NewGroup:
         """Creates a group, and the groups above it.

@@ -10,15 +10,16 @@ import numpy as np
 from . import _native, attributes, dtype_encoding, new_references
 from .attributes import Empty
 from .errors import ObjectNotFoundError, UnsupportedError
+from .type_aliases import AttributeValue
 
 
-class NewAttributes(MutableMapping[str, Any]):
+class NewAttributes(MutableMapping[str, AttributeValue]):
     """The attributes of an object that is being written: `attrs["units"] = "K"`. They can be read back, and removed."""
 
     def __init__(self, writer: _native.Writer, path: str) -> None:
         self._writer, self._path = writer, path
 
-    def __getitem__(self, name: str) -> Any:
+    def __getitem__(self, name: str) -> AttributeValue:
         found = self._writer.attribute(self._path, name)
         if found is None:
             raise ObjectNotFoundError(f"there is no attribute {name!r}; there are {', '.join(self) or 'none'}", object=self._path)

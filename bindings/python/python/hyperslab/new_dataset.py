@@ -15,6 +15,7 @@ from .errors import InvalidInputError, InvalidTypeError
 from .new_attributes import NewAttributes
 from .new_references import NewReference
 from .objects import TextView
+from .type_aliases import Elements
 
 
 class NewDataset:
@@ -111,7 +112,7 @@ class NewDataset:
         return next((parameters[1] for number, parameters in self._about()["filters"] if number == 6), None)
 
     @property
-    def fillvalue(self) -> Any:
+    def fillvalue(self) -> Elements:
         """The value of unwritten elements: a scalar of the dataset's dtype."""
         about = self._about()
         raw = np.frombuffer(about["fill"] or bytes(about["datatype"]["size"]), np.uint8).copy()
@@ -210,7 +211,7 @@ class NewDataset:
             part = dtype_encoding.contiguous(data[piece.values])
             self._writer.write(self._path, piece.start, piece.extent, part.ctypes.data, part.nbytes, heap, None, parts, piece.numbers.tolist())
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: Any) -> Elements:
         """Reads the values written so far; unwritten elements have the fill value."""
         shape = self._writer.shape(self._path)
         if shape is None:
@@ -302,7 +303,7 @@ class NewDataset:
             raise InvalidTypeError("a scalar dataset has no length")
         return operator.index(shape[0])
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[Elements]:
         return (self[row] for row in range(len(self)))
 
     def __bool__(self) -> bool:

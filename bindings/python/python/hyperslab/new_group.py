@@ -35,6 +35,10 @@ class NewGroup(NewMembers):
         """A reference to this group."""
         return NewReference(self._path)
 
+    def __getitem__(self, name: str | bytes | NewReference) -> NewMember:
+        found: NewMember = super().__getitem__(name)
+        return found
+
     def _register(self, made: Any) -> None:
         """Remembers an object."""
         found = self._writer.look_up(made._path)
@@ -357,3 +361,7 @@ class NewGroup(NewMembers):
 
     def __repr__(self) -> str:
         return f"<new group {self.name} ({len(self)} members)>"
+
+
+#: What a group of a file that is being written contains.
+NewMember = NewGroup | NewDataset | NewDatatype

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import ItemsView, Iterator, KeysView, Mapping, ValuesView
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import numpy as np
 
@@ -11,10 +11,13 @@ from . import _native, dtypes, indexing_keys, plot, reading, references, tree
 from .attributes import Attributes, Empty
 from .errors import READ_ONLY, InvalidInputError, NotFoundError, ReadOnlyError
 from .references import Reference, RegionReference
+from .type_aliases import AnyArray, Elements
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+Default = TypeVar("Default")
 
 
 class Node:
@@ -79,7 +82,7 @@ class Node:
         return tree.as_html(self, self.name)
 
 
-def make(file: _native.File, number: int, name: str) -> Node:
+def make(file: _native.File, number: int, name: str) -> Member:
     """The object with this number: a `Dataset`, a `Group` or a `Node`."""
     return {"dataset": Dataset, "group": Group}.get(file.kind(number), Node)(file, number, name)
 
@@ -96,31 +99,31 @@ class Names(KeysView[str]):
         return f"Names({list(self)})"
 
 
-class Members(ValuesView[Any]):
+class Members(ValuesView["Member | None"]):
     """The members of a group; `None` for a dangling link."""
 
     _mapping: Group
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[Member | None]:
         return (self._mapping.get(name) for name in self._mapping)
 
     def __repr__(self) -> str:
         return f"Members of {self._mapping.name}"
 
 
-class NamedMembers(ItemsView[str, Any]):
+class NamedMembers(ItemsView[str, "Member | None"]):
     """Names and members of a group; `None` for a dangling link."""
 
     _mapping: Group
 
-    def __iter__(self) -> Iterator[tuple[str, Any]]:
+    def __iter__(self) -> Iterator[tuple[str, Member | None]]:
         return ((name, self._mapping.get(name)) for name in self._mapping)
 
     def __repr__(self) -> str:
         return f"NamedMembers of {self._mapping.name}"
 
 
-class Group(Node, Mapping[str, Any]):
+class Group(Node, Mapping[str, "Member | None"]):
     """A group: a mapping from the names of its members to groups and datasets. Iteration follows the file's order of
     names; `f["a/b"]` follows a path."""
 
@@ -157,7 +160,13 @@ class Group(Node, Mapping[str, Any]):
         """
         return NamedMembers(self)
 
-    def get(self, path: Any, default: Any = None) -> Any:
+    @overload
+    def get(self, path: str | Reference, default: None = None) -> Member | None: ...
+
+    @overload
+    def get(self, path: str | Reference, default: Default) -> Member | Default: ...
+
+    def get(self, path: str | Reference, default: Default | None = None) -> Member | Default | None:
         """The member at a path, or `default` if there is none.
 
         Args:
@@ -210,7 +219,7 @@ class Group(Node, Mapping[str, Any]):
     def _absolute(self, path: str) -> str:
         return path if path.startswith("/") else f"{self.name.rstrip('/')}/{path}"
 
-    def __getitem__(self, path: str | Reference) -> Any:
+    def __getitem__(self, path: str | Reference) -> Member:
         if isinstance(path, Reference):
             found = path._found()
             if found is None:
@@ -284,7 +293,7 @@ class Dataset(Node):
         return float(self.size * self._about["datatype"]["size"] / self.stored_bytes)
 
     @property
-    def fillvalue(self) -> Any:
+    def fillvalue(self) -> Elements:
         """The value of unwritten elements: a scalar of the dataset's dtype."""
         datatype = self._about["datatype"]
         raw = np.frombuffer(self._about["fill"] or bytes(datatype["size"]), np.uint8).copy()
@@ -324,7 +333,7 @@ class Dataset(Node):
             raise TypeError("a scalar dataset has no length")
         return self.shape[0]
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: Any) -> Elements:
         if self._about["shape"] is None:
             return Empty(self.dtype)
         if isinstance(key, RegionReference):
@@ -461,13 +470,17 @@ class Dataset(Node):
         return tree.as_html(self, f"{self.name}  {self._summary()}")
 
 
+#: What a group contains. A `Node` is a committed datatype or an object that cannot be read.
+Member = Group | Dataset | Node
+
+
 class TextView:
     """A string dataset with values of type `str`."""
 
     def __init__(self, dataset: Any, encoding: str, errors: str) -> None:
         self._dataset, self._encoding, self._errors = dataset, encoding, errors
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: Any) -> str | AnyArray:
         values = self._dataset[key]
         if isinstance(values, bytes):
             return values.decode(self._encoding, self._errors)

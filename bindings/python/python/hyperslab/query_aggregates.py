@@ -14,7 +14,7 @@ from .histogram_bins import BINS, LARGEST, TINIEST, Bins, log_of_each, per_varia
 from .quantiles import METHODS, interpolated
 from .query_results import Histogram, HistogramBounds
 from .table import Number
-from .type_aliases import AnyArray, Float64Array
+from .type_aliases import AnyArray, ColumnValue, Float64Array
 
 
 class Aggregates(abc.ABC):
@@ -33,7 +33,7 @@ class Aggregates(abc.ABC):
             A new query.
         """
 
-    def minmax(self, name: str) -> tuple[Any, Any] | None:
+    def minmax(self, name: str) -> tuple[ColumnValue, ColumnValue] | None:
         """Finds the minimum and the maximum of a variable at the matching rows.
 
         Args:
@@ -124,7 +124,15 @@ class Aggregates(abc.ABC):
         """
         return self._histogram((name,), (bins,), (range,), weights, (log,))
 
-    def histogram2d(self, x: str, y: str, bins: Any = BINS, range: Any = None, weights: str | None = None, log: Any = False) -> Histogram:
+    def histogram2d(
+        self,
+        x: str,
+        y: str,
+        bins: Bins | Sequence[Bins] = BINS,
+        range: Sequence[tuple[float, float] | None] | None = None,
+        weights: str | None = None,
+        log: bool | Sequence[bool] = False,
+    ) -> Histogram:
         """Counts the matching rows in bins of two variables.
 
         Args:
@@ -140,7 +148,16 @@ class Aggregates(abc.ABC):
         """
         return self._histogram((x, y), *per_variable(2, bins, range), weights, log_of_each(2, log))
 
-    def histogram3d(self, x: str, y: str, z: str, bins: Any = BINS, range: Any = None, weights: str | None = None, log: Any = False) -> Histogram:
+    def histogram3d(
+        self,
+        x: str,
+        y: str,
+        z: str,
+        bins: Bins | Sequence[Bins] = BINS,
+        range: Sequence[tuple[float, float] | None] | None = None,
+        weights: str | None = None,
+        log: bool | Sequence[bool] = False,
+    ) -> Histogram:
         """Counts the matching rows in bins of three variables.
 
         Args:

@@ -16,3 +16,13 @@ Paths = Path | Sequence[Path]
 AnyArray = np.ndarray[Any, np.dtype[Any]]
 Int64Array = np.ndarray[Any, np.dtype[np.int64]]
 Float64Array = np.ndarray[Any, np.dtype[np.float64]]
+
+# What lies in a file is known only when it is read. The functions that return it have these names for `Any`:
+
+#: Elements of a dataset: an array; for one element a numpy scalar, `bytes`, a `Reference`, or an array if elements have variable
+#: length; `Empty` for a null dataspace. The type depends on the key and on the dtype in the file.
+Elements = Any
+#: The value of an attribute: an array, a numpy scalar, `str` for text, a `Reference`, or `Empty`, by the dtype in the file.
+AttributeValue = Any
+#: A Python value of the type of a column: a number, a text or a time.
+ColumnValue = Any

@@ -15,6 +15,7 @@ from . import dtype_encoding, dtypes
 from .batch_reader import BatchReader
 from .errors import InvalidInputError, NotFoundError, UnsupportedError
 from .file import open as open_file
+from .objects import Dataset, Group
 from .type_aliases import Path
 from .writing import NewDataset, NewFile, NewGroup, create
 
@@ -260,9 +261,10 @@ def _existing(file: NewFile, path: str) -> NewDataset:
 
 def _column_names(file: NewFile, path: str) -> list[str]:
     with open_file(file.filename, format="hdf5") as old:
-        if path not in old or not hasattr(old[path], "keys"):
+        group = old.get(path)
+        if not isinstance(group, Group):
             raise InvalidInputError(f"there is no group '{path}' in the file to append to", file.filename)
-        return [name for name in old[path] if hasattr(old[path][name], "shape")]
+        return [name for name, member in group.items() if isinstance(member, Dataset)]
 
 
 def _meanings(file: NewFile, path: str) -> dict[str, Any]:
