@@ -1,4 +1,4 @@
-//! Back: what has been written so far of a file that is not complete, for Python.
+//! Back: reads back what has been written so far to a file that is not complete.
 
 use hyperslab::write::{DatasetDefinition, FileWriter, Link, ObjectKind};
 use hyperslab::{Dataspace, ErrorKind, HyperslabAxis, Result, StoredSelection, VirtualMapping};
@@ -11,7 +11,7 @@ use crate::target::Target;
 
 /// Start, stride, count and block of each dimension.
 pub(crate) type PyAxes = Vec<[u64; 4]>;
-/// File and path of a source, and what is taken of it and where that goes; `None` is all.
+/// File and path of a source, its selection, and the selection of the virtual dataset; `None` selects all.
 pub(crate) type PyMapping = (String, String, Option<PyAxes>, Option<PyAxes>);
 
 /// The object at a path; `None` if there is none.
@@ -44,7 +44,7 @@ pub(crate) fn members(objects: &FileWriter, path: &str) -> Result<Vec<Member>> {
     Ok(objects.members(path)?.into_iter().map(member).collect())
 }
 
-/// The extent of a dataset as its writer sees it: a task's own rows, else that of the whole.
+/// The extent of a dataset as its writer sees it: the rows of this task if it adds rows of its own, else the whole extent.
 pub(crate) fn extent(target: &mut dyn Target, path: &str) -> Result<Dataspace> {
     let whole = target.definition(path)?.0.dataspace;
     match &whole {

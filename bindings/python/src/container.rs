@@ -15,7 +15,7 @@ use crate::results::container::{Committed, Fused, VacuumResult, Verification};
 use crate::wait::{run, wait};
 use crate::writer::{PyFilter, Writer, attribute, dataspace, definition, fill_time, link};
 
-/// How a container is to be written.
+/// A parallel write: the container, what tasks have in common, and how it is stored.
 #[pyclass(frozen, module = "hyperslab._native")]
 pub(crate) struct WritePlan(Mutex<CorePlan>);
 
@@ -98,7 +98,7 @@ impl WritePlan {
         plan.create_dataset(&path, definition, regions).map_err(|error| raise(py, &error))
     }
 
-    /// What the program that made the plan says of it to its tasks.
+    /// Text that the program that made the plan attached for its tasks.
     #[getter]
     fn note(&self, py: Python<'_>) -> PyResult<String> {
         Ok(self.plan(py)?.note().to_owned())
@@ -114,8 +114,8 @@ impl WritePlan {
         self.define(py, |definitions| definitions.create_group(path))
     }
 
-    /// Defines a dataset of the plan, which tasks take for writing. With `rows` each adds rows of its own; with `value`,
-    /// bytes and heap, these are all of its values.
+    /// Defines a dataset of the plan, which tasks open for writing. With `rows`, each task appends its own rows. `value` is the
+    /// bytes and the heap of all of its values.
     #[pyo3(signature = (path, datatype, shape, maxshape=None, chunks=None, filters=Vec::new(), fill=None, rows=false, value=None, committed=None))]
     #[expect(clippy::too_many_arguments, reason = "one for each keyword of create_dataset")]
     fn define_dataset(
@@ -187,19 +187,19 @@ impl WritePlan {
         self.define(py, |definitions| definitions.attach_scale(path, dimension, scale))
     }
 
-    /// Start and count of what a task writes of a dataset of the plan.
+    /// Start and count of the part of a dataset of the plan that a task writes.
     fn region(&self, py: Python<'_>, path: &str, task: u64) -> PyResult<(Vec<u64>, Vec<u64>)> {
         let region = self.plan(py)?.region(path, task).map_err(|error| raise(py, &error))?;
         Ok((region.start, region.count))
     }
 
-    /// Tasks that write a subfile together.
+    /// Number of tasks that share a subfile.
     #[getter]
     fn factor(&self, py: Python<'_>) -> PyResult<u64> {
         Ok(self.plan(py)?.factor())
     }
 
-    /// The plan of these bytes.
+    /// Decodes a plan.
     #[staticmethod]
     fn decode(py: Python<'_>, bytes: &[u8]) -> PyResult<Self> {
         CorePlan::decode(bytes).map(|plan| Self(Mutex::new(plan))).map_err(|error| raise(py, &error))
@@ -217,7 +217,7 @@ impl WritePlan {
         Ok(plan.path().display().to_string())
     }
 
-    /// What identifies this write.
+    /// The identifier of this write.
     #[getter]
     fn id(&self, py: Python<'_>) -> PyResult<String> {
         Ok(self.plan(py)?.id().to_owned())
@@ -234,11 +234,11 @@ impl WritePlan {
         task.map(Writer::new)
     }
 
-    /// Makes the fragments visible.
+    /// Publishes the fragments.
     fn commit(&self, py: Python<'_>, fragments: Vec<Vec<u8>>) -> PyResult<Committed> {
         let plan = self.plan(py)?;
-        /// Bytes of fragments that are committed before anybody could press Ctrl-C, and how many of them if the disk is
-        /// waited for.
+        /// A commit of at most this many bytes of fragments, and of this many fragments if it waits for the disk, is too short
+        /// to be cancelled: it runs on the calling thread.
         const SMALL_BYTES: usize = 256 << 10;
         const MAX_DURABLE: usize = 4;
         let quick = (!plan.is_durable() || fragments.len() <= MAX_DURABLE) && fragments.iter().map(Vec::len).sum::<usize>() <= SMALL_BYTES;
@@ -250,13 +250,13 @@ impl WritePlan {
         }
     }
 
-    /// Makes the folder of the tasks' subfiles.
+    /// Creates the folder of the tasks' subfiles.
     fn begin(&self, py: Python<'_>) -> PyResult<()> {
         let mut plan = self.0.lock().map_err(|_| raise(py, &Error::internal(FAILED)))?;
         plan.begin().map_err(|error| raise(py, &error))
     }
 
-    /// Gives the write up.
+    /// Discards the write.
     fn abort(&self, py: Python<'_>) -> PyResult<()> {
         let plan = self.plan(py)?;
         run(py, move || plan.abort())

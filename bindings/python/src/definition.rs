@@ -1,4 +1,4 @@
-//! Definition: datatypes from the dictionaries that `describe` makes of them, for what is written.
+//! Definition: datatypes to write, from dictionaries as `describe` makes them.
 
 use hyperslab::{ByteOrder, CharacterSet, Datatype, EnumMember, FloatFormat, Member, ReferenceKind, StringPadding};
 use pyo3::exceptions::PyValueError;

@@ -16,7 +16,7 @@ fn string(dict: &Bound<'_, PyDict>, padding: StringPadding, character_set: Chara
     dict.set_item("padding", format!("{padding:?}"))
 }
 
-/// Where the parts of a float that is not IEEE's lie, in bits.
+/// The bit layout of a float that is not an IEEE float; `None` for an IEEE float.
 fn float_layout<'py>(py: Python<'py>, format: &FloatFormat) -> PyResult<Option<Bound<'py, PyDict>>> {
     let FloatFormat::Custom(layout) = format else { return Ok(None) };
     let dict = PyDict::new(py);
@@ -102,8 +102,8 @@ pub(crate) fn datatype<'py>(py: Python<'py>, described: &Datatype) -> PyResult<B
     Ok(dict)
 }
 
-/// A stored selection as its kind and parts: coordinates of points, first and last of blocks, or
-/// start, stride, count and block of each dimension.
+/// The kind and the parts of a stored selection: coordinates of points, first and last element of blocks, or start, stride,
+/// count and block of each dimension.
 pub(crate) fn selection(selection: StoredSelection) -> (&'static str, Vec<Vec<Vec<u64>>>) {
     let limited = |n: Option<u64>| n.unwrap_or(u64::MAX);
     match selection {
@@ -118,7 +118,7 @@ pub(crate) fn selection(selection: StoredSelection) -> (&'static str, Vec<Vec<Ve
     }
 }
 
-/// Adds what there is to say about a dataset.
+/// Adds the description of a dataset to `dict`.
 pub(crate) fn dataset<'py>(py: Python<'py>, dict: &Bound<'py, PyDict>, dataset: &Dataset) -> PyResult<()> {
     dict.set_item("datatype", datatype(py, &dataset.datatype)?)?;
     match &dataset.dataspace {

@@ -1,4 +1,4 @@
-//! Exit: scans that are under way are cancelled when the interpreter ends, so that no thread of Arrow's waits for one.
+//! Exit: cancels running scans when the interpreter ends, so that no thread of Arrow waits for one.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,7 +13,7 @@ const MAX_TRIES: u32 = 10_000;
 #[derive(Clone)]
 struct Scan {
     cancellation: Cancellation,
-    /// Python's name of the thread that is inside of a call, 0 without one.
+    /// Python's identifier of the thread that is in a call, 0 if there is none.
     caller: Arc<AtomicU64>,
     process: u32,
 }
@@ -32,7 +32,7 @@ fn scans() -> Option<MutexGuard<'static, BTreeMap<u64, Scan>>> {
     None
 }
 
-/// A scan that is cancelled when the interpreter ends, as long as this lives.
+/// A scan that is cancelled if the interpreter ends while this exists.
 pub(crate) struct Registered {
     number: u64,
     scan: Scan,
@@ -50,7 +50,7 @@ impl Registered {
     pub fn cancellation(&self) -> &Cancellation {
         &self.scan.cancellation
     }
-    /// Until this is dropped, a thread of Python's (or one that is attached to it) waits for the scan.
+    /// Records that the calling thread, which is attached to the interpreter, waits for the scan until the result is dropped.
     pub fn called(&self, py: Python<'_>) -> PyResult<Called> {
         let thread: u64 = py.import("_thread")?.call_method0("get_ident")?.extract()?;
         self.scan.caller.store(thread, Ordering::Release);
@@ -75,7 +75,7 @@ impl Drop for Called {
     }
 }
 
-/// Cancels what is being read, but not on threads that Python knows: a daemon thread is to end without an error of ours.
+/// Cancels running scans, except those that threads of Python wait for: a daemon thread must end without an error.
 #[pyfunction]
 pub(crate) fn stop_scans(py: Python<'_>) -> PyResult<()> {
     let mut known = HashSet::new();

@@ -108,7 +108,7 @@ impl File {
         Ok(Link::of_group(self.group(py, group)?).collect())
     }
 
-    /// Everything about an object but its attributes, links and values.
+    /// Describes an object, without its attributes, links and values.
     fn describe<'py>(&self, py: Python<'py>, object: usize) -> PyResult<Bound<'py, PyDict>> {
         let found = self.0.object(ObjectId(object)).map_err(|e| self.fail(py, e))?;
         let dict = PyDict::new(py);
@@ -124,7 +124,7 @@ impl File {
                 "dataset"
             }
             Content::Dataset(_) => {
-                // A virtual dataset's extent may be asked of its sources, which are other files.
+                // The extent of a virtual dataset may depend on its sources, which are other files.
                 let (file, id) = (self.0.clone(), ObjectId(object));
                 let dataset = run(py, move || file.dataset(id).cloned())?;
                 describe::dataset(py, &dict, &dataset)?;
@@ -189,16 +189,16 @@ impl File {
         Ok(Some(Dereferenced { file: Py::new(py, File(found.file))?, object: found.object.0, path, selection, attribute }))
     }
 
-    /// Bytes that the values take in the file.
+    /// Bytes of the values in the file.
     fn stored_bytes(&self, py: Python<'_>, dataset: usize) -> PyResult<u64> {
         let file = self.0.clone();
         run(py, move || file.stored_bytes(ObjectId(dataset)))
     }
 
-    /// Reads a selection into the `length` bytes of memory at `address`; gives the heap.
+    /// Reads a selection into the `length` bytes of memory at `address`. Returns the heap.
     ///
-    /// Callers (only `hyperslab.reading`) hold an array that owns that memory, writable, contiguous
-    /// and used by nobody else, until this returns.
+    /// Callers (only `hyperslab.reading` and `hyperslab.objects`) hold an array that owns that memory, writable, contiguous and
+    /// not used by another thread, until this returns.
     fn read_into(&self, py: Python<'_>, dataset: usize, axes: Vec<PyAxis>, address: usize, length: usize) -> PyResult<Heap> {
         let file = self.0.clone();
         let cancellation = Cancellation::new();
@@ -211,8 +211,8 @@ impl File {
                 return file.read_into(dataset, &selection, &mut [], &shared);
             }
             // SAFETY: the limited API of Python 3.10 has no buffer protocol, so memory comes as an
-            // address. The caller's contract (above) makes it valid for `length` bytes and ours
-            // alone, and `wait` does not return before this closure has ended.
+            // address. By the caller's contract (above) it is valid for `length` bytes and not used
+            // elsewhere, and `wait` does not return before this closure has ended.
             let out = unsafe { std::slice::from_raw_parts_mut(address as *mut u8, length) };
             file.read_into(dataset, &selection, out, &shared)
         };

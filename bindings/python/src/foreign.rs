@@ -18,8 +18,8 @@ pub(crate) struct PythonArray {
     origin: u32,
 }
 
-/// Name, datatype, shape, shape of a block, the value that is null, what reads a block, and what tells it from other
-/// arrays of its file.
+/// Name, datatype, shape, shape of a block, the value that stands for null, the function that reads a block, and a number that
+/// distinguishes it from other arrays of its file.
 pub(crate) type Described<'py> = (String, Bound<'py, PyDict>, Vec<u64>, Vec<u64>, Option<Vec<u8>>, Py<PyAny>, u32);
 
 impl PythonArray {

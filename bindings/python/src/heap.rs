@@ -6,7 +6,7 @@ use pyo3::types::PyBytes;
 
 use crate::error::raise;
 
-/// What variable-length elements point at.
+/// The values of variable-length elements.
 #[pyclass(frozen, module = "hyperslab._native")]
 pub(crate) struct Heap(pub(crate) HeapObjects);
 
@@ -17,7 +17,7 @@ impl Heap {
     fn new() -> Self {
         Self(HeapObjects::default())
     }
-    /// The bytes of each element of `width` bytes in `elements`; `base_size` bytes an item (1 for strings).
+    /// The value of each element of `width` bytes in `elements`; an item of a value has `base_size` bytes (1 for strings).
     fn values<'py>(&self, py: Python<'py>, elements: &[u8], width: usize, base_size: u64) -> PyResult<Vec<Bound<'py, PyBytes>>> {
         elements
             .chunks_exact(width.max(1))

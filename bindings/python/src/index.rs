@@ -1,4 +1,4 @@
-//! Index: plans, tasks, fragments and the commit of value indexes, and one index that is asked.
+//! Index: plans, tasks, fragments and the commit of value indexes; queries of one index.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -52,7 +52,7 @@ impl IndexPlan {
         Ok(Self { plan: Arc::new(plan), session })
     }
 
-    /// What is to be indexed, and how.
+    /// The datasets of the plan.
     fn datasets(&self) -> Vec<PlannedIndex> {
         self.plan.datasets().iter().map(PlannedIndex::from).collect()
     }
@@ -63,7 +63,8 @@ impl IndexPlan {
         self.plan.value_bytes()
     }
 
-    /// Builds everything here and commits it; the number of datasets. `progress` hears bytes of values.
+    /// Builds and commits everything in this process. Returns the number of datasets. `progress` is called with the number of
+    /// bytes of values processed since the last call.
     #[pyo3(signature = (progress=None))]
     fn run(&self, py: Python<'_>, progress: Option<Py<PyAny>>) -> PyResult<u64> {
         let (plan, session, cancellation) = (self.plan.clone(), self.session.clone(), Cancellation::new());
@@ -71,7 +72,7 @@ impl IndexPlan {
         wait(py, &cancellation, move || {
             plan.run(&session, &shared, &|bytes| {
                 if let Some(progress) = &progress {
-                    // Who listens to progress does not stop the work.
+                    // An exception in `progress` does not stop the work.
                     let _ = Python::attach(|py| progress.call1(py, (bytes,)).map(|_| ()));
                 }
             })
@@ -85,7 +86,7 @@ impl IndexPlan {
     }
 }
 
-/// Runs a task; its fragment as bytes.
+/// Runs a task. Returns its encoded fragment.
 #[pyfunction]
 #[pyo3(signature = (task, threads=None))]
 pub(crate) fn index_task<'py>(py: Python<'py>, task: &[u8], threads: Option<usize>) -> PyResult<Bound<'py, PyBytes>> {
@@ -110,7 +111,7 @@ pub(crate) fn index_commit(py: Python<'_>, fragments: Vec<Vec<u8>>) -> PyResult<
     })
 }
 
-/// Datasets whose values are not those that their indexes were made of.
+/// Describes datasets whose values changed since they were indexed.
 #[pyfunction]
 pub(crate) fn index_verify(py: Python<'_>, file: PyRef<'_, File>) -> PyResult<Vec<String>> {
     let (file, cancellation) = (file.0.clone(), Cancellation::new());
@@ -118,25 +119,25 @@ pub(crate) fn index_verify(py: Python<'_>, file: PyRef<'_, File>) -> PyResult<Ve
     wait(py, &cancellation, move || hyperslab::index::verify(&file, &shared))
 }
 
-/// Moves the index beside an HDF5 file to the end of the file.
+/// Moves the index next to an HDF5 file to the end of the file.
 #[pyfunction]
 pub(crate) fn index_embed(py: Python<'_>, path: PathBuf) -> PyResult<()> {
     run(py, move || hyperslab::index::embed(&new_session(SessionOptions::default())?, &path))
 }
 
-/// Lists the index at the end of a file in a sidecar, to be brought up to date there; whether there is one.
+/// Lists the index at the end of a file in a sidecar, so that it can be brought up to date there. Returns whether there is one.
 #[pyfunction]
 pub(crate) fn index_stage(py: Python<'_>, path: PathBuf) -> PyResult<bool> {
     run(py, move || hyperslab::index::stage(&path))
 }
 
-/// Removes the sidecar that `index_stage` has made, if nothing was built into it.
+/// Removes the sidecar that `index_stage` created, if nothing was built into it.
 #[pyfunction]
 pub(crate) fn index_unstage(py: Python<'_>, path: PathBuf) -> PyResult<()> {
     run(py, move || hyperslab::index::unstage(&path))
 }
 
-/// Removes what builds of indexes have left that were killed, and unused indexes at the end of a file; what was removed.
+/// Removes leftovers of killed index builds, and unused indexes at the end of a file. Returns what was removed.
 #[pyfunction]
 #[pyo3(signature = (path, seconds, index_folder=None, dry_run=false))]
 pub(crate) fn index_vacuum(py: Python<'_>, path: PathBuf, seconds: f64, index_folder: Option<PathBuf>, dry_run: bool) -> PyResult<Vec<String>> {
@@ -144,13 +145,13 @@ pub(crate) fn index_vacuum(py: Python<'_>, path: PathBuf, seconds: f64, index_fo
     run(py, move || hyperslab::index::vacuum(&new_session_with_indexes(SessionOptions::default(), index_folder)?, &path, age, dry_run))
 }
 
-/// Length and time of change of a file, or of all that is in a folder.
+/// Length and modification time of a file, or of everything in a folder.
 #[pyfunction]
 pub(crate) fn path_stamp(path: &str) -> Option<(u64, u64)> {
     hyperslab::foreign::path_stamp(path.as_ref())
 }
 
-/// Why indexes beside a file are not used, or only in part.
+/// Why indexes of a file are not used, or only in part.
 #[pyfunction]
 pub(crate) fn index_remarks(file: PyRef<'_, File>) -> Vec<String> {
     pruner_of(file.0.session()).map(|pruner| pruner.remarks(&file.0)).unwrap_or_default()
@@ -203,7 +204,7 @@ impl ColumnIndex {
 
 #[pymethods]
 impl ColumnIndex {
-    /// The valid index of a dataset; `None` where there is none.
+    /// The valid index of a dataset; `None` if there is none.
     #[staticmethod]
     #[pyo3(signature = (file, dataset, raw=false))]
     fn find(py: Python<'_>, file: PyRef<'_, File>, dataset: usize, raw: bool) -> PyResult<Option<Self>> {
@@ -218,14 +219,14 @@ impl ColumnIndex {
         })
     }
 
-    /// Its level's letter.
+    /// The letter of its level.
     #[getter]
     fn level(&self) -> String {
         self.index.level().letter().to_string()
     }
 
-    /// Row-major numbers in the selection, as Arrow columns of unsigned 64-bit integers: where a condition holds, and where
-    /// it may.
+    /// Certain and possible matches of a condition: row-major positions in the selection, as Arrow columns of unsigned 64-bit
+    /// integers.
     #[pyo3(signature = (condition, axes=None))]
     fn rows<'py>(&self, py: Python<'py>, condition: &str, axes: Option<Vec<PyAxis>>) -> PyResult<[Values<'py>; 2]> {
         let condition = self.condition(py, condition)?;
@@ -238,7 +239,7 @@ impl ColumnIndex {
         Ok([capsules(py, Arc::new(UInt64Array::from(hits)))?, capsules(py, Arc::new(UInt64Array::from(candidates)))?])
     }
 
-    /// How many rows a condition holds for, and how many more it may hold for, by way of bitmaps of them.
+    /// Counts certain and possible matches of a condition, by their bitmaps.
     #[pyo3(signature = (condition, axes=None))]
     fn bitmap(&self, py: Python<'_>, condition: &str, axes: Option<Vec<PyAxis>>) -> PyResult<(u64, u64)> {
         let condition = self.condition(py, condition)?;
@@ -262,7 +263,7 @@ impl ColumnIndex {
         Ok(bounds.map(|bounds| bounds.into_iter().map(|bounds| (bounds.lower, bounds.upper)).collect()))
     }
 
-    /// The value with this number in order.
+    /// The value at this position in ascending order.
     fn ranked(&self, py: Python<'_>, number: u64) -> PyResult<Option<f64>> {
         let key_type = self.index.key_type().ok_or_else(|| raise(py, &Error::unsupported("an order of text")))?;
         let key = self.ask(py, None, move |index, selection, cancellation| index.ranked(selection, number, cancellation))?;
@@ -275,7 +276,7 @@ impl ColumnIndex {
         Ok(counts.map(|(values, nans, nulls)| ValueCounts { values, nans, nulls }))
     }
 
-    /// The values of rows that a condition holds for, as Arrow capsules; `None` where the index has none.
+    /// The values of matching rows, as Arrow capsules; `None` if the index does not store values.
     #[pyo3(signature = (condition, axes=None))]
     fn values<'py>(&self, py: Python<'py>, condition: &str, axes: Option<Vec<PyAxis>>) -> PyResult<Option<Values<'py>>> {
         let condition = self.condition(py, condition)?;
@@ -286,7 +287,7 @@ impl ColumnIndex {
         array.map(|array| capsules(py, array)).transpose()
     }
 
-    /// Blocks, and how many of them have no row that a condition may hold for.
+    /// The number of blocks, and the number of those without a possible match.
     fn blocks(&self, py: Python<'_>, condition: &str) -> PyResult<(u64, u64)> {
         let condition = self.condition(py, condition)?;
         let blocks = self.ask(py, None, move |index, selection, _| index.blocks(selection, &condition))?;

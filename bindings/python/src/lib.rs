@@ -1,5 +1,5 @@
-//! hyperslab._native: what the Python package needs of the core crate, and no more. Objects are
-//! described as plain dictionaries; numpy, the tree's looks and the tables' doors are Python.
+//! hyperslab._native: the part of the core that the Python package needs. Objects are described as plain dictionaries; numpy
+//! arrays, the display of trees and the interfaces of tables are made in Python.
 
 mod back;
 mod container;
@@ -27,8 +27,8 @@ mod writer;
 
 use pyo3::prelude::*;
 
-/// Opening a small file is many small allocations, and a scan takes and gives back large ones: this one
-/// keeps what is given back (docs/decisions/0011-allocator.md).
+/// Opening a small file makes many small allocations, and a scan allocates and frees large ones: this allocator keeps freed
+/// memory for reuse (docs/decisions/0011-allocator.md).
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

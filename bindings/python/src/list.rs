@@ -1,4 +1,4 @@
-//! List: constants of a Python array, behind `in` of a condition.
+//! List: constants of a Python array, for `in` of a condition.
 
 use hyperslab::Error;
 use hyperslab::predicate::{List, Literal, Predicate};
@@ -7,11 +7,10 @@ use pyo3::types::PyBytes;
 
 use crate::error::raise;
 
-/// A name, what its values are ("i8", "u8" and "f8" of native bytes; "number" and "text" of texts; "bool" of bytes), and
-/// the values.
+/// A name, the kind of its values (`i8`, `u8` and `f8`: native bytes; `number` and `text`: texts; `bool`: bytes), and the values.
 pub(crate) type Named<'py> = (String, String, Bound<'py, PyAny>);
 
-/// The lists for the core.
+/// Converts lists for the core.
 pub(crate) fn of_all(py: Python<'_>, lists: Vec<Named<'_>>) -> PyResult<Vec<(String, List)>> {
     lists.into_iter().map(|(name, kind, values)| Ok((name, of(py, &kind, &values)?))).collect()
 }
@@ -30,7 +29,7 @@ fn of(py: Python<'_>, kind: &str, values: &Bound<'_, PyAny>) -> PyResult<List> {
     })
 }
 
-/// Names behind `in` in a condition, where lists may stand.
+/// The names after `in` in a condition, which may be lists.
 #[pyfunction]
 pub(crate) fn list_names(py: Python<'_>, text: &str) -> PyResult<Vec<String>> {
     Predicate::list_names(text).map_err(|error| raise(py, &error))

@@ -19,7 +19,7 @@ use crate::wait::{run, wait};
 pub(crate) struct Plan(std::sync::Arc<hyperslab::scan::Plan>);
 
 impl Plan {
-    /// A plan that something else has made.
+    /// Wraps a plan.
     pub(crate) fn of(plan: hyperslab::scan::Plan) -> Self {
         Self(std::sync::Arc::new(plan))
     }
@@ -37,7 +37,7 @@ fn layout(word: &str) -> Result<Layout, Error> {
 
 #[pymethods]
 impl Plan {
-    /// `where_text` is exact; `substrait` keeps at least the rows that its expression keeps.
+    /// `where_text` is applied exactly; `substrait` keeps a superset of the rows that its expression keeps.
     #[new]
     #[pyo3(signature = (files, path, *, file_pattern=None, layout=None, columns=None, where_text=None, lists=Vec::new(), substrait=None, limit=None, batch_rows=65536, decode=true))]
     #[expect(clippy::too_many_arguments, reason = "one for each keyword of a scan request")]
@@ -97,14 +97,14 @@ impl Plan {
         wait(py, &cancellation, move || plan.summary(&column, &shared)).map(Summary::from)
     }
 
-    /// How many values of a numeric column lie in each bin.
+    /// Counts the values of a numeric column in each bin.
     fn histogram(&self, py: Python<'_>, column: String, edges: Vec<f64>) -> PyResult<Vec<u64>> {
         let (plan, cancellation) = (self.0.clone(), Cancellation::new());
         let shared = cancellation.clone();
         wait(py, &cancellation, move || plan.histogram(&column, &edges, &shared))
     }
 
-    /// Names of members of the groups that are not columns, and why.
+    /// Names of members of the groups that are not columns, each with the reason.
     fn omitted(&self) -> Vec<(String, String)> {
         self.0.omitted().iter().map(|omitted| (omitted.name.clone(), omitted.reason.clone())).collect()
     }
@@ -114,7 +114,7 @@ impl Plan {
         self.0.explain()
     }
 
-    /// The splits as bytes.
+    /// The encoded splits.
     #[pyo3(signature = (count=None, target_bytes=None))]
     fn split<'py>(&self, py: Python<'py>, count: Option<usize>, target_bytes: Option<u64>) -> PyResult<Vec<Bound<'py, PyBytes>>> {
         let plan = self.0.clone();

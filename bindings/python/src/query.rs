@@ -1,4 +1,4 @@
-//! Query: which elements of arrays satisfy a condition.
+//! Query: which elements of arrays match a condition.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::plan::Plan;
 use crate::results::counting::{Step, Summary};
 use crate::wait::{run, wait};
 
-/// A question asked of arrays.
+/// A condition on arrays.
 #[pyclass(frozen, module = "hyperslab._native")]
 pub(crate) struct Query(Arc<hyperslab::query::Query>);
 
@@ -35,7 +35,7 @@ impl Query {
 
 #[pymethods]
 impl Query {
-    /// `variables` are names with the file and path of the array that they stand for.
+    /// `variables` are names, each with the file and path of its array.
     #[new]
     #[pyo3(signature = (files, group, text=None, *, rows=None, variables=Vec::new(), lists=Vec::new(), file_pattern=None, file_captures=Vec::new(), decode=true))]
     #[expect(clippy::too_many_arguments, reason = "one for each keyword of a query")]
@@ -73,18 +73,18 @@ impl Query {
         Ok(steps.into_iter().map(|step| Step { file: step.file, group: step.group, shape: step.shape }).collect())
     }
 
-    /// The same question of one step.
+    /// The query restricted to one step.
     fn step(&self, py: Python<'_>, number: usize) -> PyResult<Self> {
         self.0.step(number).map(|query| Self(Arc::new(query))).map_err(|error| raise(py, &error))
     }
 
-    /// The question with one more condition.
+    /// The query with one more condition.
     #[pyo3(signature = (text, lists=Vec::new()))]
     fn and_also(&self, py: Python<'_>, text: &str, lists: Vec<list::Named<'_>>) -> PyResult<Self> {
         self.0.and(text, &list::of_all(py, lists)?).map(|query| Self(Arc::new(query))).map_err(|error| raise(py, &error))
     }
 
-    /// The variables that the condition speaks of.
+    /// The variables in the condition.
     fn names(&self, py: Python<'_>) -> PyResult<Vec<String>> {
         let query = self.0.clone();
         run(py, move || query.names())
@@ -94,7 +94,7 @@ impl Query {
         self.ask(py, |query, cancellation| query.count(cancellation))
     }
 
-    /// How many rows of each step.
+    /// The number of matching rows in each step.
     fn counts(&self, py: Python<'_>) -> PyResult<Vec<u64>> {
         self.ask(py, |query, cancellation| query.counts(cancellation))
     }
@@ -111,19 +111,19 @@ impl Query {
         Ok(bounds.map(|bounds| bounds.into_iter().map(|bounds| (bounds.lower, bounds.upper)).collect()))
     }
 
-    /// The rows of each step, as Arrow columns of unsigned 64-bit integers.
+    /// The positions of the matching rows of each step, as Arrow columns of unsigned 64-bit integers.
     fn positions<'py>(&self, py: Python<'py>) -> PyResult<Vec<Column<'py>>> {
         let positions = self.ask(py, |query, cancellation| query.position_arrays(cancellation))?;
         positions.into_iter().map(|rows| capsules(py, rows)).collect()
     }
 
-    /// The values of variables at the rows, a column each, where an index tells them without a scan; else `None`.
+    /// The values of variables at the matching rows, one column each, if an index answers this without a scan; else `None`.
     fn values<'py>(&self, py: Python<'py>, variables: Vec<String>) -> PyResult<Option<Vec<Column<'py>>>> {
         let found = self.ask(py, move |query, cancellation| query.values(&variables, cancellation))?;
         found.map(|columns| columns.into_iter().map(|values| capsules(py, values)).collect()).transpose()
     }
 
-    /// The scan of some columns of the rows.
+    /// Plans a scan of columns of the matching rows.
     #[pyo3(signature = (columns, batch_rows=65536))]
     fn table(&self, py: Python<'_>, columns: Vec<String>, batch_rows: usize) -> PyResult<Plan> {
         let query = self.0.clone();
@@ -141,7 +141,7 @@ impl Query {
         capsules(py, found)
     }
 
-    /// Rows in bins, as native 64-bit integers, or sums of weights, as doubles; row-major over the axes.
+    /// Counts of matching rows in bins as native 64-bit integers, or sums of weights as doubles; row-major over the axes.
     #[pyo3(signature = (axes, weights=None))]
     fn histogram<'py>(&self, py: Python<'py>, axes: Vec<(String, Vec<f64>)>, weights: Option<String>) -> PyResult<Bound<'py, PyBytes>> {
         let bytes = self.ask(py, move |query, cancellation| {
@@ -154,8 +154,8 @@ impl Query {
         Ok(PyBytes::new(py, &bytes))
     }
 
-    /// How many values a variable has, and those around each of `fractions` of the way through them in order: two
-    /// a fraction, as an Arrow column.
+    /// The number of values of a variable, and the two values around each of `fractions` of the sorted values, as an Arrow
+    /// column.
     fn order_statistics<'py>(&self, py: Python<'py>, variable: String, fractions: Vec<f64>) -> PyResult<(u64, Column<'py>)> {
         let found = self.ask(py, move |query, cancellation| {
             let places = |count: u64| -> Vec<u64> {
@@ -178,7 +178,7 @@ impl Query {
     }
 }
 
-/// A column as a batch that has no other.
+/// A column as a batch with only that column.
 fn capsules(py: Python<'_>, values: ArrayRef) -> PyResult<Column<'_>> {
     let schema = Schema::new(vec![Field::new("value", values.data_type().clone(), true)]);
     let made = RecordBatch::try_new(Arc::new(schema), vec![values]).and_then(|batch| to_ffi(&StructArray::from(batch).to_data()));

@@ -17,7 +17,7 @@ use crate::wait::wait;
 /// A schema and an array capsule (the Arrow PyCapsule interface).
 type Capsules<'py> = (Bound<'py, PyCapsule>, Bound<'py, PyCapsule>);
 
-/// Batches of a scan: Python takes them one by one, engines as an Arrow stream. All who share it take turns.
+/// Batches of a scan: Python takes them one by one, engines take them as an Arrow stream. Each batch goes to one of them.
 #[pyclass(frozen, module = "hyperslab._native")]
 pub(crate) struct Reader(Shared);
 
@@ -45,7 +45,7 @@ impl Reader {
         next.map(|batch| capsules(py, batch)).transpose()
     }
 
-    /// The batches that are left, as an Arrow stream (the Arrow PyCapsule interface). Another schema is not offered.
+    /// The remaining batches as an Arrow stream (the Arrow PyCapsule interface). A requested schema is ignored.
     #[pyo3(signature = (requested_schema=None))]
     fn __arrow_c_stream__<'py>(&self, py: Python<'py>, requested_schema: Option<Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyCapsule>> {
         let _ = requested_schema;
@@ -65,7 +65,7 @@ impl Reader {
         }
     }
 
-    /// Stops the scan: what reads now ends with `Cancelled`.
+    /// Stops the scan: a running read ends with `Cancelled`.
     fn cancel(&self) {
         self.0.registered.cancellation().cancel();
     }

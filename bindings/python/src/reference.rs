@@ -1,11 +1,11 @@
-//! Reference: what stored references mean, before they are followed.
+//! Reference: the kinds of stored references, without dereferencing them.
 
 use hyperslab::{Error, ReferenceKind, ReferenceTarget, reference_target};
 use pyo3::prelude::*;
 
 use crate::error::raise;
 
-/// The kind of this name in a described datatype.
+/// The kind of reference with this name in a described datatype.
 pub(crate) fn kind(py: Python<'_>, name: &str) -> PyResult<ReferenceKind> {
     match name {
         "Object" => Ok(ReferenceKind::Object),
@@ -15,7 +15,7 @@ pub(crate) fn kind(py: Python<'_>, name: &str) -> PyResult<ReferenceKind> {
     }
 }
 
-/// For each element of `width` bytes `object`, `region` or `attribute`, `None` for one that was never set.
+/// What each element of `width` bytes points at: `object`, `region` or `attribute`; `None` for a null reference.
 #[pyfunction]
 pub(crate) fn reference_targets(py: Python<'_>, kind: &str, elements: &[u8], width: usize) -> PyResult<Vec<Option<&'static str>>> {
     let kind = self::kind(py, kind)?;

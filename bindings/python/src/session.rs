@@ -61,14 +61,14 @@ impl Session {
         hyperslab::new_session_with_indexes(options, index_folder).map(Self).map_err(|error| raise(py, &error))
     }
 
-    /// Opens local files, side by side.
+    /// Opens local files in parallel.
     fn open(&self, py: Python<'_>, paths: Vec<PathBuf>) -> PyResult<Vec<File>> {
         let session = self.0.clone();
         let files = run(py, move || session.open_all(&paths))?;
         Ok(files.into_iter().map(File).collect())
     }
 
-    /// A file of arrays that Python holds.
+    /// Makes a file of arrays that Python holds.
     #[pyo3(signature = (name, arrays, stamp=None))]
     fn arrays(&self, py: Python<'_>, name: &str, arrays: Vec<Described<'_>>, stamp: Option<(u64, u64)>) -> PyResult<File> {
         let mut named: Vec<(String, Arc<dyn ForeignArray>)> = Vec::with_capacity(arrays.len());
@@ -79,7 +79,7 @@ impl Session {
         file_of_arrays(&self.0, name, named, stamp).map(File).map_err(|error| raise(py, &error))
     }
 
-    /// Reads the split of these bytes.
+    /// Decodes a split and reads it.
     fn read_split(&self, py: Python<'_>, split: &[u8]) -> PyResult<Reader> {
         let session = self.0.clone();
         let split = Split::decode(split).map_err(|error| raise(py, &error))?;

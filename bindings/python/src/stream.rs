@@ -1,8 +1,8 @@
 //! Stream: a scan as an Arrow C stream, for engines that read on threads of their own.
 //!
-//! Arrow's and DuckDB's threads must not enter the interpreter: one that comes back to it while it shuts down is parked
-//! for good, and the process then waits for that thread in `exit`. So these threads run Rust only. The thread that asked
-//! for the stream is Python's own; on it signals are handled while a batch is awaited.
+//! Threads of Arrow and DuckDB must not enter the interpreter: a thread that returns to it during shutdown blocks forever, and
+//! the process then waits for that thread in `exit`. So these threads run Rust only. The thread that requested the stream
+//! belongs to Python; it handles signals while it waits for a batch.
 
 use std::ffi::{c_int, c_void};
 use std::sync::{Arc, Mutex};
@@ -19,7 +19,7 @@ use pyo3::types::PyCapsule;
 use crate::exit::Registered;
 use crate::wait::{caught, until};
 
-/// A scan that several readers share: Python's loop and exported streams take the batches in turns.
+/// A scan that several readers share: each batch goes to Python's loop or to one of the exported streams.
 #[derive(Clone)]
 pub(crate) struct Shared {
     pub schema: SchemaRef,
@@ -34,14 +34,14 @@ impl Shared {
         Self { schema: batches.schema(), batches: Arc::new(Mutex::new(batches)), registered: Arc::new(Registered::new(cancellation)), failure: Arc::default() }
     }
 
-    /// The batches that are left, as an Arrow PyCapsule. The calling thread is the one that handles signals.
+    /// The remaining batches as an Arrow PyCapsule. The calling thread is the one that handles signals.
     pub fn stream<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
         let reading = Reading { scan: self.clone(), owner: std::thread::current().id() };
         PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(Box::new(reading)), c"arrow_array_stream")
     }
 }
 
-/// What the stream's callbacks call.
+/// The state of the stream's callbacks.
 struct Reading {
     scan: Shared,
     owner: ThreadId,
@@ -65,7 +65,7 @@ impl Reading {
             return caught(work).transpose();
         }
         let mut work = Some(work);
-        // Not attached: the interpreter is gone, and with it the signals.
+        // If attaching fails, the interpreter is gone, and there are no signals to handle.
         let waited = Python::try_attach(|py| {
             work.take().map(|work| {
                 until(py, self.scan.registered.cancellation(), work).unwrap_or_else(|interrupt| {
@@ -107,7 +107,7 @@ impl RecordBatchReader for Reading {
     }
 }
 
-/// Raises what a signal handler raised once the interpreter has control again: an Arrow stream carries no Python
+/// Raises the exception of a signal handler as soon as the interpreter runs again: an Arrow stream cannot carry a Python
 /// exception.
 fn raise_later(interrupt: PyErr) {
     extern "C" fn raise_now(interrupt: *mut c_void) -> c_int {

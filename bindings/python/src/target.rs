@@ -1,9 +1,9 @@
-//! Target: what values are written into, a file of its own or a task of a parallel write.
+//! Target: the destination of written values, either a separate file or a task of a parallel write.
 
 use hyperslab::write::{AttributeValue, DatasetDefinition, Existing, Extent, FileWriter, Link, Region, Task};
 use hyperslab::{Datatype, Elements, Error, HeapReference, Result, VirtualMapping};
 
-/// What the end of a target gives.
+/// The result of finishing a target.
 pub(crate) enum Ended {
     /// The length of the file.
     Length(u64),
@@ -11,21 +11,21 @@ pub(crate) enum Ended {
     Fragment(Vec<u8>),
 }
 
-/// What heap references of values lead to.
+/// Resolves heap references in values.
 pub(crate) type Resolve<'a> = &'a dyn Fn(HeapReference) -> Result<&'a [u8]>;
 
-/// What both have in common, as Python calls it.
+/// The operations of both, as Python calls them.
 pub(crate) trait Target: Send {
     fn create_group(&mut self, path: &str) -> Result<()>;
-    /// Gives the chunk shape.
+    /// Returns the chunk shape.
     fn create_dataset(&mut self, path: &str, definition: DatasetDefinition, extent: Option<Extent>) -> Result<Option<Vec<u64>>>;
     fn create_link(&mut self, path: &str, link: Link) -> Result<()>;
-    /// Defines a dataset whose values are in others.
+    /// Defines a virtual dataset.
     fn create_virtual(&mut self, path: &str, _definition: DatasetDefinition, _mappings: Vec<VirtualMapping>) -> Result<()> {
         Err(Error::unsupported("virtual datasets in a parallel write").at_object(path))
     }
     fn create_datatype(&mut self, path: &str, datatype: Datatype) -> Result<()>;
-    /// Takes a dataset of the plan for writing.
+    /// Opens a dataset of the plan for writing.
     fn open_dataset(&mut self, path: &str, _region: Option<Region>) -> Result<()> {
         Err(Error::invalid_input("a dataset of a plan, in a file of its own").at_object(path))
     }
@@ -33,16 +33,16 @@ pub(crate) trait Target: Send {
     fn is_planned(&self, _path: &str) -> bool {
         false
     }
-    /// A dataset of references, or an attribute where that has a name.
+    /// Writes a dataset of references, or, if `name` is given, an attribute.
     fn set_references(&mut self, path: &str, name: Option<&str>, shape: Vec<u64>, targets: &[Option<String>]) -> Result<()>;
     fn set_attribute(&mut self, path: &str, name: &str, value: AttributeValue) -> Result<()>;
     fn attach_scale(&mut self, path: &str, dimension: u32, scale: &str) -> Result<()>;
     /// Whether the order of an object's attributes and members is recorded.
     fn set_tracked(&mut self, path: &str, tracked: bool) -> Result<()>;
     fn resize(&mut self, path: &str, shape: Vec<u64>) -> Result<()>;
-    /// Writes all of the elements of a box, or parts of each: offsets and lengths in bytes.
+    /// Writes whole elements of a region, or only `parts` of each: offsets and lengths in bytes.
     fn write<'a>(&mut self, path: &str, region: &Region, bytes: &[u8], parts: Option<&[(usize, usize)]>, resolve: Resolve<'a>) -> Result<()>;
-    /// Writes the elements of a box that have these row-major numbers in it.
+    /// Writes the elements of a region at these row-major positions in it.
     fn write_scattered<'a>(
         &mut self,
         path: &str,
@@ -54,7 +54,7 @@ pub(crate) trait Target: Send {
     ) -> Result<()> {
         Err(Error::unsupported("writing by masks or lists of indexes in a parallel write: write slices").at_object(path))
     }
-    /// The values of a box as they are now.
+    /// The current values of a region.
     fn read(&mut self, path: &str, _region: &Region) -> Result<Elements> {
         Err(Error::unsupported("reading values back in a parallel write: read the file after the commit").at_object(path))
     }
@@ -62,15 +62,15 @@ pub(crate) trait Target: Send {
     fn remove(&mut self, path: &str) -> Result<()> {
         Err(Error::unsupported("removing objects in a parallel write").at_object(path))
     }
-    /// Gives an object another name.
+    /// Renames an object.
     fn rename(&mut self, from: &str, _to: &str) -> Result<()> {
         Err(Error::unsupported("moving objects in a parallel write").at_object(from))
     }
-    /// What has been defined so far.
+    /// The objects that have been defined so far.
     fn objects(&mut self) -> &mut FileWriter;
-    /// What a dataset is, and the part of it that may be written where that is not all.
+    /// The definition of a dataset, and the region that may be written, `None` for all of it.
     fn definition(&mut self, path: &str) -> Result<(DatasetDefinition, Option<Region>)>;
-    /// Whether its end has nothing to wait for.
+    /// Whether `finish` returns without waiting for the disk.
     fn is_quick(&self) -> bool {
         false
     }

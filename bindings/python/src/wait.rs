@@ -1,4 +1,4 @@
-//! Wait: work without the interpreter. Long work goes to another thread while Python looks for Ctrl-C.
+//! Wait: work without the interpreter. Long work runs on another thread while Python checks for Ctrl-C.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -10,16 +10,16 @@ use pyo3::prelude::*;
 use crate::error::raise;
 use crate::worker::Worker;
 
-/// How often Python's signal handlers get their turn.
+/// How often Python's signal handlers can run.
 const POLL: Duration = Duration::from_millis(50);
 
-/// Runs `work` on this thread, without the interpreter: for what cannot be cancelled or is short. A panic
-/// becomes an `Internal` error.
+/// Runs `work` on this thread, without the interpreter: for work that is short or cannot be cancelled. A panic becomes an
+/// `Internal` error.
 pub(crate) fn run<T: Send>(py: Python<'_>, work: impl FnOnce() -> Result<T> + Send) -> PyResult<T> {
     py.detach(|| caught(work)).map_err(|error| raise(py, &error))
 }
 
-/// What `work` gives; a panic becomes an `Internal` error.
+/// Runs `work`; a panic becomes an `Internal` error.
 pub(crate) fn caught<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| Err(Error::internal("a fault of Hyperslab's own (a panic): please report it")))
 }
@@ -30,7 +30,7 @@ pub(crate) fn wait<T: Send + 'static>(py: Python<'_>, cancellation: &Cancellatio
     until(py, cancellation, work)?.map_err(|error| raise(py, &error))
 }
 
-/// As [`wait`], with the error of `work` apart from what a signal handler raised.
+/// As [`wait`], but the error of `work` is separate from an exception of a signal handler.
 pub(crate) fn until<T: Send + 'static>(py: Python<'_>, cancellation: &Cancellation, work: impl FnOnce() -> Result<T> + Send + 'static) -> PyResult<Result<T>> {
     let (sender, receiver) = channel();
     let started = Worker::idle().and_then(|worker| {

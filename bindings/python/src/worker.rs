@@ -1,4 +1,4 @@
-//! Worker: threads that wait for the next long call, so that a call does not start one.
+//! Worker: idle threads that run long calls, so that not every call starts a thread.
 
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Mutex, MutexGuard};
@@ -7,22 +7,22 @@ use hyperslab::{Error, Result};
 
 type Work = Box<dyn FnOnce() + Send>;
 
-/// A thread that is waiting for work. It ends when this is dropped.
+/// A thread that waits for work. It ends when this is dropped.
 pub(crate) struct Worker {
-    /// A forked child has none of its parent's threads.
+    /// The process that started the thread: a forked child does not have its parent's threads.
     process: u32,
     sender: Sender<Work>,
 }
 
 static IDLE: Mutex<Vec<Worker>> = Mutex::new(Vec::new());
 
-/// Never waits: a process may have been forked while another thread held the lock.
+/// The idle threads, if the lock is free. Never waits: the process may have been forked while another thread held the lock.
 fn idle() -> Option<MutexGuard<'static, Vec<Worker>>> {
     IDLE.try_lock().ok()
 }
 
 impl Worker {
-    /// A thread that nobody uses.
+    /// Takes an idle thread, or starts one.
     pub fn idle() -> Result<Self> {
         let process = std::process::id();
         while let Some(worker) = idle().and_then(|mut idle| idle.pop()) {
@@ -38,12 +38,12 @@ impl Worker {
         Ok(Self { process, sender })
     }
 
-    /// Starts `work`, which does not panic.
+    /// Starts `work`, which must not panic.
     pub fn start(&self, work: impl FnOnce() + Send + 'static) -> Result<()> {
         self.sender.send(Box::new(work)).map_err(|_| Error::internal("a waiting thread has ended"))
     }
 
-    /// Gives a thread back whose work has ended.
+    /// Returns a thread whose work has ended to the idle ones.
     pub fn give_back(self) {
         if let Some(mut idle) = idle() {
             idle.push(self);

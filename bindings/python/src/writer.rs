@@ -1,4 +1,4 @@
-//! Writer: a file or a task that is being written; takes values from memory that Python owns.
+//! Writer: a file or a task that is being written. It takes values from memory that Python owns.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
@@ -20,18 +20,18 @@ use crate::wait::{run, wait};
 /// Number, name, whether it may be skipped, parameters.
 pub(crate) type PyFilter = (u16, Option<String>, bool, Vec<u32>);
 
-/// Values that are written before anybody could press Ctrl-C. Handing them to another thread would cost a turn of
-/// the scheduler each way, beside MPI's processes that spin while they wait.
+/// At most this many bytes are written on the calling thread: nobody presses Ctrl-C so soon. Another thread would cost a turn
+/// of the scheduler each way, next to MPI processes that spin while they wait.
 const SMALL_BYTES: usize = 32 << 20;
 
 const FAILED: &str = "an earlier write failed half-way";
 const CLOSED: &str = "this is closed: it was finished or given up";
 
-/// A file or a task under way; `None` when it was finished or given up.
+/// A file or a task that is being written; `None` after it was finished or discarded.
 #[pyclass(frozen, module = "hyperslab._native")]
 pub(crate) struct Writer(Arc<Mutex<Option<Box<dyn Target>>>>);
 
-/// The extent that Python says: `None` is null, no dimensions is a scalar.
+/// The dataspace of a shape: `None` is a null dataspace, no dimensions a scalar.
 pub(crate) fn dataspace(shape: Option<Vec<u64>>, max_shape: Option<Vec<Option<u64>>>) -> Result<Dataspace> {
     let Some(shape) = shape else { return Ok(Dataspace::Null) };
     match max_shape {
@@ -43,14 +43,14 @@ pub(crate) fn dataspace(shape: Option<Vec<u64>>, max_shape: Option<Vec<Option<u6
     }
 }
 
-/// The value that a heap reference stands for: its index counts the values of `heap` from 1 on.
+/// The value that a heap reference stands for: its index counts the values of `heap` from 1.
 pub(crate) fn of_list(heap: &[Vec<u8>], reference: HeapReference) -> Result<&[u8]> {
     let number = usize::try_from(reference.index).ok().and_then(|index| index.checked_sub(1));
     let value = number.and_then(|number| heap.get(number));
     value.map(Vec::as_slice).ok_or_else(|| Error::invalid_input("a variable-length value that is not there"))
 }
 
-/// An attribute's value with its heap.
+/// An attribute with its heap.
 pub(crate) fn attribute(shape: Option<Vec<u64>>, datatype: hyperslab::Datatype, bytes: Vec<u8>, heap: Vec<Vec<u8>>) -> Result<AttributeValue> {
     let mut objects = HeapObjects::default();
     for (number, value) in heap.into_iter().enumerate() {
@@ -65,7 +65,7 @@ pub(crate) fn fill_time(name: Option<&str>) -> Result<FillTime> {
     name.map_or(Ok(FillTime::default()), FillTime::of_name)
 }
 
-/// What a dataset is to be.
+/// The definition of a dataset.
 pub(crate) fn definition(
     datatype: hyperslab::Datatype,
     dataspace: Dataspace,
@@ -82,7 +82,7 @@ pub(crate) fn definition(
         .with_fill_time(fill_time)
 }
 
-/// The link that Python says.
+/// A link to `target`, in `file` if that is given.
 pub(crate) fn link(target: String, file: Option<String>, hard: bool) -> Link {
     match file {
         Some(file) => Link::External { file, path: target },
@@ -109,8 +109,8 @@ fn locked<T>(shared: &Mutex<Option<Box<dyn Target>>>, work: impl FnOnce(&mut dyn
 
 #[pymethods]
 impl Writer {
-    /// Begins the file that will be called `path`; whether it records the order of creation, whether its end waits for
-    /// the disk, and whether it may replace a file. With `continued` it begins with all that the file of this path holds.
+    /// Begins the file that will be called `path`. `track_order` records the order of creation, `durable` makes `finish` wait for
+    /// the disk, `replace` lets it replace a file. With `continued`, it begins with the contents of the existing file.
     #[new]
     #[pyo3(signature = (path, alignment=None, threads=None, track_order=false, durable=true, replace=true, continued=false, user_block=0, page_bytes=None))]
     #[expect(clippy::too_many_arguments, reason = "one for each keyword of create")]
@@ -152,8 +152,8 @@ impl Writer {
         self.with(py, |target| target.create_group(&path))
     }
 
-    /// Defines a dataset and the groups above it; gives its chunk shape. In a task, `region` is start and count of
-    /// what it writes, and `rows` says that it adds rows of its own. `committed` is the path of a committed datatype.
+    /// Defines a dataset and the groups above it. Returns its chunk shape. In a task, `region` is start and count of the part that
+    /// it writes, and with `rows` it appends its own rows. `committed` is the path of a committed datatype.
     #[pyo3(signature = (path, datatype, shape, maxshape=None, chunks=None, filters=Vec::new(), fill=None, region=None, rows=false, committed=None, fill_time=None))]
     #[expect(clippy::too_many_arguments, reason = "one for each keyword of create_dataset")]
     fn create_dataset(
@@ -193,8 +193,8 @@ impl Writer {
         Ok(Definition { shape: found.dataspace.shape().to_vec(), datatype, chunks: found.chunk_shape, region })
     }
 
-    /// Defines a dataset whose values are in others: of each mapping the file and the path of the source, and start, stride,
-    /// count and block of each dimension, in the source and in this dataset; `None` is all.
+    /// Defines a virtual dataset. A mapping has the file and the path of the source, and start, stride, count and block of each
+    /// dimension in the source and in this dataset; `None` selects all.
     #[expect(clippy::too_many_arguments, reason = "a dataset and its mappings")]
     #[pyo3(signature = (path, datatype, shape, maxshape, fill, mappings))]
     fn create_virtual(
@@ -229,12 +229,12 @@ impl Writer {
         self.with(py, |target| Ok(target.objects().path_of(number)))
     }
 
-    /// Removes a name, and the object that has no other.
+    /// Removes a name, and the object if it has no other name.
     fn remove(&self, py: Python<'_>, path: String) -> PyResult<()> {
         self.with(py, |target| target.remove(&path))
     }
 
-    /// Gives an object another name.
+    /// Renames an object.
     fn rename(&self, py: Python<'_>, path: String, to: String) -> PyResult<()> {
         self.with(py, |target| target.rename(&path, &to))
     }
@@ -244,16 +244,16 @@ impl Writer {
         self.with(py, |target| Ok(object::shape_of(&back::extent(target, &path)?)))
     }
 
-    /// What a dataset is, as `File.describe` says it.
+    /// Describes a dataset, as `File.describe` does.
     fn describe<'py>(&self, py: Python<'py>, path: String) -> PyResult<Bound<'py, PyDict>> {
         let found = self.with(py, |target| Ok(target.definition(&path)?.0.with_dataspace(back::extent(target, &path)?)))?;
         back::describe(py, &found)
     }
 
-    /// Reads the elements of a box into the `length` bytes of memory at `address`; gives the heap.
+    /// Reads the elements of a region into the `length` bytes of memory at `address`. Returns the heap.
     ///
-    /// Callers (only `hyperslab.new_dataset`) hold an array that owns that memory, writable, contiguous and used by nobody
-    /// else, until this returns.
+    /// Callers (only `hyperslab.new_dataset`) hold an array that owns that memory, writable, contiguous and not used by another
+    /// thread, until this returns.
     fn read_into(&self, py: Python<'_>, path: String, start: Vec<u64>, count: Vec<u64>, address: usize, length: usize) -> PyResult<Heap> {
         let shared = self.0.clone();
         let work = move || {
@@ -262,8 +262,8 @@ impl Writer {
                 return Err(Error::internal("memory of another length than the values have"));
             }
             if length > 0 && address > 0 {
-                // SAFETY: as in `write`: the caller's contract (above) makes this memory valid for `length` bytes and
-                // ours alone, and this call does not return before this closure has ended.
+                // SAFETY: as in `write`: by the caller's contract (above) this memory is valid for `length` bytes and not
+                // used elsewhere, and this call does not return before this closure has ended.
                 unsafe { std::slice::from_raw_parts_mut(address as *mut u8, length) }.copy_from_slice(&found.bytes);
             }
             Ok(found.heap)
@@ -282,13 +282,13 @@ impl Writer {
         self.with(py, |target| target.objects().attribute_names(&path))
     }
 
-    /// An attribute, as `File.attribute` gives it.
+    /// An attribute; `None` if there is none.
     fn attribute(&self, py: Python<'_>, path: String, name: String) -> PyResult<Option<object::AttributeValue>> {
         let found = self.with(py, |target| target.objects().attribute(&path, &name))?;
         found.map(|found| object::AttributeValue::new(py, &found.dataspace, &found.value)).transpose()
     }
 
-    /// Gives an object the attributes of another.
+    /// Copies the attributes of an object to another.
     fn copy_attributes(&self, py: Python<'_>, path: String, to: String) -> PyResult<()> {
         self.with(py, |target| target.objects().copy_attributes(&path, &to))
     }
@@ -310,7 +310,8 @@ impl Writer {
         self.with(py, |target| target.create_datatype(&path, datatype))
     }
 
-    /// In a task, takes a dataset of the plan for writing: start and count of a region of it, or what the plan says.
+    /// In a task, opens a dataset of the plan for writing. `region` is start and count of a part of it; by default the region in
+    /// the plan.
     #[pyo3(signature = (path, region=None))]
     fn open_dataset(&self, py: Python<'_>, path: String, region: Option<(Vec<u64>, Vec<u64>)>) -> PyResult<()> {
         let region = region.map(|(start, count)| Region { start, count });
@@ -359,10 +360,10 @@ impl Writer {
         self.with(py, |target| target.resize(&path, shape))
     }
 
-    /// Writes the `length` bytes of memory at `address`: the elements of a box, row-major, as they will lie in
-    /// the file, `step` apart; variable-length elements hold their length, 1, and the number of their value in `heap`. Of `parts`, offset
-    /// and length in bytes, only these parts of each element are written. With `elements`, the values are those of the box that
-    /// have these row-major numbers in it.
+    /// Writes the `length` bytes of memory at `address`: the elements of a region, row-major, as stored in the file, `step` apart.
+    /// Variable-length elements hold their length, 1, and the number of their value in `heap`. With `parts`, offsets and lengths in
+    /// bytes, only these parts of each element are written. With `elements`, the values are those at these row-major positions in
+    /// the region.
     ///
     /// Callers (only `hyperslab.writing`) hold an array that owns that memory, contiguous, until this returns.
     #[expect(clippy::too_many_arguments, reason = "values are a box, memory and a heap")]
@@ -388,7 +389,7 @@ impl Writer {
                 &[]
             } else {
                 // SAFETY: the limited API of Python 3.10 has no buffer protocol, so memory comes as an
-                // address. The caller's contract (above) makes it valid for `length` bytes, and this call
+                // address. By the caller's contract (above) it is valid for `length` bytes, and this call
                 // does not return before this closure has ended.
                 unsafe { std::slice::from_raw_parts(address as *const u8, length) }
             };
@@ -406,8 +407,8 @@ impl Writer {
         if length <= SMALL_BYTES { run(py, work) } else { wait(py, &cancellation, work) }
     }
 
-    /// Writes rows of text as Arrow has it: `count + 1` offsets of `width` bytes (4 or 8) at `offsets`, into the `length`
-    /// bytes at `data`.
+    /// Writes rows of text in Arrow's layout: `count + 1` offsets of `width` bytes (4 or 8) at `offsets`, into the `length` bytes
+    /// at `data`.
     ///
     /// Callers (only `hyperslab.write_table`) hold the Arrow array that owns that memory until this returns.
     #[expect(clippy::too_many_arguments, reason = "rows, and the two buffers of an Arrow array")]
@@ -416,8 +417,8 @@ impl Writer {
         wait(py, &Cancellation::new(), move || {
             let offsets_length = count.checked_add(1).and_then(|n| n.checked_mul(width)).filter(|_| matches!(width, 4 | 8) && offsets != 0);
             let offsets_length = offsets_length.ok_or_else(|| Error::internal("no offsets of text"))?;
-            // SAFETY: as in `write`: memory comes as addresses, which the caller's contract (above) makes valid for these
-            // lengths; this call does not return before this closure has ended.
+            // SAFETY: as in `write`: memory comes as addresses, which are valid for these lengths by the caller's contract
+            // (above); this call does not return before this closure has ended.
             let offsets = unsafe { std::slice::from_raw_parts(offsets as *const u8, offsets_length) };
             let text: &[u8] = if length == 0 || data == 0 {
                 &[]
@@ -449,8 +450,7 @@ impl Writer {
         })
     }
 
-    /// Ends it. A file becomes visible, in the place of one of the same name or not: its length in bytes. A task
-    /// gives the bytes of its fragment.
+    /// Finishes it. A file becomes visible; returns its length in bytes. A task returns its encoded fragment.
     #[pyo3(signature = (replace=false))]
     fn finish<'py>(&self, py: Python<'py>, replace: bool) -> PyResult<Bound<'py, PyAny>> {
         let taken = self.0.lock().map_err(|_| raise(py, &Error::internal(FAILED)))?.take();
@@ -466,7 +466,7 @@ impl Writer {
         }
     }
 
-    /// Gives it up; nothing of it is left. May be called again, and after the end.
+    /// Discards it and leaves nothing. May be repeated, also after `finish`.
     fn abort(&self) {
         if let Ok(mut target) = self.0.lock() {
             target.take();
