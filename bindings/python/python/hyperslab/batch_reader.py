@@ -46,7 +46,7 @@ class BatchReader:
     """
 
     def __init__(self, scan: _native.Reader, filtered: pa.RecordBatchReader | None = None) -> None:
-        """`filtered` is what an engine of Arrow's makes of the stream of `scan`."""
+        """`filtered` is a reader of Arrow over the stream of `scan`."""
         self._scan, self._filtered, self._closed = scan, filtered, False
         self.schema: pa.Schema = pa.schema(scan) if filtered is None else filtered.schema
 
@@ -111,7 +111,7 @@ class BatchReader:
         return self.read_all().to_pandas()
 
     def close(self) -> None:
-        """Stops the scan, also for those who read its stream.
+        """Stops the scan, also for readers of its stream.
 
         Example:
             >>> reader.close()

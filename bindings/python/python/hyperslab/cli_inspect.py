@@ -43,7 +43,7 @@ def ls(
 
 
 def _tree(file: hs.File, path: str, attributes: bool) -> tuple[Tree, list[dict[str, Any]]]:
-    """What is at and below `path`, for people and as facts."""
+    """The tree at and below `path` to print, and its facts for JSON."""
     found: tree.Shown = file if path == "/" else file[path]
     facts: list[dict[str, Any]] = []
 
@@ -135,7 +135,7 @@ def _sizes(file: hs.File) -> dict[str, int]:
 
 
 def _nodes(group: hs.Group) -> Iterator[tree.Shown]:
-    """Every object once, however many links lead to it."""
+    """Each object once, even if several links lead to it."""
     pending: list[tree.Shown] = [group]
     seen: set[int] = set()
     while pending:

@@ -23,7 +23,7 @@ from .stopping import complete
 
 
 def say(what: Any) -> None:
-    """Prints for people: lines are not broken where no terminal asks for it."""
+    """Prints for people. Lines are wrapped only on a terminal."""
     Console(soft_wrap=not sys.stdout.isatty(), width=None if sys.stdout.isatty() else 200).print(what)
 
 

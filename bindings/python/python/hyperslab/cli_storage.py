@@ -63,12 +63,12 @@ def fuse(file: str, out: str, force: Annotated[bool, typer.Option("--force", hel
     done = 0
     with careful(), counting(os.path.basename(out), None) as advance:
 
-        def hear(now: int, _: int) -> None:
+        def report(now: int, _: int) -> None:
             nonlocal done
             advance(now - done)
             done = now
 
-        made = hs.fuse(file, out, "w" if force else "x", progress=hear)
+        made = hs.fuse(file, out, "w" if force else "x", progress=report)
     if as_json:
         print(json.dumps(made._asdict()))
     else:

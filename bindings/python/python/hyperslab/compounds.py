@@ -15,7 +15,7 @@ Parts = list[tuple[int, int]] | None
 
 def rows(values: Any, names: Iterable[str]) -> np.ndarray[Any, Any]:
     """`values` as a structured array. Tuples (rows) become elements whose members are Python objects, lists and arrays are
-    dimensions, and a value that is no tuple stands for each of the members, as in numpy."""
+    dimensions, and a value that is not a tuple is the value of each member, as in numpy."""
     if isinstance(values, (np.ndarray, np.void)) and values.dtype.names is not None:
         return np.asarray(values)
     first = values

@@ -10,7 +10,7 @@ _SLAB_BYTES = 64 << 20
 
 
 class Target(Protocol):
-    """The group that a copy goes into."""
+    """The group that receives a copy."""
 
     _writer: Any
 

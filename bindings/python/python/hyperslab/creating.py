@@ -12,7 +12,7 @@ from . import dtype_encoding, filters, narrow_integers, new_references, times
 from .attributes import Empty
 from .errors import InvalidInputError, UnsupportedError
 
-#: Options of h5py's create_dataset that change nothing of the file that is written: caches, and where other files are.
+#: Options of h5py's create_dataset that do not change the written file: caches, and locations of other files.
 _HARMLESS = {"rdcc_nslots", "rdcc_nbytes", "rdcc_w0", "efile_prefix", "virtual_prefix", "allow_unknown_filter", "dapl"}
 #: Options that are not supported.
 _UNSUPPORTED = {
@@ -23,7 +23,7 @@ _UNSUPPORTED = {
 
 
 def checked(options: dict[str, Any]) -> dict[str, Any]:
-    """The options that are left when those of h5py are honored, ignored or refused."""
+    """The options that remain after options of h5py that change nothing were dropped and unsupported ones refused."""
     for option in options.keys() & _UNSUPPORTED.keys():
         if options.pop(option) not in (None, False):
             raise UnsupportedError(f"create_dataset with {option}: {_UNSUPPORTED[option]}")
@@ -101,7 +101,7 @@ def _halved(shape: tuple[int, ...], size: int) -> list[int]:
 
 
 def like(other: Any, options: dict[str, Any]) -> dict[str, Any]:
-    """The options that make a dataset like `other`, one of ours or of h5py, with `options` in their place."""
+    """The options that create a dataset like `other`, which may be from h5py, overridden by `options`."""
     found: dict[str, Any] = {"shape": other.shape, "dtype": other.dtype, "chunks": other.chunks, "fillvalue": other.fillvalue}
     for name in ("compression", "compression_opts", "shuffle", "fletcher32", "scaleoffset"):
         found[name] = getattr(other, name, None)

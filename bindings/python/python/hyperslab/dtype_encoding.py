@@ -139,7 +139,7 @@ def uses_heap(datatype: Datatype) -> bool:
 
 
 def stored(values: Any, datatype: Datatype, heap: list[bytes]) -> np.ndarray[Any, Any]:
-    """`values` as they will lie in the file, contiguous; variable-length values go into `heap`."""
+    """`values` as stored in the file, contiguous. Variable-length values are added to `heap`."""
     if isinstance(values, np.ma.MaskedArray):
         if np.ma.is_masked(values):
             raise InvalidInputError("masked values, which HDF5 cannot store: fill them first (`values.filled(...)`), or give the dataset a fillvalue")
@@ -182,8 +182,8 @@ def stored(values: Any, datatype: Datatype, heap: list[bytes]) -> np.ndarray[Any
 
 
 def filled(values: Any, fill: Any, datatype: Datatype) -> Any:
-    """Masked values as they will lie in the file, with `fill` for those that are masked. What lies under the mask need
-    not be a value of the datatype."""
+    """Masked values as stored in the file, with `fill` in place of masked ones. The data under the mask need not fit the
+    datatype."""
     mask = np.ma.getmaskarray(values)
     if mask.dtype.names is not None or uses_heap(datatype) or has_fields(datatype):
         raise UnsupportedError("masked values of a compound or of variable length: fill them first (`values.filled(...)`)")
@@ -194,8 +194,7 @@ def filled(values: Any, fill: Any, datatype: Datatype) -> Any:
 
 
 def stored_fields(values: Any, datatype: Datatype, heap: list[bytes], names: Sequence[str] = ()) -> tuple[np.ndarray[Any, Any], compounds.Parts]:
-    """Compound values as they will lie in the file, matched by the names of their fields, and the parts of an element that
-    they have. Without `names`, a structured array may lack fields of the datatype. With `names`, rows have these fields;
+    """Compound values as stored in the file, matched by field name, and the parts of an element that they cover. Without `names`, a structured array may lack fields of the datatype. With `names`, rows have these fields;
     the values of a single one may be plain."""
     if (
         not names

@@ -122,7 +122,7 @@ class File(Group):
 
 class FileSet(File):
     """Several files. `table`, `hs.sql`, `hs.query` and `hs.index` take all of them, in order. Arrays, groups and
-    attributes belong to one file: `files[0]["x"]`. A glob that matches a single file gives a set that is used like
+    attributes belong to one file: `files[0]["x"]`. A glob that matches a single file makes a set that can be used like
     that file."""
 
     @property

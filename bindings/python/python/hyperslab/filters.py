@@ -25,16 +25,16 @@ _LEVELS = {1: 4, 32015: 3}
 _BITSHUFFLE = {None: 2, "lz4": 2, "zstd": 3, "none": 0}
 
 
-#: Registered numbers of filters, as hdf5plugin gives them.
+#: Registered numbers of filters, as in hdf5plugin.
 _NUMBERS = {32000: "lzf", 32004: "lz4", 32008: "bitshuffle", 32015: "zstd"}
-#: Filters that compress, and are only undone.
+#: Compression filters that Hyperslab decodes but does not encode.
 _READ_ONLY = {307: "bzip2", 32001: "blosc", 32013: "zfp", 32026: "blosc2"}
 _INSTEAD = "is read, but not written: give zstd, lz4 or bitshuffle"
 _BITSHUFFLE_CODES = {0: "none", 2: "lz4", 3: "zstd"}
 
 
 def _of_number(number: int, options: Any) -> tuple[str, Any]:
-    """Name and level of a filter that is given by its number, as `**hdf5plugin.Zstd(clevel=3)` gives it."""
+    """Name and level of a filter given by its number, as in `**hdf5plugin.Zstd(clevel=3)`."""
     numbers = ", ".join(f"{n} ({name})" for n, name in _NUMBERS.items())
     if number in _READ_ONLY:
         raise UnsupportedError(f"{_READ_ONLY[number]} (filter {number}) is read, but not written: give {numbers}")

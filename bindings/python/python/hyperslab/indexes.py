@@ -42,7 +42,7 @@ class PlannedIndex(NamedTuple):
     needed: bool
 
 
-#: The fields of a native `PlannedIndex`, at once: a plan may have very many datasets.
+#: Reads the fields of a native `PlannedIndex` in one call: a plan may have very many datasets.
 _planned = operator.attrgetter(*PlannedIndex._fields)
 
 
@@ -230,13 +230,13 @@ def _run(planned: IndexPlan, progress: Callable[[int, int], object] | None) -> I
     """Builds a plan, and reports progress."""
     total, done = planned.value_bytes, 0
 
-    def hear(more: int) -> None:
+    def report(more: int) -> None:
         nonlocal done
         done += more
         if progress is not None:
             progress(done, total)
 
-    planned.run(hear if progress is not None else None)
+    planned.run(report if progress is not None else None)
     return planned
 
 

@@ -102,7 +102,7 @@ def _check(indices: np.ndarray[Any, Any], extent: int) -> None:
 
 
 def apply(values: np.ndarray[Any, Any], selected: Selected) -> np.ndarray[Any, Any]:
-    """What was read of a selection without a mask, as the key asked for it. Only lists that are not increasing copy."""
+    """Applies numpy's part of a selection without a mask to the values read. Copies only for lists that are not increasing."""
     kept = [axis for axis, picked in enumerate(selected.pick) if isinstance(picked, slice) or np.ndim(picked)]
     inner = values.shape[len(selected.pick) :]
     values = values.reshape([values.shape[axis] for axis in kept] + list(inner))

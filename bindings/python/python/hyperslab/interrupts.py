@@ -1,5 +1,5 @@
-"""Interrupts: Ctrl-C and the end of the process stop an SQL query at once. DuckDB looks for signals only between its
-tasks, which may take long, and a query of a daemon thread that meets the end of the interpreter aborts the process."""
+"""Interrupts: Ctrl-C and the end of the process stop an SQL query immediately. DuckDB checks for signals only between its
+tasks, which may take long, and a query of a daemon thread that is still running when the interpreter ends aborts the process."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ _connections: weakref.WeakKeyDictionary[duckdb.DuckDBPyRelation, duckdb.DuckDBPy
 _watched = False
 _ending = threading.Event()
 _kept: list[object] = []
-"""What daemon threads must not destroy while the process ends: DuckDB gives up the interpreter to do it."""
+"""Objects that daemon threads must not destroy while the process ends: DuckDB releases the interpreter to do so."""
 
 
 def watch(relation: duckdb.DuckDBPyRelation, connection: duckdb.DuckDBPyConnection) -> None:
     """Interrupts the query of `relation` on Ctrl-C, unless the program has a SIGINT handler or a wakeup descriptor of
-    its own, and when the process ends. Signals reach the main thread: a query that another thread starts first does not
-    hear of Ctrl-C."""
+    its own, and when the process ends. Signals reach the main thread: the first query of a process, if another thread starts it,
+    does not react to Ctrl-C."""
     _connections[relation] = connection
     if not _watched and threading.current_thread() is threading.main_thread():
         _start()

@@ -26,7 +26,7 @@ def _shared(comm: Any, root: int, make: Callable[[], Any]) -> Any:
     if comm.Get_rank() == root:
         try:
             outcome = make(), None
-        except Exception as error:  # every process must hear of it, or the others wait for ever
+        except Exception as error:  # every process must learn of it, or the others wait forever
             outcome = None, error
     made, failure = comm.bcast(outcome, root)
     if failure is not None:
@@ -112,7 +112,7 @@ def write(
     The file appears when every process has left the block. An exception in one process discards the whole write.
 
     Args:
-        comm, path, mode, define, root, options: As in `plan`; `netcdf=True` gives tasks of netCDF.
+        comm, path, mode, define, root, options: As in `plan`; `netcdf=True` makes tasks of netCDF.
         threads: Number of threads that compress in each process; one per core by default.
 
     Yields:
@@ -176,7 +176,7 @@ def index(
     failure: Exception | None = None
     try:
         fragments = [indexes.build(task, threads=threads) for task in tasks[comm.Get_rank() :: size]]
-    except Exception as error:  # the others must hear of it
+    except Exception as error:  # the others must learn of it
         failure = error
     built = comm.gather((fragments, failure is None), root)
 

@@ -59,7 +59,7 @@ def bits_of(dtype: np.dtype[Any]) -> dict[str, int]:
 
 
 def with_bits(dtype: np.dtype[Any], datatype: dict[str, Any]) -> np.dtype[Any]:
-    """`dtype` of integers that `datatype` describes, with the significant bits that it says."""
+    """`dtype` with the significant bits of the integers that `datatype` describes."""
     return integer_dtype(dtype, datatype["bit_precision"], datatype["bit_offset"]) if is_narrow(datatype) else dtype
 
 
@@ -70,7 +70,7 @@ def is_narrow(datatype: dict[str, Any]) -> bool:
 
 
 def is_as_in_memory(datatype: dict[str, Any]) -> bool:
-    """Whether every number in an element lies in the file as numpy has it: no narrow integers, no floats of another layout."""
+    """Whether every number in an element is stored in numpy's layout: no narrow integers, no nonstandard floats."""
     if datatype["class"] == "compound":
         return all(is_as_in_memory(member) for _, _, member in datatype["members"])
     if "base" in datatype:
@@ -79,7 +79,7 @@ def is_as_in_memory(datatype: dict[str, Any]) -> bool:
 
 
 def packed(values: np.ndarray[Any, Any], datatype: dict[str, Any]) -> np.ndarray[Any, Any]:
-    """Integers of full precision as they will lie in the file: moved to their bits, zeros around them."""
+    """Integers of full precision as stored in the file: shifted to their bits, with zeros around them."""
     precision, offset = datatype["bit_precision"], datatype["bit_offset"]
     signed = bool(datatype["signed"])
     low, high = (-1 << precision - 1, (1 << precision - 1) - 1) if signed else (0, (1 << precision) - 1)

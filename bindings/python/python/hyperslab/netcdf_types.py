@@ -237,7 +237,7 @@ def variable_length(path: str, dtype: Any, known: Mapping[str, NetcdfType]) -> N
 
 
 def opaque(path: str, size: int) -> NetcdfType:
-    """A type of as many bytes without meaning."""
+    """A type of `size` bytes without meaning."""
     if isinstance(size, bool) or not isinstance(size, (int, np.integer)) or size < 1:
         raise InvalidInputError(f"opaque type {path!r} of {size!r} bytes: give 1 or more")
     return NetcdfType(path, np.dtype(f"V{size}"), {"class": "opaque", "size": int(size), "tag": ""})

@@ -1,4 +1,4 @@
-"""Writing netCDF-4: an HDF5 file with dimension scales and the names that netCDF gives them."""
+"""Writing netCDF-4: an HDF5 file with dimension scales, under the names that netCDF uses."""
 
 from __future__ import annotations
 

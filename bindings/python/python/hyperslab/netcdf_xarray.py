@@ -15,9 +15,9 @@ from .type_aliases import Path
 if TYPE_CHECKING:
     import xarray
 
-#: What a variable's encoding may say of its storage; the rest of an encoding says how values are encoded.
+#: Keys of a variable's encoding about its storage; the other keys are about the encoding of values.
 _STORAGE = ("zlib", "zstd", "complevel", "compression", "compression_opts", "shuffle", "fletcher32", "chunksizes", "contiguous")
-#: What xarray's readers leave in an encoding that says nothing of a new file.
+#: Keys of xarray's readers that do not apply to a new file.
 _OF_THE_SOURCE = ("source", "original_shape", "preferred_chunks", "szip", "bzip2", "blosc", "endian")
 #: Encodings that lose digits.
 _LOSSY = ("least_significant_digit", "significant_digits", "quantize_mode")
@@ -137,7 +137,7 @@ def _enumeration(target: Any, dtype: np.dtype[Any], members: Mapping[str, int]) 
 
 
 def _storage_of(name: Any, variable: Any, default: dict[str, Any], unlimited: set[str], strict: bool) -> dict[str, Any]:
-    """Filters and chunks that a variable's encoding asks for; takes them out of the encoding."""
+    """Filters and chunks of a variable's encoding; removes them from the encoding."""
     encoding = dict(variable.encoding)
     shape = dict(zip(variable.dims, variable.shape, strict=True))
     given = {key: encoding.pop(key) for key in _STORAGE if key in encoding}

@@ -108,7 +108,7 @@ class NewDataset:
 
     @property
     def scaleoffset(self) -> int | None:
-        """The parameter of the scale-offset filter: bits of integers (0 for as many as needed), decimal places of floats."""
+        """The parameter of the scale-offset filter: bits of integers (0 if chosen per chunk), decimal places of floats."""
         return next((parameters[1] for number, parameters in self._about()["filters"] if number == 6), None)
 
     @property

@@ -22,7 +22,7 @@ class NewGroup(NewMembers):
     """A group that is being written: a mapping of names to groups and datasets."""
 
     _attributes: type[NewAttributes] = NewAttributes
-    #: Whether the file is this writer's alone, so that what is in it can be moved and removed.
+    #: Whether this writer writes the whole file, so that objects can be moved and removed.
     _is_whole = True
 
     @property

@@ -48,13 +48,13 @@ def normal(path: str) -> str:
 
 
 class NewMembers(MutableMapping[str, Any]):
-    """Names of a group and what they lead to; the objects that were handed out follow when they are moved."""
+    """The members of a group by name. Objects that were returned keep working after they are moved."""
 
     _dataset: type[NewDataset] = NewDataset
 
     def __init__(self, writer: Any, path: str, objects: dict[int, Any] | None = None) -> None:
         self._writer, self._path = writer, path
-        #: Groups, datasets and datatypes of the file by the number that the writer gives each.
+        #: Groups, datasets and datatypes of the file by the number that the writer assigned to each.
         self._objects: dict[int, Any] = {0: self} if objects is None else objects
 
     @property

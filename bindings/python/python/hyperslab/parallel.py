@@ -123,7 +123,7 @@ _kinds: dict[str, type[WritePlan]] = {}
 
 
 class PlanWriter:
-    """A plan as what groups and attributes are written to: it defines them, until it goes to its tasks."""
+    """A plan as the target of groups and attributes: it takes definitions until it is sent to tasks."""
 
     _NAMES: ClassVar[dict[str, str]] = {"create_link": "define_link", "create_datatype": "define_datatype"}
 

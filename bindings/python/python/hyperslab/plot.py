@@ -18,19 +18,19 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-#: Cells of a line and, along each dimension, of an image, at most: an image has half as many as it has pixels. Longer
-#: dimensions have several values a cell.
+#: Maximum number of cells of a line, and of an image along each dimension (half of its pixels). In longer dimensions,
+#: several values share a cell.
 MAX_LINE_CELLS, MAX_IMAGE_CELLS = 1000, 350
-#: Values that are read at a time.
+#: Maximum number of values read at a time.
 BLOCK_VALUES = 1 << 21
-#: A cell is at most this many times as long as coordinates around it lie apart.
+#: Maximum length of a cell, as a multiple of the distance between the coordinates around it.
 MAX_GAPS = 2.0
 
 Array = np.ndarray[Any, Any]
 
 
 class Dataset(Protocol):
-    """What is drawn of a dataset."""
+    """The part of a dataset's interface that plots use."""
 
     name: str
     _file: _native.File
@@ -80,7 +80,7 @@ def picture(**options: Any) -> Figure:
 
 
 class Coordinate(NamedTuple):
-    """What an axis of the picture shows; `known` when the file says where its points lie."""
+    """The coordinate along an axis; `known` if the file has it."""
 
     label: str
     values: Array
@@ -212,7 +212,7 @@ def _image(dataset: Dataset, axes: Any, coordinates: list[Coordinate], cells: Ex
 
 
 def _edges(values: Array) -> tuple[Array, Array]:
-    """The cells along an axis, as positions in `values` (-1: a gap between cells), and their edges. Edges lie halfway
+    """The cells along an axis, as positions in `values` (-1: a gap between cells), and their edges. Edges are halfway
     between coordinates, but a cell does not reach far into a gap: there the file has no values."""
     if values.dtype.kind == "M":
         cells, edges = _edges(values.astype("datetime64[us]").astype(np.int64))
@@ -245,7 +245,7 @@ def _extremes(dataset: Dataset, fixed: tuple[int, ...], steps: list[int]) -> Ext
     total, number = 0.0, 0
     for block in _blocks(shape, steps):
         values = _decoded(dataset, (*fixed, *block))
-        # Whole cells: what is beyond the end is missing.
+        # Whole cells: values beyond the end are missing.
         values = np.pad(values, [(0, -extent % step) for extent, step in zip(values.shape, steps, strict=True)], constant_values=np.nan)
         split = values.reshape([n for extent, step in zip(values.shape, steps, strict=True) for n in (extent // step, step)])
         cells = tuple(slice(part.start // step, -(-part.stop // step)) for part, step in zip(block, steps, strict=True))
@@ -276,7 +276,7 @@ def _parts(extent: int, step: int, aim: int) -> list[slice]:
 
 
 def _place(dataset: Dataset, dimension: int, at: int) -> str:
-    """Where the picture lies along a dimension that it does not show: its coordinate there, else the index."""
+    """The place of the picture along a dimension that it does not show: the coordinate, or else the index."""
     name = (dataset.dims[dimension] if dataset.dims else None) or f"dimension {dimension}"
     coordinate = _coordinate(dataset, dimension, 1)
     if not coordinate.known:

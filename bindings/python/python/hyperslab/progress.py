@@ -33,7 +33,7 @@ def waiting(what: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def counting(what: str, total: int | None) -> Iterator[Callable[[int], None]]:
-    """A bar of rows: call what this gives with the number of rows that are done more."""
+    """A progress bar of rows: call the returned function with the number of rows done since the last call."""
     if not sys.stderr.isatty():
         yield lambda rows: None
         return

@@ -291,7 +291,7 @@ class Query(Aggregates):
         return BatchReader(plan.read())
 
     def _named(self, columns: str | Sequence[str] | None) -> list[str]:
-        """The columns that are asked for; by default the variables of the condition."""
+        """The requested columns; by default the variables of the condition."""
         if columns is None:
             return self._native.names()
         return [columns] if isinstance(columns, str) else list(columns)

@@ -66,7 +66,7 @@ def read(file: _native.File, number: int, datatype: dict[str, Any], axes: list[A
 
 
 def _cut_padding(raw: np.ndarray[Any, Any], datatype: dict[str, Any], offset: int = 0, stride: int | None = None) -> None:
-    """Clears, in place, what is padding of fixed strings: numpy's strings end in NULs, as h5py gives them."""
+    """Clears the padding of fixed strings in place: numpy's strings end in NULs."""
     kind, size = datatype["class"], datatype["size"]
     stride = size if stride is None else stride
     if kind == "compound":
@@ -129,7 +129,7 @@ def convert(
         return out.reshape(shape)
     out = np.empty(raw.size // size, dtype=object)
     if datatype["class"] == "variable string":
-        # In memory they end at a NUL, whatever their length in the file.
+        # In memory they end at the first NUL, even if the file has a longer length.
         out[:] = [value.partition(b"\0")[0] for value in heap.values(raw.tobytes(), size, 1)]
     else:
         base = datatype["base"]

@@ -74,7 +74,7 @@ def configure(builder: SparkSession.Builder) -> SparkSession.Builder:
     if str(jar()) not in jars:
         jars.append(str(jar()))
     builder = builder.config("spark.jars", ",".join(jars))
-    # Else the Python workers of a local session are whatever `python3` is on the path.
+    # Otherwise the Python workers of a local session use the first `python3` on the path.
     if str(builder._options.get("spark.master", "local")).startswith("local") and "PYSPARK_PYTHON" not in os.environ:
         os.environ["PYSPARK_PYTHON"] = sys.executable
     if "spark.sql.catalog.h5" not in builder._options:

@@ -58,7 +58,7 @@ def sql(query: str, files: File | Paths) -> duckdb.DuckDBPyRelation:
         try:
             table = tables[word] = file.table("/" + path, omitted="ignore")
             if everything and name.rsplit("/", 1)[-1] == name and name != path:
-                continue  # a short name of what is listed by its path
+                continue  # a short name of a view that is listed by its path
             views.append(View(table))
             connection.register(name, views[-1])
         except (InvalidInputError, UnsupportedError, CorruptError, LimitExceededError, NotFoundError) as error:

@@ -1,4 +1,4 @@
-"""Stopping: Ctrl-C and SIGTERM end a command at once, with status 128 + signal, and leave no half-written file."""
+"""Stopping: Ctrl-C and SIGTERM end a command immediately, with status 128 + signal, and leave no half-written file."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from typing import NoReturn
 from .errors import InvalidInputError, MissingFileError
 
 PATIENCE_SECONDS = 0.15
-"""How long a signal waits for the main thread, which may be in native code that does not look for signals, or that takes
-its time to end."""
+"""How long a signal waits for the main thread, which may be in native code that does not check for signals or takes
+long to end."""
 
 _parts: set[str] = set()
 _first: int | None = None
@@ -25,7 +25,7 @@ _careful = threading.Event()
 
 
 class Stopped(BaseException):
-    """A signal asks the command to end."""
+    """Raised by a signal, to end the command."""
 
 
 @contextlib.contextmanager
@@ -49,7 +49,7 @@ def stoppable() -> Iterator[None]:
 
 @contextlib.contextmanager
 def careful() -> Iterator[None]:
-    """The block looks for signals itself and has to clean up: only a second signal ends it by force."""
+    """The block handles signals itself and has to clean up: only a second signal ends it by force."""
     _careful.set()
     try:
         yield

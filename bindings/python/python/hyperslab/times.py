@@ -40,7 +40,7 @@ def attributes(dtype: np.dtype[Any]) -> dict[str, Any]:
 
 
 def counts(values: Any, dtype: np.dtype[Any]) -> Any:
-    """Times as counts of the unit of `dtype`; values that are no times of numpy stay as they are."""
+    """Times as counts of the unit of `dtype`; other values are unchanged."""
     given = np.asanyarray(values)
     if given.dtype.kind not in "mM":
         return values

@@ -14,7 +14,7 @@ MAX_VALUE_CHARS = 200
 
 
 class Shown(Protocol):
-    """An object as the tree shows it: groups, datasets, and whatever else a file holds."""
+    """An object as the tree shows it: a group, a dataset, or any other object of a file."""
 
     name: str
     _number: int

@@ -1,4 +1,4 @@
-"""Unclosed: a warning when what is being written is dropped, or the process ends, before it was closed."""
+"""Unclosed: a warning if something that is being written is dropped, or the process ends, before it was closed."""
 
 from __future__ import annotations
 

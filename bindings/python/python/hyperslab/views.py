@@ -1,4 +1,4 @@
-"""Views: which names SQL has for the objects of a file, and what an answer says if a name has no table."""
+"""Views: the names of a file's objects in SQL, and the message for a name without a table."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MAX_MESSAGE = 300
 #: Text, quoted names, and plain names of a query.
 _WORDS = re.compile(r"""'(?:[^']|'')*'|"((?:[^"]|"")*)"|([^\W\d]\w*)""")
 
-#: A query that asks for nothing but a number of rows.
+#: A query whose only result is a number of rows.
 _COUNT = re.compile(
     r"""\s*select\s+count\s*\(\s*(?:\*|1)?\s*\)(?:\s+(?:as\s+)?([^\W\d]\w*))?\s+from\s+(?:"((?:[^"]|"")*)"|([^\W\d]\w*))\s*;?\s*""", re.IGNORECASE
 )
@@ -107,12 +107,12 @@ def words_of(query: str) -> list[str]:
 
 
 def asks_for_views(query: str) -> bool:
-    """Whether a query is about what views there are."""
+    """Whether a query lists views."""
     return _CATALOG.search(query) is not None
 
 
 def counted(query: str) -> tuple[str, str] | None:
-    """Of a query for nothing but the number of rows: the view, and what the answer is called."""
+    """The view and the name of the result of a query whose only result is a number of rows; `None` for other queries."""
     found = _COUNT.fullmatch(query)
     if found is None:
         return None
@@ -121,8 +121,8 @@ def counted(query: str) -> tuple[str, str] | None:
 
 
 class View(ScanDataset):
-    """A table as DuckDB takes it: without floats of two bytes, which it does not know, and without names that differ in
-    case only, of which it would take the first for all: they have a number."""
+    """A table for DuckDB. It has no 2-byte floats, so they are widened, and it does not distinguish names that differ only in
+    case, so these get a number."""
 
     def __init__(self, table: Table) -> None:
         super().__init__(table._request, table.schema)

@@ -20,7 +20,7 @@ from .type_aliases import Path
 from .writing import NewDataset, NewFile, NewGroup, create
 
 _UNITS = {"s": "seconds", "ms": "milliseconds", "us": "microseconds", "ns": "nanoseconds"}
-#: Batches of fewer bytes are joined until they have so many: a call for each column of each costs more than a copy.
+#: Smaller batches are joined until they have this many bytes: one call per column and batch costs more than a copy.
 _BATCH_BYTES = 32 << 20
 
 
@@ -129,7 +129,7 @@ def _meaning(type: pa.DataType) -> dict[str, Any]:
     if pa.types.is_timestamp(type):
         attributes = {"units": f"{_UNITS[type.unit]} since 1970-01-01 00:00:00", "calendar": "proleptic_gregorian"}
         if type.tz is not None:
-            # Counts of these are in UTC, whatever the zone.
+            # Their counts are in UTC in any zone.
             attributes["time_zone"] = type.tz
     elif pa.types.is_date(type):
         attributes = {"units": ("days" if pa.types.is_date32(type) else "milliseconds") + " since 1970-01-01 00:00:00", "calendar": "proleptic_gregorian"}
@@ -141,7 +141,7 @@ def _meaning(type: pa.DataType) -> dict[str, Any]:
 
 
 def _fixed(array: pa.Array, dtype: np.dtype[Any]) -> Any:
-    """Values of fixed length as they lie in memory."""
+    """Values of fixed length as laid out in memory."""
     return np.frombuffer(array.buffers()[1], dtype, count=len(array), offset=array.offset * dtype.itemsize) if len(array) else np.empty(0, dtype)
 
 

@@ -198,7 +198,7 @@ def _page_bytes(strategy: str | None, page_size: int | None, alignment: int | No
     return page_bytes
 
 
-#: Options of h5py.File that change nothing here, and those that do, with the values that ask for what is written anyway.
+#: Options of h5py.File without effect here, and other options with the values that ask for what is written anyway.
 _HARMLESS = {"locking", "rdcc_nslots", "rdcc_nbytes", "rdcc_w0", "meta_block_size", "page_buf_size", "min_meta_keep", "min_raw_keep"}
 _ASKED_FOR: dict[str, tuple[Any, ...]] = {
     "driver": (None, "sec2"),
