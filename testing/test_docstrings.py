@@ -5,8 +5,6 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import pytest
-
 import hyperslab as hs
 import hyperslab.dtypes
 import hyperslab.indexes
@@ -17,6 +15,7 @@ import hyperslab.netcdf_types
 import hyperslab.netcdf_variables
 import hyperslab.plot
 import hyperslab.spark
+import pytest
 
 #: Modules with public functions. Without `__all__`, all that they define without an underscore is public.
 MODULES = (hs, hs.dtypes, hs.indexes, hs.mllib, hs.mpi, hs.netcdf_plan, hs.plot, hs.spark)

@@ -114,6 +114,7 @@ __all__ = [
     "counters",
     "create",
     "create_netcdf",
+    "dtypes",
     "fuse",
     "index",
     "indexes",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -51,7 +51,8 @@ def from_arrays(session: _native.Session, arrays: Any) -> _native.File:
     place = places.pop() if len(places) == 1 else None
     stamp = _native.path_stamp(place) if place else None
     described = [
-        (str(key), *_described(str(key), value), zlib.crc32(origin[1].encode()) if origin else 0) for (key, value), origin in zip(members.items(), origins, strict=True)
+        (str(key), *_described(str(key), value), zlib.crc32(origin[1].encode()) if origin else 0)
+        for (key, value), origin in zip(members.items(), origins, strict=True)
     ]
     return session.arrays(place or name, described, stamp)
 

@@ -34,9 +34,7 @@ def _version(wanted: bool) -> None:
 @app.callback()
 def _root(
     version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")] = False,
-    limit: Annotated[
-        list[str] | None, typer.Option("--limit", help="A limit on what a file may cost, such as chunk_bytes=1000000. May be repeated.")
-    ] = None,
+    limit: Annotated[list[str] | None, typer.Option("--limit", help="A limit on what a file may cost, such as chunk_bytes=1000000. May be repeated.")] = None,
     paths: Annotated[str, typer.Option(help="Other files that a file may name: folder (its own and below) or anywhere.")] = "folder",
     missing_sources: Annotated[str, typer.Option(help="If a source of a virtual dataset is missing: error or fill.")] = "error",
     threads: Annotated[int | None, typer.Option(min=1, help="Number of threads; one per core by default.")] = None,

@@ -59,6 +59,4 @@ def counters() -> Counters:
         >>> hs.counters().since(before).bytes_read
     """
     found = _native.counters()
-    return Counters(
-        found.bytes_read, found.chunks_decoded, found.chunks_skipped, found.decode_nanoseconds / 1e9, found.index_blocks, found.index_blocks_pruned
-    )
+    return Counters(found.bytes_read, found.chunks_decoded, found.chunks_skipped, found.decode_nanoseconds / 1e9, found.index_blocks, found.index_blocks_pruned)

@@ -160,9 +160,9 @@ def stored(values: Any, datatype: Datatype, heap: list[bytes]) -> np.ndarray[Any
         given = np.asarray(values)
         if given.dtype.kind == "U" and target.kind == "S":
             given = np.char.encode(given, "utf-8" if datatype["utf8"] else "ascii")
-        if target.kind == "S" and given.dtype.kind == "S" and given.dtype.itemsize > target.itemsize:
-            if given.size and int(np.char.str_len(given).max()) > target.itemsize:
-                raise InvalidInputError(f"text of {int(np.char.str_len(given).max())} bytes does not fit fixed strings of {target.itemsize}")
+        is_wider = target.kind == "S" and given.dtype.kind == "S" and given.dtype.itemsize > target.itemsize
+        if is_wider and given.size and int(np.char.str_len(given).max()) > target.itemsize:
+            raise InvalidInputError(f"text of {int(np.char.str_len(given).max())} bytes does not fit fixed strings of {target.itemsize}")
         numbers = contiguous(_checked_cast(given, target))
         integer = datatype["base"] if datatype["class"] == "enum" else datatype
         if narrow_integers.is_as_in_memory(integer):
@@ -213,7 +213,7 @@ def stored_fields(values: Any, datatype: Datatype, heap: list[bytes], names: Seq
         given = compounds.rows(values, names or members)
         fields, shape = given.dtype.names or (), given.shape
         compounds.check_names(fields, list(names or members), complete=bool(names))
-        columns = {name: _split(given[name], members[name][1]) if given.dtype[name] == object else given[name] for name in fields}
+        columns = {name: _split(given[name], members[name][1]) if given.dtype[name] == np.dtype(object) else given[name] for name in fields}
     arrays = {name: stored(column, members[name][1], heap) for name, column in columns.items()}
     for name, array in arrays.items():
         inner = _inner(members[name][1])

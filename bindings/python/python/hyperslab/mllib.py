@@ -115,7 +115,7 @@ def h5read(
     Example:
         >>> mllib.h5read(spark, "run.h5", "/features").count()
     """
-    context, element = _java(spark, "element_type", path, dataset, mode=mode, session=False)
+    _, element = _java(spark, "element_type", path, dataset, mode=mode, session=False)
     if element not in _NUMPY:
         raise UnsupportedError(f"{dataset or path} has elements of type {element}, which are no numbers of an array")
     dtype = np.dtype(_NUMPY[element])

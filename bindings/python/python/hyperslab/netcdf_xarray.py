@@ -164,7 +164,11 @@ def _storage_of(name: Any, variable: Any, default: dict[str, Any], unlimited: se
         options["fletcher32"] = True
     chunks = given.get("chunksizes")
     changed = dropped.get("original_shape") not in (None, variable.shape)
-    fits = chunks is not None and len(chunks) == len(shape) and all(chunk <= size or dim in unlimited for chunk, (dim, size) in zip(chunks, shape.items(), strict=True))
+    fits = (
+        chunks is not None
+        and len(chunks) == len(shape)
+        and all(chunk <= size or dim in unlimited for chunk, (dim, size) in zip(chunks, shape.items(), strict=True))
+    )
     if chunks is not None and not fits and strict:
         raise InvalidInputError(f"encoding of {name!r}: chunksizes {tuple(chunks)} for shape {variable.shape}")
     if chunks is not None and fits and not changed and variable.ndim:

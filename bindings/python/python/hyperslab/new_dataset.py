@@ -205,7 +205,8 @@ class NewDataset:
         if selected.mask is None:
             # One dimension for each of the dataset, also where the key has a single index.
             data = data.reshape(
-                [n if isinstance(picked, slice) or np.ndim(picked) == 0 else len(picked) for n, picked in zip(selected.box, selected.pick, strict=True)] + list(inner)
+                [n if isinstance(picked, slice) or np.ndim(picked) == 0 else len(picked) for n, picked in zip(selected.box, selected.pick, strict=True)]
+                + list(inner)
             )
         for piece in indexing_keys.pieces(selected, int(self._datatype["size"])):
             part = dtype_encoding.contiguous(data[piece.values])

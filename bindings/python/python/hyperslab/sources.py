@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, TypeAlias, cast
 
 import pyarrow as pa
 
@@ -19,7 +19,7 @@ from .sessions import session
 from .type_aliases import Path, Paths
 
 #: A path, a glob, a list of paths, a regular expression, an open file, arrays by name, or an Arrow table.
-Files = Paths | re.Pattern[str] | File | Mapping[str, Any] | pa.Table | pa.RecordBatch
+Files: TypeAlias = Paths | re.Pattern[str] | File | Mapping[str, Any] | pa.Table | pa.RecordBatch
 
 
 class Sources(NamedTuple):

@@ -88,7 +88,7 @@ def names_of(paths: list[str]) -> Names:
                 named[f"{lower}_{number}"] = (f"{path}_{number}", path)
                 ambiguous[lower].append(f"{path}_{number}")
     last: dict[str, list[str]] = {}
-    for name, path in named.values():
+    for name, _ in named.values():
         last.setdefault(name.rsplit("/", 1)[-1].lower(), []).append(name)
     for lower, alike in last.items():
         if lower in named:

@@ -92,7 +92,9 @@ class _Column:
             # Arrow's own cast is wrong in the last digit of some values.
             given = array.to_pylist()
             rounded = [float(number) for number in given]
-            if self._overflow == "error" and any(not math.isfinite(near) or decimal.Decimal(repr(near)) != number for near, number in zip(rounded, given, strict=True)):
+            if self._overflow == "error" and any(
+                not math.isfinite(near) or decimal.Decimal(repr(near)) != number for near, number in zip(rounded, given, strict=True)
+            ):
                 raise InvalidInputError(
                     f'column {self.name!r} has values of {self.item} that a float of 8 bytes cannot hold: give overflow="round", or cast them first'
                 )
