@@ -25,29 +25,37 @@ RETURNED = (hs.netcdf_types.NetcdfType, hs.netcdf_variables.NetcdfAttributes, hs
 CONSTRUCTED = (hs.Empty, hs.ExternalLink, hs.HardLink, hs.NetcdfPlan, hs.SoftLink, hs.VirtualLayout, hs.VirtualSource, hs.WritePlan)
 
 
-def public() -> Iterator[tuple[str, Any]]:
+def public() -> Iterator[Any]:
     for module in MODULES:
         names = getattr(module, "__all__", None) or [name for name, value in vars(module).items() if getattr(value, "__module__", None) == module.__name__]
-        yield from ((f"{module.__name__}.{name}", getattr(module, name)) for name in names if not name.startswith("_"))
-    yield from ((f"{one.__module__}.{one.__name__}", one) for one in RETURNED)
+        yield from (getattr(module, name) for name in names if not name.startswith("_"))
+    yield from RETURNED
 
 
 def functions() -> Iterator[tuple[str, Callable[..., Any]]]:
     """Each public function and method once."""
     seen: set[int] = set()
-    for path, value in public():
-        found = [(path, value)]
+    for value in public():
+        members = [value]
         if inspect.isclass(value):
-            found = [(f"{path}.{name}", inspect.getattr_static(value, name)) for name in dir(value) if not name.startswith("_")]
-        for name, member in found:
+            members = [inspect.getattr_static(value, name) for name in dir(value) if not name.startswith("_")]
+        for member in members:
             function = getattr(member, "__func__", member)  # of a class or static method
             is_ours = (getattr(function, "__module__", None) or "").startswith("hyperslab")
             if is_ours and inspect.isroutine(function) and id(function) not in seen:
                 seen.add(id(function))
-                yield name, function
+                yield f"{function.__module__}.{function.__qualname__}", function
 
 
 FUNCTIONS = dict(functions())
+EXPECTED = {
+    "hyperslab._native.register_filter",
+    "hyperslab.file.File.table",
+    "hyperslab.file.open",
+    "hyperslab.mpi.write",
+    "hyperslab.netcdf_writing.NetcdfGroup.create_variable",
+    "hyperslab.parallel.WritePlan.from_bytes",
+}
 
 
 def described(doc: str) -> list[str]:
@@ -81,7 +89,7 @@ def test_arguments_of_constructors_are_described(kind: Any) -> None:
 
 
 def test_the_test_sees_what_it_looks_for() -> None:
-    assert len(FUNCTIONS) > 150 and {"hyperslab.open", "hyperslab.File.table", "hyperslab.WritePlan.from_bytes", "hyperslab.mpi.write"} <= FUNCTIONS.keys()
+    assert len(FUNCTIONS) > 150 and FUNCTIONS.keys() >= EXPECTED
 
     def example(path: str, *, first: int, second: int, **options: Any) -> int:
         return 0

@@ -269,6 +269,8 @@ def test_histograms_are_numpys(run: pathlib.Path) -> None:
         query.histogram3d("x", "px", "py", bins=10_000)
     with pytest.raises(hs.InvalidInputError, match="increase"):
         query.histogram("x", [1.0, 1.0])
+    with pytest.raises(hs.InvalidInputError, match="log has 1 entries for 2 variables"):
+        query.histogram2d("x", "px", bins=4, log=(True,))
 
 
 def test_sums_of_weights_do_not_depend_on_threads(tmp_path: pathlib.Path) -> None:

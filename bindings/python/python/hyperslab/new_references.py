@@ -21,7 +21,11 @@ class NewReference:
         self.path = path
 
     def stored(self) -> bytes:
-        """The reference as the writer takes it."""
+        """Encodes the reference for the writer.
+
+        Returns:
+            The path, for a region followed by NUL and start, stride, count and block of each dimension.
+        """
         path = self.path.encode("utf-8", "surrogateescape")
         if self.region is None:
             return path
