@@ -6,7 +6,7 @@ use pyo3::types::{PyDict, PyList};
 
 use crate::error::raise;
 use crate::heap::Heap;
-use crate::results::object::{AttributeValue, Link, RegionSelection};
+use crate::results::object::{AttributeValue, Links, RegionSelection};
 use crate::wait::{run, wait};
 use crate::{describe, reference};
 
@@ -104,8 +104,9 @@ impl File {
     }
 
     /// A group's links.
-    fn links(&self, py: Python<'_>, group: usize) -> PyResult<Vec<Link>> {
-        Ok(Link::of_group(self.group(py, group)?).collect())
+    fn links(&self, py: Python<'_>, group: usize) -> PyResult<Links> {
+        self.group(py, group)?;
+        Ok(Links { file: self.0.clone(), group: ObjectId(group) })
     }
 
     /// Describes an object, without its attributes, links and values.

@@ -76,7 +76,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<results::index::ValueCounts>()?;
     module.add_class::<results::object::AttributeValue>()?;
     module.add_class::<results::object::Definition>()?;
-    module.add_class::<results::object::Link>()?;
+    module.add_class::<results::object::Links>()?;
     module.add_class::<results::object::Member>()?;
     module.add_class::<results::object::ObjectInfo>()?;
     module.add_class::<results::object::ReferenceTarget>()?;

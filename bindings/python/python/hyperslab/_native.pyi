@@ -14,7 +14,7 @@ __all__ = [
     "Heap",
     "IndexPlan",
     "Indexed",
-    "Link",
+    "Links",
     "Member",
     "ObjectInfo",
     "Plan",
@@ -122,7 +122,7 @@ class File:
     def find(self, path: str) -> tuple[File, int]: ...
     def kind(self, object: int) -> str: ...
     def names(self, group: int) -> list[str]: ...
-    def links(self, group: int) -> list[Link]: ...
+    def links(self, group: int) -> Links: ...
     def describe(self, object: int) -> dict[str, Any]: ...
     def check(self, object: int) -> None: ...
     def attribute_names(self, object: int) -> list[str]: ...
@@ -388,11 +388,11 @@ class Indexed:
     kept_blocks: Final[int]
 
 @final
-class Link:
-    name: Final[str]
-    kind: Final[str]
-    object: Final[int | None]
-    target: Final[str]
+class Links:
+    names: Final[list[str]]
+    kinds: Final[list[str]]
+    objects: Final[list[int | None]]
+    targets: Final[list[str]]
 
 @final
 class Member:

@@ -184,15 +184,15 @@ class Group(Node, Mapping[str, "Member | None"]):
         except NotFoundError:
             return default
 
-    def _links(self) -> list[_native.Link]:
+    def _links(self) -> _native.Links:
         return self._file.links(self._number)
 
     def _entries(self, ancestors: frozenset[int]) -> Iterator[tree.Entry]:
-        for link in self._links():
-            name, number = link.name, link.object
+        links = self._links()
+        for name, kind, number, target in zip(links.names, links.kinds, links.objects, links.targets, strict=True):
             path = f"{self.name.rstrip('/')}/{name}"
             if number is None:
-                yield tree.Entry(name, path, f"{link.kind} link", None, link.target, False)
+                yield tree.Entry(name, path, f"{kind} link", None, target, False)
                 continue
             found = make(self._file, number, path)
             yield tree.Entry(name, path, found.kind, found, "", number in ancestors)

@@ -43,8 +43,8 @@ class Names(NamedTuple):
 def object_paths(group: Group, prefix: str = "", seen: frozenset[int] = frozenset({0})) -> list[str]:
     """The paths of datasets and groups, without the leading slash."""
     found: list[str] = []
-    for link in group._links():
-        name, number = link.name, link.object
+    links = group._links()
+    for name, number in zip(links.names, links.objects, strict=True):
         if number is None:
             if _leads_to_a_dataset(group, name):
                 found.append(prefix + name)

@@ -1,37 +1,63 @@
 //! Results about objects: links and members of groups, attributes, definitions of datasets, targets of references.
 
-use hyperslab::{Dataspace, Elements, Group, LinkTarget};
+use hyperslab::{Dataspace, Elements, Link, LinkTarget, ObjectId};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict};
+use pyo3::types::{PyBytes, PyDict, PyList, PyString};
 
 use crate::describe;
 use crate::heap::Heap;
 
-/// A link of a group of an open file.
-#[pyclass(frozen, get_all, module = "hyperslab._native")]
-pub(crate) struct Link {
-    /// Name in the group.
-    pub name: String,
-    /// `hard`, `soft`, `external` or `user-defined`.
-    pub kind: &'static str,
-    /// Number of the object that a hard link leads to.
-    pub object: Option<usize>,
-    /// Target of any other link as text.
-    pub target: String,
+/// The links of a group of an open file as columns, each made when it is read: a group may have very many links.
+#[pyclass(frozen, module = "hyperslab._native")]
+pub(crate) struct Links {
+    pub file: hyperslab::File,
+    pub group: ObjectId,
 }
 
-impl Link {
-    /// The links of a group in the order of the file.
-    pub fn of_group(group: &Group) -> impl Iterator<Item = Self> {
-        group.links.iter().map(|link| {
-            let (kind, object, target) = match &link.target {
-                LinkTarget::Hard(id) => ("hard", Some(id.0), String::new()),
-                LinkTarget::Soft(path) => ("soft", None, path.clone()),
-                LinkTarget::External { file, path } => ("external", None, format!("{file}:{path}")),
-                LinkTarget::UserDefined(class) => ("user-defined", None, class.to_string()),
-            };
-            Self { name: link.name.clone(), kind, object, target }
-        })
+impl Links {
+    fn all(&self) -> &[Link] {
+        self.file.tree().group(self.group).map(|group| group.links.as_slice()).unwrap_or_default()
+    }
+}
+
+#[pymethods]
+impl Links {
+    /// Names in the group.
+    #[getter]
+    fn names<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        PyList::new(py, self.all().iter().map(|link| link.name.as_str()))
+    }
+
+    /// `hard`, `soft`, `external` or `user-defined`.
+    #[getter]
+    fn kinds<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let [hard, soft, external, other] = ["hard", "soft", "external", "user-defined"].map(|kind| PyString::intern(py, kind));
+        let kind = |link: &Link| match &link.target {
+            LinkTarget::Hard(_) => hard.clone(),
+            LinkTarget::Soft(_) => soft.clone(),
+            LinkTarget::External { .. } => external.clone(),
+            LinkTarget::UserDefined(_) => other.clone(),
+        };
+        PyList::new(py, self.all().iter().map(kind))
+    }
+
+    /// Numbers of the objects that hard links lead to; `None` for other links.
+    #[getter]
+    fn objects<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let object = |link: &Link| if let LinkTarget::Hard(id) = &link.target { Some(id.0) } else { None };
+        PyList::new(py, self.all().iter().map(object))
+    }
+
+    /// Targets of the links that are not hard, as text; empty for hard links.
+    #[getter]
+    fn targets<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let target = |link: &Link| match &link.target {
+            LinkTarget::Hard(_) => String::new(),
+            LinkTarget::Soft(path) => path.clone(),
+            LinkTarget::External { file, path } => format!("{file}:{path}"),
+            LinkTarget::UserDefined(class) => class.to_string(),
+        };
+        PyList::new(py, self.all().iter().map(target))
     }
 }
 
