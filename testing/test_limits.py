@@ -81,6 +81,7 @@ def errors_of_reading(path: pathlib.Path, limits: dict[str, int]) -> set[str]:
 
     f = attempt(lambda: hs.open(path, limits=limits))
     if f is not None:
+        attempt(lambda: list(f["g"]))
         for name in ["x", "g/d49", "nested", "a6"]:
             node = attempt(lambda name=name: f[name])
             if isinstance(node, hs.Dataset):

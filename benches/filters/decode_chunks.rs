@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use hyperslab_array::{Arrangement, ChunkBuffer, Error, Result, Selection, join_planes};
-use hyperslab_formats::{ArrayFile, ChunkLocation, ChunkSource, ObjectId, OpenOptions, open};
+use hyperslab_formats::{ArrayFile, ChunkLocation, ChunkSource, Object, ObjectId, OpenOptions, open};
 use hyperslab_storage::Memory;
 
 struct Chunks {
@@ -18,9 +18,12 @@ struct Chunks {
 
 /// The stored chunks of a dataset, which are not decoded yet.
 fn chunks(file: &dyn ArrayFile, path: &str) -> Result<Chunks> {
-    let found = file.tree().objects.iter().position(|object| object.path.trim_start_matches('/') == path);
-    let id = ObjectId(found.ok_or_else(|| Error::not_found(path))?);
-    let dataset = file.tree().dataset(id).ok_or_else(|| Error::not_found(path))?;
+    let tree = file.tree();
+    let mut id = tree.root();
+    for name in path.split('/') {
+        id = tree.link(id, name)?.and_then(|link| link.object()).ok_or_else(|| Error::not_found(path))?;
+    }
+    let Object::Dataset(dataset) = tree.object(id)? else { return Err(Error::not_found(path)) };
     let all = Selection::all(dataset.dataspace.shape());
     let mut stored = Vec::new();
     for location in file.locate(id, &all)?.chunks {
@@ -35,7 +38,8 @@ fn chunks(file: &dyn ArrayFile, path: &str) -> Result<Chunks> {
 
 /// Decodes into element order, as a reader has it in the end.
 fn decode(file: &dyn ArrayFile, chunks: &Chunks, out: &mut (ChunkBuffer, Vec<u8>)) -> Result<()> {
-    let size = file.tree().dataset(chunks.id).map_or(1, |dataset| dataset.datatype.size());
+    let Object::Dataset(dataset) = file.tree().object(chunks.id)? else { return Err(Error::internal("no dataset")) };
+    let size = dataset.datatype.size();
     let size = usize::try_from(size).map_err(|_| Error::limit_exceeded("an element"))?;
     let (buffer, elements) = out;
     for (location, raw) in &chunks.stored {

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use hyperslab::write::COMMIT_ATTRIBUTE;
-use hyperslab::{Content, Error, ErrorKind, Interpretation, LinkTarget, Result, SessionOptions, new_session};
+use hyperslab::{Error, ErrorKind, Interpretation, Result, SessionOptions, Walked, new_session};
 
 /// Maximum number of objects that an error names.
 const MAX_NAMED: usize = 3;
@@ -26,17 +26,21 @@ pub(crate) fn refuse_losses(path: &Path, replaced: &str) -> Result<()> {
     };
     let replaced = format!("/{}", replaced.trim_matches('/'));
     let mut lost = Vec::new();
-    for object in &file.tree().objects {
-        if is_within(&object.path, &replaced) {
+    for Walked { path, id, object, .. } in file.walk() {
+        if is_within(&path, &replaced) {
             continue;
         }
-        let is_ancestor = is_within(&replaced, &object.path);
-        let attributes = object.attributes.iter().filter(|attribute| is_ancestor && attribute.name != COMMIT_ATTRIBUTE);
-        lost.extend(attributes.map(|attribute| format!("attribute {:?} of {}", attribute.name, object.path)));
-        let Content::Group(group) = &object.content else { continue };
-        for link in &group.links {
-            let member = format!("{}/{}", object.path.trim_end_matches('/'), link.name);
-            let is_group = matches!(link.target, LinkTarget::Hard(id) if file.tree().group(id).is_some());
+        if is_within(&replaced, &path) {
+            let attributes = file.attributes(id).unwrap_or_default();
+            let attributes = attributes.iter().filter(|attribute| attribute.name != COMMIT_ATTRIBUTE);
+            lost.extend(attributes.map(|attribute| format!("attribute {:?} of {path}", attribute.name)));
+        }
+        if !object.is_ok_and(|object| object.is_group()) {
+            continue;
+        }
+        for link in file.links(id).iter().flat_map(|links| links.iter()) {
+            let member = format!("{}/{}", path.trim_end_matches('/'), link.name);
+            let is_group = link.object().is_some_and(|id| file.object(id).is_ok_and(|object| object.is_group()));
             if !(is_within(&member, &replaced) || is_group && is_within(&replaced, &member)) {
                 lost.push(member);
             }

@@ -1,6 +1,6 @@
 //! `NativeFile`: lists the contents of a file for catalogs.
 
-use hyperslab::{Content, LinkTarget, ObjectId, Result, Tree};
+use hyperslab::{File, LinkTarget, Object, ObjectId, Result};
 use jni::JNIEnv;
 use jni::objects::{JClass, JString};
 use jni::sys::jstring;
@@ -24,7 +24,7 @@ pub extern "system" fn Java_io_hyperslab_NativeFile_members<'local>(
         let (file, group) = (text(env, &file)?, text(env, &group)?);
         let file = session.open(&file).map_err(|error| error.in_file(&file))?;
         let found = file.find(&group)?;
-        let members = members(found.file.tree(), found.object)?;
+        let members = members(&found.file, found.object)?;
         env.new_string(members.to_string()).map_err(jni_error)
     });
     members.into_raw()
@@ -42,12 +42,13 @@ pub extern "system" fn Java_io_hyperslab_NativeFile_objects<'local>(
         let session = SessionRequest::parse(&text(env, &options)?)?.session()?;
         let file = text(env, &file)?;
         let file = session.open(&file).map_err(|error| error.in_file(&file))?;
-        let objects = file.tree().objects.iter().map(|object| {
-            let mut described = described(&object.content);
+        let objects = file.walk().map(|walked| {
+            let mut described = described(&walked.object);
             if let Value::Object(fields) = &mut described {
-                let attributes = object.attributes.iter().map(|a| json!([a.name, hyperslab::columns::attribute_text(a)]));
-                fields.insert("path".to_owned(), json!(object.path));
+                let attributes = file.attributes(walked.id).unwrap_or_default();
+                let attributes = attributes.iter().map(|a| json!([a.name, hyperslab::columns::attribute_text(a)]));
                 fields.insert("attributes".to_owned(), attributes.collect());
+                fields.insert("path".to_owned(), json!(walked.path));
             }
             described
         });
@@ -57,25 +58,25 @@ pub extern "system" fn Java_io_hyperslab_NativeFile_objects<'local>(
     objects.into_raw()
 }
 
-fn described(content: &Content) -> Value {
-    match content {
-        Content::Group(_) => json!({"kind": "group"}),
-        Content::Dataset(dataset) => json!({
+fn described(object: &Result<Object>) -> Value {
+    match object {
+        Ok(Object::Group) => json!({"kind": "group"}),
+        Ok(Object::Dataset(dataset)) => json!({
             "kind": "dataset",
             "shape": dataset.dataspace.shape(),
             "type": hyperslab::columns::arrow_type(&dataset.datatype).map(|t| t.to_string()).ok(),
             "refusal": dataset.refusal.as_ref().map(ToString::to_string),
         }),
-        Content::Datatype(_) => json!({"kind": "datatype"}),
-        Content::Unreadable(error) => json!({"kind": "unreadable", "refusal": error.to_string()}),
+        Ok(Object::Datatype(_)) => json!({"kind": "datatype"}),
+        Err(error) => json!({"kind": "unreadable", "refusal": error.to_string()}),
     }
 }
 
-fn members(tree: &Tree, group: ObjectId) -> Result<Value> {
-    let links = tree.group(group).map(|group| group.links.as_slice()).unwrap_or_default();
+fn members(file: &File, group: ObjectId) -> Result<Value> {
+    let links = file.links(group)?;
     let members = links.iter().map(|link| match &link.target {
         LinkTarget::Hard(id) => {
-            let mut member = tree.object(*id).map_or_else(|| json!({"kind": "unreadable"}), |object| described(&object.content));
+            let mut member = described(&file.object(*id));
             if let Value::Object(fields) = &mut member {
                 fields.insert("name".to_owned(), json!(link.name));
             }

@@ -133,7 +133,5 @@ pub(crate) fn dataset<'py>(py: Python<'py>, dict: &Bound<'py, PyDict>, dataset: 
     let filters: Vec<(u16, &str, Vec<u32>)> = dataset.filters.iter().map(|f| (f.id, f.name.as_str(), f.parameters.clone())).collect();
     dict.set_item("filters", filters)?;
     dict.set_item("fill", dataset.fill_value.as_deref().map(|bytes| PyBytes::new(py, bytes)))?;
-    let dims: Vec<(Option<&str>, Option<usize>)> = dataset.dimensions.iter().map(|d| (d.name.as_deref(), d.scale.map(|id| id.0))).collect();
-    dict.set_item("dims", dims)?;
     dict.set_item("refusal", dataset.refusal.as_ref().map(ToString::to_string))
 }

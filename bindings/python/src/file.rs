@@ -1,6 +1,6 @@
 //! File: an open file; describes its objects and reads hyperslabs into memory that Python owns.
 
-use hyperslab::{Axis, Cancellation, Content, Error, Group, ObjectId, ReferencedPart, Selection};
+use hyperslab::{Axis, Cancellation, Object, ObjectId, ReferencedPart, Selection};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
@@ -21,7 +21,7 @@ pub(crate) struct Dereferenced {
     /// The file of the object.
     file: Py<File>,
     /// Number of the object in its file.
-    object: usize,
+    object: u64,
     /// Path of the object.
     path: String,
     /// The elements of a region reference.
@@ -51,15 +51,6 @@ pub(crate) fn selection(file: &hyperslab::File, dataset: ObjectId, axes: Vec<PyA
     Selection::new(axes, file.dataset(dataset)?.dataspace.shape())
 }
 
-impl File {
-    fn fail(&self, py: Python<'_>, error: Error) -> PyErr {
-        raise(py, &error.in_file(self.0.name()))
-    }
-    fn group(&self, py: Python<'_>, number: usize) -> PyResult<&Group> {
-        self.0.tree().group(ObjectId(number)).ok_or_else(|| self.fail(py, Error::internal(format!("object {number} is no group"))))
-    }
-}
-
 #[pymethods]
 impl File {
     /// The path it was opened by.
@@ -74,6 +65,12 @@ impl File {
         format!("{:?}", self.0.format())
     }
 
+    /// The number of the root group.
+    #[getter]
+    fn root(&self) -> u64 {
+        self.0.root().0
+    }
+
     /// The same file, opened again.
     fn reopen(&self, py: Python<'_>) -> PyResult<File> {
         let file = self.0.clone();
@@ -81,61 +78,72 @@ impl File {
     }
 
     /// The file and number of the object at `path`.
-    fn find(&self, py: Python<'_>, path: &str) -> PyResult<(File, usize)> {
+    fn find(&self, py: Python<'_>, path: &str) -> PyResult<(File, u64)> {
         let (file, path) = (self.0.clone(), path.to_owned());
         let found = run(py, move || file.find(&path))?;
         Ok((File(found.file), found.object.0))
     }
 
+    /// Whether there is an object at `path`; links that lead nowhere lead to none.
+    fn exists(&self, py: Python<'_>, path: &str) -> PyResult<bool> {
+        let (file, path) = (self.0.clone(), path.to_owned());
+        run(py, move || file.exists(&path))
+    }
+
     /// What an object is: `group`, `dataset`, `datatype` or `unreadable`.
-    fn kind(&self, py: Python<'_>, object: usize) -> PyResult<&'static str> {
-        let found = self.0.object(ObjectId(object)).map_err(|e| self.fail(py, e))?;
-        Ok(match &found.content {
-            Content::Group(_) => "group",
-            Content::Dataset(_) => "dataset",
-            Content::Datatype(_) => "datatype",
-            Content::Unreadable(_) => "unreadable",
+    fn kind(&self, py: Python<'_>, object: u64) -> PyResult<&'static str> {
+        let file = self.0.clone();
+        run(py, move || {
+            Ok(match file.object(ObjectId(object)) {
+                Ok(Object::Group) => "group",
+                Ok(Object::Dataset(_)) => "dataset",
+                Ok(Object::Datatype(_)) => "datatype",
+                Err(_) => "unreadable",
+            })
         })
     }
 
     /// Names of a group's links.
-    fn names<'py>(&self, py: Python<'py>, group: usize) -> PyResult<Bound<'py, PyList>> {
-        PyList::new(py, self.group(py, group)?.links.iter().map(|link| link.name.as_str()))
+    fn names<'py>(&self, py: Python<'py>, group: u64) -> PyResult<Bound<'py, PyList>> {
+        let file = self.0.clone();
+        let links = run(py, move || file.links(ObjectId(group)))?;
+        PyList::new(py, links.iter().map(|link| link.name.as_str()))
     }
 
     /// A group's links.
-    fn links(&self, py: Python<'_>, group: usize) -> PyResult<Links> {
-        self.group(py, group)?;
-        Ok(Links { file: self.0.clone(), group: ObjectId(group) })
+    fn links(&self, py: Python<'_>, group: u64) -> PyResult<Links> {
+        let file = self.0.clone();
+        run(py, move || file.links(ObjectId(group))).map(Links)
     }
 
-    /// Describes an object, without its attributes, links and values.
-    fn describe<'py>(&self, py: Python<'py>, object: usize) -> PyResult<Bound<'py, PyDict>> {
-        let found = self.0.object(ObjectId(object)).map_err(|e| self.fail(py, e))?;
+    /// An absolute path of an object.
+    fn object_path(&self, py: Python<'_>, object: u64) -> PyResult<String> {
+        let file = self.0.clone();
+        run(py, move || Ok(file.path_of(ObjectId(object))?.to_string()))
+    }
+
+    /// Describes the object at `path`, without its attributes, links, dimensions and values.
+    fn describe<'py>(&self, py: Python<'py>, object: u64, path: &str) -> PyResult<Bound<'py, PyDict>> {
+        let (file, id) = (self.0.clone(), ObjectId(object));
+        file.add_path(id, path);
+        let (found, dataset) = run(py, move || {
+            let found = file.object(id);
+            // The extent of a virtual dataset may depend on its sources, which are other files.
+            let dataset = if matches!(found, Ok(Object::Dataset(_))) { Some(file.dataset(id)?) } else { None };
+            Ok((found, dataset))
+        })?;
         let dict = PyDict::new(py);
-        dict.set_item("path", &found.path)?;
-        let kind = match &found.content {
-            Content::Group(group) => {
-                let dimensions: Vec<(&str, u64, bool)> = group.dimensions.iter().map(|d| (d.name.as_str(), d.extent, d.unlimited)).collect();
-                dict.set_item("dimensions", dimensions)?;
-                "group"
+        let kind = match (found, dataset) {
+            (Ok(Object::Datatype(datatype)), _) => {
+                dict.set_item("datatype", describe::datatype(py, &datatype)?)?;
+                "datatype"
             }
-            Content::Dataset(dataset) if dataset.virtual_mappings.is_empty() => {
-                describe::dataset(py, &dict, dataset)?;
-                "dataset"
-            }
-            Content::Dataset(_) => {
-                // The extent of a virtual dataset may depend on its sources, which are other files.
-                let (file, id) = (self.0.clone(), ObjectId(object));
-                let dataset = run(py, move || file.dataset(id).cloned())?;
+            (Ok(_), Some(dataset)) => {
                 describe::dataset(py, &dict, &dataset)?;
                 "dataset"
             }
-            Content::Datatype(datatype) => {
-                dict.set_item("datatype", describe::datatype(py, datatype)?)?;
-                "datatype"
-            }
-            Content::Unreadable(error) => {
+            (Ok(_), None) => "group",
+            (Err(error), _) => {
                 dict.set_item("refusal", error.to_string())?;
                 "unreadable"
             }
@@ -144,29 +152,39 @@ impl File {
         Ok(dict)
     }
 
+    /// Name of each dimension of a dataset, and the object that holds its coordinates.
+    fn dimensions(&self, py: Python<'_>, dataset: u64) -> PyResult<Vec<(Option<String>, Option<u64>)>> {
+        let file = self.0.clone();
+        let dimensions = run(py, move || file.dimensions(ObjectId(dataset)))?;
+        Ok(dimensions.iter().map(|dimension| (dimension.name.clone(), dimension.scale.map(|id| id.0))).collect())
+    }
+
+    /// The netCDF dimensions that a group declares: name, extent, and whether it is unlimited.
+    fn declared_dimensions(&self, py: Python<'_>, group: u64) -> PyResult<Vec<(String, u64, bool)>> {
+        let file = self.0.clone();
+        let declared = run(py, move || file.declared_dimensions(ObjectId(group)))?;
+        Ok(declared.iter().map(|dimension| (dimension.name.clone(), dimension.extent, dimension.unlimited)).collect())
+    }
+
     /// Raises the error of an object that cannot be read.
-    fn check(&self, py: Python<'_>, object: usize) -> PyResult<()> {
-        let found = self.0.object(ObjectId(object)).map_err(|e| self.fail(py, e))?;
-        match &found.content {
-            Content::Unreadable(error) => Err(self.fail(py, error.clone().at_object(&found.path))),
-            _ => Ok(()),
-        }
+    fn check(&self, py: Python<'_>, object: u64) -> PyResult<()> {
+        let file = self.0.clone();
+        run(py, move || file.object(ObjectId(object)).map(drop))
     }
 
     /// Names of an object's attributes.
-    fn attribute_names(&self, py: Python<'_>, object: usize) -> PyResult<Vec<String>> {
-        let found = self.0.object(ObjectId(object)).map_err(|e| self.fail(py, e))?;
-        if let Some(error) = &found.attributes_error {
-            return Err(self.fail(py, error.clone()));
-        }
-        Ok(found.attributes.iter().map(|attribute| attribute.name.clone()).collect())
+    fn attribute_names(&self, py: Python<'_>, object: u64) -> PyResult<Vec<String>> {
+        let file = self.0.clone();
+        let attributes = run(py, move || file.attributes(ObjectId(object)))?;
+        Ok(attributes.iter().map(|attribute| attribute.name.clone()).collect())
     }
 
     /// An attribute; `None` if there is none.
-    fn attribute(&self, py: Python<'_>, object: usize, name: &str) -> PyResult<Option<AttributeValue>> {
-        let found = self.0.object(ObjectId(object)).map_err(|e| self.fail(py, e))?;
-        let Some(attribute) = found.attributes.iter().find(|attribute| attribute.name == name) else { return Ok(None) };
-        let value = attribute.value.as_ref().map_err(|error| self.fail(py, error.clone().at_object(&found.path)))?;
+    fn attribute(&self, py: Python<'_>, object: u64, name: &str) -> PyResult<Option<AttributeValue>> {
+        let file = self.0.clone();
+        let attributes = run(py, move || file.attributes(ObjectId(object)))?;
+        let Some(attribute) = attributes.get(name) else { return Ok(None) };
+        let value = attribute.value.as_ref().map_err(|error| raise(py, &self.0.place(ObjectId(object), error.clone())))?;
         AttributeValue::new(py, &attribute.dataspace, value).map(Some)
     }
 
@@ -175,7 +193,7 @@ impl File {
         let (file, kind) = (self.0.clone(), reference::kind(py, kind)?);
         let found = run(py, move || {
             let Some(found) = file.dereference(kind, element.len(), &element)?.pop().flatten() else { return Ok(None) };
-            let path = found.file.object(found.object)?.path.clone();
+            let path = found.file.path_of(found.object)?.to_string();
             Ok(Some((found, path)))
         })?;
         let Some((found, path)) = found else { return Ok(None) };
@@ -191,7 +209,7 @@ impl File {
     }
 
     /// Bytes of the values in the file.
-    fn stored_bytes(&self, py: Python<'_>, dataset: usize) -> PyResult<u64> {
+    fn stored_bytes(&self, py: Python<'_>, dataset: u64) -> PyResult<u64> {
         let file = self.0.clone();
         run(py, move || file.stored_bytes(ObjectId(dataset)))
     }
@@ -200,7 +218,7 @@ impl File {
     ///
     /// Callers (only `hyperslab.reading` and `hyperslab.objects`) hold an array that owns that memory, writable, contiguous and
     /// not used by another thread, until this returns.
-    fn read_into(&self, py: Python<'_>, dataset: usize, axes: Vec<PyAxis>, address: usize, length: usize) -> PyResult<Heap> {
+    fn read_into(&self, py: Python<'_>, dataset: u64, axes: Vec<PyAxis>, address: usize, length: usize) -> PyResult<Heap> {
         let file = self.0.clone();
         let cancellation = Cancellation::new();
         let shared = cancellation.clone();

@@ -207,13 +207,14 @@ impl ColumnIndex {
     /// The valid index of a dataset; `None` if there is none.
     #[staticmethod]
     #[pyo3(signature = (file, dataset, raw=false))]
-    fn find(py: Python<'_>, file: PyRef<'_, File>, dataset: usize, raw: bool) -> PyResult<Option<Self>> {
+    fn find(py: Python<'_>, file: PyRef<'_, File>, dataset: u64, raw: bool) -> PyResult<Option<Self>> {
         let file = file.0.clone();
         run(py, move || {
             let dataset = ObjectId(dataset);
-            let object = file.object(dataset)?;
-            let name = object.path.rsplit('/').next().unwrap_or("value");
-            let column = Column::new(name, &file.dataset(dataset)?.datatype, &object.attributes, decoding(&file, !raw))?;
+            let attributes = file.attributes(dataset)?;
+            let path = file.path_of(dataset)?;
+            let name = path.rsplit('/').next().unwrap_or("value");
+            let column = Column::new(name, &file.dataset(dataset)?.datatype, &attributes.list, decoding(&file, !raw))?;
             let index = pruner_of(file.session()).and_then(|pruner| pruner.column(&file, dataset, &column));
             Ok(index.map(|index| Self { index, file: file.clone(), dataset, column }))
         })

@@ -54,8 +54,8 @@ pub trait ArrayFile: Send + Sync {
     fn is_stored(&self) -> bool {
         true
     }
-    /// Groups, datasets, attributes and dimensions: parsed once, immutable.
-    fn tree(&self) -> &Tree;
+    /// Groups, datasets, attributes and dimensions.
+    fn tree(&self) -> &dyn Tree;
     /// The chunks of `dataset` that `selection` touches. Reads metadata. A contiguous dataset
     /// is divided along [`crate::Dataset::chunk_grid`] into blocks that are contiguous in the file.
     ///

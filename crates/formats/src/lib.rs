@@ -13,18 +13,22 @@ pub mod hdf5;
 mod limits;
 pub mod netcdf3;
 pub mod netcdf4;
+mod object;
 mod open;
 mod other_format;
 mod poison;
 mod tree;
+mod tree_in_memory;
 
 pub use array_file::{ArrayFile, ChunkLocation, ChunkLocations, ChunkSource, collect_heap_references};
 pub use format::Format;
 pub use hdf5::reference_target;
 pub use limits::Limits;
+pub use object::{
+    Attributes, Dataset, Dimension, DimensionScale, ExternalFile, FillTime, FilterDescription, Link, LinkTarget, Links, Object, ObjectId,
+    Storage as StorageLayout, VirtualMapping,
+};
 pub use open::{Interpretation, OpenOptions, open};
 pub use poison::poison;
-pub use tree::{
-    Content, Dataset, Dimension, DimensionScale, ExternalFile, FillTime, FilterDescription, Group, Link, LinkTarget, Object, ObjectId,
-    Storage as StorageLayout, Tree, VirtualMapping,
-};
+pub use tree::{PathOf, Tree};
+pub use tree_in_memory::{Content, Group, Node, TreeBuilder, TreeInMemory};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use hyperslab_array::{Error, Result};
 use hyperslab_storage::Storage;
 
-use crate::{ArrayFile, Format, Limits, hdf5, netcdf3, netcdf4, other_format};
+use crate::{ArrayFile, Limits, hdf5, netcdf3, other_format};
 
 /// Whether netCDF-4 conventions are applied to HDF5 files that carry them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -52,11 +52,8 @@ fn open_named(storage: Arc<dyn Storage>, options: &OpenOptions) -> Result<Arc<dy
         return Err(Error::invalid_input(other_format::describe(storage.as_ref())?));
     };
     let mut file = hdf5::Hdf5File::open(storage, address, &options.limits)?;
-    if options.interpretation == Interpretation::Automatic && netcdf4::is_netcdf4(file.tree()) {
-        netcdf4::interpret(file.tree_mut());
-        file.set_format(Format::Netcdf4);
-    } else {
-        netcdf4::attach_dimension_scales(file.tree_mut());
+    if options.interpretation == Interpretation::Automatic {
+        file.interpret_netcdf4()?;
     }
     Ok(Arc::new(file))
 }

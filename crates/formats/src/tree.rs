@@ -1,357 +1,82 @@
-//! Tree: what a file contains, parsed once into an immutable snapshot.
+//! The tree of a file: its objects, their attributes and the links between them, each parsed when it is asked for.
 
 use std::sync::Arc;
 
-use hyperslab_array::{Attribute, ChunkGrid, Dataspace, Datatype, Error, Result, StoredSelection};
+use hyperslab_array::{Error, Result};
 
-/// Index of an object in its file's [`Tree`]. All hard links to an object have the same ID.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct ObjectId(pub usize);
+use crate::{Attributes, Dataset, Dimension, DimensionScale, Link, Links, Object, ObjectId};
 
-/// All objects of a file that can be reached from the root by hard links.
-#[derive(Debug, Clone, Default)]
-#[non_exhaustive]
-pub struct Tree {
-    /// The objects; the root group has index 0.
-    pub objects: Vec<Object>,
-}
+/// Determines the path of an object.
+pub type PathOf<'a> = dyn Fn(ObjectId) -> Result<String> + 'a;
 
-/// A group, dataset or committed datatype.
-#[derive(Debug, Clone)]
-#[non_exhaustive]
-pub struct Object {
-    /// The first absolute path found by which it can be reached (`/` for the root).
-    pub path: String,
-    /// HDF5: address of the object header, relative to the base address; what object references hold.
-    pub address: Option<u64>,
-    /// Attributes in the order of their creation if the object tracks it (netCDF always does), else in name order.
-    pub attributes: Vec<Attribute>,
-    /// Whether the object tracks the order in which its attributes were created.
-    pub attributes_tracked: bool,
-    /// Why the attributes cannot be listed; then there are none above.
-    pub attributes_error: Option<Error>,
-    /// What it is.
-    pub content: Content,
-}
-
-/// The kind of an object and what belongs to it.
-#[derive(Debug, Clone)]
-pub enum Content {
-    /// A group.
-    Group(Group),
-    /// A dataset (netCDF: variable).
-    Dataset(Box<Dataset>),
-    /// A committed (named) datatype.
-    Datatype(Datatype),
-    /// An object that cannot be read, with its reason; the rest of the file can.
-    Unreadable(Error),
-}
-
-/// A group's members.
-#[derive(Debug, Clone, Default)]
-#[non_exhaustive]
-pub struct Group {
-    /// Links in the order of their creation if the group tracks it (netCDF always does), else in name order (byte-wise);
-    /// each name once.
-    pub links: Vec<Link>,
-    /// Whether the group tracks the order in which its links were created.
-    pub links_tracked: bool,
-    /// netCDF dimensions defined here; empty for plain HDF5.
-    pub dimensions: Vec<Dimension>,
-}
-
-/// A named edge of the tree.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Link {
-    /// Name within the group.
-    pub name: String,
-    /// Where it leads.
-    pub target: LinkTarget,
-}
-
-/// Where a link leads.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum LinkTarget {
-    /// An object of this file.
-    Hard(ObjectId),
-    /// A path in this file, absolute or relative to the group.
-    Soft(String),
-    /// A path in another file.
-    External {
-        /// The other file, relative to this one's folder unless absolute.
-        file: String,
-        /// Absolute path in it.
-        path: String,
-    },
-    /// A user-defined link class, refused by number when followed.
-    UserDefined(u8),
-}
-
-/// A netCDF dimension.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Dimension {
-    /// Name.
-    pub name: String,
-    /// Current extent.
-    pub extent: u64,
-    /// Whether it can grow.
-    pub unlimited: bool,
-}
-
-/// What a dimension of a dataset is called and where its coordinate values are.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-#[non_exhaustive]
-pub struct DimensionScale {
-    /// netCDF dimension name, or the name (last path part) of the attached HDF5 dimension scale.
-    pub name: Option<String>,
-    /// 1-D dataset of as many elements, that holds the coordinate values.
-    pub scale: Option<ObjectId>,
-}
-
-/// How a dataset's bytes are laid out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Storage {
-    /// In the object header.
-    Compact,
-    /// One run of bytes (or one a record, in netCDF-3).
-    Contiguous,
-    /// HDF5 chunks.
-    Chunked,
-    /// One run of bytes, in other files.
-    External,
-    /// A virtual dataset.
-    Virtual,
-}
-
-/// A part of a dataset's raw data in a file of its own.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct ExternalFile {
-    /// The file's name as it was written.
-    pub file: String,
-    /// Where the part begins.
-    pub offset: u64,
-    /// Its bytes; `None` is all that follows.
-    pub length: Option<u64>,
-}
-
-/// A part of a virtual dataset and the dataset that it comes from. Elements of the two selections
-/// belong together in their order.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct VirtualMapping {
-    /// The source file; `.` is this one, `%b` the number of a block.
-    pub file: String,
-    /// Path of the source dataset in it; `%b` is the number of a block.
-    pub dataset: String,
-    /// The selection in the source.
-    pub source_selection: StoredSelection,
-    /// Where it goes.
-    pub selection: StoredSelection,
-}
-
-/// One filter of the pipeline, for people.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct FilterDescription {
-    /// Registered number.
-    pub id: u16,
-    /// `deflate`, `shuffle`, `fletcher32`, `szip`, `nbit`, `scaleoffset`, `lzf`, `zstd`, `lz4`, `blosc`, … or `filter-NUMBER`.
-    pub name: String,
-    /// Client data (`[4]` for deflate level 4).
-    pub parameters: Vec<u32>,
-}
-
-/// When the HDF5 library writes the fill value into storage that it allocates. It concerns programs that change the
-/// file later, and what that library reads from storage that was never allocated.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum FillTime {
-    /// When it allocates the storage.
-    Alloc,
-    /// Never: what was not written has no defined value.
-    Never,
-    /// When it allocates the storage, if the user gave a fill value.
-    #[default]
-    IfSet,
-}
-
-impl FillTime {
-    /// The name in h5py.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Alloc => "alloc",
-            Self::Never => "never",
-            Self::IfSet => "ifset",
-        }
-    }
-
-    /// The time of this name in h5py.
+/// What a file contains, without its values. Nothing is parsed before it is asked for, and what was parsed is kept within a
+/// bound, so that the cost of opening a file does not depend on the number of its objects.
+///
+/// Errors state what is wrong and at which offset; callers know the path of the object. A damaged object is an error when it
+/// is used, and does not affect others.
+pub trait Tree: Send + Sync {
+    /// The root group.
+    fn root(&self) -> ObjectId;
+    /// What the object is.
     ///
     /// # Errors
-    /// `InvalidInput` for another name; the error lists the names.
-    pub fn of_name(name: &str) -> Result<Self> {
-        [Self::Alloc, Self::Never, Self::IfSet]
-            .into_iter()
-            .find(|time| time.name() == name)
-            .ok_or_else(|| Error::invalid_input(format!("fill_time='{name}': give one of ifset, alloc, never")))
-    }
-}
-
-/// A dataset: everything about it but its values.
-#[derive(Debug, Clone)]
-#[non_exhaustive]
-pub struct Dataset {
-    /// Datatype of one element.
-    pub datatype: Datatype,
-    /// Extent.
-    pub dataspace: Dataspace,
-    /// Layout class.
-    pub storage: Storage,
-    /// HDF5 chunk shape for chunked storage, `None` otherwise (`h5py.Dataset.chunks`).
-    pub chunk_shape: Option<Vec<u64>>,
-    /// The boxes that `locate` deals in: the chunks, or blocks of a contiguous dataset. Same ndim
-    /// as the dataspace.
-    pub chunk_grid: ChunkGrid,
-    /// Filter pipeline in order of application on write.
-    pub filters: Vec<FilterDescription>,
-    /// The element for unwritten values; `None` is zeros.
-    pub fill_value: Option<Vec<u8>>,
-    /// When programs that change the file later write the fill value.
-    pub fill_time: FillTime,
-    /// Bytes allocated in the file, if cheap to find (contiguous and compact); else `None`.
-    pub stored_bytes: Option<u64>,
-    /// One for each dimension.
-    pub dimensions: Vec<DimensionScale>,
-    /// netCDF-4: the extent that was written, if unlimited dimensions have grown beyond it. The rest is
-    /// the fill value.
-    pub written_shape: Option<Vec<u64>>,
-    /// The files of external storage, one after the other; else empty.
-    pub external_files: Arc<[ExternalFile]>,
-    /// The parts of a virtual dataset, later ones over earlier ones; else empty.
-    pub virtual_mappings: Arc<[VirtualMapping]>,
-    /// Why the values cannot be read (an unsupported filter, layout or type), found while parsing.
-    pub refusal: Option<Error>,
-}
-
-impl Tree {
-    /// These objects; the first is the root group.
-    pub fn new(objects: Vec<Object>) -> Self {
-        Self { objects }
-    }
-    /// The object with this ID.
-    pub fn object(&self, id: ObjectId) -> Option<&Object> {
-        self.objects.get(id.0)
-    }
-    /// The dataset with this ID, if it is one.
-    pub fn dataset(&self, id: ObjectId) -> Option<&Dataset> {
-        match &self.object(id)?.content {
-            Content::Dataset(dataset) => Some(dataset),
-            _ => None,
-        }
-    }
-    /// The group with this ID, if it is one.
-    pub fn group(&self, id: ObjectId) -> Option<&Group> {
-        match &self.object(id)?.content {
-            Content::Group(group) => Some(group),
-            _ => None,
-        }
-    }
-    /// The object whose header lies at `address`.
-    pub fn at_address(&self, address: u64) -> Option<ObjectId> {
-        self.objects.iter().position(|o| o.address == Some(address)).map(ObjectId)
-    }
-}
-
-impl Object {
-    /// An object without attributes.
-    pub fn new(path: impl Into<String>, content: Content) -> Self {
-        Self { path: path.into(), address: None, attributes: Vec::new(), attributes_tracked: false, attributes_error: None, content }
-    }
-    /// Whether the file records the order in which its attributes, or the members of a group, were created.
-    pub fn is_tracked(&self) -> bool {
-        self.attributes_tracked || matches!(&self.content, Content::Group(group) if group.links_tracked)
-    }
-}
-
-impl Dataset {
-    /// A chunked dataset without filters, fill value or names of dimensions.
-    pub fn new(datatype: Datatype, dataspace: Dataspace, chunk_grid: ChunkGrid) -> Self {
-        Self {
-            datatype,
-            storage: Storage::Chunked,
-            chunk_shape: None,
-            chunk_grid,
-            filters: Vec::new(),
-            fill_value: None,
-            fill_time: FillTime::default(),
-            stored_bytes: None,
-            dimensions: vec![DimensionScale::default(); dataspace.ndim()],
-            dataspace,
-            written_shape: None,
-            external_files: Arc::from([]),
-            virtual_mappings: Arc::from([]),
-            refusal: None,
-        }
-    }
-    /// Bytes of all elements, without their heap objects; `None` beyond 64 bits.
-    pub fn value_bytes(&self) -> Option<u64> {
-        self.dataspace.shape().iter().try_fold(self.datatype.size(), |bytes, extent| bytes.checked_mul(*extent))
-    }
-    /// The same dataset with another extent (of the same ndim), as it has after growing.
+    /// `Corrupt`, `Unsupported`, `LimitExceeded` or `Io` if its header cannot be parsed; `Internal` for an ID of another file.
+    fn object(&self, id: ObjectId) -> Result<Object>;
+    /// The attributes of an object.
     ///
     /// # Errors
-    /// `Internal` for a dataset without dimensions or another ndim.
-    pub fn with_shape(&self, shape: Vec<u64>) -> Result<Self> {
-        let Dataspace::Simple { max_shape, .. } = &self.dataspace else {
-            return Err(Error::internal("a dataset without dimensions has no other extent"));
-        };
-        let grid_shape = match &self.chunk_shape {
-            Some(chunk_shape) => chunk_shape.clone(),
-            None => block_shape(&shape, self.datatype.size(), BLOCK_BYTES),
-        };
-        let mut dataset = self.clone();
-        dataset.chunk_grid = ChunkGrid::new(shape.clone(), grid_shape)?;
-        dataset.dataspace = Dataspace::Simple { shape, max_shape: max_shape.clone() };
-        Ok(dataset)
+    /// As of [`Tree::object`], if they cannot be listed. One whose value cannot be read holds its own error.
+    fn attributes(&self, id: ObjectId) -> Result<Arc<Attributes>>;
+    /// All links of a group; none of an object that is no group.
+    ///
+    /// # Errors
+    /// As of [`Tree::object`], if they cannot be listed.
+    fn links(&self, group: ObjectId) -> Result<Arc<Links>>;
+    /// One link of a group, found without listing the others.
+    ///
+    /// # Errors
+    /// As of [`Tree::links`].
+    fn link(&self, group: ObjectId, name: &str) -> Result<Option<Link>> {
+        Ok(self.links(group)?.get(name).cloned())
     }
+    /// Up to `max` links of a group, in any order.
+    ///
+    /// # Errors
+    /// As of [`Tree::links`].
+    fn first_links(&self, group: ObjectId, max: usize) -> Result<Vec<Link>> {
+        Ok(self.links(group)?.iter().take(max).cloned().collect())
+    }
+    /// Whether a group tracks the order in which its links were created.
+    ///
+    /// # Errors
+    /// As of [`Tree::links`].
+    fn tracks_links(&self, group: ObjectId) -> Result<bool> {
+        Ok(self.links(group)?.is_tracked())
+    }
+    /// Names and coordinates of a dataset's dimensions, one for each. `path_of` determines the path of a dimension scale
+    /// that has no name of its own.
+    ///
+    /// # Errors
+    /// Those of the dataset. A scale that cannot be read is left out.
+    fn dimensions(&self, dataset: ObjectId, path_of: &PathOf<'_>) -> Result<Arc<[DimensionScale]>>;
+    /// netCDF dimensions that a group declares; none in plain HDF5.
+    ///
+    /// # Errors
+    /// As of [`Tree::object`].
+    fn declared_dimensions(&self, group: ObjectId) -> Result<Arc<[Dimension]>>;
+    /// HDF5: address of the object's header, relative to the base address, which object references hold.
+    fn address(&self, id: ObjectId) -> Option<u64>;
+    /// The object with this address, if it is one of this tree. An object may have an ID although no hard link leads to it:
+    /// see [`Tree::path`].
+    fn at_address(&self, address: u64) -> Option<ObjectId>;
+    /// The absolute path of an object, if the tree knows it without a search.
+    fn path(&self, id: ObjectId) -> Option<&str>;
 }
 
-/// Target size in bytes of a block of a dataset without chunks.
-pub(crate) const BLOCK_BYTES: u64 = 1 << 20;
-
-/// The shape of blocks that are contiguous in row-major order and of about `aim` bytes: single
-/// indexes of leading dimensions, a run of one, all of the rest.
-pub(crate) fn block_shape(shape: &[u64], element_bytes: u64, aim: u64) -> Vec<u64> {
-    let mut block: Vec<u64> = shape.iter().map(|&extent| extent.max(1)).collect();
-    let mut below = element_bytes.max(1);
-    let mut cut = false;
-    for extent in block.iter_mut().rev() {
-        if cut {
-            *extent = 1;
-            continue;
-        }
-        let whole = below.saturating_mul(*extent);
-        if whole > aim {
-            *extent = (aim / below).clamp(1, *extent);
-            cut = true;
-        } else {
-            below = whole;
-        }
-    }
-    block
-}
-
-impl Link {
-    /// A link called `name`.
-    pub fn new(name: impl Into<String>, target: LinkTarget) -> Self {
-        Self { name: name.into(), target }
-    }
-}
-
-impl Group {
-    /// The link called `name`.
-    pub fn link(&self, name: &str) -> Option<&Link> {
-        self.links.iter().find(|link| link.name == name)
+/// The dataset with this ID; `Internal` for another object.
+pub(crate) fn dataset(tree: &dyn Tree, id: ObjectId) -> Result<Arc<Dataset>> {
+    match tree.object(id)? {
+        Object::Dataset(dataset) => Ok(dataset),
+        other => Err(Error::internal(format!("a dataset is expected, this is {}", other.kind()))),
     }
 }

@@ -3,13 +3,15 @@
 
 use std::sync::Arc;
 
-use hyperslab_array::{ByteOrder, CharacterSet, Dataspace, Datatype, Elements, EnumMember, HeapObjects, Member, ReferenceKind, Selection, StringPadding};
+use hyperslab_array::{
+    ByteOrder, CharacterSet, Dataspace, Datatype, Elements, EnumMember, Error, HeapObjects, Member, ReferenceKind, Selection, StringPadding,
+};
 use hyperslab_formats::filter::Pipeline;
 use hyperslab_formats::hdf5::writer::{
     NewAttribute, NewContent, NewDataset, NewFile, NewLink, NewObject, NewStorage, SUPERBLOCK_BYTES, StoredChunk, encode_dataspace, encode_datatype,
     encode_metadata, encode_superblock, parse_dataspace, parse_datatype,
 };
-use hyperslab_formats::{ChunkSource, FillTime, OpenOptions, open};
+use hyperslab_formats::{ChunkSource, FillTime, ObjectId, OpenOptions, Tree, open};
 use hyperslab_storage::Memory;
 use proptest::prelude::*;
 
@@ -108,7 +110,7 @@ proptest! {
             NewObject { attributes: Vec::new(), tracked: false, content: NewContent::Dataset(Box::new(dataset)) },
         ];
         let opened = file(&NewFile { objects, ..NewFile::default() }, SUPERBLOCK_BYTES + 24 * counts.0 * counts.1).map_err(|e| TestCaseError::fail(e.to_string()))?;
-        let id = opened.tree().at_address(opened.tree().objects[1].address.unwrap_or(0)).ok_or_else(|| TestCaseError::fail("no dataset"))?;
+        let id = member(opened.tree(), "x").map_err(|e| TestCaseError::fail(e.to_string()))?;
         let located = opened.locate(id, &Selection::all(&shape)).map_err(|e| TestCaseError::fail(e.to_string()))?;
         let mut found: Vec<(Vec<u64>, u64, u64)> = located.chunks.iter().filter_map(|chunk| match chunk.source {
             ChunkSource::Stored { offset, length, .. } => Some((vec![chunk.region.start[0] / 3, chunk.region.start[1] / 2], offset, length)),
@@ -118,6 +120,12 @@ proptest! {
         let expected: Vec<(Vec<u64>, u64, u64)> = chunks.into_iter().map(|chunk| (chunk.position, chunk.address, chunk.length)).collect();
         prop_assert_eq!(found, expected);
     }
+}
+
+/// A member of the root group.
+fn member(tree: &dyn Tree, name: &str) -> hyperslab_array::Result<ObjectId> {
+    let link = tree.link(tree.root(), name)?;
+    link.and_then(|link| link.object()).ok_or_else(|| Error::internal("no such member"))
 }
 
 fn file(new: &NewFile, at: u64) -> hyperslab_array::Result<Arc<dyn hyperslab_formats::ArrayFile>> {
@@ -138,9 +146,9 @@ fn a_reference_in_an_attribute_points_at_its_object() -> Outcome {
     let group = |links, attributes| NewObject { attributes, tracked: false, content: NewContent::Group(links) };
     let objects = vec![group(vec![("a".to_owned(), NewLink::Hard(1))], Vec::new()), group(Vec::new(), vec![attribute])];
     let opened = file(&NewFile { objects, ..NewFile::default() }, SUPERBLOCK_BYTES)?;
-    let object = &opened.tree().objects[1];
-    let value = object.attributes[0].value.clone()?;
-    assert_eq!(value.bytes, [object.address.unwrap_or(0).to_le_bytes(), [0; 8]].concat());
+    let id = member(opened.tree(), "a")?;
+    let value = opened.tree().attributes(id)?.list[0].value.clone()?;
+    assert_eq!(value.bytes, [opened.tree().address(id).unwrap_or(0).to_le_bytes(), [0; 8]].concat());
     Ok(())
 }
 

@@ -120,8 +120,8 @@ pub use hyperslab_array::{
 };
 pub use hyperslab_formats::filter;
 pub use hyperslab_formats::{
-    Content, Dataset, Dimension, DimensionScale, ExternalFile, FillTime, FilterDescription, Format, Group, Interpretation, Limits, Link, LinkTarget, Object,
-    ObjectId, StorageLayout, Tree, VirtualMapping,
+    Attributes, Dataset, Dimension, DimensionScale, ExternalFile, FillTime, FilterDescription, Format, Interpretation, Limits, Link, LinkTarget, Links, Object,
+    ObjectId, StorageLayout, VirtualMapping,
 };
-pub use hyperslab_reader::{Counters, File, Found, MissingSources, PathPolicy, Referenced, Session, SessionOptions, reference_target};
+pub use hyperslab_reader::{Counters, File, Found, MissingSources, PathPolicy, Referenced, Session, SessionOptions, Walk, Walked, reference_target};
 pub use session::{new_session, new_session_with_indexes};

@@ -227,7 +227,7 @@ impl Sidecar {
     /// The block directory of a column of the data file called `name`. `None` if there is none, `Conflict` if it is stale.
     fn directory(&self, file: &File, name: &str, dataset: ObjectId, column: &Column) -> Result<Option<Arc<BlockDirectory>>> {
         let catalog = self.catalog.as_ref().map_err(Error::clone)?;
-        let path = &file.object(dataset)?.path;
+        let path = &*file.path_of(dataset)?;
         let identity = identity(column)?;
         let mut found: Vec<(&IndexedFile, &IndexedDataset)> = catalog.columns(name, path, &identity).collect();
         if self.place.kind != PlaceKind::FolderSidecar {
@@ -252,7 +252,7 @@ impl Sidecar {
             return Err(stale("a source of this virtual dataset has changed since the build, or the index is of another array; refresh it"));
         }
         let version = if file.array_file().is_stored() { Version::of(file.path()).ok() } else { None };
-        let key = DirectoryKey { name: name.to_owned(), path: path.clone(), identity, stamp: now, version };
+        let key = DirectoryKey { name: name.to_owned(), path: path.to_owned(), identity, stamp: now, version };
         let load = || {
             let directory = self.load(file, dataset, found)?;
             if !is_up_to_date {
@@ -284,7 +284,7 @@ impl Sidecar {
     fn load(&self, file: &File, dataset: ObjectId, found: &IndexedDataset) -> Result<Arc<BlockDirectory>> {
         let description = file.dataset(dataset)?;
         let shape = description.dataspace.shape();
-        let changed = shape != found.shape || fingerprint::fingerprint(file, dataset)? != found.fingerprint || fingerprint::grid(description) != found.grid;
+        let changed = shape != found.shape || fingerprint::fingerprint(file, dataset)? != found.fingerprint || fingerprint::grid(&description) != found.grid;
         if changed {
             let path = &found.path;
             return Err(Error::new(ErrorKind::Conflict, format!("the index of {path} is stale: its chunks have changed; refresh it")));

@@ -4,7 +4,6 @@
 use arrow_array::ArrayRef;
 use hyperslab_array::shown::shown;
 use hyperslab_array::{Error, Result};
-use hyperslab_formats::Content;
 use hyperslab_reader::File;
 use hyperslab_scan::{capture_column, column_names, expand, file_column_names, is_literal, matched_file, natural};
 use regex::Regex;
@@ -114,13 +113,16 @@ impl Pattern {
             Self::Literal(group) => Ok(vec![(group.clone(), Vec::new())]),
             Self::Wildcards(group) => expand(file, group),
             Self::Expression(expression) => {
-                let groups = file.tree().objects.iter().filter(|object| matches!(object.content, Content::Group(_)));
-                let matched = groups.filter_map(|object| {
-                    let captures = expression.captures(&object.path)?;
-                    let values = captures.iter().skip(1).map(|part| part.map_or_else(String::new, |part| part.as_str().to_owned()));
-                    Some((object.path.clone(), values.collect()))
-                });
-                Ok(matched.collect())
+                let mut matched = Vec::new();
+                for walked in file.walk() {
+                    // An object that cannot be read may be a group that would match.
+                    let Some(captures) = expression.captures(&walked.path) else { continue };
+                    if walked.object?.is_group() {
+                        let values = captures.iter().skip(1).map(|part| part.map_or_else(String::new, |part| part.as_str().to_owned()));
+                        matched.push((walked.path.clone(), values.collect()));
+                    }
+                }
+                Ok(matched)
             }
         }
     }

@@ -8,8 +8,8 @@ use arrow_schema::{DataType, Field};
 use hyperslab_array::shown::{shown, shown_around};
 use hyperslab_array::suggest::suggestion;
 use hyperslab_array::{Axis, Error, Result};
-use hyperslab_formats::{Content, ObjectId};
-use hyperslab_reader::{File, Found};
+use hyperslab_formats::ObjectId;
+use hyperslab_reader::{File, Found, Walked};
 use hyperslab_scan::{DimensionMapping, FILE, ROW, RowMapping, Segment, SegmentColumn, Source, array_column, metadata_columns};
 
 use super::QueryRequest;
@@ -131,11 +131,7 @@ impl Table<'_> {
     /// Whether the step is a dataset, whose columns the names stand for.
     fn is_records(&self) -> Result<bool> {
         let found = self.step.file.find(&self.step.path)?;
-        match &found.file.object(found.object)?.content {
-            Content::Group(_) => Ok(false),
-            Content::Unreadable(error) => Err(error.clone()),
-            _ => Ok(true),
-        }
+        Ok(!found.file.object(found.object)?.is_group())
     }
 
     fn meaning(&self, name: &str) -> Result<Meaning> {
@@ -213,37 +209,29 @@ impl Table<'_> {
             return Ok(self.step.file.find(name).ok().filter(is_dataset).map(|found| (found, None)));
         }
         let group = self.step.path.trim_end_matches('/');
-        if let Ok(found) = self.step.file.find(&format!("{group}/{name}")) {
-            if let Content::Unreadable(error) = &found.file.object(found.object)?.content {
-                return Err(error.clone());
-            }
-            if is_dataset(&found) {
-                return Ok(Some((found, None)));
-            }
+        if let Ok(found) = self.step.file.find(&format!("{group}/{name}"))
+            && found.file.object(found.object)?.dataset().is_some()
+        {
+            return Ok(Some((found, None)));
         }
         // In a subgroup, if there is exactly one of this name.
-        let (prefix, suffix) = (format!("{group}/"), format!("/{name}"));
-        let tree = self.step.file.tree();
-        let below = tree
-            .objects
-            .iter()
-            .enumerate()
-            .filter(|(_, object)| matches!(object.content, Content::Dataset(_)) && object.path.starts_with(&prefix) && object.path.ends_with(&suffix));
-        // A netCDF-4 dimension without values is a dataset that no path leads to.
-        let is_linked = |index: usize, path: &str| self.step.file.find(path).is_ok_and(|found| found.object == ObjectId(index));
-        let below: Vec<(usize, &str)> = below.map(|(index, object)| (index, object.path.as_str())).filter(|(index, path)| is_linked(*index, path)).collect();
+        let Ok(group) = self.step.file.find(&self.step.path) else { return Ok(None) };
+        let suffix = format!("/{name}");
+        let walked = group.file.walk_below(&group.path()?, group.object);
+        let below: Vec<Walked> =
+            walked.filter(|walked| walked.path.ends_with(&suffix) && walked.object.as_ref().is_ok_and(|object| object.dataset().is_some())).collect();
         match below.as_slice() {
             [] => Ok(None),
-            [(index, _)] => Ok(Some((Found::new(self.step.file.clone(), ObjectId(*index)), None))),
+            [one] => Ok(Some((Found::new(group.file.clone(), one.id), None))),
             several => {
-                let paths: Vec<String> = several.iter().take(6).map(|(_, path)| (*path).to_owned()).collect();
+                let paths: Vec<String> = several.iter().take(6).map(|walked| walked.path.clone()).collect();
                 Err(self.ambiguous(name, &paths))
             }
         }
     }
 
     fn path_of(&self, found: &Found) -> String {
-        found.file.object(found.object).map_or_else(|_| "?".to_owned(), |object| object.path.clone())
+        found.path().map_or_else(|_| "?".to_owned(), |path| path.to_string())
     }
 
     /// The position of the name in the condition: " at character 3 of: …".
@@ -259,8 +247,8 @@ impl Table<'_> {
 
     fn missing(&self, name: &str) -> Error {
         let group = self.step.file.find(&self.step.path).ok();
-        let group = group.as_ref().and_then(|group| group.file.tree().group(group.object));
-        let links = group.into_iter().flat_map(|group| &group.links).map(|link| link.name.as_str());
+        let links = group.and_then(|group| group.file.links(group.object).ok()).unwrap_or_default();
+        let links = links.iter().map(|link| link.name.as_str());
         let near = suggestion(name, links.chain(self.step.captures.iter().map(|(name, _)| name.as_str())), 6);
         Error::not_found(format!("there is no array {:?}{}{near}", shown(name), self.place_in_text(name)))
     }
@@ -269,9 +257,9 @@ impl Table<'_> {
     fn dimension(&self, name: &str, variables: &[Variable], file: &File, parts: &mut Vec<(ObjectId, Axis)>) -> Result<SegmentColumn> {
         for variable in variables {
             let dataset = variable.found.dataset()?;
+            let dimensions = variable.found.file.dimensions(variable.found.object)?;
             for (axis, (dimension_index, start, step)) in variable.rows().enumerate() {
-                let dimension =
-                    dataset.dimensions.get(dimension_index).ok_or_else(|| Error::internal(format!("an array without a dimension {dimension_index}")))?;
+                let dimension = dimensions.get(dimension_index).ok_or_else(|| Error::internal(format!("an array without a dimension {dimension_index}")))?;
                 let called = dimension.name.clone().unwrap_or_else(|| format!("dim_{axis}"));
                 let scale = dimension.scale.filter(|_| variable.found.file == *file).and_then(|scale| Some((scale, file.dataset(scale).ok()?)));
                 // The path or name of the coordinates' array also stands for the dimension.
@@ -288,8 +276,7 @@ impl Table<'_> {
                 let Some((scale, values)) = usable else {
                     return Ok(SegmentColumn { field: Arc::new(Field::new(name, DataType::Int64, false)), source: Source::Index { axis } });
                 };
-                let object = file.object(scale)?;
-                let column = array_column(name, file, object, values, self.request.decode)?;
+                let column = array_column(name, file, scale, &values, self.request.decode)?;
                 let count = *variable.shape.get(axis).ok_or_else(|| Error::internal("no such axis"))?;
                 parts.push((scale, Axis::Range { start, count, step }));
                 if parts.iter().any(|(other, part)| *other == scale && *part != Axis::Range { start, count, step }) {
@@ -303,9 +290,8 @@ impl Table<'_> {
 
     fn column(&self, variable: &Variable, file: &File) -> Result<SegmentColumn> {
         let (dataset, here) = (variable.found.dataset()?, &variable.found.file);
-        let object = here.object(variable.found.object)?;
-        let column = array_column(&variable.name, here, object, dataset, self.request.decode)?;
         let id = variable.found.object;
+        let column = array_column(&variable.name, here, id, &dataset, self.request.decode)?;
         let source = if variable.whole && here == file {
             Source::Variable { dataset: id, column: column.clone(), per_row: None }
         } else {
@@ -327,8 +313,8 @@ impl Variable {
 
     /// Whether `other` holds the coordinates of one of the row dimensions.
     fn has_scale(&self, other: &Self) -> bool {
-        let Ok(dataset) = self.found.dataset() else { return false };
-        let scales = |index: usize| dataset.dimensions.get(index).and_then(|dimension| dimension.scale);
+        let Ok(dimensions) = self.found.file.dimensions(self.found.object) else { return false };
+        let scales = |index: usize| dimensions.get(index).and_then(|dimension| dimension.scale);
         self.found.file == other.found.file && self.rows().any(|(index, _, _)| scales(index) == Some(other.found.object))
     }
 
@@ -342,7 +328,7 @@ impl Variable {
 }
 
 fn is_dataset(found: &Found) -> bool {
-    found.file.object(found.object).is_ok_and(|object| matches!(object.content, Content::Dataset(_)))
+    found.file.object(found.object).is_ok_and(|object| object.dataset().is_some())
 }
 
 fn unequal(first: &Variable, other: &Variable) -> Error {

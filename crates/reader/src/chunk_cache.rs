@@ -12,7 +12,7 @@ use hyperslab_array::{ChunkBuffer, Result};
 pub const MAX_BYTES: u64 = 256 << 20;
 
 /// Key of a chunk: ID of the opened file, index of the dataset, offset of the stored bytes.
-pub(crate) type Key = (usize, usize, u64);
+pub(crate) type Key = (usize, u64, u64);
 
 /// A decoded chunk, or one that the holder of the lock is decoding.
 type Slot = Arc<Mutex<Option<Arc<ChunkBuffer>>>>;

@@ -3,8 +3,10 @@
 //! The one recursion between files of this crate goes through methods of [`File`] here and in `read`: the extent and the
 //! values of a virtual dataset come from its sources, which may be virtual datasets themselves. `File::step_to` bounds it.
 
+use std::sync::Arc;
+
 use hyperslab_array::{Error, Result};
-use hyperslab_formats::{Content, Dataset, ObjectId};
+use hyperslab_formats::{Dataset, Object, ObjectId};
 
 use crate::{File, virtual_dataset};
 
@@ -14,37 +16,25 @@ impl File {
     /// # Errors
     /// `InvalidInput` if the object is something else; the object's own error if it cannot be read; `Internal` for an
     /// ID of another file.
-    pub fn dataset(&self, id: ObjectId) -> Result<&Dataset> {
-        let object = self.object(id)?;
-        let what = match &object.content {
-            Content::Dataset(dataset) if dataset.virtual_mappings.is_empty() => return Ok(dataset),
-            Content::Dataset(dataset) => return self.virtual_dataset(id, dataset),
-            Content::Unreadable(error) => {
-                return Err(error.clone().at_object(&object.path).in_file(self.name()));
-            }
-            Content::Group(_) => "a group",
-            Content::Datatype(_) => "a committed datatype",
-        };
-        Err(Error::invalid_input(format!("this is {what}, not a dataset")).at_object(&object.path).in_file(self.name()))
+    pub fn dataset(&self, id: ObjectId) -> Result<Arc<Dataset>> {
+        match self.object(id)? {
+            Object::Dataset(dataset) if dataset.virtual_mappings.is_empty() => Ok(dataset),
+            Object::Dataset(dataset) => self.virtual_dataset(id, dataset),
+            other => Err(self.place(id, Error::invalid_input(format!("this is {}, not a dataset", other.kind())))),
+        }
     }
-    /// A virtual dataset with its present extent; the extents of all virtual datasets of the file are determined at once.
-    fn virtual_dataset<'a>(&'a self, id: ObjectId, dataset: &'a Dataset) -> Result<&'a Dataset> {
+    /// A virtual dataset with its present extent, which is determined once.
+    fn virtual_dataset(&self, id: ObjectId, dataset: Arc<Dataset>) -> Result<Arc<Dataset>> {
         // A source in the same file, while extents are being determined: as it was written.
         if self.is_as_written() {
             return Ok(dataset);
         }
-        let grown = self.grown(|| {
-            let here = self.as_written();
-            let datasets = self.tree().objects.iter().enumerate().filter_map(|(index, object)| match &object.content {
-                Content::Dataset(dataset) if !dataset.virtual_mappings.is_empty() => Some((ObjectId(index), dataset)),
-                _ => None,
-            });
-            datasets.filter_map(|(id, dataset)| Some((id, virtual_dataset::with_present_extent(&here, dataset).transpose()?))).collect()
-        });
-        match grown.get(&id) {
-            None => Ok(dataset),
-            Some(Ok(dataset)) => Ok(dataset),
-            Some(Err(error)) => Err(self.place(id, error.clone())),
+        if let Some(present) = self.present_extents().get(&id) {
+            return Ok(present.clone().unwrap_or(dataset));
         }
+        let present = virtual_dataset::with_present_extent(&self.as_written(), &dataset).map_err(|error| self.place(id, error))?;
+        let present = present.map(Arc::new);
+        self.present_extents().insert(id, present.clone());
+        Ok(present.unwrap_or(dataset))
     }
 }

@@ -1,17 +1,18 @@
-//! File: an open file with its session. Finding objects, describing and reading datasets are in files of their own:
-//! `find`, `dataset`, `read`.
+//! File: an open file with its session. Finding objects, describing and reading them are in files of their own:
+//! `find`, `objects`, `walk`, `dataset`, `read`.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use hyperslab_array::{Error, Result};
-use hyperslab_formats::{ArrayFile, Dataset, Format, Object, ObjectId, Tree};
+use hyperslab_formats::{ArrayFile, Dataset, Format, ObjectId};
 
 use crate::Session;
 use crate::chunk_cache::ChunkCache;
 use crate::linked_files::LinkedFiles;
+use crate::paths::Paths;
 
 /// Most links followed from a virtual dataset to its sources, and from those to theirs, in one read.
 const MAX_STEPS: u64 = 1 << 18;
@@ -30,10 +31,8 @@ pub struct File {
     steps: Option<Arc<AtomicU64>>,
 }
 
-/// For each group, the index of each link by name.
-pub(crate) type LinkNames = HashMap<ObjectId, HashMap<String, usize>>;
-/// Virtual datasets with the extent that their sources give them now.
-pub(crate) type PresentExtents = HashMap<ObjectId, Result<Dataset>>;
+/// Virtual datasets as they are now; `None` for one whose extent is as written.
+pub(crate) type PresentExtents = HashMap<ObjectId, Option<Arc<Dataset>>>;
 
 /// State shared by all handles of an opened file.
 struct Opened {
@@ -41,12 +40,9 @@ struct Opened {
     path: PathBuf,
     array_file: Arc<dyn ArrayFile>,
     linked_files: OnceLock<LinkedFiles<File>>,
-    /// Virtual datasets whose extent comes from their sources, as they are now.
-    grown: OnceLock<PresentExtents>,
-    /// The links of large groups by name.
-    links: OnceLock<LinkNames>,
-    /// Objects by the address of their header; filled when the first reference is followed.
-    addresses: OnceLock<HashMap<u64, ObjectId>>,
+    /// Virtual datasets whose extent was determined.
+    present_extents: Mutex<PresentExtents>,
+    paths: Paths,
 }
 
 /// Two handles are equal if they come from the same opening.
@@ -64,20 +60,20 @@ impl std::hash::Hash for File {
 
 impl File {
     pub(crate) fn new(session: Session, path: PathBuf, array_file: Arc<dyn ArrayFile>, depth: u32) -> Self {
-        let (linked_files, grown, links, addresses) = Default::default();
-        let opened = Arc::new(Opened { session, path, array_file, linked_files, grown, links, addresses });
+        let (linked_files, present_extents, paths) = Default::default();
+        let opened = Arc::new(Opened { session, path, array_file, linked_files, present_extents, paths });
         Self { opened, depth, as_written: false, chunks: None, steps: None }
     }
     pub(crate) fn linked_files(&self) -> &LinkedFiles<Self> {
         self.opened.linked_files.get_or_init(LinkedFiles::default)
     }
-    /// The links of large groups by name, collected on the first call.
-    pub(crate) fn link_names(&self, collect: impl FnOnce() -> LinkNames) -> &LinkNames {
-        self.opened.links.get_or_init(collect)
+    /// The virtual datasets whose extent was determined.
+    pub(crate) fn present_extents(&self) -> MutexGuard<'_, PresentExtents> {
+        self.opened.present_extents.lock().unwrap_or_else(PoisonError::into_inner)
     }
-    /// The virtual datasets whose extent comes from their sources, determined on the first call.
-    pub(crate) fn grown(&self, find: impl FnOnce() -> PresentExtents) -> &PresentExtents {
-        self.opened.grown.get_or_init(find)
+    /// The paths of objects that are known.
+    pub(crate) fn paths(&self) -> &Paths {
+        &self.opened.paths
     }
     /// This file, showing virtual datasets with the extent that was written.
     pub(crate) fn as_written(&self) -> Self {
@@ -130,10 +126,6 @@ impl File {
     pub fn format(&self) -> Format {
         self.array_file().format()
     }
-    /// Everything in the file except the values.
-    pub fn tree(&self) -> &Tree {
-        self.array_file().tree()
-    }
     /// The session it was opened in.
     pub fn session(&self) -> &Session {
         &self.opened.session
@@ -141,26 +133,5 @@ impl File {
     /// The parsed file, in which links to other files and virtual datasets are not resolved.
     pub fn array_file(&self) -> &dyn ArrayFile {
         self.opened.array_file.as_ref()
-    }
-    /// The object whose header lies at `address`.
-    pub(crate) fn at_address(&self, address: u64) -> Option<ObjectId> {
-        let addresses = self.opened.addresses.get_or_init(|| {
-            let objects = self.tree().objects.iter().enumerate();
-            objects.filter_map(|(index, object)| Some((object.address?, ObjectId(index)))).collect()
-        });
-        addresses.get(&address).copied()
-    }
-    /// The object with this ID.
-    ///
-    /// # Errors
-    /// `Internal` for an ID of another file.
-    pub fn object(&self, id: ObjectId) -> Result<&Object> {
-        self.tree().object(id).ok_or_else(|| Error::internal(format!("no object {}", id.0)).in_file(self.name()))
-    }
-
-    /// `error` with the path of `object` and the name of this file.
-    pub fn place(&self, object: ObjectId, error: Error) -> Error {
-        let path = self.tree().object(object).map_or("?", |o| o.path.as_str());
-        error.at_object(path).in_file(self.name())
     }
 }

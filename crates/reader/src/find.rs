@@ -1,24 +1,14 @@
 //! Finding objects by path: through hard, soft and external links.
 
-use std::collections::HashMap;
+use std::borrow::Cow;
+use std::sync::Arc;
 
 use hyperslab_array::shown::shown;
 use hyperslab_array::suggest::suggestion;
-use hyperslab_array::{Error, Result};
-use hyperslab_formats::{Content, Dataset, Group, Link, LinkTarget, ObjectId};
+use hyperslab_array::{Error, ErrorKind, Result};
+use hyperslab_formats::{Dataset, LinkTarget, Links, Object, ObjectId};
 
 use crate::File;
-
-/// Groups of up to this many links are searched linearly.
-const HASHED_LINKS_MIN: usize = 32;
-
-/// Where a link leads.
-enum Step {
-    /// To an object of the same file.
-    Here(ObjectId),
-    /// To one that a soft or external link names, perhaps in another file.
-    Far(Found),
-}
 
 /// An object found by path, and the file that holds it (another one after an external link).
 #[derive(Clone)]
@@ -39,9 +29,32 @@ impl Found {
     ///
     /// # Errors
     /// `InvalidInput` if the object is something else; the object's own error if it cannot be read.
-    pub fn dataset(&self) -> Result<&Dataset> {
+    pub fn dataset(&self) -> Result<Arc<Dataset>> {
         self.file.dataset(self.object)
     }
+    /// The absolute path of the object in its file.
+    ///
+    /// # Errors
+    /// As of [`File::path_of`].
+    pub fn path(&self) -> Result<Arc<str>> {
+        self.file.path_of(self.object)
+    }
+}
+
+/// One search for a path.
+struct Search {
+    /// Soft and external links that may still be followed.
+    links_left: u32,
+    /// Whether the error for a missing name suggests similar ones, which are all listed for that.
+    suggests: bool,
+}
+
+/// The place that a search has reached.
+struct Place {
+    file: File,
+    object: ObjectId,
+    /// Path of the object in its file, without a slash at the end: empty for the root.
+    path: String,
 }
 
 impl File {
@@ -51,74 +64,79 @@ impl File {
     /// `NotFound`, which names the missing part and similar names; `Unsupported` for a user-defined link, or if the
     /// path policy forbids a linked file; `LimitExceeded` for too many links.
     pub fn find(&self, path: &str) -> Result<Found> {
-        let mut budget = self.session().limits().links_followed;
-        self.find_from(ObjectId(0), path, &mut budget).map_err(|error| error.at_object(shown(path)).in_file(self.name()))
+        self.search(path, true)
     }
 
-    fn find_from(&self, group: ObjectId, path: &str, budget: &mut u32) -> Result<Found> {
-        let mut object = if path.starts_with('/') { ObjectId(0) } else { group };
-        // Set after the path has led to another file.
-        let mut other: Option<Self> = None;
-        for part in path.split('/').filter(|part| !part.is_empty() && *part != ".") {
-            match other.as_ref().unwrap_or(self).step(object, part, budget)? {
-                Step::Here(next) => object = next,
-                Step::Far(found) => (other, object) = (Some(found.file), found.object),
-            }
+    /// Whether there is an object with this absolute path. A link that leads nowhere leads to no object.
+    ///
+    /// # Errors
+    /// Those of groups and links on the way that cannot be read.
+    pub fn exists(&self, path: &str) -> Result<bool> {
+        match self.search(path, false) {
+            Ok(_) => Ok(true),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(error),
         }
-        Ok(Found { file: other.unwrap_or_else(|| self.clone()), object })
     }
 
-    fn step(&self, group: ObjectId, name: &str, budget: &mut u32) -> Result<Step> {
-        let object = self.object(group)?;
-        let Some(members) = self.tree().group(group) else {
-            if let Content::Unreadable(error) = &object.content {
-                return Err(error.clone().at_object(&object.path));
-            }
-            return Err(Error::not_found(format!("{} is no group, so it has no {:?}", shown(&object.path), shown(name))));
+    fn search(&self, path: &str, suggests: bool) -> Result<Found> {
+        let mut search = Search { links_left: self.session().limits().links_followed, suggests };
+        let root = Place { file: self.clone(), object: self.root(), path: String::new() };
+        let found = root.find(path, &mut search).map_err(|error| error.at_object(shown(path)).in_file(self.name()))?;
+        let Place { file, object, path } = found;
+        file.paths().add(object, if path.is_empty() { "/" } else { &path });
+        Ok(Found { file, object })
+    }
+}
+
+impl Place {
+    fn find(self, path: &str, search: &mut Search) -> Result<Self> {
+        let mut place = match path.starts_with('/') {
+            true => Self { object: self.file.root(), path: String::new(), ..self },
+            false => self,
         };
-        let Some(link) = self.link(group, members, name) else {
-            return Err(Error::not_found(missing(name, &object.path, &members.links)));
+        for part in path.split('/').filter(|part| !part.is_empty() && *part != ".") {
+            place = place.step(part, search)?;
+        }
+        Ok(place)
+    }
+
+    fn step(mut self, name: &str, search: &mut Search) -> Result<Self> {
+        fn here(path: &str) -> Cow<'_, str> {
+            shown(if path.is_empty() { "/" } else { path })
+        }
+        match self.file.object(self.object).map_err(|error| error.at_object(&self.path))? {
+            Object::Group => {}
+            _ => return Err(Error::not_found(format!("{} is no group, so it has no {:?}", here(&self.path), shown(name)))),
+        }
+        let Some(link) = self.file.link(self.object, name)? else {
+            let links = if search.suggests { self.file.links(self.object).ok() } else { None };
+            return Err(Error::not_found(missing(name, &here(&self.path), links.as_deref())));
         };
         if !matches!(link.target, LinkTarget::Hard(_)) {
-            *budget = budget.checked_sub(1).ok_or_else(|| Error::limit_exceeded("too many links to follow: do they go in a circle?"))?;
+            search.links_left = search.links_left.checked_sub(1).ok_or_else(|| Error::limit_exceeded("too many links to follow: do they go in a circle?"))?;
         }
-        match &link.target {
-            LinkTarget::Hard(object) => Ok(Step::Here(*object)),
-            LinkTarget::Soft(path) => self.find_from(group, path, budget).map(Step::Far),
+        match link.target {
+            LinkTarget::Hard(object) => {
+                self.path.push('/');
+                self.path.push_str(name);
+                Ok(Self { object, ..self })
+            }
+            LinkTarget::Soft(path) => self.find(&path, search),
             LinkTarget::External { file, path } => {
-                let other = self.linked_file(file)?;
-                let found = other.find_from(ObjectId(0), path, budget);
-                found.map(Step::Far).map_err(|error| error.in_file(other.name()))
+                let other = self.file.linked_file(&file)?;
+                let root = Self { object: other.root(), file: other.clone(), path: String::new() };
+                root.find(&path, search).map_err(|error| error.in_file(other.name()))
             }
             LinkTarget::UserDefined(class) => Err(Error::unsupported(format!("user-defined link of class {class} at {name:?}"))),
         }
     }
-
-    /// The link called `name` of a group; hashed for large groups.
-    fn link<'a>(&self, group: ObjectId, members: &'a Group, name: &str) -> Option<&'a Link> {
-        if members.links.len() <= HASHED_LINKS_MIN {
-            return members.link(name);
-        }
-        let links = self.link_names(|| {
-            let groups = self.tree().objects.iter().enumerate().filter_map(|(index, object)| match &object.content {
-                Content::Group(group) if group.links.len() > HASHED_LINKS_MIN => Some((ObjectId(index), group)),
-                _ => None,
-            });
-            let by_name = |group: &Group| {
-                let mut names = HashMap::with_capacity(group.links.len());
-                group.links.iter().enumerate().for_each(|(index, link)| {
-                    names.entry(link.name.clone()).or_insert(index);
-                });
-                names
-            };
-            groups.map(|(id, group)| (id, by_name(group))).collect()
-        });
-        members.links.get(*links.get(&group)?.get(name)?)
-    }
 }
 
-fn missing(name: &str, group: &str, links: &[Link]) -> String {
-    let near = suggestion(name, links.iter().map(|link| link.name.as_str()), 5);
-    let empty = if links.is_empty() { ", which is empty" } else { "" };
-    format!("there is no {:?} in {}{empty}{near}", shown(name), shown(group))
+fn missing(name: &str, group: &str, links: Option<&Links>) -> String {
+    let suggest = |links: &Links| match links.as_slice() {
+        [] => ", which is empty".to_owned(),
+        links => suggestion(name, links.iter().map(|link| link.name.as_str()), 5),
+    };
+    format!("there is no {:?} in {group}{}", shown(name), links.map(suggest).unwrap_or_default())
 }

@@ -7,7 +7,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use hyperslab_array::{Attribute, ChunkBuffer, ChunkGrid, Dataspace, Datatype, Elements, Error, HeapObjects, HeapReference, Result, Selection};
-use hyperslab_formats::{ArrayFile, ChunkLocation, ChunkLocations, ChunkSource, Content, Dataset, Format, Group, Link, LinkTarget, Object, ObjectId, Tree};
+use hyperslab_formats::{
+    ArrayFile, ChunkLocation, ChunkLocations, ChunkSource, Content, Dataset, DimensionScale, Format, Group, Link, LinkTarget, Node, ObjectId, Tree,
+    TreeBuilder, TreeInMemory,
+};
 use hyperslab_storage::{Memory, Storage};
 
 use crate::{File, Session};
@@ -35,7 +38,7 @@ pub trait ForeignArray: Send + Sync {
 }
 
 struct ForeignFile {
-    tree: Tree,
+    tree: TreeInMemory,
     storage: Arc<dyn Storage>,
     /// By object ID; the root group has none.
     arrays: Vec<Option<Arc<dyn ForeignArray>>>,
@@ -58,21 +61,21 @@ pub fn file_of_arrays(session: &Session, name: &str, arrays: Vec<(String, Arc<dy
             return Err(Error::invalid_input(format!("an array cannot be called {name:?}: a name has no slash, and is there once")));
         }
         let number = kept.len();
-        group.links.push(Link::new(name.clone(), LinkTarget::Hard(ObjectId(number))));
+        group.links.push(Link::new(name.clone(), LinkTarget::Hard(ObjectId::of_index(number))));
         objects.push(object(&name, array.as_ref())?);
         kept.push(Some(array));
     }
     group.links.sort_by(|a, b| a.name.cmp(&b.name));
-    objects.insert(0, Object::new("/", Content::Group(group)));
+    objects.insert(0, Node::new("/", Content::Group(group)));
     let storage: Arc<dyn Storage> = match stamp {
         Some(stamp) => Arc::new(Origin { name: name.to_owned(), stamp }),
         None => Arc::new(Memory::new(name, Vec::new())),
     };
-    let file = ForeignFile { tree: Tree::new(objects), storage, arrays: kept };
+    let file = ForeignFile { tree: TreeBuilder { nodes: objects }.build(), storage, arrays: kept };
     Ok(File::new(session.clone(), PathBuf::from(name), Arc::new(file), 0))
 }
 
-fn object(name: &str, array: &dyn ForeignArray) -> Result<Object> {
+fn object(name: &str, array: &dyn ForeignArray) -> Result<Node> {
     let (shape, datatype) = (array.shape().to_vec(), array.datatype().clone());
     if datatype.uses_heap() || datatype.size() == 0 {
         return Err(Error::unsupported(format!("{name}: elements without a fixed size")));
@@ -86,10 +89,11 @@ fn object(name: &str, array: &dyn ForeignArray) -> Result<Object> {
         [] => Dataspace::Scalar,
         _ => Dataspace::Simple { shape: shape.clone(), max_shape: shape.iter().map(|extent| Some(*extent)).collect() },
     };
+    let dimensions = vec![DimensionScale::default(); shape.len()];
     let dataset = Dataset::new(datatype, dataspace, ChunkGrid::new(shape, array.block_shape().to_vec())?);
-    let mut object = Object::new(format!("/{name}"), Content::Dataset(Box::new(dataset)));
-    object.attributes.extend(attributes);
-    Ok(object)
+    let mut node = Node::new(format!("/{name}"), Content::Dataset(Box::new(dataset), dimensions));
+    node.attributes.extend(attributes);
+    Ok(node)
 }
 
 /// The file or folder that holds the arrays; this crate reads none of its bytes.
@@ -130,7 +134,7 @@ pub fn path_stamp(path: &Path) -> Option<(u64, u64)> {
 
 impl ForeignFile {
     fn array(&self, dataset: ObjectId) -> Result<&Arc<dyn ForeignArray>> {
-        self.arrays.get(dataset.0).and_then(Option::as_ref).ok_or_else(|| Error::internal("no such array"))
+        self.arrays.get(dataset.index()).and_then(Option::as_ref).ok_or_else(|| Error::internal("no such array"))
     }
 }
 
@@ -145,7 +149,7 @@ impl ArrayFile for ForeignFile {
     fn is_stored(&self) -> bool {
         false
     }
-    fn tree(&self) -> &Tree {
+    fn tree(&self) -> &dyn Tree {
         &self.tree
     }
     fn locate(&self, dataset: ObjectId, selection: &Selection) -> Result<ChunkLocations> {

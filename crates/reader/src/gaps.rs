@@ -5,7 +5,7 @@ use std::process::Command;
 use std::sync::Arc;
 
 use hyperslab_array::{Cancellation, ChunkBuffer, HeapObjects, HeapReference, Result, Selection};
-use hyperslab_formats::{ArrayFile, ChunkLocation, ChunkLocations, Format, ObjectId, OpenOptions, Tree};
+use hyperslab_formats::{ArrayFile, ChunkLocation, ChunkLocations, Format, Object, ObjectId, OpenOptions, Tree};
 use hyperslab_storage::{LocalFile, Storage};
 
 use crate::{File, Session, SessionOptions};
@@ -20,7 +20,7 @@ impl ArrayFile for Forgetful {
     fn storage(&self) -> &Arc<dyn Storage> {
         self.0.storage()
     }
-    fn tree(&self) -> &Tree {
+    fn tree(&self) -> &dyn Tree {
         self.0.tree()
     }
     fn locate(&self, id: ObjectId, selection: &Selection) -> Result<ChunkLocations> {
@@ -44,8 +44,9 @@ fn example() -> PathBuf {
 fn two_reads(forget: bool) -> Result<(Vec<u8>, Vec<u8>, usize)> {
     let storage = Arc::new(LocalFile::open(example())?);
     let mut inner: Arc<dyn ArrayFile> = hyperslab_formats::open(storage, &OpenOptions::default())?;
-    let id = inner.tree().objects.iter().position(|object| object.path == "/X").map(ObjectId).ok_or_else(|| hyperslab_array::Error::internal("no /X"))?;
-    let dataset = inner.tree().dataset(id).cloned().ok_or_else(|| hyperslab_array::Error::internal("no dataset"))?;
+    let link = inner.tree().link(inner.tree().root(), "X")?;
+    let id = link.and_then(|link| link.object()).ok_or_else(|| hyperslab_array::Error::internal("no /X"))?;
+    let Object::Dataset(dataset) = inner.tree().object(id)? else { return Err(hyperslab_array::Error::internal("no dataset")) };
     let all = Selection::all(dataset.dataspace.shape());
     let chunks = inner.locate(id, &all)?.chunks;
     let first_row = chunks.last().and_then(|chunk| chunk.region.start.first().copied()).unwrap_or(0);

@@ -5,12 +5,13 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use hyperslab_array::{Error, Result};
+use hyperslab_formats::ObjectId;
 use hyperslab_storage::Storage;
 
 /// The files that were opened because one file names them, each once.
 pub(crate) struct LinkedFiles<F> {
     pub files: Mutex<HashMap<PathBuf, F>>,
-    pub external: Mutex<HashMap<usize, Arc<dyn Storage>>>,
+    pub external: Mutex<HashMap<ObjectId, Arc<dyn Storage>>>,
     /// By their origin.
     origins: Mutex<Vec<F>>,
     /// The folder of the file itself, if it was opened through a symbolic link.

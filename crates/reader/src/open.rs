@@ -1,10 +1,11 @@
 //! Opening files: local files, content in memory, and files that a writer is changing.
 
+use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
 
 use hyperslab_array::{Error, ErrorKind, Result};
-use hyperslab_formats::{Content, Tree};
+use hyperslab_formats::{Format, Link, Tree};
 use hyperslab_storage::{LocalFile, Memory};
 use rayon::prelude::*;
 
@@ -56,7 +57,8 @@ impl Session {
             },
             |(storage, opened)| match opened {
                 Err(error) => error.kind() == ErrorKind::Corrupt && being_written(storage.as_ref()),
-                Ok(array_file) => has_damage(array_file.tree()) && being_written(storage.as_ref()),
+                // All objects of a netCDF-4 file are parsed when it is opened, others when they are used.
+                Ok(array_file) => array_file.format() == Format::Netcdf4 && being_written(storage.as_ref()) && has_damage(array_file.tree()),
             },
         )?;
         drop(storage);
@@ -92,9 +94,18 @@ fn unfinished(error: &Error) -> Error {
 }
 
 /// Whether some object is unreadable because of damage.
-fn has_damage(tree: &Tree) -> bool {
-    let corrupt = |error: &Error| error.kind() == ErrorKind::Corrupt;
-    tree.objects
-        .iter()
-        .any(|object| matches!(&object.content, Content::Unreadable(error) if corrupt(error)) || object.attributes_error.as_ref().is_some_and(corrupt))
+fn has_damage(tree: &dyn Tree) -> bool {
+    fn corrupt<T>(parsed: Result<T>) -> bool {
+        parsed.is_err_and(|error| error.kind() == ErrorKind::Corrupt)
+    }
+    let mut seen = HashSet::from([tree.root()]);
+    let mut pending = vec![tree.root()];
+    while let Some(id) = pending.pop() {
+        if corrupt(tree.object(id)) || corrupt(tree.attributes(id)) {
+            return true;
+        }
+        let links = tree.links(id).unwrap_or_default();
+        pending.extend(links.iter().filter_map(Link::object).filter(|id| seen.insert(*id)));
+    }
+    false
 }

@@ -5,7 +5,7 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, OnceLock, PoisonError};
 
 use hyperslab_array::{Error, ErrorKind, Result};
-use hyperslab_formats::ExternalFile;
+use hyperslab_formats::{ExternalFile, ObjectId};
 use hyperslab_storage::{LocalFile, Piece, Pieces, Storage};
 
 use crate::{File, PathPolicy};
@@ -86,7 +86,7 @@ impl File {
 
     /// The raw data of a dataset with external storage as one run of bytes (specification IV.A.2.h). Bytes past the end of
     /// an external file were never written and read as zero.
-    pub(crate) fn external_storage(&self, dataset: usize, files: &[ExternalFile]) -> Result<Arc<dyn Storage>> {
+    pub(crate) fn external_storage(&self, dataset: ObjectId, files: &[ExternalFile]) -> Result<Arc<dyn Storage>> {
         let known = || self.linked_files().external.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(storage) = known().get(&dataset) {
             return Ok(storage.clone());

@@ -38,13 +38,13 @@ impl File {
     }
     /// The bytes of the selected elements, without the heap objects they point at. Errors do not name the dataset.
     pub(crate) fn read_bytes(&self, dataset: ObjectId, selection: &Selection, cancellation: &Cancellation) -> Result<Vec<u8>> {
-        let mut bytes = zeros(selected_bytes(self.dataset(dataset)?, selection)?)?;
+        let mut bytes = zeros(selected_bytes(&*self.dataset(dataset)?, selection)?)?;
         fill(self, dataset, selection, &mut bytes, cancellation)?;
         Ok(bytes)
     }
     /// Like [`File::read_bytes`], into `out` of exactly as many bytes.
     pub(crate) fn read_bytes_into(&self, dataset: ObjectId, selection: &Selection, out: &mut [u8], cancellation: &Cancellation) -> Result<()> {
-        let wanted = selected_bytes(self.dataset(dataset)?, selection)?;
+        let wanted = selected_bytes(&*self.dataset(dataset)?, selection)?;
         if out.len() != wanted {
             return Err(Error::invalid_input(format!("the buffer has {} bytes, the selection {wanted}", out.len())));
         }
@@ -93,7 +93,7 @@ pub fn heap(file: &File, dataset: ObjectId, datatype: &Datatype, bytes: &[u8]) -
 /// # Errors
 /// As [`File::read`].
 pub fn read_values(file: &File, dataset: ObjectId, selection: &Selection, cancellation: &Cancellation) -> Result<PooledBuffer> {
-    let mut values = file.session().values().take(selected_bytes(file.dataset(dataset)?, selection)?)?;
+    let mut values = file.session().values().take(selected_bytes(&*file.dataset(dataset)?, selection)?)?;
     fill(file, dataset, selection, &mut values, cancellation)?;
     Ok(values)
 }
@@ -111,7 +111,7 @@ fn selected_bytes(dataset: &Dataset, selection: &Selection) -> Result<usize> {
 }
 
 fn fill(file: &File, dataset: ObjectId, selection: &Selection, out: &mut [u8], cancellation: &Cancellation) -> Result<()> {
-    let description = file.dataset(dataset)?;
+    let description = &*file.dataset(dataset)?;
     if let Some(refusal) = &description.refusal {
         return Err(refusal.clone());
     }

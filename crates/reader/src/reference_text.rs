@@ -48,8 +48,8 @@ impl File {
     }
 
     fn text(&self, found: &Referenced) -> Result<String> {
-        let path = &found.file.object(found.object)?.path;
-        let mut text = if found.file == *self { path.clone() } else { format!("{}:{path}", found.file.name()) };
+        let path = found.file.path_of(found.object)?;
+        let mut text = if found.file == *self { path.to_string() } else { format!("{}:{path}", found.file.name()) };
         match &found.part {
             ReferencedPart::Object => {}
             ReferencedPart::Region(selection) => text.push_str(&selection_text(selection)),

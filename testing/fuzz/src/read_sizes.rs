@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::io::Write;
 
-use hyperslab::{Cancellation, Content, Dataspace, File, ObjectId, Selection, Session, SessionOptions, new_session};
+use hyperslab::{Cancellation, Dataspace, File, ObjectId, Selection, Session, SessionOptions, new_session};
 
 use crate::fuzz::{Numbers, honest, hyperslab, limits, pick};
 
@@ -28,9 +28,9 @@ pub fn read_file(data: &[u8]) {
     std::fs::remove_file(&path).expect("the scratch file");
     let Some(file) = file else { return };
     let mut numbers = Numbers::new(data);
-    for number in 0..file.tree().objects.len() {
-        if matches!(file.tree().objects[number].content, Content::Dataset(_)) {
-            read(&file, ObjectId(number), &mut numbers);
+    for walked in file.walk() {
+        if walked.object.is_ok_and(|object| object.dataset().is_some()) {
+            read(&file, walked.id, &mut numbers);
         }
     }
 }

@@ -29,7 +29,7 @@ class File(Group):
     def __init__(self, native: _native.File, others: list[_native.File] | None = None, pattern: str | None = None) -> None:
         if not isinstance(native, _native.File):
             raise TypeError(f"File() does not open files: use hyperslab.open({native!r})")
-        super().__init__(native, 0, "/")
+        super().__init__(native, native.root, "/")
         self._natives, self._pattern = [native, *(others or [])], pattern
 
     @property
@@ -105,7 +105,8 @@ class File(Group):
         """
         self._natives = [native.reopen() for native in self._natives]
         self._file = self._natives[0]
-        self._about = self._file.describe(self._number)
+        self._number = self._file.root
+        self._about = self._file.describe(self._number, self.name)
 
     def __enter__(self) -> File:
         return self

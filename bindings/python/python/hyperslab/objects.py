@@ -25,7 +25,7 @@ class Node:
 
     def __init__(self, file: _native.File, number: int, name: str) -> None:
         self._file, self._number, self.name = file, number, name
-        self._about = file.describe(number)
+        self._about = file.describe(number, name)
 
     @property
     def kind(self) -> str:
@@ -57,7 +57,7 @@ class Node:
     def refresh(self) -> None:
         """Reads the metadata of the file again: a dataset that has grown shows its new shape."""
         self._file, self._number = self._file.reopen().find(self.name)
-        self._about = self._file.describe(self._number)
+        self._about = self._file.describe(self._number, self.name)
 
     def __setitem__(self, key: Any, value: Any) -> None:
         raise ReadOnlyError(READ_ONLY, self._file.path, self.name)
@@ -210,11 +210,7 @@ class Group(Node, Mapping[str, "Member | None"]):
         return self._file.names(self._number)
 
     def __contains__(self, path: object) -> bool:
-        try:
-            self._file.find(self._absolute(str(path)))
-        except NotFoundError:
-            return False
-        return True
+        return self._file.exists(self._absolute(str(path)))
 
     def _absolute(self, path: str) -> str:
         return path if path.startswith("/") else f"{self.name.rstrip('/')}/{path}"
@@ -268,7 +264,7 @@ class Dataset(Node):
     @property
     def dims(self) -> tuple[str | None, ...]:
         """Names of the dimensions."""
-        return tuple(name for name, _ in self._about["dims"])
+        return tuple(name for name, _ in self._dimensions())
 
     @property
     def ndim(self) -> int:
@@ -304,12 +300,17 @@ class Dataset(Node):
         """The bytes of the values in the file, after filters."""
         return self._file.stored_bytes(self._number)
 
+    def _dimensions(self) -> list[tuple[str | None, int | None]]:
+        """Name of each dimension, and the number of the object that holds its coordinates."""
+        return self._file.dimensions(self._number)
+
     def _scale(self, dimension: int) -> Dataset | None:
         """The dataset that holds the coordinates of a dimension."""
-        number = self._about["dims"][dimension][1] if self._about["dims"] else None
+        dimensions = self._dimensions()
+        number = dimensions[dimension][1] if dimensions else None
         if number is None:
             return None
-        found = make(self._file, number, self._file.describe(number)["path"])
+        found = make(self._file, number, self._file.object_path(number))
         return found if isinstance(found, Dataset) else None
 
     def _summary(self) -> str:

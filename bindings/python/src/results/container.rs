@@ -51,13 +51,7 @@ pub(crate) struct Verification {
 
 impl From<hyperslab::write::Verification> for Verification {
     fn from(found: hyperslab::write::Verification) -> Self {
-        Self {
-            problems: found.problems,
-            commits: found.commits,
-            subfiles: found.subfiles,
-            subfile_bytes: found.subfile_bytes,
-            remarks: found.remarks,
-        }
+        Self { problems: found.problems, commits: found.commits, subfiles: found.subfiles, subfile_bytes: found.subfile_bytes, remarks: found.remarks }
     }
 }
 

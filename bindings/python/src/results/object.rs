@@ -1,6 +1,8 @@
 //! Results about objects: links and members of groups, attributes, definitions of datasets, targets of references.
 
-use hyperslab::{Dataspace, Elements, Link, LinkTarget, ObjectId};
+use std::sync::Arc;
+
+use hyperslab::{Dataspace, Elements, Link, LinkTarget};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString};
 
@@ -9,23 +11,14 @@ use crate::heap::Heap;
 
 /// The links of a group of an open file as columns, each made when it is read: a group may have very many links.
 #[pyclass(frozen, module = "hyperslab._native")]
-pub(crate) struct Links {
-    pub file: hyperslab::File,
-    pub group: ObjectId,
-}
-
-impl Links {
-    fn all(&self) -> &[Link] {
-        self.file.tree().group(self.group).map(|group| group.links.as_slice()).unwrap_or_default()
-    }
-}
+pub(crate) struct Links(pub Arc<hyperslab::Links>);
 
 #[pymethods]
 impl Links {
     /// Names in the group.
     #[getter]
     fn names<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        PyList::new(py, self.all().iter().map(|link| link.name.as_str()))
+        PyList::new(py, self.0.iter().map(|link| link.name.as_str()))
     }
 
     /// `hard`, `soft`, `external` or `user-defined`.
@@ -38,14 +31,14 @@ impl Links {
             LinkTarget::External { .. } => external.clone(),
             LinkTarget::UserDefined(_) => other.clone(),
         };
-        PyList::new(py, self.all().iter().map(kind))
+        PyList::new(py, self.0.iter().map(kind))
     }
 
     /// Numbers of the objects that hard links lead to; `None` for other links.
     #[getter]
     fn objects<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let object = |link: &Link| if let LinkTarget::Hard(id) = &link.target { Some(id.0) } else { None };
-        PyList::new(py, self.all().iter().map(object))
+        PyList::new(py, self.0.iter().map(object))
     }
 
     /// Targets of the links that are not hard, as text; empty for hard links.
@@ -57,7 +50,7 @@ impl Links {
             LinkTarget::External { file, path } => format!("{file}:{path}"),
             LinkTarget::UserDefined(class) => class.to_string(),
         };
-        PyList::new(py, self.all().iter().map(target))
+        PyList::new(py, self.0.iter().map(target))
     }
 }
 

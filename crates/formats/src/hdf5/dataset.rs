@@ -11,8 +11,8 @@ use super::message::{dataspace, datatype, external_files, fill_value, filter_pip
 use super::object_header::{ObjectHeader, kind};
 use super::{Source, chunk_locator, virtual_dataset};
 use crate::filter::Pipeline;
-use crate::tree::{BLOCK_BYTES, block_shape};
-use crate::{ChunkLocation, ChunkSource, Dataset, DimensionScale, ExternalFile, FillTime, StorageLayout, VirtualMapping};
+use crate::object::{BLOCK_BYTES, block_shape};
+use crate::{ChunkLocation, ChunkSource, Dataset, ExternalFile, FillTime, StorageLayout, VirtualMapping};
 
 pub(super) fn parse(source: &Source, header: &ObjectHeader) -> Result<(Dataset, StoredDataset)> {
     let missing = |what: &str| Error::corrupt(format!("a dataset without its {what} message"));
@@ -43,7 +43,6 @@ pub(super) fn parse(source: &Source, header: &ObjectHeader) -> Result<(Dataset, 
     let dataset = Dataset {
         chunk_grid: ChunkGrid::new(dataspace.shape().to_vec(), grid_shape)?,
         filters: pipeline.describe(),
-        dimensions: vec![DimensionScale::default(); dataspace.ndim()],
         datatype,
         dataspace,
         storage,

@@ -7,16 +7,27 @@ use hyperslab_storage::Storage;
 
 use super::heap::GlobalHeap;
 use super::layout::{Layout, StoredDataset};
+use super::lazy_tree::{Kept, LazyTree};
 use super::superblock::Superblock;
-use super::{Source, chunk_locator, reference, tree};
-use crate::{ArrayFile, ChunkLocation, ChunkLocations, ChunkSource, Dataset, Format, Limits, ObjectId, Tree};
+use super::{Source, chunk_locator, reference, whole_tree};
+use crate::tree::dataset;
+use crate::tree_in_memory::TreeInMemory;
+use crate::{ArrayFile, ChunkLocation, ChunkLocations, ChunkSource, Dataset, Format, Limits, ObjectId, Tree, netcdf4};
 
-/// An open HDF5 file: its tree, and what `locate` and `decode` need of each dataset.
+/// An open HDF5 file.
 pub struct Hdf5File {
     source: Source,
-    tree: Tree,
-    stored: Vec<Option<StoredDataset>>,
-    format: Format,
+    objects: LazyTree,
+    /// The tree as the netCDF-4 conventions show it, of a file that follows them.
+    interpreted: Option<TreeInMemory>,
+}
+
+/// A dataset to be located or decoded.
+struct Stored {
+    /// As the tree shows it.
+    dataset: Arc<Dataset>,
+    /// As the file has it.
+    kept: Arc<Kept>,
 }
 
 /// The start of a contiguous dataset's bytes.
@@ -35,25 +46,31 @@ impl Hdf5File {
     /// # Errors
     /// `Corrupt`, `Unsupported`, `LimitExceeded` or `Io` if the metadata cannot be parsed.
     pub fn open(storage: Arc<dyn Storage>, superblock: u64, limits: &Limits) -> Result<Self> {
-        let superblock = Superblock::read(storage, superblock, limits)?;
-        superblock.source.storage.keep(superblock.source.absolute(superblock.root)?);
-        let (tree, stored) = tree::build(&superblock)?;
-        Ok(Self { source: superblock.source, tree, stored, format: Format::Hdf5 })
+        let Superblock { source, root, .. } = Superblock::read(storage, superblock, limits)?;
+        source.storage.keep(source.absolute(root)?);
+        Ok(Self { objects: LazyTree::open(source.clone(), root)?, source, interpreted: None })
     }
-    pub(crate) fn tree_mut(&mut self) -> &mut Tree {
-        &mut self.tree
-    }
-    pub(crate) fn set_format(&mut self, format: Format) {
-        self.format = format;
+    /// Shows the file as the netCDF-4 conventions say, if the netCDF-4 library wrote it. These relate all objects of a file,
+    /// which are parsed at once.
+    ///
+    /// # Errors
+    /// `Corrupt`, `Unsupported`, `LimitExceeded` or `Io` if the root group cannot be parsed.
+    pub fn interpret_netcdf4(&mut self) -> Result<()> {
+        if netcdf4::is_netcdf4(&self.objects)? {
+            let mut tree = whole_tree::build(&self.source, self.objects.root().0)?;
+            netcdf4::interpret(&mut tree);
+            self.interpreted = Some(tree.build());
+        }
+        Ok(())
     }
 
-    fn dataset(&self, id: ObjectId) -> Result<(&Dataset, &StoredDataset)> {
-        let dataset = self.tree.dataset(id).ok_or_else(|| Error::internal("this object is no dataset"))?;
+    fn stored(&self, id: ObjectId) -> Result<Stored> {
+        let dataset = dataset(self.tree(), id)?;
         if let Some(refusal) = &dataset.refusal {
             return Err(refusal.clone());
         }
-        let stored = self.stored.get(id.0).and_then(Option::as_ref);
-        Ok((dataset, stored.ok_or_else(|| Error::internal("a dataset without layout"))?))
+        let address = self.tree().address(id).ok_or_else(|| Error::internal("an object without address"))?;
+        Ok(Stored { dataset, kept: self.objects.kept(ObjectId(address))? })
     }
 
     /// The blocks of a contiguous dataset that a selection touches.
@@ -98,17 +115,21 @@ impl Hdf5File {
 
 impl ArrayFile for Hdf5File {
     fn format(&self) -> Format {
-        self.format
+        if self.interpreted.is_some() { Format::Netcdf4 } else { Format::Hdf5 }
     }
     fn storage(&self) -> &Arc<dyn Storage> {
         &self.source.storage
     }
-    fn tree(&self) -> &Tree {
-        &self.tree
+    fn tree(&self) -> &dyn Tree {
+        match &self.interpreted {
+            Some(tree) => tree,
+            None => &self.objects,
+        }
     }
 
     fn locate(&self, id: ObjectId, selection: &Selection) -> Result<ChunkLocations> {
-        let (dataset, stored) = self.dataset(id)?;
+        let found = self.stored(id)?;
+        let (dataset, stored) = found.parts()?;
         if selection.is_empty() || dataset.dataspace.element_count()? == 0 {
             return Ok(ChunkLocations::default());
         }
@@ -135,7 +156,8 @@ impl ArrayFile for Hdf5File {
     }
 
     fn decode(&self, id: ObjectId, location: &ChunkLocation, raw: &[u8], out: &mut ChunkBuffer) -> Result<()> {
-        let (dataset, stored) = self.dataset(id)?;
+        let found = self.stored(id)?;
+        let (dataset, stored) = found.parts()?;
         let bytes = location
             .region
             .count
@@ -174,6 +196,13 @@ impl ArrayFile for Hdf5File {
 
     fn heap_objects(&self, references: &[HeapReference], objects: &mut HeapObjects) -> Result<()> {
         GlobalHeap::fetch(&self.source, references, objects)
+    }
+}
+
+impl Stored {
+    fn parts(&self) -> Result<(&Dataset, &StoredDataset)> {
+        let (_, stored) = self.kept.dataset().ok_or_else(|| Error::internal("a dataset without layout"))?;
+        Ok((&self.dataset, stored))
     }
 }
 

@@ -3,6 +3,7 @@
 //! Each structure of the specification has a folder or file. [`Source`] reads metadata bytes and [`Cursor`]
 //! parses fields from them; nothing else touches raw bytes.
 
+mod attributes;
 mod btree;
 mod budget;
 mod cache_image;
@@ -18,22 +19,25 @@ pub mod fuzzing;
 mod group;
 mod heap;
 mod layout;
+mod lazy_tree;
 mod message;
 mod object_header;
+mod parsed_object;
+mod recent;
 mod reference;
 mod shared_message_table;
 mod shared_messages;
 mod source;
 mod superblock;
-mod tree;
 mod virtual_dataset;
 mod visited;
+mod whole_tree;
 pub mod writer;
 
+pub use attributes::of_root as root_attributes;
 pub(crate) use cursor::Cursor;
 pub(crate) use encoder::Encoder;
 pub use file::Hdf5File;
 pub use reference::target as reference_target;
 pub(crate) use source::Source;
 pub use superblock::{StatedEnd, find_superblock, is_being_written, stated_end};
-pub use tree::root_attributes;

@@ -36,6 +36,10 @@ pub(crate) struct Source {
 }
 
 impl Source {
+    /// The same file with a fresh budget, for one use of limited extent.
+    pub fn with_own_budget(&self) -> Self {
+        Self { budget: Arc::new(Budget::new(self.storage.len(), self.limits.metadata_bytes)), ..self.clone() }
+    }
     /// `length` bytes at `address` (relative to the base address).
     pub fn read(&self, address: u64, length: u64) -> Result<Cow<'_, [u8]>> {
         let absolute = self.absolute(address)?;

@@ -6,10 +6,12 @@ use hyperslab_array::{Arrangement, ChunkBuffer, ChunkGrid, Dataspace, Error, Hea
 use hyperslab_storage::Storage;
 
 use super::header::{self, Header, Variable};
-use crate::tree::block_shape;
+use crate::object::block_shape;
+use crate::tree::dataset as dataset_of;
+use crate::tree_in_memory::{Content, Group, Node, TreeBuilder, TreeInMemory};
 use crate::{
-    ArrayFile, ChunkLocation, ChunkLocations, ChunkSource, Content, Dataset, Dimension, DimensionScale, FillTime, Format, Group, Limits, Link, LinkTarget,
-    Object, ObjectId, StorageLayout, Tree,
+    ArrayFile, ChunkLocation, ChunkLocations, ChunkSource, Dataset, Dimension, DimensionScale, FillTime, Format, Limits, Link, LinkTarget, ObjectId,
+    StorageLayout, Tree,
 };
 
 /// Bytes that a block of a variable aims for.
@@ -18,7 +20,7 @@ const BLOCK_BYTES: u64 = 1 << 20;
 /// An open netCDF classic file.
 pub struct Netcdf3File {
     storage: Arc<dyn Storage>,
-    tree: Tree,
+    tree: TreeInMemory,
     locations: Vec<VariableLocation>,
 }
 
@@ -44,7 +46,7 @@ impl Netcdf3File {
         };
         let Header { dimensions, attributes, variables, .. } = header;
         let extents: Vec<u64> = dimensions.iter().map(|d| if d.extent == 0 { records } else { d.extent }).collect();
-        let mut objects = vec![Object {
+        let mut objects = vec![Node {
             path: "/".to_owned(),
             address: None,
             attributes,
@@ -57,11 +59,11 @@ impl Netcdf3File {
         let coordinate = |index: &usize| {
             let name = &dimensions.get(*index)?.name;
             let found = variables.iter().position(|v| v.name == *name && v.dimensions == [*index])?;
-            Some(ObjectId(found + 1))
+            Some(ObjectId::of_index(found + 1))
         };
         let scales: Vec<Option<ObjectId>> = (0..dimensions.len()).map(|index| coordinate(&index)).collect();
         for variable in &variables {
-            let id = ObjectId(objects.len());
+            let id = ObjectId::of_index(objects.len());
             links.push(Link { name: variable.name.clone(), target: LinkTarget::Hard(id) });
             let record = is_record(variable, &dimensions);
             locations.push(VariableLocation { begin: variable.begin, record_stride: record.then_some(record_bytes) });
@@ -70,21 +72,22 @@ impl Netcdf3File {
                 .dimensions
                 .iter()
                 .map(|index| DimensionScale { name: dimensions.get(*index).map(|d| d.name.clone()), scale: scales.get(*index).copied().flatten() });
-            let dataset = dataset(variable, shape, record.then_some(record_bytes), names.collect())?;
-            objects.push(Object {
+            let dimensions = names.collect();
+            let dataset = dataset(variable, shape, record.then_some(record_bytes))?;
+            objects.push(Node {
                 path: format!("/{}", variable.name),
                 address: None,
                 attributes: variable.attributes.clone(),
                 attributes_tracked: true,
                 attributes_error: None,
-                content: Content::Dataset(Box::new(dataset)),
+                content: Content::Dataset(Box::new(dataset), dimensions),
             });
         }
         let dimensions = dimensions.into_iter().zip(extents).map(|(d, extent)| Dimension { name: d.name, extent, unlimited: d.extent == 0 }).collect();
         if let Some(root) = objects.first_mut() {
             root.content = Content::Group(Group { links, links_tracked: true, dimensions });
         }
-        Ok(Self { storage, tree: Tree { objects }, locations })
+        Ok(Self { storage, tree: TreeBuilder { nodes: objects }.build(), locations })
     }
 }
 
@@ -122,7 +125,7 @@ fn streamed_records(header: &Header, record_bytes: u64, length: u64) -> u64 {
     }
 }
 
-fn dataset(variable: &Variable, shape: Vec<u64>, record_bytes: Option<u64>, dimensions: Vec<DimensionScale>) -> Result<Dataset> {
+fn dataset(variable: &Variable, shape: Vec<u64>, record_bytes: Option<u64>) -> Result<Dataset> {
     let element = variable.datatype.size();
     let mut block = block_shape(&shape, element, BLOCK_BYTES);
     if let Some(stride) = record_bytes {
@@ -147,7 +150,6 @@ fn dataset(variable: &Variable, shape: Vec<u64>, record_bytes: Option<u64>, dime
         fill_value: None,
         fill_time: FillTime::default(),
         stored_bytes: Some(stored.ok_or_else(|| Error::corrupt(format!("variable {} exceeds 64 bits", variable.name)))?),
-        dimensions,
         written_shape: None,
         external_files: Arc::new([]),
         virtual_mappings: Arc::new([]),
@@ -162,13 +164,13 @@ impl ArrayFile for Netcdf3File {
     fn storage(&self) -> &Arc<dyn Storage> {
         &self.storage
     }
-    fn tree(&self) -> &Tree {
+    fn tree(&self) -> &dyn Tree {
         &self.tree
     }
 
     fn locate(&self, id: ObjectId, selection: &Selection) -> Result<ChunkLocations> {
-        let dataset = self.tree.dataset(id).ok_or_else(|| Error::internal("this object is no variable"))?;
-        let place = *self.locations.get(id.0).ok_or_else(|| Error::internal("a variable without place"))?;
+        let dataset = dataset_of(&self.tree, id)?;
+        let place = *self.locations.get(id.index()).ok_or_else(|| Error::internal("a variable without place"))?;
         if selection.is_empty() {
             return Ok(ChunkLocations::default());
         }

@@ -2,25 +2,23 @@
 
 use hyperslab_array::{Attribute, Datatype, Elements, HeapReference};
 
-use crate::Object;
-
 /// The attribute called `name`.
-pub(super) fn find<'a>(object: &'a Object, name: &str) -> Option<&'a Attribute> {
-    object.attributes.iter().find(|attribute| attribute.name == name)
+pub(super) fn find<'a>(attributes: &'a [Attribute], name: &str) -> Option<&'a Attribute> {
+    attributes.iter().find(|attribute| attribute.name == name)
 }
 
-fn value<'a>(object: &'a Object, name: &str) -> Option<&'a Elements> {
-    find(object, name)?.value.as_ref().ok()
+fn value<'a>(attributes: &'a [Attribute], name: &str) -> Option<&'a Elements> {
+    find(attributes, name)?.value.as_ref().ok()
 }
 
 /// The text of a string attribute, without padding.
-pub(super) fn text(object: &Object, name: &str) -> Option<String> {
-    texts(object, name)?.into_iter().next()
+pub(super) fn text(attributes: &[Attribute], name: &str) -> Option<String> {
+    texts(attributes, name)?.into_iter().next()
 }
 
 /// The texts of a string attribute.
-pub(super) fn texts(object: &Object, name: &str) -> Option<Vec<String>> {
-    let value = value(object, name)?;
+pub(super) fn texts(attributes: &[Attribute], name: &str) -> Option<Vec<String>> {
+    let value = value(attributes, name)?;
     let size = usize::try_from(value.datatype.size()).ok().filter(|size| *size > 0)?;
     let plain = |bytes: &[u8]| {
         let text = bytes.split(|&b| b == 0).next().unwrap_or_default();
@@ -34,8 +32,8 @@ pub(super) fn texts(object: &Object, name: &str) -> Option<Vec<String>> {
 }
 
 /// The integers of an integer attribute.
-pub(super) fn integers(object: &Object, name: &str) -> Option<Vec<u64>> {
-    let value = value(object, name)?;
+pub(super) fn integers(attributes: &[Attribute], name: &str) -> Option<Vec<u64>> {
+    let value = value(attributes, name)?;
     let Datatype::Integer { size, order, .. } = &value.datatype else { return None };
     let size = usize::try_from(*size).ok().filter(|size| (1..=8).contains(size))?;
     let fold = |n: u64, b: &u8| (n << 8) | u64::from(*b);
@@ -47,8 +45,8 @@ pub(super) fn integers(object: &Object, name: &str) -> Option<Vec<u64>> {
 }
 
 /// For each dimension, the object addresses of its scales (`DIMENSION_LIST`).
-pub(super) fn references(object: &Object, name: &str) -> Option<Vec<Vec<u64>>> {
-    let value = value(object, name)?;
+pub(super) fn references(attributes: &[Attribute], name: &str) -> Option<Vec<Vec<u64>>> {
+    let value = value(attributes, name)?;
     let Datatype::Sequence { size, base } = &value.datatype else { return None };
     if !matches!(**base, Datatype::Reference { .. }) {
         return None;

@@ -6,13 +6,14 @@ use std::collections::HashMap;
 
 use hyperslab_array::Dataspace;
 
-use crate::{Content, Dimension, DimensionScale, LinkTarget, ObjectId, Tree};
+use crate::tree_in_memory::{Content, TreeBuilder};
+use crate::{Dimension, DimensionScale, LinkTarget, ObjectId};
 
 /// What distinguishes phony dimensions: extent, and whether it can grow.
 type Kind = (u64, bool);
 
 /// Names the dimensions without a name, from number `next` on, and declares them in their groups.
-pub(super) fn name_dimensions(tree: &mut Tree, mut next: u64) {
+pub(super) fn name_dimensions(tree: &mut TreeBuilder, mut next: u64) {
     for group in groups_below_first(tree) {
         let mut known: HashMap<Kind, Vec<DimensionScale>> = HashMap::new();
         for dimension in tree.group(group).map(|group| group.dimensions.as_slice()).unwrap_or_default() {
@@ -21,11 +22,11 @@ pub(super) fn name_dimensions(tree: &mut Tree, mut next: u64) {
         }
         let mut declared = Vec::new();
         for id in members(tree, group) {
-            let Some(Content::Dataset(dataset)) = tree.objects.get_mut(id.0).map(|object| &mut object.content) else { continue };
+            let Some(Content::Dataset(dataset, dimensions)) = tree.nodes.get_mut(id.index()).map(|object| &mut object.content) else { continue };
             let kinds = kinds(&dataset.dataspace);
             // How many of each kind the variable has already: it has each dimension once.
             let mut own: HashMap<Kind, usize> = HashMap::new();
-            for (dimension, (extent, unlimited)) in dataset.dimensions.iter_mut().zip(kinds).filter(|(dimension, _)| dimension.name.is_none()) {
+            for (dimension, (extent, unlimited)) in dimensions.iter_mut().zip(kinds).filter(|(dimension, _)| dimension.name.is_none()) {
                 let (alike, place) = (known.entry((extent, unlimited)).or_default(), own.entry((extent, unlimited)).or_default());
                 *dimension = match alike.get(*place) {
                     Some(known) => known.clone(),
@@ -41,14 +42,14 @@ pub(super) fn name_dimensions(tree: &mut Tree, mut next: u64) {
                 *place += 1;
             }
         }
-        if let Some(Content::Group(group)) = tree.objects.get_mut(group.0).map(|object| &mut object.content) {
+        if let Some(Content::Group(group)) = tree.nodes.get_mut(group.index()).map(|object| &mut object.content) {
             group.dimensions.append(&mut declared);
         }
     }
 }
 
 /// The coordinate variable of a dimension of this group.
-fn coordinate(tree: &Tree, group: ObjectId, dimension: &Dimension) -> Option<ObjectId> {
+fn coordinate(tree: &TreeBuilder, group: ObjectId, dimension: &Dimension) -> Option<ObjectId> {
     match tree.group(group)?.link(&dimension.name)?.target {
         LinkTarget::Hard(id) => Some(id).filter(|id| tree.dataset(*id).is_some_and(|dataset| dataset.dataspace.shape() == [dimension.extent])),
         _ => None,
@@ -62,25 +63,25 @@ fn kinds(dataspace: &Dataspace) -> Vec<Kind> {
     }
 }
 
-fn members(tree: &Tree, group: ObjectId) -> Vec<ObjectId> {
+fn members(tree: &TreeBuilder, group: ObjectId) -> Vec<ObjectId> {
     let links = tree.group(group).map(|group| group.links.as_slice()).unwrap_or_default();
     links.iter().filter_map(|link| if let LinkTarget::Hard(id) = link.target { Some(id) } else { None }).collect()
 }
 
 /// All groups that hard links reach, each once and after those below it.
-fn groups_below_first(tree: &Tree) -> Vec<ObjectId> {
+fn groups_below_first(tree: &TreeBuilder) -> Vec<ObjectId> {
     let mut order = Vec::new();
-    let mut seen = vec![false; tree.objects.len()];
+    let mut seen = vec![false; tree.nodes.len()];
     let mut pending = vec![(ObjectId(0), false)];
     while let Some((id, done)) = pending.pop() {
         if done {
             order.push(id);
             continue;
         }
-        if tree.group(id).is_none() || seen.get(id.0).copied().unwrap_or(true) {
+        if tree.group(id).is_none() || seen.get(id.index()).copied().unwrap_or(true) {
             continue;
         }
-        if let Some(seen) = seen.get_mut(id.0) {
+        if let Some(seen) = seen.get_mut(id.index()) {
             *seen = true;
         }
         pending.push((id, true));

@@ -1,66 +1,62 @@
 //! Dimension scales of plain HDF5 (HDF5 Dimension Scale Specification): names and coordinates.
 
 use std::collections::HashMap;
+use std::sync::Arc;
+
+use hyperslab_array::Result;
 
 use super::attribute;
-use crate::{Content, DimensionScale, Object, ObjectId, Tree};
+use crate::tree::PathOf;
+use crate::tree_in_memory::TreeBuilder;
+use crate::{Attributes, DimensionScale, Object, ObjectId, Tree};
 
 /// How the NAME of a scale begins that netCDF made for a dimension without variable.
 pub(super) const NO_VARIABLE: &str = "This is a netCDF dimension but not a netCDF variable";
 
 /// Object header address to object.
-pub(super) fn by_address(tree: &Tree) -> HashMap<u64, ObjectId> {
-    let addressed = tree.objects.iter().enumerate();
-    addressed.filter_map(|(index, object)| Some((object.address?, ObjectId(index)))).collect()
+pub(super) fn by_address(tree: &TreeBuilder) -> HashMap<u64, ObjectId> {
+    let addressed = tree.nodes.iter().enumerate();
+    addressed.filter_map(|(index, object)| Some((object.address?, ObjectId::of_index(index)))).collect()
 }
 
 /// The last part of an object's path.
-pub(super) fn last_part(object: &Object) -> String {
-    object.path.rsplit('/').next().unwrap_or_default().to_owned()
+pub(super) fn last_part(path: &str) -> String {
+    path.rsplit('/').next().unwrap_or_default().to_owned()
 }
 
-/// Whether the object is a dimension scale.
-pub(super) fn is_scale(object: &Object) -> bool {
-    attribute::text(object, "CLASS").is_some_and(|class| class == "DIMENSION_SCALE")
+/// Whether these are the attributes of a dimension scale.
+pub(super) fn is_scale(attributes: &[hyperslab_array::Attribute]) -> bool {
+    attribute::text(attributes, "CLASS").is_some_and(|class| class == "DIMENSION_SCALE")
 }
 
-/// Fills `Dataset::dimensions` of plain HDF5 from attached dimension scales and labels.
-pub fn attach_dimension_scales(tree: &mut Tree) {
-    // A dataset without attributes has none attached, nor labels.
-    let may_have: Vec<ObjectId> =
-        (0..tree.objects.len()).map(ObjectId).filter(|id| tree.object(*id).is_some_and(|object| !object.attributes.is_empty())).collect();
-    if may_have.is_empty() {
-        return;
-    }
-    let addresses = by_address(tree);
-    let described: Vec<(ObjectId, Vec<DimensionScale>)> = may_have.into_iter().filter_map(|id| Some((id, describe(tree, &addresses, id)?))).collect();
-    for (id, dimensions) in described {
-        if let Some(Content::Dataset(dataset)) = tree.objects.get_mut(id.0).map(|object| &mut object.content) {
-            dataset.dimensions = dimensions;
-        }
-    }
-}
-
-fn describe(tree: &Tree, addresses: &HashMap<u64, ObjectId>, id: ObjectId) -> Option<Vec<DimensionScale>> {
-    let object = tree.object(id)?;
-    let dataset = tree.dataset(id)?;
+/// The dimensions of a dataset of plain HDF5, from attached dimension scales and labels. Scales that cannot be read are
+/// left out; an error is one of the dataset itself.
+pub(crate) fn attached(tree: &dyn Tree, id: ObjectId, path_of: &PathOf<'_>) -> Result<Arc<[DimensionScale]>> {
+    let dataset = crate::tree::dataset(tree, id)?;
     let shape = dataset.dataspace.shape();
-    let labels = attribute::texts(object, "DIMENSION_LABELS").unwrap_or_default();
-    let attached = attribute::references(object, "DIMENSION_LIST").unwrap_or_default();
-    let own = is_scale(object) && shape.len() == 1;
-    let mut dimensions = Vec::new();
-    for (axis, &extent) in shape.iter().enumerate() {
-        let label = labels.get(axis).filter(|label| !label.is_empty()).cloned();
-        let scale = attached.get(axis).and_then(|scales| scales.first()).and_then(|address| addresses.get(address));
-        let scale = if own { Some(id) } else { scale.copied() };
-        let scale_object = scale.and_then(|scale| tree.object(scale));
-        let scale_name = scale_object.map(|object| {
-            let name = attribute::text(object, "NAME").filter(|name| !name.is_empty() && !name.starts_with(NO_VARIABLE));
-            // NAME may be a path or a label; the object's own name says the same in most files.
-            name.filter(|name| !name.contains('/')).unwrap_or_else(|| last_part(object))
-        });
-        let usable = scale.filter(|scale| tree.dataset(*scale).is_some_and(|values| values.dataspace.shape() == [extent]));
-        dimensions.push(DimensionScale { name: label.or(scale_name), scale: usable });
+    // Damaged attributes do not make the values unreadable.
+    let attributes = tree.attributes(id).unwrap_or_default();
+    if attributes.list.is_empty() {
+        return Ok(vec![DimensionScale::default(); shape.len()].into());
     }
-    Some(dimensions)
+    let labels = attribute::texts(&attributes.list, "DIMENSION_LABELS").unwrap_or_default();
+    let attached = attribute::references(&attributes.list, "DIMENSION_LIST").unwrap_or_default();
+    let own = is_scale(&attributes.list) && shape.len() == 1;
+    let dimension = |(axis, &extent): (usize, &u64)| {
+        let label = labels.get(axis).filter(|label| !label.is_empty()).cloned();
+        let scale = || attached.get(axis).and_then(|scales| scales.first()).and_then(|address| tree.at_address(*address));
+        let scale = if own { Some(id) } else { scale() };
+        let name = label.or_else(|| scale_name(tree, scale?, path_of));
+        let usable = scale.filter(|scale| matches!(tree.object(*scale), Ok(Object::Dataset(values)) if values.dataspace.shape() == [extent]));
+        DimensionScale { name, scale: usable }
+    };
+    Ok(shape.iter().enumerate().map(dimension).collect())
+}
+
+/// The name of a dimension scale; `None` if no such object can be reached.
+fn scale_name(tree: &dyn Tree, scale: ObjectId, path_of: &PathOf<'_>) -> Option<String> {
+    let attributes: Arc<Attributes> = tree.attributes(scale).unwrap_or_default();
+    let name = attribute::text(&attributes.list, "NAME").filter(|name| !name.is_empty() && !name.starts_with(NO_VARIABLE));
+    // NAME may be a path or a label; the object's own name says the same in most files.
+    name.filter(|name| !name.contains('/')).or_else(|| Some(last_part(&path_of(scale).ok()?)))
 }

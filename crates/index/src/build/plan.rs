@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use hyperslab_array::{Cancellation, Error, Result};
 use hyperslab_columns::Column;
-use hyperslab_formats::{Content, LinkTarget, ObjectId, StorageLayout};
+use hyperslab_formats::{ObjectId, StorageLayout};
 use hyperslab_predicate::KeyType;
 use hyperslab_reader::File;
 use hyperslab_scan::pruner::Level;
@@ -111,10 +111,10 @@ impl IndexPlan {
     fn add(&mut self, file: &File, dataset: ObjectId, request: &IndexRequest, catalogs: &mut Catalogs, cancellation: &Cancellation) -> Result<()> {
         cancellation.check()?;
         let description = file.dataset(dataset)?;
-        if let Some(refusal) = fingerprint::refusal(description) {
+        if let Some(refusal) = fingerprint::refusal(&description) {
             return Err(refusal);
         }
-        let object = file.object(dataset)?;
+        let path = file.path_of(dataset)?;
         let column = column_of(file, dataset, request.raw)?;
         let stamp = Stamp::of(file).ok_or_else(|| {
             Error::unsupported(if !file.array_file().is_stored() {
@@ -124,7 +124,7 @@ impl IndexPlan {
             })
         })?;
         let shape = description.dataspace.shape().to_vec();
-        let grid = fingerprint::grid(description);
+        let grid = fingerprint::grid(&description);
         let identity = identity(&column)?;
         let fingerprint = fingerprint::fingerprint(file, dataset)?;
         let folder = places::sidecar(file.path(), request.shared_sidecar, index_folder(file.session()));
@@ -137,7 +137,7 @@ impl IndexPlan {
         let name =
             file.path().file_name().and_then(|name| name.to_str()).ok_or_else(|| Error::unsupported("an index of a file whose name is not valid UTF-8"))?;
         let read = || Catalog::new(Manifest::read(&folder).unwrap_or_else(|_| Manifest::empty()).renamed(name, request.shared_sidecar));
-        let indexed = catalogs.entry(folder.clone()).or_insert_with(read).dataset(name, &object.path, &identity);
+        let indexed = catalogs.entry(folder.clone()).or_insert_with(read).dataset(name, &path, &identity);
         let before = indexed.map(|(_, before)| before);
         let (level, reason) = match (request.level, before) {
             (Some(level), _) => (supported_level(level, &column)?, "as requested".to_owned()),
@@ -158,7 +158,7 @@ impl IndexPlan {
         let blocks = elements.div_ceil(1 << 16);
         self.datasets.push(PlannedIndex {
             file: file.name(),
-            path: object.path.clone(),
+            path: path.to_string(),
             level,
             reason: if valid { "already built and valid".to_owned() } else { reason },
             elements,
@@ -171,7 +171,7 @@ impl IndexPlan {
             self.foreign.push((!file.array_file().is_stored()).then(|| file.clone()));
             self.tasks.push(DatasetTask {
                 file: file.name(),
-                path: object.path.clone(),
+                path: path.to_string(),
                 folder,
                 name: name.to_owned(),
                 stamp,
@@ -295,14 +295,14 @@ fn datasets(file: &File, pattern: &str) -> Result<Vec<(String, bool)>> {
     let wild = has_wildcard(pattern);
     for path in expand_path(file, pattern)? {
         let found = file.find(&path)?;
-        let object = found.file.object(found.object)?;
-        match &object.content {
-            Content::Group(group) => {
-                let members = group.links.iter().filter(|link| matches!(link.target, LinkTarget::Hard(id) if found.file.tree().dataset(id).is_some()));
-                all.extend(members.map(|link| (format!("{}/{}", path.trim_end_matches('/'), link.name), false)));
-            }
-            _ => all.push((path, !wild)),
+        if !found.file.object(found.object)?.is_group() {
+            all.push((path, !wild));
+            continue;
         }
+        let links = found.file.links(found.object)?;
+        let is_dataset = |id| found.file.object(id).is_ok_and(|object| object.dataset().is_some());
+        let members = links.iter().filter(|link| link.object().is_some_and(is_dataset));
+        all.extend(members.map(|link| (format!("{}/{}", path.trim_end_matches('/'), link.name), false)));
     }
     Ok(all)
 }

@@ -15,13 +15,14 @@ use crate::store::manifest::IndexedDataset;
 
 /// The column of a dataset as a table shows it, or with `raw` as it is stored. `Unsupported` if it cannot have an index.
 pub(crate) fn column_of(file: &File, dataset: ObjectId, raw: bool) -> Result<Column> {
-    let object = file.object(dataset)?;
     let description = file.dataset(dataset)?;
-    if let Some(error) = object.attributes_error.as_ref().filter(|_| !raw) {
-        return Err(error.clone());
-    }
-    let name = object.path.rsplit('/').next().filter(|name| !name.is_empty()).unwrap_or("value");
-    let column = Column::new(name, &description.datatype, &object.attributes, decoding(file, !raw))?;
+    let attributes = match file.attributes(dataset) {
+        Err(error) if !raw => return Err(error),
+        attributes => attributes.unwrap_or_default(),
+    };
+    let path = file.path_of(dataset)?;
+    let name = path.rsplit('/').next().filter(|name| !name.is_empty()).unwrap_or("value");
+    let column = Column::new(name, &description.datatype, &attributes.list, decoding(file, !raw))?;
     supported_level(Level::Bitmaps, &column)?;
     Ok(column)
 }

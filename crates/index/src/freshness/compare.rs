@@ -26,7 +26,7 @@ fn stale(path: &str, why: &str) -> Error {
 /// Checks that the values of a dataset are those that were indexed, as `is_same` does. `Conflict` if they are not, or if
 /// this would read too much. `compared` counts the bytes that were compared before.
 pub(crate) fn check(file: &File, dataset: ObjectId, column: &Column, directory: &BlockDirectory, compared: &AtomicU64) -> Result<()> {
-    let (description, path) = (file.dataset(dataset)?, &file.object(dataset)?.path);
+    let (description, path) = (file.dataset(dataset)?, &*file.path_of(dataset)?);
     let values = directory.shape.iter().fold(description.datatype.size(), |bytes, extent| bytes.saturating_mul(*extent));
     let bytes = description.stored_bytes.unwrap_or(values);
     let before = compared.fetch_add(bytes, Ordering::Relaxed);

@@ -32,7 +32,7 @@ pub(crate) fn address_hash(file: &File, dataset: ObjectId, selection: &Selection
     let description = file.dataset(dataset)?;
     if description.storage == StorageLayout::Virtual {
         let mut all = 0;
-        virtual_dataset::sources(file, description, selection, |name, path, source| {
+        virtual_dataset::sources(file, &description, selection, |name, path, source| {
             all = hash(hash(all, name.as_bytes()), path.as_bytes());
             let Some(source) = source else { return Ok(()) };
             let stamp = Stamp::of(source).filter(|stamp| Stamp::now(source.path()) == Some(*stamp));
@@ -82,7 +82,7 @@ pub(crate) fn chunk_hash(file: &File, dataset: ObjectId, around: &Region, cancel
 pub(crate) fn fingerprint(file: &File, dataset: ObjectId) -> Result<String> {
     let description = file.dataset(dataset)?;
     let addresses = address_hash(file, dataset, &Selection::all(description.dataspace.shape()))?;
-    Ok(format!("{:016x}", hash(addresses, storage_text(description).as_bytes())))
+    Ok(format!("{:016x}", hash(addresses, storage_text(&description).as_bytes())))
 }
 
 /// One item per line: `shape`, `fill` with the fill value in hexadecimal or `zero`, `written` with the written shape or

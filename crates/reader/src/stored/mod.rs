@@ -23,7 +23,7 @@ pub(crate) const MIN_PARALLEL_BYTES: u64 = 256 << 10;
 pub(crate) fn fill(read: DatasetRead<'_>, out: &mut [u8]) -> Result<()> {
     let DatasetRead { file, dataset, description, selection, cancellation } = read;
     let external = match description.storage {
-        StorageLayout::External => Some(file.external_storage(dataset.0, &description.external_files)?),
+        StorageLayout::External => Some(file.external_storage(dataset, &description.external_files)?),
         _ => None,
     };
     let storage = external.as_ref().unwrap_or_else(|| file.array_file().storage());

@@ -113,7 +113,7 @@ pub(super) fn fill(file: &File, description: &Dataset, selection: &Selection, ou
             return Ok(());
         };
         let theirs = other.dataset(id)?;
-        let conversion = conversion(theirs, description, &run.part)?;
+        let conversion = conversion(&theirs, description, &run.part)?;
         let wanted = Selection::new(run.source.clone(), theirs.dataspace.shape())
             .map_err(|error| Error::corrupt(format!("a virtual mapping that its source does not hold: {}", error.message())))?;
         let placed = |error: Error| error.at_object(&run.part.dataset).in_file(other.name());

@@ -44,7 +44,7 @@ pub(crate) fn fill(read: DatasetRead<'_>, out: &mut [u8]) -> Result<()> {
             let Some(places) = mapping::places(&part, selection)? else { continue };
             let Some((other, id)) = open(file, &part, 0)? else { continue };
             let theirs = other.dataset(id)?;
-            let conversion = conversion(theirs, description, &part)?;
+            let conversion = conversion(&theirs, description, &part)?;
             // A reference is valid only in its own file.
             if theirs.datatype.has_references() && other != *file {
                 return Err(Error::unsupported(format!(

@@ -88,8 +88,8 @@ impl<'a> Window<'a> {
                 column.take_arrow(bytes.into_buffer(), &heap).map_err(|e| mapping.file.place(*dataset, e))
             }
             Source::Member { dataset, member, .. } => {
-                let datatype = column_datatype(self.part, *dataset)?;
-                let Datatype::Compound { members, .. } = datatype else {
+                let description = self.part.segment.file.dataset(*dataset)?;
+                let Datatype::Compound { members, .. } = &description.datatype else {
                     return Err(Error::internal("a member of a dataset that is not a compound"));
                 };
                 let member = members.get(*member).ok_or_else(|| Error::internal("no such member"))?;
@@ -111,7 +111,8 @@ impl<'a> Window<'a> {
         }
         let mut records = HashMap::new();
         for (dataset, datatypes) in wanted {
-            let Datatype::Compound { size, members } = column_datatype(self.part, dataset)? else {
+            let description = self.part.segment.file.dataset(dataset)?;
+            let Datatype::Compound { size, members } = &description.datatype else {
                 return Err(Error::internal("records of a dataset that is not a compound"));
             };
             let members: Vec<_> = members
@@ -132,7 +133,8 @@ impl<'a> Window<'a> {
     /// The window's elements of a dataset, with heap objects for `datatype`, which may have fewer members than the dataset.
     fn read(&self, dataset: ObjectId, datatype: &Datatype) -> Result<(PooledBuffer, HeapObjects)> {
         let file = &self.part.segment.file;
-        let shape = file.dataset(dataset)?.dataspace.shape();
+        let description = file.dataset(dataset)?;
+        let shape = description.dataspace.shape();
         let mut axes = self.selection.axes().to_vec();
         axes.extend(shape.iter().skip(axes.len()).map(|&extent| Axis::all(extent)));
         let selection = Selection::new(axes, shape).map_err(|error| file.place(dataset, error))?;
@@ -248,10 +250,6 @@ fn positions(axis: &Axis, inner: usize, outer: usize) -> Result<Vec<u64>> {
         once.extend(std::iter::repeat_n(index, inner));
     }
     Ok(once.repeat(outer))
-}
-
-fn column_datatype(part: &SegmentScan, dataset: ObjectId) -> Result<&Datatype> {
-    Ok(&part.segment.file.dataset(dataset)?.datatype)
 }
 
 fn take(values: &ArrayRef, positions: Vec<u64>) -> Result<ArrayRef> {

@@ -118,7 +118,7 @@ fn external(file: &File, datasets: &[ObjectId]) -> Result<Option<u64>> {
     let mut paths: Vec<PathBuf> = Vec::new();
     for dataset in datasets {
         let dataset = file.dataset(*dataset)?;
-        let sources = if dataset.virtual_mappings.is_empty() { Default::default() } else { virtual_dataset::source_names(file, dataset)? };
+        let sources = if dataset.virtual_mappings.is_empty() { Default::default() } else { virtual_dataset::source_names(file, &dataset)? };
         let names = dataset.external_files.iter().map(|external| &external.file).chain(&sources);
         // A path outside the allowed folders is refused when it is read.
         paths.extend(names.filter(|name| *name != ".").filter_map(|name| file.linked_path(name).ok()));

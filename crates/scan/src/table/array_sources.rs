@@ -48,7 +48,7 @@ impl ArraySources {
     /// Describes a segment that is read from `files`.
     pub fn of(segment: &Segment, files: &[File]) -> Result<Self> {
         let index = |file: &File| files.iter().position(|known| known.name() == file.name()).ok_or_else(|| Error::internal("a column without a file"));
-        let path = |file: &File, dataset: ObjectId| file.object(dataset).map(|object| object.path.clone());
+        let path = |file: &File, dataset: ObjectId| file.path_of(dataset).map(|path| path.to_string());
         let mut columns = Vec::new();
         for column in &segment.columns {
             let values = match &column.source {
@@ -150,8 +150,7 @@ impl ArraySources {
 /// The dataset at a path of this file, without following links to others, and its column.
 fn found(file: &File, path: &str, name: &str, decode: bool) -> Result<(ObjectId, hyperslab_columns::Column)> {
     let found = file.find(path)?;
-    let object = found.file.object(found.object)?;
-    if found.file != *file || object.path != path {
+    if found.file != *file {
         return Err(
             Error::new(ErrorKind::Conflict, format!("{path} leads to another object than when this split was planned: plan again")).in_file(file.name())
         );
@@ -160,7 +159,7 @@ fn found(file: &File, path: &str, name: &str, decode: bool) -> Result<(ObjectId,
     if let Some(refusal) = &dataset.refusal {
         return Err(file.place(found.object, refusal.clone()));
     }
-    Ok((found.object, array_column(name, file, object, dataset, decode).map_err(|error| error.in_file(file.name()))?))
+    Ok((found.object, array_column(name, file, found.object, &dataset, decode).map_err(|error| error.in_file(file.name()))?))
 }
 
 /// `Conflict` if a dataset does not have this shape.
@@ -170,7 +169,8 @@ fn whole(file: &File, id: ObjectId, shape: &[u64]) -> Result<()> {
 
 /// `Conflict` if rows of this shape are not all within a dataset.
 fn within(file: &File, id: ObjectId, dimensions: &[DimensionMapping], shape: &[u64]) -> Result<()> {
-    let extents = file.dataset(id)?.dataspace.shape();
+    let dataset = file.dataset(id)?;
+    let extents = dataset.dataspace.shape();
     let mut rows = shape.iter();
     let fits = dimensions.iter().zip(extents).all(|(dimension, extent)| match dimension {
         DimensionMapping::Fixed(index) => index < extent,

@@ -7,7 +7,7 @@ use arrow_array::ArrayRef;
 use arrow_schema::{DataType, Field};
 use hyperslab_array::{CharacterSet, Dataspace, Datatype, Error, Result, StringPadding};
 use hyperslab_columns::{Column, Decoding};
-use hyperslab_formats::{Content, Dataset, Object};
+use hyperslab_formats::{Attributes, Object, ObjectId};
 use hyperslab_reader::{File, Found};
 
 use super::boundary;
@@ -23,13 +23,10 @@ impl Segment {
     /// arrays that cannot be columns.
     pub fn new(file: &File, path: &str, layout: Option<Layout>, decode: bool, captures: &[(String, ArrayRef)]) -> Result<Self> {
         let found = file.find(path)?;
-        let object = found.file.object(found.object)?;
-        let built = match &object.content {
-            Content::Group(_) => Builder { found: &found, decode }.group(layout),
-            _ => {
-                let dataset = found.dataset()?;
-                Builder { found: &found, decode }.dataset(object, dataset, layout)
-            }
+        let builder = Builder { found: &found, decode };
+        let built = match found.file.object(found.object)? {
+            Object::Group => builder.group(layout),
+            _ => builder.dataset(layout),
         };
         let built = built.map_err(|error| error.at_object(path).in_file(file.name()))?;
         let mut taken: BTreeSet<String> = built.columns.iter().map(|column| column.field.name().clone()).collect();
@@ -71,7 +68,8 @@ pub(crate) struct Builder<'a> {
 }
 
 impl Builder<'_> {
-    pub fn dataset(&self, object: &Object, dataset: &Dataset, layout: Option<Layout>) -> Result<Built> {
+    pub fn dataset(&self, layout: Option<Layout>) -> Result<Built> {
+        let dataset = self.found.dataset()?;
         if let Some(refusal) = &dataset.refusal {
             return Err(refusal.clone());
         }
@@ -80,9 +78,7 @@ impl Builder<'_> {
         }
         let compound = matches!(dataset.datatype, Datatype::Compound { .. });
         let layout = layout.unwrap_or(if compound { Layout::Records } else { Layout::Cells });
-        let id = self.found.object;
-        let name = last_part(&object.path);
-        let member = Member::new(&self.found.file, name, id, object, dataset, self.decode)?;
+        let member = Member::new(&self.found.file, self.found.object, last_part(&self.found.path()?), self.decode)?;
         match layout {
             Layout::Cells | Layout::Rows => self.side_by_side(&[member], layout, Vec::new()),
             Layout::Records => self.records(&member, Vec::new()),
@@ -100,16 +96,16 @@ impl Builder<'_> {
     }
 
     /// Datasets with the same dimensions: a column for each dimension and each dataset.
-    fn side_by_side(&self, members: &[Member<'_>], layout: Layout, omitted: Vec<Omitted>) -> Result<Built> {
+    fn side_by_side(&self, members: &[Member], layout: Layout, omitted: Vec<Omitted>) -> Result<Built> {
         let first = members.first().ok_or_else(|| Error::internal("a table without columns"))?;
-        let (row_shape, per_row) = match (layout, first.shape.split_first()) {
+        let (row_shape, per_row) = match (layout, first.shape().split_first()) {
             (Layout::Rows, None) => {
                 return Err(Error::invalid_input("the rows layout needs at least one dimension; this is a scalar"));
             }
             (Layout::Rows, Some((&rows, rest))) if !rest.is_empty() => (vec![rows], Some(rest.iter().product())),
-            _ => (first.shape.to_vec(), None),
+            _ => (first.shape().to_vec(), None),
         };
-        let taken: BTreeSet<String> = members.iter().map(|member| member.name.to_owned()).collect();
+        let taken: BTreeSet<String> = members.iter().map(|member| member.name.clone()).collect();
         let mut columns = match layout {
             Layout::Columns => Vec::new(),
             _ => self.dimension_columns(first, row_shape.len(), &taken)?,
@@ -122,11 +118,11 @@ impl Builder<'_> {
     }
 
     /// A column for each member of a compound dataset, after the indexes if it has several dimensions.
-    fn records(&self, table: &Member<'_>, omitted: Vec<Omitted>) -> Result<Built> {
+    fn records(&self, table: &Member, omitted: Vec<Omitted>) -> Result<Built> {
         let Datatype::Compound { members, .. } = &table.dataset.datatype else {
             return Err(Error::invalid_input("the records layout needs a compound dataset; use cells or rows"));
         };
-        let shape = table.shape.to_vec();
+        let shape = table.shape().to_vec();
         let mut columns = Vec::new();
         if shape.len() > 1 {
             let taken = members.iter().map(|member| member.name.clone()).collect();
@@ -139,15 +135,14 @@ impl Builder<'_> {
         Ok(Built { shape, chunk_shape: table.dataset.chunk_grid.chunk_shape().to_vec(), columns, omitted })
     }
 
-    fn variable(&self, member: &Member<'_>, per_row: Option<u64>) -> Result<SegmentColumn> {
-        let Member { name, id, object, dataset, ndim, .. } = *member;
-        self.check_attributes(object)?;
-        let attributes = boundary::attributes(self.found.file.tree(), object);
-        let datatype = match dataset.dataspace.shape().get(ndim..) {
+    fn variable(&self, member: &Member, per_row: Option<u64>) -> Result<SegmentColumn> {
+        let Member { name, id, attributes, dataset, ndim, .. } = member;
+        let attributes = boundary::attributes(&self.found.file, *id, dataset, attributes)?;
+        let datatype = match dataset.dataspace.shape().get(*ndim..) {
             Some([length]) => Datatype::FixedString { size: *length, padding: StringPadding::NullPadded, character_set: CharacterSet::Ascii },
             _ => self.shown(&dataset.datatype),
         };
-        let column = Column::new(name, &datatype, &attributes, self.decoding())?;
+        let column = Column::new(name, &datatype, &attributes.list, self.decoding())?;
         let field = match per_row {
             None => column.field().clone(),
             Some(count) => {
@@ -156,20 +151,20 @@ impl Builder<'_> {
                 let item = column.field();
                 let element = Field::new("item", item.data_type().clone(), item.is_nullable());
                 let mut metadata = item.metadata().clone();
-                let rest = member.shape.iter().skip(1).map(u64::to_string).collect::<Vec<_>>();
+                let rest = member.shape().iter().skip(1).map(u64::to_string).collect::<Vec<_>>();
                 metadata.insert("shape".to_owned(), format!("[{}]", rest.join(",")));
                 let list = DataType::FixedSizeList(Arc::new(element), count);
                 Arc::new(Field::new(name, list, false).with_metadata(metadata))
             }
         };
-        Ok(SegmentColumn { field, source: Source::Variable { dataset: id, column, per_row } })
+        Ok(SegmentColumn { field, source: Source::Variable { dataset: *id, column, per_row } })
     }
 
-    /// Fails if attributes cannot be read: they may say how values are decoded.
-    fn check_attributes(&self, object: &Object) -> Result<()> {
-        match &object.attributes_error {
-            Some(error) if self.decode => Err(error.clone()),
-            _ => Ok(()),
+    /// The attributes of an object. They may say how values are decoded, and only then must be readable.
+    fn attributes(&self, id: ObjectId) -> Result<Arc<Attributes>> {
+        match self.found.file.attributes(id) {
+            Err(error) if self.decode => Err(error),
+            attributes => Ok(attributes.unwrap_or_default()),
         }
     }
 
@@ -184,12 +179,12 @@ impl Builder<'_> {
 
     /// A column for each of the first `count` dimensions: its coordinate values, or its indexes if it has none. `taken` are
     /// the names of other columns.
-    fn dimension_columns(&self, member: &Member<'_>, count: usize, taken: &BTreeSet<String>) -> Result<Vec<SegmentColumn>> {
-        let (tree, dataset) = (self.found.file.tree(), member.dataset);
+    fn dimension_columns(&self, member: &Member, count: usize, taken: &BTreeSet<String>) -> Result<Vec<SegmentColumn>> {
+        let (file, dataset) = (&self.found.file, &member.dataset);
         let mut taken = taken.clone();
         let mut columns: Vec<SegmentColumn> = Vec::new();
         for axis in 0..count {
-            let dimension = dataset.dimensions.get(axis).ok_or_else(|| Error::internal(format!("{} has no dimension {axis}", member.object.path)))?;
+            let dimension = member.dimensions.get(axis).ok_or_else(|| Error::internal(format!("{} has no dimension {axis}", member.name)))?;
             // The values of a coordinate variable are its coordinates already.
             if dimension.scale == Some(member.id) && member.ndim == 1 {
                 continue;
@@ -199,14 +194,13 @@ impl Builder<'_> {
                 // One dimension twice, as in a covariance matrix: append the axis to the second name.
                 name = format!("{name}_{axis}");
             }
-            let scale = dimension.scale.and_then(|scale| Some((scale, tree.object(scale)?, self.found.file.dataset(scale).ok()?)));
-            let usable =
-                scale.filter(|(_, _, values)| values.refusal.is_none() && Some(values.dataspace.shape()) == dataset.dataspace.shape().get(axis..=axis));
+            let scale = dimension.scale.and_then(|scale| Some((scale, file.dataset(scale).ok()?)));
+            let usable = scale.filter(|(_, values)| values.refusal.is_none() && Some(values.dataspace.shape()) == dataset.dataspace.shape().get(axis..=axis));
             let column = match usable {
-                Some((scale, object, values)) => {
-                    self.check_attributes(object)?;
+                Some((scale, values)) => {
+                    let attributes = self.attributes(scale)?;
                     let name = free_name(&name, "coordinate", &taken);
-                    let column = Column::new(&name, &self.shown(&values.datatype), &object.attributes, self.decoding())?;
+                    let column = Column::new(&name, &self.shown(&values.datatype), &attributes.list, self.decoding())?;
                     SegmentColumn { field: column.field().clone(), source: Source::Coordinate { axis, dataset: scale, column } }
                 }
                 // A variable may have the name of one of its dimensions without holding its coordinates.

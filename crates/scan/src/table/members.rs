@@ -1,10 +1,11 @@
 //! Chooses the members of a group that are columns of its table, and says why the others are not.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
 
 use hyperslab_array::{Dataspace, Datatype, Error, Result};
 use hyperslab_columns::attribute_text;
-use hyperslab_formats::{Content, Dataset, DimensionScale, Link, LinkTarget, Object, ObjectId};
+use hyperslab_formats::{Attributes, Dataset, DimensionScale, Link, LinkTarget, Object, ObjectId};
 use hyperslab_reader::{File, Found};
 
 use crate::request::Layout;
@@ -20,37 +21,53 @@ pub struct Omitted {
 }
 
 /// A dataset of a group.
-#[derive(Clone, Copy)]
-pub(crate) struct Member<'a> {
-    pub name: &'a str,
+#[derive(Clone)]
+pub(crate) struct Member {
+    pub name: String,
     pub id: ObjectId,
-    pub object: &'a Object,
-    pub dataset: &'a Dataset,
+    pub attributes: Arc<Attributes>,
+    pub dataset: Arc<Dataset>,
+    /// All dimensions of the dataset.
+    pub dimensions: Arc<[DimensionScale]>,
     /// Number of dimensions that make rows: all of them, except the text length of a character array.
     pub ndim: usize,
-    /// Shape and dimensions of the rows.
-    pub shape: &'a [u64],
-    pub dimensions: &'a [DimensionScale],
 }
 
 /// The datasets that form a group's table, and the layout.
-pub(crate) struct Chosen<'a> {
-    pub members: Vec<Member<'a>>,
+pub(crate) struct Chosen {
+    pub members: Vec<Member>,
     pub layout: Layout,
     pub omitted: Vec<Omitted>,
 }
 
-impl<'a> Member<'a> {
-    pub fn new(file: &File, name: &'a str, id: ObjectId, object: &'a Object, dataset: &'a Dataset, decode: bool) -> Result<Self> {
-        let ndim = row_ndim(file, object, dataset, decode);
-        let of_rows = dataset.dataspace.shape().get(..ndim).zip(dataset.dimensions.get(..ndim));
-        let (shape, dimensions) = of_rows.ok_or_else(|| Error::internal("a dataset without a description of each dimension").at_object(&object.path))?;
-        Ok(Self { name, id, object, dataset, ndim, shape, dimensions })
+impl Member {
+    /// A dataset of a file. If values are decoded, attributes that cannot be read are an error: they may say how.
+    pub fn new(file: &File, id: ObjectId, name: &str, decode: bool) -> Result<Self> {
+        let dataset = file.dataset(id)?;
+        let attributes = match file.attributes(id) {
+            Err(error) if decode => return Err(error),
+            attributes => attributes.unwrap_or_default(),
+        };
+        let dimensions = file.dimensions(id)?;
+        let ndim = row_ndim(file, id, &dataset, &dimensions, decode)?;
+        if dimensions.len() != dataset.dataspace.ndim() || ndim > dimensions.len() {
+            return Err(file.place(id, Error::internal("a dataset without a description of each dimension")));
+        }
+        Ok(Self { name: name.to_owned(), id, attributes, dataset, dimensions, ndim })
+    }
+
+    pub fn shape(&self) -> &[u64] {
+        self.dataset.dataspace.shape().get(..self.ndim).unwrap_or_default()
+    }
+
+    /// The dimensions that make rows.
+    pub fn dimensions(&self) -> &[DimensionScale] {
+        self.dimensions.get(..self.ndim).unwrap_or(&self.dimensions)
     }
 
     /// Shape and dimensions, which are equal for all columns of a table.
-    fn key(&self) -> (&'a [u64], &'a [DimensionScale]) {
-        (self.shape, self.dimensions)
+    fn key(&self) -> (&[u64], &[DimensionScale]) {
+        (self.shape(), self.dimensions())
     }
 
     /// `(time=12, bnds=2)`, or `(12, 2)` for dimensions without names.
@@ -59,7 +76,7 @@ impl<'a> Member<'a> {
             Some(name) => format!("{name}={extent}"),
             None => extent.to_string(),
         };
-        format!("({})", self.shape.iter().enumerate().map(named).collect::<Vec<_>>().join(", "))
+        format!("({})", self.shape().iter().enumerate().map(named).collect::<Vec<_>>().join(", "))
     }
 
     fn is_compound(&self) -> bool {
@@ -68,13 +85,12 @@ impl<'a> Member<'a> {
 }
 
 /// Chooses the columns of a group's table. `InvalidInput` if the group has none, or none for the layout.
-pub(crate) fn choose<'a>(found: &'a Found, decode: bool, layout: Option<Layout>) -> Result<Chosen<'a>> {
+pub(crate) fn choose(found: &Found, decode: bool, layout: Option<Layout>) -> Result<Chosen> {
     let file = &found.file;
-    let group = file.tree().group(found.object).ok_or_else(|| Error::internal("not a group"))?;
     let mut omitted = Vec::new();
     let mut members = Vec::new();
     let mut refused: Vec<Error> = Vec::new();
-    for link in &group.links {
+    for link in &*file.links(found.object)? {
         match member(file, link, decode) {
             Ok(Some(member)) => members.push(member),
             Ok(None) => {}
@@ -94,11 +110,11 @@ pub(crate) fn choose<'a>(found: &'a Found, decode: bool, layout: Option<Layout>)
         rest.leave_out(|member| (member.ndim == 0).then(|| "is a scalar".to_owned()));
     }
     let bounds = bounds(&rest.members);
-    if rest.members.iter().any(|member| !bounds.contains_key(member.name)) {
-        rest.leave_out(|member| bounds.get(member.name).map(|of| format!("has the bounds of {of}")));
+    if rest.members.iter().any(|member| !bounds.contains_key(&member.name)) {
+        rest.leave_out(|member| bounds.get(&member.name).map(|of| format!("has the bounds of {of}")));
     }
-    let scales: BTreeSet<ObjectId> = rest.members.iter().flat_map(|m| m.dimensions.iter().filter_map(|d| d.scale)).collect();
-    let is_scale = |member: &Member<'_>| member.ndim == 1 && scales.contains(&member.id);
+    let scales: BTreeSet<ObjectId> = rest.members.iter().flat_map(|m| m.dimensions().iter().filter_map(|d| d.scale)).collect();
+    let is_scale = |member: &Member| member.ndim == 1 && scales.contains(&member.id);
     match layout {
         None => rest.default_layout(is_scale),
         Some(Layout::Columns) => {
@@ -115,26 +131,26 @@ pub(crate) fn choose<'a>(found: &'a Found, decode: bool, layout: Option<Layout>)
 }
 
 /// Datasets that may still be columns, and the members omitted so far.
-struct Rest<'a> {
-    members: Vec<Member<'a>>,
+struct Rest {
+    members: Vec<Member>,
     omitted: Vec<Omitted>,
 }
 
-impl<'a> Rest<'a> {
-    fn default_layout(mut self, is_scale: impl Fn(&Member<'_>) -> bool) -> Result<Chosen<'a>> {
+impl Rest {
+    fn default_layout(mut self, is_scale: impl Fn(&Member) -> bool) -> Result<Chosen> {
         let one_dimensional = self.members.iter().filter(|member| member.ndim == 1).count();
-        let compounds: Vec<&Member<'_>> = self.members.iter().filter(|member| member.is_compound()).collect();
-        let is_table = |member: &Member<'_>| self.members.len() == 1 || member.ndim == 1 && one_dimensional == 1;
+        let compounds: Vec<&Member> = self.members.iter().filter(|member| member.is_compound()).collect();
+        let is_table = |member: &Member| self.members.len() == 1 || member.ndim == 1 && one_dimensional == 1;
         if matches!(compounds.as_slice(), [only] if is_table(only)) {
             return self.records();
         }
-        let equal = |members: &[Member<'_>]| members.iter().all(|member| member.ndim == 1 && members.first().is_some_and(|first| first.key() == member.key()));
+        let equal = |members: &[Member]| members.iter().all(|member| member.ndim == 1 && members.first().is_some_and(|first| first.key() == member.key()));
         if equal(&self.members) {
             return Ok(self.chosen(Layout::Columns));
         }
         // Dimensions without names have no coordinates, and `_row` is the index already.
-        let named = self.members.iter().any(|member| member.dimensions.iter().any(|dimension| dimension.name.is_some()));
-        let data: Vec<Member<'a>> = self.members.iter().filter(|member| !is_scale(member)).copied().collect();
+        let named = self.members.iter().any(|member| member.dimensions().iter().any(|dimension| dimension.name.is_some()));
+        let data: Vec<Member> = self.members.iter().filter(|member| !is_scale(member)).cloned().collect();
         match best(data.iter()) {
             Some(best) if best.ndim == 1 && !named => {
                 self.keep_alike(&best);
@@ -145,9 +161,9 @@ impl<'a> Rest<'a> {
     }
 
     /// The table of the only compound dataset.
-    fn records(mut self) -> Result<Chosen<'a>> {
+    fn records(mut self) -> Result<Chosen> {
         let mut compounds = self.members.iter().filter(|member| member.is_compound());
-        let (Some(table), None) = (compounds.next().copied(), compounds.next()) else {
+        let (Some(table), None) = (compounds.next().cloned(), compounds.next()) else {
             return Err(Error::invalid_input("the records layout needs one compound dataset; name it"));
         };
         self.leave_out(|member| (member.id != table.id).then(|| format!("is not part of the compound dataset {}", table.name)));
@@ -155,11 +171,11 @@ impl<'a> Rest<'a> {
     }
 
     /// The variables with the largest common dimensions. Coordinate variables become the columns of the dimensions.
-    fn of_largest(mut self, is_scale: impl Fn(&Member<'_>) -> bool, layout: Layout) -> Chosen<'a> {
+    fn of_largest(mut self, is_scale: impl Fn(&Member) -> bool, layout: Layout) -> Chosen {
         let has_data = self.members.iter().any(|member| !is_scale(member));
         let Some(best) = best(self.members.iter().filter(|member| !has_data || !is_scale(member))) else { return self.chosen(layout) };
         let rows = if layout == Layout::Rows { 1 } else { best.ndim };
-        let shown: BTreeSet<ObjectId> = best.dimensions.iter().take(rows).filter_map(|dimension| dimension.scale).collect();
+        let shown: BTreeSet<ObjectId> = best.dimensions().iter().take(rows).filter_map(|dimension| dimension.scale).collect();
         self.members.retain(|member| !(has_data && is_scale(member) && shown.contains(&member.id)));
         if has_data {
             self.leave_out(|member| is_scale(member).then(|| format!("has the coordinates of dimension {}", member.described())));
@@ -168,12 +184,12 @@ impl<'a> Rest<'a> {
         self.chosen(layout)
     }
 
-    fn keep_alike(&mut self, best: &Member<'a>) {
+    fn keep_alike(&mut self, best: &Member) {
         self.leave_out(|member| (member.key() != best.key()).then(|| format!("has dimensions {}, not {}", member.described(), best.described())));
     }
 
     /// Omits the members for which `reason` returns one.
-    fn leave_out(&mut self, reason: impl Fn(&Member<'a>) -> Option<String>) {
+    fn leave_out(&mut self, reason: impl Fn(&Member) -> Option<String>) {
         let omitted = &mut self.omitted;
         self.members.retain(|member| match reason(member) {
             Some(reason) => {
@@ -184,7 +200,7 @@ impl<'a> Rest<'a> {
         });
     }
 
-    fn chosen(self, layout: Layout) -> Chosen<'a> {
+    fn chosen(self, layout: Layout) -> Chosen {
         Chosen { members: self.members, layout, omitted: self.omitted }
     }
 }
@@ -198,61 +214,54 @@ enum Unusable {
 }
 
 /// The dataset that a link leads to; `None` for a group that is an internal structure of PyTables.
-fn member<'a>(file: &'a File, link: &'a Link, decode: bool) -> Result<Option<Member<'a>>, Unusable> {
+fn member(file: &File, link: &Link, decode: bool) -> Result<Option<Member>, Unusable> {
     let id = match &link.target {
         LinkTarget::Hard(id) => *id,
         LinkTarget::Soft(path) => return Err(Unusable::Other(format!("is a soft link to {path}"))),
         LinkTarget::External { file, path } => return Err(Unusable::Other(format!("is a link to {path} in {file}"))),
         LinkTarget::UserDefined(class) => return Err(Unusable::Other(format!("is a user-defined link of class {class}"))),
     };
-    let object = file.object(id).map_err(Unusable::Dataset)?;
-    match &object.content {
+    match file.object(id).map_err(Unusable::Dataset)? {
         // The index of a PyTables table, which PyTables hides as well.
-        Content::Group(_) if is_index_of_pytables(object) => return Ok(None),
-        Content::Group(_) => return Err(Unusable::Other("is a group".to_owned())),
-        Content::Datatype(_) => return Err(Unusable::Other("is a committed datatype".to_owned())),
-        Content::Unreadable(error) => return Err(Unusable::Dataset(error.clone())),
-        Content::Dataset(_) => {}
+        Object::Group if is_index_of_pytables(file, id) => return Ok(None),
+        Object::Group => return Err(Unusable::Other("is a group".to_owned())),
+        Object::Datatype(_) => return Err(Unusable::Other("is a committed datatype".to_owned())),
+        Object::Dataset(_) => {}
     }
     let dataset = file.dataset(id).map_err(Unusable::Dataset)?;
-    check(object, dataset, decode).map_err(Unusable::Dataset)?;
-    Member::new(file, &link.name, id, object, dataset, decode).map(Some).map_err(Unusable::Dataset)
+    check(&dataset).map_err(Unusable::Dataset)?;
+    Member::new(file, id, &link.name, decode).map(Some).map_err(Unusable::Dataset)
 }
 
 /// Number of dimensions of a dataset that make rows. The last dimension of a netCDF character array is the length of its
 /// texts (CF 2.2), unless variables of other types share it.
-fn row_ndim(file: &File, object: &Object, dataset: &Dataset, decode: bool) -> usize {
+fn row_ndim(file: &File, id: ObjectId, dataset: &Dataset, dimensions: &[DimensionScale], decode: bool) -> Result<usize> {
     let ndim = dataset.dataspace.ndim();
     let is_text = |dataset: &Dataset| matches!(dataset.datatype, Datatype::FixedString { size: 1, .. });
-    let Some(last) = ndim.checked_sub(1).filter(|_| decode && file.format().is_netcdf() && is_text(dataset)) else { return ndim };
-    let (Some(dimension), Some(1..)) = (dataset.dimensions.get(last), dataset.dataspace.shape().get(last)) else { return ndim };
+    let Some(last) = ndim.checked_sub(1).filter(|_| decode && file.format().is_netcdf() && is_text(dataset)) else { return Ok(ndim) };
+    let (Some(dimension), Some(1..)) = (dimensions.get(last), dataset.dataspace.shape().get(last)) else { return Ok(ndim) };
     if dimension.scale.is_some() || dimension.name.is_none() {
-        return ndim;
+        return Ok(ndim);
     }
-    let tree = file.tree();
-    let parent = object.path.rsplit_once('/').map_or("", |(parent, _)| parent);
-    let group = tree.objects.iter().find(|other| other.path.trim_end_matches('/') == parent);
-    let siblings = match group.map(|group| &group.content) {
-        Some(Content::Group(group)) => group.links.as_slice(),
-        _ => &[],
-    };
-    let shared = siblings.iter().any(|link| match link.target {
-        LinkTarget::Hard(id) => tree.dataset(id).is_some_and(|other| !is_text(other) && other.dimensions.iter().any(|d| d.name == dimension.name)),
-        _ => false,
-    });
-    if shared { ndim } else { last }
+    let path = file.path_of(id)?;
+    let parent = path.rsplit_once('/').map(|(parent, _)| parent).filter(|parent| !parent.is_empty()).unwrap_or("/");
+    let group = file.find(parent)?;
+    for sibling in group.file.links(group.object)?.iter().filter_map(Link::object) {
+        let Ok(Object::Dataset(other)) = group.file.object(sibling) else { continue };
+        if !is_text(&other) && group.file.dimensions(sibling)?.iter().any(|theirs| theirs.name == dimension.name) {
+            return Ok(ndim);
+        }
+    }
+    Ok(last)
 }
 
 /// Fails if a dataset has no values, or values that cannot be a column.
-fn check(object: &Object, dataset: &Dataset, decode: bool) -> Result<()> {
+fn check(dataset: &Dataset) -> Result<()> {
     if let Some(refusal) = &dataset.refusal {
         return Err(refusal.clone());
     }
     if dataset.dataspace == Dataspace::Null {
         return Err(no_values());
-    }
-    if let Some(error) = object.attributes_error.as_ref().filter(|_| decode) {
-        return Err(error.clone());
     }
     hyperslab_columns::arrow_type(&dataset.datatype).map(|_| ())
 }
@@ -261,18 +270,18 @@ pub(crate) fn no_values() -> Error {
     Error::invalid_input("its dataspace is null: there are no values to make rows of")
 }
 
-fn is_index_of_pytables(object: &Object) -> bool {
-    let class = object.attributes.iter().find(|attribute| attribute.name == "CLASS").and_then(attribute_text);
+fn is_index_of_pytables(file: &File, group: ObjectId) -> bool {
+    let class = file.attributes(group).ok().and_then(|attributes| attributes.get("CLASS").and_then(attribute_text));
     class.is_some_and(|class| class == "TINDEX")
 }
 
 /// Boundary variables (CF 7.1, 7.4), each with the variable whose bounds it holds.
-fn bounds(members: &[Member<'_>]) -> BTreeMap<String, String> {
+fn bounds(members: &[Member]) -> BTreeMap<String, String> {
     let mut bounds = BTreeMap::new();
     for member in members {
-        for attribute in &member.object.attributes {
+        for attribute in &*member.attributes {
             if ["bounds", "climatology"].contains(&attribute.name.as_str())
-                && let Some(name) = attribute_text(attribute).filter(|name| name != member.name)
+                && let Some(name) = attribute_text(attribute).filter(|name| *name != member.name)
             {
                 bounds.insert(name, member.name.to_owned());
             }
@@ -284,32 +293,32 @@ fn bounds(members: &[Member<'_>]) -> BTreeMap<String, String> {
 /// The first of the datasets whose dimensions form the group's table. If all dimensions have names, these are the dimensions
 /// with most elements; ties are broken by the number of dimensions, then of datasets. Otherwise the number of datasets comes
 /// first: twenty columns and a matrix are a table of twenty columns.
-fn best<'a, 'b: 'a>(members: impl Iterator<Item = &'a Member<'b>>) -> Option<Member<'b>> {
-    let members: Vec<&Member<'b>> = members.collect();
-    let named = members.iter().all(|member| member.dimensions.iter().all(|d| d.name.is_some()));
-    let mut counts: Vec<(&Member<'b>, u64)> = Vec::new();
+fn best<'a>(members: impl Iterator<Item = &'a Member>) -> Option<Member> {
+    let members: Vec<&Member> = members.collect();
+    let named = members.iter().all(|member| member.dimensions().iter().all(|d| d.name.is_some()));
+    let mut counts: Vec<(&Member, u64)> = Vec::new();
     let mut places: HashMap<(&[u64], Vec<_>), usize> = HashMap::new();
     for member in members {
-        let names = member.dimensions.iter().map(|dimension| (dimension.name.as_deref(), dimension.scale)).collect();
-        let place = *places.entry((member.shape, names)).or_insert(counts.len());
+        let names = member.dimensions().iter().map(|dimension| (dimension.name.as_deref(), dimension.scale)).collect();
+        let place = *places.entry((member.shape(), names)).or_insert(counts.len());
         match counts.get_mut(place) {
             Some((_, count)) => *count += 1,
             None => counts.push((member, 1)),
         }
     }
-    let rank = |(member, count): &(&Member<'b>, u64)| {
+    let rank = |(member, count): &(&Member, u64)| {
         // Count an unlimited dimension without records as one with a single record.
-        let elements = member.shape.iter().fold(1u64, |n, &extent| n.saturating_mul(extent.max(1)));
+        let elements = member.shape().iter().fold(1u64, |n, &extent| n.saturating_mul(extent.max(1)));
         let ndim = member.ndim as u64;
         if named { (elements, ndim, *count) } else { (*count, elements, ndim) }
     };
-    let mut first: Option<&(&Member<'b>, u64)> = None;
+    let mut first: Option<&(&Member, u64)> = None;
     for candidate in &counts {
         if first.is_none_or(|first| rank(candidate) > rank(first)) {
             first = Some(candidate);
         }
     }
-    first.map(|(member, _)| **member)
+    first.map(|(member, _)| (*member).clone())
 }
 
 /// The error for a group without columns: that of its only dataset, or a list of its members.

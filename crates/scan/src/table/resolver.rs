@@ -2,7 +2,6 @@
 
 use arrow_array::ArrayRef;
 use hyperslab_array::{Error, Result};
-use hyperslab_formats::ObjectId;
 use hyperslab_reader::File;
 
 use super::segment::{Segment, capture_column};
@@ -70,7 +69,7 @@ pub fn file_columns(pattern: &str, files: &[&str]) -> Result<Vec<(String, bool)>
 
 /// Whether one of the files has an object with exactly this path: then `*` and `?` are not wildcards.
 pub fn is_literal(files: &[File], pattern: &str) -> bool {
-    !wildcard::has_wildcard(pattern) || files.iter().any(|file| file.find(pattern).is_ok())
+    !wildcard::has_wildcard(pattern) || files.iter().any(|file| file.exists(pattern).unwrap_or(false))
 }
 
 /// Paths that match a pattern, in natural order; only the pattern itself if it is a path.
@@ -98,13 +97,13 @@ pub fn expand(file: &File, pattern: &str) -> Result<Vec<(String, Vec<String>)>> 
             if !wildcard::has_wildcard(part) {
                 let below = format!("{path}/{part}");
                 // Skip matches that do not have the rest of the path.
-                if file.find(&below).is_ok() {
+                if file.exists(&below).unwrap_or(false) {
                     next.push((below, captured));
                 }
                 continue;
             }
-            let group = if path.is_empty() { ObjectId(0) } else { file.find(&path)?.object };
-            for link in file.tree().group(group).map(|g| g.links.as_slice()).unwrap_or_default() {
+            let group = file.find(if path.is_empty() { "/" } else { &path })?;
+            for link in &*group.file.links(group.object)? {
                 if let Some(matched) = wildcard::matched(part, &link.name) {
                     next.push((format!("{path}/{}", link.name), [captured.clone(), matched].concat()));
                 }

@@ -8,7 +8,7 @@ use arrow_array::{ArrayRef, Int64Array, StringArray};
 use arrow_schema::{DataType, Field};
 use hyperslab_array::{Axis, Cancellation, Error, Result, Selection};
 use hyperslab_columns::{Column, Decoding};
-use hyperslab_formats::{Dataset, Object, ObjectId};
+use hyperslab_formats::{Dataset, ObjectId};
 use hyperslab_reader::File;
 
 use super::members::Omitted;
@@ -202,12 +202,13 @@ impl Segment {
 /// # Errors
 /// `Unsupported` for a datatype without an Arrow type; `Corrupt` or `InvalidInput` for attributes that contradict the
 /// convention.
-pub fn array_column(name: &str, file: &File, object: &Object, dataset: &Dataset, decode: bool) -> Result<Column> {
-    if let Some(error) = object.attributes_error.as_ref().filter(|_| decode) {
-        return Err(error.clone());
-    }
+pub fn array_column(name: &str, file: &File, id: ObjectId, dataset: &Dataset, decode: bool) -> Result<Column> {
+    let attributes = match file.attributes(id) {
+        Err(error) if decode => return Err(error),
+        attributes => attributes.unwrap_or_default(),
+    };
     let datatype = if decode { dataset.datatype.clone() } else { dataset.datatype.with_references_as_bytes() };
-    Column::new(name, &datatype, &object.attributes, decoding(file, decode)).map_err(|error| error.at_object(&object.path))
+    Column::new(name, &datatype, &attributes.list, decoding(file, decode)).map_err(|error| file.place(id, error))
 }
 
 /// The columns that every segment has: the row number and the name of the requested file.

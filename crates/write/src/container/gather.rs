@@ -76,7 +76,7 @@ impl SubfileSources<'_> {
 
     fn part(&mut self, path: &str, loose: &MovablePart, origin: &[u64]) -> Result<SourcePart> {
         let found = self.file(&loose.file)?.find(path)?;
-        let source = found.file.dataset(found.object)?.clone();
+        let source = found.dataset()?;
         let region = Region { start: loose.region.start_from(origin)?, count: loose.region.count.clone() };
         Ok(SourcePart { file: found.file, id: found.object, source, local: loose.local.clone(), region })
     }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use hyperslab_array::{Cancellation, Dataspace, Error, Result, Selection};
 use hyperslab_formats::hdf5::writer::{encode_datatype, parse_datatype};
-use hyperslab_formats::{ChunkSource, Content, ObjectId};
+use hyperslab_formats::{ChunkSource, Object, ObjectId};
 use hyperslab_reader::File;
 use hyperslab_storage::Existing;
 
@@ -30,20 +30,20 @@ impl Master {
     /// Reads a committed master.
     pub fn load(path: &Path) -> Result<Self> {
         let file = reading_session()?.open(path)?;
-        let source = SourceFile::new(&file);
+        let source = SourceFile::new(&file)?;
         let mut master = Self::default();
         let by = BEFORE;
-        for (index, object) in file.tree().objects.iter().enumerate() {
-            let place = object.path.trim_start_matches('/').to_owned();
-            let refused = |what: &str| Error::unsupported(format!("appending to a file that holds {what}")).at_object(&object.path);
-            let located = |error: Error| error.at_object(&object.path);
+        for (path, id, object) in source.objects() {
+            let (id, place) = (*id, path.trim_start_matches('/').to_owned());
+            let refused = |what: &str| Error::unsupported(format!("appending to a file that holds {what}")).at_object(path);
+            let located = |error: Error| error.at_object(path);
             let mut links = Vec::new();
-            let (kind, dataset, other) = match &object.content {
-                Content::Group(group) => {
-                    links = source.links(&object.path, group).map_err(located)?;
+            let (kind, dataset, other) = match object {
+                Object::Group => {
+                    links = source.links(path, id).map_err(located)?;
                     (EntryKind::Group, None, None)
                 }
-                Content::Dataset(found) => {
+                Object::Dataset(found) => {
                     let committed = source.committed(&found.datatype);
                     let definition = DatasetDefinition {
                         fill_value: found.fill_value.clone(),
@@ -63,29 +63,25 @@ impl Master {
                         Dataspace::Simple { .. } => found.virtual_mappings.is_empty() && found.stored_bytes != Some(0) && found.value_bytes() != Some(0),
                         Dataspace::Null => false,
                     };
-                    if let (true, Some(references)) = (is_whole, source.references(ObjectId(index)).map_err(located)?) {
+                    if let (true, Some(references)) = (is_whole, source.references(id).map_err(located)?) {
                         (EntryKind::References, None, Some(OtherFragment::References(references)))
                     } else {
                         // A growing dataset without values has no chunks.
-                        if is_whole && (found.chunk_shape.is_none() || has_chunks(&file, ObjectId(index), found.dataspace.shape()).map_err(located)?) {
+                        if is_whole && (found.chunk_shape.is_none() || has_chunks(&file, id, found.dataspace.shape()).map_err(located)?) {
                             if found.value_bytes().is_none_or(|bytes| bytes > MAX_VALUE_BYTES) {
                                 return Err(refused("a dataset that no task wrote"));
                             }
-                            let value = file.read(ObjectId(index), &Selection::all(found.dataspace.shape()), &Cancellation::new()).map_err(located)?;
+                            let value = file.read(id, &Selection::all(found.dataspace.shape()), &Cancellation::new()).map_err(located)?;
                             let value = StoredValue::new(&AttributeValue { dataspace: found.dataspace.clone(), value })?;
                             scalar = Some((by.to_owned(), value));
                         }
                         (EntryKind::Dataset, Some(MasterDataset { definition, rows: None, parts, scalar, growable }), None)
                     }
                 }
-                Content::Datatype(datatype) => (EntryKind::Datatype, None, Some(OtherFragment::Datatype(Hex(encode_datatype(datatype)?)))),
-                Content::Unreadable(error) => return Err(error.clone().at_object(&object.path)),
+                Object::Datatype(datatype) => (EntryKind::Datatype, None, Some(OtherFragment::Datatype(Hex(encode_datatype(datatype)?)))),
             };
-            if let Some(error) = &object.attributes_error {
-                return Err(error.clone().at_object(&object.path));
-            }
             let (mut attributes, mut scales) = (Ordered::default(), BTreeMap::new());
-            for attribute in object.attributes.iter().filter(|attribute| index != 0 || attribute.name != COMMIT_ATTRIBUTE) {
+            for attribute in file.attributes(id).map_err(located)?.iter().filter(|attribute| id != file.root() || attribute.name != COMMIT_ATTRIBUTE) {
                 let value = match source.attribute(attribute).map_err(located)? {
                     CopiedAttribute::Value(value) => AttributeFragment::Value(StoredValue::new(&value)?),
                     CopiedAttribute::References(references) => AttributeFragment::References(references),
@@ -97,7 +93,8 @@ impl Master {
                 };
                 attributes.insert(&attribute.name, (by.to_owned(), value));
             }
-            let object = MasterObject { tracked: object.is_tracked(), attributes, dataset, scales, ..MasterObject::new(by, kind, master.objects.len(), other) };
+            let object =
+                MasterObject { tracked: file.is_tracked(id)?, attributes, dataset, scales, ..MasterObject::new(by, kind, master.objects.len(), other) };
             master.objects.insert(place, object);
             for (path, link) in links {
                 let object = MasterObject::new(by, EntryKind::Link, master.objects.len(), Some(OtherFragment::Link(link)));

@@ -3,7 +3,6 @@
 use std::path::Path;
 
 use hyperslab_array::{Datatype, Error, ErrorKind, Result};
-use hyperslab_formats::ObjectId;
 use hyperslab_reader::File;
 use serde::{Deserialize, Serialize};
 
@@ -22,8 +21,8 @@ pub(crate) enum State {
 
 /// The value of an attribute of the root group, if it is a fixed-length string.
 pub(crate) fn root_text(file: &File, name: &str) -> Option<String> {
-    let root = file.object(ObjectId(0)).ok()?;
-    let value = root.attributes.iter().find(|attribute| attribute.name == name)?.value.as_ref().ok()?;
+    let root = file.attributes(file.root()).ok()?;
+    let value = root.get(name)?.value.as_ref().ok()?;
     match value.datatype {
         Datatype::FixedString { .. } => {
             let text = value.bytes.split(|byte| *byte == 0).next()?;

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use hyperslab_array::{Cancellation, Error, Result};
-use hyperslab_formats::Content;
+use hyperslab_formats::Object;
 use hyperslab_reader::Session;
 use hyperslab_storage::Existing;
 
@@ -24,15 +24,16 @@ impl FileWriter {
         let located = |error: Error| error.in_file(target.display().to_string());
         let base = ReplacedFile::lock(target)?;
         let file = reading_session()?.open(target)?;
-        for object in &file.tree().objects {
-            if let Content::Dataset(dataset) = &object.content {
+        for walked in file.walk() {
+            let path = &walked.path;
+            if let Object::Dataset(dataset) = walked.object? {
                 if !dataset.virtual_mappings.is_empty() {
                     return Err(located(
-                        Error::unsupported("appending to a file whose values are in other files: append with a plan, or fuse it first").at_object(&object.path),
+                        Error::unsupported("appending to a file whose values are in other files: append with a plan, or fuse it first").at_object(path),
                     ));
                 }
                 if !dataset.external_files.is_empty() {
-                    return Err(located(Error::unsupported("appending to a file with external raw data").at_object(&object.path)));
+                    return Err(located(Error::unsupported("appending to a file with external raw data").at_object(path)));
                 }
             }
         }

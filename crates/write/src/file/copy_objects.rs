@@ -1,7 +1,7 @@
 //! Copies all objects of a file into a file that is being written.
 
 use hyperslab_array::{Cancellation, Result};
-use hyperslab_formats::{Content, ObjectId};
+use hyperslab_formats::Object;
 use hyperslab_reader::File;
 
 use super::dataset_copy::{CopyCounts, DatasetCopy};
@@ -19,38 +19,32 @@ pub(crate) fn copy_objects(
     grows: bool,
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<()> {
-    let source = SourceFile::new(file);
-    let total = file.tree().objects.iter().filter_map(|object| match &object.content {
-        Content::Dataset(dataset) => dataset.value_bytes(),
-        _ => None,
-    });
-    let total = total.fold(0u64, u64::saturating_add);
+    let source = SourceFile::new(file)?;
+    let bytes = |object: &Object| object.dataset().and_then(|dataset| dataset.value_bytes()).unwrap_or(0);
+    let total = source.objects().iter().map(|(_, _, object)| bytes(object)).fold(0u64, u64::saturating_add);
     let mut done = 0u64;
     let mut scales = Vec::new();
-    for (index, object) in file.tree().objects.iter().enumerate() {
-        let path = object.path.as_str();
-        match &object.content {
-            Content::Group(group) => {
+    for (path, id, object) in source.objects() {
+        let (path, id) = (path.as_str(), *id);
+        match object {
+            Object::Group => {
                 out.create_group(path)?;
-                for (path, link) in source.links(path, group)? {
+                for (path, link) in source.links(path, id)? {
                     out.create_link(&path, link)?;
                 }
             }
-            Content::Dataset(dataset) => match source.references(ObjectId(index)).map_err(|error| error.at_object(path))? {
+            Object::Dataset(dataset) => match source.references(id).map_err(|error| error.at_object(path))? {
                 Some(references) => out.create_object_references(path, references)?,
                 None => {
                     let mut copy = DatasetCopy { out: &mut *out, path, cancellation, counts: &mut *counts, grows };
-                    copy.dataset(file, ObjectId(index), dataset, source.committed(&dataset.datatype))?;
+                    copy.dataset(file, id, dataset, source.committed(&dataset.datatype))?;
                 }
             },
-            Content::Datatype(datatype) => out.create_datatype(path, datatype.clone())?,
-            Content::Unreadable(error) => return Err(error.clone().at_object(path)),
+            Object::Datatype(datatype) => out.create_datatype(path, datatype.as_ref().clone())?,
         }
-        out.set_tracked(path, object.is_tracked())?;
-        if let Some(error) = &object.attributes_error {
-            return Err(error.clone().at_object(path));
-        }
-        for attribute in object.attributes.iter().filter(|attribute| index != 0 || attribute.name != COMMIT_ATTRIBUTE) {
+        let attributes = file.attributes(id).map_err(|error| error.at_object(path))?;
+        out.set_tracked(path, file.is_tracked(id)?)?;
+        for attribute in attributes.iter().filter(|attribute| id != file.root() || attribute.name != COMMIT_ATTRIBUTE) {
             match source.attribute(attribute).map_err(|error| error.at_object(path))? {
                 CopiedAttribute::Value(value) => out.set_attribute(path, &attribute.name, value)?,
                 CopiedAttribute::References(references) => out.set_object_references(path, &attribute.name, references)?,
@@ -58,8 +52,8 @@ pub(crate) fn copy_objects(
                 CopiedAttribute::Nothing => {}
             }
         }
-        if let Content::Dataset(dataset) = &object.content {
-            done = done.saturating_add(dataset.value_bytes().unwrap_or(0));
+        if object.dataset().is_some() {
+            done = done.saturating_add(bytes(object));
             progress(done, total);
         }
     }

@@ -1,6 +1,8 @@
 //! Copies datasets, or parts of them, from other files into one dataset. Chunks that are identical in source and target are
 //! copied without decoding.
 
+use std::sync::Arc;
+
 use hyperslab_array::{Cancellation, ChunkGrid, Dataspace, Error, HeapReference, Result};
 use hyperslab_formats::filter::{Filter, Pipeline};
 use hyperslab_formats::{ChunkSource, Dataset, ObjectId, VirtualMapping};
@@ -42,7 +44,7 @@ pub(crate) struct DatasetCopy<'a> {
 pub(crate) struct SourcePart {
     pub file: File,
     pub id: ObjectId,
-    pub source: Dataset,
+    pub source: Arc<Dataset>,
     pub local: Region,
     pub region: Region,
 }
@@ -62,7 +64,7 @@ impl StorageFormat {
 
 impl DatasetCopy<'_> {
     /// Copies a whole dataset of `file`. `committed` is the path of its committed datatype, if any.
-    pub fn dataset(&mut self, file: &File, id: ObjectId, dataset: &Dataset, committed: Option<String>) -> Result<()> {
+    pub fn dataset(&mut self, file: &File, id: ObjectId, dataset: &Arc<Dataset>, committed: Option<String>) -> Result<()> {
         let definition = DatasetDefinition {
             fill_value: dataset.fill_value.clone(),
             fill_time: dataset.fill_time,
@@ -130,7 +132,7 @@ impl DatasetCopy<'_> {
         let regions = region_of(&mapping.source_selection).zip(region_of(&mapping.selection)).filter(|(local, region)| local.count == region.count);
         let (local, region) = regions.ok_or_else(|| Error::unsupported("fusing a virtual dataset that no task wrote").at_object(self.path))?;
         let found = file.linked_file(&mapping.file.replace("%%", "%"))?.find(&mapping.dataset.replace("%%", "%"))?;
-        let source = found.file.dataset(found.object)?.clone();
+        let source = found.dataset()?;
         Ok(SourcePart { file: found.file, id: found.object, source, local, region })
     }
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use hyperslab_array::{Attribute, Cancellation, Dataspace, Datatype, Elements, Error, ReferenceKind, Result, Selection};
-use hyperslab_formats::{Content, Group, LinkTarget, ObjectId};
+use hyperslab_formats::{LinkTarget, Object, ObjectId};
 use hyperslab_reader::File;
 
 use super::definition::AttributeValue;
@@ -20,16 +20,35 @@ pub(crate) enum CopiedAttribute {
     Nothing,
 }
 
-/// An existing file, with its objects by address.
+/// An existing file with all of its objects.
 pub(crate) struct SourceFile<'a> {
     file: &'a File,
-    by_address: HashMap<u64, &'a str>,
+    /// The objects with their paths, groups before their members.
+    objects: Vec<(String, ObjectId, Object)>,
+    /// Index of each object.
+    by_id: HashMap<ObjectId, usize>,
 }
 
 impl<'a> SourceFile<'a> {
-    pub fn new(file: &'a File) -> Self {
-        let by_address = file.tree().objects.iter().filter_map(|object| Some((object.address?, object.path.as_str()))).collect();
-        Self { file, by_address }
+    /// Finds all objects.
+    ///
+    /// # Errors
+    /// Those of an object that cannot be read.
+    pub fn new(file: &'a File) -> Result<Self> {
+        let objects = file.walk().map(|walked| Ok((walked.path, walked.id, walked.object?))).collect::<Result<Vec<_>>>()?;
+        let by_id = objects.iter().enumerate().map(|(index, (_, id, _))| (*id, index)).collect();
+        Ok(Self { file, objects, by_id })
+    }
+
+    /// All objects with their paths, groups before their members.
+    pub fn objects(&self) -> &[(String, ObjectId, Object)] {
+        &self.objects
+    }
+
+    /// The path of an object.
+    fn path(&self, id: ObjectId) -> Option<&str> {
+        let (path, _, _) = self.objects.get(*self.by_id.get(&id)?)?;
+        Some(path)
     }
 
     /// Path of the object that a reference points to; `None` for a null reference.
@@ -38,8 +57,8 @@ impl<'a> SourceFile<'a> {
         match address {
             Some(0) => Ok(None),
             address => {
-                let path = address.and_then(|address| self.by_address.get(&address));
-                path.map(|path| Some((*path).to_owned())).ok_or_else(|| Error::unsupported("copying a reference to an object that is not in the file"))
+                let path = address.and_then(|address| self.path(self.file.array_file().tree().at_address(address)?));
+                path.map(|path| Some(path.to_owned())).ok_or_else(|| Error::unsupported("copying a reference to an object that is not in the file"))
             }
         }
     }
@@ -96,17 +115,17 @@ impl<'a> SourceFile<'a> {
     }
 
     /// Paths and targets of the links of a group, without the first name of each object.
-    pub fn links(&self, path: &str, group: &Group) -> Result<Vec<(String, Link)>> {
+    pub fn links(&self, path: &str, group: ObjectId) -> Result<Vec<(String, Link)>> {
         let mut links = Vec::new();
-        for link in &group.links {
+        for link in &*self.file.links(group)? {
             let place = format!("{}/{}", path.trim_end_matches('/'), link.name);
             let target = match &link.target {
                 LinkTarget::Hard(id) => {
-                    let target = &self.file.object(*id)?.path;
-                    if *target == place {
+                    let target = self.path(*id).ok_or_else(|| Error::internal("a link to an object that was not found"))?;
+                    if target == place {
                         continue;
                     }
-                    Link::Hard(target.clone())
+                    Link::Hard(target.to_owned())
                 }
                 LinkTarget::Soft(path) => Link::Soft(path.clone()),
                 LinkTarget::External { file, path } => Link::External { file: file.clone(), path: path.clone() },
@@ -119,8 +138,8 @@ impl<'a> SourceFile<'a> {
 
     /// Path of a committed datatype equal to this one.
     pub fn committed(&self, datatype: &Datatype) -> Option<String> {
-        let same = |content: &Content| matches!(content, Content::Datatype(committed) if committed == datatype);
-        self.file.tree().objects.iter().find(|object| same(&object.content)).map(|object| object.path.clone())
+        let same = |object: &Object| matches!(object, Object::Datatype(committed) if **committed == *datatype);
+        self.objects.iter().find(|(_, _, object)| same(object)).map(|(path, _, _)| path.clone())
     }
 }
 

@@ -5,8 +5,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use hyperslab_array::{Axis, Cancellation, Dataspace, Datatype, Error, Result, Selection, StoredSelection};
-use hyperslab_formats::{ChunkSource, Content, ObjectId};
-use hyperslab_reader::File;
+use hyperslab_formats::{ChunkSource, Object, ObjectId};
+use hyperslab_reader::{File, Walked};
 use hyperslab_storage::{real_path, remove_leftovers};
 
 use crate::container::commit::too_many_subfiles_remark;
@@ -46,9 +46,9 @@ pub fn verify(path: &Path, values: bool) -> Result<Verification> {
     let session = reading_session()?;
     let master = session.open(path)?;
     let shown = path.display().to_string();
-    let root = master.object(ObjectId(0))?;
-    let last = commit_named_in(&root.attributes)
-        .ok_or_else(|| Error::invalid_input("this is one file, not a master with subfiles: it names no commit").in_file(&shown))?;
+    let root = master.attributes(master.root())?;
+    let last =
+        commit_named_in(&root.list).ok_or_else(|| Error::invalid_input("this is one file, not a master with subfiles: it names no commit").in_file(&shown))?;
     let mut found = Verification::default();
     // Open one subfile at a time: there may be more than files may be open.
     let mut takes = takes(&master);
@@ -133,12 +133,11 @@ fn orphans(container: &Path, folder_name: &str) -> Result<Vec<String>> {
 }
 
 fn unreadable(file: &File, name: &str, problem: &mut impl FnMut(&str, &str)) {
-    for object in &file.tree().objects {
-        if let Content::Unreadable(error) = &object.content {
-            problem(name, &format!("{} cannot be read: {error}", object.path));
-        }
-        if let Some(error) = &object.attributes_error {
-            problem(name, &format!("the attributes of {} cannot be read: {error}", object.path));
+    for walked in file.walk() {
+        if let Err(error) = &walked.object {
+            problem(name, &format!("{} cannot be read: {error}", walked.path));
+        } else if let Err(error) = file.attributes(walked.id) {
+            problem(name, &format!("the attributes of {} cannot be read: {error}", walked.path));
         }
     }
 }
@@ -147,14 +146,14 @@ fn unreadable(file: &File, name: &str, problem: &mut impl FnMut(&str, &str)) {
 fn undecodable(file: &File, name: &str, problem: &mut impl FnMut(&str, &str)) {
     const SLAB_BYTES: u64 = 64 << 20;
     let mut seen = BTreeSet::new();
-    for (index, object) in file.tree().objects.iter().enumerate() {
-        let Content::Dataset(dataset) = &object.content else { continue };
+    for Walked { path, id, object, .. } in file.walk() {
+        let Ok(Object::Dataset(dataset)) = object else { continue };
         let shape = dataset.dataspace.shape();
         if matches!(dataset.dataspace, Dataspace::Null) {
             continue;
         }
         // A tail has several datasets for the same bytes.
-        if dataset.chunk_shape.is_none() && first_address(file, ObjectId(index), shape).is_some_and(|address| !seen.insert(address)) {
+        if dataset.chunk_shape.is_none() && first_address(file, id, shape).is_some_and(|address| !seen.insert(address)) {
             continue;
         }
         let row = shape.iter().skip(1).fold(dataset.datatype.size(), |n, extent| n.saturating_mul(*extent)).max(1);
@@ -167,10 +166,10 @@ fn undecodable(file: &File, name: &str, problem: &mut impl FnMut(&str, &str)) {
             let axis = |(index, extent): (usize, &u64)| {
                 if index == 0 { Axis::Range { start: first, count, step: 1 } } else { Axis::Range { start: 0, count: *extent, step: 1 } }
             };
-            let read = Selection::new(shape.iter().enumerate().map(axis).collect(), shape)
-                .and_then(|selection| file.read(ObjectId(index), &selection, &Cancellation::new()));
+            let read =
+                Selection::new(shape.iter().enumerate().map(axis).collect(), shape).and_then(|selection| file.read(id, &selection, &Cancellation::new()));
             if let Err(error) = read {
-                problem(name, &format!("the values of {} cannot be read: {error}", object.path));
+                problem(name, &format!("the values of {path} cannot be read: {error}"));
                 break;
             }
             first += count;
@@ -188,24 +187,24 @@ fn first_address(file: &File, id: ObjectId, shape: &[u64]) -> Option<u64> {
 }
 
 /// A part of a dataset of the master, and its source in a subfile.
-struct MappedSource<'a> {
-    object: &'a str,
-    datatype: &'a Datatype,
+struct MappedSource {
+    object: String,
+    datatype: Datatype,
     dataset: String,
-    selection: &'a StoredSelection,
+    selection: StoredSelection,
 }
 
 /// The sources of the master's datasets, by subfile.
-fn takes(master: &File) -> BTreeMap<String, Vec<MappedSource<'_>>> {
-    let mut takes: BTreeMap<String, Vec<MappedSource<'_>>> = BTreeMap::new();
-    for object in &master.tree().objects {
-        let Content::Dataset(dataset) = &object.content else { continue };
+fn takes(master: &File) -> BTreeMap<String, Vec<MappedSource>> {
+    let mut takes: BTreeMap<String, Vec<MappedSource>> = BTreeMap::new();
+    for walked in master.walk() {
+        let Ok(Object::Dataset(dataset)) = walked.object else { continue };
         for mapping in dataset.virtual_mappings.iter() {
             let take = MappedSource {
-                object: &object.path,
-                datatype: &dataset.datatype,
+                object: walked.path.clone(),
+                datatype: dataset.datatype.clone(),
                 dataset: mapping.dataset.replace("%%", "%"),
-                selection: &mapping.source_selection,
+                selection: mapping.source_selection.clone(),
             };
             takes.entry(mapping.file.replace("%%", "%")).or_default().push(take);
         }
@@ -214,16 +213,16 @@ fn takes(master: &File) -> BTreeMap<String, Vec<MappedSource<'_>>> {
 }
 
 /// Checks that every source in this subfile is a dataset with the right datatype and a sufficient shape.
-fn sources(file: &File, name: &str, takes: &[MappedSource<'_>], problem: &mut impl FnMut(&str, &str)) {
+fn sources(file: &File, name: &str, takes: &[MappedSource], problem: &mut impl FnMut(&str, &str)) {
     for take in takes {
-        let (path, object) = (&take.dataset, take.object);
-        match file.find(path).and_then(|found| found.file.dataset(found.object).cloned()) {
+        let (path, object) = (&take.dataset, &take.object);
+        match file.find(path).and_then(|found| found.dataset()) {
             Err(error) => problem(name, &format!("{path}, a source of {object}: {error}")),
             Ok(source) => {
-                if source.datatype != *take.datatype {
+                if source.datatype != take.datatype {
                     problem(name, &format!("{path}, a source of {object}, has another datatype"));
                 }
-                let StoredSelection::Hyperslab(axes) = take.selection else { continue };
+                let StoredSelection::Hyperslab(axes) = &take.selection else { continue };
                 let ends = axes.iter().map(|axis| axis.extent_of(axis.len().unwrap_or(u64::MAX)));
                 let shape = source.dataspace.shape();
                 if axes.len() != shape.len() || ends.zip(shape).any(|(end, extent)| end > *extent) {

@@ -1,8 +1,12 @@
-//! Version-2 B-tree (specification III.A.2): visits every record in key order.
+//! Version-2 B-tree (specification III.A.2): visits every record in key order, or searches for those with one key.
+
+use std::borrow::Cow;
+use std::cmp::Ordering;
+use std::slice::ChunksExact;
 
 use hyperslab_array::{Error, Result};
 
-use crate::hdf5::{Source, checksum};
+use crate::hdf5::{Cursor, Source, checksum};
 
 /// Signature, version, type and checksum of a node.
 pub(super) const NODE_OVERHEAD: u64 = 10;
@@ -34,9 +38,52 @@ fn width(value: u64) -> usize {
     usize::try_from((64 - value.leading_zeros()).div_ceil(8).max(1)).unwrap_or(8)
 }
 
+/// A tree as its header describes it.
+struct Tree {
+    shape: Shape,
+    root: Child,
+    /// Records of all nodes.
+    total: u64,
+    /// Where the header is.
+    place: u64,
+}
+
 /// Calls `visit` with the record type and bytes of each record of the tree whose header lies at
 /// `address`, in key order. Another type than `record_types` is `Corrupt`.
 pub(crate) fn records(source: &Source, address: u64, record_types: &[u8], visit: &mut dyn FnMut(u8, &[u8]) -> Result<()>) -> Result<()> {
+    let Some(Tree { shape, root, total, place }) = open(source, address, record_types)? else { return Ok(()) };
+    let mut seen = 0u64;
+    shape.walk(source, &root, &mut |record| {
+        seen += 1;
+        if seen > total {
+            return Err(Error::corrupt(format!("a B-tree holds more than the {total} records it promises")).at_offset(place));
+        }
+        visit(shape.record_type, record)
+    })?;
+    if seen != total {
+        return Err(Error::corrupt(format!("a B-tree promises {total} records and holds {seen}")).at_offset(place));
+    }
+    Ok(())
+}
+
+/// Calls `visit` with each record that `compare` finds equal to the wanted key, in key order, until it returns true.
+/// `compare` tells how a record's key is ordered relative to the wanted one. Reads one node of each level, and more only
+/// where equal records lie in several.
+pub(crate) fn search(
+    source: &Source,
+    address: u64,
+    record_types: &[u8],
+    compare: &mut dyn FnMut(&[u8]) -> Result<Ordering>,
+    visit: &mut dyn FnMut(&[u8]) -> Result<bool>,
+) -> Result<()> {
+    match open(source, address, record_types)? {
+        Some(tree) => tree.shape.search(source, &tree.root, compare, visit).map(drop),
+        None => Ok(()),
+    }
+}
+
+/// Reads the header at `address`; `None` for a tree without records.
+fn open(source: &Source, address: u64, record_types: &[u8]) -> Result<Option<Tree>> {
     let length = 4 + 2 + 4 + 2 + 2 + 2 + u64::from(source.offset_size) + 2 + u64::from(source.length_size) + 4;
     let bytes = source.read(address, length)?;
     let place = source.absolute(address)?;
@@ -56,25 +103,14 @@ pub(crate) fn records(source: &Source, address: u64, record_types: &[u8], visit:
     let depth = cursor.u16()?;
     cursor.skip(2)?;
     let root = cursor.address()?;
-    let root_records = u64::from(cursor.u16()?);
+    let records = u64::from(cursor.u16()?);
     let total = cursor.length()?;
     if u32::from(depth) > source.limits.depth || record_bytes == 0 || node_bytes <= NODE_OVERHEAD + record_bytes {
         return Err(Error::corrupt("impossible sizes in a version-2 B-tree header").at_offset(place));
     }
-    let Some(root) = root.filter(|_| total > 0) else { return Ok(()) };
+    let Some(address) = root.filter(|_| total > 0) else { return Ok(None) };
     let shape = Shape::new(record_type, node_bytes, record_bytes, depth, source.offset_size.into())?;
-    let mut seen = 0u64;
-    shape.walk(source, &Child { address: root, records: root_records, depth }, &mut |record| {
-        seen += 1;
-        if seen > total {
-            return Err(Error::corrupt(format!("a B-tree holds more than the {total} records it promises")).at_offset(place));
-        }
-        visit(record_type, record)
-    })?;
-    if seen != total {
-        return Err(Error::corrupt(format!("a B-tree promises {total} records and holds {seen}")).at_offset(place));
-    }
-    Ok(())
+    Ok(Some(Tree { shape, root: Child { address, records, depth }, total, place }))
 }
 
 impl Shape {
@@ -111,6 +147,77 @@ impl Shape {
 
     // Recursion is bounded: each step lowers the depth, which the header's check bounded.
     fn walk(&self, source: &Source, node: &Child, visit: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
+        let bytes = self.read(source, node)?;
+        let (mut records, mut cursor) = self.parts(source, node, &bytes)?;
+        if node.depth == 0 {
+            return records.try_for_each(visit);
+        }
+        for _ in 0..=node.records {
+            let child = self.child(&mut cursor, node.depth)?;
+            self.walk(source, &child, visit)?;
+            if let Some(record) = records.next() {
+                visit(record)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns whether `visit` has ended the search.
+    fn search(
+        &self,
+        source: &Source,
+        node: &Child,
+        compare: &mut dyn FnMut(&[u8]) -> Result<Ordering>,
+        visit: &mut dyn FnMut(&[u8]) -> Result<bool>,
+    ) -> Result<bool> {
+        let bytes = self.read(source, node)?;
+        let (records, mut cursor) = self.parts(source, node, &bytes)?;
+        let records: Vec<&[u8]> = records.collect();
+        // The first record that is not below the key, and the first after that one which is above it.
+        let mut failed = None;
+        let mut below = |record: &&[u8], orders: &[Ordering]| {
+            compare(record).map_or_else(
+                |error| {
+                    failed = Some(error);
+                    false
+                },
+                |order| orders.contains(&order),
+            )
+        };
+        let first = records.partition_point(|record| below(record, &[Ordering::Less]));
+        let end = records.partition_point(|record| below(record, &[Ordering::Less, Ordering::Equal]));
+        if let Some(error) = failed {
+            return Err(error);
+        }
+        let equal = records.get(first..end).unwrap_or_default();
+        if node.depth == 0 {
+            for record in equal {
+                if visit(record)? {
+                    return Ok(true);
+                }
+            }
+            return Ok(false);
+        }
+        // Child i lies before record i: those around the equal records may hold more of them.
+        for _ in 0..first {
+            self.child(&mut cursor, node.depth)?;
+        }
+        for between in 0..=equal.len() {
+            let child = self.child(&mut cursor, node.depth)?;
+            if self.search(source, &child, compare, visit)? {
+                return Ok(true);
+            }
+            if let Some(record) = equal.get(between)
+                && visit(record)?
+            {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// The used bytes of a node, checked.
+    fn read<'a>(&self, source: &'a Source, node: &Child) -> Result<Cow<'a, [u8]>> {
         let place = source.absolute(node.address)?;
         let level = self.level(node.depth)?;
         if node.records > level.max_records {
@@ -123,26 +230,27 @@ impl Shape {
             return Err(Error::corrupt("a B-tree node is longer than its size").at_offset(place));
         }
         let bytes = source.read(node.address, used)?;
-        let mut cursor = source.cursor(&bytes, node.address);
-        cursor.signature(if node.depth == 0 { b"BTLF" } else { b"BTIN" })?;
         checksum::verify(&bytes, place, "a version-2 B-tree node")?;
+        Ok(bytes)
+    }
+
+    /// The records of a node, and a cursor at its child pointers.
+    fn parts<'a>(&self, source: &Source, node: &Child, bytes: &'a [u8]) -> Result<(ChunksExact<'a, u8>, Cursor<'a>)> {
+        let mut cursor = source.cursor(bytes, node.address);
+        cursor.signature(if node.depth == 0 { b"BTLF" } else { b"BTIN" })?;
         if cursor.u8()? != 0 || cursor.u8()? != self.record_type {
-            return Err(Error::corrupt("a B-tree node of another tree").at_offset(place));
+            return Err(Error::corrupt("a B-tree node of another tree").at_offset(source.absolute(node.address)?));
         }
         let records = cursor.take_u64(node.records * self.record_bytes)?;
-        let mut records = records.chunks_exact(usize::try_from(self.record_bytes).map_err(|_| Error::internal("a B-tree record beyond memory"))?);
-        if node.depth == 0 {
-            return records.try_for_each(visit);
-        }
-        for _ in 0..children {
-            let address = cursor.defined_address("a B-tree node")?;
-            let count = cursor.uint(self.count_bytes())?;
-            cursor.skip(self.below_bytes(node.depth))?;
-            self.walk(source, &Child { address, records: count, depth: node.depth - 1 }, visit)?;
-            if let Some(record) = records.next() {
-                visit(record)?;
-            }
-        }
-        Ok(())
+        let record_bytes = usize::try_from(self.record_bytes).map_err(|_| Error::internal("a B-tree record beyond memory"))?;
+        Ok((records.chunks_exact(record_bytes), cursor))
+    }
+
+    /// The next child pointer of a node at `depth`.
+    fn child(&self, cursor: &mut Cursor<'_>, depth: u16) -> Result<Child> {
+        let address = cursor.defined_address("a B-tree node")?;
+        let records = cursor.uint(self.count_bytes())?;
+        cursor.skip(self.below_bytes(depth))?;
+        Ok(Child { address, records, depth: depth.saturating_sub(1) })
     }
 }

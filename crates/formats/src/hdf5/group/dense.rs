@@ -1,19 +1,56 @@
 //! Dense links: in a fractal heap, named by a version-2 B-tree of record type 5.
 
+use std::cmp::Ordering;
+
 use hyperslab_array::Result;
 
 use super::limits::{add, check_count};
+use crate::hdf5::checksum::lookup3;
 use crate::hdf5::heap::FractalHeap;
 use crate::hdf5::message::link::{self, RawLink};
 use crate::hdf5::{Source, btree};
 
+/// Record type of the B-tree by name.
+const BY_NAME: u8 = 5;
+
+/// Adds all links.
 pub(super) fn read(source: &Source, heap: u64, tree: u64, links: &mut Vec<RawLink>) -> Result<()> {
     let mut heap = FractalHeap::open(source, heap)?;
-    btree::v2::records(source, tree, &[5], &mut |_, record| {
-        let mut cursor = source.cursor(record, tree);
-        cursor.skip(4)?;
-        let object = heap.object(cursor.take(heap.id_bytes())?)?;
-        add(source, links, link::parse(&mut source.cursor(&object, tree))?)?;
+    btree::v2::records(source, tree, &[BY_NAME], &mut |_, record| {
+        let link = parse(source, &mut heap, tree, record)?;
+        add(source, links, link)?;
         check_count(source, links.len())
     })
+}
+
+/// Adds links until there are `max`.
+pub(super) fn read_first(source: &Source, heap: u64, tree: u64, max: usize, links: &mut Vec<RawLink>) -> Result<()> {
+    let mut heap = FractalHeap::open(source, heap)?;
+    btree::v2::search(source, tree, &[BY_NAME], &mut |_| Ok(Ordering::Equal), &mut |record| {
+        let link = parse(source, &mut heap, tree, record)?;
+        add(source, links, link)?;
+        Ok(links.len() >= max)
+    })
+}
+
+/// The link called `name`.
+pub(super) fn find(source: &Source, heap: u64, tree: u64, name: &str) -> Result<Option<RawLink>> {
+    let mut heap = FractalHeap::open(source, heap)?;
+    let hash = lookup3(name.as_bytes());
+    let mut found = None;
+    let mut compare = |record: &[u8]| -> Result<Ordering> { Ok(source.cursor(record, tree).u32()?.cmp(&hash)) };
+    btree::v2::search(source, tree, &[BY_NAME], &mut compare, &mut |record| {
+        // Several names may have the same hash.
+        found = Some(parse(source, &mut heap, tree, record)?).filter(|link| link.name == name);
+        Ok(found.is_some())
+    })?;
+    Ok(found)
+}
+
+/// The link of a record, which holds the hash of its name and its ID in the heap.
+fn parse(source: &Source, heap: &mut FractalHeap<'_>, tree: u64, record: &[u8]) -> Result<RawLink> {
+    let mut cursor = source.cursor(record, tree);
+    cursor.skip(4)?;
+    let object = heap.object(cursor.take(heap.id_bytes())?)?;
+    link::parse(&mut source.cursor(&object, tree))
 }

@@ -21,33 +21,19 @@ pub(crate) struct RawLinks {
     pub tracked: bool,
 }
 
-/// The links of the group with this header, or `None` when it is no group.
-pub(crate) fn links(source: &Source, header: &ObjectHeader) -> Result<Option<RawLinks>> {
+/// All links of the group with this header.
+pub(crate) fn links(source: &Source, header: &ObjectHeader<'_>) -> Result<RawLinks> {
     let mut links = Vec::new();
-    let mut group = false;
-    let mut tracked = false;
-    if let Some(message) = header.find(kind::SYMBOL_TABLE) {
-        group = true;
-        let mut cursor = source.cursor(&message.body, message.address);
-        let tree = cursor.defined_address("a group's B-tree")?;
-        let heap = cursor.defined_address("a group's local heap")?;
-        symbol_table::read(source, tree, heap, &mut links)?;
+    if let Some(table) = SymbolTable::of(source, header)? {
+        symbol_table::read(source, table.tree, table.heap, &mut links)?;
     }
     for message in header.all(kind::LINK) {
-        group = true;
         add(source, &mut links, message.parse(source, link::parse)?)?;
     }
-    if let Some(message) = header.find(kind::LINK_INFO) {
-        group = true;
-        let info = message.parse(source, link_info::parse)?;
-        tracked = info.tracked;
-        if let (Some(heap), Some(tree)) = (info.heap, info.name_tree) {
-            dense::read(source, heap, tree, &mut links)?;
-        }
+    if let Some((heap, tree)) = dense_storage(source, header)? {
+        dense::read(source, heap, tree, &mut links)?;
     }
-    if !group {
-        return Ok(None);
-    }
+    let tracked = is_tracked(source, header)?;
     check_count(source, links.len())?;
     links.sort_by(|a, b| a.name.as_bytes().cmp(b.name.as_bytes()));
     if let Some(pair) = links.windows(2).find(|pair| matches!(pair, [a, b] if a.name == b.name)) {
@@ -57,7 +43,78 @@ pub(crate) fn links(source: &Source, header: &ObjectHeader) -> Result<Option<Raw
     if tracked {
         links.sort_by_key(|link| link.creation_order.unwrap_or(i64::MAX));
     }
-    Ok(Some(RawLinks { links, tracked }))
+    Ok(RawLinks { links, tracked })
+}
+
+/// Whether an object with this header is a group.
+pub(crate) fn is_group(header: &ObjectHeader<'_>) -> bool {
+    [kind::SYMBOL_TABLE, kind::LINK, kind::LINK_INFO].iter().any(|kind| header.find(*kind).is_some())
+}
+
+/// Whether the group with this header tracks the order in which its links were created.
+pub(crate) fn is_tracked(source: &Source, header: &ObjectHeader<'_>) -> Result<bool> {
+    match header.find(kind::LINK_INFO) {
+        Some(message) => Ok(message.parse(source, link_info::parse)?.tracked),
+        None => Ok(false),
+    }
+}
+
+/// Up to `max` links of the group with this header, in any order.
+pub(crate) fn first_links(source: &Source, header: &ObjectHeader<'_>, max: usize) -> Result<Vec<RawLink>> {
+    let mut links = Vec::new();
+    for message in header.all(kind::LINK).take(max) {
+        add(source, &mut links, message.parse(source, link::parse)?)?;
+    }
+    if let Some(table) = SymbolTable::of(source, header)?.filter(|_| links.len() < max) {
+        symbol_table::read_first(source, table.tree, table.heap, max, &mut links)?;
+    }
+    if let Some((heap, tree)) = dense_storage(source, header)?.filter(|_| links.len() < max) {
+        dense::read_first(source, heap, tree, max, &mut links)?;
+    }
+    links.truncate(max);
+    Ok(links)
+}
+
+/// The link called `name` of the group with this header, found without listing the others.
+pub(crate) fn link(source: &Source, header: &ObjectHeader<'_>, name: &str) -> Result<Option<RawLink>> {
+    for message in header.all(kind::LINK) {
+        let link = message.parse(source, link::parse)?;
+        if link.name == name {
+            return Ok(Some(link));
+        }
+    }
+    if let Some(table) = SymbolTable::of(source, header)?
+        && let Some(link) = symbol_table::find(source, table.tree, table.heap, name)?
+    {
+        return Ok(Some(link));
+    }
+    match dense_storage(source, header)? {
+        Some((heap, tree)) => dense::find(source, heap, tree, name),
+        None => Ok(None),
+    }
+}
+
+/// Where a group's symbol table is.
+struct SymbolTable {
+    tree: u64,
+    heap: u64,
+}
+
+impl SymbolTable {
+    fn of(source: &Source, header: &ObjectHeader<'_>) -> Result<Option<Self>> {
+        let Some(message) = header.find(kind::SYMBOL_TABLE) else { return Ok(None) };
+        let mut cursor = source.cursor(&message.body, message.address);
+        let tree = cursor.defined_address("a group's B-tree")?;
+        let heap = cursor.defined_address("a group's local heap")?;
+        Ok(Some(Self { tree, heap }))
+    }
+}
+
+/// Heap and B-tree of a group's dense storage.
+fn dense_storage(source: &Source, header: &ObjectHeader<'_>) -> Result<Option<(u64, u64)>> {
+    let Some(message) = header.find(kind::LINK_INFO) else { return Ok(None) };
+    let info = message.parse(source, link_info::parse)?;
+    Ok(info.heap.zip(info.name_tree))
 }
 
 /// How many links a symbol table has, for fuzzing.

@@ -1,5 +1,7 @@
 //! Symbol table: an old group's links in a version-1 B-tree of type 0 (III.A.1, III.B, III.C).
 
+use std::cmp::Ordering;
+
 use hyperslab_array::{Error, Result};
 
 use super::limits::{add, check_count};
@@ -12,8 +14,19 @@ use crate::hdf5::{Encoder, Source};
 /// Cache type of a symbolic link's entry.
 const SOFT: u32 = 2;
 
+/// Adds all links.
 pub(super) fn read(source: &Source, tree: u64, heap: u64, links: &mut Vec<RawLink>) -> Result<()> {
     let heap = LocalHeap::read(source, heap)?;
+    read_until(source, tree, &heap, usize::MAX, links)
+}
+
+/// Adds links until there are `max` or a few more.
+pub(super) fn read_first(source: &Source, tree: u64, heap: u64, max: usize, links: &mut Vec<RawLink>) -> Result<()> {
+    let heap = LocalHeap::read_for_few(source, heap)?;
+    read_until(source, tree, &heap, max, links)
+}
+
+fn read_until(source: &Source, tree: u64, heap: &LocalHeap<'_>, max: usize, links: &mut Vec<RawLink>) -> Result<()> {
     // A node seen twice is a cycle: each address is read at most once.
     let mut seen = Visited::default();
     let mut pending = vec![(tree, None::<u8>)];
@@ -21,6 +34,76 @@ pub(super) fn read(source: &Source, tree: u64, heap: u64, links: &mut Vec<RawLin
         if !seen.insert(address) {
             return Err(Error::corrupt("a group's B-tree that leads back into itself").at_offset(source.absolute(address)?));
         }
+        let node = Node::read(source, address, parent_level)?;
+        for (_, child) in node.children {
+            if node.level == 0 {
+                if !seen.insert(child) {
+                    return Err(Error::corrupt("a symbol table node that is in its group twice").at_offset(source.absolute(child)?));
+                }
+                leaf(source, child, &mut |entry| {
+                    add(source, links, entry.link(heap)?)?;
+                    Ok(false)
+                })?;
+                check_count(source, links.len())?;
+                if links.len() >= max {
+                    return Ok(());
+                }
+            } else {
+                pending.push((child, Some(node.level)));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The link called `name`: the keys of the B-tree and the entries of a symbol table node are in the order of the names.
+pub(super) fn find(source: &Source, tree: u64, heap: u64, name: &str) -> Result<Option<RawLink>> {
+    let heap = LocalHeap::read_for_few(source, heap)?;
+    let name = name.as_bytes();
+    let (mut address, mut parent_level) = (tree, None);
+    loop {
+        let node = Node::read(source, address, parent_level)?;
+        // A child's names come after its key and include the next one.
+        let mut failed = None;
+        let is_before = |(last, _): &(u64, u64)| {
+            heap.compare(*last, name).map_or_else(
+                |error| {
+                    failed = Some(error);
+                    false
+                },
+                Ordering::is_lt,
+            )
+        };
+        let found = node.children.partition_point(is_before);
+        if let Some(error) = failed {
+            return Err(error);
+        }
+        let Some((_, child)) = node.children.get(found) else { return Ok(None) };
+        if node.level > 0 {
+            // The level falls with each step, which bounds their number.
+            (address, parent_level) = (*child, Some(node.level));
+            continue;
+        }
+        let mut link = None;
+        leaf(source, *child, &mut |entry| {
+            if heap.compare(entry.name, name)? == Ordering::Equal {
+                link = Some(entry.link(&heap)?);
+            }
+            Ok(link.is_some())
+        })?;
+        return Ok(link);
+    }
+}
+
+/// A node of the B-tree.
+struct Node {
+    level: u8,
+    /// The heap offset of each child's last name, and the child's address.
+    children: Vec<(u64, u64)>,
+}
+
+impl Node {
+    fn read(source: &Source, address: u64, parent_level: Option<u8>) -> Result<Self> {
         let head_bytes = 8 + 2 * u64::from(source.offset_size);
         let head = source.read(address, head_bytes)?;
         let mut cursor = source.cursor(&head, address);
@@ -37,24 +120,37 @@ pub(super) fn read(source: &Source, tree: u64, heap: u64, links: &mut Vec<RawLin
         let bytes = source.read(address, head_bytes + entries * (key + child) + key)?;
         let mut cursor = source.cursor(&bytes, address);
         cursor.take_u64(head_bytes)?;
-        for _ in 0..entries {
-            cursor.length()?;
+        cursor.length()?;
+        let children = (0..entries).map(|_| {
             let child = cursor.defined_address("a B-tree node")?;
-            if level == 0 {
-                if !seen.insert(child) {
-                    return Err(Error::corrupt("a symbol table node that is in its group twice").at_offset(source.absolute(child)?));
-                }
-                node(source, child, &heap, links)?;
-                check_count(source, links.len())?;
-            } else {
-                pending.push((child, Some(level)));
-            }
-        }
+            Ok((cursor.length()?, child))
+        });
+        Ok(Self { level, children: children.collect::<Result<_>>()? })
     }
-    Ok(())
 }
 
-fn node(source: &Source, address: u64, heap: &LocalHeap, links: &mut Vec<RawLink>) -> Result<()> {
+/// An entry of a symbol table node.
+struct Entry {
+    /// Offset of the name in the heap.
+    name: u64,
+    header: Option<u64>,
+    /// Of a soft link: offset of its path in the heap.
+    soft: Option<u32>,
+    place: u64,
+}
+
+impl Entry {
+    fn link(&self, heap: &LocalHeap<'_>) -> Result<RawLink> {
+        let target = match self.soft {
+            Some(path) => RawTarget::Soft(heap.text(path.into())?),
+            None => RawTarget::Hard(self.header.ok_or_else(|| Error::corrupt("a link to an undefined address").at_offset(self.place))?),
+        };
+        Ok(RawLink { name: heap.text(self.name)?, target, creation_order: None })
+    }
+}
+
+/// Calls `visit` with the entries of a symbol table node until it returns true.
+fn leaf(source: &Source, address: u64, visit: &mut dyn FnMut(Entry) -> Result<bool>) -> Result<()> {
     let head = source.read(address, 8)?;
     let mut cursor = source.cursor(&head, address);
     cursor.signature(b"SNOD")?;
@@ -74,13 +170,10 @@ fn node(source: &Source, address: u64, heap: &LocalHeap, links: &mut Vec<RawLink
         let cache = cursor.u32()?;
         cursor.skip(4)?;
         let mut scratch = source.cursor(cursor.take(16)?, 0);
-        let target = if cache == SOFT {
-            RawTarget::Soft(heap.text(u64::from(scratch.u32()?))?)
-        } else {
-            let undefined = || Error::corrupt("a link to an undefined address").at_offset(place);
-            RawTarget::Hard(header.ok_or_else(undefined)?)
-        };
-        add(source, links, RawLink { name: heap.text(name)?, target, creation_order: None })?;
+        let soft = if cache == SOFT { Some(scratch.u32()?) } else { None };
+        if visit(Entry { name, header, soft, place })? {
+            return Ok(());
+        }
     }
     Ok(())
 }

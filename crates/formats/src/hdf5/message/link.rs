@@ -4,6 +4,7 @@ use hyperslab_array::{Error, Result};
 
 use crate::hdf5::encoder::width_of;
 use crate::hdf5::{Cursor, Encoder};
+use crate::{Link, LinkTarget, ObjectId};
 
 /// A link before addresses become objects.
 #[derive(Debug, Clone)]
@@ -21,6 +22,19 @@ pub(crate) struct RawLink {
     pub target: RawTarget,
     /// When it was created, in groups that track that.
     pub creation_order: Option<i64>,
+}
+
+impl From<RawLink> for Link {
+    /// The ID of an object is the address of its header.
+    fn from(link: RawLink) -> Self {
+        let target = match link.target {
+            RawTarget::Hard(address) => LinkTarget::Hard(ObjectId(address)),
+            RawTarget::Soft(path) => LinkTarget::Soft(path),
+            RawTarget::External { file, path } => LinkTarget::External { file, path },
+            RawTarget::UserDefined(class) => LinkTarget::UserDefined(class),
+        };
+        Self { name: link.name, target }
+    }
 }
 
 pub(crate) fn parse(cursor: &mut Cursor<'_>) -> Result<RawLink> {

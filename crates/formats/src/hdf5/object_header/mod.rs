@@ -45,6 +45,16 @@ impl<'a> ObjectHeader<'a> {
         Ok(Self { messages, tracks_attributes })
     }
 
+    /// Only the messages of these kinds, independent of the bytes that they were read from.
+    pub fn kept(self, kinds: &[u16]) -> ObjectHeader<'static> {
+        let messages = self.messages.into_iter().filter(|message| kinds.contains(&message.kind));
+        let owned = |Message { kind, flags, body, address, creation_order }| {
+            let body = Cow::Owned(Cow::<'a, [u8]>::into_owned(body));
+            Message { kind, flags, body, address, creation_order }
+        };
+        ObjectHeader { messages: messages.map(owned).collect(), tracks_attributes: self.tracks_attributes }
+    }
+
     /// The first message of a kind.
     pub fn find(&self, kind: u16) -> Option<&Message<'a>> {
         self.messages.iter().find(|message| message.kind == kind)

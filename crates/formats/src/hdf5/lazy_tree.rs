@@ -1,0 +1,174 @@
+//! The tree of an HDF5 file, of which only what is asked for is parsed.
+
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use hyperslab_array::{Error, Result};
+
+use super::layout::StoredDataset;
+use super::parsed_object::{ParsedObject, parse};
+use super::recent::Recent;
+use super::{Source, attributes, group};
+use crate::tree::PathOf;
+use crate::{Attributes, Dataset, Dimension, DimensionScale, Link, Links, Object, ObjectId, Tree, netcdf4};
+
+/// Bytes of parsed objects that are kept for each file, about.
+const KEPT_BYTES: u64 = 16 << 20;
+/// Bytes that an object, an attribute and a link take, besides their texts and values.
+const OBJECT_BYTES: u64 = 1 << 10;
+const ATTRIBUTE_BYTES: u64 = 300;
+const LINK_BYTES: u64 = 100;
+
+/// The objects of a file by the address of their header.
+pub(super) struct LazyTree {
+    source: Source,
+    root: ObjectId,
+    kept: Mutex<Recent<Arc<Kept>>>,
+    /// The addresses of the objects of which each part was parsed.
+    paid: [Mutex<HashSet<u64>>; 3],
+}
+
+/// An object that was parsed, and what else was asked for.
+pub(super) struct Kept {
+    parsed: ParsedObject,
+    attributes: OnceLock<Arc<Attributes>>,
+    links: OnceLock<Arc<Links>>,
+}
+
+/// The parts of an object that are parsed separately.
+#[derive(Clone, Copy)]
+enum Part {
+    Object,
+    Attributes,
+    Links,
+}
+
+impl Kept {
+    /// Description and layout, if it is a dataset.
+    pub fn dataset(&self) -> Option<(&Dataset, &StoredDataset)> {
+        match (&self.parsed.object, &self.parsed.stored) {
+            (Object::Dataset(dataset), Some(stored)) => Some((dataset, stored)),
+            _ => None,
+        }
+    }
+}
+
+impl LazyTree {
+    /// The tree below the root group at `root`, which is parsed at once.
+    pub fn open(source: Source, root: u64) -> Result<Self> {
+        let tree = Self { source, root: ObjectId(root), kept: Mutex::new(Recent::new(KEPT_BYTES)), paid: Default::default() };
+        match tree.kept(tree.root)?.parsed.object {
+            Object::Group => Ok(tree),
+            _ => Err(Error::corrupt("the root is no group")),
+        }
+    }
+
+    /// The object with this ID, parsed unless it is kept.
+    pub fn kept(&self, id: ObjectId) -> Result<Arc<Kept>> {
+        if let Some(kept) = self.recent().get(id.0) {
+            return Ok(kept);
+        }
+        let parsed = self.pay(id, Part::Object, |source| parse(source, id.0))?;
+        let messages = parsed.header.messages.iter().map(|message| message.body.len() as u64).sum::<u64>();
+        let kept = Arc::new(Kept { parsed, attributes: OnceLock::new(), links: OnceLock::new() });
+        self.recent().insert(id.0, kept.clone(), OBJECT_BYTES.saturating_add(messages));
+        Ok(kept)
+    }
+
+    fn recent(&self) -> std::sync::MutexGuard<'_, Recent<Arc<Kept>>> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Parses a part of an object. The first time, the budget of the file pays for it, so that structures which share bytes
+    /// cannot expand without bound. A part that is parsed again because it was not kept costs that budget nothing.
+    fn pay<T>(&self, id: ObjectId, part: Part, parse: impl FnOnce(&Source) -> Result<T>) -> Result<T> {
+        let [objects, attributes, links] = &self.paid;
+        let paid = match part {
+            Part::Object => objects,
+            Part::Attributes => attributes,
+            Part::Links => links,
+        };
+        let paid = || paid.lock().unwrap_or_else(PoisonError::into_inner);
+        if paid().contains(&id.0) {
+            return parse(&self.source.with_own_budget());
+        }
+        if paid().len() as u64 >= self.source.limits.objects {
+            return Err(Error::limit_exceeded(format!("more than {} objects in one file", self.source.limits.objects)));
+        }
+        let parsed = parse(&self.source)?;
+        paid().insert(id.0);
+        Ok(parsed)
+    }
+}
+
+impl Tree for LazyTree {
+    fn root(&self) -> ObjectId {
+        self.root
+    }
+    fn object(&self, id: ObjectId) -> Result<Object> {
+        Ok(self.kept(id)?.parsed.object.clone())
+    }
+    fn attributes(&self, id: ObjectId) -> Result<Arc<Attributes>> {
+        let kept = self.kept(id)?;
+        if let Some(attributes) = kept.attributes.get() {
+            return Ok(attributes.clone());
+        }
+        let header = &kept.parsed.header;
+        let list = self.pay(id, Part::Attributes, |source| attributes::read(source, header))?;
+        let bytes = |attribute: &hyperslab_array::Attribute| attribute.value.as_ref().map_or(0, |value| value.bytes.len() as u64);
+        let cost = list.iter().map(|attribute| bytes(attribute).saturating_add(ATTRIBUTE_BYTES)).fold(0, u64::saturating_add);
+        let attributes = Arc::new(Attributes { list, tracked: header.tracks_attributes });
+        if kept.attributes.set(attributes.clone()).is_ok() {
+            self.recent().grow(id.0, cost);
+        }
+        Ok(attributes)
+    }
+    fn links(&self, group: ObjectId) -> Result<Arc<Links>> {
+        let kept = self.kept(group)?;
+        if let Some(links) = kept.links.get() {
+            return Ok(links.clone());
+        }
+        if !kept.parsed.object.is_group() {
+            return Ok(Arc::default());
+        }
+        let raw = self.pay(group, Part::Links, |source| group::links(source, &kept.parsed.header))?;
+        let cost = raw.links.iter().map(|link| (link.name.len() as u64).saturating_add(LINK_BYTES)).sum();
+        let links = Arc::new(Links::new(raw.links.into_iter().map(Link::from).collect(), raw.tracked));
+        if kept.links.set(links.clone()).is_ok() {
+            self.recent().grow(group.0, cost);
+        }
+        Ok(links)
+    }
+    fn link(&self, group: ObjectId, name: &str) -> Result<Option<Link>> {
+        let kept = self.kept(group)?;
+        // A name that is no UTF-8 is listed with replacement characters, and cannot be searched by its bytes.
+        if kept.links.get().is_some() || name.contains(char::REPLACEMENT_CHARACTER) {
+            return Ok(self.links(group)?.get(name).cloned());
+        }
+        let found = group::link(&self.source.with_own_budget(), &kept.parsed.header, name)?;
+        Ok(found.map(Link::from))
+    }
+    fn first_links(&self, group: ObjectId, max: usize) -> Result<Vec<Link>> {
+        let kept = self.kept(group)?;
+        let found = group::first_links(&self.source.with_own_budget(), &kept.parsed.header, max)?;
+        Ok(found.into_iter().map(Link::from).collect())
+    }
+    fn tracks_links(&self, group: ObjectId) -> Result<bool> {
+        group::is_tracked(&self.source, &self.kept(group)?.parsed.header)
+    }
+    fn dimensions(&self, dataset: ObjectId, path_of: &PathOf<'_>) -> Result<Arc<[DimensionScale]>> {
+        netcdf4::attached(self, dataset, path_of)
+    }
+    fn declared_dimensions(&self, _: ObjectId) -> Result<Arc<[Dimension]>> {
+        Ok(Arc::default())
+    }
+    fn address(&self, id: ObjectId) -> Option<u64> {
+        Some(id.0)
+    }
+    fn at_address(&self, address: u64) -> Option<ObjectId> {
+        Some(ObjectId(address))
+    }
+    fn path(&self, id: ObjectId) -> Option<&str> {
+        (id == self.root).then_some("/")
+    }
+}

@@ -1,0 +1,187 @@
+//! A tree that is in memory as a whole: for formats whose header describes everything (netCDF classic), for arrays of a
+//! program, and for netCDF-4, whose conventions relate all objects of a file to each other.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use hyperslab_array::{Attribute, Datatype, Error, Result};
+
+use crate::tree::PathOf;
+use crate::{Attributes, Dataset, Dimension, DimensionScale, Link, Links, Object, ObjectId, Tree};
+
+/// The objects of a tree while it is put together. The root group has index 0, and [`ObjectId`]s are indexes.
+#[derive(Debug, Clone, Default)]
+pub struct TreeBuilder {
+    /// The objects.
+    pub nodes: Vec<Node>,
+}
+
+/// An object of a [`TreeBuilder`].
+#[derive(Debug, Clone)]
+pub struct Node {
+    /// The first absolute path found by which it can be reached (`/` for the root).
+    pub path: String,
+    /// HDF5: address of the object header, relative to the base address.
+    pub address: Option<u64>,
+    /// Attributes in the order of their creation if the object tracks it, else in name order.
+    pub attributes: Vec<Attribute>,
+    /// Whether the object tracks the order in which its attributes were created.
+    pub attributes_tracked: bool,
+    /// Why the attributes cannot be listed; then there are none above.
+    pub attributes_error: Option<Error>,
+    /// What it is.
+    pub content: Content,
+}
+
+/// The kind of an object and what belongs to it.
+#[derive(Debug, Clone)]
+pub enum Content {
+    /// A group.
+    Group(Group),
+    /// A dataset and its dimensions.
+    Dataset(Box<Dataset>, Vec<DimensionScale>),
+    /// A committed (named) datatype.
+    Datatype(Datatype),
+    /// An object that cannot be read, with its reason; the rest of the file can.
+    Unreadable(Error),
+}
+
+/// A group's members.
+#[derive(Debug, Clone, Default)]
+pub struct Group {
+    /// Links in the order of their creation if the group tracks it, else in any order; each name once.
+    pub links: Vec<Link>,
+    /// Whether the group tracks the order in which its links were created.
+    pub links_tracked: bool,
+    /// netCDF dimensions defined here; empty for plain HDF5.
+    pub dimensions: Vec<Dimension>,
+}
+
+impl ObjectId {
+    /// The object with this index of a [`TreeBuilder`].
+    pub fn of_index(index: usize) -> Self {
+        Self(index as u64)
+    }
+    /// The index in a [`TreeBuilder`].
+    pub fn index(self) -> usize {
+        usize::try_from(self.0).unwrap_or(usize::MAX)
+    }
+}
+
+impl Node {
+    /// An object without attributes.
+    pub fn new(path: impl Into<String>, content: Content) -> Self {
+        Self { path: path.into(), address: None, attributes: Vec::new(), attributes_tracked: false, attributes_error: None, content }
+    }
+}
+
+impl Group {
+    /// The link called `name`.
+    pub fn link(&self, name: &str) -> Option<&Link> {
+        self.links.iter().find(|link| link.name == name)
+    }
+}
+
+impl TreeBuilder {
+    /// The object with this ID.
+    pub fn node(&self, id: ObjectId) -> Option<&Node> {
+        self.nodes.get(id.index())
+    }
+    /// The dataset with this ID, if it is one.
+    pub fn dataset(&self, id: ObjectId) -> Option<&Dataset> {
+        match &self.node(id)?.content {
+            Content::Dataset(dataset, _) => Some(dataset),
+            _ => None,
+        }
+    }
+    /// The group with this ID, if it is one.
+    pub fn group(&self, id: ObjectId) -> Option<&Group> {
+        match &self.node(id)?.content {
+            Content::Group(group) => Some(group),
+            _ => None,
+        }
+    }
+    /// The finished tree.
+    pub fn build(self) -> TreeInMemory {
+        let addressed = self.nodes.iter().enumerate();
+        let addresses = addressed.filter_map(|(index, node)| Some((node.address?, ObjectId::of_index(index)))).collect();
+        TreeInMemory { entries: self.nodes.into_iter().map(Entry::from).collect(), addresses }
+    }
+}
+
+/// A finished tree.
+pub struct TreeInMemory {
+    entries: Vec<Entry>,
+    addresses: HashMap<u64, ObjectId>,
+}
+
+struct Entry {
+    path: String,
+    address: Option<u64>,
+    object: Result<Object>,
+    attributes: Result<Arc<Attributes>>,
+    links: Arc<Links>,
+    dimensions: Arc<[DimensionScale]>,
+    declared: Arc<[Dimension]>,
+}
+
+impl From<Node> for Entry {
+    fn from(node: Node) -> Self {
+        let Node { path, address, attributes, attributes_tracked, attributes_error, content } = node;
+        let attributes = match attributes_error {
+            None => Ok(Arc::new(Attributes { list: attributes, tracked: attributes_tracked })),
+            Some(error) => Err(error),
+        };
+        let mut entry =
+            Self { path, address, object: Ok(Object::Group), attributes, links: Arc::default(), dimensions: Arc::default(), declared: Arc::default() };
+        match content {
+            Content::Group(group) => {
+                entry.links = Arc::new(Links::new(group.links, group.links_tracked));
+                entry.declared = group.dimensions.into();
+            }
+            Content::Dataset(dataset, dimensions) => {
+                entry.object = Ok(Object::Dataset(Arc::new(*dataset)));
+                entry.dimensions = dimensions.into();
+            }
+            Content::Datatype(datatype) => entry.object = Ok(Object::Datatype(Arc::new(datatype))),
+            Content::Unreadable(error) => entry.object = Err(error),
+        }
+        entry
+    }
+}
+
+impl TreeInMemory {
+    fn entry(&self, id: ObjectId) -> Result<&Entry> {
+        self.entries.get(id.index()).ok_or_else(|| Error::internal(format!("no object {}", id.0)))
+    }
+}
+
+impl Tree for TreeInMemory {
+    fn root(&self) -> ObjectId {
+        ObjectId(0)
+    }
+    fn object(&self, id: ObjectId) -> Result<Object> {
+        self.entry(id)?.object.clone()
+    }
+    fn attributes(&self, id: ObjectId) -> Result<Arc<Attributes>> {
+        self.entry(id)?.attributes.clone()
+    }
+    fn links(&self, group: ObjectId) -> Result<Arc<Links>> {
+        Ok(self.entry(group)?.links.clone())
+    }
+    fn dimensions(&self, dataset: ObjectId, _: &PathOf<'_>) -> Result<Arc<[DimensionScale]>> {
+        Ok(self.entry(dataset)?.dimensions.clone())
+    }
+    fn declared_dimensions(&self, group: ObjectId) -> Result<Arc<[Dimension]>> {
+        Ok(self.entry(group)?.declared.clone())
+    }
+    fn address(&self, id: ObjectId) -> Option<u64> {
+        self.entry(id).ok()?.address
+    }
+    fn at_address(&self, address: u64) -> Option<ObjectId> {
+        self.addresses.get(&address).copied()
+    }
+    fn path(&self, id: ObjectId) -> Option<&str> {
+        Some(self.entry(id).ok()?.path.as_str())
+    }
+}

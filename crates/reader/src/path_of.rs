@@ -1,0 +1,62 @@
+//! Finds the path of an object: one that is known, or that of the first hard link that leads to it.
+
+use std::sync::Arc;
+
+use hyperslab_array::{Error, Result};
+use hyperslab_formats::ObjectId;
+
+use crate::File;
+
+impl File {
+    /// An absolute path of an object: the one by which it was found first. Searches the file if it was not found by path.
+    ///
+    /// # Errors
+    /// `NotFound` if no hard links lead from the root to it.
+    pub fn path_of(&self, id: ObjectId) -> Result<Arc<str>> {
+        if let Some(path) = self.known_path(id) {
+            return Ok(path);
+        }
+        let path = self.paths().get_or_search(id, || self.walk().map(|walked| (walked.id, Arc::from(walked.path))).collect());
+        path.ok_or_else(|| Error::not_found("no hard link leads to this object").in_file(self.name()))
+    }
+
+    /// Says that an object was reached by this absolute path, for errors about it and for [`File::path_of`].
+    pub fn add_path(&self, id: ObjectId, path: &str) {
+        self.paths().add(id, path);
+    }
+
+    /// The path of an object if it is known without a search.
+    pub(crate) fn known_path(&self, id: ObjectId) -> Option<Arc<str>> {
+        match self.tree().path(id) {
+            Some(path) => Some(Arc::from(path)),
+            None => self.paths().get(id),
+        }
+    }
+
+    /// The path of an object that is probably a member of the group of `neighbor`, or of a group above it.
+    pub(crate) fn path_near(&self, id: ObjectId, neighbor: ObjectId) -> Result<String> {
+        if let Some(path) = self.known_path(id) {
+            return Ok(path.to_string());
+        }
+        let near = self.known_path(neighbor);
+        let mut group = near.as_deref().and_then(|path| path.rsplit_once('/')).map(|(group, _)| group);
+        while let Some(path) = group {
+            let found = self.find(if path.is_empty() { "/" } else { path })?;
+            if found.file == *self
+                && let Some(link) = self.links(found.object)?.iter().find(|link| link.object() == Some(id))
+            {
+                let path = format!("{path}/{}", link.name);
+                self.paths().add(id, &path);
+                return Ok(path);
+            }
+            group = path.rsplit_once('/').map(|(above, _)| above);
+        }
+        Ok(self.path_of(id)?.to_string())
+    }
+
+    /// The object whose header lies at `address`, if hard links lead to it.
+    pub(crate) fn at_address(&self, address: u64) -> Option<ObjectId> {
+        let id = self.tree().at_address(address)?;
+        self.path_of(id).is_ok().then_some(id)
+    }
+}

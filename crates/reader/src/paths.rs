@@ -1,0 +1,32 @@
+//! Paths of objects: an object knows its ID only, and may have several paths. The one by which it was found first is used.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use hyperslab_formats::ObjectId;
+
+/// The paths that are known of one file.
+#[derive(Default)]
+pub(crate) struct Paths {
+    /// Of objects that were found by path.
+    found: Mutex<HashMap<ObjectId, Arc<str>>>,
+    /// Of all objects that hard links reach, once that was needed.
+    all: OnceLock<HashMap<ObjectId, Arc<str>>>,
+}
+
+impl Paths {
+    /// Remembers the path by which an object was found, unless one is known.
+    pub fn add(&self, id: ObjectId, path: &str) {
+        let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        found.entry(id).or_insert_with(|| Arc::from(path));
+    }
+    /// The path of an object, if it is known.
+    pub fn get(&self, id: ObjectId) -> Option<Arc<str>> {
+        let found = self.found.lock().unwrap_or_else(PoisonError::into_inner).get(&id).cloned();
+        found.or_else(|| self.all.get()?.get(&id).cloned())
+    }
+    /// The path of an object among all that hard links reach, which `find_all` finds on the first call.
+    pub fn get_or_search(&self, id: ObjectId, find_all: impl FnOnce() -> HashMap<ObjectId, Arc<str>>) -> Option<Arc<str>> {
+        self.all.get_or_init(find_all).get(&id).cloned()
+    }
+}
