@@ -1,6 +1,6 @@
 //! File: an open file; describes its objects and reads hyperslabs into memory that Python owns.
 
-use hyperslab::{Axis, Cancellation, Object, ObjectId, ReferencedPart, Selection};
+use hyperslab::{Axis, Cancellation, Dataset, Object, ObjectId, ReferencedPart, Selection, StorageLayout};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
@@ -30,14 +30,43 @@ pub(crate) struct Dereferenced {
     attribute: Option<String>,
 }
 
-/// Datasets with at most this many bytes of values are read on the calling thread: nobody presses Ctrl-C so soon.
-const SMALL_BYTES: u64 = 1 << 20;
+/// Reads that touch at most this many bytes of chunks run on the calling thread: they end before a user could press Ctrl-C, and
+/// handing them to another thread would take longer than reading.
+const SMALL_BYTES: u64 = 4 << 20;
 
 /// One dimension of a selection: `(start, count, step)`, or increasing indexes.
 #[derive(FromPyObject)]
 pub(crate) enum PyAxis {
     Range(u64, u64, u64),
     Indices(Vec<u64>),
+}
+
+impl PyAxis {
+    /// An upper bound for the number of chunks of this extent that are touched along the dimension.
+    fn max_chunks(&self, chunk: u64) -> u64 {
+        match self {
+            Self::Range(_, 0, _) => 0,
+            Self::Range(start, count, step) => {
+                let last = start.saturating_add((count - 1).saturating_mul(*step));
+                (*count).min((last / chunk.max(1)).saturating_sub(start / chunk.max(1)).saturating_add(1))
+            }
+            Self::Indices(indices) => indices.len() as u64,
+        }
+    }
+}
+
+/// Whether reading this selection of a dataset takes no longer than a moment.
+fn is_small(dataset: &Dataset, axes: &[PyAxis]) -> bool {
+    let size = dataset.datatype.size();
+    let bytes = match dataset.storage {
+        // The sources are other files with chunks of their own.
+        StorageLayout::Virtual => dataset.value_bytes().unwrap_or(u64::MAX),
+        _ => {
+            let touched = axes.iter().zip(dataset.chunk_grid.chunk_shape()).map(|(axis, chunk)| axis.max_chunks(*chunk).saturating_mul(*chunk));
+            touched.fold(size, u64::saturating_mul)
+        }
+    };
+    bytes <= SMALL_BYTES
 }
 
 pub(crate) fn selection(file: &hyperslab::File, dataset: ObjectId, axes: Vec<PyAxis>) -> hyperslab::Result<Selection> {
@@ -222,7 +251,7 @@ impl File {
         let file = self.0.clone();
         let cancellation = Cancellation::new();
         let shared = cancellation.clone();
-        let is_small = self.0.dataset(ObjectId(dataset)).is_ok_and(|d| d.value_bytes().is_some_and(|bytes| bytes <= SMALL_BYTES));
+        let is_small = self.0.dataset(ObjectId(dataset)).is_ok_and(|description| is_small(&description, &axes));
         let read = move || {
             let dataset = ObjectId(dataset);
             let selection = selection(&file, dataset, axes).map_err(|e| e.in_file(file.name()))?;

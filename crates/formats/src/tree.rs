@@ -39,7 +39,7 @@ pub trait Tree: Send + Sync {
     fn link(&self, group: ObjectId, name: &str) -> Result<Option<Link>> {
         Ok(self.links(group)?.get(name).cloned())
     }
-    /// Up to `max` links of a group, in any order.
+    /// Up to `max` links of a group that are cheap to find, in any order: fewer than `max` does not mean that there are no more.
     ///
     /// # Errors
     /// As of [`Tree::links`].

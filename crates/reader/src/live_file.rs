@@ -1,8 +1,9 @@
 //! Files that a writer changes while they are read (SWMR): metadata read during a change is read again.
 
+use std::path::Path;
 use std::time::Duration;
 
-use hyperslab_array::Result;
+use hyperslab_array::{Error, ErrorKind, Result};
 use hyperslab_formats::hdf5;
 use hyperslab_storage::Storage;
 
@@ -25,4 +26,25 @@ pub(crate) fn retry_while_torn<T>(mut attempt: impl FnMut() -> Result<T>, is_tor
 /// Whether a writer has the file open (SWMR); `false` if that cannot be determined.
 pub(crate) fn being_written(storage: &dyn Storage) -> bool {
     hdf5::is_being_written(storage).unwrap_or(false)
+}
+
+/// `error`, or the one for a file that is inconsistent because it is being written, not damaged.
+pub(crate) fn unfinished_if_locked(path: &Path, error: Error) -> Error {
+    if error.kind() == ErrorKind::Corrupt && is_locked(path) { unfinished(&error) } else { error }
+}
+
+/// Whether another program, or another handle in this process, has locked the file for writing, as the HDF5 library does.
+fn is_locked(path: &Path) -> bool {
+    let Ok(file) = std::fs::File::open(path) else { return false };
+    matches!(file.try_lock_shared(), Err(std::fs::TryLockError::WouldBlock))
+}
+
+/// The error for a file that is inconsistent because it is being written, not damaged.
+fn unfinished(error: &Error) -> Error {
+    let message = format!("the file is open for writing elsewhere, and not complete on the disk: close or flush it there first ({})", error.message());
+    let named = Error::busy(message);
+    match error.file() {
+        Some(file) => named.in_file(file),
+        None => named,
+    }
 }

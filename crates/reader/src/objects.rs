@@ -7,7 +7,7 @@ use hyperslab_array::{Error, ErrorKind, Result};
 use hyperslab_formats::{Attributes, Dimension, DimensionScale, Link, Links, Object, ObjectId, Tree};
 
 use crate::File;
-use crate::live_file::{being_written, retry_while_torn};
+use crate::live_file::{being_written, retry_while_torn, unfinished_if_locked};
 
 impl File {
     /// The root group.
@@ -83,6 +83,6 @@ impl File {
         let is_torn =
             |parsed: &Result<T>| matches!(parsed, Err(error) if error.kind() == ErrorKind::Corrupt) && being_written(self.array_file().storage().as_ref());
         let parsed = retry_while_torn(|| Ok(parse()), is_torn)?;
-        parsed.map_err(|error| self.place(id, error))
+        parsed.map_err(|error| self.place(id, unfinished_if_locked(self.path(), error)))
     }
 }

@@ -4,12 +4,12 @@ use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
 
-use hyperslab_array::{Error, ErrorKind, Result};
+use hyperslab_array::{ErrorKind, Result};
 use hyperslab_formats::{Format, Link, Tree};
 use hyperslab_storage::{LocalFile, Memory};
 use rayon::prelude::*;
 
-use crate::live_file::{being_written, retry_while_torn};
+use crate::live_file::{being_written, retry_while_torn, unfinished_if_locked};
 use crate::{File, Session};
 
 impl Session {
@@ -62,7 +62,7 @@ impl Session {
             },
         )?;
         drop(storage);
-        let opened = opened.map_err(|error| if error.kind() == ErrorKind::Corrupt && is_locked(path) { unfinished(&error) } else { error })?;
+        let opened = opened.map_err(|error| unfinished_if_locked(path, error))?;
         Ok(File::new(self.clone(), path.to_path_buf(), opened, depth))
     }
 }
@@ -74,22 +74,6 @@ impl File {
     /// As [`Session::open`].
     pub fn reopen(&self) -> Result<File> {
         self.session().open_at_depth(self.path(), self.depth(), |path| LocalFile::open(path))
-    }
-}
-
-/// Whether another program, or another handle in this process, has locked the file for writing, as the HDF5 library does.
-fn is_locked(path: &Path) -> bool {
-    let Ok(file) = std::fs::File::open(path) else { return false };
-    matches!(file.try_lock_shared(), Err(std::fs::TryLockError::WouldBlock))
-}
-
-/// The error for a file that is inconsistent because it is being written, not damaged.
-fn unfinished(error: &Error) -> Error {
-    let message = format!("the file is open for writing elsewhere, and not complete on the disk: close or flush it there first ({})", error.message());
-    let named = Error::busy(message);
-    match error.file() {
-        Some(file) => named.in_file(file),
-        None => named,
     }
 }
 

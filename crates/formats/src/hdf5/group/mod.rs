@@ -59,7 +59,8 @@ pub(crate) fn is_tracked(source: &Source, header: &ObjectHeader<'_>) -> Result<b
     }
 }
 
-/// Up to `max` links of the group with this header, in any order.
+/// Up to `max` links of the group with this header, in any order, without those that would be expensive to find: of dense
+/// storage that is not indexed by the order of creation.
 pub(crate) fn first_links(source: &Source, header: &ObjectHeader<'_>, max: usize) -> Result<Vec<RawLink>> {
     let mut links = Vec::new();
     for message in header.all(kind::LINK).take(max) {
@@ -68,8 +69,11 @@ pub(crate) fn first_links(source: &Source, header: &ObjectHeader<'_>, max: usize
     if let Some(table) = SymbolTable::of(source, header)?.filter(|_| links.len() < max) {
         symbol_table::read_first(source, table.tree, table.heap, max, &mut links)?;
     }
-    if let Some((heap, tree)) = dense_storage(source, header)?.filter(|_| links.len() < max) {
-        dense::read_first(source, heap, tree, max, &mut links)?;
+    if let Some(message) = header.find(kind::LINK_INFO).filter(|_| links.len() < max) {
+        let info = message.parse(source, link_info::parse)?;
+        if let Some((heap, order_tree)) = info.heap.zip(info.order_tree) {
+            dense::read_first(source, heap, order_tree, max, &mut links)?;
+        }
     }
     links.truncate(max);
     Ok(links)

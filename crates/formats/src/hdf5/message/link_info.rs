@@ -9,6 +9,8 @@ use crate::hdf5::{Cursor, Encoder};
 pub(crate) struct LinkInfo {
     pub heap: Option<u64>,
     pub name_tree: Option<u64>,
+    /// Of a group whose links are indexed by the order of their creation.
+    pub order_tree: Option<u64>,
     /// Whether links say when they were created.
     pub tracked: bool,
 }
@@ -22,11 +24,14 @@ pub(crate) fn parse(cursor: &mut Cursor<'_>) -> Result<LinkInfo> {
     if version != 0 {
         return Err(cursor.corrupt(format!("version {version} of the link info message")));
     }
-    let tracked = cursor.u8()? & TRACKED != 0;
+    let flags = cursor.u8()?;
+    let tracked = flags & TRACKED != 0;
     if tracked {
         cursor.skip(8)?;
     }
-    Ok(LinkInfo { heap: cursor.address()?, name_tree: cursor.address()?, tracked })
+    let (heap, name_tree) = (cursor.address()?, cursor.address()?);
+    let order_tree = if flags & INDEXED != 0 { cursor.address()? } else { None };
+    Ok(LinkInfo { heap, name_tree, order_tree, tracked })
 }
 
 /// The message of a group whose links are in its header, or in dense storage. `tracked` is the number of links of a
