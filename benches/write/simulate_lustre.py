@@ -1,6 +1,6 @@
 """A SIMULATION, not a measurement: the effect of subfiling on Lustre, which one disk cannot show.
 
-Model: a file of `stripes` stripes is spread over as many object storage targets (OSTs), each of which writes `OST_BYTES` a
+Model: a file with a stripe count of `stripes` uses that many object storage targets (OSTs). Each writes `OST_BYTES` per
 second. A stripe's extent lock belongs to one client at a time; when another client writes to the same object of an OST,
 the lock moves, which costs `LOCK_SECONDS` and flushes the data that the first client wrote to it (Lustre Operations Manual, chapter
 on the distributed lock manager; the netCDF-4/Lustre study, 2015, names the same effect). Creating a file costs the single

@@ -215,7 +215,7 @@ pub extern "system" fn Java_io_hyperslab_NativeWrite_finish<'local>(mut env: JNI
     fragment.into_raw()
 }
 
-/// Closes the task. If it has not finished, its subfile is removed.
+/// Closes the task. Removes its subfile unless the task was finished.
 #[unsafe(no_mangle)]
 pub extern "system" fn Java_io_hyperslab_NativeWrite_close<'local>(mut env: JNIEnv<'local>, _: JClass<'local>, writer: jlong) {
     guard(&mut env, |_| WRITERS.remove(writer).map(drop));

@@ -270,7 +270,7 @@ pub(crate) fn verify(py: Python<'_>, path: PathBuf, values: bool) -> PyResult<Ve
     wait(py, &Cancellation::new(), move || hyperslab::write::verify(&path, values)).map(Verification::from)
 }
 
-/// Removes uncommitted and overwritten data of plans that has not changed for the given number of seconds. Commits without a
+/// Removes uncommitted and overwritten data of plans if it did not change during the last `seconds`. Commits without a
 /// master are removed only with `orphans`.
 #[pyfunction]
 pub(crate) fn vacuum(py: Python<'_>, path: PathBuf, seconds: f64, orphans: bool, dry_run: bool) -> PyResult<VacuumResult> {

@@ -20,8 +20,8 @@ use crate::wait::{run, wait};
 /// Number, name, whether it may be skipped, parameters.
 pub(crate) type PyFilter = (u16, Option<String>, bool, Vec<u32>);
 
-/// At most this many bytes are written on the calling thread: nobody presses Ctrl-C so soon. Another thread would cost a turn
-/// of the scheduler each way, next to MPI processes that spin while they wait.
+/// Writes of at most this many bytes run on the calling thread, because they end before a user could press Ctrl-C. Handing them
+/// to another thread would cost two thread switches, which are slow next to MPI processes that spin while they wait.
 const SMALL_BYTES: usize = 32 << 20;
 
 const FAILED: &str = "an earlier write failed half-way";

@@ -1,4 +1,4 @@
-//! The tree of an HDF5 file, of which only what is asked for is parsed.
+//! The tree of an HDF5 file. Parses an object, its attributes and its links when they are asked for.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -24,7 +24,7 @@ pub(super) struct LazyTree {
     source: Source,
     root: ObjectId,
     kept: Mutex<Recent<Arc<Kept>>>,
-    /// The addresses of the objects of which each part was parsed.
+    /// For each [`Part`], the addresses of the objects for which it was parsed.
     paid: [Mutex<HashSet<u64>>; 3],
 }
 
