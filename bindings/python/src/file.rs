@@ -42,27 +42,34 @@ pub(crate) enum PyAxis {
 }
 
 impl PyAxis {
-    /// An upper bound for the number of chunks of this extent that are touched along the dimension.
-    fn max_chunks(&self, chunk: u64) -> u64 {
+    fn axis(self) -> Axis {
         match self {
-            Self::Range(_, 0, _) => 0,
-            Self::Range(start, count, step) => {
-                let last = start.saturating_add((count - 1).saturating_mul(*step));
-                (*count).min((last / chunk.max(1)).saturating_sub(start / chunk.max(1)).saturating_add(1))
-            }
-            Self::Indices(indices) => indices.len() as u64,
+            Self::Range(start, count, step) => Axis::Range { start, count, step },
+            Self::Indices(indices) => Axis::Indices(indices),
         }
     }
 }
 
+/// An upper bound for the number of chunks of this extent that are touched along a dimension.
+fn max_chunks(axis: &Axis, chunk: u64) -> u64 {
+    match axis {
+        Axis::Range { count: 0, .. } => 0,
+        Axis::Range { start, count, step } => {
+            let last = start.saturating_add((count - 1).saturating_mul(*step));
+            (*count).min((last / chunk.max(1)).saturating_sub(start / chunk.max(1)).saturating_add(1))
+        }
+        Axis::Indices(indices) => indices.len() as u64,
+    }
+}
+
 /// Whether reading this selection of a dataset takes no longer than a moment.
-fn is_small(dataset: &Dataset, axes: &[PyAxis]) -> bool {
+pub(crate) fn is_small(dataset: &Dataset, axes: &[Axis]) -> bool {
     let size = dataset.datatype.size();
     let bytes = match dataset.storage {
         // The sources are other files with chunks of their own.
         StorageLayout::Virtual => dataset.value_bytes().unwrap_or(u64::MAX),
         _ => {
-            let touched = axes.iter().zip(dataset.chunk_grid.chunk_shape()).map(|(axis, chunk)| axis.max_chunks(*chunk).saturating_mul(*chunk));
+            let touched = axes.iter().zip(dataset.chunk_grid.chunk_shape()).map(|(axis, chunk)| max_chunks(axis, *chunk).saturating_mul(*chunk));
             touched.fold(size, u64::saturating_mul)
         }
     };
@@ -70,14 +77,7 @@ fn is_small(dataset: &Dataset, axes: &[PyAxis]) -> bool {
 }
 
 pub(crate) fn selection(file: &hyperslab::File, dataset: ObjectId, axes: Vec<PyAxis>) -> hyperslab::Result<Selection> {
-    let axes = axes
-        .into_iter()
-        .map(|axis| match axis {
-            PyAxis::Range(start, count, step) => Axis::Range { start, count, step },
-            PyAxis::Indices(indices) => Axis::Indices(indices),
-        })
-        .collect();
-    Selection::new(axes, file.dataset(dataset)?.dataspace.shape())
+    Selection::new(axes.into_iter().map(PyAxis::axis).collect(), file.dataset(dataset)?.dataspace.shape())
 }
 
 #[pymethods]
@@ -251,10 +251,12 @@ impl File {
         let file = self.0.clone();
         let cancellation = Cancellation::new();
         let shared = cancellation.clone();
-        let is_small = self.0.dataset(ObjectId(dataset)).is_ok_and(|description| is_small(&description, &axes));
+        let axes: Vec<Axis> = axes.into_iter().map(PyAxis::axis).collect();
+        let description = self.0.dataset(ObjectId(dataset)).map_err(|error| raise(py, &error))?;
+        let is_small = is_small(&description, &axes);
         let read = move || {
             let dataset = ObjectId(dataset);
-            let selection = selection(&file, dataset, axes).map_err(|e| e.in_file(file.name()))?;
+            let selection = Selection::new(axes, description.dataspace.shape()).map_err(|e| e.in_file(file.name()))?;
             if length == 0 || address == 0 {
                 return file.read_into(dataset, &selection, &mut [], &shared);
             }

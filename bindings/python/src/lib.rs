@@ -3,6 +3,7 @@
 
 mod back;
 mod container;
+mod dataset_reader;
 mod decoder;
 mod definition;
 mod describe;
@@ -55,6 +56,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<index::IndexPlan>()?;
     module.add_class::<index::ColumnIndex>()?;
     module.add_class::<session::Session>()?;
+    module.add_class::<dataset_reader::DatasetReader>()?;
     module.add_class::<file::File>()?;
     module.add_class::<heap::Heap>()?;
     module.add_class::<plan::Plan>()?;

@@ -39,6 +39,10 @@ impl ChunkGrid {
     pub fn chunk_counts(&self) -> Vec<u64> {
         self.dimensions().map(|(extent, chunk)| extent.div_ceil(chunk)).collect()
     }
+    /// The row-major number of the chunk at `origin` (element coordinates); `None` beyond 64 bits.
+    pub fn number(&self, origin: &[u64]) -> Option<u64> {
+        origin.iter().zip(self.dimensions()).try_fold(0u64, |number, (start, (extent, chunk))| number.checked_mul(extent.div_ceil(chunk))?.checked_add(start / chunk))
+    }
     /// The chunk at `origin` (element coordinates), without what lies beyond the box.
     ///
     /// # Errors
@@ -137,7 +141,10 @@ mod tests {
                 naive = naive.iter().flat_map(|prefix| starts.iter().map(|start| [prefix.as_slice(), &[*start]].concat())).collect();
             }
             let touched = grid.touched(&selection).map_err(|e| TestCaseError::fail(e.to_string()))?;
+            let all = grid.touched(&Selection::all(&shape)).map_err(|e| TestCaseError::fail(e.to_string()))?;
             for origin in &touched {
+                let number = grid.number(origin).and_then(|number| usize::try_from(number).ok());
+                prop_assert_eq!(number.and_then(|number| all.get(number)), Some(origin));
                 let clipped = grid.clipped(origin.clone()).map_err(|e| TestCaseError::fail(e.to_string()))?;
                 prop_assert!(clipped.fits(&shape) && !clipped.count.contains(&0));
             }

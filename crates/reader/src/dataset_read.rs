@@ -13,4 +13,13 @@ pub(crate) struct DatasetRead<'a> {
     pub description: &'a Dataset,
     pub selection: &'a Selection,
     pub cancellation: &'a Cancellation,
+    pub keep: Keep,
+}
+
+/// What a read may keep for the next one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Keep {
+    /// Chunks that it decoded and needs parts of.
+    Chunks,
+    Nothing,
 }

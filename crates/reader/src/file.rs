@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use hyperslab_array::{Error, Result};
@@ -11,7 +11,9 @@ use hyperslab_formats::{ArrayFile, Dataset, Format, ObjectId};
 
 use crate::Session;
 use crate::chunk_cache::ChunkCache;
+use crate::chunk_places::ChunkPlaces;
 use crate::linked_files::LinkedFiles;
+use crate::look_ahead::LookAhead;
 use crate::paths::Paths;
 
 /// Most links followed from a virtual dataset to its sources, and from those to theirs, in one read.
@@ -36,6 +38,8 @@ pub(crate) type PresentExtents = HashMap<ObjectId, Option<Arc<Dataset>>>;
 
 /// State shared by all handles of an opened file.
 struct Opened {
+    /// Identifies it among all openings of this process, also those that have ended.
+    number: u64,
     session: Session,
     path: PathBuf,
     array_file: Arc<dyn ArrayFile>,
@@ -43,6 +47,23 @@ struct Opened {
     /// Virtual datasets whose extent was determined.
     present_extents: Mutex<PresentExtents>,
     paths: Paths,
+    chunk_places: ChunkPlaces,
+    look_ahead: LookAhead,
+    /// Whether the session may keep decoded chunks of it.
+    has_kept_chunks: AtomicBool,
+}
+
+/// The number of the next opening.
+static NEXT: AtomicU64 = AtomicU64::new(0);
+
+impl Drop for Opened {
+    fn drop(&mut self) {
+        if *self.has_kept_chunks.get_mut()
+            && let Some(cache) = self.session.chunk_cache()
+        {
+            cache.forget(self.number);
+        }
+    }
 }
 
 /// Two handles are equal if they come from the same opening.
@@ -60,8 +81,10 @@ impl std::hash::Hash for File {
 
 impl File {
     pub(crate) fn new(session: Session, path: PathBuf, array_file: Arc<dyn ArrayFile>, depth: u32) -> Self {
-        let (linked_files, present_extents, paths) = Default::default();
-        let opened = Arc::new(Opened { session, path, array_file, linked_files, present_extents, paths });
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let (linked_files, present_extents, paths, chunk_places, look_ahead, has_kept_chunks) = Default::default();
+        let opened = Opened { number, session, path, array_file, linked_files, present_extents, paths, chunk_places, look_ahead, has_kept_chunks };
+        let opened = Arc::new(opened);
         Self { opened, depth, as_written: false, chunks: None, steps: None }
     }
     pub(crate) fn linked_files(&self) -> &LinkedFiles<Self> {
@@ -87,13 +110,27 @@ impl File {
     pub fn with_chunks(&self, chunks: Arc<ChunkCache>) -> Self {
         Self { chunks: Some(chunks), ..self.clone() }
     }
-    /// The cache of decoded chunks, if there is one.
-    pub(crate) fn chunks(&self) -> Option<&ChunkCache> {
+    /// The cache of decoded chunks of a scan, if this handle belongs to one.
+    pub(crate) fn scan_chunks(&self) -> Option<&ChunkCache> {
         self.chunks.as_deref()
     }
-    /// Identifies this opening among those that are open.
-    pub(crate) fn opening_id(&self) -> usize {
-        Arc::as_ptr(&self.opened).addr()
+    /// The cache of decoded chunks for small reads, if there is one.
+    pub(crate) fn small_read_chunks(&self) -> Option<&ChunkCache> {
+        let cache = self.session().chunk_cache()?;
+        self.opened.has_kept_chunks.store(true, Ordering::Relaxed);
+        Some(cache)
+    }
+    /// Identifies this opening among all of this process.
+    pub(crate) fn opening(&self) -> u64 {
+        self.opened.number
+    }
+    /// Where its chunks are, as far as reads have asked.
+    pub(crate) fn chunk_places(&self) -> &ChunkPlaces {
+        &self.opened.chunk_places
+    }
+    /// The order in which small reads went through its datasets.
+    pub(crate) fn look_ahead(&self) -> &LookAhead {
+        &self.opened.look_ahead
     }
     /// This file with a budget of links to follow, unless it has one: for a read that goes from source to source.
     pub(crate) fn with_steps(&self) -> Self {

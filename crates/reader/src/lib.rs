@@ -7,6 +7,7 @@
 
 mod buffer_pool;
 mod chunk_cache;
+mod chunk_places;
 mod counters;
 mod dataset;
 mod dataset_read;
@@ -19,11 +20,13 @@ mod gaps;
 mod heap_origin;
 mod linked_files;
 mod live_file;
+mod look_ahead;
 mod objects;
 mod open;
 mod open_linked;
 mod path_of;
 mod paths;
+mod per_process;
 mod policy;
 pub mod read;
 mod reference;
@@ -34,7 +37,7 @@ pub mod virtual_dataset;
 mod walk;
 
 pub use buffer_pool::{BufferPool, PooledBuffer};
-pub use chunk_cache::{ChunkCache, MAX_BYTES};
+pub use chunk_cache::{ChunkCache, SCAN_CACHE_BYTES};
 pub use counters::Counters;
 pub use extensions::Extensions;
 pub use file::File;

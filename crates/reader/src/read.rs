@@ -5,7 +5,7 @@ use hyperslab_array::{Axis, Cancellation, Datatype, Elements, Error, HeapObjects
 use hyperslab_formats::{ChunkSource, Dataset, ObjectId, StorageLayout, poison};
 
 use crate::buffer_pool::{PooledBuffer, zeros};
-use crate::dataset_read::DatasetRead;
+use crate::dataset_read::{DatasetRead, Keep};
 use crate::stored::fill_value;
 use crate::{File, stored, virtual_dataset};
 
@@ -18,10 +18,11 @@ impl File {
     /// values cannot be read; `Cancelled`.
     pub fn read(&self, dataset: ObjectId, selection: &Selection, cancellation: &Cancellation) -> Result<Elements> {
         let read = || {
-            let datatype = self.dataset(dataset)?.datatype.clone();
-            let bytes = self.read_bytes(dataset, selection, cancellation)?;
-            let heap = heap(self, dataset, &datatype, &bytes)?;
-            Ok(Elements { datatype, bytes, heap })
+            let description = self.dataset(dataset)?;
+            let mut bytes = zeros(selected_bytes(&description, selection)?)?;
+            fill(self, dataset, &description, selection, &mut bytes, cancellation, Keep::Chunks)?;
+            let heap = heap_of(self, &description, &description.datatype, &bytes)?;
+            Ok(Elements { datatype: description.datatype.clone(), bytes, heap })
         };
         read().map_err(|error| self.place(dataset, error))
     }
@@ -31,24 +32,25 @@ impl File {
     /// As [`File::read`], and `InvalidInput` if `out` has another length.
     pub fn read_into(&self, dataset: ObjectId, selection: &Selection, out: &mut [u8], cancellation: &Cancellation) -> Result<HeapObjects> {
         let mut read = || {
-            self.read_bytes_into(dataset, selection, out, cancellation)?;
-            heap(self, dataset, &self.dataset(dataset)?.datatype, out)
+            let description = self.dataset(dataset)?;
+            check_length(&description, selection, out)?;
+            fill(self, dataset, &description, selection, out, cancellation, Keep::Chunks)?;
+            heap_of(self, &description, &description.datatype, out)
         };
         read().map_err(|error| self.place(dataset, error))
     }
     /// The bytes of the selected elements, without the heap objects they point at. Errors do not name the dataset.
     pub(crate) fn read_bytes(&self, dataset: ObjectId, selection: &Selection, cancellation: &Cancellation) -> Result<Vec<u8>> {
-        let mut bytes = zeros(selected_bytes(&*self.dataset(dataset)?, selection)?)?;
-        fill(self, dataset, selection, &mut bytes, cancellation)?;
+        let description = self.dataset(dataset)?;
+        let mut bytes = zeros(selected_bytes(&description, selection)?)?;
+        fill(self, dataset, &description, selection, &mut bytes, cancellation, Keep::Nothing)?;
         Ok(bytes)
     }
     /// Like [`File::read_bytes`], into `out` of exactly as many bytes.
     pub(crate) fn read_bytes_into(&self, dataset: ObjectId, selection: &Selection, out: &mut [u8], cancellation: &Cancellation) -> Result<()> {
-        let wanted = selected_bytes(&*self.dataset(dataset)?, selection)?;
-        if out.len() != wanted {
-            return Err(Error::invalid_input(format!("the buffer has {} bytes, the selection {wanted}", out.len())));
-        }
-        fill(self, dataset, selection, out, cancellation)
+        let description = self.dataset(dataset)?;
+        check_length(&description, selection, out)?;
+        fill(self, dataset, &description, selection, out, cancellation, Keep::Nothing)
     }
     /// Bytes that the dataset's values occupy in the file, after filters.
     ///
@@ -78,8 +80,11 @@ impl File {
 /// # Errors
 /// `Io` or `Corrupt` if the objects cannot be read; `LimitExceeded` if they are too large.
 pub fn heap(file: &File, dataset: ObjectId, datatype: &Datatype, bytes: &[u8]) -> Result<HeapObjects> {
+    heap_of(file, &*file.dataset(dataset)?, datatype, bytes)
+}
+
+fn heap_of(file: &File, description: &Dataset, datatype: &Datatype, bytes: &[u8]) -> Result<HeapObjects> {
     let mut heap = HeapObjects::limited(file.session().limits().heap_budget(file.array_file().storage().len()));
-    let description = file.dataset(dataset)?;
     if description.virtual_mappings.is_empty() {
         file.array_file().resolve_heap(datatype, bytes, &mut heap)?;
     } else if datatype.uses_heap() {
@@ -93,8 +98,10 @@ pub fn heap(file: &File, dataset: ObjectId, datatype: &Datatype, bytes: &[u8]) -
 /// # Errors
 /// As [`File::read`].
 pub fn read_values(file: &File, dataset: ObjectId, selection: &Selection, cancellation: &Cancellation) -> Result<PooledBuffer> {
-    let mut values = file.session().values().take(selected_bytes(&*file.dataset(dataset)?, selection)?)?;
-    fill(file, dataset, selection, &mut values, cancellation)?;
+    let description = file.dataset(dataset)?;
+    let mut values = file.session().values().take(selected_bytes(&description, selection)?)?;
+    // A scan keeps the chunks that its windows share itself.
+    fill(file, dataset, &description, selection, &mut values, cancellation, Keep::Nothing)?;
     Ok(values)
 }
 
@@ -110,8 +117,24 @@ fn selected_bytes(dataset: &Dataset, selection: &Selection) -> Result<usize> {
         .ok_or_else(|| Error::limit_exceeded("the selection exceeds the memory of this machine: read it in parts"))
 }
 
-fn fill(file: &File, dataset: ObjectId, selection: &Selection, out: &mut [u8], cancellation: &Cancellation) -> Result<()> {
-    let description = &*file.dataset(dataset)?;
+fn check_length(dataset: &Dataset, selection: &Selection, out: &[u8]) -> Result<()> {
+    let wanted = selected_bytes(dataset, selection)?;
+    if out.len() != wanted {
+        return Err(Error::invalid_input(format!("the buffer has {} bytes, the selection {wanted}", out.len())));
+    }
+    Ok(())
+}
+
+/// Fills `out`, whose length was checked.
+fn fill(
+    file: &File,
+    dataset: ObjectId,
+    description: &Dataset,
+    selection: &Selection,
+    out: &mut [u8],
+    cancellation: &Cancellation,
+    keep: Keep,
+) -> Result<()> {
     if let Some(refusal) = &description.refusal {
         return Err(refusal.clone());
     }
@@ -121,7 +144,7 @@ fn fill(file: &File, dataset: ObjectId, selection: &Selection, out: &mut [u8], c
         return Ok(());
     }
     poison(out);
-    let read = DatasetRead { file, dataset, description, selection: &selection, cancellation };
+    let read = DatasetRead { file, dataset, description, selection: &selection, cancellation, keep };
     match &description.written_shape {
         Some(written) => fill_beyond(read, written, out),
         None => fill_written(read, out),

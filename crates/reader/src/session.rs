@@ -5,10 +5,16 @@ use std::sync::{Arc, PoisonError, RwLock};
 use hyperslab_array::{Error, Result};
 use hyperslab_formats::{Interpretation, Limits, OpenOptions};
 
-use crate::{Counters, Extensions, MissingSources, PathPolicy, buffer_pool};
+use crate::per_process::PerProcess;
+use crate::{ChunkCache, Counters, Extensions, MissingSources, PathPolicy, buffer_pool};
+
+/// Default of [`SessionOptions::chunk_cache_bytes`].
+const CHUNK_CACHE_BYTES: u64 = 64 << 20;
+/// A chunk of more than this share of the cache is not kept.
+const KEPT_CHUNK_SHARE: u64 = 8;
 
 /// Options of a session.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct SessionOptions {
     /// Decoding threads; `None` is one per core.
@@ -21,6 +27,16 @@ pub struct SessionOptions {
     pub paths: PathPolicy,
     /// What to do about missing sources of virtual datasets.
     pub missing_sources: MissingSources,
+    /// Bytes of decoded chunks that are kept for small reads of neighboring elements, over all files of the session; 0 keeps
+    /// none. A chunk of more than an eighth of it is not kept.
+    pub chunk_cache_bytes: u64,
+}
+
+impl Default for SessionOptions {
+    fn default() -> Self {
+        let (threads, limits, interpretation, paths, missing_sources) = Default::default();
+        Self { threads, limits, interpretation, paths, missing_sources, chunk_cache_bytes: CHUNK_CACHE_BYTES }
+    }
 }
 
 impl SessionOptions {
@@ -53,6 +69,12 @@ impl SessionOptions {
     pub fn with_missing_sources(self, missing_sources: MissingSources) -> Self {
         Self { missing_sources, ..self }
     }
+
+    /// With this many bytes of decoded chunks kept for small reads; 0 keeps none.
+    #[must_use]
+    pub fn with_chunk_cache_bytes(self, chunk_cache_bytes: u64) -> Self {
+        Self { chunk_cache_bytes, ..self }
+    }
 }
 
 /// Threads and limits. Cheap to clone.
@@ -67,6 +89,8 @@ struct Shared {
     paths: PathPolicy,
     missing_sources: MissingSources,
     values: Arc<buffer_pool::BufferPool>,
+    chunk_cache_bytes: u64,
+    chunk_cache: PerProcess<ChunkCache>,
     counters: Counters,
     extensions: Extensions,
 }
@@ -102,6 +126,8 @@ impl Session {
             paths: options.paths,
             missing_sources: options.missing_sources,
             values: Arc::default(),
+            chunk_cache_bytes: options.chunk_cache_bytes,
+            chunk_cache: PerProcess::new(ChunkCache::new(options.chunk_cache_bytes)),
             counters: Counters::new(),
             extensions,
         })))
@@ -173,6 +199,15 @@ impl Session {
     /// Memory for values, reused from read to read.
     pub fn values(&self) -> &Arc<buffer_pool::BufferPool> {
         &self.0.values
+    }
+    /// Decoded chunks of small reads; `None` if none are kept.
+    pub(crate) fn chunk_cache(&self) -> Option<&ChunkCache> {
+        let max_bytes = self.0.chunk_cache_bytes;
+        (max_bytes > 0).then(|| self.0.chunk_cache.get(|| ChunkCache::new(max_bytes)))
+    }
+    /// Bytes of the largest chunk that is kept for small reads.
+    pub(crate) fn max_kept_chunk_bytes(&self) -> u64 {
+        self.0.chunk_cache_bytes / KEPT_CHUNK_SHARE
     }
     pub(crate) fn open_options(&self) -> &OpenOptions {
         &self.0.options

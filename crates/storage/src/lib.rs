@@ -61,6 +61,10 @@ pub trait Storage: Send + Sync {
     fn modified_nanoseconds(&self) -> Option<u64> {
         None
     }
+    /// Whether all bytes are surely still those of the time when it was opened: what was read of it may be kept.
+    fn is_unchanged(&self) -> bool {
+        false
+    }
     /// Name for messages: a path or URL.
     fn name(&self) -> &str;
     /// Opens the file `name` in the same folder. `NotFound` if there is none, `InvalidInput` for a name that leads to

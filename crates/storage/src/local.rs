@@ -6,6 +6,7 @@ use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::{Component, Path};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use hyperslab_array::{Error, Result};
 
@@ -34,7 +35,31 @@ pub struct LocalFile {
     length: AtomicU64,
     /// Time of the last change before it was opened. Determined on demand for a small file, to save a system call.
     modified_nanoseconds: OnceLock<Option<u64>>,
+    /// Its state when it was opened; `None` of a file that is all in `head`.
+    stamp: Option<Stamp>,
     name: String,
+}
+
+/// What changes when bytes of a file change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Stamp {
+    bytes: u64,
+    modified_nanoseconds: u64,
+}
+
+impl Stamp {
+    fn of(metadata: &std::fs::Metadata) -> Option<Self> {
+        Some(Self { bytes: metadata.len(), modified_nanoseconds: modified(metadata)? })
+    }
+}
+
+/// File systems count the time of a change in ticks of some milliseconds. Within the tick of the last change, another one would
+/// not show.
+const TICK: Duration = Duration::from_millis(20);
+
+/// Whether the next change will have another time than the last one.
+fn is_settled(metadata: &std::fs::Metadata) -> bool {
+    metadata.modified().is_ok_and(|modified| modified.elapsed().is_ok_and(|since| since > TICK))
 }
 
 impl LocalFile {
@@ -62,7 +87,8 @@ impl LocalFile {
         let metadata = file.metadata().map_err(|error| Error::from(error).in_file(&name))?;
         let modified_nanoseconds = OnceLock::from(modified(&metadata));
         let length = AtomicU64::new(metadata.len());
-        Ok(Self { file: OnceLock::from(file), head: Box::default(), tail: OnceLock::new(), length, modified_nanoseconds, name })
+        let stamp = Stamp::of(&metadata);
+        Ok(Self { file: OnceLock::from(file), head: Box::default(), tail: OnceLock::new(), length, modified_nanoseconds, stamp, name })
     }
 
     fn open_with_head(path: &Path, head_bytes: usize) -> Result<Self> {
@@ -88,7 +114,8 @@ impl LocalFile {
         }
         if head.len() < head_bytes {
             let length = AtomicU64::new(head.len() as u64);
-            return Ok(Self { file: OnceLock::new(), head, tail: OnceLock::new(), length, modified_nanoseconds: OnceLock::new(), name });
+            let modified_nanoseconds = OnceLock::new();
+            return Ok(Self { file: OnceLock::new(), head, tail: OnceLock::new(), length, modified_nanoseconds, stamp: None, name });
         }
         let metadata = file.metadata().map_err(in_file)?;
         if let Some(error) = other_kind(Ok(metadata.clone())) {
@@ -96,7 +123,8 @@ impl LocalFile {
         }
         let modified_nanoseconds = OnceLock::from(modified(&metadata));
         let length = AtomicU64::new(metadata.len());
-        Ok(Self { file: OnceLock::from(file), head, tail: OnceLock::new(), length, modified_nanoseconds, name })
+        let stamp = Stamp::of(&metadata);
+        Ok(Self { file: OnceLock::from(file), head, tail: OnceLock::new(), length, modified_nanoseconds, stamp, name })
     }
 }
 
@@ -266,6 +294,13 @@ impl Storage for LocalFile {
             let _ = self.tail.set((start, bytes));
         }
     }
+    fn is_unchanged(&self) -> bool {
+        match self.file.get() {
+            Some(file) => self.stamp.is_some() && file.metadata().is_ok_and(|now| Stamp::of(&now) == self.stamp && is_settled(&now)),
+            // All bytes are in `head`.
+            None => true,
+        }
+    }
     fn name(&self) -> &str {
         &self.name
     }
@@ -299,6 +334,26 @@ mod tests {
         assert_eq!(file.modified_nanoseconds(), expected);
         std::fs::remove_file(&path)?;
         assert_eq!(file.modified_nanoseconds(), expected, "asked once");
+        Ok(())
+    }
+
+    #[test]
+    fn a_file_is_unchanged_until_it_is_written_and_not_in_the_tick_of_its_last_change() -> Result<()> {
+        let (path, file) = small(&[7; HEAD_BYTES + 1], "unchanged")?;
+        let long_ago = std::time::SystemTime::now() - 2 * TICK;
+        let set = |when| File::options().write(true).open(&path).and_then(|file| file.set_modified(when));
+        assert!(!file.is_unchanged(), "it was written a moment ago");
+        set(long_ago)?;
+        let file = LocalFile::open(&path)?;
+        assert!(file.is_unchanged());
+        std::os::unix::fs::FileExt::write_all_at(&File::options().write(true).open(&path)?, &[8], 5)?;
+        assert!(!file.is_unchanged(), "one byte differs");
+        set(long_ago)?;
+        assert!(file.is_unchanged());
+        File::options().append(true).open(&path).and_then(|mut file| std::io::Write::write_all(&mut file, &[9]))?;
+        set(long_ago)?;
+        assert!(!file.is_unchanged(), "it has grown");
+        std::fs::remove_file(&path)?;
         Ok(())
     }
 

@@ -32,6 +32,9 @@ impl Storage for Memory {
         let start = usize::try_from(offset).ok()?;
         self.bytes.get(start..start.checked_add(length)?)
     }
+    fn is_unchanged(&self) -> bool {
+        true
+    }
     fn name(&self) -> &str {
         &self.name
     }

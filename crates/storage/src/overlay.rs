@@ -48,6 +48,9 @@ impl Storage for Overlay {
         }
         Ok(())
     }
+    fn is_unchanged(&self) -> bool {
+        self.base.is_unchanged()
+    }
     fn name(&self) -> &str {
         self.base.name()
     }

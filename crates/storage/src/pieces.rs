@@ -79,6 +79,9 @@ impl Storage for Pieces {
         }
         Ok(())
     }
+    fn is_unchanged(&self) -> bool {
+        self.pieces.iter().all(|piece| piece.storage.is_unchanged())
+    }
     fn name(&self) -> &str {
         &self.name
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import ItemsView, Iterator, KeysView, Mapping, ValuesView
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
@@ -334,7 +335,17 @@ class Dataset(Node):
             raise TypeError("a scalar dataset has no length")
         return self.shape[0]
 
+    @functools.cached_property
+    def _reader(self) -> _native.DatasetReader | None:
+        return reading.reader(self._file, self._number, self._about)
+
+    def refresh(self) -> None:
+        super().refresh()
+        self.__dict__.pop("_reader", None)
+
     def __getitem__(self, key: Any) -> Elements:
+        if self._reader is not None and (values := self._reader.get(key)) is not None:
+            return values
         if self._about["shape"] is None:
             return Empty(self.dtype)
         if isinstance(key, RegionReference):

@@ -65,6 +65,17 @@ def read(file: _native.File, number: int, datatype: dict[str, Any], axes: list[A
     return convert(raw, datatype, shape, heap, file)
 
 
+def reader(file: _native.File, number: int, about: dict[str, Any]) -> _native.DatasetReader | None:
+    """The native reader of a dataset; `None` if its elements need more than a copy."""
+    datatype, inner = about["datatype"], []
+    while datatype["class"] == "array":
+        inner += datatype["shape"]
+        datatype = datatype["base"]
+    if about["shape"] is None or not datatype["size"] or not is_plain(datatype) or has_strings(datatype):
+        return None
+    return _native.DatasetReader(file, number, stored_dtype(datatype), inner)
+
+
 def _cut_padding(raw: np.ndarray[Any, Any], datatype: dict[str, Any], offset: int = 0, stride: int | None = None) -> None:
     """Clears the padding of fixed strings in place: numpy's strings end in NULs."""
     kind, size = datatype["class"], datatype["size"]

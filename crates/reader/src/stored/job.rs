@@ -10,7 +10,7 @@ use rayon::prelude::*;
 
 use super::band::{Band, OutputPart};
 use super::chunk::{bytes_of, fill_value};
-use crate::chunk_cache::ChunkCache;
+use super::shared_chunks::SharedChunks;
 use crate::dataset_read::DatasetRead;
 
 /// Stored ranges with smaller gaps are fetched together: reading over a short gap costs less than another call.
@@ -41,6 +41,8 @@ pub(super) struct Job<'a> {
     pub read: DatasetRead<'a>,
     /// Storage of the dataset's bytes.
     pub storage: &'a Arc<dyn Storage>,
+    /// Decoded chunks of other reads.
+    pub shared: Option<SharedChunks<'a>>,
 }
 
 /// A run of bytes in the file that is also a run of bytes in a band.
@@ -63,8 +65,8 @@ impl Job<'_> {
     /// Fills a band from its chunks, one coalesced read after another.
     pub fn read_band(&self, band: Band<'_>, scratch: &mut Scratch) -> Result<()> {
         let Some(band) = self.read_direct(band)? else { return Ok(()) };
-        if let Some(cache) = self.read.file.chunks().filter(|_| !self.read.description.filters.is_empty()) {
-            return self.read_kept(band, cache, scratch);
+        if let Some(shared) = self.shared {
+            return self.read_shared(band, shared, scratch);
         }
         let Band { part, chunks } = band;
         let ranges: Vec<(u64, u64)> = chunks.iter().map(|chunk| stored_range(chunk)).collect();
@@ -89,32 +91,45 @@ impl Job<'_> {
         Ok(())
     }
 
-    /// Reads a band whose chunks other reads need too, through the chunk cache.
-    fn read_kept(&self, band: Band<'_>, cache: &ChunkCache, scratch: &mut Scratch) -> Result<()> {
+    /// Reads a band whose chunks other reads need too.
+    fn read_shared(&self, band: Band<'_>, shared: SharedChunks<'_>, scratch: &mut Scratch) -> Result<()> {
         let Band { part, chunks } = band;
         for location in chunks {
             self.read.cancellation.check()?;
             let Some(placement) = self.place(location, &part)? else { continue };
-            let (offset, length) = stored_range(location);
-            let mut decoded = || {
-                self.fetch(&mut scratch.raw, offset, length)?;
-                let mut decoded = ChunkBuffer::default();
-                match self.decode(location, &scratch.raw, &mut decoded)? {
-                    Some(as_stored) => decoded.bytes = as_stored.to_vec(),
-                    None => drop(self.arranged(&placement, &mut decoded, &mut scratch.spare)?),
-                }
-                Ok(decoded)
+            let mut decoded = || match shared {
+                SharedChunks::OfScan(_) if !placement.is_in_short_rows() => self.decoded(location, scratch),
+                _ => self.joined(location, scratch),
             };
-            let chunk = match location.source {
-                ChunkSource::Stored { .. } => {
-                    let key = (self.read.file.opening_id(), self.read.dataset.0, offset);
-                    cache.chunk(key, bytes_of(location, self.read.description), decoded)?
-                }
-                _ => Arc::new(decoded()?),
+            let slot = match location.source {
+                ChunkSource::Stored { .. } => shared.slot(self.read, location),
+                _ => None,
             };
-            placement.copy(chunk.chunk(), part.out)?;
+            match slot {
+                Some(slot) => placement.copy(slot.chunk(decoded)?.chunk(), part.out)?,
+                None => placement.copy(decoded()?.chunk(), part.out)?,
+            }
         }
         Ok(())
+    }
+
+    /// A chunk in memory of its own, element after element.
+    pub fn joined(&self, location: &ChunkLocation, scratch: &mut Scratch) -> Result<ChunkBuffer> {
+        let mut decoded = self.decoded(location, scratch)?;
+        // Not into the scratch: its memory would be kept in place of the chunk's.
+        decoded.join(self.element_size()?, &mut Vec::new())?;
+        Ok(decoded)
+    }
+
+    /// A chunk in memory of its own, as the filters leave it.
+    fn decoded(&self, location: &ChunkLocation, scratch: &mut Scratch) -> Result<ChunkBuffer> {
+        let (offset, length) = stored_range(location);
+        self.fetch(&mut scratch.raw, offset, length)?;
+        let mut decoded = ChunkBuffer::default();
+        if let Some(as_stored) = self.decode(location, &scratch.raw, &mut decoded)? {
+            decoded.bytes = as_stored.to_vec();
+        }
+        Ok(decoded)
     }
 
     /// Reads a band whose chunks have the same layout in the file and in the output, without an intermediate copy. Returns

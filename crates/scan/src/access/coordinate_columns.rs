@@ -7,7 +7,7 @@ use arrow_array::{Array, ArrayRef, make_array};
 use arrow_data::ArrayData;
 use arrow_schema::DataType;
 use hyperslab_array::{Axis, Error, Result};
-use hyperslab_reader::{ChunkCache, Session};
+use hyperslab_reader::{ChunkCache, SCAN_CACHE_BYTES, Session};
 
 /// Identifies a broadcast column: the scan, the indexes along the dimension, the number of consecutive cells with the same
 /// index, and the number of repetitions of the whole.
@@ -21,11 +21,16 @@ pub(crate) struct BroadcastKey {
 
 /// The last column of each name. Consecutive windows differ along the slowest dimension only, so the columns of the other
 /// dimensions are the same: they are made once, and all batches share their memory.
-#[derive(Default)]
 pub(crate) struct CoordinateCache {
     /// Decoded chunks that windows share.
     pub chunks: Arc<ChunkCache>,
     last: Mutex<BTreeMap<String, (BroadcastKey, ArrayRef)>>,
+}
+
+impl Default for CoordinateCache {
+    fn default() -> Self {
+        Self { chunks: Arc::new(ChunkCache::new(SCAN_CACHE_BYTES)), last: Mutex::default() }
+    }
 }
 
 impl CoordinateCache {

@@ -8,7 +8,7 @@ use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use hyperslab_array::{Axis, Cancellation, Datatype, Error, HeapObjects, Member, Result, Selection};
 use hyperslab_columns::{Column, Decoding};
 use hyperslab_formats::ObjectId;
-use hyperslab_reader::{File, MAX_BYTES, PooledBuffer, read};
+use hyperslab_reader::{File, SCAN_CACHE_BYTES, PooledBuffer, read};
 
 use super::coordinate_columns::{BroadcastKey, broadcast};
 use super::segment_scan::SegmentScan;
@@ -155,7 +155,7 @@ impl<'a> Window<'a> {
         let all = self.part.selection.axes().iter().chain(rest);
         let extents = description.chunk_grid.chunk_shape();
         let bytes = window::shared_bytes(selection.axes().iter().zip(all).zip(extents.iter().copied()), description.datatype.size());
-        Ok(bytes.is_some_and(|bytes| bytes <= MAX_BYTES))
+        Ok(bytes.is_some_and(|bytes| bytes <= SCAN_CACHE_BYTES))
     }
 
     fn read_of(&self, file: &File, dataset: ObjectId, selection: &Selection, datatype: &Datatype) -> Result<(PooledBuffer, HeapObjects)> {

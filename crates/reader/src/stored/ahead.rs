@@ -1,0 +1,58 @@
+//! Ahead: decodes the chunks that the next small reads will need.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use hyperslab_array::{Axis, Cancellation, Region, Result, Selection};
+use hyperslab_formats::{ChunkLocation, ChunkSource, ObjectId};
+
+use super::chunk::bytes_of;
+use super::job::Job;
+use super::shared_chunks::key;
+use super::{locate_kept, with_scratch};
+use crate::File;
+use crate::chunk_cache::{ChunkCache, Slot};
+use crate::dataset_read::{DatasetRead, Keep};
+
+/// If small reads go through a dataset in order, starts decoding the next chunks on the threads of the session.
+pub(super) fn look_ahead(read: DatasetRead<'_>, cache: &ChunkCache) {
+    let DatasetRead { file, dataset, description, selection, .. } = read;
+    let (Ok(threads), Ok(pool)) = (file.session().thread_count(), file.session().pool()) else { return };
+    // A decoding thread reads for others, which are many already.
+    if threads == 1 || pool.current_thread_index().is_some() {
+        return;
+    }
+    let Some(next) = file.look_ahead().next(dataset, &description.chunk_grid, selection, threads as u64) else { return };
+    let Ok(origins) = description.chunk_grid.touched(&next) else { return };
+    for start in origins {
+        let chunk = ChunkLocation { region: Region { start, count: description.chunk_grid.chunk_shape().to_vec() }, source: ChunkSource::Fill };
+        let slot = key(read, &chunk).and_then(|key| cache.new_slot(key, bytes_of(&chunk, description)));
+        let Some(slot) = slot else { continue };
+        let file = file.clone();
+        pool.spawn(move || {
+            // The read that needs the chunk decodes it again, and has the error.
+            let _ = catch_unwind(AssertUnwindSafe(|| decode(&file, dataset, chunk.region, &slot)));
+        });
+    }
+}
+
+/// Decodes the chunk of a region into its slot, unless a read was faster.
+fn decode(file: &File, dataset: ObjectId, region: Region, slot: &Slot) -> Result<()> {
+    if slot.decoded().is_some() {
+        return Ok(());
+    }
+    let description = &*file.dataset(dataset)?;
+    let region = description.chunk_grid.clipped(region.start)?;
+    let axes = region.dimensions().map(|(start, count)| Axis::Range { start, count, step: 1 }).collect();
+    let selection = &Selection::new(axes, description.dataspace.shape())?;
+    let cancellation = &Cancellation::new();
+    let storage = file.array_file().storage();
+    let read = DatasetRead { file, dataset, description, selection, cancellation, keep: Keep::Chunks };
+    if !storage.is_unchanged() {
+        return Ok(());
+    }
+    let job = Job { read, storage, shared: None };
+    for location in locate_kept(read, storage.as_ref())? {
+        with_scratch(|scratch| slot.chunk(|| job.joined(&location, scratch)).map(drop))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,66 @@
+//! Shared chunks: decoded chunks that a read keeps for others, or finds because others have kept them.
+
+use std::sync::Arc;
+
+use hyperslab_formats::ChunkLocation;
+
+use super::chunk::bytes_of;
+use crate::chunk_cache::{ChunkCache, ChunkKey, Slot};
+use crate::dataset_read::{DatasetRead, Keep};
+
+/// Reads that touch more chunks are not small: keeping their chunks would drop those of small reads.
+const MAX_CHUNKS: usize = 4;
+
+/// The cache of decoded chunks that a read uses.
+#[derive(Clone, Copy)]
+pub(super) enum SharedChunks<'a> {
+    /// That of a scan, whose windows share chunks. Chunks are kept as the filters leave them.
+    OfScan(&'a ChunkCache),
+    /// That of the session, for small reads. Chunks are kept ready to be copied.
+    OfSession(&'a ChunkCache),
+}
+
+impl<'a> SharedChunks<'a> {
+    /// The cache for a read of these chunks, if it uses one. Chunks of a file that `is_unchanged` only may be kept between reads.
+    pub fn of(read: DatasetRead<'a>, chunks: &[ChunkLocation], is_unchanged: bool) -> Option<Self> {
+        let DatasetRead { file, description, selection, keep, .. } = read;
+        if description.filters.is_empty() {
+            return None;
+        }
+        if let Some(chunks) = file.scan_chunks() {
+            return Some(Self::OfScan(chunks));
+        }
+        let max_bytes = file.session().max_kept_chunk_bytes();
+        if !is_unchanged || keep == Keep::Nothing || chunks.len() > MAX_CHUNKS || chunks.iter().any(|chunk| bytes_of(chunk, description) > max_bytes) {
+            return None;
+        }
+        let shared = Self::OfSession(file.small_read_chunks()?);
+        // Nobody may need chunks again that are read whole, but they may have been kept before.
+        let clipped = |chunk: &ChunkLocation| description.chunk_grid.clipped(chunk.region.start.clone()).ok()?.elements();
+        let all = chunks.iter().map(clipped).try_fold(0u64, |sum, elements| sum.checked_add(elements?));
+        let is_whole = all.is_some() && all == selection.element_count().ok();
+        (!is_whole || shared.has_all(read, chunks)).then_some(shared)
+    }
+
+    fn cache(self) -> &'a ChunkCache {
+        match self {
+            Self::OfScan(cache) | Self::OfSession(cache) => cache,
+        }
+    }
+
+    /// Whether all of these chunks are decoded.
+    pub fn has_all(self, read: DatasetRead<'_>, chunks: &[ChunkLocation]) -> bool {
+        chunks.iter().all(|chunk| key(read, chunk).is_some_and(|key| self.cache().decoded(key).is_some()))
+    }
+
+    /// The slot of a chunk; `None` of one without a number.
+    pub fn slot(self, read: DatasetRead<'_>, chunk: &ChunkLocation) -> Option<Arc<Slot>> {
+        Some(self.cache().slot(key(read, chunk)?, bytes_of(chunk, read.description)))
+    }
+}
+
+/// Identifies a chunk among those of all openings.
+pub(super) fn key(read: DatasetRead<'_>, chunk: &ChunkLocation) -> Option<ChunkKey> {
+    let number = read.description.chunk_grid.number(&chunk.region.start)?;
+    Some(ChunkKey { opening: read.file.opening(), dataset: read.dataset.0, number })
+}
