@@ -4,22 +4,24 @@
 use std::sync::Arc;
 
 use hyperslab::{Axis, Cancellation, Dataset, ObjectId, Selection};
+use pyo3::exceptions::PyUnicodeDecodeError;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyByteArray, PyInt, PySlice, PyString, PyTuple, PyType};
+use pyo3::types::{PyByteArray, PyBytes, PyInt, PyList, PySlice, PyString, PyTuple, PyType};
 
 use crate::error::raise;
 use crate::file::{File, is_small};
 use crate::wait::caught;
 
-/// Reads small selections of a dataset whose elements have the same bytes in the file and in numpy.
+/// Reads small selections of a dataset whose elements have the same bytes in the file and in numpy, or are variable-length strings.
 #[pyclass(frozen, module = "hyperslab._native")]
 pub(crate) struct DatasetReader {
     file: hyperslab::File,
     id: ObjectId,
     dataset: Arc<Dataset>,
-    dtype: Py<PyAny>,
+    /// `None` for variable-length strings.
+    dtype: Option<Py<PyAny>>,
     /// Extents of an element that is an array; `dtype` is that of its items.
     inner: Vec<u64>,
 }
@@ -36,21 +38,42 @@ struct Selected<'py> {
 
 #[pymethods]
 impl DatasetReader {
-    /// A reader for a dataset, the numpy dtype of its elements, and the extents of an element.
+    /// A reader for a dataset, the numpy dtype of its elements (`None` for variable-length strings), and the extents of an element.
     #[new]
-    fn new(py: Python<'_>, file: &File, dataset: u64, dtype: Py<PyAny>, inner: Vec<u64>) -> PyResult<Self> {
+    fn new(py: Python<'_>, file: &File, dataset: u64, dtype: Option<Py<PyAny>>, inner: Vec<u64>) -> PyResult<Self> {
         let (file, id) = (file.0.clone(), ObjectId(dataset));
         let dataset = py.detach(|| caught(|| file.dataset(id))).map_err(|error| raise(py, &error))?;
         Ok(Self { file, id, dataset, dtype, inner })
     }
 
-    /// The values for a key; `None` if this reader does not take the key.
+    /// The values for a key, strings as `bytes`; `None` if this reader does not take the key.
     fn get<'py>(&self, py: Python<'py>, key: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let Some(selected) = select(key, self.dataset.dataspace.shape()) else { return Ok(None) };
-        let Selected { axes, shape, has_ellipsis, fields } = selected;
-        if !is_small(&self.dataset, &axes) {
-            return Ok(None);
+        let Some(selected) = self.select(key) else { return Ok(None) };
+        match &self.dtype {
+            Some(dtype) => self.elements(py, selected, dtype),
+            None => self.strings(py, selected, |text| Ok(PyBytes::new(py, text).into_any())),
         }
+    }
+
+    /// The variable-length strings for a key as `str`; `None` if this reader does not take the key, or they are not all UTF-8.
+    fn get_text<'py>(&self, py: Python<'py>, key: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let Some(selected) = self.select(key).filter(|_| self.dtype.is_none()) else { return Ok(None) };
+        match self.strings(py, selected, |text| Ok(PyString::from_bytes(py, text)?.into_any())) {
+            Err(error) if error.is_instance_of::<PyUnicodeDecodeError>(py) => Ok(None),
+            outcome => outcome,
+        }
+    }
+}
+
+impl DatasetReader {
+    /// What a key selects, if it is little enough for the calling thread.
+    fn select<'py>(&self, key: &Bound<'py, PyAny>) -> Option<Selected<'py>> {
+        select(key, self.dataset.dataspace.shape()).filter(|selected| is_small(&self.dataset, &selected.axes))
+    }
+
+    /// Values whose bytes are the same in the file and in numpy.
+    fn elements<'py>(&self, py: Python<'py>, selected: Selected<'py>, dtype: &Py<PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let Selected { axes, shape, has_ellipsis, fields } = selected;
         let length = axes.iter().map(Axis::count).try_fold(self.dataset.datatype.size(), u64::checked_mul);
         let Some(length) = length.and_then(|length| usize::try_from(length).ok()).filter(|length| *length > 0) else { return Ok(None) };
         let read = |out: &mut [u8]| {
@@ -63,7 +86,7 @@ impl DatasetReader {
         })?;
         let is_scalar = shape.is_empty() && self.inner.is_empty() && !has_ellipsis;
         let shape = PyTuple::new(py, [shape.as_slice(), &self.inner].concat())?;
-        let mut values = ndarray(py)?.call1((shape, self.dtype.bind(py), bytes))?;
+        let mut values = ndarray(py)?.call1((shape, dtype.bind(py), bytes))?;
         match fields.as_slice() {
             [] => {}
             [one] => values = values.get_item(one)?,
@@ -74,6 +97,46 @@ impl DatasetReader {
         }
         Ok(Some(values))
     }
+
+    /// Variable-length strings, each as `make` makes it of its bytes.
+    fn strings<'py>(
+        &self,
+        py: Python<'py>,
+        selected: Selected<'py>,
+        make: impl Fn(&[u8]) -> PyResult<Bound<'py, PyAny>>,
+    ) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let Selected { axes, shape, has_ellipsis, fields } = selected;
+        if !fields.is_empty() || !self.inner.is_empty() {
+            return Ok(None);
+        }
+        let read = || {
+            let selection = Selection::new(axes, self.dataset.dataspace.shape())?;
+            self.file.read(self.id, &selection, &Cancellation::new())
+        };
+        let values = py.detach(|| caught(read)).map_err(|error| raise(py, &error))?;
+        let width = usize::try_from(values.datatype.size()).unwrap_or(usize::MAX);
+        let string = |element: &[u8]| {
+            let text = values.heap.value(element, 1).map_err(|error| raise(py, &self.file.place(self.id, error)))?;
+            // In memory they end at the first NUL, even if the file has a longer length.
+            make(text.split(|byte| *byte == 0).next().unwrap_or_default())
+        };
+        if shape.is_empty() && !has_ellipsis {
+            return string(&values.bytes).map(Some);
+        }
+        let strings = values.bytes.chunks_exact(width.max(1)).map(string).collect::<PyResult<Vec<_>>>()?;
+        let array = empty(py)?.call1((strings.len(), object_type(py)))?;
+        array.set_item(py.Ellipsis(), PyList::new(py, strings)?)?;
+        array.call_method1(intern!(py, "reshape"), (PyTuple::new(py, shape)?,)).map(Some)
+    }
+}
+
+fn empty(py: Python<'_>) -> PyResult<&Bound<'_, PyAny>> {
+    static EMPTY: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    EMPTY.import(py, "numpy", "empty")
+}
+
+fn object_type(py: Python<'_>) -> Bound<'_, PyType> {
+    py.get_type::<PyAny>()
 }
 
 fn ndarray(py: Python<'_>) -> PyResult<&Bound<'_, PyType>> {

@@ -139,6 +139,12 @@ impl File {
         PyList::new(py, links.iter().map(|link| link.name.as_str()))
     }
 
+    /// Number of a group's links.
+    fn link_count(&self, py: Python<'_>, group: u64) -> PyResult<usize> {
+        let file = self.0.clone();
+        run(py, move || file.links(ObjectId(group))).map(|links| links.as_slice().len())
+    }
+
     /// A group's links.
     fn links(&self, py: Python<'_>, group: u64) -> PyResult<Links> {
         let file = self.0.clone();

@@ -41,7 +41,10 @@ impl ChunkGrid {
     }
     /// The row-major number of the chunk at `origin` (element coordinates); `None` beyond 64 bits.
     pub fn number(&self, origin: &[u64]) -> Option<u64> {
-        origin.iter().zip(self.dimensions()).try_fold(0u64, |number, (start, (extent, chunk))| number.checked_mul(extent.div_ceil(chunk))?.checked_add(start / chunk))
+        origin
+            .iter()
+            .zip(self.dimensions())
+            .try_fold(0u64, |number, (start, (extent, chunk))| number.checked_mul(extent.div_ceil(chunk))?.checked_add(start / chunk))
     }
     /// The chunk at `origin` (element coordinates), without what lies beyond the box.
     ///

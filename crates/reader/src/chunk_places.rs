@@ -207,7 +207,10 @@ mod tests {
             places.locate(ObjectId(7), &grid, &selection, |selection| {
                 calls.set(calls.get() + 1);
                 let located = locate(&grid, selection)?;
-                match located.iter().any(|chunk| Some(chunk.region.start.clone()) == damaged.take().inspect(|origin: &Vec<u64>| damaged.set(Some(origin.clone())))) {
+                match located
+                    .iter()
+                    .any(|chunk| Some(chunk.region.start.clone()) == damaged.take().inspect(|origin: &Vec<u64>| damaged.set(Some(origin.clone()))))
+                {
                     true => Err(Error::corrupt("a chunk")),
                     false => Ok(located),
                 }

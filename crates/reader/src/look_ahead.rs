@@ -19,9 +19,9 @@ pub(crate) struct LookAhead {
 }
 
 impl LookAhead {
-    /// Notes a read. If it entered new chunks, next to those of the read before, gives the elements of the next `count`
+    /// Notes a read. If it entered new chunks, next to those of the read before, gives the elements of the next `count()`
     /// chunks in the same direction.
-    pub fn next(&self, dataset: ObjectId, grid: &ChunkGrid, selection: &Selection, count: u64) -> Option<Selection> {
+    pub fn next(&self, dataset: ObjectId, grid: &ChunkGrid, selection: &Selection, count: impl FnOnce() -> Option<u64>) -> Option<Selection> {
         // Never waits: the process may have been forked while a thread of its parent held the lock.
         let mut last = match self.last.try_lock() {
             Ok(last) => last,
@@ -41,6 +41,7 @@ impl LookAhead {
         let now = touched(grid, selection)?;
         let before = std::mem::replace(before, now.clone());
         drop(last);
+        let count = count()?;
         let mut axes = Vec::with_capacity(now.len());
         let mut directions = 0;
         for ((&(first, end), before), (extent, chunk)) in now.iter().zip(before).zip(grid.dimensions()) {
@@ -84,7 +85,7 @@ mod tests {
         let watch = LookAhead::default();
         let read = |first: u64, end: u64| {
             let selection = Selection::new(vec![Axis::range(first, end), Axis::all(20)], grid.shape())?;
-            let next = watch.next(ObjectId(3), &grid, &selection, 2);
+            let next = watch.next(ObjectId(3), &grid, &selection, || Some(2));
             Ok::<_, Error>(next.map(|next| next.axes().to_vec()))
         };
         let rows = |first, end| Some(vec![Axis::range(first, end), Axis::range(0, 20)]);
@@ -108,7 +109,7 @@ mod tests {
         let watch = LookAhead::default();
         let read = |dataset: u64, column: u64| {
             let selection = Selection::new(vec![Axis::range(0, 15), Axis::range(column, column + 1)], grid.shape())?;
-            Ok::<_, Error>(watch.next(ObjectId(dataset), &grid, &selection, 1))
+            Ok::<_, Error>(watch.next(ObjectId(dataset), &grid, &selection, || Some(1)))
         };
         assert_eq!(read(1, 0)?, None);
         assert_eq!(read(2, 10)?, None);

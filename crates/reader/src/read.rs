@@ -126,15 +126,7 @@ fn check_length(dataset: &Dataset, selection: &Selection, out: &[u8]) -> Result<
 }
 
 /// Fills `out`, whose length was checked.
-fn fill(
-    file: &File,
-    dataset: ObjectId,
-    description: &Dataset,
-    selection: &Selection,
-    out: &mut [u8],
-    cancellation: &Cancellation,
-    keep: Keep,
-) -> Result<()> {
+fn fill(file: &File, dataset: ObjectId, description: &Dataset, selection: &Selection, out: &mut [u8], cancellation: &Cancellation, keep: Keep) -> Result<()> {
     if let Some(refusal) = &description.refusal {
         return Err(refusal.clone());
     }

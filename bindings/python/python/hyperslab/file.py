@@ -172,6 +172,10 @@ class FileSet(File):
         self._check_single("list the members of one, files[0].keys()")
         return super()._names()
 
+    def __len__(self) -> int:
+        self._check_single("count the members of one, len(files[0])")
+        return super().__len__()
+
     def __contains__(self, path: object) -> bool:
         self._check_single(f"look in one, {path!r} in files[0]")
         return super().__contains__(path)

@@ -205,7 +205,7 @@ class Group(Node, Mapping[str, "Member | None"]):
         return reversed(self._names())
 
     def __len__(self) -> int:
-        return len(self._names())
+        return self._file.link_count(self._number)
 
     def _names(self) -> list[str]:
         return self._file.names(self._number)
@@ -250,6 +250,10 @@ class Dataset(Node):
     @property
     def dtype(self) -> np.dtype[Any]:
         """The dtype, the same as in h5py."""
+        return self._dtype
+
+    @functools.cached_property
+    def _dtype(self) -> np.dtype[Any]:
         return dtypes.value_dtype(self._about["datatype"])
 
     @property
@@ -341,7 +345,8 @@ class Dataset(Node):
 
     def refresh(self) -> None:
         super().refresh()
-        self.__dict__.pop("_reader", None)
+        for made in ("_reader", "_dtype"):
+            self.__dict__.pop(made, None)
 
     def __getitem__(self, key: Any) -> Elements:
         if self._reader is not None and (values := self._reader.get(key)) is not None:
@@ -493,6 +498,9 @@ class TextView:
         self._dataset, self._encoding, self._errors = dataset, encoding, errors
 
     def __getitem__(self, key: Any) -> str | AnyArray:
+        reader = self._dataset._reader
+        if reader is not None and self._encoding == "utf-8" and self._errors == "strict" and (text := reader.get_text(key)) is not None:
+            return text  # type: ignore[no-any-return]
         values = self._dataset[key]
         if isinstance(values, bytes):
             return values.decode(self._encoding, self._errors)

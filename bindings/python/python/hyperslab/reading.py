@@ -71,6 +71,8 @@ def reader(file: _native.File, number: int, about: dict[str, Any]) -> _native.Da
     while datatype["class"] == "array":
         inner += datatype["shape"]
         datatype = datatype["base"]
+    if about["shape"] is not None and about["datatype"]["class"] == "variable string":
+        return _native.DatasetReader(file, number, None, [])
     if about["shape"] is None or not datatype["size"] or not is_plain(datatype) or has_strings(datatype):
         return None
     return _native.DatasetReader(file, number, stored_dtype(datatype), inner)

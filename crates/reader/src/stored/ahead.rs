@@ -16,12 +16,13 @@ use crate::dataset_read::{DatasetRead, Keep};
 /// If small reads go through a dataset in order, starts decoding the next chunks on the threads of the session.
 pub(super) fn look_ahead(read: DatasetRead<'_>, cache: &ChunkCache) {
     let DatasetRead { file, dataset, description, selection, .. } = read;
-    let (Ok(threads), Ok(pool)) = (file.session().thread_count(), file.session().pool()) else { return };
+    let threads = || file.session().thread_count().ok().filter(|threads| *threads > 1).map(|threads| threads as u64);
+    let Some(next) = file.look_ahead().next(dataset, &description.chunk_grid, selection, threads) else { return };
+    let Ok(pool) = file.session().pool() else { return };
     // A decoding thread reads for others, which are many already.
-    if threads == 1 || pool.current_thread_index().is_some() {
+    if pool.current_thread_index().is_some() {
         return;
     }
-    let Some(next) = file.look_ahead().next(dataset, &description.chunk_grid, selection, threads as u64) else { return };
     let Ok(origins) = description.chunk_grid.touched(&next) else { return };
     for start in origins {
         let chunk = ChunkLocation { region: Region { start, count: description.chunk_grid.chunk_shape().to_vec() }, source: ChunkSource::Fill };

@@ -40,7 +40,8 @@ impl<'a> OutputPart<'a> {
 /// Splits the output `out` of a `selection` at chunk boundaries of the first dimension with more than one selected index.
 pub(super) fn bands<'a>(description: &Dataset, selection: &Selection, chunks: &'a [ChunkLocation], mut out: &'a mut [u8]) -> Result<Vec<Band<'a>>> {
     let shape = selection.shape();
-    let Some(cut) = shape.iter().position(|&count| count > 1) else {
+    let cut = if chunks.len() == 1 { None } else { shape.iter().position(|&count| count > 1) };
+    let Some(cut) = cut else {
         let part = OutputPart { out, region: Region::all(&shape) };
         return Ok(vec![Band { part, chunks: chunks.iter().collect() }]);
     };

@@ -14,7 +14,7 @@ use super::shared_chunks::SharedChunks;
 use crate::dataset_read::DatasetRead;
 
 /// Stored ranges with smaller gaps are fetched together: reading over a short gap costs less than another call.
-const COALESCE_GAP_BYTES: u64 = 32 << 10;
+pub(super) const COALESCE_GAP_BYTES: u64 = 32 << 10;
 /// Shorter runs are fetched together and copied: another call costs more than a copy.
 const MIN_DIRECT_BYTES: usize = 64 << 10;
 /// Most decoded bytes that wait to be copied to the output; bounds the memory of reads whose chunks all span the output.

@@ -14,7 +14,7 @@ use rayon::prelude::*;
 use self::ahead::look_ahead;
 use self::band::bands;
 use self::chunk::bytes_of;
-use self::job::{Job, with_scratch};
+use self::job::{COALESCE_GAP_BYTES, Job, with_scratch};
 use self::shared_chunks::SharedChunks;
 use crate::File;
 use crate::dataset_read::DatasetRead;
@@ -41,7 +41,9 @@ pub(crate) fn fill(read: DatasetRead<'_>, out: &mut [u8]) -> Result<()> {
         false => locate(file, dataset, selection, storage.as_ref())?,
     };
     if description.filters.is_empty() {
-        chunks.iter_mut().for_each(|chunk| narrow(chunk, selection, description.datatype.size()));
+        let mut parts = Vec::with_capacity(chunks.len());
+        chunks.drain(..).for_each(|chunk| narrow(chunk, selection, description.datatype.size(), &mut parts));
+        chunks = parts;
     }
     if let [only] = chunks.as_slice()
         && is_all(only, description, selection)
@@ -63,11 +65,13 @@ pub(crate) fn fill(read: DatasetRead<'_>, out: &mut [u8]) -> Result<()> {
         false => chunks.iter().map(|chunk| bytes_of(chunk, description)).fold(0, u64::saturating_add),
     };
     let bands = bands(description, selection, &chunks, out)?;
-    let threads = file.session().thread_count()?;
-    let is_light = matches!(shared, Some(shared @ SharedChunks::OfSession(_)) if chunks.len() == 1 || shared.has_all(read, &chunks));
-    if work < MIN_PARALLEL_BYTES || threads == 1 || is_light {
+    let is_light = work < MIN_PARALLEL_BYTES
+        || matches!(shared, Some(shared @ SharedChunks::OfSession(_)) if chunks.len() == 1 || shared.has_all(read, &chunks))
+        || file.session().thread_count()? == 1;
+    if is_light {
         return with_scratch(|scratch| bands.into_iter().try_for_each(|band| job.read_band(band, scratch)));
     }
+    let threads = file.session().thread_count()?;
     // If a decoding thread reads, the other threads read windows of their own.
     let is_one_of_many = file.session().pool()?.current_thread_index().is_some();
     file.session().compute(|| {
@@ -95,25 +99,51 @@ fn locate(file: &File, dataset: ObjectId, selection: &Selection, storage: &dyn S
     Ok(located.chunks)
 }
 
-/// Narrows an unfiltered chunk to the rows from the first to the last wanted one, along its slowest dimension of more than
-/// one wanted index. These rows are one run of its bytes.
-fn narrow(chunk: &mut ChunkLocation, selection: &Selection, size: u64) {
-    let ChunkSource::Stored { offset, length, .. } = &mut chunk.source else { return };
+/// Narrows an unfiltered chunk to the wanted rows along its slowest dimension of more than one wanted index: to one part with
+/// all rows from the first to the last wanted one, or to several if the gaps between them are long. The rows of a part are one
+/// run of the chunk's bytes.
+fn narrow(mut chunk: ChunkLocation, selection: &Selection, size: u64, parts: &mut Vec<ChunkLocation>) {
     let mut below = chunk.region.count.iter().fold(size, |bytes, &extent| bytes.saturating_mul(extent));
-    if below != *length {
-        return;
+    let ChunkSource::Stored { offset, length, filter_mask } = chunk.source else { return parts.push(chunk) };
+    if below != length {
+        return parts.push(chunk);
     }
-    for ((axis, start), extent) in selection.axes().iter().zip(&mut chunk.region.start).zip(&mut chunk.region.count) {
+    let mut offset = offset;
+    for (dimension, axis) in selection.axes().iter().enumerate() {
+        let Some((start, extent)) = chunk.region.start.get_mut(dimension).zip(chunk.region.count.get_mut(dimension)) else { break };
         let (first, count) = axis.positions_within(*start, start.saturating_add(*extent));
         let ends = axis.index(first).zip(count.checked_sub(1).and_then(|more| axis.index(first + more)));
-        let Some((low, high)) = ends.filter(|(low, high)| *start <= *low && *low <= *high && *high - *start < *extent) else { return };
+        let Some((low, high)) = ends.filter(|(low, high)| *start <= *low && *low <= *high && *high - *start < *extent) else { break };
         below /= *extent;
-        *offset += (low - *start) * below;
-        *length = (high - low + 1) * below;
+        offset += (low - *start) * below;
+        let length = (high - low + 1) * below;
         (*start, *extent) = (low, high - low + 1);
+        chunk.source = ChunkSource::Stored { offset, length, filter_mask };
         if *extent > 1 {
-            return;
+            let is_dense = matches!(axis, Axis::Range { step, .. } if step.saturating_mul(below) <= COALESCE_GAP_BYTES) || length <= COALESCE_GAP_BYTES;
+            return if is_dense { parts.push(chunk) } else { split(&chunk, dimension, axis, (offset, below, filter_mask), parts) };
         }
+    }
+    parts.push(chunk);
+}
+
+/// Splits a chunk at long gaps between the wanted rows of a dimension. A row has `below` bytes, and the first one is at `offset`.
+fn split(chunk: &ChunkLocation, dimension: usize, axis: &Axis, (offset, below, filter_mask): (u64, u64, u32), parts: &mut Vec<ChunkLocation>) {
+    let Some((&start, &extent)) = chunk.region.start.get(dimension).zip(chunk.region.count.get(dimension)) else { return };
+    let mut groups: Vec<(u64, u64)> = Vec::new();
+    for run in axis.runs_within(start, start.saturating_add(extent)) {
+        match groups.last_mut() {
+            Some((_, end)) if (run.source - *end).saturating_mul(below) <= COALESCE_GAP_BYTES => *end = run.source + run.count,
+            _ => groups.push((run.source, run.source + run.count)),
+        }
+    }
+    for (first, end) in groups {
+        let source = ChunkSource::Stored { offset: offset + first * below, length: (end - first) * below, filter_mask };
+        let mut part = ChunkLocation { region: chunk.region.clone(), source };
+        if let Some((begin, rows)) = part.region.start.get_mut(dimension).zip(part.region.count.get_mut(dimension)) {
+            (*begin, *rows) = (start + first, end - first);
+        }
+        parts.push(part);
     }
 }
 

@@ -36,9 +36,12 @@ impl<'a> SharedChunks<'a> {
         }
         let shared = Self::OfSession(file.small_read_chunks()?);
         // Nobody may need chunks again that are read whole, but they may have been kept before.
-        let clipped = |chunk: &ChunkLocation| description.chunk_grid.clipped(chunk.region.start.clone()).ok()?.elements();
-        let all = chunks.iter().map(clipped).try_fold(0u64, |sum, elements| sum.checked_add(elements?));
-        let is_whole = all.is_some() && all == selection.element_count().ok();
+        let clipped = |chunk: &ChunkLocation| {
+            let extents = chunk.region.start.iter().zip(description.chunk_grid.dimensions());
+            extents.map(|(start, (extent, chunk))| extent.saturating_sub(*start).min(chunk)).fold(1, u64::saturating_mul)
+        };
+        let all = chunks.iter().map(clipped).fold(0, u64::saturating_add);
+        let is_whole = selection.element_count().is_ok_and(|wanted| wanted == all);
         (!is_whole || shared.has_all(read, chunks)).then_some(shared)
     }
 

@@ -8,7 +8,7 @@ use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use hyperslab_array::{Axis, Cancellation, Datatype, Error, HeapObjects, Member, Result, Selection};
 use hyperslab_columns::{Column, Decoding};
 use hyperslab_formats::ObjectId;
-use hyperslab_reader::{File, SCAN_CACHE_BYTES, PooledBuffer, read};
+use hyperslab_reader::{File, PooledBuffer, SCAN_CACHE_BYTES, read};
 
 use super::coordinate_columns::{BroadcastKey, broadcast};
 use super::segment_scan::SegmentScan;

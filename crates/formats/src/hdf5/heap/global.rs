@@ -1,7 +1,6 @@
 //! Global heap: collections of variable-length values (specification III.E).
 
-use std::collections::HashMap;
-use std::sync::Arc;
+use std::borrow::Cow;
 
 use hyperslab_array::{Datatype, HeapObjects, HeapReference, Result};
 
@@ -19,22 +18,21 @@ pub(crate) struct GlobalHeap;
 impl GlobalHeap {
     /// Fetches `references` into `objects`, each collection once.
     pub fn fetch(source: &Source, references: &[HeapReference], objects: &mut HeapObjects) -> Result<()> {
-        let mut by_collection: HashMap<u64, Vec<u32>> = HashMap::new();
-        for reference in references.iter().filter(|r| !objects.contains(**r)) {
-            by_collection.entry(reference.address).or_default().push(reference.index);
-        }
-        let mut addresses: Vec<u64> = by_collection.keys().copied().collect();
-        addresses.sort_unstable();
-        for address in addresses {
-            let wanted: std::collections::HashSet<u32> = by_collection.get(&address).into_iter().flatten().copied().collect();
-            let mut cost = 0u64;
-            let size = collection(source, address, &mut |index, bytes| {
+        let mut missing: Vec<HeapReference> = references.iter().copied().filter(|reference| !objects.contains(*reference)).collect();
+        missing.sort_unstable();
+        for wanted in missing.chunk_by(|a, b| a.address == b.address) {
+            let Some(HeapReference { address, .. }) = wanted.first().copied() else { continue };
+            let bytes = collection(source, address)?;
+            let mut cost = bytes.len() as u64 / BYTES_AT_COST;
+            let mut found = Vec::with_capacity(wanted.len());
+            visit(source, address, &bytes, &mut |index, bytes| {
                 cost = cost.saturating_add(OBJECT_COST);
-                if wanted.contains(&index) {
-                    objects.insert(HeapReference { address, index }, Arc::from(bytes));
+                if wanted.binary_search(&HeapReference { address, index }).is_ok() {
+                    found.push((index, bytes));
                 }
             })?;
-            objects.charge(cost.saturating_add(size / BYTES_AT_COST))?;
+            objects.insert_collection(address, found);
+            objects.charge(cost)?;
         }
         Ok(())
     }
@@ -49,11 +47,14 @@ impl GlobalHeap {
     }
 }
 
-/// Visits the objects of a collection; its length in bytes.
-fn collection(source: &Source, address: u64, visit: &mut dyn FnMut(u32, &[u8])) -> Result<u64> {
-    // Both kinds of headers are padded to eight bytes.
-    let header_bytes = (8 + u64::from(source.length_size)).next_multiple_of(8);
-    let header = source.read(address, header_bytes)?;
+/// Both kinds of headers are padded to eight bytes.
+fn header_bytes(source: &Source) -> u64 {
+    (8 + u64::from(source.length_size)).next_multiple_of(8)
+}
+
+/// The bytes of the collection at `address`.
+fn collection(source: &Source, address: u64) -> Result<Cow<'_, [u8]>> {
+    let header = source.read(address, header_bytes(source))?;
     let mut cursor = source.cursor(&header, address);
     cursor.signature(b"GCOL")?;
     let version = cursor.u8()?;
@@ -62,9 +63,13 @@ fn collection(source: &Source, address: u64, visit: &mut dyn FnMut(u32, &[u8])) 
     }
     cursor.skip(3)?;
     let size = cursor.length()?;
-    let bytes = source.read(address, size)?;
-    let mut cursor = source.cursor(&bytes, address);
-    cursor.take_u64(header_bytes)?;
+    source.read(address, size)
+}
+
+/// Visits the objects of a collection of these bytes: index and value of each.
+fn visit<'a>(source: &Source, address: u64, bytes: &'a [u8], visit: &mut dyn FnMut(u32, &'a [u8])) -> Result<()> {
+    let mut cursor = source.cursor(bytes, address);
+    cursor.take_u64(header_bytes(source))?;
     let padding = usize::from(source.length_size).next_multiple_of(8) - usize::from(source.length_size);
     let object_header = 8 + usize::from(source.length_size) + padding;
     while cursor.remaining() >= object_header {
@@ -81,7 +86,7 @@ fn collection(source: &Source, address: u64, visit: &mut dyn FnMut(u32, &[u8])) 
         let rest = length.next_multiple_of(8) - length;
         cursor.take_u64(rest.min(cursor.remaining() as u64))?;
     }
-    Ok(size)
+    Ok(())
 }
 
 /// Largest and smallest size in bytes of the collections that we write.
