@@ -1,17 +1,20 @@
 //! File: an open file; describes its objects and reads hyperslabs into memory that Python owns.
 
-use hyperslab::{Axis, Cancellation, Dataset, Object, ObjectId, ReferencedPart, Selection, StorageLayout};
+use std::ffi::OsString;
+
+use hyperslab::{Axis, Cancellation, Dataset, Error, Object, ObjectId, ReferencedPart, Selection, StorageLayout};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList};
+use pyo3::types::{PyDict, PyList, PyTuple};
 
 use crate::error::raise;
 use crate::heap::Heap;
 use crate::results::object::{AttributeValue, Links, RegionSelection};
+use crate::session::Arguments;
 use crate::wait::{run, wait};
 use crate::{describe, reference};
 
 /// An open file.
-#[pyclass(frozen, eq, hash, module = "hyperslab._native")]
+#[pyclass(frozen, eq, hash, weakref, module = "hyperslab._native")]
 #[derive(PartialEq, Eq, Hash)]
 pub(crate) struct File(pub(crate) hyperslab::File);
 
@@ -98,6 +101,35 @@ impl File {
     #[getter]
     fn root(&self) -> u64 {
         self.0.root().0
+    }
+
+    /// Closes the handles of the operating system, for all objects and plans of this opening.
+    fn close(&self, py: Python<'_>) {
+        py.detach(|| self.0.close());
+    }
+
+    /// Whether it was closed.
+    #[getter]
+    fn closed(&self) -> bool {
+        self.0.is_closed()
+    }
+
+    /// What opens the same version again: the path, the arguments of the session, the length in bytes, and the time of the
+    /// last modification in nanoseconds since 1970.
+    fn origin<'py>(&self, py: Python<'py>) -> PyResult<(OsString, Bound<'py, PyTuple>, u64, Option<u64>)> {
+        let file = self.0.clone();
+        let version = run(py, move || file.version())?;
+        let arguments = self.0.session().extension::<Arguments>().ok_or_else(|| raise(py, &Error::internal("a session without its arguments")))?;
+        Ok((self.0.path().as_os_str().to_owned(), arguments.as_tuple(py)?, version.bytes, version.modified_nanoseconds))
+    }
+
+    /// Copies are the file itself: it does not change.
+    fn __copy__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    fn __deepcopy__(slf: Py<Self>, _memo: &Bound<'_, PyAny>) -> Py<Self> {
+        slf
     }
 
     /// The same file, opened again.

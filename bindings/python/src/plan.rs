@@ -87,21 +87,21 @@ impl Plan {
     fn count(&self, py: Python<'_>) -> PyResult<u64> {
         let (plan, cancellation) = (self.0.clone(), Cancellation::new());
         let shared = cancellation.clone();
-        wait(py, &cancellation, move || plan.count(&shared))
+        wait(py, &cancellation, move || plan.check_open().and_then(|()| plan.count(&shared)))
     }
 
     /// Aggregates of a numeric column.
     fn summary(&self, py: Python<'_>, column: String) -> PyResult<Summary> {
         let (plan, cancellation) = (self.0.clone(), Cancellation::new());
         let shared = cancellation.clone();
-        wait(py, &cancellation, move || plan.summary(&column, &shared)).map(Summary::from)
+        wait(py, &cancellation, move || plan.check_open().and_then(|()| plan.summary(&column, &shared))).map(Summary::from)
     }
 
     /// Counts the values of a numeric column in each bin.
     fn histogram(&self, py: Python<'_>, column: String, edges: Vec<f64>) -> PyResult<Vec<u64>> {
         let (plan, cancellation) = (self.0.clone(), Cancellation::new());
         let shared = cancellation.clone();
-        wait(py, &cancellation, move || plan.histogram(&column, &edges, &shared))
+        wait(py, &cancellation, move || plan.check_open().and_then(|()| plan.histogram(&column, &edges, &shared)))
     }
 
     /// Names of members of the groups that are not columns, each with the reason.
@@ -119,7 +119,8 @@ impl Plan {
     fn split<'py>(&self, py: Python<'py>, count: Option<usize>, target_bytes: Option<u64>) -> PyResult<Vec<Bound<'py, PyBytes>>> {
         let plan = self.0.clone();
         let policy = SplitPolicy::default().with_target_bytes(target_bytes).with_count(count);
-        let encoded = run(py, move || plan.split(&policy)?.iter().map(|split| split.encode()).collect::<hyperslab::Result<Vec<_>>>())?;
+        let encoded =
+            run(py, move || plan.check_open().and_then(|()| plan.split(&policy))?.iter().map(|split| split.encode()).collect::<hyperslab::Result<Vec<_>>>())?;
         Ok(encoded.iter().map(|bytes| PyBytes::new(py, bytes)).collect())
     }
 
@@ -127,7 +128,7 @@ impl Plan {
     fn read(&self, py: Python<'_>) -> PyResult<Reader> {
         let (plan, cancellation) = (self.0.clone(), Cancellation::new());
         let shared = cancellation.clone();
-        let batches = wait(py, &cancellation, move || plan.batches(&shared))?;
+        let batches = wait(py, &cancellation, move || plan.check_open().and_then(|()| plan.batches(&shared)))?;
         Ok(Reader::new(batches, cancellation))
     }
 }

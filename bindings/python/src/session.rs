@@ -7,6 +7,7 @@ use hyperslab::foreign::{ForeignArray, file_of_arrays};
 use hyperslab::scan::Split;
 use hyperslab::{Cancellation, Error, Interpretation, Limits, MissingSources, PathPolicy, SessionOptions};
 use pyo3::prelude::*;
+use pyo3::types::PyTuple;
 
 use crate::error::raise;
 use crate::file::File;
@@ -19,6 +20,25 @@ use crate::wait::{run, wait};
 #[pyclass(frozen, module = "hyperslab._native")]
 pub(crate) struct Session(hyperslab::Session);
 
+/// The arguments of a session, which its files hand on when they are pickled.
+pub(crate) struct Arguments {
+    threads: Option<usize>,
+    format: Option<String>,
+    paths: Option<String>,
+    missing_sources: Option<String>,
+    limits: Vec<(String, u64)>,
+    index_folder: Option<PathBuf>,
+}
+
+impl Arguments {
+    /// As `hyperslab.sessions.session` takes them.
+    pub fn as_tuple<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let Self { threads, format, paths, missing_sources, limits, index_folder } = self;
+        let folder = index_folder.as_ref().map(|folder| folder.as_os_str());
+        (threads, format, paths, missing_sources, PyTuple::new(py, limits)?, folder).into_pyobject(py)
+    }
+}
+
 #[pymethods]
 impl Session {
     #[new]
@@ -26,31 +46,32 @@ impl Session {
     fn new(
         py: Python<'_>,
         threads: Option<usize>,
-        format: Option<&str>,
-        paths: Option<&str>,
-        missing_sources: Option<&str>,
+        format: Option<String>,
+        paths: Option<String>,
+        missing_sources: Option<String>,
         limits: Vec<(String, u64)>,
         index_folder: Option<PathBuf>,
     ) -> PyResult<Self> {
         let unknown = |name: &str, given: &str, known: &str| Err(raise(py, &Error::invalid_input(format!("{name}={given:?} is not known: give {known}"))));
-        let interpretation = match format {
+        let arguments = Arguments { threads, format, paths, missing_sources, limits, index_folder };
+        let interpretation = match arguments.format.as_deref() {
             None => Interpretation::Automatic,
             Some("hdf5") => Interpretation::Hdf5,
             Some(other) => return unknown("format", other, "\"hdf5\" to switch netCDF-4 conventions off"),
         };
-        let paths = match paths {
+        let paths = match arguments.paths.as_deref() {
             None | Some("folder") => PathPolicy::SameFolder,
             Some("anywhere") => PathPolicy::Anywhere,
             Some(other) => return unknown("paths", other, "\"folder\" or \"anywhere\""),
         };
-        let missing_sources = match missing_sources {
+        let missing_sources = match arguments.missing_sources.as_deref() {
             None | Some("error") => MissingSources::Error,
             Some("fill") => MissingSources::Fill,
             Some(other) => return unknown("missing_sources", other, "\"error\" or \"fill\""),
         };
         let mut bounds = Limits::default();
-        for (name, value) in limits {
-            bounds.set(&name, value).map_err(|error| raise(py, &error))?;
+        for (name, value) in &arguments.limits {
+            bounds.set(name, *value).map_err(|error| raise(py, &error))?;
         }
         let options = SessionOptions::default()
             .with_threads(threads)
@@ -58,7 +79,8 @@ impl Session {
             .with_paths(paths)
             .with_missing_sources(missing_sources)
             .with_limits(bounds);
-        hyperslab::new_session_with_indexes(options, index_folder).map(Self).map_err(|error| raise(py, &error))
+        let extensions = hyperslab::index::extensions(arguments.index_folder.clone()).with(arguments);
+        hyperslab::Session::with_extensions(options, extensions).map(Self).map_err(|error| raise(py, &error))
     }
 
     /// Opens local files in parallel.

@@ -123,5 +123,7 @@ pub use hyperslab_formats::{
     Attributes, Dataset, Dimension, DimensionScale, ExternalFile, FillTime, FilterDescription, Format, Interpretation, Limits, Link, LinkTarget, Links, Object,
     ObjectId, StorageLayout, VirtualMapping,
 };
-pub use hyperslab_reader::{Counters, File, Found, MissingSources, PathPolicy, Referenced, Session, SessionOptions, Walk, Walked, reference_target};
+pub use hyperslab_reader::{
+    Counters, File, FileVersion, Found, MissingSources, PathPolicy, Referenced, Session, SessionOptions, Walk, Walked, reference_target,
+};
 pub use session::{new_session, new_session_with_indexes};

@@ -58,7 +58,14 @@ static NEXT: AtomicU64 = AtomicU64::new(0);
 
 impl Drop for Opened {
     fn drop(&mut self) {
-        if *self.has_kept_chunks.get_mut()
+        self.forget_chunks();
+    }
+}
+
+impl Opened {
+    /// Drops the decoded chunks that the session keeps of it.
+    fn forget_chunks(&self) {
+        if self.has_kept_chunks.load(Ordering::Relaxed)
             && let Some(cache) = self.session.chunk_cache()
         {
             cache.forget(self.number);
@@ -90,6 +97,10 @@ impl File {
     pub(crate) fn linked_files(&self) -> &LinkedFiles<Self> {
         self.opened.linked_files.get_or_init(LinkedFiles::default)
     }
+    /// The other files that were opened because this one names them, if there are some.
+    pub(crate) fn known_linked_files(&self) -> Option<&LinkedFiles<Self>> {
+        self.opened.linked_files.get()
+    }
     /// The virtual datasets whose extent was determined.
     pub(crate) fn present_extents(&self) -> MutexGuard<'_, PresentExtents> {
         self.opened.present_extents.lock().unwrap_or_else(PoisonError::into_inner)
@@ -119,6 +130,10 @@ impl File {
         let cache = self.session().chunk_cache()?;
         self.opened.has_kept_chunks.store(true, Ordering::Relaxed);
         Some(cache)
+    }
+    /// Drops the decoded chunks that the session keeps of it.
+    pub(crate) fn forget_chunks(&self) {
+        self.opened.forget_chunks();
     }
     /// Identifies this opening among all of this process.
     pub(crate) fn opening(&self) -> u64 {

@@ -80,6 +80,7 @@ impl File {
     }
 
     fn search(&self, path: &str, suggests: bool) -> Result<Found> {
+        self.check_open()?;
         let mut search = Search { links_left: self.session().limits().links_followed, suggests };
         let root = Place { file: self.clone(), object: self.root(), path: String::new() };
         let found = root.find(path, &mut search).map_err(|error| error.at_object(shown(path)).in_file(self.name()))?;

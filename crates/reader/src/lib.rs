@@ -8,6 +8,7 @@
 mod buffer_pool;
 mod chunk_cache;
 mod chunk_places;
+mod closing;
 mod counters;
 mod dataset;
 mod dataset_read;
@@ -38,6 +39,7 @@ mod walk;
 
 pub use buffer_pool::{BufferPool, PooledBuffer};
 pub use chunk_cache::{ChunkCache, SCAN_CACHE_BYTES};
+pub use closing::FileVersion;
 pub use counters::Counters;
 pub use extensions::Extensions;
 pub use file::File;

@@ -24,6 +24,18 @@ impl<F> Default for LinkedFiles<F> {
     }
 }
 
+impl<F> LinkedFiles<F> {
+    /// Removes the files and external raw data that are open.
+    pub fn take(&self) -> (Vec<F>, Vec<Arc<dyn Storage>>) {
+        fn all<K, V>(known: &Mutex<HashMap<K, V>>) -> Vec<V> {
+            std::mem::take(&mut *known.lock().unwrap_or_else(PoisonError::into_inner)).into_values().collect()
+        }
+        let mut files = all(&self.files);
+        files.append(&mut self.origins.lock().unwrap_or_else(PoisonError::into_inner));
+        (files, all(&self.external))
+    }
+}
+
 impl<F: Clone + PartialEq> LinkedFiles<F> {
     /// The origin of heap references of `file`: its index among the files that values come from.
     pub fn origin_of(&self, file: &F) -> Result<u16> {

@@ -80,6 +80,7 @@ impl File {
 
     /// Parses something of an object, again while a writer changes it.
     fn parsed<T>(&self, id: ObjectId, parse: impl Fn() -> Result<T>) -> Result<T> {
+        self.check_open()?;
         let is_torn =
             |parsed: &Result<T>| matches!(parsed, Err(error) if error.kind() == ErrorKind::Corrupt) && being_written(self.array_file().storage().as_ref());
         let parsed = retry_while_torn(|| Ok(parse()), is_torn)?;

@@ -5,6 +5,7 @@
 
 mod appended;
 mod coalesce;
+mod descriptor;
 mod folder;
 mod leftovers;
 mod local;
@@ -65,6 +66,13 @@ pub trait Storage: Send + Sync {
     fn is_unchanged(&self) -> bool {
         false
     }
+    /// Closes the handle of the operating system as soon as no read is running; reads from now on are `InvalidInput`.
+    /// Bytes in memory are not closed.
+    fn close(&self) {}
+    /// Whether [`Storage::close`] has closed it.
+    fn is_closed(&self) -> bool {
+        false
+    }
     /// Name for messages: a path or URL.
     fn name(&self) -> &str;
     /// Opens the file `name` in the same folder. `NotFound` if there is none, `InvalidInput` for a name that leads to
@@ -72,6 +80,14 @@ pub trait Storage: Send + Sync {
     fn beside(&self, name: &str) -> Result<Arc<dyn Storage>> {
         Err(Error::unsupported(format!("{name} beside {}, which is no local file", self.name())))
     }
+}
+
+/// `InvalidInput` if the storage is closed.
+///
+/// # Errors
+/// That one.
+pub fn check_open(storage: &(impl Storage + ?Sized)) -> Result<()> {
+    if storage.is_closed() { Err(Error::invalid_input("the file is closed: open it again").in_file(storage.name())) } else { Ok(()) }
 }
 
 pub(crate) fn check_range(storage: &(impl Storage + ?Sized), offset: u64, length: usize) -> Result<()> {

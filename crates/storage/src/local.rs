@@ -10,7 +10,8 @@ use std::time::Duration;
 
 use hyperslab_array::{Error, Result};
 
-use crate::{Storage, check_range};
+use crate::descriptor::Descriptor;
+use crate::{Storage, check_open, check_range};
 
 /// Bytes read from the beginning of a file when it is opened: its metadata, or all of a small file.
 const HEAD_BYTES: usize = 16 << 10;
@@ -25,9 +26,9 @@ const BEFORE_BYTES: u64 = 1536;
 /// An open local file.
 #[derive(Debug)]
 pub struct LocalFile {
-    /// `None` if `head` is the whole file, so that a hundred thousand small files need no open descriptors. Opened again if
-    /// the file turns out to be longer.
-    file: OnceLock<File>,
+    /// None is open if `head` is the whole file, so that a hundred thousand small files need no open descriptors. Opened
+    /// again if the file turns out to be longer.
+    descriptor: Descriptor,
     head: Box<[u8]>,
     /// Other bytes that are kept, with their offset.
     tail: OnceLock<(u64, Box<[u8]>)>,
@@ -88,7 +89,7 @@ impl LocalFile {
         let modified_nanoseconds = OnceLock::from(modified(&metadata));
         let length = AtomicU64::new(metadata.len());
         let stamp = Stamp::of(&metadata);
-        Ok(Self { file: OnceLock::from(file), head: Box::default(), tail: OnceLock::new(), length, modified_nanoseconds, stamp, name })
+        Ok(Self { descriptor: Descriptor::new(file), head: Box::default(), tail: OnceLock::new(), length, modified_nanoseconds, stamp, name })
     }
 
     fn open_with_head(path: &Path, head_bytes: usize) -> Result<Self> {
@@ -115,7 +116,7 @@ impl LocalFile {
         if head.len() < head_bytes {
             let length = AtomicU64::new(head.len() as u64);
             let modified_nanoseconds = OnceLock::new();
-            return Ok(Self { file: OnceLock::new(), head, tail: OnceLock::new(), length, modified_nanoseconds, stamp: None, name });
+            return Ok(Self { descriptor: Descriptor::default(), head, tail: OnceLock::new(), length, modified_nanoseconds, stamp: None, name });
         }
         let metadata = file.metadata().map_err(in_file)?;
         if let Some(error) = other_kind(Ok(metadata.clone())) {
@@ -124,19 +125,43 @@ impl LocalFile {
         let modified_nanoseconds = OnceLock::from(modified(&metadata));
         let length = AtomicU64::new(metadata.len());
         let stamp = Stamp::of(&metadata);
-        Ok(Self { file: OnceLock::from(file), head, tail: OnceLock::new(), length, modified_nanoseconds, stamp, name })
+        Ok(Self { descriptor: Descriptor::new(file), head, tail: OnceLock::new(), length, modified_nanoseconds, stamp, name })
     }
 }
 
 impl LocalFile {
-    /// The open file. A file that was closed because `head` seemed to be all of it is opened again, provided that it still
-    /// begins with the same bytes.
-    fn file(&self) -> Option<&File> {
-        if let Some(file) = self.file.get() {
-            return Some(file);
+    /// Uses the open file, which stays open meanwhile. A file that has no descriptor because `head` seemed to be all of it is
+    /// opened again, provided that it still begins with the same bytes.
+    fn with_file<T>(&self, work: impl FnOnce(&File) -> T) -> Option<T> {
+        let mut work = Some(work);
+        let mut once = |file: &File| work.take().map(|work| work(file));
+        if let Some(done) = self.descriptor.with(&mut once) {
+            return done;
         }
-        let file = File::open(&self.name).ok()?;
-        self.begins(&file).then(|| self.file.get_or_init(|| file))
+        if self.descriptor.is_closed() {
+            return None;
+        }
+        let file = File::open(&self.name).ok().filter(|file| self.begins(file))?;
+        self.descriptor.open(file);
+        self.descriptor.with(once)?
+    }
+
+    /// Reads as many bytes as `buffer` has.
+    fn fill(&self, file: &File, offset: u64, buffer: &mut [u8]) -> Result<()> {
+        let mut done = 0;
+        while let Some(rest) = buffer.get_mut(done..).filter(|rest| !rest.is_empty()) {
+            match read_at(file, rest, offset + done as u64) {
+                Ok(0) => {
+                    let end = offset + done as u64;
+                    let cut = format!("the file ends at byte {end} now: it was cut while it was being read");
+                    return Err(Error::corrupt(cut).in_file(&self.name).at_offset(offset));
+                }
+                Ok(count) => done += count,
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(Error::from(error).in_file(&self.name).at_offset(offset)),
+            }
+        }
+        Ok(())
     }
 
     /// Whether `file` begins with the bytes that were read when this file was opened.
@@ -243,34 +268,33 @@ impl Storage for LocalFile {
         if end <= self.len() {
             return true;
         }
-        let Some(file) = self.file() else { return false };
-        let now = file.metadata().map_or(0, |metadata| metadata.len());
+        let Some(now) = self.with_file(|file| file.metadata().map_or(0, |metadata| metadata.len())) else { return false };
         self.length.fetch_max(now, Ordering::Relaxed);
         end <= now
     }
     fn read_exact_at(&self, offset: u64, buffer: &mut [u8]) -> Result<()> {
+        check_open(self)?;
         check_range(self, offset, buffer.len())?;
         if let Some(kept) = self.kept(offset, buffer.len()) {
             buffer.copy_from_slice(kept);
             return Ok(());
         }
-        let Some(file) = self.file() else { return Err(Error::internal("a range beyond a whole file")) };
-        let mut done = 0;
-        while let Some(rest) = buffer.get_mut(done..).filter(|rest| !rest.is_empty()) {
-            match read_at(file, rest, offset + done as u64) {
-                Ok(0) => {
-                    let end = offset + done as u64;
-                    let cut = format!("the file ends at byte {end} now: it was cut while it was being read");
-                    return Err(Error::corrupt(cut).in_file(&self.name).at_offset(offset));
-                }
-                Ok(count) => done += count,
-                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(Error::from(error).in_file(&self.name).at_offset(offset)),
-            }
+        match self.with_file(|file| self.fill(file, offset, buffer)) {
+            Some(filled) => filled,
+            // Another thread may have closed it meanwhile.
+            None => check_open(self).and(Err(Error::internal("a range beyond a whole file"))),
         }
-        Ok(())
+    }
+    fn close(&self) {
+        self.descriptor.close();
+    }
+    fn is_closed(&self) -> bool {
+        self.descriptor.is_closed()
     }
     fn kept(&self, offset: u64, length: usize) -> Option<&[u8]> {
+        if self.is_closed() {
+            return None;
+        }
         let within = |bytes: &'_ [u8], from: u64| {
             let start = usize::try_from(offset.checked_sub(from)?).ok()?;
             Some(start..start.checked_add(length)?).filter(|range| range.end <= bytes.len())
@@ -295,11 +319,9 @@ impl Storage for LocalFile {
         }
     }
     fn is_unchanged(&self) -> bool {
-        match self.file.get() {
-            Some(file) => self.stamp.is_some() && file.metadata().is_ok_and(|now| Stamp::of(&now) == self.stamp && is_settled(&now)),
-            // All bytes are in `head`.
-            None => true,
-        }
+        let unchanged = |file: &File| self.stamp.is_some() && file.metadata().is_ok_and(|now| Stamp::of(&now) == self.stamp && is_settled(&now));
+        // Without a descriptor, all bytes are in `head`.
+        self.descriptor.with(unchanged).unwrap_or_else(|| !self.is_closed())
     }
     fn name(&self) -> &str {
         &self.name

@@ -51,6 +51,12 @@ impl Storage for Overlay {
     fn is_unchanged(&self) -> bool {
         self.base.is_unchanged()
     }
+    fn close(&self) {
+        self.base.close();
+    }
+    fn is_closed(&self) -> bool {
+        self.base.is_closed()
+    }
     fn name(&self) -> &str {
         self.base.name()
     }

@@ -82,6 +82,12 @@ impl Storage for Pieces {
     fn is_unchanged(&self) -> bool {
         self.pieces.iter().all(|piece| piece.storage.is_unchanged())
     }
+    fn close(&self) {
+        self.pieces.iter().for_each(|piece| piece.storage.close());
+    }
+    fn is_closed(&self) -> bool {
+        self.pieces.iter().any(|piece| piece.storage.is_closed())
+    }
     fn name(&self) -> &str {
         &self.name
     }

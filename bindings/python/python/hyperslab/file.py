@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copyreg
 import glob as globbing
+import html
 import os
 import re
 from collections.abc import Mapping, Sequence
@@ -15,6 +17,7 @@ from .errors import READ_ONLY, InvalidInputError, MissingFileError, ReadOnlyErro
 from .natural_order import natural_key
 from .objects import Group, Member, Names
 from .references import Reference
+from .reopening import reduced
 from .sessions import session
 from .table import Table
 from .type_aliases import Path, Paths
@@ -108,17 +111,39 @@ class File(Group):
         self._number = self._file.root
         self._about = self._file.describe(self._number, self.name)
 
+    def close(self) -> None:
+        """Closes the file, and all groups, datasets and tables that come from it: reading them is an `InvalidInputError` then.
+        Arrays and tables that were read stay valid. Closing a closed file does nothing. A file that is not closed is closed
+        when the last object that uses it is gone.
+
+        Example:
+            >>> f.close()
+        """
+        for native in self._natives:
+            native.close()
+
+    @property
+    def closed(self) -> bool:
+        """Whether the file was closed."""
+        return self._file.closed
+
     def __enter__(self) -> File:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Does nothing: the file is closed when the last object that uses it is gone."""
+        self.close()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self._natives[0], self._natives[1:], self._pattern)
+
+    def _closed(self) -> str:
+        return f"<closed {type(self).__name__} {self._file.path}>"
 
     def __repr__(self) -> str:
-        return f"{self.filename}\n{tree.text(self)}"
+        return f"{self.filename}\n{tree.text(self)}" if self else self._closed()
 
     def _repr_html_(self) -> str:
-        return tree.as_html(self, f"{self.filename}  {self.format}")
+        return tree.as_html(self, f"{self.filename}  {self.format}") if self else html.escape(self._closed())
 
 
 class FileSet(File):
@@ -184,8 +209,14 @@ class FileSet(File):
         self._check_single(f"take an array of one, files[0][{path!r}], or the rows of all, table({path!r})")
         return super().__getitem__(path)
 
+    @property
+    def closed(self) -> bool:
+        """Whether all of the files were closed."""
+        return all(native.closed for native in self._natives)
+
     def __bool__(self) -> bool:
-        return True
+        """Whether one of the files is open."""
+        return not self.closed
 
     def __eq__(self, other: object) -> bool:
         """Whether they are the same opened files."""
@@ -204,13 +235,21 @@ class FileSet(File):
         count = len(self._natives)
         return f"{count} file{'' if count == 1 else 's'}{'' if self._pattern is None else f' ({self._pattern})'}"
 
+    def _closed(self) -> str:
+        return f"<closed FileSet of {self._title()}>"
+
     def __repr__(self) -> str:
+        if not self:
+            return self._closed()
         first, last = self._natives[0].path, self._natives[-1].path
         through = "" if len(self._natives) == 1 else f" to {last}"
         return f"{self._title()}: {first}{through}\nthe first file has\n{tree.text(File(self._natives[0]))}"
 
     def _repr_html_(self) -> str:
-        return tree.set_as_html(self._title(), self.filenames, File(self._natives[0]))
+        return tree.set_as_html(self._title(), self.filenames, File(self._natives[0])) if self else html.escape(self._closed())
+
+
+copyreg.pickle(_native.File, reduced)
 
 
 def _local(path: Any) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import html
 from collections.abc import ItemsView, Iterator, KeysView, Mapping, ValuesView
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
@@ -49,11 +50,19 @@ class Node:
         return self.name
 
     def __eq__(self, other: object) -> bool:
-        """Whether it is the same object of the same open file, under any path."""
+        """Whether it is the same object of the same open file, under any path. Copies are equal, and so is what comes out of a
+        pickle in a process where the file is still open."""
         return isinstance(other, Node) and self._number == other._number and self._file == other._file
 
     def __hash__(self) -> int:
         return hash((self._file, self._number))
+
+    def __bool__(self) -> bool:
+        """Whether its file is open, as in h5py."""
+        return not self._file.closed
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return make, (self._file, self._number, self.name)
 
     def refresh(self) -> None:
         """Reads the metadata of the file again: a dataset that has grown shows its new shape."""
@@ -76,11 +85,15 @@ class Node:
         """The links of a group, in the order of the file; only groups have some."""
         return iter(())
 
+    def _closed(self) -> str:
+        """What `repr` shows of an object whose file is closed."""
+        return f"<closed {self.kind} {self.name}>"
+
     def __repr__(self) -> str:
-        return f"<{self.kind} {self.name}>"
+        return f"<{self.kind} {self.name}>" if self else self._closed()
 
     def _repr_html_(self) -> str:
-        return tree.as_html(self, self.name)
+        return tree.as_html(self, self.name) if self else html.escape(self._closed())
 
 
 def make(file: _native.File, number: int, name: str) -> Member:
@@ -231,7 +244,7 @@ class Group(Node, Mapping[str, "Member | None"]):
         return make(file, number, "/" + "/".join(p for p in absolute.split("/") if p))
 
     def __repr__(self) -> str:
-        return tree.text(self)
+        return tree.text(self) if self else self._closed()
 
 
 class Dataset(Node):
@@ -481,10 +494,12 @@ class Dataset(Node):
         return np.asarray(self[...], dtype=dtype)
 
     def __repr__(self) -> str:
+        if not self:
+            return self._closed()
         return f"<Dataset {self.name}: shape {self.shape}, {dtypes.describe(self._about['datatype'])}>"
 
     def _repr_html_(self) -> str:
-        return tree.as_html(self, f"{self.name}  {self._summary()}")
+        return tree.as_html(self, f"{self.name}  {self._summary()}") if self else html.escape(self._closed())
 
 
 #: What a group contains. A `Node` is a committed datatype or an object that cannot be read.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
 import pyarrow as pa
@@ -96,8 +96,7 @@ def _of(
 ) -> Query:
     natives, pattern, captures = files
     where = "re:" + group.pattern if isinstance(group, re.Pattern) else "/" if group is None else str(group)
-    native = _native.Query(natives, where, text, rows=rows, variables=variables, lists=lists, file_pattern=pattern, file_captures=captures, decode=decode)
-    return Query(native, text)
+    return Query(QueryRequest(natives, where, text, rows, variables, lists, pattern, captures, decode))
 
 
 def query_of_absolute_paths(
@@ -131,17 +130,69 @@ def _origin(name: str, value: Any, threads: int | None) -> tuple[_native.File, s
     return from_arrays(session(threads), {"value": value}), "/value"
 
 
+class QueryRequest(NamedTuple):
+    """What a query is planned from."""
+
+    files: list[_native.File]
+    group: str
+    text: str | None
+    rows: str | None
+    variables: list[tuple[str, _native.File, str]]
+    lists: list[Named]
+    pattern: str | None
+    captures: Sequence[tuple[str, Sequence[str]]]
+    decode: bool
+    #: Further conditions with their lists of constants.
+    more: tuple[tuple[str, list[Named]], ...] = ()
+    #: The position of the only step; `None` for all of them.
+    step: int | None = None
+
+    def plan(self) -> _native.Query:
+        """The planned query."""
+        native = _native.Query(
+            self.files,
+            self.group,
+            self.text,
+            rows=self.rows,
+            variables=self.variables,
+            lists=self.lists,
+            file_pattern=self.pattern,
+            file_captures=self.captures,
+            decode=self.decode,
+        )
+        if self.step is not None:
+            native = native.step(self.step)
+        for text, lists in self.more:
+            native = native.and_also(text, lists)
+        return native
+
+
 class Query(Aggregates):
     """A condition on the arrays of one or more groups, and questions about the matching rows.
 
     `hs.query` makes one. Rows come in the order of the steps, and within a step in the row-major order of the array.
 
+    A query goes to another process by pickle, which opens the files there and plans it again. A file that has changed is a
+    `ConflictError`; arrays in memory are an `UnsupportedError`.
+
     Attributes:
         text: The condition, `None` for every row.
     """
 
-    def __init__(self, native: _native.Query, text: str | None) -> None:
-        self._native, self.text = native, text
+    def __init__(self, request: QueryRequest, native: _native.Query | None = None) -> None:
+        self._request, self._native, self.text = request, native or request.plan(), request.text
+        for more, _ in request.more:
+            self.text = more if self.text is None else f"({self.text}) and ({more})"
+
+    def __eq__(self, other: object) -> bool:
+        """Whether it is the same request for the same open files."""
+        return isinstance(other, Query) and self._request == other._request
+
+    def __hash__(self) -> int:
+        return hash((tuple(self._request.files), self._request.group, self.text))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Query, (self._request,)
 
     @property
     def steps(self) -> list[Step]:
@@ -161,7 +212,8 @@ class Query(Aggregates):
             >>> q.step(0).count()
         """
         check_count("number", number)
-        return Query(self._native.step(number), self.text)
+        step = number if self._request.step is None else self._request.step
+        return Query(self._request._replace(step=step), self._native.step(number))
 
     def where(self, text: str, *, variables: Mapping[str, Any] | None = None) -> Query:
         """Adds a condition: the rows must match both.
@@ -182,7 +234,7 @@ class Query(Aggregates):
         lists, others = _lists(text, variables)
         if others:
             raise InvalidInputError(f"{next(iter(others))!r} is not a list after `in`: give other variables to `query`")
-        return Query(self._native.and_also(text, lists), text if self.text is None else f"({self.text}) and ({text})")
+        return Query(self._request._replace(more=(*self._request.more, (text, lists))), self._native.and_also(text, lists))
 
     def count(self) -> int:
         """Counts the matching rows, from an index alone if one answers it.

@@ -34,6 +34,17 @@ class ScanRequest:
         if self.expression is not None and self.limit is not None:
             raise UnsupportedError("limit with a pyarrow expression: give `where` as text")
 
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, ScanRequest):
+            return False
+        same = (self.files, self.path, self.options, self.text) == (other.files, other.path, other.options, other.text)
+        if self.expression is None or other.expression is None:
+            return same and self.expression is other.expression
+        return same and bool(self.expression.equals(other.expression))
+
+    def __hash__(self) -> int:
+        return hash((tuple(self.files), self.path, self.text))
+
     @property
     def limit(self) -> int | None:
         """Maximum number of rows."""

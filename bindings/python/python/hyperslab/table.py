@@ -90,12 +90,27 @@ def listed(omitted: Mapping[str, str]) -> str:
 class Table:
     """A planned scan: columns, an optional condition and an optional limit. `File.table` makes one.
 
-    Arrow consumers (DuckDB, Polars, pandas, pyarrow) can take the table itself, or its `dataset()`.
+    Arrow consumers (DuckDB, Polars, pandas, pyarrow) can take the table itself, or its `dataset()`. A table goes to another
+    process by pickle, which opens the files there; it is planned again, and a file that has changed is a `ConflictError`.
     """
 
     def __init__(self, files: list[_native.File], path: str, options: dict[str, Any]) -> None:
         self._request = ScanRequest(files, path, options)
         self._plan = self._request.plan()
+
+    def __eq__(self, other: object) -> bool:
+        """Whether it is the same request for the same open files."""
+        return isinstance(other, Table) and self._request == other._request
+
+    def __hash__(self) -> int:
+        return hash(self._request)
+
+    def __getstate__(self) -> ScanRequest:
+        return self._request
+
+    def __setstate__(self, request: ScanRequest) -> None:
+        self._request = request
+        self._plan = request.plan()
 
     @property
     def schema(self) -> pa.Schema:

@@ -127,6 +127,17 @@ impl Plan {
         Self { schema: Arc::new(Schema::new(fields)), ..self }
     }
 
+    /// Fails if a file that the plan reads was closed.
+    ///
+    /// # Errors
+    /// `InvalidInput`, which names the file.
+    pub fn check_open(&self) -> Result<()> {
+        self.parts.iter().try_for_each(|part| {
+            part.segment.opened.check_open()?;
+            part.segment.file.check_open()
+        })
+    }
+
     /// Schema of the batches.
     pub fn schema(&self) -> &SchemaRef {
         &self.schema

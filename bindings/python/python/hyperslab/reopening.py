@@ -1,0 +1,55 @@
+"""Reopening: open files go to other processes by pickle, and are opened again there, once per process."""
+
+from __future__ import annotations
+
+import os
+import weakref
+from typing import Any, TypeAlias
+
+from . import _native
+from .errors import ConflictError
+from .sessions import session
+
+#: Path, arguments of the session, length in bytes, and time of the last modification in nanoseconds, if the file system has one.
+Origin: TypeAlias = tuple[str, tuple[Any, ...], int, "int | None"]
+
+#: Files that were pickled or opened from a pickle, as long as they are in use.
+_open: weakref.WeakValueDictionary[Origin, _native.File] = weakref.WeakValueDictionary()
+
+
+def reopened(origin: Origin, folder: str | None = None) -> _native.File:
+    """The file of a pickle: the one that is open already, or a new opening.
+
+    Args:
+        origin: What was opened.
+        folder: The working folder of the process that pickled it, if its path is relative.
+
+    Raises:
+        ConflictError: The file has another length or modification time than the one that was pickled.
+    """
+    path, arguments, *version = origin
+    if folder is not None and folder != os.getcwd():
+        path = os.path.join(folder, path)
+    (opened,) = session(*arguments).open([path])
+    found = _origin_of(opened)
+    if found[2:] != tuple(version):
+        raise ConflictError("the file has changed since this object was pickled: open it again", path)
+    known = _open.get(found)
+    if known is not None and not known.closed:
+        return known
+    _open[found] = opened
+    return opened
+
+
+def _origin_of(file: _native.File) -> Origin:
+    path, arguments, length, modified = file.origin()
+    return path, (*arguments[:4], tuple(arguments[4]), arguments[5]), length, modified
+
+
+def reduced(file: _native.File) -> tuple[Any, ...]:
+    """What pickles an open file: how it is opened again."""
+    origin = _origin_of(file)
+    known = _open.get(origin)
+    if known is None or known.closed:
+        _open[origin] = file
+    return reopened, (origin, None if os.path.isabs(origin[0]) else os.getcwd())
