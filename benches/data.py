@@ -16,6 +16,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+sys.path.append(str(pathlib.Path(__file__).parent / "contestants"))
+import small
+
 GIB = 1 << 30
 # Rows and columns of the large fields: wide, like the output of a model with many time steps.
 ROWS, COLUMNS = 32768, 8192
@@ -142,6 +145,47 @@ def tables(path: pathlib.Path) -> None:
         writer.close()
 
 
+def small_tree(groups: int, datasets: int, version: str) -> Callable[[pathlib.Path], None]:
+    """Groups of scalar datasets."""
+
+    def make(path: pathlib.Path) -> None:
+        with h5py.File(path, "w", libver=version) as f:
+            for group in range(groups):
+                g = f.create_group(f"group{group:03}")
+                for number in range(datasets):
+                    g[f"x{number:04}"] = group * 1000.0 + number
+
+    return make
+
+
+def small_rows(path: pathlib.Path) -> None:
+    """The same rows in three layouts."""
+    values = np.concatenate(list(field(small.ROWS, small.COLUMNS, 5)))
+    with h5py.File(path, "w") as f:
+        f["contiguous"] = values
+        f.create_dataset("chunked", data=values, chunks=(small.CHUNK, small.COLUMNS))
+        f.create_dataset("gzip", data=values, chunks=(small.CHUNK, small.COLUMNS), compression="gzip", shuffle=True)
+    # What the contestants in Rust ask for: rows, elements, the first rows of slices.
+    lines = [small.ANY_ROWS, [n for element in small.ELEMENTS for n in element], [rows.start for rows in small.SLICES]]
+    path.with_name(path.name + ".keys").write_text("".join(" ".join(map(str, line)) + "\n" for line in lines))
+
+
+def small_objects(path: pathlib.Path) -> None:
+    """Strings, records, attributes, nested groups, and a group of many links."""
+    records = np.zeros(small.RECORDS, RECORD)
+    records["e"] = np.arange(small.RECORDS) / 4
+    with h5py.File(path, "w", libver="latest") as f:
+        f["scalar"] = 2.5
+        f["scalar"].attrs["number"] = 7
+        f["strings"] = np.array([f"string number {number}" for number in range(small.STRINGS)], h5py.string_dtype())
+        f["records"] = records
+        f["a/b/c/d/x"] = 1.0
+        links = f.create_group("links")
+        for number in range(small.LINKS):
+            links[f"link{number:06}"] = f["scalar"]
+    path.with_name(path.name + ".keys").write_text("\n".join(small.NAMES) + "\n")
+
+
 QUARTER = (8192, 8192)
 GZIP = {"compression": "gzip", "compression_opts": 4, "shuffle": True}
 FILTERS: dict[str, dict[str, Any]] = {
@@ -171,6 +215,9 @@ MAKERS: dict[str, Callable[[pathlib.Path], None]] = {
     **{f"links-{count}.h5": many_links(count) for count in LINKS},
     **{f"chunks-{count}.h5": many_chunks(count) for count in CHUNKS},
     "tables": tables,
+    "small-rows.h5": small_rows,
+    "small-objects.h5": small_objects,
+    **{f"small-tree-{groups}-{version}.h5": small_tree(groups, datasets, version) for groups, datasets in small.TREES.values() for version in small.VERSIONS},
     **{f"filter-{name}.h5": chunked(*QUARTER, (512, 1024), **options) for name, options in FILTERS.items()},
     **{f"size-{name}.h5": chunked(*QUARTER, chunk, **GZIP) for name, chunk in CHUNK_SIZES.items()},
 }

@@ -26,6 +26,7 @@ from dataclasses import dataclass, field
 from importlib.metadata import version
 
 import data
+import small
 from rich.console import Console
 from rich.table import Table
 
@@ -69,6 +70,8 @@ class Race:
 
 
 GB = "GB/s"
+#: Microseconds of one operation: less is faster. The other units are amounts per second.
+MICROSECONDS = "µs"
 
 
 def whole(name: str, path: str, amount: float, limit: str | None, extra: list[Contestant] | None = None) -> Race:
@@ -85,6 +88,22 @@ def whole(name: str, path: str, amount: float, limit: str | None, extra: list[Co
     return Race(name, path, amount, GB, runners + (extra or []))
 
 
+#: The small operations that hdf5-reader has a call for.
+RUST_PEER_CAN = (
+    "open ",
+    "row by row",
+    "a random",
+    "a slice",
+    "a scalar",
+    "20,000 variable",
+    "one attribute",
+    "a group by path",
+    "a dataset by path",
+    "one of 15,000",
+    "iteration over",
+)
+
+
 def races() -> dict[str, list[Race]]:
     """All races by group."""
     gigabyte = data.GIB / 1e9
@@ -97,7 +116,14 @@ def races() -> dict[str, list[Race]]:
     def peers() -> list[Contestant]:
         return [Contestant("netCDF4", "dataset"), Contestant("jhdf", "dataset"), Contestant("peers", "hdf5-reader", label="hdf5-reader (Rust)")]
 
+    def small_race(case: small.Case) -> Race:
+        runners = [Contestant(reader, case.name) for reader in ("ours", "h5py", "netCDF4", "pyfive") if reader not in case.without]
+        if case.name.startswith(RUST_PEER_CAN):
+            runners.append(Contestant("peers", f"small {case.name}", 1, label="hdf5-reader (Rust)"))
+        return Race(case.name, case.path, case.count, MICROSECONDS, runners)
+
     return {
+        "small": [small_race(case) for case in small.cases()],
         "codec": [
             Race(
                 "inflate alone: the chunks of gzip.h5 in memory, one thread",
@@ -274,6 +300,8 @@ def report(race: Race, console: Console) -> dict[str, object]:
         ratio = statistics.median(b / s for b, s in zip(basis.seconds, contestant.seconds))
         of_limit = statistics.median(b / s for b, s in zip(limit.seconds, contestant.seconds)) if limit else None
         speed = [race.amount / seconds for seconds in (contestant.median(), quartiles[2], quartiles[0])]
+        if race.unit == MICROSECONDS:
+            speed = [seconds / race.amount * 1e6 for seconds in (contestant.median(), quartiles[0], quartiles[2])]
         rows.append(
             {
                 "who": contestant.name(),
