@@ -35,7 +35,7 @@ ASKED: dict[str, tuple[Callable[[hs.FileSet], Any], str]] = {
     "attributes": (lambda f: f.attrs, r"files\[0\]\.attrs"),
     "keys": (lambda f: f.keys(), r"files\[0\]\.keys\(\)"),
     "iteration": (lambda f: list(f), r"files\[0\]\.keys\(\)"),
-    "length": (lambda f: len(f), r"files\[0\]\.keys\(\)"),
+    "length": (lambda f: len(f), r"len\(files\[0\]\)"),
     "membership": (lambda f: "tas" in f, r"'tas' in files\[0\]"),
     "name": (lambda f: f.filename, "filenames"),
 }

@@ -28,21 +28,22 @@ pub(crate) struct Arguments {
     missing_sources: Option<String>,
     limits: Vec<(String, u64)>,
     index_folder: Option<PathBuf>,
+    chunk_cache_bytes: Option<u64>,
 }
 
 impl Arguments {
     /// As `hyperslab.sessions.session` takes them.
     pub fn as_tuple<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        let Self { threads, format, paths, missing_sources, limits, index_folder } = self;
+        let Self { threads, format, paths, missing_sources, limits, index_folder, chunk_cache_bytes } = self;
         let folder = index_folder.as_ref().map(|folder| folder.as_os_str());
-        (threads, format, paths, missing_sources, PyTuple::new(py, limits)?, folder).into_pyobject(py)
+        (threads, format, paths, missing_sources, PyTuple::new(py, limits)?, folder, chunk_cache_bytes).into_pyobject(py)
     }
 }
 
 #[pymethods]
 impl Session {
     #[new]
-    #[pyo3(signature = (threads=None, format=None, paths=None, missing_sources=None, limits=Vec::new(), index_folder=None))]
+    #[pyo3(signature = (threads=None, format=None, paths=None, missing_sources=None, limits=Vec::new(), index_folder=None, chunk_cache_bytes=None))]
     fn new(
         py: Python<'_>,
         threads: Option<usize>,
@@ -51,9 +52,10 @@ impl Session {
         missing_sources: Option<String>,
         limits: Vec<(String, u64)>,
         index_folder: Option<PathBuf>,
+        chunk_cache_bytes: Option<u64>,
     ) -> PyResult<Self> {
         let unknown = |name: &str, given: &str, known: &str| Err(raise(py, &Error::invalid_input(format!("{name}={given:?} is not known: give {known}"))));
-        let arguments = Arguments { threads, format, paths, missing_sources, limits, index_folder };
+        let arguments = Arguments { threads, format, paths, missing_sources, limits, index_folder, chunk_cache_bytes };
         let interpretation = match arguments.format.as_deref() {
             None => Interpretation::Automatic,
             Some("hdf5") => Interpretation::Hdf5,
@@ -73,7 +75,10 @@ impl Session {
         for (name, value) in &arguments.limits {
             bounds.set(name, *value).map_err(|error| raise(py, &error))?;
         }
-        let options = SessionOptions::default()
+        let defaults = SessionOptions::default();
+        let chunk_cache_bytes = chunk_cache_bytes.unwrap_or(defaults.chunk_cache_bytes);
+        let options = defaults
+            .with_chunk_cache_bytes(chunk_cache_bytes)
             .with_threads(threads)
             .with_interpretation(interpretation)
             .with_paths(paths)

@@ -278,6 +278,7 @@ def open(
     missing_sources: str | None = None,
     limits: Mapping[str, int] | None = None,
     index_folder: Path | None = None,
+    chunk_cache_bytes: int | None = None,
 ) -> File:
     """Opens one or more HDF5 or netCDF files for reading.
 
@@ -294,6 +295,8 @@ def open(
         limits: Limits on what a file may cost, such as `{"chunk_bytes": 1 << 20}`. The error for an unknown name lists all.
         index_folder: A folder with value indexes of files in folders that are not writable (`hyperslab.index`). Tables,
             queries and SQL look there first.
+        chunk_cache_bytes: Bytes of decoded chunks that are kept for small reads, over all files that are opened with the same
+            options; 64 MiB by default. 0 keeps none.
 
     Returns:
         A `File`, or for a list or a glob a `FileSet`.
@@ -311,6 +314,8 @@ def open(
     wanted = format.lower() if format is not None else None
     if wanted not in (None, "hdf5", "netcdf3", "netcdf4"):
         raise InvalidInputError(f"format {format!r} is not known: give hdf5, netcdf3 or netcdf4, or leave it out")
+    if chunk_cache_bytes is not None and chunk_cache_bytes < 0:
+        raise InvalidInputError(f"chunk_cache_bytes={chunk_cache_bytes} is less than 0, which keeps nothing")
     opener = session(
         threads,
         "hdf5" if wanted == "hdf5" else None,
@@ -318,6 +323,7 @@ def open(
         missing_sources,
         tuple(sorted((limits or {}).items())),
         None if index_folder is None else os.path.abspath(os.fsdecode(index_folder)),
+        chunk_cache_bytes,
     )
     if isinstance(path, (list, tuple)):
         names, pattern = [_local(p) for p in path], None

@@ -43,7 +43,7 @@ def reopened(origin: Origin, folder: str | None = None) -> _native.File:
 
 def _origin_of(file: _native.File) -> Origin:
     path, arguments, length, modified = file.origin()
-    return path, (*arguments[:4], tuple(arguments[4]), arguments[5]), length, modified
+    return path, (*arguments[:4], tuple(arguments[4]), *arguments[5:]), length, modified
 
 
 def reduced(file: _native.File) -> tuple[Any, ...]:

@@ -15,6 +15,7 @@ def session(
     missing_sources: str | None = None,
     limits: tuple[tuple[str, int], ...] = (),
     index_folder: str | None = None,
+    chunk_cache_bytes: int | None = None,
 ) -> _native.Session:
     """The session with these options. A process keeps the 16 used last, so that equal options share threads."""
-    return _native.Session(threads, format, paths, missing_sources, limits, index_folder)
+    return _native.Session(threads, format, paths, missing_sources, limits, index_folder, chunk_cache_bytes)
