@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import glob as globbing
 import json
+import os
 import pathlib
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -13,6 +16,7 @@ import h5py
 import hyperslab as hs
 import numpy as np
 import pytest
+from hyperslab.natural_order import natural_key
 
 COMMAND = pathlib.Path(sys.executable).parent / "hyperslab"
 
@@ -105,3 +109,61 @@ def test_the_command_line_says_that_there_are_several_files(folder: pathlib.Path
         assert "3 files match tas_*.h5: give one, such as tas_1.h5" in run(*words, status=1)
     assert not (folder / "out.png").exists()
     assert json.loads(run("info", "--json", "tas_10*.h5", "/tas"))["shape"] == [10]
+
+
+def test_a_glob_names_the_files_that_pythons_glob_finds_in_natural_order(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = ["a.h5", "a1.h5", "a01.h5", "a2.h5", "a10.h5", "a10b.h5", "a10b2.h5", "b9999999999999999999999.h5", "b10000000000000000000000.h5", ".a3.h5"]
+    names += ["1.h5", "10.h5", "9.h5", "ä2.h5", "ä10.h5", "漢1.h5", "a 1.h5", "A1.h5", "a\n1.h5", "a1.nc", "x[1].h5"]
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "run1").mkdir()
+    for name in names:
+        with h5py.File(tmp_path / "run1" / name, "w") as f:
+            f["x"] = 1
+    for folder in ("run1/", f"{tmp_path}/run1/", "run1//", "./run1/", "run?/", ""):
+        if not folder:
+            monkeypatch.chdir(tmp_path / "run1")
+        for pattern in ("*", "*.h5", "a*.h5", "?.h5", "a?.h5", ".a*", "*10*", "[a-b]*.h5", "a*1*.h5", "ä*", "*[[]1].h5"):
+            found = globbing.glob(folder + pattern)
+            expected = sorted(found, key=lambda name: (natural_key(name), name))
+            assert hs.open(folder + pattern).filenames == expected if len(expected) > 1 else expected  # type: ignore[attr-defined]
+    for pattern in ("none*.h5", "nowhere/*.h5"):
+        with pytest.raises(hs.NotFoundError, match="no file matches"):
+            hs.open(pattern)
+
+
+def test_names_that_are_not_utf8_are_found_too(tmp_path: pathlib.Path) -> None:
+    paths = [os.fsencode(tmp_path) + b"/\xff%d.h5" % number for number in (2, 10, 1)]
+    with h5py.File(tmp_path / "x.h5", "w") as f:
+        f["x"] = 1
+    for path in paths:
+        shutil.copy(tmp_path / "x.h5", path)
+    assert len(hs.open(f"{tmp_path}/*.h5").files) == 4
+
+
+def test_many_files_make_one_table_in_their_order(tmp_path: pathlib.Path) -> None:
+    count = 600
+    for number in range(count):
+        with h5py.File(tmp_path / f"run{number}.h5", "w") as f:
+            f["x"] = np.arange(number, number + 3)
+    files = hs.open(f"{tmp_path}/run*.h5")
+    table = files.table("/x", columns=["run", "x", "_file"]).to_arrow()
+    assert table["run"].to_pylist() == [number for number in range(count) for _ in range(3)]
+    assert table["x"].to_pylist() == [number + i for number in range(count) for i in range(3)]
+    assert table["_file"].to_pylist()[::3] == files.filenames == [f"{tmp_path}/run{number}.h5" for number in range(count)]  # type: ignore[attr-defined]
+    natives = files._natives
+    assert [native.path for native in natives] == natives.paths() and natives[-1].path == natives.paths()[count - 1]
+    assert natives[5:2:-1].paths() == natives.paths()[5:2:-1] and natives[:].paths() == natives.paths()
+    with pytest.raises(IndexError):
+        natives[count]
+    with h5py.File(tmp_path / "run400.h5", "w") as f:
+        f["x"] = ["text"]
+    with h5py.File(tmp_path / "run500.h5", "w") as f:
+        f["y"] = 1
+    with pytest.raises(hs.NotFoundError, match=r"run500\.h5"):
+        hs.open(f"{tmp_path}/run*.h5").table("/x")
+    os.remove(tmp_path / "run500.h5")
+    with pytest.raises(hs.InvalidInputError, match=r"run400\.h5.*one table"):
+        hs.open(f"{tmp_path}/run*.h5").table("/x")
+    (tmp_path / "run100.h5").write_bytes(b"no HDF5 file")
+    with pytest.raises(hs.InvalidInputError, match=r"run100\.h5"):
+        hs.open(f"{tmp_path}/run*.h5")

@@ -120,7 +120,12 @@ pub(crate) fn selection(selection: StoredSelection) -> (&'static str, Vec<Vec<Ve
 
 /// Adds the description of a dataset to `dict`.
 pub(crate) fn dataset<'py>(py: Python<'py>, dict: &Bound<'py, PyDict>, dataset: &Dataset) -> PyResult<()> {
-    dict.set_item("datatype", datatype(py, &dataset.datatype)?)?;
+    dataset_with(py, dict, dataset, datatype(py, &dataset.datatype)?)
+}
+
+/// Adds the description of a dataset, whose datatype is described already, to `dict`.
+pub(crate) fn dataset_with<'py>(py: Python<'py>, dict: &Bound<'py, PyDict>, dataset: &Dataset, datatype: Bound<'py, PyDict>) -> PyResult<()> {
+    dict.set_item("datatype", datatype)?;
     match &dataset.dataspace {
         Dataspace::Null => dict.set_item("shape", py.None())?,
         space => dict.set_item("shape", space.shape().to_vec())?,

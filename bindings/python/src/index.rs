@@ -18,6 +18,7 @@ use pyo3::types::{PyBytes, PyCapsule};
 
 use crate::error::raise;
 use crate::file::{File, PyAxis, selection};
+use crate::files::GivenFiles;
 use crate::results::index::{Indexed, PlannedIndex, ValueCounts};
 use crate::wait::{run, wait};
 
@@ -32,23 +33,15 @@ pub(crate) struct IndexPlan {
 impl IndexPlan {
     #[new]
     #[pyo3(signature = (files, datasets, level=None, raw=false, together=false, rebuild=false))]
-    fn new(
-        py: Python<'_>,
-        files: Vec<PyRef<'_, File>>,
-        datasets: Vec<String>,
-        level: Option<&str>,
-        raw: bool,
-        together: bool,
-        rebuild: bool,
-    ) -> PyResult<Self> {
+    fn new(py: Python<'_>, files: GivenFiles<'_>, datasets: Vec<String>, level: Option<&str>, raw: bool, together: bool, rebuild: bool) -> PyResult<Self> {
         let level = level.map(str::parse::<Level>).transpose().map_err(|error| raise(py, &error))?;
-        let files: Vec<hyperslab::File> = files.iter().map(|file| file.0.clone()).collect();
-        let session = files.first().map(|file| file.session().clone());
+        let files = files.files();
+        let session = files.as_slice().first().map(|file| file.session().clone());
         let session = session.ok_or_else(|| raise(py, &Error::invalid_input("an index needs at least one file")))?;
         let request = IndexRequest::new(datasets).with_level(level).with_raw(raw).with_shared_sidecar(together).with_rebuild(rebuild);
         let cancellation = Cancellation::new();
         let shared = cancellation.clone();
-        let plan = wait(py, &cancellation, move || CorePlan::new(&files, &request, &shared))?;
+        let plan = wait(py, &cancellation, move || CorePlan::new(files.as_slice(), &request, &shared))?;
         Ok(Self { plan: Arc::new(plan), session })
     }
 

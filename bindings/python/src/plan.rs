@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCapsule};
 
 use crate::error::raise;
-use crate::file::File;
+use crate::files::GivenFiles;
 use crate::list;
 use crate::reader::{Reader, schema_capsule};
 use crate::results::counting::Summary;
@@ -43,7 +43,7 @@ impl Plan {
     #[expect(clippy::too_many_arguments, reason = "one for each keyword of a scan request")]
     fn new(
         py: Python<'_>,
-        files: Vec<PyRef<'_, File>>,
+        files: GivenFiles<'_>,
         path: String,
         file_pattern: Option<String>,
         layout: Option<&str>,
@@ -55,7 +55,7 @@ impl Plan {
         batch_rows: usize,
         decode: bool,
     ) -> PyResult<Self> {
-        let files: Vec<hyperslab::File> = files.iter().map(|file| file.0.clone()).collect();
+        let files = files.files();
         let mut request = ScanRequest::new(path);
         let lists = list::of_all(py, lists)?;
         let prepared = (|| {
@@ -74,7 +74,7 @@ impl Plan {
         request.limit = limit;
         request.batch_rows = batch_rows;
         request.decode = decode;
-        let plan = run(py, move || hyperslab::scan::Plan::new(&files, &request))?;
+        let plan = run(py, move || hyperslab::scan::Plan::new(files.as_slice(), &request))?;
         Ok(Self(std::sync::Arc::new(plan)))
     }
 

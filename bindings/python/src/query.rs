@@ -12,6 +12,7 @@ use pyo3::types::{PyBytes, PyCapsule};
 
 use crate::error::raise;
 use crate::file::File;
+use crate::files::GivenFiles;
 use crate::list;
 use crate::plan::Plan;
 use crate::results::counting::{Step, Summary};
@@ -41,7 +42,7 @@ impl Query {
     #[expect(clippy::too_many_arguments, reason = "one for each keyword of a query")]
     fn new(
         py: Python<'_>,
-        files: Vec<PyRef<'_, File>>,
+        files: GivenFiles<'_>,
         group: String,
         text: Option<String>,
         rows: Option<String>,
@@ -51,7 +52,7 @@ impl Query {
         file_captures: Vec<(String, Vec<String>)>,
         decode: bool,
     ) -> PyResult<Self> {
-        let files: Vec<hyperslab::File> = files.iter().map(|file| file.0.clone()).collect();
+        let files = files.files();
         let variables = variables.into_iter().map(|(name, file, path)| (name, Origin::new(file.0.clone(), path)));
         let lists = list::of_all(py, lists)?;
         let request = QueryRequest::new(group, text)
@@ -62,7 +63,7 @@ impl Query {
             .with_file_captures(file_captures)
             .with_decode(decode);
         let cancellation = Cancellation::new();
-        let query = wait(py, &cancellation, move || hyperslab::query::Query::new(&files, &request))?;
+        let query = wait(py, &cancellation, move || hyperslab::query::Query::new(files.as_slice(), &request))?;
         Ok(Self(Arc::new(query)))
     }
 

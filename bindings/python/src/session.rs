@@ -4,13 +4,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use hyperslab::foreign::{ForeignArray, file_of_arrays};
-use hyperslab::scan::Split;
+use hyperslab::scan::{Split, matching_files};
 use hyperslab::{Cancellation, Error, Interpretation, Limits, MissingSources, PathPolicy, SessionOptions};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
 use crate::error::raise;
 use crate::file::File;
+use crate::files::Files;
 use crate::foreign::{Described, PythonArray};
 use crate::reader::Reader;
 use crate::results::counting::Counters;
@@ -89,10 +90,17 @@ impl Session {
     }
 
     /// Opens local files in parallel.
-    fn open(&self, py: Python<'_>, paths: Vec<PathBuf>) -> PyResult<Vec<File>> {
+    fn open(&self, py: Python<'_>, paths: Vec<PathBuf>) -> PyResult<Files> {
         let session = self.0.clone();
-        let files = run(py, move || session.open_all(&paths))?;
-        Ok(files.into_iter().map(File).collect())
+        run(py, move || session.open_all(&paths)).map(Files::of)
+    }
+
+    /// Opens the files of a folder whose names match a pattern of `*` and `?`, in natural order. `None` if some names of the
+    /// folder are not UTF-8.
+    fn open_matching(&self, py: Python<'_>, folder: String, pattern: String) -> PyResult<Option<Files>> {
+        let session = self.0.clone();
+        let open = move || matching_files(&folder, &pattern).map(|paths| session.open_all(&paths)).transpose();
+        Ok(run(py, open)?.map(Files::of))
     }
 
     /// Makes a file of arrays that Python holds.

@@ -110,6 +110,10 @@ impl Links {
     pub fn iter(&self) -> std::slice::Iter<'_, Link> {
         self.list.iter()
     }
+    /// The link at this position in the order of the names (byte-wise).
+    pub fn nth_by_name(&self, position: usize) -> Option<&Link> {
+        if self.by_name.is_empty() { self.list.get(position) } else { self.list.get(*self.by_name.get(position)? as usize) }
+    }
     /// Whether the group tracks the order in which its links were created.
     pub fn is_tracked(&self) -> bool {
         self.tracked

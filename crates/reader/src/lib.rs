@@ -35,6 +35,7 @@ mod reference_text;
 mod session;
 mod stored;
 pub mod virtual_dataset;
+mod visit;
 mod walk;
 
 pub use buffer_pool::{BufferPool, PooledBuffer};
@@ -47,4 +48,5 @@ pub use find::Found;
 pub use policy::{MissingSources, PathPolicy};
 pub use reference::{Referenced, reference_target};
 pub use session::{Session, SessionOptions};
+pub use visit::Visit;
 pub use walk::{Walk, Walked};

@@ -1,5 +1,5 @@
-from collections.abc import Callable, Sequence
-from typing import Any, Final, final
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final, final, overload
 
 __version__: str
 __all__ = [
@@ -7,9 +7,11 @@ __all__ = [
     "ColumnIndex",
     "Committed",
     "Counters",
+    "DatasetReader",
     "Definition",
     "Dereferenced",
     "File",
+    "Files",
     "Fused",
     "Heap",
     "IndexPlan",
@@ -30,6 +32,7 @@ __all__ = [
     "VacuumResult",
     "ValueCounts",
     "Verification",
+    "Visit",
     "WritePlan",
     "Writer",
     "__version__",
@@ -74,7 +77,7 @@ def index_remarks(file: File) -> list[str]: ...
 class IndexPlan:
     value_bytes: int
     def __new__(
-        cls, files: list[File], datasets: Sequence[str], level: str | None = None, raw: bool = False, together: bool = False, rebuild: bool = False
+        cls, files: Files | list[File], datasets: Sequence[str], level: str | None = None, raw: bool = False, together: bool = False, rebuild: bool = False
     ) -> IndexPlan: ...
     def datasets(self) -> list[PlannedIndex]: ...
     def run(self, progress: Callable[[int], object] | None = None) -> int: ...
@@ -106,7 +109,8 @@ class Session:
         index_folder: str | None = None,
         chunk_cache_bytes: int | None = None,
     ) -> Session: ...
-    def open(self, paths: Sequence[str]) -> list[File]: ...
+    def open(self, paths: Sequence[str]) -> Files: ...
+    def open_matching(self, folder: str, pattern: str) -> Files | None: ...
     def read_split(self, split: bytes) -> Reader: ...
     def arrays(
         self,
@@ -150,6 +154,26 @@ class DatasetReader:
     def get_text(self, key: object) -> Any | None: ...
 
 @final
+class Files:
+    def __new__(cls, files: list[File]) -> Files: ...
+    def __len__(self) -> int: ...
+    @overload
+    def __getitem__(self, key: int, /) -> File: ...
+    @overload
+    def __getitem__(self, key: slice, /) -> Files: ...
+    def __iter__(self) -> Iterator[File]: ...
+    def __reduce__(self) -> tuple[type[Files], tuple[list[File]]]: ...
+    def paths(self) -> list[str]: ...
+    def formats(self) -> list[str]: ...
+    def reopen(self) -> Files: ...
+
+@final
+class Visit:
+    def __new__(cls, file: File, group: int, path: str) -> Visit: ...
+    def paths(self) -> list[str]: ...
+    def objects(self) -> list[tuple[str, int, dict[str, Any]]]: ...
+
+@final
 class Heap:
     def __new__(cls) -> Heap: ...
     def values(self, elements: bytes, width: int, base_size: int) -> list[bytes]: ...
@@ -166,7 +190,7 @@ class Reader:
 class Plan:
     def __new__(
         cls,
-        files: list[File],
+        files: Files | list[File],
         path: str,
         *,
         file_pattern: str | None = None,
@@ -192,7 +216,7 @@ class Plan:
 class Query:
     def __new__(
         cls,
-        files: Sequence[File],
+        files: Files | Sequence[File],
         group: str,
         text: str | None = None,
         *,

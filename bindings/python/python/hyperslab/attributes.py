@@ -46,6 +46,9 @@ def value_of(found: _native.AttributeValue, file: _native.File | _native.Writer)
     shape, datatype = found.shape, found.datatype
     if shape is None:
         return Empty(dtypes.value_dtype(datatype))
+    number = dtypes.number_dtype(datatype)
+    if number is not None and not shape:
+        return np.frombuffer(found.data, number)[0]
     values = reading.convert(np.frombuffer(found.data, np.uint8).copy(), datatype, tuple(shape), found.heap, file)
     if datatype["class"] == "variable string":
         text = [v.decode("utf-8", "surrogateescape") for v in values.reshape(-1)]

@@ -8,15 +8,15 @@ from collections.abc import Iterator
 from typing import Annotated, Any
 
 import typer
+from rich.console import Console
 from rich.markup import escape
 from rich.table import Table as Grid
-from rich.tree import Tree
 
 import hyperslab as hs
 
 from . import tree
 from .cli_app import AsJson, app, only_file, open_file
-from .cli_output import plain, say
+from .cli_output import plain, printable, say
 from .progress import waiting
 
 
@@ -29,44 +29,31 @@ def ls(
 ) -> None:
     """Show the tree: shape, type, chunks, filters, compression ratio. With several files, that of the first (JSON: all)."""
     files = open_file(file).files
-    facts: list[dict[str, Any]] = []
-    with waiting("reading the tree"):
-        for one in files if as_json else files[:1]:
-            root, found = _tree(one, path, attributes)
-            facts += [{"file": one.filename, **fact} if len(files) > 1 else fact for fact in found]
     if as_json:
+        with waiting("reading the tree"):
+            facts = [{"file": one.filename, **fact} if len(files) > 1 else fact for one in files for fact in _tree_facts(one, path, attributes)]
         print(json.dumps(plain(facts), ensure_ascii=False))
         return
     if len(files) > 1:
         say(escape(f"{len(files)} files; this is the first"))
-    say(root)
+    found = files[0] if path == "/" else files[0][path]
+    bold, dim, end = ("\x1b[1m", "\x1b[2m", "\x1b[0m") if Console().color_system is not None else ("", "", "")
+    itself = tree.line(_itself(found))
+    print(f"{bold}{printable(files[0].filename)}{end} {printable('' if path == '/' else found.name)}  {printable(itself)}".rstrip())
+    # Line by line as they are made: the first screen of a file of many objects comes at once.
+    for prefix, name, rest, entry in tree.branches(found, attributes):
+        print(f"{prefix}{dim}{printable(rest)}{end}" if entry is None else f"{prefix}{bold}{printable(name)}{end}{printable(rest)}")
 
 
-def _tree(file: hs.File, path: str, attributes: bool) -> tuple[Tree, list[dict[str, Any]]]:
-    """The tree at and below `path` to print, and its facts for JSON."""
+def _itself(node: tree.Shown) -> tree.Entry:
+    return tree.Entry(node.name, node.name, node.kind, node, "", False)
+
+
+def _tree_facts(file: hs.File, path: str, attributes: bool) -> list[dict[str, Any]]:
+    """The facts of what is at and below `path`."""
     found: tree.Shown = file if path == "/" else file[path]
-    facts: list[dict[str, Any]] = []
-
-    def add(entry: tree.Entry, below: Tree, seen: frozenset[int]) -> None:
-        facts.append(_facts(entry, attributes))
-        group = isinstance(entry.object, hs.Group)
-        branch = below.add(f"[bold]{escape(entry.name)}[/bold]{'/' if group else ''}  {escape(tree.line(entry))}".rstrip())
-        if entry.object is not None:
-            inside(entry.object, branch, seen, entry.repeated)
-
-    def inside(node: tree.Shown, branch: Tree, seen: frozenset[int], repeated: bool = False) -> None:
-        for name, value in tree.attribute_lines(node) if attributes else ():
-            branch.add(f"[dim]@{escape(name)} = {escape(value)}[/dim]")
-        if not repeated:
-            for entry in node._entries(seen):
-                add(entry, branch, seen | {node._number})
-
-    itself = tree.Entry(found.name, found.name, found.kind, found, "", False)
-    root = Tree(f"[bold]{escape(file.filename)}[/bold] {escape('' if path == '/' else found.name)}  {escape(tree.line(itself))}".rstrip())
-    if not isinstance(found, hs.Group):
-        facts.append(_facts(itself, attributes))
-    inside(found, root, frozenset({found._number}))
-    return root, facts
+    facts = [] if isinstance(found, hs.Group) else [_facts(_itself(found), attributes)]
+    return facts + [_facts(branch.entry, attributes) for branch in tree.branches(found, False) if branch.entry is not None]
 
 
 @app.command()
@@ -75,7 +62,7 @@ def info(file: str, path: Annotated[str | None, typer.Argument()] = None, as_jso
     opened = open_file(file)
     if path is not None:
         found = only_file(opened, file)[path]
-        facts = _facts(tree.Entry(found.name, found.name, found.kind, found, "", False), True)
+        facts = _facts(_itself(found), True)
         if isinstance(found, hs.Dataset):
             facts |= {"maxshape": list(found.maxshape), "bytes": found.nbytes, "stored_bytes": None if found.refusal else found.stored_bytes}
     elif len(opened.files) == 1:

@@ -143,6 +143,9 @@ def value_dtype(datatype: dict[str, Any]) -> np.dtype[Any]:
     Raises:
         UnsupportedError: numpy has no such dtype.
     """
+    number = number_dtype(datatype)
+    if number is not None:
+        return number
     kind = datatype["class"]
     if is_plain(datatype):
         return stored_dtype(datatype)
@@ -164,6 +167,26 @@ def value_dtype(datatype: dict[str, Any]) -> np.dtype[Any]:
     if nonstandard_numbers.is_nonstandard(datatype):
         return nonstandard_numbers.value_dtype(datatype)
     return np.dtype(object)
+
+
+def number_dtype(datatype: dict[str, Any]) -> np.dtype[Any] | None:
+    """The dtype of an integer or a float with a layout of numpy.
+
+    Args:
+        datatype: A described datatype.
+
+    Returns:
+        A dtype, or `None` for all other datatypes.
+    """
+    if not datatype.get("ordinary"):
+        return None
+    return _NUMBERS.get((datatype["class"], datatype["size"], datatype["order"], datatype.get("signed", False)))
+
+
+#: The dtypes of numbers by class, size, byte order and signedness.
+_NUMBERS = {("float", size, order, False): np.dtype(f"{order}f{size}") for size in (2, 4, 8) for order in "<>"} | {
+    ("integer", size, order, signed): np.dtype(f"{order}{'i' if signed else 'u'}{size}") for size in (1, 2, 4, 8) for order in "<>" for signed in (False, True)
+}
 
 
 def describe(datatype: dict[str, Any]) -> str:

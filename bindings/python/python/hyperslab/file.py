@@ -7,7 +7,7 @@ import glob as globbing
 import html
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
@@ -15,7 +15,7 @@ from . import _native, tree
 from .attributes import Attributes
 from .errors import READ_ONLY, InvalidInputError, MissingFileError, ReadOnlyError, UnsupportedError
 from .natural_order import natural_key
-from .objects import Group, Member, Names
+from .objects import Group, Member, Names, Result
 from .references import Reference
 from .reopening import reduced
 from .sessions import session
@@ -29,11 +29,12 @@ if TYPE_CHECKING:
 class File(Group):
     """An open file: a mapping of its root group, and tables of what is in it. `hyperslab.open` makes one."""
 
-    def __init__(self, native: _native.File, others: list[_native.File] | None = None, pattern: str | None = None) -> None:
-        if not isinstance(native, _native.File):
+    def __init__(self, native: _native.File | _native.Files, pattern: str | None = None) -> None:
+        if not isinstance(native, (_native.File, _native.Files)):
             raise TypeError(f"File() does not open files: use hyperslab.open({native!r})")
-        super().__init__(native, native.root, "/")
-        self._natives, self._pattern = [native, *(others or [])], pattern
+        natives = _native.Files([native]) if isinstance(native, _native.File) else native
+        super().__init__(natives[0], natives[0].root, "/")
+        self._natives, self._pattern = natives, pattern
 
     @property
     def files(self) -> list[File]:
@@ -106,7 +107,7 @@ class File(Group):
         Example:
             >>> f.refresh()
         """
-        self._natives = [native.reopen() for native in self._natives]
+        self._natives = self._natives.reopen()
         self._file = self._natives[0]
         self._number = self._file.root
         self._about = self._file.describe(self._number, self.name)
@@ -159,7 +160,7 @@ class FileSet(File):
     @property
     def filenames(self) -> list[str]:
         """The path of each file, in order."""
-        return [native.path for native in self._natives]
+        return self._natives.paths()
 
     @property
     def filename(self) -> str:
@@ -170,7 +171,7 @@ class FileSet(File):
     @property
     def format(self) -> str:
         """The format of all files, or `InvalidInputError` if they differ."""
-        formats = list(dict.fromkeys(native.format for native in self._natives))
+        formats = self._natives.formats()
         if len(formats) > 1:
             self._check_single(f"they are {' and '.join(formats)}")
         return formats[0]
@@ -192,6 +193,36 @@ class FileSet(File):
         """
         self._names()
         return super().keys()
+
+    def visit(self, function: Callable[[str], Result | None]) -> Result | None:
+        """As in a group, for the file if there is only one; `InvalidInputError` for more.
+
+        Args:
+            function: Called with the path of each object.
+
+        Returns:
+            The last result of `function`.
+
+        Example:
+            >>> hs.open(["run.h5"]).visit(print)
+        """
+        self._check_single("visit one, files[0].visit(function)")
+        return super().visit(function)
+
+    def visititems(self, function: Callable[[str, Member], Result | None]) -> Result | None:
+        """As in a group, for the file if there is only one; `InvalidInputError` for more.
+
+        Args:
+            function: Called with the path of each object, and the object.
+
+        Returns:
+            The last result of `function`.
+
+        Example:
+            >>> hs.open(["run.h5"]).visititems(print)
+        """
+        self._check_single("visit one, files[0].visititems(function)")
+        return super().visititems(function)
 
     def _names(self) -> list[str]:
         self._check_single("list the members of one, files[0].keys()")
@@ -223,7 +254,7 @@ class FileSet(File):
         return isinstance(other, FileSet) and self._natives == other._natives
 
     def __hash__(self) -> int:
-        return hash(tuple(self._natives))
+        return hash(self._natives)
 
     def _check_single(self, instead: str) -> None:
         """`InvalidInputError`, which says what to do `instead`, unless there is one file only."""
@@ -325,16 +356,29 @@ def open(
         None if index_folder is None else os.path.abspath(os.fsdecode(index_folder)),
         chunk_cache_bytes,
     )
+    natives, pattern = _opened(opener, path)
+    if wanted is not None and any(known.lower() != wanted for known in natives.formats()):
+        other = next(native for native in natives if native.format.lower() != wanted)
+        raise InvalidInputError(f"this file is {other.format}, not {format}", other.path)
+    return File(natives) if len(natives) == 1 and pattern is None else FileSet(natives, pattern)
+
+
+def _opened(opener: _native.Session, path: Paths) -> tuple[_native.Files, str | None]:
+    """The files, and the glob that names them."""
     if isinstance(path, (list, tuple)):
-        names, pattern = [_local(p) for p in path], None
-    else:
-        name = _local(path)
-        wild = globbing.has_magic(name) and not os.path.exists(name)
-        names, pattern = (sorted(globbing.glob(name), key=natural_key), name) if wild else ([name], None)
-    if not names:
-        raise MissingFileError(f"no file matches {path!r}" if pattern is None else f"no file matches {pattern}")
-    natives = opener.open(names)
-    for native in natives:
-        if wanted is not None and native.format.lower() != wanted:
-            raise InvalidInputError(f"this file is {native.format}, not {format}", native.path)
-    return File(natives[0]) if len(natives) == 1 and pattern is None else FileSet(natives[0], natives[1:], pattern)
+        if not path:
+            raise MissingFileError(f"no file matches {path!r}")
+        return opener.open([_local(p) for p in path]), None
+    name = _local(path)
+    if not globbing.has_magic(name) or os.path.exists(name):
+        return opener.open([name]), None
+    folder, slash, pattern = name.rpartition("/")
+    natives = None
+    # The usual pattern: files of one folder.
+    if not globbing.has_magic(folder) and "[" not in pattern and "**" not in pattern and not (slash and not folder):
+        natives = opener.open_matching(folder, pattern)
+    if natives is None:
+        natives = opener.open(sorted(globbing.glob(name), key=natural_key))
+    if not natives:
+        raise MissingFileError(f"no file matches {name}")
+    return natives, name

@@ -60,7 +60,7 @@ class IndexPlan:
 
     def __init__(
         self,
-        files: list[_native.File],
+        files: _native.Files | list[_native.File],
         datasets: Sequence[str],
         *,
         level: str | None = None,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import html
-from collections.abc import ItemsView, Iterator, KeysView, Mapping, ValuesView
+from collections.abc import Callable, ItemsView, Iterator, KeysView, Mapping, ValuesView
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import numpy as np
@@ -20,14 +20,15 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Default = TypeVar("Default")
+Result = TypeVar("Result")
 
 
 class Node:
     """An object of a file: a group, a dataset, or another one."""
 
-    def __init__(self, file: _native.File, number: int, name: str) -> None:
+    def __init__(self, file: _native.File, number: int, name: str, about: dict[str, Any] | None = None) -> None:
         self._file, self._number, self.name = file, number, name
-        self._about = file.describe(number, name)
+        self._about = file.describe(number, name) if about is None else about
 
     @property
     def kind(self) -> str:
@@ -98,7 +99,7 @@ class Node:
 
 def make(file: _native.File, number: int, name: str) -> Member:
     """The object with this number: a `Dataset`, a `Group` or a `Node`."""
-    return {"dataset": Dataset, "group": Group}.get(file.kind(number), Node)(file, number, name)
+    return _CLASSES.get(file.kind(number), Node)(file, number, name)
 
 
 class Names(KeysView[str]):
@@ -197,6 +198,60 @@ class Group(Node, Mapping[str, "Member | None"]):
             return self[path]
         except NotFoundError:
             return default
+
+    def visit(self, function: Callable[[str], Result | None]) -> Result | None:
+        """Calls `function` with the path of each object below this group, until it returns something other than `None`.
+
+        The order and what is visited are as in `visititems`, which says more.
+
+        Args:
+            function: Called with the path relative to this group.
+
+        Returns:
+            The last result of `function`.
+
+        Raises:
+            CorruptError: The members of this group cannot be listed.
+
+        Example:
+            >>> f.visit(print)
+        """
+        visit = _native.Visit(self._file, self._number, self.name)
+        while paths := visit.paths():
+            for path in paths:
+                result = function(path)
+                if result is not None:
+                    return result
+        return None
+
+    def visititems(self, function: Callable[[str, Member], Result | None]) -> Result | None:
+        """Calls `function` with the path of each object below this group and the object, until it returns something other
+        than `None`.
+
+        As in h5py, the order is that of the names, and a group comes before its members. Each object is visited once, under its
+        first path, even if several hard links lead to it. Soft and external links are not followed. An object that cannot be read
+        is visited as a `Node` with a `refusal`, and raises its error when it is used. Objects are parsed ahead, in parallel.
+
+        Args:
+            function: Called with the path relative to this group, and the object.
+
+        Returns:
+            The last result of `function`.
+
+        Raises:
+            CorruptError: The members of this group cannot be listed.
+
+        Example:
+            >>> f.visititems(lambda path, member: print(path, member.attrs))
+        """
+        file, above = self._file, self.name.rstrip("/") + "/"
+        visit = _native.Visit(file, self._number, self.name)
+        while found := visit.objects():
+            for path, number, about in found:
+                result = function(path, _CLASSES.get(about["kind"], Node)(file, number, above + path, about))
+                if result is not None:
+                    return result
+        return None
 
     def _links(self) -> _native.Links:
         return self._file.links(self._number)
@@ -504,6 +559,9 @@ class Dataset(Node):
 
 #: What a group contains. A `Node` is a committed datatype or an object that cannot be read.
 Member = Group | Dataset | Node
+
+#: Classes of objects by their kind; others are a `Node`.
+_CLASSES: dict[str, type[Group | Dataset]] = {"dataset": Dataset, "group": Group}
 
 
 class TextView:

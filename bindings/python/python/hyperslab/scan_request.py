@@ -15,7 +15,7 @@ from .errors import InvalidInputError, UnsupportedError
 class ScanRequest:
     """Files, the path in them, and options of a scan; `where` is text for the core or an expression of pyarrow."""
 
-    def __init__(self, files: list[_native.File], path: str, options: dict[str, Any]) -> None:
+    def __init__(self, files: _native.Files | list[_native.File], path: str, options: dict[str, Any]) -> None:
         self.files, self.path, self.options = files, path, options
         if isinstance(options.get("columns"), str):
             options["columns"] = [options["columns"]]

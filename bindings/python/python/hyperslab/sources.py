@@ -26,7 +26,7 @@ class Sources(NamedTuple):
     """Opened files, the glob that named them, and what the groups of a regular expression matched: a name, and its text in each
     file."""
 
-    files: list[_native.File]
+    files: _native.Files | list[_native.File]
     pattern: str | None = None
     captures: Sequence[tuple[str, Sequence[str]]] = ()
 
@@ -37,7 +37,7 @@ def opened(files: Files, threads: int | None = None, index_folder: Path | None =
     if isinstance(files, File):
         if folder is None:
             return Sources(files._natives, files._pattern)
-        return Sources(session(threads, index_folder=folder).open([native.path for native in files._natives]), files._pattern)
+        return Sources(session(threads, index_folder=folder).open(files._natives.paths()), files._pattern)
     if holds_arrays(files):
         return Sources([from_arrays(session(threads, index_folder=folder), files)])
     if isinstance(files, str) and files.startswith("re:"):

@@ -94,7 +94,7 @@ class Table:
     process by pickle, which opens the files there; it is planned again, and a file that has changed is a `ConflictError`.
     """
 
-    def __init__(self, files: list[_native.File], path: str, options: dict[str, Any]) -> None:
+    def __init__(self, files: _native.Files | list[_native.File], path: str, options: dict[str, Any]) -> None:
         self._request = ScanRequest(files, path, options)
         self._plan = self._request.plan()
 

@@ -11,6 +11,7 @@ use arrow_schema::{Field, Schema, SchemaRef};
 use hyperslab_array::{Cancellation, Error, Result};
 use hyperslab_predicate::Predicate;
 use hyperslab_reader::{File, Session};
+use rayon::prelude::*;
 
 use crate::access::column_by_index::ColumnByIndex;
 use crate::access::coordinate_columns::CoordinateCache;
@@ -18,7 +19,7 @@ use crate::access::segment_scan::SegmentScan;
 use crate::pruner::pruner_of;
 use crate::request::ScanRequest;
 use crate::table::members::Omitted;
-use crate::table::resolver::segments;
+use crate::table::resolver::{MIN_PARALLEL, segments};
 use crate::table::segment::Segment;
 use crate::table::{chunk_count, columns};
 use crate::window::Rows;
@@ -93,7 +94,7 @@ impl Plan {
             return Err(Error::invalid_input("batch_rows must be at least 1"));
         }
         cancellation.check()?;
-        Self::of_segments(first.session(), segments(files, request)?, request, cancellation)
+        Self::of_segments(first.session(), segments(files, request, cancellation)?, request, cancellation)
     }
 
     /// Plans a scan of segments that are made already, by a query or from a split.
@@ -109,14 +110,16 @@ impl Plan {
         let schema = Arc::new(Schema::new(fields));
         let conjuncts = request.predicate.clone().map(Predicate::conjuncts).unwrap_or_default();
         let coordinate_cache = Arc::<CoordinateCache>::default();
-        let parts = segments
-            .into_iter()
-            .map(|segment| {
-                cancellation.check()?;
-                SegmentScan::new(segment, &table, &wanted, &conjuncts, coordinate_cache.clone(), cancellation).map(Arc::new)
-            })
-            .collect::<Result<Vec<_>>>()
-            .map_err(|error| error.at_object(&request.path))?;
+        let part = |segment| {
+            cancellation.check()?;
+            SegmentScan::new(segment, &table, &wanted, &conjuncts, coordinate_cache.clone(), cancellation).map(Arc::new)
+        };
+        let parts: Vec<Result<Arc<SegmentScan>>> = match segments.len() {
+            0..MIN_PARALLEL => segments.into_iter().map(part).collect(),
+            _ => session.compute(|| Ok(segments.into_par_iter().with_min_len(MIN_PARALLEL / 8).map(part).collect()))?,
+        };
+        let parts: Result<Vec<_>> = parts.into_iter().collect();
+        let parts = parts.map_err(|error| error.at_object(&request.path))?;
         Ok(Self { schema, request: Arc::new(request.clone()), parts: Arc::new(parts), omitted: Arc::new(omitted), session: session.clone() })
     }
 

@@ -1,23 +1,30 @@
 //! Resolves a request's path to segments, in every file.
 
 use arrow_array::ArrayRef;
-use hyperslab_array::{Error, Result};
+use hyperslab_array::{Cancellation, Error, Result};
 use hyperslab_reader::File;
+use rayon::prelude::*;
 
 use super::segment::{Segment, capture_column};
 use super::wildcard;
 use crate::request::ScanRequest;
 
+/// From this number of objects on, several threads describe them.
+pub(crate) const MIN_PARALLEL: usize = 128;
+
 /// The segments of a request: files in the given order, matched paths in natural order (`Step#2`
 /// before `Step#10`).
-pub(crate) fn segments(files: &[File], request: &ScanRequest) -> Result<Vec<Segment>> {
+pub(crate) fn segments(files: &[File], request: &ScanRequest, cancellation: &Cancellation) -> Result<Vec<Segment>> {
     let mut matches: Vec<(&File, String, Vec<String>)> = Vec::new();
     let file_pattern = request.file_pattern.as_deref();
+    let compiled = file_pattern.map(wildcard::FilePattern::new);
     let literal = is_literal(files, &request.path);
     for file in files {
-        let captured = match file_pattern {
-            Some(pattern) => wildcard::matched_file(pattern, &file.name())
-                .ok_or_else(|| Error::internal(format!("{} does not match the pattern {pattern} that it came from", file.name())))?,
+        let captured = match &compiled {
+            Some(pattern) => pattern.matched(&file.name()).ok_or_else(|| {
+                let pattern = file_pattern.unwrap_or_default();
+                Error::internal(format!("{} does not match the pattern {pattern} that it came from", file.name()))
+            })?,
             None => Vec::new(),
         };
         let mut paths = if literal { vec![(request.path.clone(), Vec::new())] } else { expand(file, &request.path)? };
@@ -40,14 +47,20 @@ pub(crate) fn segments(files: &[File], request: &ScanRequest) -> Result<Vec<Segm
             capture_column(&values, names.get(k).is_some_and(|name| request.text_captures.contains(name)))
         })
         .collect();
-    let mut segments = Vec::with_capacity(matches.len());
-    for (index, (file, path, _)) in matches.iter().enumerate() {
+    let segment = |(index, (file, path, _)): (usize, &(&File, String, Vec<String>))| {
+        cancellation.check()?;
         let capture = |(name, values): (&String, &Vec<ArrayRef>)| Some((name.clone(), values.get(index)?.clone()));
         let captures: Option<Vec<(String, ArrayRef)>> = names.iter().zip(&per_wildcard).map(capture).collect();
         let captures = captures.ok_or_else(|| Error::internal("a wildcard without a match"))?;
-        segments.push(Segment::new(file, path, request.layout, request.decode, &captures)?);
+        Segment::new(file, path, request.layout, request.decode, &captures)
+    };
+    if matches.len() < MIN_PARALLEL {
+        return matches.iter().enumerate().map(segment).collect();
     }
-    Ok(segments)
+    let Some((first, ..)) = matches.first() else { return Ok(Vec::new()) };
+    // The first error in this order, whichever thread is first.
+    let made: Vec<Result<Segment>> = first.session().compute(|| Ok(matches.par_iter().enumerate().with_min_len(MIN_PARALLEL / 8).map(segment).collect()))?;
+    made.into_iter().collect()
 }
 
 /// The columns for the wildcards of `pattern` in `files`, and whether all of their values are integers. For callers that

@@ -72,9 +72,24 @@ pub(crate) fn matched(pattern: &str, name: &str) -> Option<Vec<String>> {
     captures(&tokens(pattern, false), name)
 }
 
+/// A pattern of paths of files, in which `[…]` is a class of characters.
+#[derive(Debug, Clone)]
+pub struct FilePattern(Vec<Token>);
+
+impl FilePattern {
+    /// The pattern with this text.
+    pub fn new(pattern: &str) -> Self {
+        Self(tokens(pattern, true))
+    }
+    /// As [`matched`], for the path of a file.
+    pub fn matched(&self, name: &str) -> Option<Vec<String>> {
+        captures(&self.0, name)
+    }
+}
+
 /// As [`matched`], for the path of a file, in which `[…]` is a class of characters.
 pub fn matched_file(pattern: &str, name: &str) -> Option<Vec<String>> {
-    captures(&tokens(pattern, true), name)
+    FilePattern::new(pattern).matched(name)
 }
 
 /// Whether the text contains a wildcard.
@@ -91,6 +106,13 @@ fn captures(pattern: &[Token], name: &str) -> Option<Vec<String>> {
     let (head, rest) = name.split_at_checked(plain)?;
     if !prefix.iter().zip(head).all(|(token, c)| token.takes(*c)) {
         return None;
+    }
+    if let Some((Token::Any, after)) = pattern.split_first()
+        && !after.iter().any(Token::is_wild)
+    {
+        // One `*` and text, the usual pattern.
+        let (captured, tail) = rest.split_at_checked(rest.len().checked_sub(after.len())?)?;
+        return after.iter().zip(tail).all(|(token, c)| token.takes(*c)).then(|| vec![captured.iter().collect()]);
     }
     let ends = ends(pattern, rest);
     if !*ends.first()?.first()? {

@@ -40,6 +40,11 @@ pub(super) fn body<'a>(block: &Cow<'a, [u8]>, start: usize, length: usize) -> Op
     })
 }
 
+/// The block of `length` bytes that begins at `start` of the first bytes of a header, if it ends in them.
+pub(super) fn within<'a>(bytes: &Cow<'a, [u8]>, start: usize, length: u64) -> Option<Cow<'a, [u8]>> {
+    body(bytes, start, usize::try_from(length).ok()?)
+}
+
 /// Reads continuation blocks one after the other; `read_block` parses one and returns more of them.
 /// Bounded by the number of messages and by refusing to read a block twice.
 pub(super) fn read_blocks<'a>(

@@ -19,6 +19,9 @@ const SHARED: u8 = 1 << 1;
 /// Flag: a reader that does not know the message must not open the object.
 const FAIL_IF_UNKNOWN: u8 = 1 << 7;
 
+/// Bytes that are read at once, which are all of most headers: each read may be a system call.
+const START_BYTES: u64 = 512;
+
 /// All messages of an object, continuations included, in order.
 pub(crate) struct ObjectHeader<'a> {
     pub messages: Vec<Message<'a>>,
@@ -29,10 +32,10 @@ pub(crate) struct ObjectHeader<'a> {
 impl<'a> ObjectHeader<'a> {
     /// Reads the header at `address`.
     pub fn read(source: &'a Source, address: u64) -> Result<Self> {
-        let start = source.read_up_to(address, 4)?;
+        let start = source.read_up_to(address, START_BYTES.min(source.limits.metadata_block_bytes))?;
         let (messages, tracks_attributes) = match start.as_ref() {
-            b"OHDR" => version2::read(source, address)?,
-            [1, ..] => (version1::read(source, address)?, false),
+            [b'O', b'H', b'D', b'R', ..] => version2::read(source, address, start)?,
+            [1, ..] => (version1::read(source, address, start)?, false),
             _ => {
                 return Err(Error::corrupt("expected an object header of version 1 or 2").at_offset(source.absolute(address)?));
             }

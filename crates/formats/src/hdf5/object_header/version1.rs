@@ -1,21 +1,27 @@
 //! Version 1: a 16-byte prefix, then messages aligned to eight bytes.
 
+use std::borrow::Cow;
+
 use hyperslab_array::{Error, Result};
 
-use super::blocks::{Continuation, Message, USUAL_MESSAGES, body, read_blocks};
+use super::blocks::{Continuation, Message, USUAL_MESSAGES, body, read_blocks, within};
 use crate::hdf5::Source;
 
-pub(super) fn read<'a>(source: &'a Source, address: u64) -> Result<Vec<Message<'a>>> {
-    let prefix = source.read(address, 16)?;
-    let mut cursor = source.cursor(&prefix, address);
+const PREFIX_BYTES: usize = 16;
+
+/// Reads the header at `address`, which begins with the bytes `start`.
+pub(super) fn read<'a>(source: &'a Source, address: u64, start: Cow<'a, [u8]>) -> Result<Vec<Message<'a>>> {
+    let start = if start.len() < PREFIX_BYTES { source.read(address, PREFIX_BYTES as u64)? } else { start };
+    let mut cursor = source.cursor(&start, address);
     cursor.skip(2)?;
     // The number of messages is wrong in some old files; the lengths of the blocks show where they end.
     cursor.skip(2 + 4)?;
     let length = u64::from(cursor.u32()?);
-    let first = address.checked_add(16).ok_or_else(|| Error::corrupt("an object header beyond 64 bits"))?;
+    let first = address.checked_add(PREFIX_BYTES as u64).ok_or_else(|| Error::corrupt("an object header beyond 64 bits"))?;
     let mut messages = Vec::with_capacity(USUAL_MESSAGES);
     let mut read = |block: &Continuation, messages: &mut Vec<Message<'a>>| {
-        let bytes = source.read(block.address, block.length)?;
+        let in_start = if block.address == first { within(&start, PREFIX_BYTES, block.length) } else { None };
+        let bytes = in_start.map_or_else(|| source.read(block.address, block.length), Ok)?;
         let mut cursor = source.cursor(&bytes, block.address);
         while cursor.remaining() >= 8 {
             let kind = cursor.u16()?;
@@ -30,7 +36,6 @@ pub(super) fn read<'a>(source: &'a Source, address: u64) -> Result<Vec<Message<'
         }
         Ok(())
     };
-    let first = Continuation { address: first, length };
-    read_blocks(source, vec![first], &mut messages, &mut read)?;
+    read_blocks(source, vec![Continuation { address: first, length }], &mut messages, &mut read)?;
     Ok(messages)
 }

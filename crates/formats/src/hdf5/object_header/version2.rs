@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use hyperslab_array::{Error, Result};
 
-use super::blocks::{Continuation, Message, USUAL_MESSAGES, body, continuations, read_blocks};
+use super::blocks::{Continuation, Message, USUAL_MESSAGES, body, continuations, read_blocks, within};
 use super::kind;
 use crate::hdf5::{Cursor, Encoder, Source, checksum};
 
@@ -15,9 +15,9 @@ const ATTRIBUTE_PHASE_STORED: u8 = 1 << 4;
 const TIMES_STORED: u8 = 1 << 5;
 
 /// The messages, and whether the header tracks the order in which attributes were created.
-pub(super) fn read<'a>(source: &'a Source, address: u64) -> Result<(Vec<Message<'a>>, bool)> {
-    let prefix = source.read_up_to(address, 34)?;
-    let mut cursor = source.cursor(&prefix, address);
+/// The header at `address` begins with `start_bytes`.
+pub(super) fn read<'a>(source: &'a Source, address: u64, start_bytes: Cow<'a, [u8]>) -> Result<(Vec<Message<'a>>, bool)> {
+    let mut cursor = source.cursor(&start_bytes, address);
     cursor.signature(b"OHDR")?;
     let version = cursor.u8()?;
     if version != 2 {
@@ -34,7 +34,7 @@ pub(super) fn read<'a>(source: &'a Source, address: u64) -> Result<(Vec<Message<
     let start = cursor.position() as u64;
     let whole = start.checked_add(length).and_then(|n| n.checked_add(4));
     let whole = whole.ok_or_else(|| cursor.corrupt("an object header beyond 64 bits"))?;
-    let bytes = source.read(address, whole)?;
+    let bytes = within(&start_bytes, 0, whole).map_or_else(|| source.read(address, whole), Ok)?;
     checksum::verify(&bytes, source.absolute(address)?, "an object header")?;
     let mut messages = Vec::with_capacity(USUAL_MESSAGES);
     let mut cursor = source.cursor(&bytes, address);

@@ -1,0 +1,93 @@
+//! Visit: the objects below a group, parsed ahead in parallel and handed to Python in batches.
+
+use std::sync::{Mutex, PoisonError};
+
+use hyperslab::{Datatype, Object, ObjectId, Walked};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+
+use crate::describe;
+use crate::file::File;
+use crate::wait::run;
+
+/// The path of an object relative to the group from which the visit began, its number, and its description as of `File.describe`.
+type Visited<'py> = (String, u64, Bound<'py, PyDict>);
+
+/// Every object below a group, each once, depth first in the order of the names.
+#[pyclass(frozen, module = "hyperslab._native")]
+pub(crate) struct Visit {
+    file: hyperslab::File,
+    /// Absolute path of the group, with a slash at the end.
+    prefix: String,
+    visit: Mutex<hyperslab::Visit>,
+    /// The datatype that was described last: objects next to each other often have the same.
+    described: Mutex<Option<(Datatype, Py<PyDict>)>>,
+}
+
+#[pymethods]
+impl Visit {
+    #[new]
+    fn new(file: PyRef<'_, File>, group: u64, path: &str) -> Self {
+        let file = file.0.clone();
+        let visit = Mutex::new(file.visit(ObjectId(group)));
+        Self { file, prefix: format!("{}/", path.trim_end_matches('/')), visit, described: Mutex::new(None) }
+    }
+
+    /// Paths of the next objects; none at the end.
+    fn paths<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let batch = self.next_batch(py)?;
+        PyList::new(py, batch.iter().map(|walked| walked.path.as_str()))
+    }
+
+    /// The next objects; none at the end. One that cannot be read is described as such.
+    fn objects<'py>(&self, py: Python<'py>) -> PyResult<Vec<Visited<'py>>> {
+        let batch = self.next_batch(py)?;
+        batch
+            .into_iter()
+            .map(|Walked { path, id, object, .. }| {
+                self.file.add_path(id, &[&self.prefix, path.as_str()].concat());
+                let object = match object {
+                    // The extent of a virtual dataset may depend on its sources, which are other files.
+                    Ok(Object::Dataset(dataset)) if !dataset.virtual_mappings.is_empty() => run(py, || Ok(self.file.dataset(id).map(Object::Dataset)))?,
+                    object => object,
+                };
+                let dict = PyDict::new(py);
+                let kind = match object {
+                    Ok(Object::Dataset(dataset)) => {
+                        describe::dataset_with(py, &dict, &dataset, self.datatype(py, &dataset.datatype)?)?;
+                        "dataset"
+                    }
+                    Ok(Object::Datatype(datatype)) => {
+                        dict.set_item("datatype", describe::datatype(py, &datatype)?)?;
+                        "datatype"
+                    }
+                    Ok(Object::Group) => "group",
+                    Err(error) => {
+                        dict.set_item("refusal", error.to_string())?;
+                        "unreadable"
+                    }
+                };
+                dict.set_item("kind", kind)?;
+                Ok((path, id.0, dict))
+            })
+            .collect()
+    }
+}
+
+impl Visit {
+    fn next_batch(&self, py: Python<'_>) -> PyResult<Vec<Walked>> {
+        run(py, || self.visit.lock().unwrap_or_else(PoisonError::into_inner).next_batch())
+    }
+
+    /// The described datatype.
+    fn datatype<'py>(&self, py: Python<'py>, datatype: &Datatype) -> PyResult<Bound<'py, PyDict>> {
+        if let Some((last, described)) = &*self.described.lock().unwrap_or_else(PoisonError::into_inner)
+            && last == datatype
+        {
+            return Ok(described.bind(py).clone());
+        }
+        let described = describe::datatype(py, datatype)?;
+        *self.described.lock().unwrap_or_else(PoisonError::into_inner) = Some((datatype.clone(), described.clone().unbind()));
+        Ok(described)
+    }
+}
