@@ -235,3 +235,17 @@ def test_what_is_done_first_does_not_matter(tmp_path: pathlib.Path, first: int) 
     order = steps[first:] + steps[:first]
     found = [repr(step(f)) for step in order]
     assert found == expected[first:] + expected[:first]
+
+
+@pytest.mark.parametrize("others", [0, 5, 20])
+def test_netcdf4_is_recognized_by_the_name_of_an_attribute(tmp_path: pathlib.Path, store: dict[str, Any], others: int) -> None:
+    """In the header of a variable, or in dense storage."""
+    for name, format in (("_Netcdf4Dimid", "Netcdf4"), ("_Netcdf4Coordinates", "Netcdf4"), ("_Netcdf4Dimi", "Hdf5"), ("_netcdf4dimid", "Hdf5")):
+        path = tmp_path / f"{name}.h5"
+        with h5py.File(path, "w", **store) as f:
+            f["a"] = 1
+            d = f.create_dataset("g/x", data=np.arange(3), track_order=store.get("track_order"))
+            for number in range(others):
+                d.attrs[f"a{number}"] = f"text {number}"
+            d.attrs[name] = 0
+        assert hs.open(path).format == format

@@ -1,9 +1,11 @@
 //! Files: the opened files of a list or a glob. Python objects are made only for those that are asked for.
 
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyIterator, PyList, PySlice, PyType};
 
 use crate::file::File;
@@ -11,46 +13,65 @@ use crate::wait::run;
 
 /// Open files, in order: a sequence of `File`.
 #[pyclass(frozen, eq, hash, module = "hyperslab._native")]
-#[derive(PartialEq, Eq, Hash, Clone)]
-pub(crate) struct Files(Arc<Vec<hyperslab::File>>);
+pub(crate) struct Files {
+    files: Arc<Vec<hyperslab::File>>,
+    /// A Python object for each, once all were asked for: what was pickled is found again as long as these live.
+    listed: PyOnceLock<Py<PyList>>,
+}
+
+impl PartialEq for Files {
+    fn eq(&self, other: &Self) -> bool {
+        self.files == other.files
+    }
+}
+impl Eq for Files {}
+impl Hash for Files {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.files.hash(state);
+    }
+}
 
 impl Files {
     pub(crate) fn of(files: Vec<hyperslab::File>) -> Self {
-        Self(Arc::new(files))
+        Self { files: Arc::new(files), listed: PyOnceLock::new() }
     }
-    fn list<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        let files = self.as_slice().iter().map(|file| Bound::new(py, File(file.clone()))).collect::<PyResult<Vec<_>>>()?;
-        PyList::new(py, files)
-    }
-    pub(crate) fn as_slice(&self) -> &[hyperslab::File] {
-        &self.0
+    fn list<'py>(&self, py: Python<'py>) -> PyResult<&Bound<'py, PyList>> {
+        let make = || {
+            let files = self.files.iter().map(|file| Bound::new(py, File(file.clone()))).collect::<PyResult<Vec<_>>>()?;
+            PyList::new(py, files).map(Bound::unbind)
+        };
+        self.listed.get_or_try_init(py, make).map(|list| list.bind(py))
     }
 }
 
 #[pymethods]
 impl Files {
     #[new]
-    fn new(files: Vec<PyRef<'_, File>>) -> Self {
-        Self::of(files.iter().map(|file| file.0.clone()).collect())
+    fn new(py: Python<'_>, files: Vec<Bound<'_, File>>) -> PyResult<Self> {
+        let made = Self::of(files.iter().map(|file| file.get().0.clone()).collect());
+        let _ = made.listed.set(py, PyList::new(py, files)?.unbind());
+        Ok(made)
     }
 
     fn __len__(&self) -> usize {
-        self.as_slice().len()
+        self.files.len()
     }
 
     /// One file, or a slice of them.
     fn __getitem__<'py>(&self, py: Python<'py>, key: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        let files = self.as_slice();
         if let Ok(slice) = key.cast::<PySlice>() {
-            let range = slice.indices(isize::try_from(files.len())?)?;
+            let range = slice.indices(isize::try_from(self.files.len())?)?;
             let positions = (0..range.slicelength).map(|i| range.start.saturating_add(range.step.saturating_mul(isize::try_from(i).unwrap_or(isize::MAX))));
-            let chosen = positions.filter_map(|position| files.get(usize::try_from(position).ok()?).cloned());
+            let chosen = positions.filter_map(|position| self.files.get(usize::try_from(position).ok()?).cloned());
             return Ok(Bound::new(py, Self::of(chosen.collect()))?.into_any());
         }
         let index: isize = key.extract()?;
-        let position = if index < 0 { files.len().checked_add_signed(index) } else { usize::try_from(index).ok() };
-        let file = position.and_then(|position| files.get(position));
-        let file = file.ok_or_else(|| PyIndexError::new_err(format!("file {index} of {}", files.len())))?;
+        let position = if index < 0 { self.files.len().checked_add_signed(index) } else { usize::try_from(index).ok() };
+        if let (Some(list), Some(position)) = (self.listed.get(py), position) {
+            return list.bind(py).get_item(position);
+        }
+        let file = position.and_then(|position| self.files.get(position));
+        let file = file.ok_or_else(|| PyIndexError::new_err(format!("file {index} of {}", self.files.len())))?;
         Ok(Bound::new(py, File(file.clone()))?.into_any())
     }
 
@@ -60,18 +81,29 @@ impl Files {
 
     /// Pickled as the list of its files.
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyType>, (Bound<'py, PyList>,))> {
-        Ok((py.get_type::<Self>(), (self.list(py)?,)))
+        Ok((py.get_type::<Self>(), (self.list(py)?.clone(),)))
+    }
+
+    /// Closes the handles of the operating system, for all objects and plans of these openings.
+    fn close(&self, py: Python<'_>) {
+        py.detach(|| self.files.iter().for_each(hyperslab::File::close));
+    }
+
+    /// Whether all were closed.
+    #[getter]
+    fn closed(&self) -> bool {
+        self.files.iter().all(hyperslab::File::is_closed)
     }
 
     /// The path of each.
     fn paths<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        PyList::new(py, self.as_slice().iter().map(hyperslab::File::name))
+        PyList::new(py, self.files.iter().map(hyperslab::File::name))
     }
 
     /// The formats, each once, in the order of the first file with it.
     fn formats(&self) -> Vec<String> {
         let mut formats = Vec::new();
-        for file in self.as_slice() {
+        for file in self.files.iter() {
             if !formats.contains(&file.format()) {
                 formats.push(file.format());
             }
@@ -81,8 +113,8 @@ impl Files {
 
     /// The same files, opened again.
     fn reopen(&self, py: Python<'_>) -> PyResult<Self> {
-        let files = self.clone();
-        run(py, move || files.as_slice().iter().map(|file| file.reopen().map_err(|error| error.in_file(file.name()))).collect()).map(Self::of)
+        let files = self.files.clone();
+        run(py, move || files.iter().map(|file| file.reopen().map_err(|error| error.in_file(file.name()))).collect()).map(Self::of)
     }
 }
 
@@ -94,10 +126,10 @@ pub(crate) enum GivenFiles<'py> {
 }
 
 impl GivenFiles<'_> {
-    pub(crate) fn files(&self) -> Files {
+    pub(crate) fn files(&self) -> Arc<Vec<hyperslab::File>> {
         match self {
-            Self::Opened(files) => (**files).clone(),
-            Self::Listed(files) => Files::of(files.iter().map(|file| file.0.clone()).collect()),
+            Self::Opened(opened) => opened.files.clone(),
+            Self::Listed(files) => Arc::new(files.iter().map(|file| file.0.clone()).collect()),
         }
     }
 }

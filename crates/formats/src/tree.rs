@@ -27,6 +27,14 @@ pub trait Tree: Send + Sync {
     /// # Errors
     /// As of [`Tree::object`], if they cannot be listed. One whose value cannot be read holds its own error.
     fn attributes(&self, id: ObjectId) -> Result<Arc<Attributes>>;
+    /// Whether an object has an attribute with one of these names. Does not read values.
+    ///
+    /// # Errors
+    /// As of [`Tree::attributes`].
+    fn has_attribute(&self, id: ObjectId, names: &[&str]) -> Result<bool> {
+        let attributes = self.attributes(id)?;
+        Ok(names.iter().any(|name| attributes.get(name).is_some()))
+    }
     /// All links of a group; none of an object that is no group.
     ///
     /// # Errors

@@ -120,8 +120,7 @@ class File(Group):
         Example:
             >>> f.close()
         """
-        for native in self._natives:
-            native.close()
+        self._natives.close()
 
     @property
     def closed(self) -> bool:
@@ -135,7 +134,7 @@ class File(Group):
         self.close()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self._natives[0], self._natives[1:], self._pattern)
+        return type(self), (self._natives, self._pattern)
 
     def _closed(self) -> str:
         return f"<closed {type(self).__name__} {self._file.path}>"
@@ -243,7 +242,7 @@ class FileSet(File):
     @property
     def closed(self) -> bool:
         """Whether all of the files were closed."""
-        return all(native.closed for native in self._natives)
+        return self._natives.closed
 
     def __bool__(self) -> bool:
         """Whether one of the files is open."""

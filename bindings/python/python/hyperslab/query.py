@@ -133,7 +133,7 @@ def _origin(name: str, value: Any, threads: int | None) -> tuple[_native.File, s
 class QueryRequest(NamedTuple):
     """What a query is planned from."""
 
-    files: list[_native.File]
+    files: _native.Files | list[_native.File]
     group: str
     text: str | None
     rows: str | None

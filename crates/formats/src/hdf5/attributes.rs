@@ -48,6 +48,17 @@ pub(super) fn read(source: &Source, header: &ObjectHeader<'_>) -> Result<Vec<Att
     Ok(raw.into_iter().map(|(_, raw)| resolve(source, raw)).collect())
 }
 
+/// Whether one of the attributes in the header has one of these names; `None` if there are others in dense storage.
+pub(super) fn has_any(source: &Source, header: &ObjectHeader<'_>, names: &[&str]) -> Result<Option<bool>> {
+    for message in header.all(kind::ATTRIBUTE) {
+        if names.contains(&message.parse(source, attribute::name)?.as_str()) {
+            return Ok(Some(true));
+        }
+    }
+    let info = header.find(kind::ATTRIBUTE_INFO).map(|message| message.parse(source, attribute_info::parse)).transpose()?;
+    Ok(if info.is_some_and(|info| info.heap.is_some()) { None } else { Some(false) })
+}
+
 fn dense(source: &Source, heap: u64, tree: u64, raw: &mut Vec<(u32, RawAttribute)>) -> Result<()> {
     /// Flag of a record whose attribute is in the shared message heap.
     const SHARED: u8 = 1 << 1;

@@ -123,6 +123,11 @@ impl Tree for LazyTree {
         }
         Ok(attributes)
     }
+    fn has_attribute(&self, id: ObjectId, names: &[&str]) -> Result<bool> {
+        let found = attributes::has_any(&self.source, &self.kept(id)?.parsed.header, names)?;
+        let listed = || Ok(self.attributes(id)?.iter().any(|attribute| names.contains(&attribute.name.as_str())));
+        found.map_or_else(listed, Ok)
+    }
     fn links(&self, group: ObjectId) -> Result<Arc<Links>> {
         let kept = self.kept(group)?;
         if let Some(links) = kept.links.get() {

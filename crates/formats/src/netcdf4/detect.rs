@@ -4,7 +4,6 @@ use std::collections::{HashSet, VecDeque};
 
 use hyperslab_array::Result;
 
-use super::attribute::find;
 use super::scales::is_scale;
 use crate::{ObjectId, Tree};
 
@@ -34,9 +33,8 @@ pub(crate) fn is_netcdf4(tree: &dyn Tree) -> Result<bool> {
     let mut pending = VecDeque::from([tree.root()]);
     while let Some(id) = pending.pop_front() {
         // Damaged objects and attributes are errors when they are used.
-        let attributes = tree.attributes(id).unwrap_or_default();
-        let is_variable = || OF_VARIABLES.iter().any(|name| find(&attributes.list, name).is_some());
-        if is_variable() || (has_conventions && is_scale(&attributes.list)) {
+        let is_variable = tree.has_attribute(id, &OF_VARIABLES).unwrap_or(false);
+        if is_variable || (has_conventions && is_scale(&tree.attributes(id).unwrap_or_default().list)) {
             return Ok(true);
         }
         let room = max.saturating_sub(seen.len());

@@ -11,15 +11,15 @@ use arrow_schema::{Field, Schema, SchemaRef};
 use hyperslab_array::{Cancellation, Error, Result};
 use hyperslab_predicate::Predicate;
 use hyperslab_reader::{File, Session};
-use rayon::prelude::*;
 
 use crate::access::column_by_index::ColumnByIndex;
 use crate::access::coordinate_columns::CoordinateCache;
 use crate::access::segment_scan::SegmentScan;
 use crate::pruner::pruner_of;
 use crate::request::ScanRequest;
+use crate::table::each::each_into;
 use crate::table::members::Omitted;
-use crate::table::resolver::{MIN_PARALLEL, segments};
+use crate::table::resolver::segments;
 use crate::table::segment::Segment;
 use crate::table::{chunk_count, columns};
 use crate::window::Rows;
@@ -114,11 +114,7 @@ impl Plan {
             cancellation.check()?;
             SegmentScan::new(segment, &table, &wanted, &conjuncts, coordinate_cache.clone(), cancellation).map(Arc::new)
         };
-        let parts: Vec<Result<Arc<SegmentScan>>> = match segments.len() {
-            0..MIN_PARALLEL => segments.into_iter().map(part).collect(),
-            _ => session.compute(|| Ok(segments.into_par_iter().with_min_len(MIN_PARALLEL / 8).map(part).collect()))?,
-        };
-        let parts: Result<Vec<_>> = parts.into_iter().collect();
+        let parts = each_into(session, segments, part);
         let parts = parts.map_err(|error| error.at_object(&request.path))?;
         Ok(Self { schema, request: Arc::new(request.clone()), parts: Arc::new(parts), omitted: Arc::new(omitted), session: session.clone() })
     }

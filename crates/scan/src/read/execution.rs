@@ -10,6 +10,7 @@ use super::pipeline::{Pipeline, Work};
 use crate::access::segment_scan::SegmentScan;
 use crate::plan::Plan;
 use crate::plan::split::Split;
+use crate::table::each::each_of;
 use crate::window::Rows;
 
 impl Plan {
@@ -18,9 +19,11 @@ impl Plan {
     /// # Errors
     /// `Conflict` if the shape of an object has changed since the plan. Each batch may be an error of its own.
     pub fn batches(&self, cancellation: &Cancellation) -> Result<Batches> {
-        let parts = self.parts.iter().map(|part| Ok((part.clone(), part.windows(&part.columns_read())?)));
-        let parts = parts.collect::<Result<Vec<_>>>()?;
-        let work = parts.into_iter().flat_map(|(part, windows)| work(part, windows));
+        let parts = each_of(&self.session, &self.parts, |part| {
+            let columns = part.columns_read();
+            Ok((part.clone(), part.row_bytes(&columns), part.windows(&columns)?))
+        })?;
+        let work = parts.into_iter().flat_map(|(part, row_bytes, windows)| work(part, row_bytes, windows));
         Ok(self.read(work, cancellation))
     }
 
@@ -33,13 +36,14 @@ impl Plan {
             let message = "there are fewer rows than when this split was planned: plan again";
             return Err(Error::new(ErrorKind::Conflict, message).at_object(&part.segment.path).in_file(part.segment.opened.name()));
         }
-        let windows = part.windows(&part.columns_read())?;
+        let columns = part.columns_read();
+        let windows = part.windows(&columns)?;
         // Use the windows of the whole scan, clipped; the pipeline cuts a clipped window into boxes.
         let mine = windows
             .skip_while(move |window| window.end <= rows.start)
             .take_while(move |window| window.start < rows.end)
             .map(move |window| Rows { start: window.start.max(rows.start), end: window.end.min(rows.end) });
-        Ok(self.read(work(part.clone(), mine), cancellation))
+        Ok(self.read(work(part.clone(), part.row_bytes(&columns), mine), cancellation))
     }
 
     fn read(&self, work: impl Iterator<Item = Work> + Send + 'static, cancellation: &Cancellation) -> Batches {
@@ -62,7 +66,6 @@ impl Split {
 }
 
 /// Windows as work for a pipeline.
-fn work(part: Arc<SegmentScan>, windows: impl Iterator<Item = Rows>) -> impl Iterator<Item = Work> {
-    let row_bytes = part.row_bytes(&part.columns_read());
+fn work(part: Arc<SegmentScan>, row_bytes: u64, windows: impl Iterator<Item = Rows>) -> impl Iterator<Item = Work> {
     windows.map(move |rows| Work { part: part.clone(), rows, bytes: rows.count().saturating_mul(row_bytes) })
 }

@@ -20,8 +20,12 @@ pub fn matching_files(folder: &str, pattern: &str) -> Option<Vec<String>> {
             names.push(name);
         }
     }
-    // Names that differ in leading zeros only.
-    names.sort_unstable_by(|a, b| natural_order(a, b).then_with(|| a.cmp(b)));
+    // Numbers of equal length are in natural order already, which is faster to check than to sort by.
+    names.sort_unstable();
+    if !names.is_sorted_by(|a, b| natural_order(a, b).is_le()) {
+        // Stable: names that differ in leading zeros only stay in the order of their text.
+        names.sort_by(|a, b| natural_order(a, b));
+    }
     let separator = if folder.is_empty() || folder.ends_with('/') { "" } else { "/" };
     Some(names.into_iter().map(|name| [folder, separator, &name].concat()).collect())
 }

@@ -5,6 +5,7 @@ pub(crate) mod boundary;
 pub(crate) mod builder;
 pub(crate) mod chunk_count;
 pub(crate) mod columns;
+pub(crate) mod each;
 pub(crate) mod file_names;
 pub(crate) mod members;
 pub(crate) mod resolver;

@@ -2,24 +2,20 @@
 
 use arrow_array::ArrayRef;
 use hyperslab_array::{Cancellation, Error, Result};
-use hyperslab_reader::File;
-use rayon::prelude::*;
+use hyperslab_reader::{File, Session};
 
+use super::each::each_of;
 use super::segment::{Segment, capture_column};
 use super::wildcard;
 use crate::request::ScanRequest;
 
-/// From this number of objects on, several threads describe them.
-pub(crate) const MIN_PARALLEL: usize = 128;
-
 /// The segments of a request: files in the given order, matched paths in natural order (`Step#2`
 /// before `Step#10`).
 pub(crate) fn segments(files: &[File], request: &ScanRequest, cancellation: &Cancellation) -> Result<Vec<Segment>> {
-    let mut matches: Vec<(&File, String, Vec<String>)> = Vec::new();
     let file_pattern = request.file_pattern.as_deref();
     let compiled = file_pattern.map(wildcard::FilePattern::new);
     let literal = is_literal(files, &request.path);
-    for file in files {
+    let matched = |file: &File| {
         let captured = match &compiled {
             Some(pattern) => pattern.matched(&file.name()).ok_or_else(|| {
                 let pattern = file_pattern.unwrap_or_default();
@@ -27,12 +23,15 @@ pub(crate) fn segments(files: &[File], request: &ScanRequest, cancellation: &Can
             })?,
             None => Vec::new(),
         };
-        let mut paths = if literal { vec![(request.path.clone(), Vec::new())] } else { expand(file, &request.path)? };
-        paths.sort_by(|a, b| natural(&a.0, &b.0));
-        for (path, matched) in paths {
-            matches.push((file, path, [captured.clone(), matched].concat()));
+        if literal {
+            return Ok(vec![(file.clone(), request.path.clone(), captured)]);
         }
-    }
+        let mut paths = expand(file, &request.path)?;
+        paths.sort_by(|a, b| natural(&a.0, &b.0));
+        Ok(paths.into_iter().map(|(path, matched)| (file.clone(), path, [captured.as_slice(), &matched].concat())).collect())
+    };
+    let matches: Vec<Vec<(File, String, Vec<String>)>> = each_of(first_session(files)?, files, matched)?;
+    let matches: Vec<(File, String, Vec<String>)> = matches.into_iter().flatten().collect();
     if matches.is_empty() {
         return Err(Error::not_found(format!("no object matches {}", request.path)));
     }
@@ -47,20 +46,19 @@ pub(crate) fn segments(files: &[File], request: &ScanRequest, cancellation: &Can
             capture_column(&values, names.get(k).is_some_and(|name| request.text_captures.contains(name)))
         })
         .collect();
-    let segment = |(index, (file, path, _)): (usize, &(&File, String, Vec<String>))| {
+    let places: Vec<usize> = (0..matches.len()).collect();
+    each_of(first_session(files)?, &places, |index| {
         cancellation.check()?;
-        let capture = |(name, values): (&String, &Vec<ArrayRef>)| Some((name.clone(), values.get(index)?.clone()));
+        let (file, path, _) = matches.get(*index).ok_or_else(|| Error::internal("a match that is none"))?;
+        let capture = |(name, values): (&String, &Vec<ArrayRef>)| Some((name.clone(), values.get(*index)?.clone()));
         let captures: Option<Vec<(String, ArrayRef)>> = names.iter().zip(&per_wildcard).map(capture).collect();
         let captures = captures.ok_or_else(|| Error::internal("a wildcard without a match"))?;
         Segment::new(file, path, request.layout, request.decode, &captures)
-    };
-    if matches.len() < MIN_PARALLEL {
-        return matches.iter().enumerate().map(segment).collect();
-    }
-    let Some((first, ..)) = matches.first() else { return Ok(Vec::new()) };
-    // The first error in this order, whichever thread is first.
-    let made: Vec<Result<Segment>> = first.session().compute(|| Ok(matches.par_iter().enumerate().with_min_len(MIN_PARALLEL / 8).map(segment).collect()))?;
-    made.into_iter().collect()
+    })
+}
+
+fn first_session(files: &[File]) -> Result<&Session> {
+    files.first().map(File::session).ok_or_else(|| Error::invalid_input("a scan needs at least one file"))
 }
 
 /// The columns for the wildcards of `pattern` in `files`, and whether all of their values are integers. For callers that

@@ -2,7 +2,7 @@
 #![expect(clippy::exhaustive_enums, clippy::exhaustive_structs, reason = "segments are built by queries, too, and a new source must be handled by each reader")]
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use arrow_array::{ArrayRef, Int64Array, StringArray};
 use arrow_schema::{DataType, Field};
@@ -213,11 +213,12 @@ pub fn array_column(name: &str, file: &File, id: ObjectId, dataset: &Dataset, de
 
 /// The columns that every segment has: the row number and the name of the requested file.
 pub fn metadata_columns(opened: &File) -> [SegmentColumn; 2] {
+    // The same for all of many files.
+    static FIELDS: LazyLock<[Arc<Field>; 2]> =
+        LazyLock::new(|| [Arc::new(Field::new(ROW, DataType::Int64, false)), Arc::new(Field::new(FILE, DataType::Utf8, false))]);
+    let [row, file] = &*FIELDS;
     let name = Arc::new(StringArray::from(vec![opened.name()]));
-    [
-        SegmentColumn { field: Arc::new(Field::new(ROW, DataType::Int64, false)), source: Source::Row },
-        SegmentColumn { field: Arc::new(Field::new(FILE, DataType::Utf8, false)), source: Source::Constant(name) },
-    ]
+    [SegmentColumn { field: row.clone(), source: Source::Row }, SegmentColumn { field: file.clone(), source: Source::Constant(name) }]
 }
 
 /// `name`, with a suffix (and a number) if it is taken.

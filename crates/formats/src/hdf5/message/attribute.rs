@@ -13,7 +13,27 @@ pub(crate) struct RawAttribute {
     pub value: Result<(Datatype, Dataspace, Vec<u8>)>,
 }
 
+/// The name alone, with replacement characters if it is not UTF-8.
+pub(crate) fn name(cursor: &mut Cursor<'_>) -> Result<String> {
+    head(cursor).map(|head| head.name)
+}
+
 pub(crate) fn parse(source: &Source, cursor: &mut Cursor<'_>) -> Result<RawAttribute> {
+    let Head { name, flags, datatype_bytes, dataspace_bytes } = head(cursor)?;
+    let value = value(source, cursor, flags, datatype_bytes, dataspace_bytes);
+    Ok(RawAttribute { name, value })
+}
+
+/// What stands before the datatype.
+struct Head {
+    name: String,
+    flags: u8,
+    /// Bytes of the parts, with padding.
+    datatype_bytes: usize,
+    dataspace_bytes: usize,
+}
+
+fn head(cursor: &mut Cursor<'_>) -> Result<Head> {
     let version = cursor.u8()?;
     if !(1..=3).contains(&version) {
         return Err(cursor.corrupt(format!("version {version} of the attribute message")));
@@ -29,8 +49,7 @@ pub(crate) fn parse(source: &Source, cursor: &mut Cursor<'_>) -> Result<RawAttri
     let padded = |length: usize| if version == 1 { length.next_multiple_of(8) } else { length };
     let name = cursor.take(padded(name_bytes))?.split(|&b| b == 0).next().unwrap_or_default();
     let name = String::from_utf8_lossy(name).into_owned();
-    let value = value(source, cursor, flags, padded(datatype_bytes), padded(dataspace_bytes));
-    Ok(RawAttribute { name, value })
+    Ok(Head { name, flags, datatype_bytes: padded(datatype_bytes), dataspace_bytes: padded(dataspace_bytes) })
 }
 
 fn value(source: &Source, cursor: &mut Cursor<'_>, flags: u8, datatype_bytes: usize, dataspace_bytes: usize) -> Result<(Datatype, Dataspace, Vec<u8>)> {
