@@ -1,6 +1,7 @@
 //! The tree of an HDF5 file. Parses an object, its attributes and its links when they are asked for.
 
 use std::collections::HashSet;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use hyperslab_array::{Error, Result};
@@ -18,6 +19,11 @@ const KEPT_BYTES: u64 = 16 << 20;
 const OBJECT_BYTES: u64 = 1 << 10;
 const ATTRIBUTE_BYTES: u64 = 300;
 const LINK_BYTES: u64 = 100;
+/// Searching a link costs about as much as listing this many.
+const LINKS_PER_SEARCH: u64 = 256;
+const MIN_SEARCHES: u64 = 8;
+/// Most links that are listed because they were searched: they must fit into what is kept.
+const MAX_LISTED: u64 = 1 << 16;
 
 /// The objects of a file by the address of their header.
 pub(super) struct LazyTree {
@@ -33,6 +39,8 @@ pub(super) struct Kept {
     parsed: ParsedObject,
     attributes: OnceLock<Arc<Attributes>>,
     links: OnceLock<Arc<Links>>,
+    /// How many links were searched one by one.
+    searches: AtomicU64,
 }
 
 /// The parts of an object that are parsed separately.
@@ -70,9 +78,21 @@ impl LazyTree {
         }
         let parsed = self.pay(id, Part::Object, |source| parse(source, id.0))?;
         let messages = parsed.header.messages.iter().map(|message| message.body.len() as u64).sum::<u64>();
-        let kept = Arc::new(Kept { parsed, attributes: OnceLock::new(), links: OnceLock::new() });
+        let kept = Arc::new(Kept { parsed, attributes: OnceLock::new(), links: OnceLock::new(), searches: AtomicU64::new(0) });
         self.recent().insert(id.0, kept.clone(), OBJECT_BYTES.saturating_add(messages));
         Ok(kept)
+    }
+
+    /// Whether so many links of a group were searched that listing all of them costs no more. Asked again each time that the
+    /// number has doubled.
+    fn is_searched_often(&self, group: &Kept) -> bool {
+        let searches = group.searches.fetch_add(1, Ordering::Relaxed) + 1;
+        let max = searches.saturating_mul(LINKS_PER_SEARCH).min(MAX_LISTED);
+        searches >= MIN_SEARCHES
+            && searches.is_power_of_two()
+            // The links of a file that changes are searched each time.
+            && self.source.storage.is_unchanged()
+            && group::max_links(&self.source.with_own_budget(), &group.parsed.header).is_ok_and(|links| links <= max)
     }
 
     fn recent(&self) -> std::sync::MutexGuard<'_, Recent<Arc<Kept>>> {
@@ -149,6 +169,12 @@ impl Tree for LazyTree {
         // A name that is no UTF-8 is listed with replacement characters, and cannot be searched by its bytes.
         if kept.links.get().is_some() || name.contains(char::REPLACEMENT_CHARACTER) {
             return Ok(self.links(group)?.get(name).cloned());
+        }
+        // Damage of another link must not spoil this one.
+        if self.is_searched_often(&kept)
+            && let Ok(links) = self.links(group)
+        {
+            return Ok(links.get(name).cloned());
         }
         let found = group::link(&self.source.with_own_budget(), &kept.parsed.header, name)?;
         Ok(found.map(Link::from))

@@ -66,6 +66,11 @@ pub(crate) fn records(source: &Source, address: u64, record_types: &[u8], visit:
     Ok(())
 }
 
+/// How many records the tree whose header lies at `address` promises.
+pub(crate) fn count(source: &Source, address: u64, record_types: &[u8]) -> Result<u64> {
+    Ok(open(source, address, record_types)?.map_or(0, |tree| tree.total))
+}
+
 /// Calls `visit` with each record that `compare` finds equal to the wanted key, in key order, until it returns true.
 /// `compare` tells how a record's key is ordered relative to the wanted one. Reads one node of each level, and more only
 /// where equal records lie in several.

@@ -38,6 +38,11 @@ pub(super) fn read_first(source: &Source, heap: u64, order_tree: u64, max: usize
     })
 }
 
+/// How many links there are.
+pub(super) fn count(source: &Source, tree: u64) -> Result<u64> {
+    btree::v2::count(source, tree, &[BY_NAME])
+}
+
 /// The link called `name`.
 pub(super) fn find(source: &Source, heap: u64, tree: u64, name: &str) -> Result<Option<RawLink>> {
     let mut heap = FractalHeap::open(source, heap)?;

@@ -8,6 +8,7 @@ use hyperslab_array::{Error, Result};
 
 use self::limits::{add, check_count};
 use super::Source;
+use super::heap::LocalHeap;
 use super::message::link::{self, RawLink, RawTarget};
 use super::message::link_info;
 use super::message::{group_info, symbol_table as symbol_table_message};
@@ -77,6 +78,20 @@ pub(crate) fn first_links(source: &Source, header: &ObjectHeader<'_>, max: usize
     }
     links.truncate(max);
     Ok(links)
+}
+
+/// An upper bound for the number of links of the group with this header, found without listing them.
+pub(crate) fn max_links(source: &Source, header: &ObjectHeader<'_>) -> Result<u64> {
+    let compact = header.all(kind::LINK).count() as u64;
+    let old = match SymbolTable::of(source, header)? {
+        Some(table) => LocalHeap::max_texts(source, table.heap)?,
+        None => 0,
+    };
+    let dense = match dense_storage(source, header)? {
+        Some((_, tree)) => dense::count(source, tree)?,
+        None => 0,
+    };
+    Ok(compact.saturating_add(old).saturating_add(dense))
 }
 
 /// The link called `name` of the group with this header, found without listing the others.

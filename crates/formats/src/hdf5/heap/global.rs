@@ -191,6 +191,8 @@ impl HeapWriter {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
     use crate::Limits;
     use hyperslab_storage::Memory;

@@ -32,6 +32,10 @@ impl<'a> LocalHeap<'a> {
     pub fn read_for_few(source: &'a Source, address: u64) -> Result<Self> {
         Self::open(source, address, MAX_WHOLE_BYTES)
     }
+    /// The most texts that the heap whose header lies at `address` can have: each takes a multiple of 8 bytes.
+    pub fn max_texts(source: &'a Source, address: u64) -> Result<u64> {
+        Ok(Self::open(source, address, 0)?.length / 8)
+    }
     fn open(source: &'a Source, address: u64, max_whole_bytes: u64) -> Result<Self> {
         let header = source.read(address, 8 + 2 * u64::from(source.length_size) + u64::from(source.offset_size))?;
         let mut cursor = source.cursor(&header, address);
