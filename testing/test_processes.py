@@ -52,6 +52,24 @@ def test_a_forked_child_reads_a_file_that_its_parent_opened(path: pathlib.Path) 
         process.kill()
 
 
+def table_count(table: hs.Table) -> int:
+    return table.count()
+
+
+def query_count(query: hs.Query) -> int:
+    return query.count()
+
+
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded", "ignore:.*use of fork")
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_workers_answer_tables_and_queries(path: pathlib.Path, method: str) -> None:
+    tables = [hs.open(path).table("/x", where=f"x < {i}") for i in range(1, 9)]
+    queries = [hs.query(path, "/", f"x < {i}") for i in range(1, 9)]
+    with concurrent.futures.ProcessPoolExecutor(2, multiprocessing.get_context(method)) as pool:
+        assert list(pool.map(table_count, tables, timeout=100)) == list(range(1, 9))
+        assert list(pool.map(query_count, queries, timeout=100)) == list(range(1, 9))
+
+
 def test_control_c_stops_a_long_read(tmp_path: pathlib.Path) -> None:
     """A dataset of 40 GB that was never written is read into nowhere: far longer than the test waits."""
     with h5py.File(tmp_path / "long.h5", "w") as f:

@@ -32,8 +32,8 @@ FEW_ROWS = [sorted(int(i) for i in random.choice(ROWS, 64, replace=False)) for _
 MANY_ROWS = [sorted(int(i) for i in random.choice(ROWS, 1000, replace=False)) for _ in range(2)]
 MASKS = [np.isin(np.arange(ROWS), rows) for rows in MANY_ROWS]
 NAMES = [f"link{int(i):06}" for i in random.integers(0, LINKS, 1000)]
-
-Operation = Callable[[Any], Any]
+#: Few: pyfive reads all strings for each.
+SOME_STRINGS = [int(i) for i in random.integers(0, STRINGS, 50)]
 
 
 class Timed(NamedTuple):
@@ -129,7 +129,7 @@ def cases() -> list[Case]:
     return [
         *found,
         case(name="a scalar", target="scalar", keys=[()] * 1000),
-        case(name="one string", target="strings", keys=[int(i) for i in random.integers(0, STRINGS, 1000)]),
+        case(name="one string", target="strings", keys=SOME_STRINGS),
         case(name="20,000 variable-length strings", target="strings", keys=[slice(None)] * 3),
         case(name="one attribute", target="scalar", keys=["number"] * 1000, operate=lambda d, key: d.attrs[key], without=netcdf),
         case(name="one member of 10,000 records", target="records", keys=["e"] * 50, without=netcdf),
