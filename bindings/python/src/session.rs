@@ -44,6 +44,7 @@ impl Arguments {
 #[pymethods]
 impl Session {
     #[new]
+    #[expect(clippy::too_many_arguments, reason = "each is an argument of hyperslab.open")]
     #[pyo3(signature = (threads=None, format=None, paths=None, missing_sources=None, limits=Vec::new(), index_folder=None, chunk_cache_bytes=None))]
     fn new(
         py: Python<'_>,

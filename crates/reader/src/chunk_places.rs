@@ -22,11 +22,13 @@ enum Place {
     Fill,
 }
 
+/// Places asked for recently, and those before.
+type Generations = (HashMap<Key, Place>, HashMap<Key, Place>);
+
 /// Places of chunks of one file.
 #[derive(Default)]
 pub(crate) struct ChunkPlaces {
-    /// Those asked for recently, and those before.
-    kept: Mutex<(HashMap<Key, Place>, HashMap<Key, Place>)>,
+    kept: Mutex<Generations>,
 }
 
 impl ChunkPlaces {
@@ -104,8 +106,7 @@ impl ChunkPlaces {
     }
 
     /// Never waits: the process may have been forked while a thread of its parent held the lock.
-    #[allow(clippy::type_complexity)]
-    fn kept(&self) -> Option<MutexGuard<'_, (HashMap<Key, Place>, HashMap<Key, Place>)>> {
+    fn kept(&self) -> Option<MutexGuard<'_, Generations>> {
         match self.kept.try_lock() {
             Ok(kept) => Some(kept),
             Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
