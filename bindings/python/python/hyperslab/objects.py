@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import html
 from collections.abc import Callable, ItemsView, Iterator, KeysView, Mapping, ValuesView
 from typing import TYPE_CHECKING, Any, TypeVar, overload
@@ -12,6 +11,7 @@ import numpy as np
 from . import _native, dtypes, indexing_keys, plot, reading, references, tree
 from .attributes import Attributes, Empty
 from .errors import READ_ONLY, InvalidInputError, NotFoundError, ReadOnlyError
+from .kept_property import kept_property
 from .references import Reference, RegionReference
 from .type_aliases import AnyArray, Elements
 
@@ -320,7 +320,7 @@ class Dataset(Node):
         """The dtype, the same as in h5py."""
         return self._dtype
 
-    @functools.cached_property
+    @kept_property
     def _dtype(self) -> np.dtype[Any]:
         return dtypes.value_dtype(self._about["datatype"])
 
@@ -407,7 +407,7 @@ class Dataset(Node):
             raise TypeError("a scalar dataset has no length")
         return self.shape[0]
 
-    @functools.cached_property
+    @kept_property
     def _reader(self) -> _native.DatasetReader | None:
         return reading.reader(self._file, self._number, self._about)
 
