@@ -18,7 +18,13 @@ type Key = (ObjectId, u64);
 /// Where the bytes of a chunk are. Small, and without the chunk's box, which its number tells.
 #[derive(Debug, Clone, Copy)]
 enum Place {
-    Stored { offset: u64, length: u64, filter_mask: u32 },
+    Stored {
+        offset: u64,
+        length: u64,
+        filter_mask: u32,
+        /// Whether its bytes are without what lies beyond the dataset.
+        is_clipped: bool,
+    },
     Fill,
 }
 
@@ -77,8 +83,11 @@ impl ChunkPlaces {
                 }
             };
             known.push(match place {
-                Place::Stored { offset, length, filter_mask } => ChunkLocation {
-                    region: Region { start: origin.clone(), count: grid.chunk_shape().to_vec() },
+                Place::Stored { offset, length, filter_mask, is_clipped } => ChunkLocation {
+                    region: match is_clipped {
+                        true => grid.clipped(origin.clone())?,
+                        false => Region { start: origin.clone(), count: grid.chunk_shape().to_vec() },
+                    },
                     source: ChunkSource::Stored { offset, length, filter_mask },
                 },
                 Place::Fill => ChunkLocation { region: grid.clipped(origin.clone())?, source: ChunkSource::Fill },
@@ -94,8 +103,12 @@ impl ChunkPlaces {
             *old = std::mem::take(young);
         }
         for chunk in located {
+            let is_whole = chunk.region.count == grid.chunk_shape();
+            if !is_whole && grid.clipped(chunk.region.start.clone()).ok().as_ref() != Some(&chunk.region) {
+                continue;
+            }
             let place = match chunk.source {
-                ChunkSource::Stored { offset, length, filter_mask } => Place::Stored { offset, length, filter_mask },
+                ChunkSource::Stored { offset, length, filter_mask } => Place::Stored { offset, length, filter_mask, is_clipped: !is_whole },
                 ChunkSource::Fill => Place::Fill,
                 ChunkSource::Inline(_) => continue,
             };
@@ -166,6 +179,10 @@ mod tests {
                 return Ok(ChunkLocation { region: grid.clipped(origin)?, source: ChunkSource::Fill });
             }
             let source = ChunkSource::Stored { offset: number * 1000, length: number, filter_mask: 0 };
+            // As formats have it whose chunks end with the dataset.
+            if number % 5 == 0 {
+                return Ok(ChunkLocation { region: grid.clipped(origin)?, source });
+            }
             Ok(ChunkLocation { region: Region { start: origin, count: grid.chunk_shape().to_vec() }, source })
         });
         located.collect()

@@ -6,9 +6,9 @@ use hyperslab_array::{Axis, Cancellation, Region, Result, Selection};
 use hyperslab_formats::{ChunkLocation, ChunkSource, ObjectId};
 
 use super::chunk::bytes_of;
-use super::job::Job;
+use super::job::{Job, with_scratch};
+use super::locate::locate_kept;
 use super::shared_chunks::key;
-use super::{locate_kept, with_scratch};
 use crate::File;
 use crate::chunk_cache::{ChunkCache, Slot};
 use crate::dataset_read::{DatasetRead, Keep};

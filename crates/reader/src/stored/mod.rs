@@ -4,21 +4,20 @@ mod ahead;
 mod band;
 mod chunk;
 mod job;
+mod locate;
 mod shared_chunks;
 
-use hyperslab_array::{Axis, ErrorKind, Result, Selection};
-use hyperslab_formats::{ChunkLocation, ChunkSource, Dataset, ObjectId, StorageLayout};
-use hyperslab_storage::Storage;
+use hyperslab_array::{Axis, Result, Selection};
+use hyperslab_formats::{ChunkLocation, ChunkSource, Dataset, StorageLayout};
 use rayon::prelude::*;
 
 use self::ahead::look_ahead;
 use self::band::bands;
 use self::chunk::bytes_of;
 use self::job::{COALESCE_GAP_BYTES, Job, with_scratch};
+use self::locate::{locate, locate_kept};
 use self::shared_chunks::SharedChunks;
-use crate::File;
 use crate::dataset_read::DatasetRead;
-use crate::live_file::{being_written, retry_while_torn};
 
 pub(crate) use self::chunk::fill_value;
 
@@ -33,8 +32,8 @@ pub(crate) fn fill(read: DatasetRead<'_>, out: &mut [u8]) -> Result<()> {
         _ => None,
     };
     let storage = external.as_ref().unwrap_or_else(|| file.array_file().storage());
-    // What is kept is of the file as it was opened, and of its own extent.
-    let may_keep = description.storage == StorageLayout::Chunked && description.written_shape.is_none();
+    // What is kept is of the file as it was opened, and of its own extent. A program may change its arrays at any time.
+    let may_keep = description.storage == StorageLayout::Chunked && description.written_shape.is_none() && file.array_file().is_stored();
     let is_unchanged = may_keep && storage.is_unchanged();
     let mut chunks = match is_unchanged {
         true => locate_kept(read, storage.as_ref())?,
@@ -81,22 +80,6 @@ pub(crate) fn fill(read: DatasetRead<'_>, out: &mut [u8]) -> Result<()> {
             bands.into_iter().try_for_each(|band| job.read_band_in_parallel(band, threads))
         }
     })
-}
-
-/// The chunks that a selection touches, of a file that is unchanged since it was opened.
-fn locate_kept(read: DatasetRead<'_>, storage: &dyn Storage) -> Result<Vec<ChunkLocation>> {
-    let DatasetRead { file, dataset, description, selection, .. } = read;
-    file.chunk_places().locate(dataset, &description.chunk_grid, selection, |selection| locate(file, dataset, selection, storage))
-}
-
-/// The chunks that a selection touches.
-fn locate(file: &File, dataset: ObjectId, selection: &Selection, storage: &dyn Storage) -> Result<Vec<ChunkLocation>> {
-    // A writer may be changing the chunk locator.
-    let located = retry_while_torn(
-        || Ok(file.array_file().locate(dataset, selection)),
-        |located| matches!(located, Err(error) if error.kind() == ErrorKind::Corrupt) && being_written(storage),
-    )??;
-    Ok(located.chunks)
 }
 
 /// Narrows an unfiltered chunk to the wanted rows along its slowest dimension of more than one wanted index: to one part with
