@@ -6,10 +6,12 @@ import concurrent.futures
 import multiprocessing
 import os
 import pathlib
+import select
 import signal
 import subprocess
 import sys
 import textwrap
+import threading
 
 import h5py
 import hyperslab as hs
@@ -50,6 +52,93 @@ def test_a_forked_child_reads_a_file_that_its_parent_opened(path: pathlib.Path) 
         assert receiver.recv() == total
     finally:
         process.kill()
+
+
+def answers(f: hs.File, table: hs.Table, query: hs.Query) -> list[float]:
+    """What a process reads through objects that were opened before."""
+    d = f["x"]
+    return [
+        float(d[17, 33]),
+        float(d[3].sum()),
+        float(d[10:90, ::7].sum()),
+        float(d[[1, 50, 199]].sum()),
+        float(d[...].sum()),
+        float(len(list(f["group"]))),
+        float(f["group/value7"].attrs["number"]),
+        float(f["group/value30"][()]),
+        float(len(f["names"][40])),
+        float(f["virtual"][100:120].sum()),
+        float(table.count()),
+        float(table.head(7)["x"][6].as_py()),
+        float(query.count()),
+        float(query.positions().sum()),
+        float(hs.open(f.filename)["x"][5, 5]),
+    ]
+
+
+@pytest.fixture(scope="module")
+def many_kinds(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
+    path = tmp_path_factory.mktemp("forks") / "a.h5"
+    with h5py.File(path, "w") as f:
+        f.create_dataset("x", data=np.arange(200_000).reshape(200, 1000), chunks=(7, 130), compression="gzip")
+        group = f.create_group("group")
+        for i in range(100):
+            group[f"value{i}"] = float(i)
+            group[f"value{i}"].attrs["number"] = i
+        f["names"] = np.array([f"name {i}" for i in range(1000)], h5py.string_dtype())
+        layout = h5py.VirtualLayout((200, 1000), "i8")
+        layout[:] = h5py.VirtualSource(f["x"])
+        f.create_virtual_dataset("virtual", layout)
+    return path
+
+
+FORKS = int(os.environ.get("HYPERSLAB_FORKS", "40"))
+
+
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded", "ignore:.*use of fork")
+def test_children_that_are_forked_while_threads_read_do_not_hang(many_kinds: pathlib.Path) -> None:
+    """A child has the locks of its parent as they were, and none of the threads that hold them."""
+    f = hs.open(many_kinds, threads=2)
+    table, query = f.table("/x", where="x > 70000"), hs.query(f, "/", "x > 150000")
+    wanted, stop, wrong = answers(f, table, query), threading.Event(), []
+
+    def work(turn: int) -> None:
+        while not stop.is_set():
+            # One of the threads opens the file itself, so that nothing of it is kept.
+            mine = f if turn else hs.open(many_kinds)
+            found = answers(mine, table, query)
+            if found != wanted:
+                wrong.append(found)
+
+    threads = [threading.Thread(target=work, args=(turn,), daemon=True) for turn in range(3)]
+    for thread in threads:
+        thread.start()
+    try:
+        for number in range(FORKS):
+            receiver, sender = os.pipe()
+            child = os.fork()
+            if child == 0:
+                code = 1
+                try:
+                    found = answers(f, table, query)
+                    os.write(sender, b"right" if found == wanted else repr(found).encode())
+                    code = 0
+                finally:
+                    os._exit(code)
+            os.close(sender)
+            try:
+                ready, _, _ = select.select([receiver], [], [], 60)
+                assert ready, f"child {number} hangs"
+                assert os.read(receiver, 1000) == b"right", f"child {number}"
+            finally:
+                os.close(receiver)
+                os.kill(child, signal.SIGKILL)
+                os.waitpid(child, 0)
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join(60)
+    assert not wrong and not any(thread.is_alive() for thread in threads)
 
 
 def table_count(table: hs.Table) -> int:
