@@ -29,12 +29,14 @@ impl File {
         if self.is_as_written() {
             return Ok(dataset);
         }
-        if let Some(present) = self.present_extents().get(&id) {
-            return Ok(present.clone().unwrap_or(dataset));
+        if let Some(present) = self.present_extents().and_then(|known| known.get(&id).cloned()) {
+            return Ok(present.unwrap_or(dataset));
         }
         let present = virtual_dataset::with_present_extent(&self.as_written(), &dataset).map_err(|error| self.place(id, error))?;
         let present = present.map(Arc::new);
-        self.present_extents().insert(id, present.clone());
+        if let Some(mut known) = self.present_extents() {
+            known.insert(id, present.clone());
+        }
         Ok(present.unwrap_or(dataset))
     }
 }

@@ -4,10 +4,11 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, MutexGuard, OnceLock};
 
 use hyperslab_array::{Error, Result};
 use hyperslab_formats::{ArrayFile, Dataset, Format, ObjectId};
+use hyperslab_storage::ForkMutex;
 
 use crate::Session;
 use crate::chunk_cache::ChunkCache;
@@ -45,7 +46,7 @@ struct Opened {
     array_file: Arc<dyn ArrayFile>,
     linked_files: OnceLock<LinkedFiles<File>>,
     /// Virtual datasets whose extent was determined.
-    present_extents: Mutex<PresentExtents>,
+    present_extents: ForkMutex<PresentExtents>,
     paths: Paths,
     chunk_places: ChunkPlaces,
     look_ahead: LookAhead,
@@ -102,8 +103,8 @@ impl File {
         self.opened.linked_files.get()
     }
     /// The virtual datasets whose extent was determined.
-    pub(crate) fn present_extents(&self) -> MutexGuard<'_, PresentExtents> {
-        self.opened.present_extents.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(crate) fn present_extents(&self) -> Option<MutexGuard<'_, PresentExtents>> {
+        self.opened.present_extents.lock()
     }
     /// The paths of objects that are known.
     pub(crate) fn paths(&self) -> &Paths {

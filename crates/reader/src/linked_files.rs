@@ -6,12 +6,12 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use hyperslab_array::{Error, Result};
 use hyperslab_formats::ObjectId;
-use hyperslab_storage::Storage;
+use hyperslab_storage::{ForkMutex, Storage};
 
 /// The files that were opened because one file names them, each once.
 pub(crate) struct LinkedFiles<F> {
-    pub files: Mutex<HashMap<PathBuf, F>>,
-    pub external: Mutex<HashMap<ObjectId, Arc<dyn Storage>>>,
+    pub files: ForkMutex<HashMap<PathBuf, F>>,
+    pub external: ForkMutex<HashMap<ObjectId, Arc<dyn Storage>>>,
     /// By their origin.
     origins: Mutex<Vec<F>>,
     /// The folder of the file itself, if it was opened through a symbolic link.
@@ -20,15 +20,15 @@ pub(crate) struct LinkedFiles<F> {
 
 impl<F> Default for LinkedFiles<F> {
     fn default() -> Self {
-        Self { files: Mutex::default(), external: Mutex::default(), origins: Mutex::default(), real_folder: OnceLock::new() }
+        Self { files: ForkMutex::default(), external: ForkMutex::default(), origins: Mutex::default(), real_folder: OnceLock::new() }
     }
 }
 
 impl<F> LinkedFiles<F> {
     /// Removes the files and external raw data that are open.
     pub fn take(&self) -> (Vec<F>, Vec<Arc<dyn Storage>>) {
-        fn all<K, V>(known: &Mutex<HashMap<K, V>>) -> Vec<V> {
-            std::mem::take(&mut *known.lock().unwrap_or_else(PoisonError::into_inner)).into_values().collect()
+        fn all<K, V>(known: &ForkMutex<HashMap<K, V>>) -> Vec<V> {
+            known.lock().map(|mut known| std::mem::take(&mut *known).into_values().collect()).unwrap_or_default()
         }
         let mut files = all(&self.files);
         files.append(&mut self.origins.lock().unwrap_or_else(PoisonError::into_inner));

@@ -2,7 +2,7 @@
 //! A file may name any path of the machine, so a policy says which of them may be opened.
 
 use std::path::{Component, Path, PathBuf};
-use std::sync::{Arc, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 use hyperslab_array::{Error, ErrorKind, Result};
 use hyperslab_formats::{ExternalFile, ObjectId};
@@ -33,16 +33,16 @@ impl File {
                 return Ok(self.clone());
             }
             let path = self.linked_path(name)?;
-            let files = || self.linked_files().files.lock().unwrap_or_else(PoisonError::into_inner);
-            if let Some(file) = files().get(&path) {
-                return Ok(file.clone());
+            let files = || self.linked_files().files.lock();
+            if let Some(file) = files().and_then(|files| files.get(&path).cloned()) {
+                return Ok(file);
             }
             let file = self.session().open_at_depth(&path, depth, open)?;
-            if keep {
-                let mut files = files();
-                if files.len() < max_kept_open() {
-                    files.insert(path, file.clone());
-                }
+            if keep
+                && let Some(mut files) = files()
+                && files.len() < max_kept_open()
+            {
+                files.insert(path, file.clone());
             }
             Ok(file)
         })
@@ -87,9 +87,9 @@ impl File {
     /// The raw data of a dataset with external storage as one run of bytes (specification IV.A.2.h). Bytes past the end of
     /// an external file were never written and read as zero.
     pub(crate) fn external_storage(&self, dataset: ObjectId, files: &[ExternalFile]) -> Result<Arc<dyn Storage>> {
-        let known = || self.linked_files().external.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(storage) = known().get(&dataset) {
-            return Ok(storage.clone());
+        let known = || self.linked_files().external.lock();
+        if let Some(storage) = known().and_then(|known| known.get(&dataset).cloned()) {
+            return Ok(storage);
         }
         let mut start = 0u64;
         let mut pieces = Vec::with_capacity(files.len());
@@ -101,7 +101,9 @@ impl File {
             start = start.checked_add(length).ok_or_else(|| Error::corrupt("external files beyond 64 bits"))?;
         }
         let storage: Arc<dyn Storage> = Arc::new(Pieces::new(self.name(), pieces)?);
-        known().insert(dataset, storage.clone());
+        if let Some(mut known) = known() {
+            known.insert(dataset, storage.clone());
+        }
         Ok(storage)
     }
 }

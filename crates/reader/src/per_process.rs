@@ -4,7 +4,7 @@
 use std::sync::OnceLock;
 
 /// The value of the process that made it, and those of its forked children.
-pub(crate) struct PerProcess<T> {
+pub struct PerProcess<T> {
     process: u32,
     value: T,
     /// That of a child of `process`, in its memory.

@@ -1,6 +1,6 @@
 //! Session: threads and limits, shared by all files that it opens.
 
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock};
 
 use hyperslab_array::{Error, Result};
 use hyperslab_formats::{Interpretation, Limits, OpenOptions};
@@ -84,7 +84,7 @@ pub struct Session(Arc<Shared>);
 /// State shared by all handles of a session.
 struct Shared {
     threads: Option<usize>,
-    pool: RwLock<Option<Started>>,
+    pool: PerProcess<OnceLock<Started>>,
     options: OpenOptions,
     paths: PathPolicy,
     missing_sources: MissingSources,
@@ -96,10 +96,18 @@ struct Shared {
 }
 
 /// A thread pool and the process that it was started in: a forked child has none of its parent's threads.
-#[derive(Clone)]
 struct Started {
     process: u32,
-    pool: Arc<rayon::ThreadPool>,
+    pool: Option<Arc<rayon::ThreadPool>>,
+}
+
+impl Drop for Started {
+    /// In a forked child, the parent's pool cannot be stopped, because its threads do not exist.
+    fn drop(&mut self) {
+        if self.process != std::process::id() {
+            std::mem::forget(self.pool.take());
+        }
+    }
 }
 
 impl Session {
@@ -121,7 +129,7 @@ impl Session {
         let open = OpenOptions::new(options.limits, options.interpretation);
         Ok(Self(Arc::new(Shared {
             threads: options.threads,
-            pool: RwLock::default(),
+            pool: PerProcess::new(OnceLock::new()),
             options: open,
             paths: options.paths,
             missing_sources: options.missing_sources,
@@ -151,24 +159,19 @@ impl Session {
     /// # Errors
     /// `Internal` if the system starts no threads.
     pub fn pool(&self) -> Result<Arc<rayon::ThreadPool>> {
-        let process = std::process::id();
-        let here = |started: &Started| started.process == process;
-        if let Some(started) = self.0.pool.read().unwrap_or_else(PoisonError::into_inner).as_ref().filter(|s| here(s)) {
-            return Ok(started.pool.clone());
-        }
-        let mut slot = self.0.pool.write().unwrap_or_else(PoisonError::into_inner);
-        if let Some(started) = slot.as_ref().filter(|s| here(s)) {
-            return Ok(started.pool.clone());
+        let started = self.0.pool.get(OnceLock::new);
+        if let Some(pool) = started.get().and_then(|started| started.pool.clone()) {
+            return Ok(pool);
         }
         let pool = rayon::ThreadPoolBuilder::new()
             .num_threads(self.0.threads.unwrap_or(0))
             .thread_name(|index| format!("hyperslab-{index}"))
             .build()
             .map_err(|e| Error::internal(format!("cannot start threads: {e}")))?;
-        let pool = Arc::new(pool);
-        // In a forked child the parent's pool cannot be stopped, because its threads do not exist.
-        std::mem::forget(slot.replace(Started { process, pool: pool.clone() }));
-        Ok(pool)
+        let pool = Some(Arc::new(pool));
+        // Another thread may have started one meanwhile; then this one stops.
+        let started = started.get_or_init(|| Started { process: std::process::id(), pool });
+        started.pool.clone().ok_or_else(|| Error::internal("a thread pool without threads"))
     }
     /// Runs `work` on the decoding threads of this process; its parallel iterators use them all.
     ///

@@ -2,9 +2,10 @@
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 use hyperslab_array::{Error, Result};
+use hyperslab_storage::ForkMutex;
 
 use super::layout::StoredDataset;
 use super::parsed_object::{ParsedObject, parse};
@@ -29,9 +30,9 @@ const MAX_LISTED: u64 = 1 << 16;
 pub(super) struct LazyTree {
     source: Source,
     root: ObjectId,
-    kept: Mutex<Recent<Arc<Kept>>>,
+    kept: ForkMutex<Recent<Arc<Kept>>>,
     /// For each [`Part`], the addresses of the objects for which it was parsed.
-    paid: [Mutex<HashSet<u64>>; 3],
+    paid: [ForkMutex<HashSet<u64>>; 3],
 }
 
 /// An object that was parsed, and what else was asked for.
@@ -64,7 +65,7 @@ impl Kept {
 impl LazyTree {
     /// The tree below the root group at `root`, which is parsed at once.
     pub fn open(source: Source, root: u64) -> Result<Self> {
-        let tree = Self { source, root: ObjectId(root), kept: Mutex::new(Recent::new(KEPT_BYTES)), paid: Default::default() };
+        let tree = Self { source, root: ObjectId(root), kept: ForkMutex::new(Recent::new(KEPT_BYTES)), paid: Default::default() };
         match tree.kept(tree.root)?.parsed.object {
             Object::Group => Ok(tree),
             _ => Err(Error::corrupt("the root is no group")),
@@ -73,13 +74,15 @@ impl LazyTree {
 
     /// The object with this ID, parsed unless it is kept.
     pub fn kept(&self, id: ObjectId) -> Result<Arc<Kept>> {
-        if let Some(kept) = self.recent().get(id.0) {
+        if let Some(kept) = self.recent().and_then(|mut recent| recent.get(id.0)) {
             return Ok(kept);
         }
         let parsed = self.pay(id, Part::Object, |source| parse(source, id.0))?;
         let messages = parsed.header.messages.iter().map(|message| message.body.len() as u64).sum::<u64>();
         let kept = Arc::new(Kept { parsed, attributes: OnceLock::new(), links: OnceLock::new(), searches: AtomicU64::new(0) });
-        self.recent().insert(id.0, kept.clone(), OBJECT_BYTES.saturating_add(messages));
+        if let Some(mut recent) = self.recent() {
+            recent.insert(id.0, kept.clone(), OBJECT_BYTES.saturating_add(messages));
+        }
         Ok(kept)
     }
 
@@ -95,8 +98,9 @@ impl LazyTree {
             && group::max_links(&self.source.with_own_budget(), &group.parsed.header).is_ok_and(|links| links <= max)
     }
 
-    fn recent(&self) -> std::sync::MutexGuard<'_, Recent<Arc<Kept>>> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    /// The objects that are kept; `None` in a child that was forked while its parent used them.
+    fn recent(&self) -> Option<std::sync::MutexGuard<'_, Recent<Arc<Kept>>>> {
+        self.kept.lock()
     }
 
     /// Parses a part of an object. The first time, the budget of the file pays for it, so that structures which share bytes
@@ -108,15 +112,15 @@ impl LazyTree {
             Part::Attributes => attributes,
             Part::Links => links,
         };
-        let paid = || paid.lock().unwrap_or_else(PoisonError::into_inner);
-        if paid().contains(&id.0) {
-            return parse(&self.source.with_own_budget());
-        }
-        if paid().len() as u64 >= self.source.limits.objects {
+        let state = paid.lock().map(|paid| (paid.contains(&id.0), paid.len() as u64));
+        let Some((false, count)) = state else { return parse(&self.source.with_own_budget()) };
+        if count >= self.source.limits.objects {
             return Err(Error::limit_exceeded(format!("more than {} objects in one file", self.source.limits.objects)));
         }
         let parsed = parse(&self.source)?;
-        paid().insert(id.0);
+        if let Some(mut paid) = paid.lock() {
+            paid.insert(id.0);
+        }
         Ok(parsed)
     }
 }
@@ -139,7 +143,9 @@ impl Tree for LazyTree {
         let cost = list.iter().map(|attribute| bytes(attribute).saturating_add(ATTRIBUTE_BYTES)).fold(0, u64::saturating_add);
         let attributes = Arc::new(Attributes { list, tracked: header.tracks_attributes });
         if kept.attributes.set(attributes.clone()).is_ok() {
-            self.recent().grow(id.0, cost);
+            if let Some(mut recent) = self.recent() {
+                recent.grow(id.0, cost);
+            }
         }
         Ok(attributes)
     }
@@ -160,7 +166,9 @@ impl Tree for LazyTree {
         let cost = raw.links.iter().map(|link| (link.name.len() as u64).saturating_add(LINK_BYTES)).sum();
         let links = Arc::new(Links::new(raw.links.into_iter().map(Link::from).collect(), raw.tracked));
         if kept.links.set(links.clone()).is_ok() {
-            self.recent().grow(group.0, cost);
+            if let Some(mut recent) = self.recent() {
+                recent.grow(group.0, cost);
+            }
         }
         Ok(links)
     }

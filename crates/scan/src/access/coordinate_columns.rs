@@ -7,7 +7,7 @@ use arrow_array::{Array, ArrayRef, make_array};
 use arrow_data::ArrayData;
 use arrow_schema::DataType;
 use hyperslab_array::{Axis, Error, Result};
-use hyperslab_reader::{ChunkCache, SCAN_CACHE_BYTES, Session};
+use hyperslab_reader::{ChunkCache, PerProcess, SCAN_CACHE_BYTES, Session};
 
 /// Identifies a broadcast column: the scan, the indexes along the dimension, the number of consecutive cells with the same
 /// index, and the number of repetitions of the whole.
@@ -22,18 +22,25 @@ pub(crate) struct BroadcastKey {
 /// The last column of each name. Consecutive windows differ along the slowest dimension only, so the columns of the other
 /// dimensions are the same: they are made once, and all batches share their memory.
 pub(crate) struct CoordinateCache {
-    /// Decoded chunks that windows share.
-    pub chunks: Arc<ChunkCache>,
+    chunks: PerProcess<Arc<ChunkCache>>,
     last: Mutex<BTreeMap<String, (BroadcastKey, ArrayRef)>>,
 }
 
 impl Default for CoordinateCache {
     fn default() -> Self {
-        Self { chunks: Arc::new(ChunkCache::new(SCAN_CACHE_BYTES)), last: Mutex::default() }
+        Self { chunks: PerProcess::new(new_chunks()), last: Mutex::default() }
     }
 }
 
+fn new_chunks() -> Arc<ChunkCache> {
+    Arc::new(ChunkCache::new(SCAN_CACHE_BYTES))
+}
+
 impl CoordinateCache {
+    /// Decoded chunks that windows share.
+    pub fn chunks(&self) -> Arc<ChunkCache> {
+        self.chunks.get(new_chunks).clone()
+    }
     /// The column called `name` for this key; calls `make` if it is not the last one. Never waits for another thread.
     pub fn column(&self, name: &str, key: BroadcastKey, make: impl FnOnce(&BroadcastKey) -> Result<ArrayRef>) -> Result<ArrayRef> {
         if let Ok(last) = self.last.try_lock()

@@ -139,7 +139,7 @@ impl<'a> Window<'a> {
         axes.extend(shape.iter().skip(axes.len()).map(|&extent| Axis::all(extent)));
         let selection = Selection::new(axes, shape).map_err(|error| file.place(dataset, error))?;
         if self.shares_chunks(file, dataset, &selection)? {
-            let file = file.with_chunks(self.part.coordinate_cache.chunks.clone());
+            let file = file.with_chunks(self.part.coordinate_cache.chunks());
             return self.read_of(&file, dataset, &selection, datatype);
         }
         self.read_of(file, dataset, &selection, datatype)
