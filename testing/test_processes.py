@@ -92,7 +92,7 @@ def many_kinds(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
     return path
 
 
-FORKS = int(os.environ.get("HYPERSLAB_FORKS", "40"))
+FORKS = int(os.environ.get("HYPERSLAB_FORKS", "30"))
 
 
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded", "ignore:.*use of fork")
