@@ -132,7 +132,8 @@ def cases() -> list[Case]:
         case(name="one string", target="strings", keys=SOME_STRINGS),
         case(name="20,000 variable-length strings", target="strings", keys=[slice(None)] * 3),
         case(name="one attribute", target="scalar", keys=["number"] * 1000, operate=lambda d, key: d.attrs[key], without=netcdf),
-        case(name="one member of 10,000 records", target="records", keys=["e"] * 50, without=netcdf),
+        # pyfive does not read the datatypes of version 3 that are in this file.
+        case(name="one member of 10,000 records", target="records", keys=["e"] * 50, without=("netCDF4", "pyfive")),
         case(name="a group by path", target="", keys=["a/b/c/d"] * 1000, without=netcdf),
         case(name="a dataset by path", target="", keys=["a/b/c/d/x"] * 1000, without=netcdf),
         case(name="one of 15,000 links by name", target="links", keys=NAMES, without=netcdf),
