@@ -142,10 +142,10 @@ impl Tree for LazyTree {
         let bytes = |attribute: &hyperslab_array::Attribute| attribute.value.as_ref().map_or(0, |value| value.bytes.len() as u64);
         let cost = list.iter().map(|attribute| bytes(attribute).saturating_add(ATTRIBUTE_BYTES)).fold(0, u64::saturating_add);
         let attributes = Arc::new(Attributes { list, tracked: header.tracks_attributes });
-        if kept.attributes.set(attributes.clone()).is_ok() {
-            if let Some(mut recent) = self.recent() {
-                recent.grow(id.0, cost);
-            }
+        if kept.attributes.set(attributes.clone()).is_ok()
+            && let Some(mut recent) = self.recent()
+        {
+            recent.grow(id.0, cost);
         }
         Ok(attributes)
     }
@@ -165,10 +165,10 @@ impl Tree for LazyTree {
         let raw = self.pay(group, Part::Links, |source| group::links(source, &kept.parsed.header))?;
         let cost = raw.links.iter().map(|link| (link.name.len() as u64).saturating_add(LINK_BYTES)).sum();
         let links = Arc::new(Links::new(raw.links.into_iter().map(Link::from).collect(), raw.tracked));
-        if kept.links.set(links.clone()).is_ok() {
-            if let Some(mut recent) = self.recent() {
-                recent.grow(group.0, cost);
-            }
+        if kept.links.set(links.clone()).is_ok()
+            && let Some(mut recent) = self.recent()
+        {
+            recent.grow(group.0, cost);
         }
         Ok(links)
     }
