@@ -25,9 +25,8 @@ impl HeapReference {
     pub fn parse(element: &[u8]) -> Result<(u32, Option<Self>)> {
         let bad = || Error::corrupt(format!("a variable-length reference of {} bytes", element.len()));
         element.len().checked_sub(8).filter(|n| (2..=8).contains(n)).ok_or_else(bad)?;
-        let little = |bytes: &[u8]| bytes.iter().rev().fold(0u64, |n, &b| (n << 8) | u64::from(b));
-        let (length, place) = element.split_at(4);
-        let length = u32::try_from(little(length)).map_err(|_| bad())?;
+        let (length, place) = element.split_first_chunk().ok_or_else(bad)?;
+        let length = u32::from_le_bytes(*length);
         Ok((length, if length == 0 { None } else { Self::parse_place(place)? }))
     }
 
@@ -39,9 +38,12 @@ impl HeapReference {
     pub fn parse_place(place: &[u8]) -> Result<Option<Self>> {
         let bad = || Error::corrupt(format!("a heap reference of {} bytes", place.len()));
         let address_size = place.len().checked_sub(4).filter(|n| (2..=8).contains(n)).ok_or_else(bad)?;
-        let little = |bytes: &[u8]| bytes.iter().rev().fold(0u64, |n, &b| (n << 8) | u64::from(b));
-        let (address, index) = place.split_at(address_size);
-        let (address, index) = (little(address), u32::try_from(little(index)).map_err(|_| bad())?);
+        let (address, index) = place.split_last_chunk().ok_or_else(bad)?;
+        let index = u32::from_le_bytes(*index);
+        let address = match address.first_chunk() {
+            Some(all) => u64::from_le_bytes(*all),
+            None => address.iter().rev().fold(0u64, |n, &b| (n << 8) | u64::from(b)),
+        };
         let undefined = u64::MAX >> (64 - 8 * address_size);
         Ok((address != 0 && address != undefined).then_some(Self { address, index }))
     }
@@ -129,6 +131,10 @@ impl HeapObjects {
             collection.ends.push((index, collection.bytes.len()));
         }
         self.collections.insert(address, collection);
+    }
+    /// Whether there is no object.
+    pub fn is_empty(&self) -> bool {
+        self.objects.is_empty() && self.collections.is_empty()
     }
     /// Whether the object is already here.
     pub fn contains(&self, reference: HeapReference) -> bool {

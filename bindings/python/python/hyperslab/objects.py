@@ -308,6 +308,10 @@ class Dataset(Node):
     @property
     def shape(self) -> tuple[int, ...]:
         """Extent of each dimension."""
+        return self._shape
+
+    @kept_property
+    def _shape(self) -> tuple[int, ...]:
         return tuple(self._about["shape"] or ())
 
     @property
@@ -413,7 +417,7 @@ class Dataset(Node):
 
     def refresh(self) -> None:
         super().refresh()
-        for made in ("_reader", "_dtype"):
+        for made in ("_reader", "_dtype", "_shape"):
             self.__dict__.pop(made, None)
 
     def __getitem__(self, key: Any) -> Elements:

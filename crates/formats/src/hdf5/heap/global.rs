@@ -11,6 +11,8 @@ use crate::hdf5::Source;
 /// as one byte of a value. Collections may overlap, so the file's length does not bound their total size.
 const OBJECT_COST: u64 = 2;
 const BYTES_AT_COST: u64 = 16;
+/// Bytes of a collection that the HDF5 library makes for short values.
+const SMALL_COLLECTION_BYTES: u64 = 4 << 10;
 
 /// Reads global heap collections on demand.
 pub(crate) struct GlobalHeap;
@@ -18,7 +20,8 @@ pub(crate) struct GlobalHeap;
 impl GlobalHeap {
     /// Fetches `references` into `objects`, each collection once.
     pub fn fetch(source: &Source, references: &[HeapReference], objects: &mut HeapObjects) -> Result<()> {
-        let mut missing: Vec<HeapReference> = references.iter().copied().filter(|reference| !objects.contains(*reference)).collect();
+        let is_missing = |reference: &HeapReference| objects.is_empty() || !objects.contains(*reference);
+        let mut missing: Vec<HeapReference> = references.iter().copied().filter(is_missing).collect();
         missing.sort_unstable();
         for wanted in missing.chunk_by(|a, b| a.address == b.address) {
             let Some(HeapReference { address, .. }) = wanted.first().copied() else { continue };
@@ -54,8 +57,10 @@ fn header_bytes(source: &Source) -> u64 {
 
 /// The bytes of the collection at `address`.
 fn collection(source: &Source, address: u64) -> Result<Cow<'_, [u8]>> {
-    let header = source.read(address, header_bytes(source))?;
-    let mut cursor = source.cursor(&header, address);
+    // Most collections are as small as this.
+    let start = source.read_up_to(address, SMALL_COLLECTION_BYTES)?;
+    let header = start.get(..usize::try_from(header_bytes(source)).unwrap_or(usize::MAX)).unwrap_or(&start);
+    let mut cursor = source.cursor(header, address);
     cursor.signature(b"GCOL")?;
     let version = cursor.u8()?;
     if version != 1 {
@@ -63,7 +68,10 @@ fn collection(source: &Source, address: u64) -> Result<Cow<'_, [u8]>> {
     }
     cursor.skip(3)?;
     let size = cursor.length()?;
-    source.read(address, size)
+    match usize::try_from(size).ok().filter(|size| *size == start.len()) {
+        Some(_) => Ok(start),
+        None => source.read(address, size),
+    }
 }
 
 /// Visits the objects of a collection of these bytes: index and value of each.
