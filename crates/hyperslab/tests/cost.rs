@@ -68,7 +68,7 @@ fn a_chunk_that_windows_share_is_decoded_once() -> Result<()> {
 fn of_an_unfiltered_chunk_only_the_rows_that_are_wanted_are_read() -> Result<()> {
     let folder = folder();
     let path = folder.path().join("plain.h5");
-    // Rows of a chunk that are so long that none is read for being near another.
+    // Rows of a chunk that are so long that none is read for lying between others.
     let (shape, chunk) = ([40u64, 300, 200], [16u64, 300, 70]);
     let bytes = write(&path, &shape, &chunk, false)?;
     let session = session(1)?;
@@ -80,7 +80,7 @@ fn of_an_unfiltered_chunk_only_the_rows_that_are_wanted_are_read() -> Result<()>
         (vec![range(5, 2, 1), Axis::all(300), Axis::all(200)], 2 * 300 * 210 * 2),
         (vec![range(17, 1, 1), range(3, 4, 1), Axis::all(200)], 4 * 210 * 2),
         (vec![range(17, 1, 1), range(3, 1, 1), range(8, 2, 1)], 2 * 2),
-        (vec![range(2, 4, 3), range(0, 5, 2), range(0, 7, 1)], 10 * 300 * 70 * 2),
+        (vec![range(2, 4, 3), range(0, 5, 2), range(0, 7, 1)], 4 * 300 * 70 * 2),
         (vec![range(14, 4, 1), range(29, 1, 1), range(69, 2, 1)], 4 * 2 * 300 * 70 * 2),
         (vec![Axis::Indices(vec![0, 1, 39]), range(0, 2, 299), range(199, 1, 1)], (2 + 1) * 300 * 70 * 2),
     ];

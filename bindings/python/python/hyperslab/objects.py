@@ -575,7 +575,8 @@ class TextView:
         self._dataset, self._encoding, self._errors = dataset, encoding, errors
 
     def __getitem__(self, key: Any) -> str | AnyArray:
-        reader = self._dataset._reader
+        # A dataset that is being written has none.
+        reader = getattr(self._dataset, "_reader", None)
         if reader is not None and self._encoding == "utf-8" and self._errors == "strict" and (text := reader.get_text(key)) is not None:
             return text  # type: ignore[no-any-return]
         values = self._dataset[key]
