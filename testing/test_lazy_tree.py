@@ -51,6 +51,7 @@ def test_each_link_is_found_without_the_others(tmp_path: pathlib.Path, store: di
         f = hs.open(tmp_path / "links.h5")
         if listed_first:
             assert list(f["g"]) == expected
+        assert len(f["g"]) == len(expected)
         for name in names:
             assert f["g/" + name][()] == 1.5
             assert name in f["g"]

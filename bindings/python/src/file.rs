@@ -172,9 +172,9 @@ impl File {
     }
 
     /// Number of a group's links.
-    fn link_count(&self, py: Python<'_>, group: u64) -> PyResult<usize> {
+    fn link_count(&self, py: Python<'_>, group: u64) -> PyResult<u64> {
         let file = self.0.clone();
-        run(py, move || file.links(ObjectId(group))).map(|links| links.as_slice().len())
+        run(py, move || file.link_count(ObjectId(group)))
     }
 
     /// A group's links.

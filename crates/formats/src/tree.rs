@@ -54,6 +54,13 @@ pub trait Tree: Send + Sync {
     fn first_links(&self, group: ObjectId, max: usize) -> Result<Vec<Link>> {
         Ok(self.links(group)?.iter().take(max).cloned().collect())
     }
+    /// Number of links of a group.
+    ///
+    /// # Errors
+    /// As of [`Tree::links`].
+    fn link_count(&self, group: ObjectId) -> Result<u64> {
+        Ok(self.links(group)?.as_slice().len() as u64)
+    }
     /// Whether a group tracks the order in which its links were created.
     ///
     /// # Errors

@@ -35,6 +35,13 @@ impl File {
     pub fn links(&self, group: ObjectId) -> Result<Arc<Links>> {
         self.parsed(group, || self.tree().links(group))
     }
+    /// Number of links of a group, without listing them where the file states it; 0 of another object.
+    ///
+    /// # Errors
+    /// As of [`File::links`].
+    pub fn link_count(&self, group: ObjectId) -> Result<u64> {
+        self.parsed(group, || self.tree().link_count(group))
+    }
     /// One link of a group, found without listing the others.
     ///
     /// # Errors

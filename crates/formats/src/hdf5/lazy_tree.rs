@@ -192,6 +192,14 @@ impl Tree for LazyTree {
         let found = group::first_links(&self.source.with_own_budget(), &kept.parsed.header, max)?;
         Ok(found.into_iter().map(Link::from).collect())
     }
+    fn link_count(&self, group: ObjectId) -> Result<u64> {
+        let kept = self.kept(group)?;
+        let known = match kept.links.get() {
+            Some(links) => Some(links.as_slice().len() as u64),
+            None => group::link_count(&self.source.with_own_budget(), &kept.parsed.header)?,
+        };
+        known.map_or_else(|| Ok(self.links(group)?.as_slice().len() as u64), Ok)
+    }
     fn tracks_links(&self, group: ObjectId) -> Result<bool> {
         group::is_tracked(&self.source, &self.kept(group)?.parsed.header)
     }

@@ -94,6 +94,11 @@ pub(crate) fn max_links(source: &Source, header: &ObjectHeader<'_>) -> Result<u6
     Ok(compact.saturating_add(old).saturating_add(dense))
 }
 
+/// The number of links of the group with this header; `None` if only listing them tells it.
+pub(crate) fn link_count(source: &Source, header: &ObjectHeader<'_>) -> Result<Option<u64>> {
+    if header.find(kind::SYMBOL_TABLE).is_some() { Ok(None) } else { max_links(source, header).map(Some) }
+}
+
 /// The link called `name` of the group with this header, found without listing the others.
 pub(crate) fn link(source: &Source, header: &ObjectHeader<'_>, name: &str) -> Result<Option<RawLink>> {
     for message in header.all(kind::LINK) {
