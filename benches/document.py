@@ -29,6 +29,29 @@ def number(value: float) -> str:
     return f"{value:,.0f}" if value >= 1000 else f"{value:.2f}"
 
 
+#: The group whose races are one table: each is a call of microseconds.
+SMALL = "small"
+PEERS = ("netCDF4", "pyfive", "hdf5-reader (Rust)")
+
+
+def small(races: list[dict[str, Any]]) -> list[str]:
+    """Small operations as one table."""
+    lines = [
+        "Microseconds an operation; each contestant opens the files afresh in each round. The ratio is that of h5py's time to ours. An empty",
+        "field: the contestant cannot do this. Peak memory is that of the whole process, with the libraries that it imports.\n",
+        "| work | ours | h5py | ratio | " + " | ".join(PEERS) + " | peak MiB: ours, h5py |",
+        "|---|--:|--:|--:|" + "--:|" * len(PEERS) + "--:|",
+    ]
+    for race in races:
+        rows = {row["who"]: row for row in race["rows"]}
+        ours, h5py = rows["ours"], rows["h5py"]
+        others = [number(rows[who]["median"]) if who in rows else "" for who in PEERS]
+        peaks = ", ".join(f"{row['peak_bytes'] / 2**20:,.0f}" for row in (ours, h5py))
+        fields = [race["race"], number(ours["median"]), number(h5py["median"]), f"{ours['ratio']:.2f}", *others, peaks]
+        lines.append(f"| {' | '.join(fields)} |")
+    return [*lines, ""]
+
+
 def model(races: list[dict[str, Any]]) -> list[str]:
     """Projected speeds with more cores, from those of one and two threads (Amdahl's law), as a table."""
     lines = [
@@ -64,6 +87,10 @@ def main() -> None:
         if race["group"] != group:
             group = race["group"]
             lines.append(f"## {group.capitalize()}\n")
+            if group == SMALL:
+                lines += small([race for race in results["races"] if race["group"] == SMALL])
+        if group == SMALL:
+            continue
         lines.append(f"### {race['race']}\n")
         lines.append(f"| who | {race['unit']} | quartiles | x {race['basis']} | of the limit | peak MiB |\n|---|--:|--:|--:|--:|--:|")
         for row in race["rows"]:
