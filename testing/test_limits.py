@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 import h5py
 import hyperslab as hs
+import netCDF4
 import numpy as np
 import pytest
 from compare import compare
@@ -198,3 +199,31 @@ def test_other_sizes_of_offsets_and_lengths(tmp_path: pathlib.Path, libver: str,
     # The library itself cannot open an extensible array in a file with short lengths.
     assert {r.path for r in results if r.outcome == "unreadable"} <= {"/one"}
     assert [r for r in results if r.outcome not in ("equal", "unreadable")] == []
+
+
+def test_records_that_a_short_netcdf3_file_claims_cost_no_memory(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "claims.nc"
+    with netCDF4.Dataset(path, "w", format="NETCDF3_64BIT_OFFSET") as f:
+        f.createDimension("t", None)
+        f.createVariable("t", "f8", ("t",))[:] = [1, 2, 3]
+        f.createVariable("x", "f8", ("t",))[:] = [4, 5, 6]
+    content = bytearray(path.read_bytes())
+    assert content[4:8] == b"\0\0\0\3"
+    content[4:8] = b"\x0f\xff\xff\xff"
+    path.write_bytes(content)
+    code = f"""
+import pathlib, hyperslab as hs
+f = hs.open({str(path)!r})
+assert f["t"].shape == (0xfffffff,) and list(f["x"][:3]) == [4, 5, 6]
+peak = lambda: int(pathlib.Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0])
+before = peak()
+for read in (lambda: f["t"][:], lambda: f["t"][5::7], lambda: f.table("/").count(), lambda: f.table("/", where="x > 5").to_arrow()):
+    try:
+        read()
+    except hs.CorruptError as error:
+        print(type(error).__name__)
+print((peak() - before) >> 10)
+"""
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    *errors, peak = run.stdout.split()
+    assert "CorruptError" in errors and int(peak) < 3000, run.stdout

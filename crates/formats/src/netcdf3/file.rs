@@ -16,6 +16,8 @@ use crate::{
 
 /// Bytes that a block of a variable aims for.
 const BLOCK_BYTES: u64 = 1 << 20;
+/// From this number of blocks on, the end of a selection is looked for before its blocks are listed.
+const MANY_BLOCKS: u64 = 1 << 12;
 
 /// An open netCDF classic file.
 pub struct Netcdf3File {
@@ -177,27 +179,41 @@ impl ArrayFile for Netcdf3File {
         let shape = dataset.dataspace.shape();
         let element = dataset.datatype.size();
         let beyond = || Error::corrupt("a variable beyond 64 bits");
-        let mut chunks = Vec::new();
-        for origin in dataset.chunk_grid.touched(selection)? {
-            let region = dataset.chunk_grid.clipped(origin)?;
-            let length = region.count.iter().product::<u64>() * element;
-            let elements_before = |from: usize| region.start.iter().zip(shape).skip(from).fold(0, |before, (&at, &extent)| before * extent + at);
+        let offset_of = |index: &[u64]| -> Result<u64> {
+            let elements_before = |from: usize| index.iter().zip(shape).skip(from).fold(0, |before, (&at, &extent)| before * extent + at);
             let within = match place.record_stride {
                 Some(stride) => {
-                    let record = region.start.first().ok_or_else(|| Error::internal("a record variable without dimensions"))?;
+                    let record = index.first().ok_or_else(|| Error::internal("a record variable without dimensions"))?;
                     record.checked_mul(stride).and_then(|n| n.checked_add(elements_before(1) * element))
                 }
                 None => elements_before(0).checked_mul(element),
             };
-            let offset = within.and_then(|n| n.checked_add(place.begin)).ok_or_else(beyond)?;
-            if offset.checked_add(length).is_none_or(|end| end > self.storage.len()) {
-                return Err(Error::corrupt(format!(
-                    "{length} bytes of data begin here but the file ends at byte {}: it is truncated, or was made without fill values \
-                     and never written as far; other variables can be read",
-                    self.storage.len()
-                ))
-                .at_offset(offset));
+            within.and_then(|n| n.checked_add(place.begin)).ok_or_else(beyond)
+        };
+        let check = |offset: u64, length: u64| {
+            if offset.checked_add(length).is_some_and(|end| end <= self.storage.len()) {
+                return Ok(());
             }
+            Err(Error::corrupt(format!(
+                "{length} bytes of data begin here but the file ends at byte {}: it is truncated, or was made without fill values \
+                 and never written as far; other variables can be read",
+                self.storage.len()
+            ))
+            .at_offset(offset))
+        };
+        let counts = selection.axes().iter().zip(dataset.chunk_grid.chunk_counts()).map(|(axis, chunks)| axis.count().min(chunks));
+        if counts.fold(1, u64::saturating_mul) > MANY_BLOCKS {
+            // A short file can claim more blocks than memory can list.
+            let last = selection.axes().iter().map(|axis| axis.count().checked_sub(1).and_then(|last| axis.index(last)));
+            let last = last.collect::<Option<Vec<u64>>>().ok_or_else(|| Error::internal("a selection without a last element"))?;
+            check(offset_of(&last)?, element)?;
+        }
+        let mut chunks = Vec::new();
+        for origin in dataset.chunk_grid.touched(selection)? {
+            let region = dataset.chunk_grid.clipped(origin)?;
+            let length = region.count.iter().product::<u64>() * element;
+            let offset = offset_of(&region.start)?;
+            check(offset, length)?;
             let source = ChunkSource::Stored { offset, length, filter_mask: 0 };
             chunks.push(ChunkLocation { region, source });
         }
