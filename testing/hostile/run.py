@@ -70,7 +70,7 @@ def main() -> int:
     parser.add_argument("--first", type=int, default=0, help="number of the first file")
     parser.add_argument("--only", type=int, help="make this one, keep it, and read it")
     parser.add_argument("--every", type=int, default=20, help="compare every n-th file with h5py; 0 for none")
-    parser.add_argument("--memory", type=int, default=3 << 30, help="bytes of address space for this process")
+    parser.add_argument("--memory", type=int, default=2 << 30, help="bytes of address space beyond what the imported libraries reserve")
     parser.add_argument("--timeout", type=float, default=5, help="seconds for one file")
     parser.add_argument(
         "--patience", type=float, default=5 * (ROUNDS + 1), help="seconds after which one file ends everything; more where the machine is stopped at times"
@@ -108,7 +108,9 @@ def run(options: argparse.Namespace, scratch: pathlib.Path) -> int:
 
     faulthandler.enable()
     oracle = Oracle()
-    resource.setrlimit(resource.RLIMIT_AS, (options.memory, resource.getrlimit(resource.RLIMIT_AS)[1]))
+    # Some libraries reserve gigabytes that they do not use.
+    reserved = int(pathlib.Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (reserved + options.memory, resource.getrlimit(resource.RLIMIT_AS)[1]))
     errors: Counter[str] = Counter()
     findings: list[str] = []
     values, readable, slowest = 0, 0, (0.0, "none")
