@@ -1,5 +1,5 @@
-//! A mutex that nobody waits for in vain: a forked child has the locks of its parent as they were, and none of the threads
-//! that hold them.
+//! A mutex that gives up after some time. A forked child inherits its parent's locks, but not the threads that would release
+//! them.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, TryLockError};

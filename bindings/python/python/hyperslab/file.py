@@ -345,7 +345,7 @@ def open(
     if wanted not in (None, "hdf5", "netcdf3", "netcdf4"):
         raise InvalidInputError(f"format {format!r} is not known: give hdf5, netcdf3 or netcdf4, or leave it out")
     if chunk_cache_bytes is not None and chunk_cache_bytes < 0:
-        raise InvalidInputError(f"chunk_cache_bytes={chunk_cache_bytes} is less than 0, which keeps nothing")
+        raise InvalidInputError(f"chunk_cache_bytes={chunk_cache_bytes} is negative: give 0 to keep no chunks, or more")
     opener = session(
         threads,
         "hdf5" if wanted == "hdf5" else None,

@@ -86,8 +86,8 @@ impl LazyTree {
         Ok(kept)
     }
 
-    /// Whether so many links of a group were searched that listing all of them costs no more. Asked again each time that the
-    /// number has doubled.
+    /// Whether listing all links of a group would have cost no more than the searches so far. Decided when the number of
+    /// searches is a power of two.
     fn is_searched_often(&self, group: &Kept) -> bool {
         let searches = group.searches.fetch_add(1, Ordering::Relaxed) + 1;
         let max = searches.saturating_mul(LINKS_PER_SEARCH).min(MAX_LISTED);
