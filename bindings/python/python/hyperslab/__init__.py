@@ -6,6 +6,7 @@ from .arrays import Array
 from .attributes import Attributes, Empty
 from .batch_reader import BatchReader
 from .counters import Counters, counters
+from .dataset import Dataset
 from .errors import (
     CancelledError,
     ConflictError,
@@ -23,13 +24,13 @@ from .errors import (
     UnsupportedError,
 )
 from .file import File, FileSet, open
+from .group import Group
 from .indexes import index
 from .maintenance import Fused, VacuumResult, Verification, fuse, vacuum, verify
 from .narrow_integers import integer_dtype
 from .netcdf_plan import NetcdfPlan, NetcdfTask
 from .netcdf_writing import NewNetcdf, create_netcdf
 from .netcdf_xarray import write_xarray
-from .objects import Dataset, Group
 from .parallel import Committed, ManySubfilesWarning, Task, WritePlan
 from .query import Query, query
 from .query_results import CountBounds, Histogram, HistogramBounds, Step

@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 
 from . import _native
+from .dataset import Dataset
 from .errors import InvalidInputError
-from .objects import Dataset
 
 #: A name, what its values are, and the values: what the core takes.
 Named = tuple[str, str, bytes | list[str]]

@@ -14,8 +14,9 @@ from urllib.parse import unquote, urlsplit
 from . import _native, tree
 from .attributes import Attributes
 from .errors import READ_ONLY, InvalidInputError, MissingFileError, ReadOnlyError, UnsupportedError
+from .group import Group, Member, Result
+from .group_views import Names
 from .natural_order import natural_key
-from .objects import Group, Member, Names, Result
 from .references import Reference
 from .reopening import reduced
 from .sessions import session

@@ -14,7 +14,7 @@ from .attributes import Empty
 from .errors import InvalidInputError, InvalidTypeError
 from .new_attributes import NewAttributes
 from .new_references import NewReference
-from .objects import TextView
+from .text_view import TextView
 from .type_aliases import Elements
 
 

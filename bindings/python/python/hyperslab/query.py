@@ -15,11 +15,11 @@ from .arguments import check_count
 from .arrays import from_arrays
 from .batch_reader import BatchReader
 from .constants import Named, named_lists
+from .dataset import Dataset
 from .errors import InvalidInputError
 from .extras import require
 from .file import open as open_files
 from .histogram_bins import Bins
-from .objects import Dataset
 from .query_aggregates import Aggregates
 from .query_results import CountBounds, Step
 from .sessions import session

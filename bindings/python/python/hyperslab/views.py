@@ -11,8 +11,9 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 
 from .arrow_dataset import ScanDataset
+from .dataset import Dataset
 from .errors import Error
-from .objects import Dataset, Group
+from .group import Group
 from .table import Table
 
 if TYPE_CHECKING:

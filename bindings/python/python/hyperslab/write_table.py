@@ -13,9 +13,10 @@ import pyarrow as pa
 
 from . import dtype_encoding, dtypes
 from .batch_reader import BatchReader
+from .dataset import Dataset
 from .errors import InvalidInputError, NotFoundError, UnsupportedError
 from .file import open as open_file
-from .objects import Dataset, Group
+from .group import Group
 from .type_aliases import Path
 from .writing import NewDataset, NewFile, NewGroup, create
 
