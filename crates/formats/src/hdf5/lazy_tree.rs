@@ -1,6 +1,6 @@
 //! The tree of an HDF5 file. Parses an object, its attributes and its links when they are asked for.
 
-use std::collections::HashSet;
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -31,8 +31,8 @@ pub(super) struct LazyTree {
     source: Source,
     root: ObjectId,
     kept: ForkMutex<Recent<Arc<Kept>>>,
-    /// For each [`Part`], the addresses of the objects for which it was parsed.
-    paid: [ForkMutex<HashSet<u64>>; 3],
+    /// By address of the object, the parts that were parsed once: bits of [`Part`].
+    paid: ForkMutex<BTreeMap<u64, u8>>,
 }
 
 /// An object that was parsed, and what else was asked for.
@@ -46,10 +46,11 @@ pub(super) struct Kept {
 
 /// The parts of an object that are parsed separately.
 #[derive(Clone, Copy)]
+#[repr(u8)]
 enum Part {
-    Object,
-    Attributes,
-    Links,
+    Object = 1,
+    Attributes = 2,
+    Links = 4,
 }
 
 impl Kept {
@@ -106,20 +107,16 @@ impl LazyTree {
     /// Parses a part of an object. The first time, the budget of the file pays for it, so that structures which share bytes
     /// cannot expand without bound. A part that is parsed again because it was not kept costs that budget nothing.
     fn pay<T>(&self, id: ObjectId, part: Part, parse: impl FnOnce(&Source) -> Result<T>) -> Result<T> {
-        let [objects, attributes, links] = &self.paid;
-        let paid = match part {
-            Part::Object => objects,
-            Part::Attributes => attributes,
-            Part::Links => links,
-        };
-        let state = paid.lock().map(|paid| (paid.contains(&id.0), paid.len() as u64));
-        let Some((false, count)) = state else { return parse(&self.source.with_own_budget()) };
-        if count >= self.source.limits.objects {
-            return Err(Error::limit_exceeded(format!("more than {} objects in one file", self.source.limits.objects)));
+        let state = self.paid.lock().map(|paid| (paid.get(&id.0).copied(), paid.len() as u64));
+        match state {
+            Some((Some(parts), _)) if parts & part as u8 == 0 => {}
+            Some((None, count)) if count < self.source.limits.objects => {}
+            Some((None, _)) => return Err(Error::limit_exceeded(format!("more than {} objects in one file", self.source.limits.objects))),
+            Some(_) | None => return parse(&self.source.with_own_budget()),
         }
         let parsed = parse(&self.source)?;
-        if let Some(mut paid) = paid.lock() {
-            paid.insert(id.0);
+        if let Some(mut paid) = self.paid.lock() {
+            *paid.entry(id.0).or_default() |= part as u8;
         }
         Ok(parsed)
     }
@@ -189,6 +186,9 @@ impl Tree for LazyTree {
     }
     fn first_links(&self, group: ObjectId, max: usize) -> Result<Vec<Link>> {
         let kept = self.kept(group)?;
+        if !kept.parsed.object.is_group() {
+            return Ok(Vec::new());
+        }
         let found = group::first_links(&self.source.with_own_budget(), &kept.parsed.header, max)?;
         Ok(found.into_iter().map(Link::from).collect())
     }

@@ -1,11 +1,12 @@
 //! What was used recently, within a bound.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
-/// Values by address. When those that were used since the last turn reach half of the bound, all others are dropped.
+/// Values by address, in trees: a file chooses the addresses, so hashing would need a keyed hash, and most files have few
+/// objects. When those that were used since the last turn reach half of the bound, all others are dropped.
 pub(super) struct Recent<T> {
-    young: HashMap<u64, (T, u64)>,
-    old: HashMap<u64, (T, u64)>,
+    young: BTreeMap<u64, (T, u64)>,
+    old: BTreeMap<u64, (T, u64)>,
     young_bytes: u64,
     max_bytes: u64,
 }
@@ -13,7 +14,7 @@ pub(super) struct Recent<T> {
 impl<T: Clone> Recent<T> {
     /// Keeps values of about `max_bytes`.
     pub fn new(max_bytes: u64) -> Self {
-        Self { young: HashMap::new(), old: HashMap::new(), young_bytes: 0, max_bytes }
+        Self { young: BTreeMap::new(), old: BTreeMap::new(), young_bytes: 0, max_bytes }
     }
     /// The value at `address`, if it is kept.
     pub fn get(&mut self, address: u64) -> Option<T> {

@@ -1,6 +1,6 @@
 //! Whether the netCDF-4 library wrote a file.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::{BTreeSet, VecDeque};
 
 use hyperslab_array::Result;
 
@@ -22,19 +22,18 @@ const MAX_EXAMINED_UNLIKELY: usize = 64;
 /// a file that states its (CF) conventions. Since 2016 the root group says so. Otherwise the objects closest to the root are
 /// examined, a bounded number of them, so that opening a large HDF5 file stays cheap.
 pub(crate) fn is_netcdf4(tree: &dyn Tree) -> Result<bool> {
-    let root = tree.attributes(tree.root()).unwrap_or_default();
-    if OF_ROOT.iter().any(|name| root.get(name).is_some()) {
+    // Damaged objects and attributes are errors when they are used.
+    let has = |id: ObjectId, names: &[&str]| tree.has_attribute(id, names).unwrap_or(false);
+    if has(tree.root(), &OF_ROOT) {
         return Ok(true);
     }
-    let has_conventions = root.get("Conventions").is_some();
+    let has_conventions = has(tree.root(), &["Conventions"]);
     let likely = has_conventions || tree.tracks_links(tree.root())?;
     let max = if likely { MAX_EXAMINED } else { MAX_EXAMINED_UNLIKELY };
-    let mut seen: HashSet<ObjectId> = HashSet::from([tree.root()]);
+    let mut seen: BTreeSet<ObjectId> = BTreeSet::from([tree.root()]);
     let mut pending = VecDeque::from([tree.root()]);
     while let Some(id) = pending.pop_front() {
-        // Damaged objects and attributes are errors when they are used.
-        let is_variable = tree.has_attribute(id, &OF_VARIABLES).unwrap_or(false);
-        if is_variable || (has_conventions && is_scale(&tree.attributes(id).unwrap_or_default().list)) {
+        if has(id, &OF_VARIABLES) || (has_conventions && is_scale(&tree.attributes(id).unwrap_or_default().list)) {
             return Ok(true);
         }
         let room = max.saturating_sub(seen.len());

@@ -9,11 +9,11 @@ use arrow_schema::DataType;
 use hyperslab_array::{Axis, Error, Result};
 use hyperslab_reader::{ChunkCache, PerProcess, SCAN_CACHE_BYTES, Session};
 
-/// Identifies a broadcast column: the scan, the indexes along the dimension, the number of consecutive cells with the same
-/// index, and the number of repetitions of the whole.
+/// Identifies a broadcast column: the scan whose values it has (`None` for the indexes themselves), the indexes along the
+/// dimension, the number of consecutive cells with the same index, and the number of repetitions of the whole.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct BroadcastKey {
-    pub scan: u64,
+    pub scan: Option<u64>,
     pub axis: Axis,
     pub inner: usize,
     pub outer: usize,
@@ -124,7 +124,7 @@ mod tests {
         let cache = CoordinateCache::default();
         let mut made = 0;
         let mut column = |name: &str, start: u64, inner: usize| {
-            let key = BroadcastKey { scan: 0, axis: Axis::range(start, start + 2), inner, outer: 1 };
+            let key = BroadcastKey { scan: Some(0), axis: Axis::range(start, start + 2), inner, outer: 1 };
             cache.column(name, key, |key| {
                 made += 1;
                 Ok(Arc::new(Int64Array::from(vec![key.axis.index(0).unwrap_or(0).cast_signed(); 2])) as ArrayRef)

@@ -113,7 +113,7 @@ impl SegmentScan {
     /// filtered data.
     pub(crate) fn values_by_index(&self, selection: &Selection, rows: &RowSelection, cancellation: &Cancellation) -> Result<HashMap<String, ArrayRef>> {
         let mut columns = HashMap::new();
-        for name in &self.wanted {
+        for name in &*self.wanted {
             let Some(source) =
                 self.segment.column(name).map(|column| &column.source).filter(|source| filters(&self.segment, source, |filters| !filters.is_empty()))
             else {

@@ -23,7 +23,7 @@ pub(crate) struct SegmentScan {
     /// The remaining rows.
     pub selection: Selection,
     /// Names of the wanted columns, in order.
-    pub wanted: Vec<String>,
+    pub wanted: Arc<[String]>,
     /// The predicate to test row by row, and the columns that it uses.
     pub residual: Option<(BoundPredicate, Vec<String>)>,
     /// Values of the coordinate datasets in use.
@@ -42,7 +42,7 @@ impl SegmentScan {
     pub(crate) fn new(
         segment: Segment,
         table: &Schema,
-        wanted: &[String],
+        wanted: &Arc<[String]>,
         conjuncts: &[Predicate],
         coordinate_cache: Arc<CoordinateCache>,
         cancellation: &Cancellation,
@@ -81,7 +81,7 @@ impl SegmentScan {
         };
         let mut part = Self {
             selection,
-            wanted: wanted.to_vec(),
+            wanted: wanted.clone(),
             residual,
             coordinates: HashMap::new(),
             indexed_predicates,
@@ -101,7 +101,7 @@ impl SegmentScan {
 
     /// All columns that are wanted or tested.
     pub(crate) fn columns_read(&self) -> Vec<String> {
-        let mut names = self.wanted.clone();
+        let mut names = self.wanted.to_vec();
         for name in self.residual.iter().flat_map(|(_, needed)| needed) {
             if !names.contains(name) {
                 names.push(name.clone());

@@ -97,7 +97,10 @@ impl<'a> Window<'a> {
                 record.cloned().ok_or_else(|| Error::internal(format!("member {} was not read", member.name)))
             }
             Source::Row => self.row_numbers(),
-            Source::Constant(value) => take(value, vec![0; self.count]),
+            Source::Constant(value) => match broadcast(self.part.segment.file.session(), value, &Axis::all(1), self.count, 1)? {
+                Some(column) => Ok(column),
+                None => take(value, vec![0; self.count]),
+            },
         }
     }
 
@@ -172,7 +175,9 @@ impl<'a> Window<'a> {
     /// the window's indexes if `is_selected`.
     fn along(&self, name: &str, axis: usize, is_selected: bool, values: impl FnOnce() -> Result<ArrayRef>) -> Result<ArrayRef> {
         let (outer, mine, inner) = self.around(axis)?;
-        self.part.coordinate_cache.column(name, BroadcastKey { scan: self.part.id, axis: mine.clone(), inner, outer }, |key| {
+        // The indexes along a dimension are the same in every scan.
+        let scan = (!is_selected).then_some(self.part.id);
+        self.part.coordinate_cache.column(name, BroadcastKey { scan, axis: mine.clone(), inner, outer }, |key| {
             let values = values()?;
             let all = Axis::all(key.axis.count());
             let mine = if is_selected { &all } else { &key.axis };

@@ -104,7 +104,7 @@ impl Plan {
     pub fn of_segments(session: &Session, segments: Vec<Segment>, request: &ScanRequest, cancellation: &Cancellation) -> Result<Self> {
         let table = columns::union_schema(&segments)?;
         let omitted = columns::omitted(&segments);
-        let wanted = columns::wanted_columns(&table, &segments, request, &omitted)?;
+        let wanted: Arc<[String]> = columns::wanted_columns(&table, &segments, request, &omitted)?.into();
         let fields = wanted.iter().map(|name| table.field_with_name(name).cloned());
         let fields: Vec<Field> = fields.collect::<Result<_, _>>().map_err(|e| Error::internal(e.to_string()))?;
         let schema = Arc::new(Schema::new(fields));

@@ -93,7 +93,7 @@ impl Split {
             files: stamps_of(part)?,
             object,
             decode: request.decode,
-            columns: part.wanted.clone(),
+            columns: part.wanted.to_vec(),
             nullable: schema.fields().iter().filter(|field| field.is_nullable()).map(|field| field.name().clone()).collect(),
             captures: captures.collect::<Result<_>>()?,
             predicate: request.predicate.clone(),
