@@ -17,7 +17,7 @@ use super::budget::Budget;
 use crate::Limits;
 
 /// `bytes` as a file whose addresses begin at 0 and have 8 bytes, as lengths have.
-fn source(bytes: &[u8], limits: &Limits) -> Source {
+pub(super) fn source(bytes: &[u8], limits: &Limits) -> Source {
     Source {
         storage: Arc::new(Memory::new("input", bytes.to_vec())),
         base_address: 0,

@@ -92,7 +92,9 @@ impl<'a> FractalHeap<'a> {
         let extra = if filter_bytes > 0 { l + 4 + u64::from(filter_bytes) } else { 0 };
         let whole = source.read(address, fixed + extra + 4)?;
         checksum::verify(&whole, place, "a fractal heap header")?;
-        let sane = width > 0
+        // A heap ID has at least its flags.
+        let sane = id_bytes > 0
+            && width > 0
             && width.is_power_of_two()
             && start_block.is_power_of_two()
             && max_direct.is_power_of_two()
@@ -372,5 +374,44 @@ impl<'a> FractalHeap<'a> {
             Ok(())
         })?;
         Ok(objects)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use hyperslab_array::ErrorKind;
+
+    use super::*;
+    use crate::hdf5::Encoder;
+    use crate::hdf5::fuzzing::source;
+
+    /// The header of an empty heap whose IDs have `id_bytes`.
+    fn header(id_bytes: u16) -> Vec<u8> {
+        let mut header = Encoder::signed(b"FRHP");
+        header.u8(0);
+        header.u16(id_bytes);
+        // No filters, no flags.
+        header.u16(0);
+        header.u8(0);
+        let (max_managed_bytes, width, start_block, max_direct, heap_bits) = (4096, 4, 512, 65536, 40);
+        header.u32(max_managed_bytes);
+        // Numbers, sizes and addresses that an empty heap does not use.
+        header.bytes(&[0xff; 4 * 8]);
+        header.bytes(&[0; 8 * 8]);
+        header.u16(width);
+        header.u64(start_block);
+        header.u64(max_direct);
+        header.u16(heap_bits);
+        header.u16(0);
+        header.address(None);
+        header.u16(0);
+        header.finish_with_checksum()
+    }
+
+    #[test]
+    fn heap_ids_have_at_least_a_byte() {
+        let open = |id_bytes| FractalHeap::open(&source(&header(id_bytes), &crate::Limits::default()), 0).map(|heap| heap.id_bytes());
+        assert_eq!(open(8).ok(), Some(8));
+        assert!(open(0).is_err_and(|error| error.kind() == ErrorKind::Corrupt && error.offset() == Some(0)));
     }
 }
