@@ -15,7 +15,7 @@ use crate::files::Files;
 use crate::foreign::{Described, PythonArray};
 use crate::reader::Reader;
 use crate::results::counting::Counters;
-use crate::wait::{run, wait};
+use crate::wait::{caught, run, wait};
 
 /// Threads and limits.
 #[pyclass(frozen, module = "hyperslab._native")]
@@ -61,7 +61,8 @@ impl Session {
         let interpretation = match arguments.format.as_deref() {
             None => Interpretation::Automatic,
             Some("hdf5") => Interpretation::Hdf5,
-            Some(other) => return unknown("format", other, "\"hdf5\" to switch netCDF-4 conventions off"),
+            Some("netcdf4") => Interpretation::Netcdf4,
+            Some(other) => return unknown("format", other, "\"hdf5\" to switch netCDF-4 conventions off, or \"netcdf4\" to apply them to every file"),
         };
         let paths = match arguments.paths.as_deref() {
             None | Some("folder") => PathPolicy::SameFolder,
@@ -94,6 +95,12 @@ impl Session {
     fn open(&self, py: Python<'_>, paths: Vec<PathBuf>) -> PyResult<Files> {
         let session = self.0.clone();
         run(py, move || session.open_all(&paths)).map(Files::of)
+    }
+
+    /// Opens the content of a file that is in memory; `name` is for messages.
+    fn open_content(&self, py: Python<'_>, name: PathBuf, content: &[u8]) -> PyResult<File> {
+        let session = self.0.clone();
+        py.detach(|| caught(|| session.open_content(&name, content))).map(File).map_err(|error| raise(py, &error))
     }
 
     /// Opens the files of a folder whose names match a pattern of `*` and `?`, in natural order. `None` if some names of the

@@ -16,6 +16,8 @@ pub enum Interpretation {
     Automatic,
     /// Every HDF5 file is shown as plain HDF5, as h5py does.
     Hdf5,
+    /// Every HDF5 file is shown as netCDF-4, as the netCDF library does: dimensions without a scale get phony names.
+    Netcdf4,
 }
 
 /// How to open a file.
@@ -52,8 +54,10 @@ fn open_named(storage: Arc<dyn Storage>, options: &OpenOptions) -> Result<Arc<dy
         return Err(Error::invalid_input(other_format::describe(storage.as_ref())?));
     };
     let mut file = hdf5::Hdf5File::open(storage, address, &options.limits)?;
-    if options.interpretation == Interpretation::Automatic {
-        file.interpret_netcdf4()?;
+    match options.interpretation {
+        Interpretation::Hdf5 => {}
+        Interpretation::Automatic => file.detect_netcdf4()?,
+        Interpretation::Netcdf4 => file.interpret_netcdf4()?,
     }
     Ok(Arc::new(file))
 }

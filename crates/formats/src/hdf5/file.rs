@@ -50,17 +50,21 @@ impl Hdf5File {
         source.storage.keep(source.absolute(root)?);
         Ok(Self { objects: LazyTree::open(source.clone(), root)?, source, interpreted: None })
     }
-    /// Shows the file as the netCDF-4 conventions say, if the netCDF-4 library wrote it. These relate all objects of a file,
-    /// which are parsed at once.
+    /// Shows the file as the netCDF-4 conventions say, if the netCDF-4 library wrote it.
+    ///
+    /// # Errors
+    /// As [`Hdf5File::interpret_netcdf4`].
+    pub fn detect_netcdf4(&mut self) -> Result<()> {
+        if netcdf4::is_netcdf4(&self.objects)? { self.interpret_netcdf4() } else { Ok(()) }
+    }
+    /// Shows the file as the netCDF-4 conventions say. These relate all objects of a file, which are parsed at once.
     ///
     /// # Errors
     /// `Corrupt`, `Unsupported`, `LimitExceeded` or `Io` if the root group cannot be parsed.
     pub fn interpret_netcdf4(&mut self) -> Result<()> {
-        if netcdf4::is_netcdf4(&self.objects)? {
-            let mut tree = whole_tree::build(&self.source, self.objects.root().0)?;
-            netcdf4::interpret(&mut tree);
-            self.interpreted = Some(tree.build());
-        }
+        let mut tree = whole_tree::build(&self.source, self.objects.root().0)?;
+        netcdf4::interpret(&mut tree);
+        self.interpreted = Some(tree.build());
         Ok(())
     }
 
