@@ -27,6 +27,7 @@ from .file import File, FileSet, open
 from .group import Group
 from .indexes import index
 from .maintenance import Fused, VacuumResult, Verification, fuse, vacuum, verify
+from .mfdataset import open_mfdataset, to_netcdf
 from .narrow_integers import integer_dtype
 from .netcdf_plan import NetcdfPlan, NetcdfTask
 from .netcdf_writing import NewNetcdf, create_netcdf
@@ -121,10 +122,12 @@ __all__ = [
     "indexes",
     "integer_dtype",
     "open",
+    "open_mfdataset",
     "query",
     "register_filter",
     "spark",
     "sql",
+    "to_netcdf",
     "unregister_filter",
     "vacuum",
     "verify",

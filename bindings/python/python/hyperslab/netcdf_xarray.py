@@ -69,7 +69,7 @@ def write_xarray(
                 given = (encoding or {}).get(below, encoding if below == "/" and not any(key.startswith("/") for key in encoding or {}) else {})
                 _write(f, below, own, unlimited, given or {}, default)
         else:
-            _write(f, group, dataset, unlimited, encoding or {}, default)
+            _write(f, "/" + group.strip("/"), dataset, unlimited, encoding or {}, default)
 
 
 def _write(file: NetcdfGroup, path: str, dataset: Any, unlimited: Sequence[str], encoding: Mapping[str, Mapping[str, Any]], default: dict[str, Any]) -> None:

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import xarray
 
 from .errors import InvalidInputError
+from .file import File
 from .file import open as open_files
+from .netcdf_xarray import write_xarray
 from .sql import sql
+from .table import Table
+from .type_aliases import Path
 from .xarray_opening import CONTENT_NAME
-
-if TYPE_CHECKING:
-    from .file import File
-    from .table import Table
-    from .type_aliases import Path
 
 #: Variables that `load` reads side by side. Each read uses all cores, too.
 _LOADED_TOGETHER = 4
@@ -95,6 +94,4 @@ class HyperslabAccessor:
         Example:
             >>> dataset.hyperslab.write("out.nc", compression="zstd")
         """
-        from .netcdf_xarray import write_xarray
-
         write_xarray(self._dataset, path, mode, **options)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 from xarray.backends import BackendArray
@@ -11,9 +11,14 @@ from xarray.core import indexing
 
 from .dtypes import is_plain
 from .point_reading import read_points
+from .xarray_opening import OpenedFile
 
-if TYPE_CHECKING:
-    from .xarray_store import HyperslabStore
+
+class Store(Protocol):
+    """What a lazy array reads from."""
+
+    def opened(self) -> OpenedFile:
+        """The open file."""
 
 
 class HyperslabArray(BackendArray):
@@ -22,7 +27,7 @@ class HyperslabArray(BackendArray):
 
     __slots__ = ("_datatype", "_path", "_store", "dtype", "shape")
 
-    def __init__(self, store: HyperslabStore, path: str, datatype: dict[str, Any], dtype: np.dtype[Any], shape: tuple[int, ...]) -> None:
+    def __init__(self, store: Store, path: str, datatype: dict[str, Any], dtype: np.dtype[Any], shape: tuple[int, ...]) -> None:
         self._store, self._path, self._datatype = store, path, datatype
         self.dtype, self.shape = dtype, shape
 
@@ -41,7 +46,7 @@ class HyperslabArray(BackendArray):
         turn: list[Any] = []
         for along, extent in zip(key, self.shape, strict=True):
             backward = isinstance(along, slice) and (along.step or 1) < 0
-            forward.append(_reversed(along, extent) if backward else along)
+            forward.append(reversed_slice(along, extent) if backward else along)
             if isinstance(along, slice) or np.ndim(along):
                 turn.append(slice(None, None, -1 if backward else 1))
         # With `...`, a single element is an array, too.
@@ -50,34 +55,42 @@ class HyperslabArray(BackendArray):
         return self._converted(self._store.opened().dataset(self._path)[tuple(forward)][tuple(turn)])
 
     def _at_points(self, key: tuple[Any, ...]) -> np.ndarray[Any, Any]:
-        arrays = [along for along in key if isinstance(along, np.ndarray)]
-        sliced = [axis for axis, along in enumerate(key) if isinstance(along, slice)]
-        ndim = max((along.ndim for along in arrays), default=0) + len(sliced)
-        indexes = []
-        for axis, along in enumerate(key):
-            if isinstance(along, slice):
-                # Dimensions that are sliced come after those of the points.
-                place = ndim - len(sliced) + sliced.index(axis)
-                along = np.arange(*along.indices(self.shape[axis])).reshape([-1 if at == place else 1 for at in range(ndim)])
-            elif sliced:
-                along = np.asarray(along).reshape(np.shape(along) + (1,) * len(sliced))
-            indexes.append(np.asarray(along))
-        return self._converted(read_points(self._store.opened().dataset(self._path), indexes))
+        return self._converted(read_points(self._store.opened().dataset(self._path), full_points(key, self.shape)))
 
     def _converted(self, values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-        """Values as the variable has them: text decoded, numbers of netCDF-3 in native byte order."""
-        if self._datatype["class"] == "variable string":
-            out = np.empty(values.shape, dtype=object)
-            out.reshape(-1)[:] = [value.decode("utf-8", "surrogateescape") for value in values.reshape(-1)]
-            return out
-        if values.dtype == self.dtype:
-            return values
-        if values.dtype.kind == "b" and is_plain(self._datatype):
-            return values.view(self.dtype)
-        return values.astype(self.dtype)
+        return converted(values, self._datatype, self.dtype)
 
 
-def _reversed(backward: slice, extent: int) -> slice:
+def converted(values: np.ndarray[Any, Any], datatype: dict[str, Any], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+    """Values as a variable of xarray has them: text decoded, numbers of netCDF-3 in native byte order."""
+    if datatype["class"] == "variable string":
+        out = np.empty(values.shape, dtype=object)
+        out.reshape(-1)[:] = [value.decode("utf-8", "surrogateescape") for value in values.reshape(-1)]
+        return out
+    if values.dtype == dtype:
+        return values
+    if values.dtype.kind == "b" and is_plain(datatype):
+        return values.view(dtype)
+    return values.astype(dtype)
+
+
+def full_points(key: tuple[Any, ...], shape: tuple[int, ...]) -> list[np.ndarray[Any, Any]]:
+    """The key of a `VectorizedIndexer` as arrays that broadcast: dimensions that are sliced come after those of the points."""
+    arrays = [along for along in key if isinstance(along, np.ndarray)]
+    sliced = [axis for axis, along in enumerate(key) if isinstance(along, slice)]
+    ndim = max((along.ndim for along in arrays), default=0) + len(sliced)
+    indexes = []
+    for axis, along in enumerate(key):
+        if isinstance(along, slice):
+            place = ndim - len(sliced) + sliced.index(axis)
+            along = np.arange(*along.indices(shape[axis])).reshape([-1 if at == place else 1 for at in range(ndim)])
+        elif sliced:
+            along = np.asarray(along).reshape(np.shape(along) + (1,) * len(sliced))
+        indexes.append(np.asarray(along))
+    return indexes
+
+
+def reversed_slice(backward: slice, extent: int) -> slice:
     """The same elements in increasing order."""
     found = range(*backward.indices(extent))
     return slice(found[-1], found[0] + 1, -found.step) if found else slice(0, 0)

@@ -8,9 +8,9 @@ import threading
 from typing import Any, NamedTuple
 
 from . import _native
+from .dataset import Dataset
 from .errors import ConflictError, InvalidTypeError
 from .file import _local
-from .objects import Dataset, make
 from .sessions import session
 
 #: What `content` is called in messages.
@@ -45,10 +45,7 @@ class OpenedFile:
         found = self._datasets.get(path)
         if found is None:
             file, number = self.file.find(path)
-            made = make(file, number, path)
-            if not isinstance(made, Dataset):
-                raise ConflictError("the file has changed since it was opened: open it again", self.file.path, path)
-            found = self._datasets[path] = made
+            found = self._datasets[path] = Dataset(file, number, path)
         return found
 
     def check_unchanged(self) -> None:
