@@ -205,6 +205,10 @@ bench-filters: setup ## how fast each filter is undone, beside h5py with hdf5plu
 	cargo build --release --locked --quiet -p hyperslab-formats --example decode_chunks
 	$(BIN)/python benches/filters/run.py $(CARGO_TARGET_DIR)/release/examples/decode_chunks $(ARGUMENTS)
 
+# ARGUMENTS="--files 10000 --only files", or "--mebibytes 256 --rounds 9".
+bench-xarray: setup ## xarray on Hyperslab, beside the engines netcdf4 and h5netcdf (with h5py and with pyfive)
+	$(BIN)/python benches/xarray/run.py --folder $(HOME)/.cache/hyperslab/bench/xarray $(ARGUMENTS)
+
 # Jars and the environment of the peers; kept outside of the clone as the data are.
 BENCH_JARS := $(HOME)/.cache/hyperslab/bench-jars
 XARRAY_SQL := $(HOME)/.cache/hyperslab/venvs/xarray-sql

@@ -1,0 +1,181 @@
+"""xarray on Hyperslab's engine, next to the engines `netcdf4` and `h5netcdf`.
+
+Each round runs all contestants of a case in turn, from a warm page cache, in one process that stays. The table has the medians, and the
+spread of the middle half of the rounds. A result is compared with the first contestant's before it counts.
+
+    python benches/xarray/run.py [--rounds 5] [--only TEXT] [--files 1000] [--mebibytes 64] [--folder FOLDER]
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import pathlib
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from typing import Any
+
+import dask
+import hyperslab as hs
+import numpy as np
+import xarray as xr
+
+ENGINES: dict[str, dict[str, Any]] = {
+    "hyperslab": {"engine": "hyperslab"},
+    "netcdf4": {"engine": "netcdf4"},
+    "h5netcdf": {"engine": "h5netcdf"},
+    "h5netcdf, pyfive": {"engine": "h5netcdf", "driver_kwds": {"backend": "pyfive"}},
+}
+Case = tuple[str, dict[str, Callable[[], Any]]]
+
+
+def make_field(folder: pathlib.Path, mebibytes: int) -> pathlib.Path:
+    """A compressed field of smooth values with noise: time × y × x, one map a chunk."""
+    path = folder / f"field{mebibytes}.nc"
+    if not path.exists():
+        rows, columns = 256, 512
+        times = max(mebibytes * (1 << 20) // (4 * rows * columns), 1)
+        y, x = np.linspace(0, 6, rows)[:, None], np.linspace(0, 12, columns)
+        noise = np.random.default_rng(0).random((times, rows, columns), dtype="f4")
+        values = (np.sin(y) * np.cos(x) * 20 + 280 + np.arange(times)[:, None, None] / 10 + noise).astype("f4").round(2)
+        made = xr.Dataset({"t2m": (("time", "y", "x"), values)}, {"time": np.arange(times)})
+        made.to_netcdf(path, encoding={"t2m": {"zlib": True, "complevel": 4, "shuffle": True, "chunksizes": (1, rows, columns)}}, engine="netcdf4")
+    return path
+
+
+def make_files(folder: pathlib.Path, count: int) -> str:
+    """Many small files: 4 maps of 20 × 30 values each, with coordinates."""
+    files = folder / f"files{count}"
+    if not files.exists():
+        files.mkdir()
+        for number in range(count):
+            with hs.create_netcdf(files / f"{number:06d}.nc", durable=False) as file:
+                for name, size in (("time", None), ("lat", 20), ("lon", 30)):
+                    file.create_dimension(name, size)
+                file.create_variable("time", ("time",), "f8", data=np.arange(4) + 4.0 * number, attrs={"units": "hours since 2000-01-01"})
+                file.create_variable("lat", ("lat",), "f4", data=np.arange(20, dtype="f4"))
+                file.create_variable("lon", ("lon",), "f4", data=np.arange(30, dtype="f4"))
+                file.create_variable("t2m", ("time", "lat", "lon"), "f4", data=np.random.default_rng(number).random((4, 20, 30), dtype="f4"))
+    return str(files / "*.nc")
+
+
+def of_field(path: pathlib.Path, engines: dict[str, dict[str, Any]]) -> list[Case]:
+    """The cases that read one compressed field."""
+
+    def each(work: Callable[[xr.Dataset], Any], **options: Any) -> dict[str, Callable[[], Any]]:
+        def run(engine: dict[str, Any]) -> Any:
+            with xr.open_dataset(path, cache=False, **options, **engine) as dataset:
+                return np.asarray(work(dataset))
+
+        return {name: (lambda engine=engine: run(engine)) for name, engine in engines.items()}
+
+    def with_threads(threads: int) -> Callable[[xr.Dataset], Any]:
+        def mean(dataset: xr.Dataset) -> Any:
+            with dask.config.set(scheduler="threads", num_workers=threads):
+                return dataset["t2m"].mean(dtype="f8").compute()
+
+        return mean
+
+    places = np.random.default_rng(2).integers(0, 250, (2, 200))
+    with xr.open_dataset(path, engine="netcdf4") as dataset:
+        times = np.linspace(0, dataset.sizes["time"] - 1, 200).astype(int)
+    points = {"time": xr.DataArray(times, dims="p"), "y": xr.DataArray(places[0], dims="p"), "x": xr.DataArray(places[1], dims="p")}
+    return [
+        ("open", each(lambda dataset: len(dataset.variables))),
+        ("mean, without Dask", each(lambda dataset: dataset["t2m"].mean(dtype="f8"))),
+        *((f"mean, Dask with {threads} threads", each(with_threads(threads), chunks={})) for threads in (1, 2, 4, 8)),
+        ("time series through maps", each(lambda dataset: dataset["t2m"][:, 100, 200])),
+        ("200 points of a track", each(lambda dataset: dataset["t2m"].isel(points))),
+    ]
+
+
+def of_files(pattern: str, count: int, engines: dict[str, dict[str, Any]]) -> list[Case]:
+    """The cases that open many files."""
+    fast = {"data_vars": "minimal", "coords": "minimal", "compat": "override"}
+
+    def opened(engine: dict[str, Any], **options: Any) -> Any:
+        with xr.open_mfdataset(pattern, **options, **engine) as dataset:
+            return dataset.sizes["time"]
+
+    def ours(work: Callable[[xr.Dataset], Any]) -> Any:
+        with hs.open_mfdataset(pattern) as dataset:
+            return np.asarray(work(dataset))
+
+    def series(engine: dict[str, Any]) -> Any:
+        with xr.open_mfdataset(pattern, **fast, **engine) as dataset:
+            return np.asarray(dataset["t2m"][:, 3, 4])
+
+    theirs = {f"open_mfdataset, {name}": (lambda engine=engine: opened(engine)) for name, engine in engines.items()}
+    quick = {f"open_mfdataset, {name}, compat=override": (lambda engine=engine: opened(engine, **fast)) for name, engine in engines.items()}
+    return [
+        (f"open {count} files", {"hs.open_mfdataset": lambda: ours(lambda dataset: dataset.sizes["time"]), **theirs, **quick}),
+        (
+            f"open {count} files and read a time series",
+            {
+                "hs.open_mfdataset": lambda: ours(lambda dataset: dataset["t2m"][:, 3, 4]),
+                **{f"open_mfdataset, {name}, compat=override": (lambda engine=engine: series(engine)) for name, engine in engines.items()},
+            },
+        ),
+    ]
+
+
+def measure(case: Case, rounds: int) -> None:
+    """Runs the contestants of a case in turn and prints a table."""
+    title, contestants = case
+    expected: Any = None
+    seconds: dict[str, list[float]] = {name: [] for name in contestants}
+    for turn in range(rounds + 1):  # the first one warms up
+        for name, run in contestants.items():
+            start = time.perf_counter()
+            found = run()
+            if turn:
+                seconds[name].append(time.perf_counter() - start)
+            expected = found if expected is None else expected
+            np.testing.assert_allclose(found, expected, rtol=1e-12, err_msg=f"{title}: {name}")
+    print(f"\n## {title}\n\n| | ms | middle half | times as long |\n|---|---|---|---|")
+    first = statistics.median(next(iter(seconds.values())))
+    for name, spent in seconds.items():
+        low, _, high = statistics.quantiles(spent, n=4) if len(spent) > 1 else (spent[0],) * 3
+        median = statistics.median(spent)
+        print(f"| {name} | {median * 1e3:.1f} | {low * 1e3:.1f} to {high * 1e3:.1f} | {median / first:.2f} |", flush=True)
+
+
+def usable(path: pathlib.Path) -> dict[str, dict[str, Any]]:
+    """The engines that are installed and read the field."""
+    found = {}
+    for name, engine in ENGINES.items():
+        try:
+            with xr.open_dataset(path, **engine) as dataset:
+                dataset["t2m"][0].load()
+            found[name] = engine
+        except Exception as error:
+            print(f"not measured: {name}: {type(error).__name__}: {error}")
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--only", default="")
+    parser.add_argument("--files", type=int, default=1000)
+    parser.add_argument("--mebibytes", type=int, default=64)
+    parser.add_argument("--folder", type=pathlib.Path)
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = arguments.folder or pathlib.Path(temporary)
+        folder.mkdir(parents=True, exist_ok=True)
+        path = make_field(folder, arguments.mebibytes)
+        engines = usable(path)
+        print(f"{os.cpu_count()} cores, xarray {xr.__version__}, {arguments.mebibytes} MiB of values")
+        cases = of_field(path, engines)
+        if not arguments.only or "files" in arguments.only:
+            cases += of_files(make_files(folder, arguments.files), arguments.files, engines)
+        for case in cases:
+            if arguments.only in case[0]:
+                measure(case, arguments.rounds)
+
+
+if __name__ == "__main__":
+    main()
