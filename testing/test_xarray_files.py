@@ -3,6 +3,8 @@ accessor and `hs.to_netcdf`."""
 
 import asyncio
 import pickle
+import subprocess
+import sys
 
 import hyperslab as hs
 import numpy as np
@@ -177,8 +179,9 @@ def test_groups_closing_and_files_that_change(tmp_path):
     assert caught.value.file.endswith("1.nc")
     np.testing.assert_array_equal(opened["t2m"][:2], dataset(0, 2, 0)["t2m"])  # the other file has not changed
     opened.close()
-    with pytest.raises(hs.InvalidInputError, match="closed"):
+    with pytest.raises(hs.ConflictError, match="changed since it was opened"):
         opened["late"].load()
+    np.testing.assert_array_equal(opened["t2m"][:2], dataset(0, 2, 0)["t2m"])
     with pytest.raises(OSError, match="group not found"):
         hs.open_mfdataset(str(tmp_path / "*.nc"), group="a/c")
 
@@ -191,6 +194,23 @@ def test_many_files(tmp_path):
     opened = hs.open_mfdataset(str(tmp_path / "f*.nc"))
     np.testing.assert_array_equal(opened["x"], np.arange(600) / 2)
     np.testing.assert_array_equal(opened["x"][::-7].values, (np.arange(600) / 2)[::-7])
+
+
+def test_more_files_than_may_be_open(tmp_path):
+    for number in range(80):
+        part = xr.Dataset({"x": (("t", "y"), np.full((2, 4000), number * 1.5))}, {"t": [2 * number, 2 * number + 1]})
+        part.to_netcdf(tmp_path / f"f{number}.nc", unlimited_dims="t")
+    program = """if True:
+        import pickle, resource, sys
+        import hyperslab as hs
+        resource.setrlimit(resource.RLIMIT_NOFILE, (60, 60))
+        opened = hs.open_mfdataset(sys.argv[1])
+        assert opened.sizes["t"] == 160
+        for dataset in (pickle.loads(pickle.dumps(opened)), opened):
+            print(float(dataset["x"].mean()), float(dataset["x"][::-1, 7][3]))
+    """
+    done = subprocess.run([sys.executable, "-c", program, tmp_path / "f*.nc"], capture_output=True, text=True, timeout=60)
+    assert done.stdout.split() == ["59.25", "117.0"] * 2, done.stderr
 
 
 def test_the_accessor(tmp_path):

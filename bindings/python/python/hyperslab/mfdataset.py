@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import glob
 import importlib
+import os
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from .errors import InvalidInputError
+from .errors import InvalidInputError, MissingFileError
 from .extras import require
-from .file import _opened
+from .file import _local
+from .natural_order import natural_key
 from .netcdf_xarray import write_xarray
-from .sessions import session
 from .type_aliases import Path, Paths
 
 if TYPE_CHECKING:
@@ -49,7 +51,7 @@ def open_mfdataset(
         decoding: Other arguments of `xarray.open_dataset`: `decode_times`, `mask_and_scale` and so on.
 
     Returns:
-        A dataset. Closing it closes all files.
+        A dataset. Closing it closes all files; values that are asked for later open them again.
 
     Raises:
         NotFoundError: No file matches, or one does not exist.
@@ -66,15 +68,27 @@ def open_mfdataset(
     implementation = importlib.import_module(".xarray_mfdataset", __package__)
     if compat not in ("equals", "override"):
         raise InvalidInputError(f"compat={compat!r} is not known: give 'equals' or 'override'")
-    opener = session(threads, "netcdf4", None, None, tuple(sorted((limits or {}).items())), None, chunk_cache_bytes)
-    natives, _ = _opened(opener, paths)
+    options = (threads, "netcdf4", None, None, tuple(sorted((limits or {}).items())), None, chunk_cache_bytes)
+    files = implementation.OpenFiles(_names(paths), options)
     dropped = (drop_variables,) if isinstance(drop_variables, str) else tuple(drop_variables or ())
     try:
-        store = implementation.FilesStore(list(natives), group, concat_dim, compat, dropped)
+        store = implementation.FilesStore(files, group, concat_dim, compat, dropped)
         return xarray.open_dataset(store, chunks=chunks, **decoding)
     except Exception:
-        natives.close()
+        files.close()
         raise
+
+
+def _names(paths: Paths) -> list[str]:
+    """The absolute paths that a list or a glob names."""
+    if isinstance(paths, (list, tuple)):
+        names = [_local(path) for path in paths]
+    else:
+        name = _local(paths)
+        names = [name] if os.path.exists(name) or not glob.has_magic(name) else sorted(glob.glob(name), key=natural_key)
+    if not names:
+        raise MissingFileError(f"no file matches {paths!r}")
+    return [os.path.abspath(name) for name in names]
 
 
 def to_netcdf(
