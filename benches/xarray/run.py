@@ -9,6 +9,7 @@ spread of the middle half of the rounds. A result is compared with the first con
 from __future__ import annotations
 
 import argparse
+import glob
 import os
 import pathlib
 import statistics
@@ -143,7 +144,7 @@ def measure(case: Case, rounds: int) -> None:
 
 
 def usable(path: pathlib.Path) -> dict[str, dict[str, Any]]:
-    """The engines that are installed and read the field."""
+    """The engines that are installed and read the file."""
     found = {}
     for name, engine in ENGINES.items():
         try:
@@ -151,7 +152,7 @@ def usable(path: pathlib.Path) -> dict[str, dict[str, Any]]:
                 dataset["t2m"][0].load()
             found[name] = engine
         except Exception as error:
-            print(f"not measured: {name}: {type(error).__name__}: {error}")
+            print(f"not measured with {path.name}: {name}: {type(error).__name__}: {error}")
     return found
 
 
@@ -171,7 +172,8 @@ def main() -> None:
         print(f"{os.cpu_count()} cores, xarray {xr.__version__}, {arguments.mebibytes} MiB of values")
         cases = of_field(path, engines)
         if not arguments.only or "files" in arguments.only:
-            cases += of_files(make_files(folder, arguments.files), arguments.files, engines)
+            pattern = make_files(folder, arguments.files)
+            cases += of_files(pattern, arguments.files, usable(pathlib.Path(sorted(glob.glob(pattern))[0])))
         for case in cases:
             if arguments.only in case[0]:
                 measure(case, arguments.rounds)
