@@ -69,6 +69,22 @@ test-mpi: setup ## hyperslab.mpi with 2 to 4 real processes
 		$(WITH_MPI) $(MPI_VENV)/bin/python -m pytest -q -p no:cacheprovider --rootdir=testing/mpi --confcutdir=testing/mpi testing/mpi; \
 	else echo "*** NOT TESTED: hyperslab.mpi. The wheels of testing/mpi/requirements.txt could not be installed. ***"; fi
 
+# Libraries that read with h5py, over hyperslab.h5py, and the suites of h5py and h5netcdf. The environment stays outside of the clone.
+H5PY_VENV := $(HOME)/.cache/hyperslab/venvs/h5py-libraries
+H5PY_PATH := $(abspath bindings/python/python):$(abspath testing/h5py_suite):$(abspath testing/h5py_libraries)
+
+$(H5PY_VENV)/.installed: testing/h5py_libraries/requirements.txt
+	$(PYTHON) -m venv $(H5PY_VENV)
+	$(H5PY_VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r $<
+	@touch $@
+
+test-h5py-suite: setup ## each read of h5py's own tests, made by Hyperslab, too
+	cd /tmp && PYTHONPATH=$(H5PY_PATH) $(abspath $(BIN))/python -m pytest -q -p no:cacheprovider -p mirror -W ignore --pyargs h5py $(TESTS)
+
+test-h5py-libraries: setup $(H5PY_VENV)/.installed ## anndata, pynwb, nexusformat, h5grove, kerchunk, keras and h5netcdf's tests over hyperslab.h5py
+	PYTHONPATH=$(H5PY_PATH) $(H5PY_VENV)/bin/python -m pytest -q -p no:cacheprovider --rootdir=testing/h5py_libraries --confcutdir=testing/h5py_libraries testing/h5py_libraries
+	cd /tmp && PYTHONPATH=$(H5PY_PATH) $(H5PY_VENV)/bin/python -m pytest -q -p no:cacheprovider -p h5netcdf_plugin -W ignore --pyargs h5netcdf
+
 # Many more moments than `make test` has; minutes.
 crash: setup ## writers and committers killed COUNT=300 times each
 	HYPERSLAB_KILLS=$(if $(filter file,$(origin COUNT)),300,$(COUNT)) $(BIN)/python -m pytest -q -p no:cacheprovider -k killed testing/test_write_parallel.py testing/test_write_shared.py testing/test_write_containers.py

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use hyperslab::{Axis, Cancellation, Dataset, ObjectId, Selection};
+use hyperslab::{Axis, Cancellation, Dataset, Datatype, ObjectId, Selection};
 use pyo3::exceptions::PyUnicodeDecodeError;
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -20,8 +20,8 @@ pub(crate) struct DatasetReader {
     file: hyperslab::File,
     id: ObjectId,
     dataset: Arc<Dataset>,
-    /// `None` for variable-length strings.
-    dtype: Option<Py<PyAny>>,
+    /// Of the elements; of variable-length strings that of an array of objects.
+    dtype: Py<PyAny>,
     /// Extents of an element that is an array; `dtype` is that of its items.
     inner: Vec<u64>,
 }
@@ -38,9 +38,9 @@ struct Selected<'py> {
 
 #[pymethods]
 impl DatasetReader {
-    /// A reader for a dataset, the numpy dtype of its elements (`None` for variable-length strings), and the extents of an element.
+    /// A reader for a dataset, the numpy dtype of its elements, and the extents of an element.
     #[new]
-    fn new(py: Python<'_>, file: &File, dataset: u64, dtype: Option<Py<PyAny>>, inner: Vec<u64>) -> PyResult<Self> {
+    fn new(py: Python<'_>, file: &File, dataset: u64, dtype: Py<PyAny>, inner: Vec<u64>) -> PyResult<Self> {
         let (file, id) = (file.0.clone(), ObjectId(dataset));
         let dataset = py.detach(|| caught(|| file.dataset(id))).map_err(|error| raise(py, &error))?;
         Ok(Self { file, id, dataset, dtype, inner })
@@ -49,16 +49,13 @@ impl DatasetReader {
     /// The values for a key, strings as `bytes`; `None` if this reader does not take the key.
     fn get<'py>(&self, py: Python<'py>, key: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
         let Some(selected) = self.select(key) else { return Ok(None) };
-        match &self.dtype {
-            Some(dtype) => self.elements(py, selected, dtype),
-            None => self.strings(py, selected, |text| Ok(PyBytes::new(py, text).into_any())),
-        }
+        if self.is_text() { self.strings(py, selected, self.dtype.bind(py), |text| Ok(PyBytes::new(py, text).into_any())) } else { self.elements(py, selected) }
     }
 
     /// The variable-length strings for a key as `str`; `None` if this reader does not take the key, or they are not all UTF-8.
     fn get_text<'py>(&self, py: Python<'py>, key: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let Some(selected) = self.select(key).filter(|_| self.dtype.is_none()) else { return Ok(None) };
-        match self.strings(py, selected, |text| Ok(PyString::from_bytes(py, text)?.into_any())) {
+        let Some(selected) = self.select(key).filter(|_| self.is_text()) else { return Ok(None) };
+        match self.strings(py, selected, py.get_type::<PyAny>().as_any(), |text| Ok(PyString::from_bytes(py, text)?.into_any())) {
             Err(error) if error.is_instance_of::<PyUnicodeDecodeError>(py) => Ok(None),
             outcome => outcome,
         }
@@ -71,9 +68,23 @@ impl DatasetReader {
         select(key, self.dataset.dataspace.shape()).filter(|selected| is_small(&self.dataset, &selected.axes))
     }
 
+    /// Whether the dataset has no dimensions.
+    fn is_scalar(&self) -> bool {
+        self.dataset.dataspace.shape().is_empty()
+    }
+
+    fn is_text(&self) -> bool {
+        matches!(self.dataset.datatype, Datatype::VariableString { .. })
+    }
+
     /// Values whose bytes are the same in the file and in numpy.
-    fn elements<'py>(&self, py: Python<'py>, selected: Selected<'py>, dtype: &Py<PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
+    fn elements<'py>(&self, py: Python<'py>, selected: Selected<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         let Selected { axes, shape, has_ellipsis, fields } = selected;
+        // Several fields, and names of none, are left to Python.
+        let is_field = |name: &Bound<'py, PyString>| matches!(&self.dataset.datatype, Datatype::Compound { members, .. } if members.iter().any(|member| name == member.name.as_str()));
+        if fields.len() > 1 || !fields.iter().all(is_field) {
+            return Ok(None);
+        }
         let length = axes.iter().map(Axis::count).try_fold(self.dataset.datatype.size(), u64::checked_mul);
         let Some(length) = length.and_then(|length| usize::try_from(length).ok()).filter(|length| *length > 0) else { return Ok(None) };
         let read = |out: &mut [u8]| {
@@ -84,13 +95,12 @@ impl DatasetReader {
             py.detach(|| caught(|| read(out))).map_err(|error| raise(py, &error))?;
             Ok(())
         })?;
-        let is_scalar = shape.is_empty() && self.inner.is_empty() && !has_ellipsis;
+        // As in h5py, `...` keeps the array of a scalar dataset only.
+        let is_scalar = shape.is_empty() && self.inner.is_empty() && !(has_ellipsis && self.is_scalar());
         let shape = PyTuple::new(py, [shape.as_slice(), &self.inner].concat())?;
-        let mut values = ndarray(py)?.call1((shape, dtype.bind(py), bytes))?;
-        match fields.as_slice() {
-            [] => {}
-            [one] => values = values.get_item(one)?,
-            several => values = values.get_item(several)?,
+        let mut values = ndarray(py)?.call1((shape, self.dtype.bind(py), bytes))?;
+        if let [field] = fields.as_slice() {
+            values = values.get_item(field)?;
         }
         if is_scalar && (fields.is_empty() || values.getattr(intern!(py, "ndim"))?.extract::<usize>()? == 0) {
             values = values.get_item(PyTuple::empty(py))?;
@@ -98,11 +108,12 @@ impl DatasetReader {
         Ok(Some(values))
     }
 
-    /// Variable-length strings, each as `make` makes it of its bytes.
+    /// Variable-length strings, each as `make` makes it of its bytes; several as an array of `dtype`.
     fn strings<'py>(
         &self,
         py: Python<'py>,
         selected: Selected<'py>,
+        dtype: &Bound<'py, PyAny>,
         make: impl Fn(&[u8]) -> PyResult<Bound<'py, PyAny>>,
     ) -> PyResult<Option<Bound<'py, PyAny>>> {
         let Selected { axes, shape, has_ellipsis, fields } = selected;
@@ -120,11 +131,11 @@ impl DatasetReader {
             // In memory they end at the first NUL, even if the file has a longer length.
             make(text.split(|byte| *byte == 0).next().unwrap_or_default())
         };
-        if shape.is_empty() && !has_ellipsis {
+        if shape.is_empty() && !(has_ellipsis && self.is_scalar()) {
             return string(&values.bytes).map(Some);
         }
         let strings = values.bytes.chunks_exact(width.max(1)).map(string).collect::<PyResult<Vec<_>>>()?;
-        let array = empty(py)?.call1((strings.len(), object_type(py)))?;
+        let array = empty(py)?.call1((strings.len(), dtype))?;
         array.set_item(py.Ellipsis(), PyList::new(py, strings)?)?;
         array.call_method1(intern!(py, "reshape"), (PyTuple::new(py, shape)?,)).map(Some)
     }
@@ -133,10 +144,6 @@ impl DatasetReader {
 fn empty(py: Python<'_>) -> PyResult<&Bound<'_, PyAny>> {
     static EMPTY: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
     EMPTY.import(py, "numpy", "empty")
-}
-
-fn object_type(py: Python<'_>) -> Bound<'_, PyType> {
-    py.get_type::<PyAny>()
 }
 
 fn ndarray(py: Python<'_>) -> PyResult<&Bound<'_, PyType>> {

@@ -54,6 +54,10 @@ pub trait ArrayFile: Send + Sync {
     fn is_stored(&self) -> bool {
         true
     }
+    /// Bytes in front of the format's own first byte, which belong to the user (HDF5's user block).
+    fn user_block_bytes(&self) -> u64 {
+        0
+    }
     /// Groups, datasets, attributes and dimensions.
     fn tree(&self) -> &dyn Tree;
     /// The chunks of `dataset` that `selection` touches. Reads metadata. A contiguous dataset

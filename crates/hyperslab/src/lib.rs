@@ -120,8 +120,8 @@ pub use hyperslab_array::{
 };
 pub use hyperslab_formats::filter;
 pub use hyperslab_formats::{
-    Attributes, Dataset, Dimension, DimensionScale, ExternalFile, FillTime, FilterDescription, Format, Interpretation, Limits, Link, LinkTarget, Links, Object,
-    ObjectId, StorageLayout, VirtualMapping,
+    Attributes, ChunkLocation, ChunkSource, Dataset, Dimension, DimensionScale, ExternalFile, FillTime, FilterDescription, Format, Interpretation, Limits,
+    Link, LinkTarget, Links, Object, ObjectId, StorageLayout, VirtualMapping,
 };
 pub use hyperslab_reader::{
     Counters, File, FileVersion, Found, MissingSources, PathPolicy, Referenced, Session, SessionOptions, Visit, Walk, Walked, reference_target,

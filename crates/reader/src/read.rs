@@ -52,6 +52,17 @@ impl File {
         check_length(&description, selection, out)?;
         fill(self, dataset, &description, selection, out, cancellation, Keep::Nothing)
     }
+    /// The heap objects that the dataset's fill value points at; none without a fill value.
+    ///
+    /// # Errors
+    /// `Io` or `Corrupt` if they cannot be read; `LimitExceeded` if they are too large.
+    pub fn fill_heap(&self, dataset: ObjectId) -> Result<HeapObjects> {
+        let found = || {
+            let description = self.dataset(dataset)?;
+            heap_of(self, &description, &description.datatype, description.fill_value.as_deref().unwrap_or_default())
+        };
+        found().map_err(|error| self.place(dataset, error))
+    }
     /// Bytes that the dataset's values occupy in the file, after filters.
     ///
     /// # Errors

@@ -7,6 +7,7 @@ from .attributes import Attributes, Empty
 from .batch_reader import BatchReader
 from .counters import Counters, counters
 from .dataset import Dataset
+from .datatype import Datatype
 from .errors import (
     CancelledError,
     ConflictError,
@@ -37,6 +38,7 @@ from .query import Query, query
 from .query_results import CountBounds, Histogram, HistogramBounds, Step
 from .references import AttributeReference, Reference, RegionReference, RegionSelection
 from .sql import sql
+from .stand_in import install_as_h5py
 from .table import Split, Table
 from .unclosed import UnclosedWarning
 from .write_table import write_table
@@ -67,6 +69,7 @@ __all__ = [
     "CountBounds",
     "Counters",
     "Dataset",
+    "Datatype",
     "Empty",
     "Error",
     "ErrorKind",
@@ -120,6 +123,7 @@ __all__ = [
     "fuse",
     "index",
     "indexes",
+    "install_as_h5py",
     "integer_dtype",
     "open",
     "open_mfdataset",

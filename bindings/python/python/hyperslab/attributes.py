@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from . import _native, dtypes, reading
+from . import _native, dtypes, reading, tagged_dtypes
 from .errors import READ_ONLY, ReadOnlyError
+from .read_only import ATTRIBUTE_NAMES, refuse_changes
 from .type_aliases import AttributeValue
 
 
@@ -22,8 +23,12 @@ class Empty:
         >>> f.attrs["unknown"] = hs.Empty(np.dtype("f8"))
     """
 
-    def __init__(self, dtype: np.dtype[Any]) -> None:
-        self.dtype = dtype
+    #: As of h5py's: there is no shape, and there are no elements to count.
+    shape: None = None
+    size: None = None
+
+    def __init__(self, dtype: Any) -> None:
+        self.dtype: np.dtype[Any] = np.dtype(dtype)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Empty) and self.dtype == other.dtype
@@ -32,7 +37,7 @@ class Empty:
         return hash(self.dtype)
 
     def __repr__(self) -> str:
-        return f"Empty(dtype={self.dtype})"
+        return f"Empty(dtype={self.dtype!r})"
 
 
 def as_ours(value: Any) -> Any:
@@ -45,7 +50,7 @@ def value_of(found: _native.AttributeValue, file: _native.File | _native.Writer)
     """The value of an attribute."""
     shape, datatype = found.shape, found.datatype
     if shape is None:
-        return Empty(dtypes.value_dtype(datatype))
+        return Empty(tagged_dtypes.of_datatype(datatype))
     number = dtypes.number_dtype(datatype)
     if number is not None and not shape:
         return np.frombuffer(found.data, number)[0]
@@ -56,10 +61,12 @@ def value_of(found: _native.AttributeValue, file: _native.File | _native.Writer)
             return text[0]
         values = np.empty(len(text), dtype=object)
         values[:] = text
-        return values.reshape(shape)
+        values = values.reshape(shape)
+    values = tagged_dtypes.tag(values, tagged_dtypes.of_datatype(datatype))
     return values[()] if values.ndim == 0 else values
 
 
+@refuse_changes(*ATTRIBUTE_NAMES)
 class Attributes(Mapping[str, AttributeValue]):
     """The attributes of an object: a mapping of names to values, read on access."""
 
@@ -78,6 +85,9 @@ class Attributes(Mapping[str, AttributeValue]):
 
     def __delitem__(self, name: str) -> None:
         raise ReadOnlyError(READ_ONLY, self._file.path)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._names
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._names)

@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 import html
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from . import _native, dtypes, indexing_keys, plot, reading, references, tree
+from . import _native, chunk_iteration, dtypes, indexing_keys, plot, reading, references, tagged_dtypes, tree, value_conversion, value_views
 from .attributes import Empty
-from .errors import InvalidInputError
+from .errors import InvalidInputError, InvalidTypeError
 from .kept_property import kept_property
-from .node import Node
+from .read_only import DATASET_NAMES, refuse_changes
 from .references import RegionReference
+from .stored_properties import StoredProperties
 from .text_view import TextView
 from .type_aliases import Elements
+from .value_views import ConvertedView, FieldsView
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 
-class Dataset(Node):
+@refuse_changes(*DATASET_NAMES)
+class Dataset(StoredProperties):
     """A dataset: an array in a file, indexed like a numpy array. `dataset[0, :10]` reads only the chunks that it needs."""
 
     @property
@@ -45,17 +49,7 @@ class Dataset(Node):
 
     @kept_property
     def _dtype(self) -> np.dtype[Any]:
-        return dtypes.value_dtype(self._about["datatype"])
-
-    @property
-    def chunks(self) -> tuple[int, ...] | None:
-        """The shape of a chunk; `None` if the dataset is not chunked."""
-        return tuple(self._about["chunks"]) if self._about["chunks"] else None
-
-    @property
-    def filters(self) -> list[str]:
-        """The names of the filters, in the order in which a writer applies them."""
-        return [name for _, name, _ in self._about["filters"]]
+        return tagged_dtypes.of_datatype(self._about["datatype"])
 
     @property
     def dims(self) -> tuple[str | None, ...]:
@@ -89,12 +83,7 @@ class Dataset(Node):
         """The value of unwritten elements: a scalar of the dataset's dtype."""
         datatype = self._about["datatype"]
         raw = np.frombuffer(self._about["fill"] or bytes(datatype["size"]), np.uint8).copy()
-        return reading.convert(raw, datatype, (), _native.Heap(), self._file)[()]
-
-    @property
-    def stored_bytes(self) -> int:
-        """The bytes of the values in the file, after filters."""
-        return self._file.stored_bytes(self._number)
+        return tagged_dtypes.tag(reading.convert(raw, datatype, (), _native.fill_heap(self._file, self._number), self._file), self.dtype)[()]
 
     def _dimensions(self) -> list[tuple[str | None, int | None]]:
         """Name of each dimension, and the number of the object that holds its coordinates."""
@@ -126,13 +115,16 @@ class Dataset(Node):
         return "  ".join(parts)
 
     def __len__(self) -> int:
+        return self.len()
+
+    def __iter__(self) -> Iterator[Any]:
         if not self.shape:
-            raise TypeError("a scalar dataset has no length")
-        return self.shape[0]
+            raise TypeError("a scalar dataset cannot be iterated over")
+        return (self[i] for i in range(self.shape[0]))
 
     @kept_property
     def _reader(self) -> _native.DatasetReader | None:
-        return reading.reader(self._file, self._number, self._about)
+        return reading.reader(self._file, self._number, self._about, self.dtype)
 
     def refresh(self) -> None:
         super().refresh()
@@ -143,6 +135,10 @@ class Dataset(Node):
         if self._reader is not None and (values := self._reader.get(key)) is not None:
             return values
         if self._about["shape"] is None:
+            if key is None:
+                raise InvalidTypeError("indexing with None (numpy.newaxis): read the values and index them")
+            if key is not Ellipsis and key != ():
+                raise InvalidInputError(f"{self.name} has no elements to select: give () or ...")
             return Empty(self.dtype)
         if isinstance(key, RegionReference):
             found = key._found()
@@ -150,14 +146,92 @@ class Dataset(Node):
                 raise InvalidInputError(f"this reference points at {found.path if found else 'nothing'}, not at {self.name}")
             return references.elements(self, found.selection)
         keys = key if isinstance(key, tuple) else (key,)
+        if any(k is None for k in keys):
+            raise InvalidTypeError("indexing with None (numpy.newaxis): read the values and index them")
         fields = [k for k in keys if isinstance(k, str)]
         rest = tuple(k for k in keys if not isinstance(k, str))
+        if fields:
+            value_views.FieldsView(self, fields)  # checks the names
         selected = indexing_keys.select(rest or (Ellipsis,), self.shape)
         values = reading.select(self._file, self._number, self.name, self._about, selected)
+        values = tagged_dtypes.tag(values, self.dtype)
         if fields:
-            values = values[fields[0] if len(fields) == 1 else fields]
-        scalar = isinstance(values, np.ndarray) and values.ndim == 0 and Ellipsis not in [k for k in rest if k is Ellipsis]
-        return values[()] if scalar else values
+            values = value_views.picked(values, fields[0] if len(fields) == 1 else fields)
+        # As in h5py, `...` keeps the array of a scalar dataset only.
+        keeps_array = not self.shape and any(k is Ellipsis for k in rest)
+        return values[()] if isinstance(values, np.ndarray) and values.ndim == 0 and not keeps_array else values
+
+    def len(self) -> int:
+        """The extent of the first dimension, which may exceed what `len()` can return.
+
+        Returns:
+            A number of elements.
+
+        Raises:
+            TypeError: The dataset has no dimensions.
+        """
+        if not self.shape:
+            raise TypeError("a scalar dataset has no length")
+        return self.shape[0]
+
+    def astype(self, dtype: Any) -> ConvertedView | Dataset:
+        """A view with values of another dtype: `d.astype("f8")[3:5]`.
+
+        Args:
+            dtype: A numpy dtype.
+
+        Returns:
+            A view whose values are converted after reading, as numpy converts them; the dataset itself for its own dtype.
+
+        Example:
+            >>> f["theta"].astype("f8")[0]
+        """
+        wanted = np.dtype(dtype)
+        if wanted.kind == "T":
+            self._check_text()
+        return self if wanted == self.dtype else ConvertedView(self, wanted)
+
+    def fields(self, names: str | Iterable[str]) -> FieldsView:
+        """A view of some fields of a compound dataset: `d.fields(["x", "y"])[3:5]`.
+
+        Args:
+            names: The name of one field, whose values the view has, or names of several, of which it has compounds.
+
+        Returns:
+            A view.
+
+        Raises:
+            InvalidInputError: The dataset is not a compound or has no such field.
+
+        Example:
+            >>> f["obs"].fields("n_genes")[:3]
+        """
+        return FieldsView(self, names if isinstance(names, str) else list(names))
+
+    def iter_chunks(self, sel: Any = None) -> Iterator[tuple[slice, ...]]:
+        """The parts of a region that lie in one chunk each: `for part in d.iter_chunks(): d[part]`.
+
+        Args:
+            sel: A slice or an index of each dimension; by default the whole dataset.
+
+        Returns:
+            An iterator of tuples of slices, in the order of the chunks.
+
+        Raises:
+            TypeError: The dataset is not chunked.
+            InvalidInputError: The region is empty or leaves the dataset.
+
+        Example:
+            >>> sum(f["theta"][part].sum() for part in f["theta"].iter_chunks())
+        """
+        return chunk_iteration.parts(self.shape, self.chunks, sel)
+
+    def flush(self) -> None:
+        """Does nothing: a file that is open for reading has nothing to write."""
+
+    def _check_text(self) -> None:
+        if self._about["datatype"]["class"] not in ("string", "variable string"):
+            raise TypeError(f"{self.name} holds {dtypes.describe(self._about['datatype'])}, not strings")
 
     def asstr(self, encoding: str = "utf-8", errors: str = "strict") -> TextView:
         """A view of a string dataset with values of type `str`: `d.asstr()[3:5]`.
@@ -175,8 +249,7 @@ class Dataset(Node):
         Example:
             >>> f["names"].asstr()[0]
         """
-        if self._about["datatype"]["class"] not in ("string", "variable string"):
-            raise TypeError(f"{self.name} holds {dtypes.describe(self._about['datatype'])}, not strings")
+        self._check_text()
         return TextView(self, encoding, errors)
 
     @overload
@@ -263,13 +336,20 @@ class Dataset(Node):
             return
         values = self[Ellipsis if source_sel is None else source_sel]
         if np.shape(values) != place.shape:
-            raise InvalidInputError(f"shape {np.shape(values)} does not fit {place.shape}")
-        out[... if dest_sel is None else dest_sel] = values
+            raise InvalidTypeError(f"shape {np.shape(values)} does not fit {place.shape}")
+        numbers = out.dtype.kind in "iuf" and self.dtype.kind in "iuf"
+        out[... if dest_sel is None else dest_sel] = value_conversion.converted(values, out.dtype) if numbers else values
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         if copy is False:
             raise ValueError("values are read from a file, which is a copy")
-        return np.asarray(self[...], dtype=dtype)
+        values = self[...]
+        if isinstance(values, Empty):
+            raise InvalidTypeError(f"{self.name} has no elements, so it is no array")
+        array = np.asarray(values)
+        wanted = array.dtype if dtype is None else np.dtype(dtype)
+        numbers = wanted.kind in "iuf" and array.dtype.kind in "iuf"
+        return np.asarray(value_conversion.converted(array, wanted)) if numbers else array.astype(wanted, copy=False)
 
     def __repr__(self) -> str:
         if not self:

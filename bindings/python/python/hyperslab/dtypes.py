@@ -100,17 +100,24 @@ def is_reference(datatype: dict[str, Any]) -> bool:
     return bool(datatype["class"] == "reference")
 
 
-def _memory_size(datatype: dict[str, Any]) -> int:
-    """Bytes of an element in the memory of the HDF5 library, from which h5py takes the offsets of members."""
+def memory_size(datatype: dict[str, Any]) -> int:
+    """Bytes of an element in the memory of the HDF5 library, from which h5py takes the offsets of members.
+
+    Args:
+        datatype: A described datatype.
+
+    Returns:
+        A number of bytes.
+    """
     kind, size = datatype["class"], int(datatype["size"])
     if kind == "variable string":
         return np.dtype(object).itemsize
     if kind == "sequence":
         return 2 * np.dtype(object).itemsize
     if kind == "array":
-        return int(np.prod(datatype["shape"], dtype=object)) * _memory_size(datatype["base"])
+        return int(np.prod(datatype["shape"], dtype=object)) * memory_size(datatype["base"])
     if kind == "compound":
-        return size + sum(_memory_size(m[2]) - int(m[2]["size"]) for m in datatype["members"])
+        return size + sum(memory_size(m[2]) - int(m[2]["size"]) for m in datatype["members"])
     return size
 
 
@@ -158,7 +165,7 @@ def value_dtype(datatype: dict[str, Any]) -> np.dtype[Any]:
         for place in sorted(range(len(members)), key=lambda i: int(members[i][1])):
             _, offset, member = members[place]
             offsets[place] = offset + grown
-            grown += max(_memory_size(member), formats[place].itemsize) - member["size"]
+            grown += max(memory_size(member), formats[place].itemsize) - member["size"]
         return np.dtype({"names": [m[0] for m in members], "formats": formats, "offsets": offsets, "itemsize": datatype["size"] + grown})
     if kind == "array":
         return np.dtype((value_dtype(datatype["base"]), tuple(datatype["shape"])))

@@ -17,6 +17,7 @@ from .errors import READ_ONLY, InvalidInputError, MissingFileError, ReadOnlyErro
 from .group import Group, Member, Result
 from .group_views import Names
 from .natural_order import natural_key
+from .node import Node
 from .references import Reference
 from .reopening import reduced
 from .sessions import session
@@ -51,6 +52,24 @@ class File(Group):
     def format(self) -> str:
         """`Hdf5`, `Netcdf3` or `Netcdf4`."""
         return self._file.format
+
+    @property
+    def mode(self) -> str:
+        """`r`: files are open for reading."""
+        return "r"
+
+    @property
+    def userblock_size(self) -> int:
+        """Bytes of HDF5's user block, in front of the file's own first byte."""
+        return _native.user_block_bytes(self._file)
+
+    @classmethod
+    def _of(cls, native: _native.File) -> File:
+        """The `File` of an object's file."""
+        return cls(native)
+
+    def flush(self) -> None:
+        """Does nothing: a file that is open for reading has nothing to write."""
 
     def table(
         self,
@@ -236,7 +255,7 @@ class FileSet(File):
         self._check_single(f"look in one, {path!r} in files[0]")
         return super().__contains__(path)
 
-    def __getitem__(self, path: str | Reference) -> Member:
+    def __getitem__(self, path: str | bytes | Reference) -> Member:
         self._check_single(f"take an array of one, files[0][{path!r}], or the rows of all, table({path!r})")
         return super().__getitem__(path)
 
@@ -279,6 +298,8 @@ class FileSet(File):
     def _repr_html_(self) -> str:
         return tree.set_as_html(self._title(), self.filenames, File(self._natives[0])) if self else html.escape(self._closed())
 
+
+Node._classes = {**Node._classes, "file": File}
 
 copyreg.pickle(_native.File, reduced)
 

@@ -65,7 +65,7 @@ def _axis(key: Any, extent: int) -> tuple[Any, Any, int, bool]:
             raise InvalidInputError("a step must be 1 or more: read forwards and reverse in numpy")
         count = max(0, -(-(stop - start) // step))  # of extents beyond what len() counts, too
         return ((start, count, step) if count else (0, 0, 1)), slice(None), count, True
-    if isinstance(key, (list, np.ndarray)) and np.ndim(key) == 1:
+    if isinstance(key, (list, tuple, range, np.ndarray)) and np.ndim(key) == 1:
         indices = np.asarray(key)
         if indices.dtype == bool:
             if len(indices) != extent:
@@ -74,7 +74,7 @@ def _axis(key: Any, extent: int) -> tuple[Any, Any, int, bool]:
         elif indices.size == 0:
             indices = indices.astype(np.int64)
         elif indices.dtype.kind not in "iu":
-            raise InvalidInputError("an index list holds integers or booleans")
+            raise InvalidTypeError("an index list holds integers or booleans")
         _check(indices, extent)
         indices = np.where(indices < 0, indices + extent, indices)
         if not len(indices) or bool((indices[1:] > indices[:-1]).all()):

@@ -49,17 +49,17 @@ class HardLink:
     """Another name of the object at a path of the same file.
 
     Args:
-        path: Path of the object.
+        path: Path of the object; `None` in what `Group.get(..., getlink=True)` returns, because all names of an object are equal.
 
     Example:
         >>> f["y"] = hs.HardLink("/x")
     """
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str | None = None) -> None:
         self.path = path
 
     def __repr__(self) -> str:
-        return f"<hard link to {self.path}>"
+        return "<hard link>" if self.path is None else f"<hard link to {self.path}>"
 
 
 def as_ours(value: Any) -> Any:

@@ -291,6 +291,8 @@ class NewGroup(NewMembers):
         elif isinstance(value, ExternalLink):
             self._writer.create_link(path, value.path, value.file)
         elif isinstance(value, HardLink):
+            if value.path is None:
+                raise InvalidInputError(f"a hard link needs the path of an object: f[{name!r}] = hs.HardLink('/path')")
             self._writer.create_link(path, value.path, None, True)
         elif isinstance(value, (NewGroup, NewDataset, NewDatatype)):
             if value._writer is not self._writer:

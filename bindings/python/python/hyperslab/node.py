@@ -8,7 +8,9 @@ from typing import Any, ClassVar
 
 from . import _native, tree
 from .attributes import Attributes
-from .errors import READ_ONLY, ReadOnlyError
+from .errors import READ_ONLY, InvalidInputError, ReadOnlyError, UnsupportedError
+from .references import Reference
+from .region_references import RegionReferences
 
 
 class Node:
@@ -41,6 +43,30 @@ class Node:
         """The absolute path."""
         return self.name
 
+    @property
+    def parent(self) -> Node:
+        """The group that its path names before the last `/`; of the root group itself."""
+        path = self.name.rstrip("/").rpartition("/")[0] or "/"
+        return self._object(*self._file.find(path), path)
+
+    @property
+    def file(self) -> Any:
+        """The `File` that it is in; closing it closes the file."""
+        return self._classes["file"]._of(self._file)  # type: ignore[attr-defined]
+
+    @property
+    def ref(self) -> Reference:
+        """A reference to the object: `f[x.ref] == x`."""
+        address = _native.address(self._file, self._number)
+        if address is None:
+            raise UnsupportedError("references in a file that is not HDF5", self._file.path, self.name)
+        return Reference(self._file, "Object", address.to_bytes(8, "little"), False)
+
+    @property
+    def regionref(self) -> RegionReferences:
+        """Shapes of region references."""
+        return RegionReferences(self)
+
     def __eq__(self, other: object) -> bool:
         """Whether it is the same object of the same open file, under any path. Copies are equal, and so is what comes out of a
         pickle in a process where the file is still open."""
@@ -60,6 +86,14 @@ class Node:
         """The object with this number."""
         about = file.describe(number, name) if about is None else about
         return self._classes.get(about["kind"], Node)(file, number, name, about)
+
+    def _dereferenced(self, reference: Reference) -> Node:
+        """The object that a reference points at."""
+        found = reference._found()
+        if found is None:
+            raise InvalidInputError("this reference points at nothing")
+        found.file.check(found.object)
+        return self._object(found.file, found.object, found.path)
 
     def refresh(self) -> None:
         """Reads the metadata of the file again: a dataset that has grown shows its new shape."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _native, indexing_keys, nonstandard_numbers, references
+from . import _native, indexing_keys, nonstandard_numbers, references, tagged_dtypes
 from .dtypes import is_extended_complex, is_plain, is_reference, stored_dtype, value_dtype
 from .errors import LimitExceededError
 from .indexing_keys import Selected, apply
@@ -65,17 +65,17 @@ def read(file: _native.File, number: int, datatype: dict[str, Any], axes: list[A
     return convert(raw, datatype, shape, heap, file)
 
 
-def reader(file: _native.File, number: int, about: dict[str, Any]) -> _native.DatasetReader | None:
-    """The native reader of a dataset; `None` if its elements need more than a copy."""
+def reader(file: _native.File, number: int, about: dict[str, Any], dtype: np.dtype[Any]) -> _native.DatasetReader | None:
+    """The native reader of a dataset with elements of `dtype`; `None` if they need more than a copy."""
     datatype, inner = about["datatype"], []
     while datatype["class"] == "array":
         inner += datatype["shape"]
         datatype = datatype["base"]
     if about["shape"] is not None and about["datatype"]["class"] == "variable string":
-        return _native.DatasetReader(file, number, None, [])
+        return _native.DatasetReader(file, number, dtype, [])
     if about["shape"] is None or not datatype["size"] or not is_plain(datatype) or has_strings(datatype):
         return None
-    return _native.DatasetReader(file, number, stored_dtype(datatype), inner)
+    return _native.DatasetReader(file, number, dtype.base, inner)
 
 
 def _cut_padding(raw: np.ndarray[Any, Any], datatype: dict[str, Any], offset: int = 0, stride: int | None = None) -> None:
@@ -146,7 +146,9 @@ def convert(
         out[:] = [value.partition(b"\0")[0] for value in heap.values(raw.tobytes(), size, 1)]
     else:
         base = datatype["base"]
+        # As in h5py, which tags text of fixed length and compounds in sequences only.
+        tagged = tagged_dtypes.of_datatype(base) if base["class"] in ("string", "compound") else value_dtype(base)
         for i, value in enumerate(heap.values(raw.tobytes(), size, base["size"])):
             items = np.frombuffer(value, dtype=np.uint8).copy()
-            out[i] = convert(items, base, (items.size // base["size"],), heap, file)
+            out[i] = tagged_dtypes.tag(convert(items, base, (items.size // base["size"],), heap, file), tagged)
     return out.reshape(shape)

@@ -97,6 +97,19 @@ def _check_extent(dataset: Any, kind: str, parts: list[list[list[int]]]) -> None
         raise InvalidInputError(f"this reference selects elements up to {ends}, but {dataset.name} has shape {dataset.shape}")
 
 
+def selected_shape(dataset: Any, selection: _native.RegionSelection) -> tuple[int, ...]:
+    """The shape of the selected elements of a dataset: that of a grid if they form one, else their number."""
+    kind, parts = selection.kind, selection.parts
+    if kind in ("hyperslab", "points", "blocks"):
+        _check_extent(dataset, kind, parts)
+    if kind == "hyperslab":
+        return tuple(count * block for _, _, count, block in parts[0])
+    if kind == "blocks":
+        _, mask = _blocks(parts)
+        return _grid_shape(mask)
+    return {"none": (0,), "all": tuple(dataset.shape), "points": (len(parts[0]) if parts else 0,)}[kind]
+
+
 def elements(dataset: Any, selection: _native.RegionSelection) -> np.ndarray[Any, Any]:
     """The selected elements of a dataset: with their shape if they form a grid, else in one dimension."""
     kind, parts = selection.kind, selection.parts
@@ -116,13 +129,24 @@ def elements(dataset: Any, selection: _native.RegionSelection) -> np.ndarray[Any
         low, high = points.min(axis=0), points.max(axis=0) + 1
         box = np.asarray(dataset[tuple(map(slice, low.tolist(), high.tolist()))])
         return np.asarray(box[tuple((points - low).T)])
+    first, mask = _blocks(parts)
+    box = np.asarray(dataset[tuple(slice(begin, begin + extent) for begin, extent in zip(first, mask.shape, strict=True))])
+    # Blocks that are the same rows of the same columns keep their shape.
+    return np.asarray(box[mask]).reshape(_grid_shape(mask) + box.shape[mask.ndim :])
+
+
+def _blocks(parts: list[list[list[int]]]) -> tuple[list[int], np.ndarray[Any, Any]]:
+    """The first index of the box around blocks, and which of the box's elements they are."""
     first, last = np.array([block[0] for block in parts]), np.array([block[1] for block in parts])
     low, high = first.min(axis=0), last.max(axis=0) + 1
     mask = np.zeros(high - low, bool)
     for begin, end in zip(first - low, last - low + 1, strict=True):
         mask[tuple(map(slice, begin, end))] = True
-    box = np.asarray(dataset[tuple(map(slice, low.tolist(), high.tolist()))])
+    return low.tolist(), mask
+
+
+def _grid_shape(mask: np.ndarray[Any, Any]) -> tuple[int, ...]:
+    """The shape of the elements of a mask: of a grid if they are the same columns of some rows, else their number."""
     counts = [int(mask.any(axis=tuple(i for i in range(mask.ndim) if i != axis)).sum()) for axis in range(mask.ndim)]
-    values = np.asarray(box[mask])
-    # Blocks that are the same rows of the same columns keep their shape.
-    return values.reshape(counts) if int(np.prod(counts)) == values.size else values
+    count = int(mask.sum())
+    return tuple(counts) if int(np.prod(counts)) == count else (count,)

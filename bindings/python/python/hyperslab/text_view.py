@@ -27,6 +27,26 @@ class TextView:
         out.reshape(-1)[:] = [v.decode(self._encoding, self._errors) for v in values.reshape(-1)]
         return out
 
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The dtype of its arrays: objects, which are `str`."""
+        return np.dtype(object)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Extent of each dimension."""
+        return self._dataset.shape  # type: ignore[no-any-return]
+
+    @property
+    def ndim(self) -> int:
+        """Number of dimensions."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return self._dataset.size  # type: ignore[no-any-return]
+
     def __len__(self) -> int:
         return len(self._dataset)
 

@@ -9,6 +9,7 @@ import numpy as np
 from xarray.backends import BackendArray
 from xarray.core import indexing
 
+from .dataset import Dataset
 from .dtypes import is_plain
 from .point_reading import read_points
 from .xarray_opening import OpenedFile
@@ -49,16 +50,29 @@ class HyperslabArray(BackendArray):
             forward.append(reversed_slice(along, extent) if backward else along)
             if isinstance(along, slice) or np.ndim(along):
                 turn.append(slice(None, None, -1 if backward else 1))
-        # With `...`, a single element is an array, too.
-        forward.append(...)
         turn.append(...)
-        return self._converted(self._store.opened().dataset(self._path)[tuple(forward)][tuple(turn)])
+        return self._converted(array_of(self._store.opened().dataset(self._path), forward)[tuple(turn)])
 
     def _at_points(self, key: tuple[Any, ...]) -> np.ndarray[Any, Any]:
         return self._converted(read_points(self._store.opened().dataset(self._path), full_points(key, self.shape)))
 
     def _converted(self, values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         return converted(values, self._datatype, self.dtype)
+
+
+def array_of(dataset: Dataset, key: list[Any]) -> np.ndarray[Any, Any]:
+    """The selected values of a dataset; of a single element an array without dimensions."""
+    if any(isinstance(along, slice) or np.ndim(along) for along in key) or not key:
+        return np.asarray(dataset[tuple(key)] if key else dataset[...])
+    # An element may be of a type that an array would take apart, such as a sequence: it is read in an array.
+    indexes = [int(along) for along in key]
+    for index, extent in zip(indexes, dataset.shape, strict=True):
+        if not -extent <= index < extent:
+            raise IndexError(f"index {index} is outside of a dimension of {extent}")
+    places = tuple(slice(index % extent, index % extent + 1) for index, extent in zip(indexes, dataset.shape, strict=True))
+    whole: np.ndarray[Any, Any] = np.asarray(dataset[places])
+    first: tuple[Any, ...] = tuple([0] * len(places) + [...])
+    return np.asarray(whole[first])
 
 
 def converted(values: np.ndarray[Any, Any], datatype: dict[str, Any], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:

@@ -13,7 +13,7 @@ from xarray.backends import BackendArray
 from xarray.core import indexing
 
 from .point_reading import read_points
-from .xarray_array import converted, full_points, reversed_slice
+from .xarray_array import array_of, converted, full_points, reversed_slice
 
 #: Bytes of a selection from which on several threads read files side by side. Each read of a large chunk uses all cores anyway.
 _PARALLEL_BYTES = 1 << 20
@@ -75,6 +75,7 @@ class ConcatenatedArray(BackendArray):
             forward.append(reversed_slice(along, extent) if backward else along)
             if isinstance(along, slice) or np.ndim(along):
                 turn.append(slice(None, None, -1 if backward else 1))
+        turn.append(...)
         chosen = forward[self._axis]
         if not isinstance(chosen, slice) and np.ndim(chosen) == 0:
             index = int(chosen)
@@ -101,9 +102,8 @@ class ConcatenatedArray(BackendArray):
         return turned
 
     def _read(self, file: int, key: list[Any]) -> np.ndarray[Any, Any]:
-        """A selection of one file; with `...`, a single element is an array, too."""
-        whole_key = (*key, ...)
-        return converted(self._store.dataset(self._name, file)[whole_key], self._datatype, self.dtype)
+        """A selection of one file; a single element is an array, too."""
+        return converted(array_of(self._store.dataset(self._name, file), key), self._datatype, self.dtype)
 
     def _at_points(self, indexes: list[np.ndarray[Any, Any]]) -> np.ndarray[Any, Any]:
         shape = np.broadcast_shapes(*(along.shape for along in indexes))

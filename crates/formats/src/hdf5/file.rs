@@ -124,6 +124,9 @@ impl ArrayFile for Hdf5File {
     fn storage(&self) -> &Arc<dyn Storage> {
         &self.source.storage
     }
+    fn user_block_bytes(&self) -> u64 {
+        self.source.base_address
+    }
     fn tree(&self) -> &dyn Tree {
         match &self.interpreted {
             Some(tree) => tree,

@@ -1,0 +1,1 @@
+"""As `h5py._hl`: the classes of objects, in the modules in which libraries look for them."""

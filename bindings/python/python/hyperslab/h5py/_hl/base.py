@@ -1,0 +1,53 @@
+"""As `h5py._hl.base`: what objects have in common."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...attributes import Empty
+from ...errors import Error, InvalidInputError, MissingFileError
+from ...file import open as open_file
+from ...node import Node
+from .._objects import ObjectID
+from .attrs import AttributeManager
+from .mapping_views import ItemsViewHDF5, KeysViewHDF5, ValuesViewHDF5
+
+__all__ = ["Empty", "HLObject", "ItemsViewHDF5", "KeysViewHDF5", "ValuesViewHDF5", "is_hdf5"]
+
+
+class HLObject(Node):
+    """An object of a file, with h5py's classes and names."""
+
+    _id_class: type[ObjectID] = ObjectID
+
+    @property
+    def id(self) -> Any:
+        """The low-level identifier."""
+        return self._id_class(self)
+
+    @property
+    def _id(self) -> Any:
+        return self.id
+
+    @property
+    def attrs(self) -> Any:
+        """The attributes."""
+        return AttributeManager(self)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Node) and self._number == other._number and self._file == other._file
+
+    def __hash__(self) -> int:
+        return hash((self._file, self._number))
+
+
+def is_hdf5(fname: Any) -> bool:
+    """Whether a path is an HDF5 file."""
+    try:
+        open_file(fname, format="hdf5").close()
+    except (InvalidInputError, MissingFileError, TypeError):
+        return False
+    except Error as error:
+        # The signature is there, what follows is damaged or not supported.
+        return not isinstance(error, OSError) or error.kind == "Corrupt"
+    return True

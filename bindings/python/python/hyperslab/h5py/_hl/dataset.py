@@ -1,0 +1,101 @@
+"""As `h5py._hl.dataset`: datasets and views of their values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ... import dataset
+from ...text_view import TextView as AsStrView
+from ...value_views import ConvertedView as AsTypeView
+from ...value_views import FieldsView
+from .. import h5d, h5ds, h5t
+from .base import HLObject
+from .dims import DimensionManager
+from .vds import VDSmap
+
+__all__ = ["AsStrView", "AsTypeView", "Dataset", "FieldsView"]
+
+
+class Dataset(HLObject, dataset.Dataset):
+    """An array in a file, with h5py's names and values."""
+
+    _id_class = h5d.DatasetID
+
+    @property
+    def shape(self) -> Any:
+        """Extent of each dimension; `None` of a null dataspace."""
+        return None if self._about["shape"] is None else self._shape
+
+    @property
+    def maxshape(self) -> Any:
+        """The maximum extent of each dimension; `None` of a null dataspace."""
+        return None if self._about["shape"] is None else super().maxshape
+
+    @property
+    def size(self) -> Any:
+        """Number of elements; `None` of a null dataspace."""
+        return None if self._about["shape"] is None else super().size
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of all values in memory."""
+        return (self.size or 0) * self.dtype.itemsize
+
+    @property
+    def ndim(self) -> int:
+        """Number of dimensions."""
+        return len(self._shape)
+
+    @property
+    def fillvalue(self) -> Any:
+        """The value of unwritten elements; `None` of references and sequences."""
+        return None if self._about["datatype"]["class"] in ("reference", "sequence") else super().fillvalue
+
+    @property
+    def _filters(self) -> dict[str, Any]:
+        """The filters by name or number, with their settings; kerchunk reads this."""
+        names = {1: "gzip", 2: "shuffle", 3: "fletcher32", 4: "szip", 6: "scaleoffset", 32000: "lzf"}
+        found = {}
+        for number, _, values in self._about["filters"]:
+            settings = self.compression_opts if number in (1, 4) else None if number == 32000 else tuple(values) or None
+            found[names.get(number, str(number))] = settings
+        return found
+
+    @property
+    def dims(self) -> Any:
+        """The dimensions: their labels and scales."""
+        return DimensionManager(self)
+
+    @property
+    def is_scale(self) -> bool:
+        """Whether it is a dimension scale."""
+        return h5ds.is_scale(self.id)
+
+    def asstr(self, encoding: str | None = None, errors: str = "strict") -> Any:
+        """A view with values of type `str`, by default decoded as the datatype says."""
+        self._check_text()
+        known = h5t.check_string_dtype(self.dtype)
+        return AsStrView(self, encoding or (known.encoding if known else "utf-8"), errors)
+
+    def fields(self, names: Any, *, _prior_dtype: Any = None) -> FieldsView:
+        """A view of some fields of a compound dataset."""
+        return super().fields(names)
+
+    def virtual_sources(self) -> list[Any]:
+        """The parts of a virtual dataset and their sources."""
+        super().virtual_sources()
+        properties = self.id.get_create_plist()
+        return [
+            VDSmap(
+                properties.get_virtual_vspace(index),
+                properties.get_virtual_filename(index),
+                properties.get_virtual_dsetname(index),
+                properties.get_virtual_srcspace(index),
+            )
+            for index in range(properties.get_virtual_count())
+        ]
+
+    def __repr__(self) -> str:
+        if not self:
+            return "<Closed HDF5 dataset>"
+        return f'<HDF5 dataset "{self.name.rpartition("/")[2]}": shape {self.shape}, type "{self.dtype.str}">'

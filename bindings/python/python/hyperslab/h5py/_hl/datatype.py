@@ -1,0 +1,24 @@
+"""As `h5py._hl.datatype`: committed datatypes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ... import datatype
+from ..h5t import TypeID, of_description
+from .base import HLObject
+
+
+class Datatype(HLObject, datatype.Datatype):
+    """A committed datatype."""
+
+    @property
+    def id(self) -> TypeID:
+        """The low-level datatype."""
+        return of_description(self._about["datatype"], self)
+
+    def __repr__(self) -> str:
+        return f'<HDF5 named type "{self.name.rpartition("/")[2]}" (dtype {self.dtype.str})>' if self else "<Closed HDF5 named type>"
+
+
+__all__: list[Any] = ["Datatype"]

@@ -1,0 +1,63 @@
+"""As `h5py._hl.group`: groups."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ... import _native, group
+from ...errors import NotFoundError
+from ...links import ExternalLink, HardLink, SoftLink
+from .. import h5g
+from .base import HLObject, ItemsViewHDF5, KeysViewHDF5, ValuesViewHDF5
+
+__all__ = ["ExternalLink", "Group", "HardLink", "SoftLink"]
+
+
+class Group(HLObject, group.Group):
+    """A group, with h5py's names and values."""
+
+    _id_class = h5g.GroupID
+
+    def keys(self) -> Any:
+        """The names of members."""
+        return KeysViewHDF5(self)
+
+    def values(self) -> Any:
+        """The members."""
+        return ValuesViewHDF5(self)
+
+    def items(self) -> Any:
+        """Names and members."""
+        return ItemsViewHDF5(self)
+
+    def get(
+        self,
+        name: Any,
+        default: Any = None,
+        getclass: bool = False,
+        getlink: bool = False,
+        elink_mode: Any = None,
+        elink_locking: Any = None,
+        elink_swmr: Any = None,
+    ) -> Any:
+        """The member at a path, its class, or its link."""
+        return super().get(name, default, getclass, getlink)
+
+    def __contains__(self, name: object) -> bool:
+        """Whether there is a link at a path, also a dangling one."""
+        if not self:
+            return False
+        try:
+            self._link(group._text(name))
+        except NotFoundError:
+            return False
+        return True
+
+    def _name(self, file: _native.File, number: int, path: str) -> str:
+        return super()._name(file, number, path) if file == self._file else file.object_path(number)
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return sorted(self)
+
+    def __repr__(self) -> str:
+        return f'<HDF5 group "{self.name}" ({len(self)} members)>' if self else "<Closed HDF5 group>"

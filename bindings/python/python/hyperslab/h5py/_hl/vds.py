@@ -1,0 +1,18 @@
+"""As `h5py._hl.vds`: virtual datasets."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from ...virtual_layouts import VirtualLayout, VirtualSource
+
+__all__ = ["VDSmap", "VirtualLayout", "VirtualSource"]
+
+
+class VDSmap(NamedTuple):
+    """A part of a virtual dataset and its source."""
+
+    vspace: Any
+    file_name: str
+    dset_name: str
+    src_space: Any

@@ -1,0 +1,27 @@
+"""Missing: what h5py has and this package has not is an error that names it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+from ..errors import UnsupportedError
+
+
+def missing_from(module: str) -> Callable[[str], NoReturn]:
+    """The `__getattr__` of a module: an `AttributeError` that names what is missing."""
+
+    def get(name: str) -> NoReturn:
+        raise AttributeError(f"hyperslab.{module} has no {name!r}: it has what reading files needs")
+
+    return get
+
+
+def unsupported(name: str) -> Callable[..., NoReturn]:
+    """A function that raises `UnsupportedError`."""
+
+    def refuse(*_: Any, **__: Any) -> NoReturn:
+        raise UnsupportedError(f"h5py.{name}: Hyperslab takes h5py's place for reading files; use h5py itself, or hyperslab.create to write new ones")
+
+    refuse.__name__ = name.rpartition(".")[2]
+    return refuse

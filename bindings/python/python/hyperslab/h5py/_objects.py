@@ -1,0 +1,55 @@
+"""Identifiers of objects: what `id` of h5py's objects is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import _native
+from ..node import Node
+
+
+class ObjectID:
+    """Identifies an object of an open file."""
+
+    def __init__(self, node: Node) -> None:
+        self._node = node
+
+    @property
+    def _file(self) -> _native.File:
+        return self._node._file
+
+    @property
+    def valid(self) -> bool:
+        """Whether the file is open."""
+        return bool(self._node)
+
+    @property
+    def id(self) -> int:
+        """A number of the object in its file."""
+        return self._node._number
+
+    @property
+    def name(self) -> bytes:
+        """The path."""
+        return self._node.name.encode()
+
+    def close(self) -> None:
+        """Does nothing: the file is closed as a whole."""
+
+    def __bool__(self) -> bool:
+        return self.valid
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ObjectID) and self._node == other._node
+
+    def __hash__(self) -> int:
+        return hash(self._node)
+
+    def get_create_plist(self) -> Any:
+        """How the object was created."""
+        from .h5p import creation_properties
+
+        return creation_properties(self._node)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {self._node.name}>"

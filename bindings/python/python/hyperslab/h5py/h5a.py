@@ -1,0 +1,80 @@
+"""As `h5py.h5a`: identifiers of attributes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import _native
+from ..errors import ObjectNotFoundError
+from ._missing import missing_from, unsupported
+from .h5s import SpaceID
+from .h5t import TypeID, of_description
+
+
+class AttrID:
+    """Identifies an attribute."""
+
+    def __init__(self, name: str, found: _native.AttributeValue) -> None:
+        self._name, self._found = name, found
+
+    @property
+    def name(self) -> bytes:
+        """The name."""
+        return self._name.encode()
+
+    @property
+    def shape(self) -> tuple[int, ...] | None:
+        """Extent of each dimension; `None` of a null dataspace."""
+        return None if self._found.shape is None else tuple(self._found.shape)
+
+    @property
+    def rank(self) -> int:
+        """Number of dimensions."""
+        return len(self.shape or ())
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The numpy dtype."""
+        return self.get_type().dtype
+
+    def get_type(self) -> TypeID:
+        """The datatype."""
+        return of_description(self._found.datatype)
+
+    def get_space(self) -> SpaceID:
+        """The dataspace."""
+        return SpaceID(self.shape)
+
+    def get_storage_size(self) -> int:
+        """Bytes of the value in the file, without variable-length data."""
+        return len(self._found.data)
+
+    def close(self) -> None:
+        """Does nothing."""
+
+
+def open(loc: Any, name: bytes | str) -> AttrID:
+    """The attribute of an object."""
+    text = name.decode("utf-8", "surrogateescape") if isinstance(name, bytes) else name
+    found = loc._file.attribute(loc._node._number, text)
+    if found is None:
+        raise ObjectNotFoundError(f"there is no attribute {text!r}", loc._file.path, loc._node.name)
+    return AttrID(text, found)
+
+
+def exists(loc: Any, name: bytes | str) -> bool:
+    """Whether an object has an attribute."""
+    return (name.decode() if isinstance(name, bytes) else name) in loc._file.attribute_names(loc._node._number)
+
+
+def get_num_attrs(loc: Any) -> int:
+    """Number of attributes of an object."""
+    return len(loc._file.attribute_names(loc._node._number))
+
+
+create = unsupported("h5a.create")
+delete = unsupported("h5a.delete")
+
+__getattr__: Any = missing_from("h5py.h5a")

@@ -1,0 +1,118 @@
+"""As `h5py.h5d`: identifiers of datasets, with the places of their chunks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .. import _native
+from ..errors import InvalidInputError
+from ._missing import missing_from, unsupported
+from ._objects import ObjectID
+from .h5p import CHUNKED, COMPACT, CONTIGUOUS, VIRTUAL
+from .h5s import SpaceID
+from .h5t import TypeID, of_description
+
+FILL_TIME_ALLOC, FILL_TIME_NEVER, FILL_TIME_IFSET = range(3)
+
+
+class StoreInfo(NamedTuple):
+    """A chunk in the file.
+
+    Attributes:
+        chunk_offset: Its first element in the dataset.
+        filter_mask: Filters that were skipped, as bits.
+        byte_offset: Where it begins in the file.
+        size: Its bytes in the file.
+    """
+
+    chunk_offset: tuple[int, ...]
+    filter_mask: int
+    byte_offset: int
+    size: int
+
+
+class DatasetID(ObjectID):
+    """Identifies a dataset."""
+
+    _node: Any
+
+    @property
+    def rank(self) -> int:
+        """Number of dimensions."""
+        return len(self._node.shape or ())
+
+    @property
+    def shape(self) -> tuple[int, ...] | None:
+        """Extent of each dimension."""
+        return self._node.shape  # type: ignore[no-any-return]
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The numpy dtype."""
+        return self._node.dtype  # type: ignore[no-any-return]
+
+    def get_type(self) -> TypeID:
+        """The datatype."""
+        return of_description(self._node._about["datatype"])
+
+    def get_space(self) -> SpaceID:
+        """The dataspace."""
+        return SpaceID(self._node.shape, self._node.maxshape)
+
+    def get_storage_size(self) -> int:
+        """Bytes of the values in the file."""
+        return self._node.stored_bytes  # type: ignore[no-any-return]
+
+    def get_offset(self) -> int | None:
+        """Where the values of a contiguous dataset begin; `None` for others."""
+        if self._node._about["storage"] != "contiguous":
+            return None
+        blocks = self._places()
+        return min(block.byte_offset for block in blocks) if blocks else None
+
+    def get_num_chunks(self, space: Any = None) -> int:
+        """Number of chunks in the file."""
+        return len(self._chunks())
+
+    def get_chunk_info(self, index: int, space: Any = None) -> StoreInfo:
+        """The chunk of a number in the file's order."""
+        return self._chunks()[index]
+
+    def get_chunk_info_by_coord(self, chunk_offset: tuple[int, ...]) -> StoreInfo:
+        """The chunk that begins at an element."""
+        wanted = tuple(chunk_offset)
+        for chunk in self._chunks():
+            if chunk.chunk_offset == wanted:
+                return chunk
+        raise InvalidInputError(f"no chunk in the file begins at {wanted}", self._file.path, self._node.name)
+
+    def chunk_iter(self, func: Callable[[StoreInfo], Any]) -> Any:
+        """Calls a function with each chunk, until it returns something other than `None`."""
+        for chunk in self._chunks():
+            result = func(chunk)
+            if result is not None:
+                return result
+        return None
+
+    def refresh(self) -> None:
+        """Reads the metadata again."""
+        self._node.refresh()
+
+    def _chunks(self) -> list[StoreInfo]:
+        if self._node.chunks is None:
+            raise InvalidInputError("the dataset is not chunked", self._file.path, self._node.name)
+        return self._places()
+
+    def _places(self) -> list[StoreInfo]:
+        return [StoreInfo(tuple(start), mask, offset, size) for start, mask, offset, size in _native.stored_chunks(self._file, self._node._number)]
+
+
+create = unsupported("h5d.create")
+open = unsupported("h5d.open")
+
+__all__ = ["CHUNKED", "COMPACT", "CONTIGUOUS", "FILL_TIME_ALLOC", "FILL_TIME_IFSET", "FILL_TIME_NEVER", "VIRTUAL", "DatasetID", "StoreInfo", "create", "open"]
+
+__getattr__: Any = missing_from("h5py.h5d")

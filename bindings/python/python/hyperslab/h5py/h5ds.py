@@ -1,0 +1,67 @@
+"""As `h5py.h5ds`: dimension scales, as their attributes describe them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..errors import InvalidInputError
+from ._missing import missing_from, unsupported
+
+
+def is_scale(dset: Any) -> bool:
+    """Whether a dataset is a dimension scale."""
+    found = dset._node.attrs.get("CLASS")
+    return (found if isinstance(found, bytes) else str(found).encode()) == b"DIMENSION_SCALE"
+
+
+def get_scale_name(dset: Any) -> bytes:
+    """The name that a dimension scale was given."""
+    name = dset._node.attrs.get("NAME", b"")
+    return name if isinstance(name, bytes) else str(name).encode()
+
+
+def get_label(dset: Any, idx: int) -> bytes:
+    """The label of a dimension."""
+    labels = dset._node.attrs.get("DIMENSION_LABELS")
+    if labels is None:
+        return b""
+    label = labels[idx]
+    return label if isinstance(label, bytes) else str(label).encode()
+
+
+def scales(dset: Any, dim: int) -> list[Any]:
+    """The identifiers of the scales of a dimension."""
+    attached = dset._node.attrs.get("DIMENSION_LIST")
+    if attached is None:
+        return []
+    return [dset._node._dereferenced(reference).id for reference in attached[dim]]
+
+
+def get_num_scales(dset: Any, dim: int) -> int:
+    """Number of scales of a dimension."""
+    return len(scales(dset, dim))
+
+
+def is_attached(dset: Any, scale: Any, idx: int) -> bool:
+    """Whether a scale belongs to a dimension."""
+    return scale in scales(dset, idx)
+
+
+def iterate(dset: Any, dim: int, func: Callable[[Any], Any], startidx: int = 0) -> Any:
+    """Calls a function with each scale of a dimension, until it returns something other than `None`."""
+    if not 0 <= dim < dset.rank:
+        raise InvalidInputError(f"dimension {dim} of a dataset with {dset.rank}", None, dset._node.name)
+    for scale in scales(dset, dim)[startidx:]:
+        result = func(scale)
+        if result is not None:
+            return result
+    return None
+
+
+set_scale = unsupported("h5ds.set_scale")
+set_label = unsupported("h5ds.set_label")
+attach_scale = unsupported("h5ds.attach_scale")
+detach_scale = unsupported("h5ds.detach_scale")
+
+__getattr__: Any = missing_from("h5py.h5ds")

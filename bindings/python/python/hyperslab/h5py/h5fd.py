@@ -1,0 +1,9 @@
+"""As `h5py.h5fd`: drivers of HDF5, of which Hyperslab has none."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ._missing import missing_from
+
+__getattr__: Any = missing_from("h5py.h5fd")

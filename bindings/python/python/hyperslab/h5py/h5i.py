@@ -1,0 +1,24 @@
+"""As `h5py.h5i`: kinds and names of objects."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ._missing import missing_from
+
+BADID, FILE, GROUP, DATATYPE, DATASPACE, DATASET = -1, 1, 2, 3, 4, 5
+
+_KINDS = {"group": GROUP, "datatype": DATATYPE, "dataset": DATASET}
+
+
+def get_type(obj: Any) -> int:
+    """The kind of an object."""
+    return _KINDS.get(obj._node.kind, BADID)
+
+
+def get_name(obj: Any) -> bytes | None:
+    """The path of an object."""
+    return str(obj._node.name).encode()
+
+
+__getattr__: Any = missing_from("h5py.h5i")

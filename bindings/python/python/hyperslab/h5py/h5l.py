@@ -1,0 +1,9 @@
+"""As `h5py.h5l`: links; `Group.get(getlink=True)` reads them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ._missing import missing_from
+
+__getattr__: Any = missing_from("h5py.h5l")

@@ -1,0 +1,9 @@
+"""As `h5py.h5pl`: HDF5's plugins, of which Hyperslab loads none."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ._missing import missing_from
+
+__getattr__: Any = missing_from("h5py.h5pl")

@@ -1,0 +1,39 @@
+"""As `h5py.h5r`: references."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..references import Reference, RegionReference
+from . import h5s
+from ._missing import missing_from, unsupported
+from ._objects import ObjectID
+
+OBJECT, DATASET_REGION = 0, 1
+
+
+def dereference(ref: Reference, id: Any) -> ObjectID | None:
+    """The object that a reference points at; `None` of a null reference."""
+    found = ref._found()
+    return None if found is None else id._node._object(found.file, found.object, found.path).id
+
+
+def get_name(ref: Reference, loc: Any) -> bytes | None:
+    """The path of the object that a reference points at."""
+    return None if ref.path is None else ref.path.encode()
+
+
+def get_region(ref: RegionReference, id: Any) -> h5s.SpaceID | None:
+    """The elements that a region reference selects."""
+    found = ref._found()
+    if found is None:
+        return None
+    dataset = id._node._object(found.file, found.object, found.path)
+    return h5s.SpaceID(dataset.shape, dataset.maxshape, ref.selection)
+
+
+create = unsupported("h5r.create")
+
+__all__ = ["DATASET_REGION", "OBJECT", "Reference", "RegionReference", "create", "dereference", "get_name", "get_region"]
+
+__getattr__: Any = missing_from("h5py.h5r")

@@ -1,0 +1,98 @@
+//! Stored: how a file keeps its objects: links, addresses, places of chunks, and the files that datasets take values from.
+
+use hyperslab::{ChunkSource, LinkTarget, ObjectId, Selection};
+use pyo3::prelude::*;
+
+use crate::describe;
+use crate::error::raise;
+use crate::file::File;
+use crate::heap::Heap;
+use crate::wait::run;
+
+/// Kind of a link (`hard`, `soft`, `external` or `user-defined`), and for soft and external links the path and the file.
+type PyLink = (&'static str, Option<String>, Option<String>);
+
+/// Origin of a chunk in the dataset, the skipped filters as bits, its offset in the file, and its bytes there.
+type PyChunk = (Vec<u64>, u32, u64, u64);
+
+/// Kind and parts of a selection, as in `RegionSelection`.
+type PySelection = (&'static str, Vec<Vec<Vec<u64>>>);
+
+/// A link of a group; `None` if there is none of this name.
+#[pyfunction]
+pub(crate) fn link(py: Python<'_>, file: PyRef<'_, File>, group: u64, name: String) -> PyResult<Option<PyLink>> {
+    let file = file.0.clone();
+    let found = run(py, move || file.link(ObjectId(group), &name))?;
+    Ok(found.map(|link| match link.target {
+        LinkTarget::Hard(_) => ("hard", None, None),
+        LinkTarget::Soft(path) => ("soft", Some(path), None),
+        LinkTarget::External { file, path } => ("external", Some(path), Some(file)),
+        LinkTarget::UserDefined(_) => ("user-defined", None, None),
+    }))
+}
+
+/// Address of an object's header, as object references of HDF5 hold it; `None` in other formats.
+#[pyfunction]
+pub(crate) fn address(file: PyRef<'_, File>, object: u64) -> Option<u64> {
+    file.0.array_file().tree().address(ObjectId(object))
+}
+
+/// Whether a group records the order in which its links were created, and whether an object records that of its attributes.
+#[pyfunction]
+pub(crate) fn is_tracked(py: Python<'_>, file: PyRef<'_, File>, object: u64) -> PyResult<(bool, bool)> {
+    let file = file.0.clone();
+    run(py, move || {
+        let id = ObjectId(object);
+        let links = file.array_file().tree().tracks_links(id).map_err(|error| file.place(id, error))?;
+        Ok((links, file.attributes(id)?.tracked))
+    })
+}
+
+/// Bytes of the user block.
+#[pyfunction]
+pub(crate) fn user_block_bytes(file: PyRef<'_, File>) -> u64 {
+    file.0.array_file().user_block_bytes()
+}
+
+/// The chunks of a dataset that are in the file; of a contiguous dataset the blocks in which it is read.
+#[pyfunction]
+pub(crate) fn stored_chunks(py: Python<'_>, file: PyRef<'_, File>, dataset: u64) -> PyResult<Vec<PyChunk>> {
+    let file = file.0.clone();
+    run(py, move || {
+        let id = ObjectId(dataset);
+        file.check_open()?;
+        let description = file.dataset(id)?;
+        let located = file.array_file().locate(id, &Selection::all(description.dataspace.shape()));
+        let chunks = located.map_err(|error| file.place(id, error))?.chunks;
+        let stored = chunks.into_iter().filter_map(|chunk| match chunk.source {
+            ChunkSource::Stored { offset, length, filter_mask } => Some((chunk.region.start, filter_mask, offset, length)),
+            ChunkSource::Inline(_) | ChunkSource::Fill => None,
+        });
+        Ok(stored.collect())
+    })
+}
+
+/// The heap objects that a dataset's fill value points at.
+#[pyfunction]
+pub(crate) fn fill_heap(py: Python<'_>, file: PyRef<'_, File>, dataset: u64) -> PyResult<Heap> {
+    let file = file.0.clone();
+    run(py, move || file.fill_heap(ObjectId(dataset))).map(Heap)
+}
+
+/// Name, offset and length of the files that hold a dataset's external raw data; a length of `None` is all that follows.
+#[pyfunction]
+pub(crate) fn external_files(py: Python<'_>, file: PyRef<'_, File>, dataset: u64) -> PyResult<Vec<(String, u64, Option<u64>)>> {
+    let description = file.0.dataset(ObjectId(dataset)).map_err(|error| raise(py, &error))?;
+    Ok(description.external_files.iter().map(|part| (part.file.clone(), part.offset, part.length)).collect())
+}
+
+/// The mappings of a virtual dataset: the source's file, path and selection, and the selection in the dataset.
+#[pyfunction]
+pub(crate) fn virtual_mappings(py: Python<'_>, file: PyRef<'_, File>, dataset: u64) -> PyResult<Vec<(String, String, PySelection, PySelection)>> {
+    let description = file.0.dataset(ObjectId(dataset)).map_err(|error| raise(py, &error))?;
+    let mapping = |mapping: &hyperslab::VirtualMapping| {
+        let selection = |stored: &hyperslab::StoredSelection| describe::selection(stored.clone());
+        (mapping.file.clone(), mapping.dataset.clone(), selection(&mapping.source_selection), selection(&mapping.selection))
+    };
+    Ok(description.virtual_mappings.iter().map(mapping).collect())
+}
