@@ -265,6 +265,17 @@ bench-write: setup $(VPIC) ## parallel writing beside parallel HDF5, subfiling a
 bench-write-page: ## the tables of the last bench-write into docs/benchmarks-write.md
 	$(PYTHON) benches/write/page.py docs/benchmarks-write.md --json $(HOME)/.cache/hyperslab/bench/write.json --metadata $(HOME)/.cache/hyperslab/bench/metadata.json
 
+# Simulated, not measured: the papers' experiments. The tests compare what is quick of it with the page.
+simulate-papers: setup ## the papers' experiments simulated, tables and pictures into docs/simulation.md (minutes)
+	$(BIN)/python benches/simulate/page.py
+
+simulate-fit: setup ## what the simulation's fitted parameters follow from (minutes); MACHINES=edison-scratch3 for some
+	$(BIN)/python benches/simulate/fit.py $(MACHINES)
+
+# TMPDIR must have room for 10^5 small files. ARGUMENTS="--most 0.1 --only splits" for a part.
+bench-scale: setup ## planning, splitting, locating and committing at scale, on metadata without data: slopes of time and memory
+	$(BIN)/python benches/scale.py $(ARGUMENTS)
+
 # Rust by rustfmt.toml, Python by pyproject.toml, Java by spark/pom.xml (where Maven is).
 PYTHON_FOLDERS := bindings/python testing benches examples docs
 RUSTFMT        := git ls-files -z '*.rs' ':!bindings/vol/src/ffi.rs' | xargs -0 rustfmt --edition 2024

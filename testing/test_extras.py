@@ -26,7 +26,7 @@ class Blocked:
 
 sys.meta_path.insert(0, Blocked)
 """
-PACKAGES = "duckdb,matplotlib,typer,rich,pandas,polars,pyspark"
+PACKAGES = "duckdb,matplotlib,typer,rich,pandas,polars,pyspark,simpy"
 
 
 @pytest.fixture
@@ -65,7 +65,7 @@ def test_reading_and_writing_need_no_extra(path: pathlib.Path) -> None:
 
 def test_importing_hyperslab_imports_no_package_of_an_extra_but_duckdb() -> None:
     script = "import sys, hyperslab; print([name for name in sys.argv[1].split(',') if name in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", script, "matplotlib,typer,rich,polars,pyspark"], capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-c", script, "matplotlib,typer,rich,polars,pyspark,simpy"], capture_output=True, text=True)
     assert done.stdout == "[]\n", done.stderr
 
 
@@ -80,6 +80,7 @@ def test_importing_hyperslab_imports_no_package_of_an_extra_but_duckdb() -> None
         ("polars", "polars", "f.table('/x').to_polars()"),
         ("pyspark", "spark", "hs.spark.session()"),
         ("pyspark", "spark", "hs.spark.configure(None)"),
+        ("simpy", "simulate", "from hyperslab.simulation import make_scenario, simulate; simulate(make_scenario('metadata'))"),
     ],
 )
 def test_a_feature_without_its_extra_names_it(path: pathlib.Path, package: str, extra: str, use: str) -> None:

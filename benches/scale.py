@@ -1,0 +1,147 @@
+"""Planning, splitting, locating and committing by real code on synthetic metadata without data: time and memory, and their slopes.
+
+    scale.py [--most 1] [--json FILE]
+
+Sizes grow by ten up to `--most` times the aims: 10^6 splits, 10^5 files, 10^5 fragments, 10^7 chunks. A slope is the exponent by
+which a cost grows from one size to the next: 1 is linear. The files are in the folder that `TMPDIR` names, and are removed."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import pathlib
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+
+import h5py
+import hyperslab as hs
+import numpy as np
+
+AIMS = {"splits": 1_000_000, "files": 100_000, "fragments": 100_000, "chunks": 10_000_000}
+SIZES = 4
+
+
+def splits(count: int, folder: pathlib.Path) -> Callable[[], object]:
+    """One dataset that was never written, cut into `count` splits; a plan may make fewer, larger ones, so `count` is a maximum."""
+    path = folder / "splits.h5"
+    with h5py.File(path, "w") as f:
+        f.create_dataset("x", (count << 21,), "f4")
+
+    def work() -> object:
+        made = hs.open(path).table("/x").splits(count)
+        if not count // 2 <= len(made) <= count:
+            raise SystemExit(f"{len(made)} splits, not {count}")
+        return made
+
+    return work
+
+
+def files(count: int, folder: pathlib.Path) -> Callable[[], object]:
+    """A table over `count` files of one small dataset each."""
+    template = folder / "template.h5"
+    with h5py.File(template, "w", libver="latest") as f:
+        f["x"] = np.zeros(4, "f4")
+    content = template.read_bytes()
+    many = folder / "files"
+    shutil.rmtree(many, ignore_errors=True)
+    many.mkdir()
+    for number in range(count):
+        (many / f"{number}.h5").write_bytes(content)
+
+    def work() -> object:
+        return hs.open(f"{many}/*.h5").table("/x").splits(64)
+
+    return work
+
+
+def fragments(count: int, folder: pathlib.Path) -> Callable[[], object]:
+    """The commit of `count` tasks, each with one group."""
+    plan = hs.WritePlan(folder / f"fragments-{count}.h5", "overwrite", writers=count, factor=32, durable=False)
+    made = []
+    for number in range(count):
+        with plan.task(number, threads=1) as task:
+            task.create_group("group")
+            made.append(task.finish())
+    return lambda: plan.commit(made)
+
+
+def chunks(count: int, folder: pathlib.Path) -> Callable[[], object]:
+    """All chunks of a dataset are located and read; each has one byte."""
+    path = folder / "chunks.h5"
+    with h5py.File(path, "w", libver="latest") as f:
+        made = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+        made.set_chunk((1,))
+        made.set_filter(h5py.h5z.FILTER_SHUFFLE, h5py.h5z.FLAG_OPTIONAL)
+        dataset = h5py.h5d.create(f.id, b"x", h5py.h5t.NATIVE_UINT8, h5py.h5s.create_simple((count,), (count,)), made)
+        dataset.write(h5py.h5s.ALL, h5py.h5s.ALL, np.zeros(count, "u1"))
+
+    def work() -> object:
+        return hs.open(path)["x"][...]
+
+    return work
+
+
+WAYS = {"splits": splits, "files": files, "fragments": fragments, "chunks": chunks}
+
+
+def one(way: str, count: int) -> None:
+    """In a process of its own: prints the seconds of the work and the memory that it added."""
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="hyperslab-scale-"))
+    try:
+        work = WAYS[way](count, folder)
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        begun = time.perf_counter()
+        kept = work()
+        seconds = time.perf_counter() - begun
+        after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        del kept
+        print(json.dumps({"way": way, "count": count, "seconds": seconds, "bytes": 1024 * (after - before)}))
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def main() -> None:
+    arguments = argparse.ArgumentParser()
+    arguments.add_argument("--most", type=float, default=1.0)
+    arguments.add_argument("--only", nargs="*", choices=list(WAYS), default=list(WAYS))
+    arguments.add_argument("--one", nargs=2)
+    arguments.add_argument("--json", type=pathlib.Path)
+    given = arguments.parse_args()
+    if given.one:
+        one(given.one[0], int(given.one[1]))
+        return
+    rows = []
+    print("| what | count | seconds | µs each | slope of time | MiB | bytes each | slope of memory |\n|---|--:|--:|--:|--:|--:|--:|--:|")
+    for way in given.only:
+        before: dict[str, float] | None = None
+        for count in sorted({max(1, int(AIMS[way] * given.most) // 10**power) for power in range(SIZES)}):
+            done = subprocess.run([sys.executable, __file__, "--one", way, str(count)], capture_output=True, text=True, env=os.environ)
+            if done.returncode:
+                raise SystemExit(done.stderr)
+            row = json.loads(done.stdout)
+            slopes = ["", ""]
+            if before is not None:
+                grown = math.log(row["count"] / before["count"])
+                slopes = [
+                    f"{math.log(row[key] / before[key]) / grown:.2f}" if before[key] > floor else "" for key, floor in (("seconds", 1e-3), ("bytes", 1 << 20))
+                ]
+            each = row["seconds"] / count
+            print(
+                f"| {way} | {count} | {row['seconds']:.4f} | {each * 1e6:.2f} | {slopes[0]} | {row['bytes'] / 2**20:.1f} | {row['bytes'] / count:.0f} | {slopes[1]} |",
+                flush=True,
+            )
+            rows.append(row)
+            before = row
+    if given.json:
+        given.json.write_text(json.dumps(rows, indent=1))
+
+
+if __name__ == "__main__":
+    main()
