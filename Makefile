@@ -13,7 +13,7 @@ VERSION := $(shell sed -n '/^\[workspace.package\]/,/^\[/s/^version = "\(.*\)"/\
 # Whatever is named without a folder is a command, not a file.
 .PHONY: $(shell grep -oE '^[a-z0-9-]+:' $(firstword $(MAKEFILE_LIST)) | tr -d ':')
 
-CRATES  := -p hyperslab $(addprefix -p hyperslab-,array storage formats reader columns predicate scan write index query arrow-container)
+CRATES  := -p hyperslab $(addprefix -p hyperslab-,array storage formats reader columns predicate scan write index query models arrow-container)
 
 help: ## what there is to make
 	@grep -E '^[a-z-]+:.*##' Makefile | sed 's/:.*## /\t/' | expand -t 16
@@ -84,6 +84,17 @@ test-h5py-suite: setup ## each read of h5py's own tests, made by Hyperslab, too
 test-h5py-libraries: setup $(H5PY_VENV)/.installed ## anndata, pynwb, nexusformat, h5grove, kerchunk, keras and h5netcdf's tests over hyperslab.h5py
 	PYTHONPATH=$(H5PY_PATH) $(H5PY_VENV)/bin/python -m pytest -q -p no:cacheprovider --rootdir=testing/h5py_libraries --confcutdir=testing/h5py_libraries testing/h5py_libraries
 	cd /tmp && PYTHONPATH=$(H5PY_PATH) $(H5PY_VENV)/bin/python -m pytest -q -p no:cacheprovider -p h5netcdf_plugin -W ignore --pyargs h5netcdf
+
+# ParaView's H5Part reader comes with the wheel vtk, which is large; the environment stays outside of the clone.
+VTK_VENV := $(HOME)/.cache/hyperslab/venvs/vtk
+
+$(VTK_VENV)/.installed: testing/vtk/requirements.txt
+	$(PYTHON) -m venv $(VTK_VENV)
+	$(VTK_VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r $<
+	@touch $@
+
+test-vtk: setup $(VTK_VENV)/.installed ## data models against the readers of VTK
+	PYTHONPATH=$(abspath bindings/python/python) $(VTK_VENV)/bin/python -m pytest -q -p no:cacheprovider --rootdir=testing/vtk --confcutdir=testing/vtk testing/vtk
 
 # Many more moments than `make test` has; minutes.
 crash: setup ## writers and committers killed COUNT=300 times each

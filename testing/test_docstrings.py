@@ -19,7 +19,21 @@ import hyperslab.spark
 import pytest
 
 #: Modules with public functions. Without `__all__`, all that they define without an underscore is public.
-MODULES = (hs, hs.dtypes, hs.indexes, hs.mllib, hs.mpi, hs.netcdf_plan, hs.plot, hs.simulation, hs.spark)
+MODULES = (
+    hs,
+    hs.dtypes,
+    hs.indexes,
+    hs.mllib,
+    hs.models,
+    hs.models.anndata,
+    hs.models.h5block,
+    hs.models.h5part,
+    hs.mpi,
+    hs.netcdf_plan,
+    hs.plot,
+    hs.simulation,
+    hs.spark,
+)
 #: Classes without a public name whose objects public functions return.
 RETURNED = (hs.netcdf_types.NetcdfType, hs.netcdf_variables.NetcdfAttributes, hs.netcdf_variables.NetcdfDimension, hs.netcdf_variables.NetcdfVariable)
 #: Classes that programs make objects of.

@@ -29,6 +29,7 @@ ARROWS = {
         "hyperslab-scan",
     },
     "hyperslab-query": {"hyperslab-array", "hyperslab-formats", "hyperslab-reader", "hyperslab-predicate", "hyperslab-scan"},
+    "hyperslab-models": {"hyperslab-array", "hyperslab-columns", "hyperslab-formats", "hyperslab-reader", "hyperslab-scan"},
     "hyperslab": {
         "hyperslab-array",
         "hyperslab-formats",
@@ -39,6 +40,7 @@ ARROWS = {
         "hyperslab-write",
         "hyperslab-index",
         "hyperslab-query",
+        "hyperslab-models",
     },
     "hyperslab-jni": {"hyperslab"},
     "hyperslab-python": {"hyperslab"},

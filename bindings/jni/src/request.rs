@@ -115,6 +115,8 @@ impl FileRequest {
 pub(crate) struct TableRequest {
     pub files: Vec<FileRequest>,
     pub dataset: String,
+    /// The data model whose table `dataset` names.
+    pub model: Option<String>,
     pub layout: Option<String>,
     pub columns: Option<Vec<String>>,
     /// The columns that are text, including those of wildcards; `None` if the columns are still to be determined.
@@ -155,6 +157,7 @@ impl TableRequest {
         scan.layout = self.layout.as_deref().map(str::parse::<Layout>).transpose()?;
         let predicates = self.predicates.iter().map(|text| Predicate::parse(text)).collect::<Result<Vec<_>>>()?;
         scan.predicate = predicates.into_iter().reduce(Predicate::and);
+        scan.model = self.model.clone();
         scan.columns = self.columns.clone();
         scan.limit = self.limit;
         if let Some(rows) = self.batch_rows {

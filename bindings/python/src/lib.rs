@@ -15,6 +15,7 @@ mod foreign;
 mod heap;
 mod index;
 mod list;
+mod model;
 mod plan;
 mod query;
 mod reader;
@@ -64,6 +65,11 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(stored::fill_heap, module)?)?;
     module.add_function(wrap_pyfunction!(stored::external_files, module)?)?;
     module.add_function(wrap_pyfunction!(stored::virtual_mappings, module)?)?;
+    module.add_function(wrap_pyfunction!(model::recognize_models, module)?)?;
+    module.add_function(wrap_pyfunction!(model::model_tables, module)?)?;
+    module.add_function(wrap_pyfunction!(model::model_arrays, module)?)?;
+    module.add_function(wrap_pyfunction!(model::model_problems, module)?)?;
+    module.add_function(wrap_pyfunction!(model::model_omitted, module)?)?;
     module.add_class::<index::IndexPlan>()?;
     module.add_class::<index::ColumnIndex>()?;
     module.add_class::<session::Session>()?;
@@ -89,6 +95,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<results::index::Indexed>()?;
     module.add_class::<results::index::PlannedIndex>()?;
     module.add_class::<results::index::ValueCounts>()?;
+    module.add_class::<results::model::NamedArray>()?;
+    module.add_class::<results::model::Recognition>()?;
     module.add_class::<results::object::AttributeValue>()?;
     module.add_class::<results::object::Definition>()?;
     module.add_class::<results::object::Links>()?;

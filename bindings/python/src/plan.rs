@@ -39,13 +39,14 @@ fn layout(word: &str) -> Result<Layout, Error> {
 impl Plan {
     /// `where_text` is applied exactly; `substrait` keeps a superset of the rows that its expression keeps.
     #[new]
-    #[pyo3(signature = (files, path, *, file_pattern=None, layout=None, columns=None, where_text=None, lists=Vec::new(), substrait=None, limit=None, batch_rows=65536, decode=true))]
+    #[pyo3(signature = (files, path, *, file_pattern=None, model=None, layout=None, columns=None, where_text=None, lists=Vec::new(), substrait=None, limit=None, batch_rows=65536, decode=true))]
     #[expect(clippy::too_many_arguments, reason = "one for each keyword of a scan request")]
     fn new(
         py: Python<'_>,
         files: GivenFiles<'_>,
         path: String,
         file_pattern: Option<String>,
+        model: Option<String>,
         layout: Option<&str>,
         columns: Option<Vec<String>>,
         where_text: Option<&str>,
@@ -70,6 +71,7 @@ impl Plan {
         })();
         prepared.map_err(|error: Error| raise(py, &error))?;
         request.file_pattern = file_pattern;
+        request.model = model;
         request.columns = columns;
         request.limit = limit;
         request.batch_rows = batch_rows;

@@ -87,7 +87,7 @@ impl Session {
             .with_paths(paths)
             .with_missing_sources(missing_sources)
             .with_limits(bounds);
-        let extensions = hyperslab::index::extensions(arguments.index_folder.clone()).with(arguments);
+        let extensions = hyperslab::index::extensions(arguments.index_folder.clone()).with(hyperslab::models::extension()).with(arguments);
         hyperslab::Session::with_extensions(options, extensions).map(Self).map_err(|error| raise(py, &error))
     }
 

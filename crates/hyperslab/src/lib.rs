@@ -71,6 +71,36 @@
 //! # }
 //! ```
 //!
+//! # Data models
+//!
+//! [`models::recognize`] says what a file means; a [`scan::ScanRequest`] with a model reads one of its tables.
+//!
+//! ```
+//! # fn main() -> hyperslab::Result<()> {
+//! # use hyperslab::write::{DatasetDefinition, Existing, FileWriter, Region, no_heap};
+//! # use hyperslab::{ByteOrder, Cancellation, Dataspace, Datatype, SessionOptions, new_session};
+//! use hyperslab::models::recognize;
+//! use hyperslab::predicate::Predicate;
+//! use hyperslab::scan::{Plan, ScanRequest};
+//! # let folder = tempfile::tempdir()?;
+//! # let path = folder.path().join("x.h5");
+//! # let session = new_session(SessionOptions::default())?;
+//! # let mut writer = FileWriter::create(&path, Existing::Replace, None, &session)?;
+//! # for step in 0..3u8 {
+//! #     let name = format!("/Step#{step}/x");
+//! #     writer.create_dataset(&name, DatasetDefinition::new(Datatype::integer(1, false, ByteOrder::Little), Dataspace::fixed(vec![2])))?;
+//! #     writer.write(&name, &Region::all(&[2]), &[step, step + 1], &no_heap)?;
+//! # }
+//! # writer.finish(Existing::Replace)?;
+//!
+//! let file = session.open(&path)?;
+//! assert_eq!(recognize(&file)?[0].model, "h5part");
+//! let request = ScanRequest::new("particles").with_model(Some("h5part".to_owned())).with_predicate(Some(Predicate::parse("step > 0 and x = 2")?));
+//! assert_eq!(Plan::new(&[file], &request)?.count(&Cancellation::new())?, 2);
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! # Write with many tasks
 //!
 //! A [`write::WritePlan`] is plain data that tasks on other machines decode; the commit makes one file of their fragments.
@@ -107,6 +137,7 @@ mod session;
 
 pub use hyperslab_columns as columns;
 pub use hyperslab_index as index;
+pub use hyperslab_models as models;
 pub use hyperslab_predicate as predicate;
 pub use hyperslab_query as query;
 pub use hyperslab_reader::foreign;

@@ -1,11 +1,11 @@
-//! Sessions that use value indexes.
+//! Sessions that use value indexes and know data models.
 
 use std::path::PathBuf;
 
 use hyperslab_array::Result;
 use hyperslab_reader::{Session, SessionOptions};
 
-/// A session whose scans use the value indexes of its files.
+/// A session whose scans use the value indexes of its files and read the tables of data models.
 ///
 /// # Errors
 /// `InvalidInput` for 0 threads.
@@ -19,5 +19,5 @@ pub fn new_session(options: SessionOptions) -> Result<Session> {
 /// # Errors
 /// `InvalidInput` for 0 threads.
 pub fn new_session_with_indexes(options: SessionOptions, index_folder: Option<PathBuf>) -> Result<Session> {
-    Session::with_extensions(options, hyperslab_index::extensions(index_folder))
+    Session::with_extensions(options, hyperslab_index::extensions(index_folder).with(hyperslab_models::extension()))
 }

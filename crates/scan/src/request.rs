@@ -29,6 +29,8 @@ pub struct ScanRequest {
     /// Wildcard columns that are text even if every value here is an integer, because other files of the same table have
     /// words there.
     pub text_captures: Vec<String>,
+    /// The data model whose table `path` names; `None` if `path` is an object's path.
+    pub model: Option<String>,
     /// Layout; `None` selects the object's default.
     pub layout: Option<Layout>,
     /// Columns in the requested order, including `_row` and `_file` if named; `None` selects all but those two.
@@ -50,6 +52,7 @@ impl ScanRequest {
             path: path.into(),
             file_pattern: None,
             text_captures: Vec::new(),
+            model: None,
             layout: None,
             columns: None,
             predicate: None,
@@ -69,6 +72,12 @@ impl ScanRequest {
     #[must_use]
     pub fn with_text_captures(self, text_captures: Vec<String>) -> Self {
         Self { text_captures, ..self }
+    }
+
+    /// With the data model whose table the path names; `None` if the path is an object's.
+    #[must_use]
+    pub fn with_model(self, model: Option<String>) -> Self {
+        Self { model, ..self }
     }
 
     /// With this layout; `None` selects the object's default.

@@ -1,6 +1,6 @@
 """Hyperslab: HDF5 and netCDF as numpy, Arrow and SQL."""
 
-from . import dtypes, indexes, spark
+from . import dtypes, indexes, models, spark
 from ._native import __version__, register_filter, unregister_filter
 from .arrays import Array
 from .attributes import Attributes, Empty
@@ -125,6 +125,7 @@ __all__ = [
     "indexes",
     "install_as_h5py",
     "integer_dtype",
+    "models",
     "open",
     "open_mfdataset",
     "query",

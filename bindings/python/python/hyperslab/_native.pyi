@@ -18,11 +18,13 @@ __all__ = [
     "Indexed",
     "Links",
     "Member",
+    "NamedArray",
     "ObjectInfo",
     "Plan",
     "PlannedIndex",
     "Query",
     "Reader",
+    "Recognition",
     "ReferenceTarget",
     "RegionSelection",
     "Session",
@@ -52,7 +54,12 @@ __all__ = [
     "is_tracked",
     "link",
     "list_names",
+    "model_arrays",
+    "model_omitted",
+    "model_problems",
+    "model_tables",
     "path_stamp",
+    "recognize_models",
     "reference_targets",
     "register_filter",
     "stored_chunks",
@@ -86,6 +93,11 @@ def stored_chunks(file: File, dataset: int) -> list[tuple[list[int], int, int, i
 def fill_heap(file: File, dataset: int) -> Heap: ...
 def external_files(file: File, dataset: int) -> list[tuple[str, int, int | None]]: ...
 def virtual_mappings(file: File, dataset: int) -> list[tuple[str, str, tuple[str, list[list[list[int]]]], tuple[str, list[list[list[int]]]]]]: ...
+def recognize_models(file: File) -> list[Recognition]: ...
+def model_tables(file: File, model: str) -> list[str]: ...
+def model_arrays(file: File, model: str) -> list[NamedArray]: ...
+def model_problems(file: File, model: str) -> list[tuple[str, str]]: ...
+def model_omitted(file: File, model: str) -> list[tuple[str, str]]: ...
 def path_stamp(path: str) -> tuple[int, int] | None: ...
 def index_remarks(file: File) -> list[str]: ...
 
@@ -213,6 +225,7 @@ class Plan:
         path: str,
         *,
         file_pattern: str | None = None,
+        model: str | None = None,
         layout: str | None = None,
         columns: list[str] | None = None,
         where_text: str | None = None,
@@ -464,6 +477,13 @@ class Member:
     def __new__(cls, name: str) -> Member: ...
 
 @final
+class NamedArray:
+    name: Final[str]
+    step: Final[int | None]
+    path: Final[str]
+    shape: Final[list[int]]
+
+@final
 class ObjectInfo:
     kind: Final[str]
     id: Final[int]
@@ -480,6 +500,12 @@ class PlannedIndex:
     value_bytes: Final[int]
     index_bytes: Final[int]
     needed: Final[bool]
+
+@final
+class Recognition:
+    model: Final[str]
+    certainty: Final[str]
+    reason: Final[str]
 
 @final
 class ReferenceTarget:

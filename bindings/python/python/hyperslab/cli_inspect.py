@@ -66,7 +66,7 @@ def info(file: str, path: Annotated[str | None, typer.Argument()] = None, as_jso
         if isinstance(found, hs.Dataset):
             facts |= {"maxshape": list(found.maxshape), "bytes": found.nbytes, "stored_bytes": None if found.refusal else found.stored_bytes}
     elif len(opened.files) == 1:
-        facts = {"file": opened.filename, "format": opened.format, **_sizes(opened), "attributes": dict(tree.attribute_lines(opened))}
+        facts = {"file": opened.filename, "format": opened.format, **_models(opened), **_sizes(opened), "attributes": dict(tree.attribute_lines(opened))}
     else:
         sizes = [_sizes(one) for one in opened.files]
         facts = {
@@ -105,6 +105,12 @@ def _facts(entry: tree.Entry, attributes: bool) -> dict[str, Any]:
     if attributes:
         facts["attributes"] = dict(tree.attribute_lines(found))
     return facts
+
+
+def _models(file: hs.File) -> dict[str, Any]:
+    """The recognized data models, with their reasons; nothing if there is none."""
+    found = {view.name: f"{view.certainty}: {view.reason}" for view in file.models}
+    return {"models": found} if found else {}
 
 
 def _sizes(file: hs.File) -> dict[str, int]:

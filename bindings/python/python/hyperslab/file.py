@@ -16,6 +16,7 @@ from .attributes import Attributes
 from .errors import READ_ONLY, InvalidInputError, MissingFileError, ReadOnlyError, UnsupportedError
 from .group import Group, Member, Result
 from .group_views import Names
+from .model_view import ModelView, recognized
 from .natural_order import natural_key
 from .node import Node
 from .references import Reference
@@ -71,6 +72,11 @@ class File(Group):
     def flush(self) -> None:
         """Does nothing: a file that is open for reading has nothing to write."""
 
+    @property
+    def models(self) -> list[ModelView]:
+        """The data models that recognize the file (of several files the first), the surest first."""
+        return recognized(self)
+
     def table(
         self,
         path: str | None = None,
@@ -82,11 +88,12 @@ class File(Group):
         limit: int | None = None,
         omitted: str = "warn",
         variables: Mapping[str, Any] | None = None,
+        model: str | None = None,
     ) -> Table:
         """Plans a scan of the arrays at `path`. Planning reads metadata only.
 
         Args:
-            path: A dataset or a group, with wildcards; by default the root group.
+            path: A dataset or a group, with wildcards; by default the root group. With `model`, the name of one of its tables.
             where: A condition such as `"depth < 100 and t2m > 280"`, or a pyarrow expression.
             columns: Names of the columns; by default all that fit together, which `Table.omitted` completes.
             layout: `cells`, `rows`, `columns` or `records`; by default the one that fits the arrays.
@@ -96,12 +103,13 @@ class File(Group):
             omitted: If members of the group are not columns and `columns` is not given: `warn` (`OmittedColumnsWarning`),
                 `error` (`InvalidInputError`) or `ignore`.
             variables: Lists of constants that `where` names after `in`.
+            model: A data model, such as `h5part`, whose table `path` is (`models`).
 
         Returns:
             A planned scan; nothing but metadata has been read.
 
         Raises:
-            NotFoundError: There is no such object or column.
+            NotFoundError: There is no such object or column, or the file is not of the model.
             InvalidInputError: `where` is not a valid condition, or the arrays do not fit together.
 
         Example:
@@ -111,6 +119,7 @@ class File(Group):
             "where": where,
             "variables": variables,
             "columns": columns if columns is None or isinstance(columns, str) else list(columns),
+            "model": model,
             "layout": layout,
             "decode": decode,
             "batch_rows": batch_rows,

@@ -21,7 +21,7 @@ def sql(query: str, files: File | Paths) -> duckdb.DuckDBPyRelation:
 
     Args:
         query: SQL of DuckDB. A view is named by the path of its object without the leading slash (`"a/b"`), and by the last
-            part of the path if that is unambiguous.
+            part of the path if that is unambiguous. Tables of data models (`File.models`) are views by their names.
         files: An open file, or what `open` takes. With several files, the views are the objects of the first one and contain
             the rows of all.
 
@@ -44,6 +44,12 @@ def sql(query: str, files: File | Paths) -> duckdb.DuckDBPyRelation:
     interrupts.wait_for_the_end()
     file = files if isinstance(files, File) else open(files)
     names = names_of(object_paths(file.files[0]))
+    of_model: dict[str, str] = {}
+    for view in reversed([view for view in file.models if view.certainty != "possible"]):
+        for table_name in view.tables:
+            # What a table means comes before the object of its name: `obs` is a data frame, not a group.
+            names.paths[table_name.lower()] = (table_name, table_name)
+            of_model[table_name.lower()] = view.name
     connection = duckdb.connect(config={"python_enable_replacements": False})
     everything = asks_for_views(query)
     used = _tables_of(connection, query)
@@ -56,7 +62,8 @@ def sql(query: str, files: File | Paths) -> duckdb.DuckDBPyRelation:
             continue
         name, path = names.paths[word]
         try:
-            table = tables[word] = file.table("/" + path, omitted="ignore")
+            model = of_model.get(word)
+            table = tables[word] = file.table(path if model else "/" + path, omitted="ignore", model=model)
             if everything and name.rsplit("/", 1)[-1] == name and name != path:
                 continue  # a short name of a view that is listed by its path
             views.append(View(table))

@@ -3,4 +3,5 @@
 pub(crate) mod container;
 pub(crate) mod counting;
 pub(crate) mod index;
+pub(crate) mod model;
 pub(crate) mod object;

@@ -11,7 +11,8 @@ use hyperslab_predicate::{BoundPredicate, Condition, Predicate, ValueSet};
 
 use super::cost_model::SLOW_FILTERS;
 use crate::pruner::{ColumnIndex, CountBounds, Level, Matches, pruner_of};
-use crate::table::segment::{RowMapping, Segment, Source};
+use crate::table::mapping::RowMapping;
+use crate::table::segment::{Segment, Source};
 
 /// A part of a predicate that indexes can answer: a condition on one column, or the disjunction of several.
 pub(crate) struct IndexedPredicate {

@@ -12,6 +12,7 @@
 //! What an index alone answers about a column is in `column_by_index`.
 
 pub(crate) mod column_by_index;
+pub(crate) mod composed_columns;
 pub(crate) mod coordinate_columns;
 pub(crate) mod cost_model;
 pub(crate) mod dimension_ranges;

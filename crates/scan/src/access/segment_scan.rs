@@ -28,6 +28,8 @@ pub(crate) struct SegmentScan {
     pub residual: Option<(BoundPredicate, Vec<String>)>,
     /// Values of the coordinate datasets in use.
     pub coordinates: HashMap<ObjectId, ArrayRef>,
+    /// The categories of the columns in use, by column.
+    pub dictionaries: HashMap<String, ArrayRef>,
     /// The parts of the residual predicate that indexes can answer.
     pub indexed_predicates: Vec<IndexedPredicate>,
     /// Whether these parts are the whole residual predicate.
@@ -84,6 +86,7 @@ impl SegmentScan {
             wanted: wanted.clone(),
             residual,
             coordinates: HashMap::new(),
+            dictionaries: HashMap::new(),
             indexed_predicates,
             is_fully_indexed,
             id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
@@ -91,8 +94,16 @@ impl SegmentScan {
             segment,
         };
         for name in part.columns_read() {
-            if let Some(Source::Coordinate { dataset, column, .. }) = part.segment.column(&name).map(|c| &c.source) {
-                load(&part.segment, *dataset, column, &mut coordinates, cancellation)?;
+            match part.segment.column(&name).map(|c| &c.source) {
+                Some(Source::Coordinate { dataset, column, .. }) => {
+                    load(&part.segment, *dataset, column, &mut coordinates, cancellation)?;
+                }
+                Some(Source::Composed(composed)) => {
+                    if let Some(categories) = composed.dictionary(cancellation)? {
+                        part.dictionaries.insert(name, categories);
+                    }
+                }
+                _ => {}
             }
         }
         part.coordinates = coordinates;
@@ -129,6 +140,7 @@ impl SegmentScan {
                 Source::Mapped { dataset, mapping, .. } => mapping.file.dataset(*dataset).map_or(8, |d| d.datatype.size()),
                 Source::Member { dataset, .. } if datasets.insert(*dataset) => self.segment.file.dataset(*dataset).map_or(8, |d| d.datatype.size()),
                 Source::Member { .. } => 0,
+                Source::Composed(composed) => composed.row_bytes(self.segment.shape.iter().fold(1, |n: u64, extent| n.saturating_mul(*extent))),
                 _ => 8,
             };
         }
@@ -167,6 +179,10 @@ impl<'a> Dimensions<'a> {
         let Some(axis_index) = axis_of(&column.source, self.segment.shape.len()) else { return Ok(false) };
         let values = match &column.source {
             Source::Coordinate { dataset, column, .. } => Some(load(self.segment, *dataset, column, &mut self.coordinates, cancellation)?),
+            Source::Along { axis, values } => match self.segment.shape.get(*axis).and_then(|extent| values.all(*extent)) {
+                Some(values) => Some(values),
+                None => return Ok(false),
+            },
             _ => None,
         };
         let missing = || Error::internal("a column along a dimension that its segment does not have");
@@ -184,7 +200,7 @@ impl<'a> Dimensions<'a> {
 /// The dimension along which a column's values determine the index. Row numbers do if there is only one dimension.
 fn axis_of(source: &Source, ndim: usize) -> Option<usize> {
     match source {
-        Source::Index { axis } | Source::Coordinate { axis, .. } => Some(*axis),
+        Source::Index { axis } | Source::Coordinate { axis, .. } | Source::Along { axis, .. } => Some(*axis),
         Source::Row if ndim == 1 => Some(0),
         _ => None,
     }

@@ -31,6 +31,17 @@ pub(super) struct Window<'a> {
     cancellation: &'a Cancellation,
 }
 
+/// What the values along a dimension are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Along {
+    /// The window's indexes.
+    Indexes,
+    /// Values at the window's indexes, which another segment may have others of.
+    Selected,
+    /// Values of the whole dimension.
+    Dimension,
+}
+
 impl<'a> Window<'a> {
     pub fn new(part: &'a SegmentScan, rows: Rows, cancellation: &'a Cancellation) -> Result<Self> {
         cancellation.check()?;
@@ -68,11 +79,11 @@ impl<'a> Window<'a> {
         match &column.source {
             Source::Index { axis } => {
                 let extent = *self.part.segment.shape.get(*axis).ok_or_else(|| Error::internal("no such axis"))?;
-                self.along(name, *axis, true, || indexes(self.selection.axes().get(*axis), extent))
+                self.along(name, *axis, Along::Indexes, || indexes(self.selection.axes().get(*axis), extent))
             }
             Source::Coordinate { axis, dataset, .. } => {
                 let values = self.part.coordinates.get(dataset);
-                self.along(name, *axis, false, || values.cloned().ok_or_else(|| Error::internal("coordinates were not loaded")))
+                self.along(name, *axis, Along::Dimension, || values.cloned().ok_or_else(|| Error::internal("coordinates were not loaded")))
             }
             Source::Variable { dataset, column, per_row } => {
                 let (bytes, heap) = self.read(*dataset, column.datatype())?;
@@ -96,6 +107,11 @@ impl<'a> Window<'a> {
                 let record = records.get(dataset).and_then(|r| r.column_by_name(&member.name));
                 record.cloned().ok_or_else(|| Error::internal(format!("member {} was not read", member.name)))
             }
+            Source::Along { axis, values } => {
+                let mine = self.selection.axes().get(*axis).ok_or_else(|| Error::internal("no such axis"))?;
+                self.along(name, *axis, Along::Selected, || values.at(mine))
+            }
+            Source::Composed(composed) => self.composed(&column.field, composed, self.part.dictionaries.get(name)),
             Source::Row => self.row_numbers(),
             Source::Constant(value) => match broadcast(self.part.segment.file.session(), value, &Axis::all(1), self.count, 1)? {
                 Some(column) => Ok(column),
@@ -161,7 +177,7 @@ impl<'a> Window<'a> {
         Ok(bytes.is_some_and(|bytes| bytes <= SCAN_CACHE_BYTES))
     }
 
-    fn read_of(&self, file: &File, dataset: ObjectId, selection: &Selection, datatype: &Datatype) -> Result<(PooledBuffer, HeapObjects)> {
+    pub(super) fn read_of(&self, file: &File, dataset: ObjectId, selection: &Selection, datatype: &Datatype) -> Result<(PooledBuffer, HeapObjects)> {
         let read = || {
             let bytes = read::read_values(file, dataset, selection, self.cancellation)?;
             let mut heap = read::heap(file, dataset, datatype, &bytes)?;
@@ -171,16 +187,15 @@ impl<'a> Window<'a> {
         read().map_err(|error| file.place(dataset, error))
     }
 
-    /// For each row of the window, its value along dimension `axis`. `values` are those of the whole dimension, or only of
-    /// the window's indexes if `is_selected`.
-    fn along(&self, name: &str, axis: usize, is_selected: bool, values: impl FnOnce() -> Result<ArrayRef>) -> Result<ArrayRef> {
+    /// For each row of the window, its value along dimension `axis`. `along` says what `values` are.
+    fn along(&self, name: &str, axis: usize, along: Along, values: impl FnOnce() -> Result<ArrayRef>) -> Result<ArrayRef> {
         let (outer, mine, inner) = self.around(axis)?;
         // The indexes along a dimension are the same in every scan.
-        let scan = (!is_selected).then_some(self.part.id);
+        let scan = (along != Along::Indexes).then_some(self.part.id);
         self.part.coordinate_cache.column(name, BroadcastKey { scan, axis: mine.clone(), inner, outer }, |key| {
             let values = values()?;
             let all = Axis::all(key.axis.count());
-            let mine = if is_selected { &all } else { &key.axis };
+            let mine = if along == Along::Dimension { &key.axis } else { &all };
             if let Some(column) = broadcast(self.part.segment.file.session(), &values, mine, inner, outer)? {
                 return Ok(column);
             }

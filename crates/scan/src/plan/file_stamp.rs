@@ -9,7 +9,6 @@ use hyperslab_formats::ObjectId;
 use hyperslab_reader::{File, virtual_dataset};
 use serde::{Deserialize, Serialize};
 
-use crate::access::segment_scan::SegmentScan;
 use crate::table::segment::{Segment, Source};
 
 /// The version of a file when a split was planned.
@@ -63,10 +62,13 @@ impl Stamp {
 /// The files that a segment is read from; the requested file is the first.
 pub(crate) fn files_of(segment: &Segment) -> Vec<File> {
     let mut files = vec![segment.opened.clone(), segment.file.clone()];
-    files.extend(segment.columns.iter().filter_map(|column| match &column.source {
-        Source::Mapped { mapping, .. } => Some(mapping.file.clone()),
-        _ => None,
-    }));
+    for column in &segment.columns {
+        match &column.source {
+            Source::Mapped { mapping, .. } => files.push(mapping.file.clone()),
+            Source::Composed(composed) => files.extend(composed.arrays().into_iter().map(|array| array.mapping.file.clone())),
+            _ => {}
+        }
+    }
     let mut known = Vec::new();
     files.retain(|file| {
         let new = !known.contains(&file.name());
@@ -78,30 +80,32 @@ pub(crate) fn files_of(segment: &Segment) -> Vec<File> {
 
 /// The stamps of all [`files_of`] a segment, including the external files of the columns that are read. `Unsupported` for
 /// arrays that are not in a file; `Conflict` if one path stands for two versions of a file.
-pub(crate) fn stamps_of(part: &SegmentScan) -> Result<Vec<Stamp>> {
-    let (segment, columns_read) = (&part.segment, part.columns_read());
+pub(crate) fn stamps_of(segment: &Segment, columns_read: &[String]) -> Result<Vec<Stamp>> {
     let mut read: Vec<(File, Vec<ObjectId>)> = files_of(segment).into_iter().map(|file| (file, Vec::new())).collect();
     for column in &segment.columns {
-        let (file, dataset) = match &column.source {
-            Source::Mapped { dataset, mapping, .. } => (&mapping.file, *dataset),
-            Source::Variable { dataset, .. } | Source::Coordinate { dataset, .. } | Source::Member { dataset, .. } => (&segment.file, *dataset),
+        let arrays: Vec<(&File, ObjectId)> = match &column.source {
+            Source::Mapped { dataset, mapping, .. } => vec![(&mapping.file, *dataset)],
+            Source::Variable { dataset, .. } | Source::Coordinate { dataset, .. } | Source::Member { dataset, .. } => vec![(&segment.file, *dataset)],
+            Source::Composed(composed) => composed.arrays().into_iter().map(|array| (&array.mapping.file, array.dataset)).collect(),
             _ => continue,
         };
-        if !file.array_file().is_stored() {
-            return Err(Error::unsupported(format!(
-                "splits with {}, an array in this process's memory, which other processes cannot read: write it to a file",
-                column.field.name()
-            )));
-        }
-        let (first, datasets) = read.iter_mut().find(|(known, _)| known.name() == file.name()).ok_or_else(|| Error::internal("a column of no file"))?;
-        if first != file {
-            let stamp = |file: &File| (file.array_file().storage().len(), file.array_file().storage().modified_nanoseconds());
-            if stamp(first) != stamp(file) {
-                return Err(Error::new(ErrorKind::Conflict, "the file has changed while the split was planned").in_file(file.name()));
+        for (file, dataset) in arrays {
+            if !file.array_file().is_stored() {
+                return Err(Error::unsupported(format!(
+                    "splits with {}, an array in this process's memory, which other processes cannot read: write it to a file",
+                    column.field.name()
+                )));
             }
-        }
-        if columns_read.contains(column.field.name()) {
-            datasets.push(dataset);
+            let (first, datasets) = read.iter_mut().find(|(known, _)| known.name() == file.name()).ok_or_else(|| Error::internal("a column of no file"))?;
+            if first != file {
+                let stamp = |file: &File| (file.array_file().storage().len(), file.array_file().storage().modified_nanoseconds());
+                if stamp(first) != stamp(file) {
+                    return Err(Error::new(ErrorKind::Conflict, "the file has changed while the split was planned").in_file(file.name()));
+                }
+            }
+            if columns_read.contains(column.field.name()) {
+                datasets.push(dataset);
+            }
         }
     }
     if let Some((file, _)) = read.iter().find(|(file, _)| !file.array_file().is_stored()) {

@@ -1,9 +1,10 @@
 //! Split: a unit of reading as plain data, which can be sent to another thread, process or machine.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef, Int64Array, StringArray};
-use arrow_schema::Schema;
+use arrow_schema::{Field, Schema};
 use hyperslab_array::{Cancellation, Envelope, Error, ErrorKind, Result};
 use hyperslab_predicate::Predicate;
 use hyperslab_reader::Session;
@@ -13,7 +14,8 @@ use super::Plan;
 use super::file_stamp::{Stamp, files_of, stamps_of};
 use crate::access::segment_scan::SegmentScan;
 use crate::request::{Layout, ScanRequest};
-use crate::table::array_sources::ArraySources;
+use crate::table::columns::top_level;
+use crate::table::definition::SegmentDefinition;
 use crate::table::segment::Segment;
 use crate::window::Rows;
 
@@ -41,7 +43,7 @@ impl SplitPolicy {
     }
 }
 
-const ENVELOPE: Envelope = Envelope::new("a split", 4);
+const ENVELOPE: Envelope = Envelope::new("a split", 5);
 
 /// A unit of reading: one interval of rows of one object, or of one step of a query. Self-contained: the reader opens the
 /// files and reads what the plan decided; it makes no decision of its own.
@@ -69,8 +71,8 @@ pub struct Split {
 enum Object {
     /// A dataset or a group, whose columns follow from its layout.
     Table { path: String, layout: Option<Layout> },
-    /// Arrays side by side: a step of a query.
-    Arrays(ArraySources),
+    /// Arrays side by side: a step of a query, or part of a data model's table.
+    Arrays(SegmentDefinition),
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -82,15 +84,21 @@ enum Capture {
 impl Split {
     /// All selected rows of a segment of a plan; [`Split::of_rows`] returns splits of some of them.
     pub(crate) fn new(part: &SegmentScan, schema: &Schema, request: &ScanRequest) -> Result<Self> {
-        let segment = &part.segment;
+        let segment = match part.segment.named {
+            // The columns that are neither wanted nor tested would only cost their readers time.
+            true => &part.segment.with_only(&needed(part, schema, request)),
+            false => &part.segment,
+        };
         let object = match segment.named {
-            true => Object::Arrays(ArraySources::of(segment, &files_of(segment))?),
+            true => Object::Arrays(SegmentDefinition::of(segment, &files_of(segment))?),
             false => Object::Table { path: segment.path.clone(), layout: request.layout },
         };
-        let captures = segment.captures().into_iter().map(|(name, value)| Ok((name, Capture::of(&value)?)));
+        // The definition of named arrays has its constants.
+        let captures = if segment.named { Vec::new() } else { segment.captures() };
+        let captures = captures.into_iter().map(|(name, value)| Ok((name, Capture::of(&value)?)));
         Ok(Self {
             version: ENVELOPE.version(),
-            files: stamps_of(part)?,
+            files: stamps_of(segment, &part.columns_read())?,
             object,
             decode: request.decode,
             columns: part.wanted.to_vec(),
@@ -150,7 +158,7 @@ impl Split {
                 let file = opened.next().ok_or_else(|| Error::invalid_input("these bytes are not a split: no file"))??;
                 Segment::new(&file, path, *layout, self.decode, &captures)?
             }
-            Object::Arrays(arrays) => arrays.segment(&opened.collect::<Result<Vec<_>>>()?, &captures, self.decode)?,
+            Object::Arrays(definition) => definition.reopen(&opened.collect::<Result<Vec<_>>>()?, self.decode)?,
         };
         let request = ScanRequest {
             columns: Some(self.columns.clone()),
@@ -161,7 +169,7 @@ impl Split {
             ..ScanRequest::new(segment.path.clone())
         };
         let plan = Plan::of_segments(session, vec![segment], &request, cancellation)?;
-        let now = plan.parts().next().map(stamps_of).transpose()?.unwrap_or_default();
+        let now = plan.parts().next().map(|part| stamps_of(&part.segment, &part.columns_read())).transpose()?.unwrap_or_default();
         if now != self.files {
             let message = "a file with data of this split has changed since it was planned: plan again";
             let differs = self.files.iter().find(|planned| !now.contains(planned)).or(self.files.first());
@@ -169,6 +177,14 @@ impl Split {
         }
         Ok(plan.with_nullable(&self.nullable))
     }
+}
+
+/// The columns that are wanted or that the predicate uses, for conditions on dimensions, too.
+fn needed(part: &SegmentScan, schema: &Schema, request: &ScanRequest) -> BTreeSet<String> {
+    let own: Vec<Field> = part.segment.columns.iter().map(|column| column.field.as_ref().clone()).collect();
+    let (own, wanted) = (Schema::new(own), schema.fields().iter().map(|field| field.name().clone()));
+    let tested = request.predicate.iter().flat_map(Predicate::columns).map(|name| top_level(&name, &own));
+    wanted.chain(tested).collect()
 }
 
 impl Capture {

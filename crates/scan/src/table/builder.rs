@@ -29,15 +29,8 @@ impl Segment {
             _ => builder.dataset(layout),
         };
         let built = built.map_err(|error| error.at_object(path).in_file(file.name()))?;
-        let mut taken: BTreeSet<String> = built.columns.iter().map(|column| column.field.name().clone()).collect();
-        let mut columns = Vec::with_capacity(captures.len() + built.columns.len() + 2);
-        for (name, value) in captures {
-            // Files are often named after their contents: t2m_2020.h5 has a variable t2m.
-            let name = free_name(name, "part", &taken);
-            taken.insert(name.clone());
-            columns.push(SegmentColumn { field: Arc::new(Field::new(name, value.data_type().clone(), false)), source: Source::Constant(value.clone()) });
-        }
-        columns.extend(built.columns);
+        let taken: BTreeSet<String> = built.columns.iter().map(|column| column.field.name().clone()).collect();
+        let mut columns = built.columns;
         // A column of the file takes precedence over a metadata column of the same name.
         columns.extend(metadata_columns(file).into_iter().filter(|ours| !taken.contains(ours.field.name())));
         Ok(Self {
@@ -50,7 +43,24 @@ impl Segment {
             coordinate_parts: Vec::new(),
             named: false,
             omitted: built.omitted,
-        })
+        }
+        .with_captures(captures))
+    }
+
+    /// With the columns of text that wildcards matched before the others.
+    pub(crate) fn with_captures(mut self, captures: &[(String, ArrayRef)]) -> Self {
+        let own = self.columns.iter().filter(|column| !column.is_metadata());
+        let mut taken: BTreeSet<String> = own.map(|column| column.field.name().clone()).collect();
+        let mut columns = Vec::with_capacity(captures.len() + self.columns.len());
+        for (name, value) in captures {
+            // Files are often named after their contents: t2m_2020.h5 has a variable t2m.
+            let name = free_name(name, "part", &taken);
+            taken.insert(name.clone());
+            columns.push(SegmentColumn { field: Arc::new(Field::new(name, value.data_type().clone(), false)), source: Source::Constant(value.clone()) });
+        }
+        // A capture takes precedence over a metadata column of the same name.
+        columns.extend(std::mem::take(&mut self.columns).into_iter().filter(|column| !column.is_metadata() || !taken.contains(column.field.name())));
+        Self { columns, ..self }
     }
 }
 

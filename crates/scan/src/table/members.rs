@@ -20,6 +20,13 @@ pub struct Omitted {
     pub reason: String,
 }
 
+impl Omitted {
+    /// `name`, which is not a column for this reason.
+    pub fn new(name: impl Into<String>, reason: impl Into<String>) -> Self {
+        Self { name: name.into(), reason: reason.into() }
+    }
+}
+
 /// A dataset of a group.
 #[derive(Clone)]
 pub(crate) struct Member {

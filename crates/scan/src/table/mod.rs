@@ -1,13 +1,19 @@
 //! Resolves a request to objects, with their rows and columns.
 
-pub(crate) mod array_sources;
+pub(crate) mod along;
 pub(crate) mod boundary;
 pub(crate) mod builder;
 pub(crate) mod chunk_count;
 pub(crate) mod columns;
+pub(crate) mod composed;
+pub(crate) mod definition;
 pub(crate) mod each;
 pub(crate) mod file_names;
+pub(crate) mod literal;
+pub(crate) mod mapping;
 pub(crate) mod members;
+pub(crate) mod model;
+pub(crate) mod nulls;
 pub(crate) mod resolver;
 pub(crate) mod segment;
 pub(crate) mod wildcard;

@@ -5,6 +5,7 @@ use hyperslab_array::{Cancellation, Error, Result};
 use hyperslab_reader::{File, Session};
 
 use super::each::each_of;
+use super::model::models_of;
 use super::segment::{Segment, capture_column};
 use super::wildcard;
 use crate::request::ScanRequest;
@@ -14,7 +15,10 @@ use crate::request::ScanRequest;
 pub(crate) fn segments(files: &[File], request: &ScanRequest, cancellation: &Cancellation) -> Result<Vec<Segment>> {
     let file_pattern = request.file_pattern.as_deref();
     let compiled = file_pattern.map(wildcard::FilePattern::new);
-    let literal = is_literal(files, &request.path);
+    if request.model.is_some() && request.layout.is_some() {
+        return Err(Error::invalid_input("a layout is for the arrays at a path; the tables of data models have their own columns"));
+    }
+    let literal = request.model.is_some() || is_literal(files, &request.path);
     let matched = |file: &File| {
         let captured = match &compiled {
             Some(pattern) => pattern.matched(&file.name()).ok_or_else(|| {
@@ -47,14 +51,24 @@ pub(crate) fn segments(files: &[File], request: &ScanRequest, cancellation: &Can
         })
         .collect();
     let places: Vec<usize> = (0..matches.len()).collect();
-    each_of(first_session(files)?, &places, |index| {
+    let segments: Vec<Vec<Segment>> = each_of(first_session(files)?, &places, |index| {
         cancellation.check()?;
         let (file, path, _) = matches.get(*index).ok_or_else(|| Error::internal("a match that is none"))?;
         let capture = |(name, values): (&String, &Vec<ArrayRef>)| Some((name.clone(), values.get(*index)?.clone()));
         let captures: Option<Vec<(String, ArrayRef)>> = names.iter().zip(&per_wildcard).map(capture).collect();
         let captures = captures.ok_or_else(|| Error::internal("a wildcard without a match"))?;
-        Segment::new(file, path, request.layout, request.decode, &captures)
-    })
+        match &request.model {
+            None => Ok(vec![Segment::new(file, path, request.layout, request.decode, &captures)?]),
+            Some(model) => model_segments(file, model, path, request.decode, &captures),
+        }
+    })?;
+    Ok(segments.into_iter().flatten().collect())
+}
+
+/// The segments of a data model's table in one file, each with the columns of the file's name.
+fn model_segments(file: &File, model: &str, table: &str, decode: bool, captures: &[(String, ArrayRef)]) -> Result<Vec<Segment>> {
+    let definitions = models_of(file.session())?.segments(file, model, table).map_err(|error| error.in_file(file.name()))?;
+    each_of(file.session(), &definitions, |definition| Ok(definition.open(file, decode)?.with_captures(captures)))
 }
 
 fn first_session(files: &[File]) -> Result<&Session> {

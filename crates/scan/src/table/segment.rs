@@ -6,11 +6,14 @@ use std::sync::{Arc, LazyLock};
 
 use arrow_array::{ArrayRef, Int64Array, StringArray};
 use arrow_schema::{DataType, Field};
-use hyperslab_array::{Axis, Cancellation, Error, Result, Selection};
+use hyperslab_array::{Axis, Cancellation, Result, Selection};
 use hyperslab_columns::{Column, Decoding};
 use hyperslab_formats::{Dataset, ObjectId};
 use hyperslab_reader::File;
 
+use super::along::AlongValues;
+use super::composed::Composed;
+use super::mapping::RowMapping;
 use super::members::Omitted;
 
 /// Where a table column's values come from.
@@ -58,65 +61,19 @@ pub enum Source {
         /// How its values become Arrow values.
         column: Column,
     },
+    /// Values along a row dimension that are known without reading, such as the coordinates of a regular grid.
+    Along {
+        /// The row dimension.
+        axis: usize,
+        /// The values.
+        values: AlongValues,
+    },
+    /// Values that are put together from several arrays.
+    Composed(Arc<Composed>),
     /// Row number in the segment.
     Row,
-    /// The same value in every row: the file's name, or the text that a wildcard matched.
+    /// The same value in every row: the file's name, the text that a wildcard matched, or an attribute.
     Constant(ArrayRef),
-}
-
-/// Maps a segment's rows to elements of a dataset.
-#[derive(Clone)]
-pub struct RowMapping {
-    /// The file that holds the dataset.
-    pub file: File,
-    /// One for each dimension of the dataset.
-    pub dimensions: Vec<DimensionMapping>,
-}
-
-/// Maps rows to indexes along one dimension of a dataset.
-#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum DimensionMapping {
-    /// The same index for all rows.
-    Fixed(u64),
-    /// The next row dimension, from index `start` on, in steps of `step`.
-    Rows {
-        /// Index in the dataset of row index 0.
-        start: u64,
-        /// Distance in the dataset between adjacent row indexes.
-        step: u64,
-    },
-}
-
-impl std::fmt::Debug for RowMapping {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(formatter, "{:?} of {}", self.dimensions, self.file.name())
-    }
-}
-
-impl RowMapping {
-    /// The axes of the dataset for `rows`, axes of the segment.
-    ///
-    /// # Errors
-    /// `Internal` if `rows` has fewer dimensions than the mapping, or leads beyond 64 bits.
-    pub fn axes(&self, rows: &[Axis]) -> Result<Vec<Axis>> {
-        let mut rows = rows.iter();
-        let axes = self.dimensions.iter().map(|dimension| match dimension {
-            DimensionMapping::Fixed(index) => Ok(Axis::range(*index, index.saturating_add(1))),
-            DimensionMapping::Rows { start, step } => {
-                let axis = rows.next().ok_or_else(|| Error::internal("a mapping of fewer dimensions than its rows"))?;
-                let mapped = |index: u64| index.checked_mul(*step).and_then(|offset| offset.checked_add(*start));
-                let beyond = || Error::internal("a mapped index beyond 64 bits");
-                Ok(match axis {
-                    Axis::Range { start, count, step: stride } => {
-                        Axis::Range { start: mapped(*start).ok_or_else(beyond)?, count: *count, step: stride.checked_mul(*step).ok_or_else(beyond)? }
-                    }
-                    Axis::Indices(indices) => Axis::Indices(indices.iter().map(|index| mapped(*index)).collect::<Option<_>>().ok_or_else(beyond)?),
-                })
-            }
-        });
-        axes.collect()
-    }
 }
 
 /// A column of a segment.
@@ -164,12 +121,18 @@ pub const ROW: &str = "_row";
 pub const FILE: &str = "_file";
 
 impl Segment {
+    /// The segment without the columns that are not among `names`, except those of Hyperslab.
+    pub(crate) fn with_only(&self, names: &BTreeSet<String>) -> Self {
+        let kept = self.columns.iter().filter(|column| column.is_metadata() || names.contains(column.field.name()));
+        Self { columns: kept.cloned().collect(), ..self.clone() }
+    }
+
     /// The column called `name`.
     pub fn column(&self, name: &str) -> Option<&SegmentColumn> {
         self.columns.iter().find(|c| c.field.name() == name)
     }
 
-    /// The columns of text that wildcards matched, with their values.
+    /// The columns of one value, such as the text that a wildcard matched, with their values.
     pub fn captures(&self) -> Vec<(String, ArrayRef)> {
         let constants = self.columns.iter().filter(|c| c.field.name() != FILE);
         constants

@@ -77,7 +77,8 @@ final class Description {
       throw new InvalidInputException(
           text + "; read these datasets with option dataset, or set option omitted=ignore");
     }
-    LOG.warn("{}: {}", options.text("dataset") == null ? "/" : options.text("dataset"), text);
+    String table = options.text("table") == null ? options.text("dataset") : options.text("table");
+    LOG.warn("{}: {}", table == null ? "/" : table, text);
     return this;
   }
 

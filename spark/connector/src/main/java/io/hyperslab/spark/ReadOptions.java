@@ -27,6 +27,8 @@ final class ReadOptions {
       "paths",
       "dataset",
       "layout",
+      "model",
+      "table",
       "where",
       "decode",
       "partitions",
@@ -250,6 +252,17 @@ final class ReadOptions {
     ArrayNode names = request.putArray("files");
     files.forEach(file -> file.addTo(names));
     request.put("dataset", text("dataset") == null ? "/" : text("dataset"));
+    if (text("model") != null) {
+      if (text("table") == null || text("dataset") != null) {
+        throw new InvalidInputException(
+            "option model needs option table, the name of one of its tables, and no option dataset");
+      }
+      request.put("model", text("model"));
+      request.put("dataset", text("table"));
+    } else if (text("table") != null) {
+      throw new InvalidInputException(
+          "option table needs option model; a dataset is named by option dataset");
+    }
     if (text("layout") != null) {
       request.put("layout", text("layout"));
     }

@@ -21,7 +21,10 @@ final class RowOrder {
    */
   static SortOrder[] of(JsonNode request, boolean row, boolean file) {
     JsonNode files = request.get("files");
-    boolean rows = row && hasOneArrayPerFile(files, request.get("dataset").asText());
+    // A data model's table numbers the rows of each of its parts, such as steps.
+    boolean rows = row
+        && !request.has("model")
+        && hasOneArrayPerFile(files, request.get("dataset").asText());
     List<SortOrder> order = new ArrayList<>();
     if (files.size() > 1) {
       if (!file || !isAscending(files)) {

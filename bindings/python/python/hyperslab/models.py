@@ -1,0 +1,10 @@
+"""Data models: what the arrays of a file mean. A module for each model has `open`; `File.models` recognizes them."""
+
+from __future__ import annotations
+
+from . import model_anndata as anndata
+from . import model_h5block as h5block
+from . import model_h5part as h5part
+from .model_view import ModelArray, ModelView, Problem
+
+__all__ = ["ModelArray", "ModelView", "Problem", "anndata", "h5block", "h5part"]

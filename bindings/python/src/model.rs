@@ -1,0 +1,50 @@
+//! Data models of an open file.
+
+use hyperslab::models::{Model, required};
+use hyperslab::{File as Opened, Result};
+use pyo3::prelude::*;
+
+use crate::file::File;
+use crate::results::model::{NamedArray, Recognition};
+use crate::wait::run;
+
+/// Asks a model about a file that must be one of its files.
+fn ask<T: Send + 'static>(py: Python<'_>, file: &File, model: String, question: fn(&dyn Model, &Opened) -> Result<T>) -> PyResult<T> {
+    let file = file.0.clone();
+    run(py, move || question(required(&file, &model)?, &file))
+}
+
+/// The models that recognize a file, the surest first.
+#[pyfunction]
+pub(crate) fn recognize_models(py: Python<'_>, file: PyRef<'_, File>) -> PyResult<Vec<Recognition>> {
+    let file = file.0.clone();
+    let found = run(py, move || hyperslab::models::recognize(&file))?;
+    Ok(found.into_iter().map(Recognition::from).collect())
+}
+
+/// The names of the tables of a model.
+#[pyfunction]
+pub(crate) fn model_tables(py: Python<'_>, file: PyRef<'_, File>, model: String) -> PyResult<Vec<String>> {
+    ask(py, &file, model, |model, file| model.tables(file))
+}
+
+/// The arrays of a model.
+#[pyfunction]
+pub(crate) fn model_arrays(py: Python<'_>, file: PyRef<'_, File>, model: String) -> PyResult<Vec<NamedArray>> {
+    let arrays = ask(py, &file, model, |model, file| model.arrays(file))?;
+    Ok(arrays.into_iter().map(NamedArray::from).collect())
+}
+
+/// What contradicts a model: objects with messages.
+#[pyfunction]
+pub(crate) fn model_problems(py: Python<'_>, file: PyRef<'_, File>, model: String) -> PyResult<Vec<(String, String)>> {
+    let problems = ask(py, &file, model, |model, file| model.validate(file))?;
+    Ok(problems.into_iter().map(|problem| (problem.object, problem.message)).collect())
+}
+
+/// What a model leaves out: objects with reasons.
+#[pyfunction]
+pub(crate) fn model_omitted(py: Python<'_>, file: PyRef<'_, File>, model: String) -> PyResult<Vec<(String, String)>> {
+    let omitted = ask(py, &file, model, |model, file| model.omitted(file))?;
+    Ok(omitted.into_iter().map(|omitted| (omitted.name, omitted.reason)).collect())
+}

@@ -1,0 +1,28 @@
+//! Data models as views: what the arrays of a file mean, as tables that scans read like any other.
+//!
+//! A [`Model`] recognizes its files from attributes and structure, names the tables and arrays in them, and finds what
+//! contradicts the model. It defines each table as plain data ([`SegmentDefinition`](hyperslab_scan::SegmentDefinition)): rows of
+//! segments, and columns that are arrays, parts of arrays, positions along a dimension, codes with categories, values with a
+//! mask, ragged rows or constants. Scans do the rest, so that predicates, splits, indexes and every engine work on a model's
+//! table without knowing of models. A model does no I/O of its own: it asks open files for objects, attributes and links.
+//!
+//! Rooms; each uses only those before it:
+//!
+//! - `model`: the trait, and what a model says of a file.
+//! - `look`: questions to files that several models ask.
+//! - `steps`: groups `Step#0`, `Step#1`, …, which H5Part and H5Block share.
+//! - `h5part`, `h5block`, `anndata`: one model each.
+//! - `registry`: all models; what scans ask for tables.
+#![forbid(unsafe_code)]
+#![deny(clippy::exhaustive_enums, clippy::exhaustive_structs, clippy::missing_errors_doc)]
+
+mod anndata;
+mod h5block;
+mod h5part;
+mod look;
+mod model;
+mod registry;
+mod steps;
+
+pub use model::{Certainty, Model, NamedArray, Problem, Recognition};
+pub use registry::{extension, find, recognize, required};

@@ -1,0 +1,88 @@
+//! All models. A new model is a folder of this crate and a line here.
+
+use std::sync::Arc;
+
+use hyperslab_array::suggest::suggestion;
+use hyperslab_array::{Error, Result};
+use hyperslab_reader::File;
+use hyperslab_scan::{ModelTables, SegmentDefinition, SessionModels};
+
+use crate::anndata::AnnData;
+use crate::h5block::H5Block;
+use crate::h5part::H5Part;
+use crate::model::{Model, Recognition};
+
+/// The models, in the order in which equally sure ones are listed.
+const MODELS: [&dyn Model; 3] = [&H5Part, &H5Block, &AnnData];
+
+/// The models that recognize a file, the surest first.
+///
+/// # Errors
+/// `Io`, `Corrupt` or `LimitExceeded` if the file's root cannot be read.
+pub fn recognize(file: &File) -> Result<Vec<Recognition>> {
+    let found = MODELS.iter().map(|model| model.recognize(file)).collect::<Result<Vec<_>>>()?;
+    let mut found: Vec<Recognition> = found.into_iter().flatten().collect();
+    found.sort_by_key(|recognition| std::cmp::Reverse(recognition.certainty));
+    Ok(found)
+}
+
+/// The model called `name`.
+///
+/// # Errors
+/// `InvalidInput` for an unknown model.
+pub fn find(name: &str) -> Result<&'static dyn Model> {
+    let unknown = || {
+        let names = MODELS.map(Model::name);
+        Error::invalid_input(format!("there is no data model {name:?}{}", suggestion(name, names.into_iter(), names.len())))
+    };
+    MODELS.into_iter().find(|model| model.name() == name).ok_or_else(unknown)
+}
+
+/// The model called `name`, for a file that is one of its files.
+///
+/// # Errors
+/// `InvalidInput` for an unknown model; `NotFound` if the file is not of this model.
+pub fn required(file: &File, name: &str) -> Result<&'static dyn Model> {
+    let model = find(name)?;
+    if model.recognize(file)?.is_none() {
+        let others: Vec<&str> = recognize(file)?.iter().map(|found| found.model).collect();
+        let found = if others.is_empty() { "no data model is recognized in it".to_owned() } else { format!("it looks like {}", others.join(", ")) };
+        return Err(Error::not_found(format!("this is not a file of the model {name}; {found}")).in_file(file.name()));
+    }
+    Ok(model)
+}
+
+/// The tables of all models, for the sessions of the facade.
+pub fn extension() -> SessionModels {
+    SessionModels(Arc::new(Tables))
+}
+
+struct Tables;
+
+impl ModelTables for Tables {
+    fn segments(&self, file: &File, model: &str, table: &str) -> Result<Vec<SegmentDefinition>> {
+        let model = required(file, model)?;
+        let segments = model.table(file, table)?;
+        if segments.is_empty() {
+            return Err(Error::internal(format!("the table {table} of {} without segments", model.name())));
+        }
+        Ok(segments)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Certainty;
+
+    #[test]
+    fn models_are_found_by_their_names() -> Result<()> {
+        for model in MODELS {
+            assert_eq!(find(model.name())?.name(), model.name());
+        }
+        let unknown = find("h5prat").err();
+        assert!(unknown.is_some_and(|error| error.message().contains("nearest: h5part")));
+        assert!(Certainty::Possible < Certainty::Likely && Certainty::Likely < Certainty::Certain);
+        Ok(())
+    }
+}

@@ -1,0 +1,73 @@
+//! Attributes of steps as columns: one value for each step, null where a step does not have the attribute.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use arrow_array::{Array, ArrayRef, new_null_array};
+use arrow_schema::DataType;
+use hyperslab_array::{Error, Result};
+use hyperslab_formats::Attributes;
+use hyperslab_scan::{Literal, Omitted, SegmentDefinition, Values};
+
+use crate::look::{free_name, one_value};
+
+/// Columns of attributes, in the order in which they were first seen.
+pub(crate) struct AttributeColumns {
+    rows: usize,
+    names: Vec<String>,
+    columns: BTreeMap<String, Vec<Option<ArrayRef>>>,
+    omitted: Vec<Omitted>,
+}
+
+impl AttributeColumns {
+    /// No columns, of `rows` rows.
+    pub fn new(rows: usize) -> Self {
+        Self { rows, names: Vec::new(), columns: BTreeMap::new(), omitted: Vec::new() }
+    }
+
+    /// Sets the values of an object's attributes at `row`. Their columns are named after `prefix`.
+    pub fn set(&mut self, row: usize, prefix: &str, attributes: &Attributes) {
+        for attribute in attributes {
+            let name = format!("{prefix}{}", attribute.name);
+            match one_value(attribute) {
+                Ok(value) => self.put(row, &name, value),
+                Err(error) => {
+                    if !self.omitted.iter().any(|omitted| omitted.name == name) {
+                        self.omitted.push(Omitted::new(name, format!("cannot be a column: {}", error.message())));
+                    }
+                }
+            }
+        }
+    }
+
+    fn put(&mut self, row: usize, name: &str, value: Option<ArrayRef>) {
+        let rows = self.rows;
+        let column = self.columns.entry(name.to_owned()).or_insert_with(|| {
+            self.names.push(name.to_owned());
+            vec![None; rows]
+        });
+        if let Some(slot) = column.get_mut(row) {
+            *slot = value;
+        }
+    }
+
+    /// Adds the columns to a table with a row for each step.
+    pub fn add_to(mut self, mut table: SegmentDefinition, taken: &mut BTreeSet<String>) -> Result<(SegmentDefinition, Vec<Omitted>)> {
+        for name in std::mem::take(&mut self.names) {
+            let values = self.columns.remove(&name).unwrap_or_default();
+            let mut types: Vec<&DataType> = values.iter().flatten().map(|value| value.data_type()).collect();
+            types.dedup();
+            match types.as_slice() {
+                [] => self.omitted.push(Omitted::new(name, "has no value")),
+                [one] => {
+                    let null = new_null_array(one, 1);
+                    let parts: Vec<&dyn Array> = values.iter().map(|value| value.as_ref().unwrap_or(&null).as_ref()).collect();
+                    let column = arrow_select::concat::concat(&parts).map_err(|error| Error::internal(error.to_string()))?;
+                    table = table.with_column(free_name(&name, "attribute", taken), Values::Listed { axis: 0, values: Literal(Arc::new(column) as ArrayRef) });
+                }
+                [first, second, ..] => self.omitted.push(Omitted::new(name, format!("is {first} in one step and {second} in another"))),
+            }
+        }
+        Ok((table, self.omitted))
+    }
+}

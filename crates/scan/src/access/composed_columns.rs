@@ -1,0 +1,103 @@
+//! Reads columns that are put together from several arrays.
+
+use std::sync::Arc;
+
+use arrow_array::types::Int32Type;
+use arrow_array::{Array, ArrayRef, DictionaryArray, Int32Array, ListArray};
+use arrow_buffer::OffsetBuffer;
+use arrow_schema::{DataType, Field};
+use hyperslab_array::{Axis, Error, ErrorKind, Result};
+
+use super::window_columns::Window;
+use crate::table::composed::{Composed, Elements};
+use crate::table::nulls::{flags, integers, masked};
+
+impl Window<'_> {
+    /// The values of a composed column at the window's rows. `dictionary` has the categories, if there are any.
+    pub(super) fn composed(&self, field: &Field, composed: &Composed, dictionary: Option<&ArrayRef>) -> Result<ArrayRef> {
+        match composed {
+            Composed::Categories { codes, .. } => {
+                let categories = dictionary.ok_or_else(|| Error::internal("categories were not loaded"))?;
+                categorical(field, codes, &self.elements(codes, self.selection.axes())?, categories)
+            }
+            Composed::Masked { values, mask } => {
+                let shown = self.elements(values, self.selection.axes())?;
+                let flags = flags(&self.elements(mask, self.selection.axes())?).map_err(|error| mask.place(error))?;
+                masked(&shown, &flags)
+            }
+            Composed::Lists { offsets, values } => self.lists_of(field, offsets, values),
+        }
+    }
+
+    /// The elements of an array for `rows`.
+    pub(super) fn elements(&self, elements: &Elements, rows: &[Axis]) -> Result<ArrayRef> {
+        let selection = elements.selection(rows)?;
+        let (bytes, heap) = self.read_of(&elements.mapping.file, elements.dataset, &selection, elements.column.datatype())?;
+        elements.column.take_arrow(bytes.into_buffer(), &heap).map_err(|error| elements.place(error))
+    }
+
+    fn lists_of(&self, field: &Field, offsets: &Elements, values: &Elements) -> Result<ArrayRef> {
+        let DataType::List(item) = field.data_type() else { return Err(Error::internal("ragged rows that are not lists")) };
+        let [rows] = self.selection.axes() else { return Err(Error::internal("ragged rows of several dimensions")) };
+        let bounds = self.bounds(offsets, values, rows)?;
+        let total = bounds.iter().map(|(start, end)| end - start).sum::<u64>();
+        if i32::try_from(total).is_err() {
+            let message = format!("{} rows have {total} values, more than a batch of lists can hold: ask for fewer rows at a time", bounds.len());
+            return Err(values.place(Error::limit_exceeded(message)));
+        }
+        let adjacent = bounds.windows(2).all(|pair| matches!(pair, [(_, end), (start, _)] if end == start));
+        let axis = match (adjacent, bounds.first(), bounds.last()) {
+            (true, Some((start, _)), Some((_, end))) => Axis::range(*start, *end),
+            (_, None, _) => Axis::range(0, 0),
+            _ => Axis::Indices(bounds.iter().flat_map(|(start, end)| *start..*end).collect()),
+        };
+        let items = self.elements(values, &[axis])?;
+        let lengths = bounds.iter().map(|(start, end)| usize::try_from(end - start).unwrap_or(usize::MAX));
+        let list = ListArray::try_new(item.clone(), OffsetBuffer::from_lengths(lengths), items, None);
+        list.map(|list| Arc::new(list) as ArrayRef).map_err(|error| Error::internal(error.to_string()))
+    }
+
+    /// Where the values of each row begin and end. `Corrupt` if that contradicts the order of rows or the number of values.
+    fn bounds(&self, offsets: &Elements, values: &Elements, rows: &Axis) -> Result<Vec<(u64, u64)>> {
+        let ends = rows.index(0).zip(rows.count().checked_sub(1).and_then(|last| rows.index(last)));
+        let Some((first, last)) = ends else { return Ok(Vec::new()) };
+        let stop = last.checked_add(2).ok_or_else(|| Error::internal("a row beyond 64 bits"))?;
+        let read = self.elements(offsets, &[Axis::range(first, stop)])?;
+        let read = integers(&read).map_err(|error| offsets.place(error))?;
+        let count = values.shape()?.first().copied().unwrap_or(0);
+        let corrupt = |message: String| offsets.place(Error::new(ErrorKind::Corrupt, message));
+        let offset = |row: u64| {
+            let index = usize::try_from(row - first).map_err(|_| Error::internal("row index"))?;
+            let value = read.get(index).copied().ok_or_else(|| Error::internal("an offset that was not read"))?;
+            let offset = u64::try_from(value).ok().filter(|offset| *offset <= count);
+            offset.ok_or_else(|| corrupt(format!("offset {row} is {value}, but there are {count} values")))
+        };
+        let bound = |position: u64| {
+            let row = rows.index(position).ok_or_else(|| Error::internal("axis position"))?;
+            let (start, end) = (offset(row)?, offset(row + 1)?);
+            if end < start {
+                return Err(corrupt(format!("offsets decrease: {start} at {row}, {end} at {}", row + 1)));
+            }
+            Ok((start, end))
+        };
+        (0..rows.count()).map(bound).collect()
+    }
+}
+
+/// Arrow dictionaries of text, values of other types.
+fn categorical(field: &Field, codes: &Elements, read: &ArrayRef, categories: &ArrayRef) -> Result<ArrayRef> {
+    let read = integers(read).map_err(|error| codes.place(error))?;
+    let count = categories.len();
+    let key = |code: &i64| match usize::try_from(*code) {
+        Err(_) => Ok(None),
+        Ok(index) if index < count && categories.is_null(index) => Ok(None),
+        Ok(index) if index < count => i32::try_from(index).map(Some).map_err(|_| Error::unsupported("more than 2 Gi categories")),
+        Ok(_) => Err(codes.place(Error::new(ErrorKind::Corrupt, format!("code {code} of {count} categories")))),
+    };
+    let keys = read.iter().map(key).collect::<Result<Int32Array>>()?;
+    let internal = |error: arrow_schema::ArrowError| Error::internal(error.to_string());
+    match field.data_type() {
+        DataType::Dictionary(..) => Ok(Arc::new(DictionaryArray::<Int32Type>::try_new(keys, categories.clone()).map_err(internal)?)),
+        _ => arrow_select::take::take(categories, &keys, None).map_err(internal),
+    }
+}

@@ -1,0 +1,461 @@
+//! Tables over arrays as plain data: what a data model gives to a scan, and what a split of individually named arrays carries.
+//!
+//! A table is a list of segments. A segment has rows of one shape, and columns whose values are given by the path of an array
+//! and the mapping of rows to its elements, by several arrays, by a position along a dimension, or by a constant. Readers do
+//! no name look-ups.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use arrow_array::Array;
+use arrow_schema::{DataType, Field};
+use hyperslab_array::{Axis, Error, ErrorKind, Result};
+use hyperslab_formats::ObjectId;
+use hyperslab_reader::File;
+use serde::{Deserialize, Serialize};
+
+use super::along::AlongValues;
+use super::composed::{Composed, Elements};
+use super::literal::Literal;
+use super::mapping::{DimensionMapping, RowMapping};
+use super::members::Omitted;
+use super::segment::{Segment, SegmentColumn, Source, array_column, metadata_columns};
+
+/// The rows and columns of a segment; files are given by their index in a list. The first is the requested file.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct SegmentDefinition {
+    /// The group that the arrays are in, for error messages.
+    pub path: String,
+    /// The file whose array determines the dimensions of the rows.
+    file: usize,
+    shape: Vec<u64>,
+    chunk_shape: Vec<u64>,
+    columns: Vec<ColumnDefinition>,
+    /// What the model knows of and does not make a column.
+    #[serde(default, skip)]
+    omitted: Vec<Omitted>,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct ColumnDefinition {
+    name: String,
+    values: Values,
+}
+
+/// An array of a file, and the mapping of rows to its elements.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct ArrayPart {
+    /// Index in the list of files.
+    file: usize,
+    /// Path of the dataset.
+    path: String,
+    /// `None`: the whole array.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    dimensions: Option<Vec<DimensionMapping>>,
+}
+
+impl ArrayPart {
+    /// The whole array at `path` of the requested file.
+    pub fn whole(path: impl Into<String>) -> Self {
+        Self { file: 0, path: path.into(), dimensions: None }
+    }
+
+    /// Part of an array: a mapping for each of its dimensions.
+    #[must_use]
+    pub fn with_dimensions(self, dimensions: Vec<DimensionMapping>) -> Self {
+        Self { dimensions: Some(dimensions), ..self }
+    }
+}
+
+/// The values of a column.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum Values {
+    /// Indexes along a dimension of the rows.
+    Index {
+        /// The dimension.
+        axis: usize,
+    },
+    /// `origin + index * spacing` along a dimension of the rows.
+    Linear {
+        /// The dimension.
+        axis: usize,
+        /// Value at index 0.
+        #[serde(with = "bits")]
+        origin: f64,
+        /// Distance between the values of adjacent indexes.
+        #[serde(with = "bits")]
+        spacing: f64,
+    },
+    /// One value for each index along a dimension of the rows.
+    Listed {
+        /// The dimension.
+        axis: usize,
+        /// The values.
+        values: Literal,
+    },
+    /// Values of a coordinate dataset of the segment's file along a dimension: all, or `(start, count, step)`.
+    Coordinate {
+        /// The dimension.
+        axis: usize,
+        /// Path of the dataset.
+        dataset: String,
+        /// Start, count and step.
+        part: Option<(u64, u64, u64)>,
+    },
+    /// The same value in every row: an array of one value, which may be null.
+    Constant(Literal),
+    /// Null in every row: other segments of the table have an array that this one lacks.
+    Missing {
+        /// An array of another segment, whose type the column has.
+        like: ArrayPart,
+    },
+    /// Elements of an array.
+    Array(ArrayPart),
+    /// Codes into a list of categories, a 1-D array. Codes below 0 are null. Text becomes an Arrow dictionary.
+    Categories {
+        /// One code for each row.
+        codes: ArrayPart,
+        /// The categories, a whole 1-D array.
+        categories: ArrayPart,
+        /// One flag for each category: whether it is null.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        mask: Option<ArrayPart>,
+        /// Whether the categories have an order.
+        ordered: bool,
+    },
+    /// Values of which some are null.
+    Masked {
+        /// One value for each row.
+        values: ArrayPart,
+        /// One flag for each row: whether the value is null.
+        mask: ArrayPart,
+    },
+    /// Ragged rows, as lists.
+    Lists {
+        /// A whole 1-D array, one longer than there are rows: where the values of each row begin, and where the last ends.
+        offsets: ArrayPart,
+        /// A whole 1-D array.
+        values: ArrayPart,
+    },
+}
+
+/// Floats by their bits, because JSON has neither NaN nor infinity, and its readers may round.
+mod bits {
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde asks for")]
+    pub(super) fn serialize<S: Serializer>(value: &f64, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_u64(value.to_bits())
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+        u64::deserialize(deserializer).map(f64::from_bits)
+    }
+}
+
+/// When a definition becomes a segment: it decides which files a path may lead to, and the error for arrays of another shape.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    /// A model has made the definition from the file as it is open.
+    Defined,
+    /// The definition comes from a split.
+    Planned,
+}
+
+impl SegmentDefinition {
+    /// Rows of `shape` without columns. `chunk_shape` has the chunk extents of the first array along the rows.
+    pub fn new(path: impl Into<String>, shape: Vec<u64>, chunk_shape: Vec<u64>) -> Self {
+        Self { path: path.into(), file: 0, shape, chunk_shape, columns: Vec::new(), omitted: Vec::new() }
+    }
+
+    /// With one more column.
+    #[must_use]
+    pub fn with_column(mut self, name: impl Into<String>, values: Values) -> Self {
+        self.columns.push(ColumnDefinition { name: name.into(), values });
+        self
+    }
+
+    /// With what is known of and is not a column.
+    #[must_use]
+    pub fn with_omitted(self, omitted: Vec<Omitted>) -> Self {
+        Self { omitted, ..self }
+    }
+
+    /// Names of the columns, in order.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.columns.iter().map(|column| column.name.as_str())
+    }
+
+    /// Describes a segment that is read from `files`.
+    pub(crate) fn of(segment: &Segment, files: &[File]) -> Result<Self> {
+        let index = |file: &File| files.iter().position(|known| known.name() == file.name()).ok_or_else(|| Error::internal("a column without a file"));
+        let path = |file: &File, dataset: ObjectId| file.path_of(dataset).map(|path| path.to_string());
+        let part = |array: &Elements| -> Result<ArrayPart> {
+            let mapping = &array.mapping;
+            Ok(ArrayPart { file: index(&mapping.file)?, path: path(&mapping.file, array.dataset)?, dimensions: Some(mapping.dimensions.clone()) })
+        };
+        let mut columns = Vec::new();
+        for column in &segment.columns {
+            let values = match &column.source {
+                Source::Index { axis } => Values::Index { axis: *axis },
+                Source::Along { axis, values: AlongValues::Linear { origin, spacing } } => Values::Linear { axis: *axis, origin: *origin, spacing: *spacing },
+                Source::Along { axis, values: AlongValues::Listed(values) } => Values::Listed { axis: *axis, values: Literal(values.clone()) },
+                Source::Coordinate { axis, dataset, .. } => {
+                    let part = segment.coordinate_parts.iter().find(|(part, _)| part == dataset).map(|(_, axis)| match axis {
+                        Axis::Range { start, count, step } => Ok((*start, *count, *step)),
+                        Axis::Indices(_) => Err(Error::internal("a part of coordinates that is not a range")),
+                    });
+                    Values::Coordinate { axis: *axis, dataset: path(&segment.file, *dataset)?, part: part.transpose()? }
+                }
+                Source::Variable { dataset, per_row: None, .. } => {
+                    Values::Array(ArrayPart { file: index(&segment.file)?, path: path(&segment.file, *dataset)?, dimensions: None })
+                }
+                Source::Mapped { dataset, column, mapping } => {
+                    Values::Array(part(&Elements { dataset: *dataset, column: column.clone(), mapping: mapping.clone() })?)
+                }
+                Source::Composed(composed) => match composed.as_ref() {
+                    Composed::Categories { codes, categories, mask } => {
+                        let ordered = column.field.dict_is_ordered().unwrap_or(false);
+                        Values::Categories { codes: part(codes)?, categories: part(categories)?, mask: mask.as_deref().map(part).transpose()?, ordered }
+                    }
+                    Composed::Masked { values, mask } => Values::Masked { values: part(values)?, mask: part(mask)? },
+                    Composed::Lists { offsets, values } => Values::Lists { offsets: part(offsets)?, values: part(values)? },
+                },
+                Source::Constant(value) if !column.is_metadata() => Values::Constant(Literal(value.clone())),
+                // Every segment has a row number and the name of its file.
+                Source::Row | Source::Constant(_) => continue,
+                Source::Variable { .. } | Source::Member { .. } => return Err(Error::internal("a column that is not an array")),
+            };
+            columns.push(ColumnDefinition { name: column.field.name().clone(), values });
+        }
+        let (shape, chunk_shape) = (segment.shape.clone(), segment.chunk_shape.clone());
+        Ok(Self { path: segment.path.clone(), file: index(&segment.file)?, shape, chunk_shape, columns, omitted: Vec::new() })
+    }
+
+    /// The segment of a model's definition in `file`.
+    ///
+    /// # Errors
+    /// `NotFound` for a missing array; `InvalidInput` for an array whose shape is not that of the rows; `Unsupported` for
+    /// arrays that cannot be columns.
+    pub fn open(&self, file: &File, decode: bool) -> Result<Segment> {
+        self.resolve(std::slice::from_ref(file), decode, Stage::Defined).map_err(|error| error.at_object(&self.path).in_file(file.name()))
+    }
+
+    /// The segment of a split in reopened `files`. `Conflict` if an array has changed.
+    pub(crate) fn reopen(&self, files: &[File], decode: bool) -> Result<Segment> {
+        self.resolve(files, decode, Stage::Planned)
+    }
+
+    fn resolve(&self, files: &[File], decode: bool, stage: Stage) -> Result<Segment> {
+        let malformed = |what: &str| match stage {
+            Stage::Defined => Error::internal(format!("the definition of a table: {what}")),
+            Stage::Planned => Error::invalid_input(format!("these bytes are not a split: {what}")),
+        };
+        let opened = files.first().ok_or_else(|| malformed("no file"))?;
+        let file = files.get(self.file).ok_or_else(|| malformed("a file without a name"))?;
+        if self.chunk_shape.len() != self.shape.len() || self.chunk_shape.contains(&0) {
+            return Err(malformed("the shape of its chunks"));
+        }
+        let extent = |axis: usize| self.shape.get(axis).copied().ok_or_else(|| malformed("a dimension too many"));
+        let resolver = Resolver { files, decode, stage };
+        let mut columns: Vec<SegmentColumn> = Vec::with_capacity(self.columns.len() + 2);
+        let mut coordinate_parts = Vec::new();
+        for ColumnDefinition { name, values } in &self.columns {
+            let plain = |data_type: DataType, nullable| Arc::new(Field::new(name, data_type, nullable));
+            let (field, source) = match values {
+                Values::Index { axis } => {
+                    extent(*axis)?;
+                    (plain(DataType::Int64, false), Source::Index { axis: *axis })
+                }
+                Values::Linear { axis, origin, spacing } => {
+                    extent(*axis)?;
+                    let values = AlongValues::Linear { origin: *origin, spacing: *spacing };
+                    (plain(DataType::Float64, false), Source::Along { axis: *axis, values })
+                }
+                Values::Listed { axis, values: Literal(values) } => {
+                    if extent(*axis)? != values.len() as u64 {
+                        return Err(malformed("a list of another length than its dimension"));
+                    }
+                    let field = plain(values.data_type().clone(), values.null_count() > 0);
+                    (field, Source::Along { axis: *axis, values: AlongValues::Listed(values.clone()) })
+                }
+                Values::Constant(Literal(value)) => {
+                    if value.len() != 1 {
+                        return Err(malformed("a constant of several values"));
+                    }
+                    (plain(value.data_type().clone(), value.null_count() > 0), Source::Constant(value.clone()))
+                }
+                Values::Missing { like } => {
+                    let like = resolver.array(name, like)?;
+                    let field = like.column.field().as_ref().clone().with_nullable(true);
+                    let null = arrow_array::new_null_array(field.data_type(), 1);
+                    (Arc::new(field), Source::Constant(null))
+                }
+                Values::Coordinate { axis, dataset, part } => {
+                    let count = extent(*axis)?;
+                    let array = resolver.array(name, &ArrayPart { file: self.file, path: dataset.clone(), dimensions: None })?;
+                    if array.mapping.file != *file {
+                        return Err(malformed("coordinates in another file"));
+                    }
+                    match part {
+                        None => resolver.check_whole(&array, &[count])?,
+                        Some((start, length, step)) => {
+                            if *length != count {
+                                return Err(malformed("coordinates of another length"));
+                            }
+                            resolver.check_within(&array, &[DimensionMapping::Rows { start: *start, step: *step }], &[count])?;
+                            coordinate_parts.push((array.dataset, Axis::Range { start: *start, count, step: *step }));
+                        }
+                    }
+                    let Elements { dataset, column, .. } = array;
+                    (column.field().clone(), Source::Coordinate { axis: *axis, dataset, column })
+                }
+                Values::Array(part) => {
+                    let array = resolver.rows(name, part, &self.shape)?;
+                    let Elements { dataset, column, mapping } = array;
+                    let field = column.field().clone();
+                    match part.dimensions.is_none() && mapping.file == *file {
+                        true => (field, Source::Variable { dataset, column, per_row: None }),
+                        false => (field, Source::Mapped { dataset, column, mapping }),
+                    }
+                }
+                Values::Categories { codes, categories, mask, ordered } => {
+                    let mask = mask.as_ref().map(|mask| resolver.list(name, mask, None).map(Box::new)).transpose()?;
+                    let (codes, categories) = (resolver.rows(name, codes, &self.shape)?, resolver.list(name, categories, None)?);
+                    let composed = Composed::Categories { codes, categories, mask };
+                    (Arc::new(composed.field(name, *ordered)), Source::Composed(Arc::new(composed)))
+                }
+                Values::Masked { values, mask } => {
+                    let composed = Composed::Masked { values: resolver.rows(name, values, &self.shape)?, mask: resolver.rows(name, mask, &self.shape)? };
+                    (Arc::new(composed.field(name, false)), Source::Composed(Arc::new(composed)))
+                }
+                Values::Lists { offsets, values } => {
+                    let [rows] = self.shape.as_slice() else { return Err(malformed("ragged rows of several dimensions")) };
+                    let count = rows.checked_add(1).ok_or_else(|| malformed("too many rows"))?;
+                    let composed = Composed::Lists { offsets: resolver.list(name, offsets, Some(count))?, values: resolver.list(name, values, None)? };
+                    (Arc::new(composed.field(name, false)), Source::Composed(Arc::new(composed)))
+                }
+            };
+            columns.push(SegmentColumn { field, source });
+        }
+        let mut names: BTreeSet<&String> = BTreeSet::new();
+        if let Some(twice) = columns.iter().find(|column| !names.insert(column.field.name())) {
+            return Err(malformed(&format!("two columns called {:?}", twice.field.name())));
+        }
+        let metadata = metadata_columns(opened).into_iter().filter(|ours| !names.contains(ours.field.name()));
+        let metadata: Vec<SegmentColumn> = metadata.collect();
+        columns.extend(metadata);
+        let (shape, chunk_shape) = (self.shape.clone(), self.chunk_shape.clone());
+        Ok(Segment {
+            file: file.clone(),
+            opened: opened.clone(),
+            path: self.path.clone(),
+            shape,
+            chunk_shape,
+            columns,
+            coordinate_parts,
+            named: true,
+            omitted: self.omitted.clone(),
+        })
+    }
+}
+
+/// Finds the arrays of a definition.
+struct Resolver<'a> {
+    files: &'a [File],
+    decode: bool,
+    stage: Stage,
+}
+
+impl Resolver<'_> {
+    /// An array as a column; its mapping is the identity unless the part has another.
+    fn array(&self, name: &str, part: &ArrayPart) -> Result<Elements> {
+        let file = self.files.get(part.file).ok_or_else(|| Error::invalid_input("these bytes are not a split: a file without a name"))?;
+        let found = file.find(&part.path)?;
+        if self.stage == Stage::Planned && found.file != *file {
+            let message = format!("{} leads to another object than when this split was planned: plan again", part.path);
+            return Err(Error::new(ErrorKind::Conflict, message).in_file(file.name()));
+        }
+        let (file, id) = (found.file.clone(), found.object);
+        let dataset = found.dataset()?;
+        if let Some(refusal) = &dataset.refusal {
+            return Err(file.place(id, refusal.clone()));
+        }
+        let column = array_column(name, &file, id, &dataset, self.decode).map_err(|error| error.in_file(file.name()))?;
+        let identity = || vec![DimensionMapping::Rows { start: 0, step: 1 }; dataset.dataspace.ndim()];
+        let dimensions = part.dimensions.clone().unwrap_or_else(identity);
+        Ok(Elements { dataset: id, column, mapping: Arc::new(RowMapping { file, dimensions }) })
+    }
+
+    /// An array with an element for each row.
+    fn rows(&self, name: &str, part: &ArrayPart, shape: &[u64]) -> Result<Elements> {
+        let array = self.array(name, part)?;
+        match &part.dimensions {
+            None => self.check_whole(&array, shape)?,
+            Some(dimensions) => self.check_within(&array, dimensions, shape)?,
+        }
+        Ok(array)
+    }
+
+    /// A whole 1-D array, of this length if there is one.
+    fn list(&self, name: &str, part: &ArrayPart, length: Option<u64>) -> Result<Elements> {
+        let array = self.array(name, part)?;
+        let whole = [DimensionMapping::Rows { start: 0, step: 1 }];
+        match array.shape()?.as_slice() {
+            [extent] if length.is_none_or(|length| length == *extent) && array.mapping.dimensions == whole => Ok(array),
+            shape => Err(self.misfit(&array, shape, &length.map_or_else(|| "one dimension".to_owned(), |length| format!("[{length}]")))),
+        }
+    }
+
+    fn check_whole(&self, array: &Elements, shape: &[u64]) -> Result<()> {
+        let own = array.shape()?;
+        if own == shape { Ok(()) } else { Err(self.misfit(array, &own, &format!("{shape:?}"))) }
+    }
+
+    /// Fails if rows of this shape are not all within an array.
+    fn check_within(&self, array: &Elements, dimensions: &[DimensionMapping], shape: &[u64]) -> Result<()> {
+        let extents = array.shape()?;
+        let mut rows = shape.iter();
+        let fits = dimensions.iter().zip(&extents).all(|(dimension, extent)| match dimension {
+            DimensionMapping::Fixed(index) => index < extent,
+            DimensionMapping::Rows { start, step } => rows.next().is_some_and(|count| match count.checked_sub(1) {
+                None => start <= extent && *step > 0,
+                Some(last) => *step > 0 && last.checked_mul(*step).and_then(|last| last.checked_add(*start)).is_some_and(|last| last < *extent),
+            }),
+        });
+        if fits && dimensions.len() == extents.len() && rows.next().is_none() { Ok(()) } else { Err(self.misfit(array, &extents, &format!("{shape:?}"))) }
+    }
+
+    fn misfit(&self, array: &Elements, shape: &[u64], rows: &str) -> Error {
+        array.place(match self.stage {
+            Stage::Defined => Error::invalid_input(format!("the array has shape {shape:?}, not {rows} as its table needs")),
+            Stage::Planned => Error::new(ErrorKind::Conflict, "the array's shape has changed since this split was planned: plan again"),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use arrow_array::ArrayRef;
+
+    #[test]
+    fn definitions_are_plain_data() -> std::result::Result<(), Box<dyn std::error::Error>> {
+        let time: ArrayRef = Arc::new(arrow_array::Float64Array::from(vec![f64::NAN]));
+        let definition = SegmentDefinition::new("/Step#0", vec![3], vec![3])
+            .with_column("time", Values::Constant(Literal(time)))
+            .with_column("x", Values::Linear { axis: 0, origin: 0.1, spacing: f64::INFINITY })
+            .with_column("y", Values::Array(ArrayPart::whole("/Step#0/y")));
+        let text = serde_json::to_string(&definition)?;
+        let back: SegmentDefinition = serde_json::from_str(&text)?;
+        assert_eq!(serde_json::to_string(&back)?, text);
+        assert_eq!(back.names().collect::<Vec<_>>(), ["time", "x", "y"]);
+        let Some(ColumnDefinition { values: Values::Linear { origin, spacing, .. }, .. }) = back.columns.get(1) else { return Err("no column".into()) };
+        assert_eq!((*origin, *spacing), (0.1, f64::INFINITY));
+        Ok(())
+    }
+}

@@ -1,0 +1,76 @@
+"""Tables of data models as DataFrames: rows of all steps, categories, ragged rows; against what h5py reads."""
+
+from __future__ import annotations
+
+import pathlib
+from typing import Any
+
+import h5py
+import numpy as np
+import pytest
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
+    path = tmp_path_factory.mktemp("models") / "run.h5part"
+    random = np.random.default_rng(1)
+    with h5py.File(path, "w") as f:
+        for step in (0, 2, 10):
+            group = f.create_group(f"Step#{step}")
+            group.attrs["TIME"] = np.array([step / 3])
+            group["x"], group["id"] = random.normal(size=400 + step), random.permutation(400 + step)
+    return path
+
+
+def test_particles_of_all_steps(spark: Any, run: pathlib.Path) -> None:
+    frame = spark.read.format("hdf5").option("model", "h5part").option("table", "particles").option("targetPartitionBytes", "2k").load(str(run))
+    assert frame.columns == ["step", "time", "id", "x"] and frame.rdd.getNumPartitions() > 1
+    with h5py.File(run) as f:
+        wanted = [(step, step / 3, int(i), float(x)) for step in (0, 2, 10) for i, x in zip(f[f"Step#{step}/id"][:], f[f"Step#{step}/x"][:], strict=True)]
+    assert [tuple(row) for row in frame.collect()] == wanted
+    chosen = frame.where("step >= 2 and x > 0.5")
+    assert [tuple(row) for row in chosen.collect()] == [row for row in wanted if row[0] >= 2 and row[3] > 0.5]
+    assert frame.where("step = 2").count() == 402 and frame.where("time > 100").count() == 0
+    assert {row["step"]: row["count"] for row in frame.groupBy("step").count().collect()} == {0: 400, 2: 402, 10: 410}
+    # `_row` counts within a step, so that Spark sorts by it.
+    assert [row[0] for row in frame.select("id", "_row").orderBy("_row", "id").limit(3).collect()] == sorted(
+        row[2] for row in (wanted[0], wanted[400], wanted[802])
+    )
+    steps = spark.read.format("hdf5").option("model", "h5part").option("table", "steps").load(str(run))
+    assert [tuple(row) for row in steps.select("step", "particles").collect()] == [(0, 400), (2, 402), (10, 410)]
+
+
+def test_data_frames_and_sparse_rows(spark: Any, tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "cells.h5ad"
+    with h5py.File(path, "w") as f:
+        f.attrs["encoding-type"] = "anndata"
+        for name in ("obs", "var"):
+            group = f.create_group(name)
+            group.attrs["encoding-type"], group.attrs["_index"] = "dataframe", "_index"
+            group.attrs["column-order"] = np.array(["kind", "maybe"] if name == "obs" else [], dtype=object if name == "obs" else float)
+            group["_index"] = np.array([f"{name}{i}" for i in range(3)], dtype=object)
+        f["obs/kind/codes"], f["obs/kind/categories"] = np.array([1, -1, 0], "i1"), np.array(["a", "b"], dtype=object)
+        f["obs/maybe/values"], f["obs/maybe/mask"] = np.array([5, 6, 7]), np.array([False, True, False])
+        f["obs/kind"].attrs["encoding-type"], f["obs/maybe"].attrs["encoding-type"] = "categorical", "nullable-integer"
+        x = f.create_group("X")
+        x.attrs["encoding-type"], x.attrs["shape"] = "csr_matrix", (3, 3)
+        x["data"], x["indices"], x["indptr"] = np.array([1.5, 2.5, 3.5]), np.array([0, 2, 1]), np.array([0, 2, 2, 3])
+    read = spark.read.format("hdf5").option("model", "anndata")
+    assert [tuple(row) for row in read.option("table", "obs").load(str(path)).collect()] == [("obs0", "b", 5), ("obs1", None, None), ("obs2", "a", 7)]
+    assert [tuple(row) for row in read.option("table", "X").load(str(path)).collect()] == [
+        ("obs0", [0, 2], [1.5, 2.5]),
+        ("obs1", [], []),
+        ("obs2", [1], [3.5]),
+    ]
+
+
+def test_what_the_options_need(spark: Any, run: pathlib.Path) -> None:
+    for options, message in [
+        ({"model": "h5part"}, "needs option table"),
+        ({"table": "particles"}, "needs option model"),
+        ({"model": "h5prat", "table": "particles"}, "there is no data model"),
+        ({"model": "h5part", "table": "particle"}, "there is no table"),
+        ({"model": "anndata", "table": "obs"}, "not a file of the model anndata"),
+    ]:
+        with pytest.raises(Exception, match=message):
+            spark.read.format("hdf5").options(**options).load(str(run)).count()

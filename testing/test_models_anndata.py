@@ -1,0 +1,245 @@
+"""AnnData as a model: files written by anndata, and old encodings built by h5py; judged by anndata and SciPy."""
+
+from __future__ import annotations
+
+import pathlib
+from typing import Any
+
+import anndata
+import h5py
+import hyperslab as hs
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+import scipy.sparse
+
+ROWS, COLUMNS = 300, 40
+
+
+def frame() -> pd.DataFrame:
+    rng = np.random.default_rng(5)
+    missing = rng.random(ROWS) < 0.2
+    kinds = pd.Categorical.from_codes(rng.integers(-1, 3, ROWS), ["T cell", "B cell", "mono"])
+    sizes = pd.Categorical.from_codes(rng.integers(0, 2, ROWS), ["small", "large"], ordered=True)
+    return pd.DataFrame(
+        {
+            "kind": kinds,
+            "size": sizes,
+            "batch": pd.Categorical.from_codes(rng.integers(-1, 2, ROWS), [10, 20]),
+            "count": rng.integers(0, 1000, ROWS),
+            "score": rng.normal(size=ROWS),
+            "flag": rng.random(ROWS) < 0.5,
+            "maybe": pd.array(np.where(missing, None, rng.integers(0, 9, ROWS)), dtype="Int32"),
+            "perhaps": pd.array(np.where(missing, None, rng.random(ROWS) < 0.5), dtype="boolean"),
+            "note": np.array([f"note {i}" for i in range(ROWS)], dtype=object),
+        },
+        index=[f"cell{i}" for i in range(ROWS)],
+    )
+
+
+def write(path: pathlib.Path, kind: type = scipy.sparse.csr_matrix) -> anndata.AnnData:
+    matrix = kind(scipy.sparse.random(ROWS, COLUMNS, 0.1, "csr", "f4", np.random.default_rng(6)))
+    data = anndata.AnnData(matrix, frame(), pd.DataFrame({"mean": np.arange(COLUMNS) / 7}, index=[f"gene{i}" for i in range(COLUMNS)]))
+    data.layers["counts"] = scipy.sparse.csc_matrix((matrix > 0).astype("i4"))
+    data.layers["dense"] = np.asarray(matrix.todense())
+    data.obsm["pca"] = np.random.default_rng(7).normal(size=(ROWS, 4))
+    data.obsm["frame"] = data.obs[["score"]].copy()
+    data.uns["title"] = "a test"
+    data.write_h5ad(path)
+    return data
+
+
+@pytest.fixture
+def cells(tmp_path: pathlib.Path) -> tuple[pathlib.Path, anndata.AnnData]:
+    path = tmp_path / "cells.h5ad"
+    return path, write(path)
+
+
+def same(got: pa.Table, wanted: pd.DataFrame) -> None:
+    """Each column by its values, with null where pandas has a missing value."""
+    assert got.column_names == ["_index", *wanted.columns]
+    assert got["_index"].to_pylist() == list(wanted.index)
+    for name in wanted.columns:
+        values = wanted[name].astype(object)
+        assert got[name].to_pylist() == values.where(values.notna(), None).tolist(), name
+
+
+def test_obs_and_var_are_what_anndata_reads(cells: tuple[pathlib.Path, anndata.AnnData]) -> None:
+    path, _ = cells
+    view = hs.models.anndata.open(path)
+    read = anndata.read_h5ad(path)
+    assert (view.certainty, view.reason) == ("certain", "the root has encoding-type anndata")
+    assert view.validate() == []
+    got = view.obs.to_arrow()
+    same(got, read.obs)
+    same(view.var.to_arrow(), read.var)
+    same(view.table("obsm/frame").to_arrow(), read.obsm["frame"])
+    types = dict(zip(got.schema.names, got.schema.types, strict=True))
+    assert types["kind"] == pa.dictionary(pa.int32(), pa.string()) and types["batch"] == pa.int64() and types["maybe"] == pa.int32()
+    assert got.to_pandas()["size"].cat.ordered and list(got.to_pandas()["size"].cat.categories) == ["small", "large"]
+    assert set(view.omitted) == {"/uns"}
+    assert {array.name: array.shape for array in view.arrays} == {"layers/dense": (ROWS, COLUMNS), "obsm/pca": (ROWS, 4)}
+
+
+def test_conditions_on_categories_nulls_and_splits(cells: tuple[pathlib.Path, anndata.AnnData]) -> None:
+    path, data = cells
+    view, obs = hs.models.anndata.open(path), data.obs.reset_index(names="_index")
+    for where, mask in [
+        ("kind = 'B cell'", obs.kind == "B cell"),
+        ("kind is null and score > 0", obs.kind.isna() & (obs.score > 0)),
+        ("maybe >= 4", (obs.maybe >= 4).fillna(False)),
+        ("batch = 20 and flag = true", (obs.batch == 20) & obs.flag),
+        ("_index in ('cell7', 'cell290')", obs._index.isin(["cell7", "cell290"])),
+    ]:
+        table = view.table("obs", where, columns=["_index", "kind", "maybe"])
+        assert table.to_arrow()["_index"].to_pylist() == obs._index[mask.astype(bool)].tolist(), where
+        parts = pa.concat_tables([part.read() for part in table.splits(3)])
+        assert parts["kind"].to_pylist() == table.to_arrow()["kind"].to_pylist()
+    ((count, mean),) = hs.sql("select count(*), avg(score) from obs where kind = 'mono'", path).fetchall()
+    assert count == (obs.kind == "mono").sum() and mean == pytest.approx(obs.score[obs.kind == "mono"].mean())
+    ((joined,),) = hs.sql("select sum(len(indices)) from X join obs using (_index) where flag", path).fetchall()
+    assert joined == data.X[obs.flag.to_numpy()].nnz
+
+
+@pytest.mark.parametrize("kind", [scipy.sparse.csr_matrix, scipy.sparse.csc_matrix])
+def test_sparse_rows_are_those_of_scipy(tmp_path: pathlib.Path, kind: type) -> None:
+    path = tmp_path / "cells.h5ad"
+    write(path, kind)
+    view, wanted = hs.models.anndata.open(path), anndata.read_h5ad(path).X
+    major = wanted.shape[0] if kind is scipy.sparse.csr_matrix else wanted.shape[1]
+    rng = np.random.default_rng(8)
+    for rows in (slice(None), slice(5, 9), slice(3, 30, 4), np.sort(rng.choice(major, 11, replace=False)), rng.random(major) < 0.3, [], slice(4, 4)):
+        got = view.rows(rows)
+        part = wanted[rows] if kind is scipy.sparse.csr_matrix else wanted[:, rows]
+        assert got.format == wanted.format and got.shape == part.shape and got.dtype == part.dtype
+        assert (got != part).nnz == 0
+        assert np.array_equal(got.toarray(), part.toarray())
+    table = view.table("X", "_row >= 20").to_arrow()
+    assert table.schema.field("values").type == pa.list_(pa.field("item", pa.float32(), False))
+    assert table["_index"][0].as_py() == ("cell20" if kind is scipy.sparse.csr_matrix else "gene20")
+    counts = view.rows(slice(2, 5), "layers/counts")
+    assert counts.format == "csc" and np.array_equal(counts.toarray(), anndata.read_h5ad(path).layers["counts"][:, 2:5].toarray())
+    for rows in ([3, 2], [major], [-1], slice(5, 1, -1)):
+        with pytest.raises(hs.InvalidInputError):
+            view.rows(rows)
+    read = pa.concat_tables([split.read() for split in view.table("X").splits(7)])
+    assert read.equals(view.table("X").to_arrow())
+
+
+def test_texts_with_a_mask(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "texts.h5ad"
+    texts = pd.array(["a", None, "c", "d"], dtype="string")
+    kinds = pd.Categorical(["a", None, "c", "a"])
+    with anndata.settings.override(allow_write_nullable_strings=True):
+        anndata.AnnData(obs=pd.DataFrame({"text": texts, "kind": kinds}, index=list("wxyz"))).write_h5ad(path, convert_strings_to_categoricals=False)
+    with h5py.File(path) as f:
+        assert f["obs/text"].attrs["encoding-type"] == "nullable-string-array"
+    same(hs.models.anndata.open(path).obs.to_arrow(), anndata.read_h5ad(path).obs)
+    with h5py.File(path, "r+") as f:  # categories with a mask, as later versions of pandas have them
+        values = f["obs/kind/categories"][...] if isinstance(f["obs/kind/categories"], h5py.Dataset) else f["obs/kind/categories/values"][...]
+        del f["obs/kind/categories"]
+        f["obs/kind/categories/values"], f["obs/kind/categories/mask"] = values, np.array([True, False])
+    view = hs.models.anndata.open(path)
+    assert view.obs.to_arrow()["kind"].to_pylist() == [None, None, "c", None]
+    assert view.table("obs", "kind is null").count() == 3
+    assert view.table("obs").splits(1)[0].read()["kind"].to_pylist() == [None, None, "c", None]
+
+
+def old_file(path: pathlib.Path) -> pd.DataFrame:
+    """A file in the encodings of anndata 0.7: references to categories, matrices with their format in an attribute."""
+    codes = np.array([0, -1, 1, 1], "i1")
+    with h5py.File(path, "w") as f:
+        for name, index in (("obs", "cell_id"), ("var", "gene")):
+            group = f.create_group(name)
+            group.attrs["_index"], group.attrs["encoding-type"], group.attrs["encoding-version"] = index, "dataframe", "0.1.0"
+            group[index] = np.array([f"{name}{i}" for i in range(4)], dtype=object)
+            group.attrs["column-order"] = np.array(["kind", "n"] if name == "obs" else [], dtype=object if name == "obs" else float)
+        f["obs/kind"], f["obs/n"] = codes, np.arange(4)
+        f["obs/__categories/kind"] = np.array(["a", "b"], dtype=object)
+        f["obs/kind"].attrs["categories"] = f["obs/__categories/kind"].ref
+        x = f.create_group("X")
+        x.attrs["h5sparse_format"], x.attrs["h5sparse_shape"] = "csr", (4, 4)
+        for name, values in (("data", [1.0, 2.0, 3.0]), ("indices", [0, 3, 1]), ("indptr", [0, 2, 2, 3, 3])):
+            x[name] = np.array(values)
+    return pd.DataFrame({"kind": ["a", None, "b", "b"], "n": range(4)}, index=[f"obs{i}" for i in range(4)])
+
+
+def test_the_encodings_of_anndata_0_7(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "old.h5ad"
+    wanted = old_file(path)
+    view = hs.models.anndata.open(path)
+    assert view.certainty == "likely" and view.validate() == []
+    got = view.obs.to_arrow()
+    assert got.column_names == ["cell_id", "kind", "n"]
+    assert got["kind"].to_pylist() == wanted.kind.tolist() and got["cell_id"].to_pylist() == list(wanted.index)
+    assert view.rows().toarray().tolist() == [[1, 0, 0, 2], [0, 0, 0, 0], [0, 3, 0, 0], [0, 0, 0, 0]]
+
+
+def test_what_contradicts_the_model_is_an_error_with_the_object(tmp_path: pathlib.Path) -> None:
+    def broken(change: Any) -> hs.models.anndata.AnnData:
+        path = tmp_path / f"{change.__name__}.h5ad"
+        write(path)
+        with h5py.File(path, "r+") as f:
+            change(f)
+        return hs.models.anndata.open(path)
+
+    def decreasing(f: h5py.File) -> None:
+        f["X/indptr"][10] = 0
+
+    def beyond(f: h5py.File) -> None:
+        f["X/indptr"][-1] = 10**9
+
+    def short(f: h5py.File) -> None:
+        values = f["X/indptr"][:-1]
+        del f["X/indptr"]
+        f["X/indptr"] = values
+
+    def code(f: h5py.File) -> None:
+        f["obs/kind/codes"][3] = 7
+
+    def length(f: h5py.File) -> None:
+        del f["obs/score"]
+        f["obs/score"] = np.zeros(7)
+
+    def column(f: h5py.File) -> None:
+        del f["obs/score"]
+
+    def mask(f: h5py.File) -> None:
+        del f["obs/maybe/mask"]
+
+    def loop(f: h5py.File) -> None:
+        del f["obs/kind/categories"]
+        f["obs/kind/categories"] = h5py.SoftLink("/obs/kind/categories")
+
+    def codes(f: h5py.File) -> None:
+        del f["obs/kind/codes"]
+        f["obs/kind/codes"] = np.zeros(ROWS)
+
+    for change, name, place, message in [
+        (decreasing, "X", "/X/indptr", "offsets decrease"),
+        (beyond, "X", "/X/indptr", "there are .* values"),
+        (short, "X", "/X/indptr", "indptr has 300 values, but the matrix has 300 rows"),
+        (code, "obs", "/obs/kind/codes", "code 7 of 3 categories"),
+        (length, "obs", "/obs/score", "different lengths: _index has 300, score has 7"),
+        (column, "obs", "/obs", 'names the column "score"'),
+        (mask, "obs", "/obs/maybe", "without mask"),
+        (loop, "obs", "/obs/kind/categories", "do they go in a circle"),
+        (codes, "obs", "/obs/kind/codes", "holds Float64, not integers"),
+    ]:
+        view = broken(change)
+        with pytest.raises(hs.Error, match=message) as caught:
+            view.table(name).to_arrow()
+        assert isinstance(caught.value, (hs.CorruptError, hs.LimitExceededError)) and caught.value.object == place, change.__name__
+        if change not in (decreasing, beyond, code, codes):  # values are not read to validate
+            assert place in [problem.object for problem in view.validate()], change.__name__
+
+
+def test_shapes_that_contradict_each_other_are_problems(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "a.h5ad"
+    write(path)
+    with h5py.File(path, "r+") as f:
+        del f["layers/dense"]
+        f["layers/dense"] = np.zeros((3, 4))
+    (problem,) = hs.models.anndata.open(path).validate()
+    assert problem.object == "/layers/dense" and "300 observations and 40 variables" in problem.message
