@@ -87,25 +87,28 @@ impl Descriptor {
 #[cfg(test)]
 mod tests {
     use std::os::fd::AsRawFd;
+    use std::path::Path;
 
     use super::*;
 
-    /// Whether a number is that of an open descriptor of this process.
-    fn is_open(descriptor: i32) -> bool {
-        std::path::Path::new("/proc/self/fd").join(descriptor.to_string()).symlink_metadata().is_ok()
+    /// Whether a number is that of an open descriptor of the file at `path`. Tests of other threads may use the number again.
+    fn is_open(descriptor: i32, path: &Path) -> bool {
+        Path::new("/proc/self/fd").join(descriptor.to_string()).read_link().is_ok_and(|found| found == path)
     }
 
     #[test]
     fn the_last_reader_closes_what_was_closed_while_it_read() -> std::io::Result<()> {
-        let file = File::open("/dev/zero")?;
+        let path = std::env::temp_dir().canonicalize()?.join(format!("hyperslab-descriptor-{}", std::process::id()));
+        let file = File::create(&path)?;
         let number = file.as_raw_fd();
         let descriptor = Descriptor::new(file);
         let inside = descriptor.with(|_| {
             descriptor.close();
-            (is_open(number), descriptor.with(|_| ()).is_none())
+            (is_open(number, &path), descriptor.with(|_| ()).is_none())
         });
         assert_eq!(inside, Some((true, true)), "a running read keeps it, others find it closed");
-        assert!(!is_open(number));
+        assert!(!is_open(number, &path));
+        std::fs::remove_file(&path)?;
         descriptor.open(File::open("/dev/zero")?);
         assert!(descriptor.is_none(), "what is closed stays closed");
         Ok(())
