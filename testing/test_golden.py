@@ -20,7 +20,7 @@ sys.path.insert(0, str(GOLDEN))
 import make  # noqa: E402
 
 # The versions that this code reads. The others must be refused with a word about their version.
-READ = {"split": {"v4"}, "plan": {"v5.6"}, "index": {"v2"}, "index-task": {"v2"}, "container": {"v1"}}
+READ = {"split": {"v5"}, "plan": {"v5.6"}, "index": {"v2"}, "index-task": {"v2"}, "container": {"v1"}}
 
 
 def versions(kind: str) -> set[str]:

@@ -32,16 +32,22 @@ pub(crate) fn look_up(objects: &FileWriter, path: &str) -> Result<Option<ObjectI
 
 /// The members of a group.
 pub(crate) fn members(objects: &FileWriter, path: &str) -> Result<Vec<Member>> {
-    let member = |(name, link)| {
-        let (kind, target, file) = match link {
-            None => ("object", String::new(), None),
-            Some(Link::Hard(path)) => ("hard", format!("/{path}"), None),
-            Some(Link::Soft(path)) => ("soft", path, None),
-            Some(Link::External { file, path }) => ("external", path, Some(file)),
-        };
-        Member { name, kind, target, file }
+    Ok(objects.members(path)?.into_iter().map(described).collect())
+}
+
+/// The member of a group with this name; `None` if there is none.
+pub(crate) fn member(objects: &FileWriter, path: &str, name: &str) -> Result<Option<Member>> {
+    Ok(objects.member(path, name)?.map(described))
+}
+
+fn described((name, link): (String, Option<Link>)) -> Member {
+    let (kind, target, file) = match link {
+        None => ("object", String::new(), None),
+        Some(Link::Hard(path)) => ("hard", format!("/{path}"), None),
+        Some(Link::Soft(path)) => ("soft", path, None),
+        Some(Link::External { file, path }) => ("external", path, Some(file)),
     };
-    Ok(objects.members(path)?.into_iter().map(member).collect())
+    Member { name, kind, target, file }
 }
 
 /// The extent of a dataset as its writer sees it: the rows of this task if it adds rows of its own, else the whole extent.

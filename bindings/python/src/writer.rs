@@ -224,6 +224,11 @@ impl Writer {
         self.with(py, |target| back::members(target.objects(), &path))
     }
 
+    /// The member of a group with this name; `None` if there is none.
+    fn member(&self, py: Python<'_>, path: String, name: String) -> PyResult<Option<Member>> {
+        self.with(py, |target| back::member(target.objects(), &path, &name))
+    }
+
     /// A path of the object with this number, `None` if it was removed.
     fn path_of(&self, py: Python<'_>, number: u64) -> PyResult<Option<String>> {
         self.with(py, |target| Ok(target.objects().path_of(number)))

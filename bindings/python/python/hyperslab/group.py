@@ -251,6 +251,8 @@ class Group(Node, Mapping[str, "Member | None"]):
         return self._file.names(self._number)
 
     def __contains__(self, path: object) -> bool:
+        if path in ("", b""):
+            return False
         return self._file.exists(self._absolute(_text(path)))
 
     def _absolute(self, path: str) -> str:

@@ -171,12 +171,12 @@ class NewMembers(MutableMapping[str, Any]):
         group = self._writer.look_up(above or "/")
         if group is None or group.kind != "group":
             return default
-        for member in self._writer.members(above or "/"):
-            if member.name == name:
-                if member.kind in ("object", "hard"):
-                    return HardLink(member.target or path)
-                return SoftLink(member.target) if member.kind == "soft" else ExternalLink(member.file, member.target)
-        return default
+        member = self._writer.member(above or "/", name)
+        if member is None:
+            return default
+        if member.kind in ("object", "hard"):
+            return HardLink(member.target or path)
+        return SoftLink(member.target) if member.kind == "soft" else ExternalLink(member.file, member.target)
 
     def visit(self, function: Callable[[str], Result | None]) -> Result | None:
         """Calls `function` with the path of each object below this group, until it returns something other than `None`.

@@ -75,7 +75,7 @@ def reader(file: _native.File, number: int, about: dict[str, Any], dtype: np.dty
         return _native.DatasetReader(file, number, dtype, [])
     if about["shape"] is None or not datatype["size"] or not is_plain(datatype) or has_strings(datatype):
         return None
-    return _native.DatasetReader(file, number, dtype.base, inner)
+    return _native.DatasetReader(file, number, tagged_dtypes.element(dtype), inner)
 
 
 def _cut_padding(raw: np.ndarray[Any, Any], datatype: dict[str, Any], offset: int = 0, stride: int | None = None) -> None:

@@ -55,5 +55,14 @@ def tag(values: Any, dtype: np.dtype[Any]) -> Any:
     """Array values with the tags of `dtype`, the dtype of an element; other values as they are."""
     if not isinstance(values, np.ndarray):
         return values
-    base = dtype.base
-    return values if base.metadata is None and base.names is None else values.view(base)
+    base = element(dtype)
+    # Text of no bytes has one in numpy.
+    is_tagged = (base.metadata is not None or base.names is not None) and base.itemsize == values.dtype.itemsize
+    return values.view(base) if is_tagged else values
+
+
+def element(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """The dtype of the innermost elements of arrays in arrays; `base` takes one array off."""
+    while dtype.subdtype is not None:
+        dtype = dtype.base
+    return dtype

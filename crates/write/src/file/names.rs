@@ -62,11 +62,7 @@ impl FileWriter {
     /// # Errors
     /// `NotFound` if there is no such object; `InvalidInput` if it is not a group.
     pub fn members(&self, path: &str) -> Result<Vec<(String, Option<Link>)>> {
-        let path = self.resolve(path)?;
-        if !self.objects.get(&path).is_some_and(ObjectEntry::is_group) {
-            return Err(self.error_at(&path, Error::invalid_input("this is not a group")));
-        }
-        let prefix = if path.is_empty() { path } else { format!("{path}/") };
+        let prefix = self.prefix_of_members(path)?;
         let mut members: Vec<(u64, &str, &ObjectEntry)> = Vec::new();
         for (name, object) in self.objects.range(prefix.clone()..) {
             let Some(name) = name.strip_prefix(&prefix) else { break };
@@ -76,6 +72,25 @@ impl FileWriter {
         }
         members.sort_by_key(|(created, ..)| *created);
         Ok(members.into_iter().map(|(_, name, object)| (name.to_owned(), object.link.clone())).collect())
+    }
+
+    /// The member of this name, as [`Self::members`] lists it; `None` if the group has none.
+    ///
+    /// # Errors
+    /// As of [`Self::members`].
+    pub fn member(&self, path: &str, name: &str) -> Result<Option<(String, Option<Link>)>> {
+        let prefix = self.prefix_of_members(path)?;
+        let found = Some(name).filter(|name| !name.is_empty() && !name.contains('/')).and_then(|name| self.objects.get(&format!("{prefix}{name}")));
+        Ok(found.map(|object| (name.to_owned(), object.link.clone())))
+    }
+
+    /// What the paths of a group's members begin with.
+    fn prefix_of_members(&self, path: &str) -> Result<String> {
+        let path = self.resolve(path)?;
+        if !self.objects.get(&path).is_some_and(ObjectEntry::is_group) {
+            return Err(self.error_at(&path, Error::invalid_input("this is not a group")));
+        }
+        Ok(if path.is_empty() { path } else { format!("{path}/") })
     }
 
     /// Checks that a hard link at `path` to `target` does not create a cycle. Objects are written after the objects that they
