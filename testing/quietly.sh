@@ -5,12 +5,10 @@ set -uo pipefail
 what=$1
 shift
 log=$(mktemp)
-trap 'rm -f "$log"' EXIT
 start=$SECONDS
 echo "$what ..."
 "$@" >"$log" 2>&1 &
 command=$!
-trap 'kill "$command" 2>/dev/null; exit 130' INT TERM
 (
 	waited=0
 	while sleep 1 && kill -0 "$command" 2>/dev/null; do
@@ -21,6 +19,9 @@ trap 'kill "$command" 2>/dev/null; exit 130' INT TERM
 	done
 ) &
 heart=$!
+# Only now: a subshell that is killed as it begins runs the traps that it inherited.
+trap 'rm -f "$log"' EXIT
+trap 'kill "$command" 2>/dev/null; exit 130' INT TERM
 wait "$command"
 status=$?
 kill "$heart" 2>/dev/null

@@ -37,7 +37,9 @@ def draw(figure: str, observations: list[Observation], ours: dict[str, float]) -
             [(o.high if o.high is not None else m) - m for o, m in zip(points, middle, strict=True)],
         ]
         axes.errorbar(xs, middle, yerr=spread, fmt="o", color=color, capsize=3, label=f"{name}, paper")
-        axes.plot(xs, [ours[o.id] for o in points], "x--", color=color, markersize=9, label=f"{name}, simulated")
+        # Points of different jobs are no line.
+        style = "x--" if about.get("joined", True) else "x"
+        axes.plot(xs, [ours[o.id] for o in points], style, color=color, markersize=9, label=f"{name}, simulated")
     if sweep := about.get("sweep"):
         machine = load_machine(about["machine"])
         outcomes = [run(machine, {**about["run"], sweep["key"]: value}) for value in sweep["values"]]
