@@ -15,7 +15,7 @@ import hyperslab.h5py as ours
 import numpy as np
 import pytest
 
-#: Public names of h5py's classes that `hyperslab.h5py` has not, and why.
+#: Public names of h5py's classes that `hyperslab.h5py` lacks, and why.
 MISSING: dict[str, set[str]] = {"File": set(), "Group": set(), "Dataset": set(), "AttributeManager": set(), "Datatype": set()}
 #: The same for the classes of `hyperslab` itself, which keep names of their own.
 MISSING_IN_HYPERSLAB = {

@@ -195,7 +195,7 @@ class Dataset(StoredProperties):
         """A view of some fields of a compound dataset: `d.fields(["x", "y"])[3:5]`.
 
         Args:
-            names: The name of one field, whose values the view has, or names of several, of which it has compounds.
+            names: The name of one field, for its values, or the names of several, for compounds of these.
 
         Returns:
             A view.

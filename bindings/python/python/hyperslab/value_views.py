@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from . import value_conversion
 from .errors import InvalidInputError
 
 
-class _View:
+class _View(abc.ABC):
     """What views of a dataset have in common."""
 
     def __init__(self, dataset: Any, dtype: np.dtype[Any]) -> None:
@@ -34,8 +35,9 @@ class _View:
     def __len__(self) -> int:
         return len(self._dataset)
 
+    @abc.abstractmethod
     def __getitem__(self, key: Any) -> Any:
-        raise NotImplementedError
+        """The values of a selection."""
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         if copy is False:

@@ -43,15 +43,8 @@ class HyperslabArray(BackendArray):
 
     def _selected(self, key: tuple[Any, ...]) -> np.ndarray[Any, Any]:
         """Ranges, indexes and lists of indexes, which select their product. Datasets take lists in any order, but no negative steps."""
-        forward: list[Any] = []
-        turn: list[Any] = []
-        for along, extent in zip(key, self.shape, strict=True):
-            backward = isinstance(along, slice) and (along.step or 1) < 0
-            forward.append(reversed_slice(along, extent) if backward else along)
-            if isinstance(along, slice) or np.ndim(along):
-                turn.append(slice(None, None, -1 if backward else 1))
-        turn.append(...)
-        return self._converted(array_of(self._store.opened().dataset(self._path), forward)[tuple(turn)])
+        forward, turn = forward_key(key, self.shape)
+        return self._converted(array_of(self._store.opened().dataset(self._path), forward)[turn])
 
     def _at_points(self, key: tuple[Any, ...]) -> np.ndarray[Any, Any]:
         return self._converted(read_points(self._store.opened().dataset(self._path), full_points(key, self.shape)))
@@ -104,7 +97,19 @@ def full_points(key: tuple[Any, ...], shape: tuple[int, ...]) -> list[np.ndarray
     return indexes
 
 
-def reversed_slice(backward: slice, extent: int) -> slice:
+def forward_key(key: tuple[Any, ...], shape: tuple[int, ...]) -> tuple[list[Any], tuple[Any, ...]]:
+    """A key without negative steps, and the key that turns what it selects."""
+    forward: list[Any] = []
+    turn: list[Any] = []
+    for along, extent in zip(key, shape, strict=True):
+        backward = isinstance(along, slice) and (along.step or 1) < 0
+        forward.append(_reversed(along, extent) if backward else along)
+        if isinstance(along, slice) or np.ndim(along):
+            turn.append(slice(None, None, -1 if backward else 1))
+    return forward, (*turn, ...)
+
+
+def _reversed(backward: slice, extent: int) -> slice:
     """The same elements in increasing order."""
     found = range(*backward.indices(extent))
     return slice(found[-1], found[0] + 1, -found.step) if found else slice(0, 0)

@@ -13,7 +13,7 @@ from xarray.backends import BackendArray
 from xarray.core import indexing
 
 from .point_reading import read_points
-from .xarray_array import array_of, converted, full_points, reversed_slice
+from .xarray_array import array_of, converted, forward_key, full_points
 
 #: Bytes of a selection from which on several threads read files side by side. Each read of a large chunk uses all cores anyway.
 _PARALLEL_BYTES = 1 << 20
@@ -46,7 +46,7 @@ class ConcatenatedArray(BackendArray):
         """An array of the datasets that `store` has of a variable.
 
         Args:
-            store: Gives the dataset of a file, if the file has not changed.
+            store: Gives the dataset of a file; a file that changed is an error.
             name: Name of the variable.
             lengths: Extent of each dataset along `axis`.
             axis: The dimension that is concatenated.
@@ -68,14 +68,7 @@ class ConcatenatedArray(BackendArray):
         return await asyncio.to_thread(self.__getitem__, key)
 
     def _selected(self, key: tuple[Any, ...]) -> np.ndarray[Any, Any]:
-        forward: list[Any] = []
-        turn: list[Any] = []
-        for along, extent in zip(key, self.shape, strict=True):
-            backward = isinstance(along, slice) and (along.step or 1) < 0
-            forward.append(reversed_slice(along, extent) if backward else along)
-            if isinstance(along, slice) or np.ndim(along):
-                turn.append(slice(None, None, -1 if backward else 1))
-        turn.append(...)
+        forward, turn = forward_key(key, self.shape)
         chosen = forward[self._axis]
         if not isinstance(chosen, slice) and np.ndim(chosen) == 0:
             index = int(chosen)
@@ -84,7 +77,7 @@ class ConcatenatedArray(BackendArray):
                 raise IndexError(f"index {chosen} is outside of a dimension of {self.shape[self._axis]}")
             file = int(np.searchsorted(self._bounds, index, side="right")) - 1
             forward[self._axis] = index - int(self._bounds[file])
-            found: np.ndarray[Any, Any] = self._read(file, forward)[tuple(turn)]
+            found: np.ndarray[Any, Any] = self._read(file, forward)[turn]
             return found
         indexes = _indexes(chosen, self.shape[self._axis])
         before = sum(isinstance(along, slice) or np.ndim(along) > 0 for along in forward[: self._axis])
@@ -98,7 +91,7 @@ class ConcatenatedArray(BackendArray):
             out[place] = self._read(part.file, local)
 
         self._each(read, list(self._split(indexes)), out.nbytes)
-        turned: np.ndarray[Any, Any] = out[tuple(turn)]
+        turned: np.ndarray[Any, Any] = out[turn]
         return turned
 
     def _read(self, file: int, key: list[Any]) -> np.ndarray[Any, Any]:

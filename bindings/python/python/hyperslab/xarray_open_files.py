@@ -1,4 +1,4 @@
-"""Open files for xarray: many files, of which as many are open at a time as the system permits."""
+"""Open files for xarray: many files. No more are open at a time than the system permits."""
 
 from __future__ import annotations
 

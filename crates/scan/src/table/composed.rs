@@ -35,7 +35,7 @@ pub enum Composed {
         /// One flag for each category: whether it is null.
         mask: Option<Box<Elements>>,
     },
-    /// Values of which some are null.
+    /// Values that may be null.
     Masked {
         /// One value for each row.
         values: Elements,

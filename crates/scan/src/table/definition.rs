@@ -127,7 +127,7 @@ pub enum Values {
         /// Whether the categories have an order.
         ordered: bool,
     },
-    /// Values of which some are null.
+    /// Values that may be null.
     Masked {
         /// One value for each row.
         values: ArrayPart,

@@ -15,7 +15,7 @@ pub(crate) fn masked(values: &ArrayRef, flags: &BooleanArray) -> Result<ArrayRef
     data.map(make_array).map_err(|error| Error::internal(error.to_string()))
 }
 
-/// A mask: booleans, or integers of which 0 is false.
+/// A mask: booleans, or integers, where 0 is false.
 pub(crate) fn flags(array: &ArrayRef) -> Result<BooleanArray> {
     match array.data_type() {
         DataType::Boolean => Ok(array.as_boolean().clone()),

@@ -1,4 +1,4 @@
-"""Missing: what h5py has and this package has not is an error that names it."""
+"""Missing names: a name of h5py that this package lacks is an error that names it."""
 
 from __future__ import annotations
 

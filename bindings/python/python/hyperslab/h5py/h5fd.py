@@ -1,4 +1,4 @@
-"""As `h5py.h5fd`: drivers of HDF5, of which Hyperslab has none."""
+"""As `h5py.h5fd`: drivers of HDF5. Hyperslab has none."""
 
 from __future__ import annotations
 

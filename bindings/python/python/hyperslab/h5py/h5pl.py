@@ -1,4 +1,4 @@
-"""As `h5py.h5pl`: HDF5's plugins, of which Hyperslab loads none."""
+"""As `h5py.h5pl`: HDF5's plugins. Hyperslab loads none."""
 
 from __future__ import annotations
 
