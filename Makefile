@@ -96,6 +96,17 @@ $(VTK_VENV)/.installed: testing/vtk/requirements.txt
 test-vtk: setup $(VTK_VENV)/.installed ## data models against the readers of VTK
 	PYTHONPATH=$(abspath bindings/python/python) $(VTK_VENV)/bin/python -m pytest -q -p no:cacheprovider --rootdir=testing/vtk --confcutdir=testing/vtk testing/vtk
 
+# DataFusion and Ray are large; the environment stays outside of the clone.
+ENGINES_VENV := $(HOME)/.cache/hyperslab/venvs/engines
+
+$(ENGINES_VENV)/.installed: testing/engines/requirements.txt
+	$(PYTHON) -m venv $(ENGINES_VENV)
+	$(ENGINES_VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r $<
+	@touch $@
+
+test-engines: setup $(ENGINES_VENV)/.installed ## tables in DataFusion and Ray Data
+	PYTHONPATH=$(abspath bindings/python/python) $(ENGINES_VENV)/bin/python -m pytest -q -p no:cacheprovider --rootdir=testing/engines --confcutdir=testing/engines testing/engines
+
 # Many more moments than `make test` has; minutes.
 crash: setup ## writers and committers killed COUNT=300 times each
 	HYPERSLAB_KILLS=$(if $(filter file,$(origin COUNT)),300,$(COUNT)) $(BIN)/python -m pytest -q -p no:cacheprovider -k killed testing/test_write_parallel.py testing/test_write_shared.py testing/test_write_containers.py

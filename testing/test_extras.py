@@ -26,7 +26,7 @@ class Blocked:
 
 sys.meta_path.insert(0, Blocked)
 """
-PACKAGES = "duckdb,matplotlib,typer,rich,pandas,polars,pyspark,simpy"
+PACKAGES = "duckdb,matplotlib,typer,rich,pandas,polars,pyspark,simpy,dask"
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ from .batch_reader import BatchReader
 from .counters import Counters, counters
 from .dataset import Dataset
 from .datatype import Datatype
+from .duckdb_catalog import Attached, attach
 from .errors import (
     CancelledError,
     ConflictError,
@@ -34,6 +35,7 @@ from .netcdf_plan import NetcdfPlan, NetcdfTask
 from .netcdf_writing import NewNetcdf, create_netcdf
 from .netcdf_xarray import write_xarray
 from .parallel import Committed, ManySubfilesWarning, Task, WritePlan
+from .polars_scan import scan_polars
 from .query import Query, query
 from .query_results import CountBounds, Histogram, HistogramBounds, Step
 from .references import AttributeReference, Reference, RegionReference, RegionSelection
@@ -59,6 +61,7 @@ from .writing import (
 
 __all__ = [
     "Array",
+    "Attached",
     "AttributeReference",
     "Attributes",
     "BatchReader",
@@ -116,6 +119,7 @@ __all__ = [
     "VirtualSource",
     "WritePlan",
     "__version__",
+    "attach",
     "counters",
     "create",
     "create_netcdf",
@@ -130,6 +134,7 @@ __all__ = [
     "open_mfdataset",
     "query",
     "register_filter",
+    "scan_polars",
     "spark",
     "sql",
     "to_netcdf",

@@ -78,6 +78,10 @@ class ScanDataset(ds.Dataset):  # type: ignore[misc]  # pyarrow has no stubs
         extra = [name for name in METADATA_COLUMNS if (name in shown or name in words) and name not in everything]
         return extra + everything
 
+    def get_fragments(self, filter: Any = None) -> Iterator[ScanFragment]:
+        """The dataset as one fragment: a scan is parallel by itself."""
+        yield ScanFragment(self, filter)
+
     def to_table(self, columns: Any = None, filter: Any = None, **options: Any) -> pa.Table:
         scanner, scan = self._scan(columns, filter, options)
         with own_errors(scan):
@@ -109,3 +113,21 @@ class ScanDataset(ds.Dataset):  # type: ignore[misc]  # pyarrow has no stubs
         scanner, scan = self._scan(None, filter, options)
         with own_errors(scan):
             return int(scanner.count_rows())
+
+
+class ScanFragment:
+    """The one fragment of a `ScanDataset`, as DataFusion reads them."""
+
+    def __init__(self, dataset: ScanDataset, filter: Any) -> None:
+        self._dataset, self._filter = dataset, filter
+
+    @property
+    def physical_schema(self) -> pa.Schema:
+        return self._dataset.schema
+
+    def scanner(self, schema: pa.Schema | None = None, columns: Any = None, filter: Any = None, **options: Any) -> ds.Scanner:
+        both = self._filter if filter is None else filter if self._filter is None else self._filter & filter
+        return self._dataset.scanner(columns, both, **options)
+
+    def count_rows(self, filter: Any = None, **options: Any) -> int:
+        return int(self.scanner(None, None, filter, **options).count_rows())

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from . import _native, chunk_iteration, dtypes, indexing_keys, plot, reading, references, tagged_dtypes, tree, value_conversion, value_views
+from . import _native, chunk_iteration, dask_collections, dtypes, indexing_keys, plot, reading, references, tagged_dtypes, tree, value_conversion, value_views
 from .attributes import Empty
-from .errors import InvalidInputError, InvalidTypeError
+from .errors import InvalidInputError, InvalidTypeError, UnsupportedError
 from .kept_property import kept_property
 from .read_only import DATASET_NAMES, refuse_changes
 from .references import RegionReference
@@ -20,6 +20,7 @@ from .type_aliases import Elements
 from .value_views import ConvertedView, FieldsView
 
 if TYPE_CHECKING:
+    import dask.array
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -251,6 +252,26 @@ class Dataset(StoredProperties):
         """
         self._check_text()
         return TextView(self, encoding, errors)
+
+    def to_dask(self, chunks: Any = "auto") -> dask.array.Array:
+        """Makes an array of Dask that reads the dataset block by block. Needs Dask (`pip install 'hyperslab[dask]'`).
+
+        Args:
+            chunks: The blocks, as for `dask.array.from_array`; by default about 128 MiB in whole chunks of the dataset.
+
+        Returns:
+            A lazy array, for threads and processes. Values are as stored: `f.table` and xarray decode netCDF conventions.
+
+        Raises:
+            MissingExtraError: Dask is not installed.
+            UnsupportedError: The dataspace is null.
+
+        Example:
+            >>> f["theta"].to_dask().mean(axis=0).compute()
+        """
+        if self._about["shape"] is None:
+            raise UnsupportedError("to_dask: the dataspace is null, so there is no array", self.file.filename, self.name)
+        return dask_collections.array(self, chunks)
 
     @overload
     def plot(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import pyarrow as pa
@@ -57,6 +58,12 @@ class ScanRequest:
         if self.text is not None:
             options["where_text"] = self.text
         return _native.Plan(self.files, self.path, **options)
+
+    def narrowed(self, condition: str) -> ScanRequest:
+        """The rows for which a condition holds, too."""
+        narrow = copy.copy(self)
+        narrow.text = condition if self.text is None else f"({self.text}) and ({condition})"
+        return narrow
 
     def schema(self, **changes: Any) -> pa.Schema:
         """The columns of the scan with these changes."""

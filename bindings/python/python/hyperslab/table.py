@@ -14,6 +14,7 @@ from . import _native
 from .arguments import check_count
 from .arrow_dataset import ScanDataset
 from .batch_reader import BatchReader
+from .dask_collections import data_frame
 from .errors import InvalidInputError, OmittedColumnsWarning, UnsupportedError
 from .extras import require
 from .scan_request import ScanRequest
@@ -21,6 +22,7 @@ from .sessions import session
 from .type_aliases import Float64Array, Int64Array
 
 if TYPE_CHECKING:
+    import dask.dataframe
     import pandas
     import polars
 
@@ -295,6 +297,28 @@ class Table:
         frame = polars.from_arrow(self.to_arrow())
         assert isinstance(frame, polars.DataFrame)  # a Series comes from arrays only
         return frame
+
+    def to_dask(self, count: int | None = None, target_bytes: int | None = None) -> dask.dataframe.DataFrame:
+        """Makes a data frame of Dask with a partition for each split. Needs Dask (`pip install 'hyperslab[dask]'`).
+
+        Nothing is pushed down into the table later: choose its columns and its `where` first. Columns that may have nulls have
+        pandas' nullable dtypes.
+
+        Args:
+            count: Number of partitions.
+            target_bytes: Bytes of values of a partition, instead of `count`.
+
+        Returns:
+            A lazy data frame, for threads and processes.
+
+        Raises:
+            MissingExtraError: Dask or pandas is not installed.
+            UnsupportedError: `where` is a pyarrow expression.
+
+        Example:
+            >>> f.table("/profiles", columns=["depth", "t"]).to_dask().groupby("depth").mean().compute()
+        """
+        return data_frame(self.splits(count, target_bytes), self.schema)
 
     def splits(self, count: int | None = None, target_bytes: int | None = None) -> list[Split]:
         """Divides the scan into units of reading for other threads, processes or machines.

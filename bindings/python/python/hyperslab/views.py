@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
@@ -102,9 +102,14 @@ def names_of(paths: list[str]) -> Names:
 
 
 def words_of(query: str) -> list[str]:
-    """The names in a query, in lower case, each once."""
-    found = (quoted.replace('""', '"') if quoted else plain for quoted, plain in _WORDS.findall(query))
-    return list(dict.fromkeys(word.lower() for word in found if word))
+    """The names in a query as it writes them, each once; SQL does not tell upper from lower case."""
+    found = (inner.replace('""', '"') if inner else plain for inner, plain in _WORDS.findall(query))
+    return list({word.lower(): word for word in found if word}.values())
+
+
+def quoted(name: str) -> str:
+    """A name as SQL quotes it."""
+    return '"' + name.replace('"', '""') + '"'
 
 
 def asks_for_views(query: str) -> bool:
@@ -117,8 +122,8 @@ def counted(query: str) -> tuple[str, str] | None:
     found = _COUNT.fullmatch(query)
     if found is None:
         return None
-    alias, quoted, plain = found.groups()
-    return (quoted.replace('""', '"') if quoted else plain).lower(), alias or "count_star()"
+    alias, inner, plain = found.groups()
+    return (inner.replace('""', '"') if inner else plain).lower(), alias or "count_star()"
 
 
 class View(ScanDataset):
@@ -179,8 +184,8 @@ def _wide(type: pa.DataType) -> pa.DataType:
     return type
 
 
-def explained(error: duckdb.Error, names: Names, refused: dict[str, str], omitted: dict[str, str], views: Iterable[View]) -> str:
-    """One line on a query that DuckDB refuses: what it misses, why, and what there is."""
+def explained(error: duckdb.Error, names: Names, refused: dict[str, str], omitted: dict[str, str], views: Iterable[View], catalogs: Sequence[str] = ()) -> str:
+    """One line on a query that DuckDB refuses: what it misses, why, and what there is. `catalogs` are prefixes of names."""
     alike: dict[str, list[str]] = {}
     for view in views:
         for shown, own in view._own_names.items():
@@ -193,8 +198,10 @@ def explained(error: duckdb.Error, names: Names, refused: dict[str, str], omitte
             return f"there is no view {name!r}: {refused[name.lower()]}"
         if name.lower() in names.ambiguous:
             return f"{name!r} may be {_quoted(names.ambiguous[name.lower()])}"
-        near = difflib.get_close_matches(name.lower(), names.paths, 3, 0.5) or list(names.paths)[:5]
-        return f"there is no view {name!r}" + (f"; nearest: {_quoted([names.paths[one][0] for one in near])}" if near else ": the file has no arrays")
+        bare = {one: one.partition(".")[2] if one.partition(".")[0] in catalogs else one for one in names.paths}
+        alike_names = difflib.get_close_matches(name.lower(), set(bare.values()), 3, 0.5)
+        near = [one for like in alike_names for one in bare if bare[one] == like] or list(names.paths)[:5]
+        return f"there is no view {name!r}" + (f"; nearest: {_quoted([names.paths[one][0] for one in near], catalogs)}" if near else ": the file has no arrays")
     if missing := re.match(r'Binder Error: (?:Referenced column|.* does not have a column named) "([^"]*)"', text):
         reasons = [reason for name, reason in omitted.items() if name.lower() == missing[1].lower()]
         if reasons:
@@ -205,7 +212,14 @@ def explained(error: duckdb.Error, names: Names, refused: dict[str, str], omitte
     return text if len(text) <= MAX_MESSAGE else text[:MAX_MESSAGE] + "…"
 
 
-def _quoted(names: list[str]) -> str:
+def _quoted(names: list[str], catalogs: Sequence[str] = ()) -> str:
     """Names as a query writes them, the first few."""
-    shown = [name if re.fullmatch(r"[^\W\d]\w*", name) else '"' + name.replace('"', '""') + '"' for name in names[:5]]
+
+    def written(name: str) -> str:
+        catalog, dot, rest = name.partition(".")
+        if dot and catalog in catalogs:
+            return f"{written(catalog)}.{written(rest)}"
+        return name if re.fullmatch(r"[^\W\d]\w*", name) else quoted(name)
+
+    shown = [written(name) for name in names[:5]]
     return ", ".join(shown) + (f" and {len(names) - 5} more" if len(names) > 5 else "")

@@ -1,0 +1,6 @@
+"""Without DataFusion and Ray, which have an environment of their own (`make test-engines`), the tests are skipped."""
+
+import importlib.util
+
+if importlib.util.find_spec("datafusion") is None or importlib.util.find_spec("ray") is None:
+    collect_ignore_glob = ["test_*.py"]
