@@ -65,7 +65,7 @@ def test_reading_and_writing_need_no_extra(path: pathlib.Path) -> None:
 
 def test_importing_hyperslab_imports_no_package_of_an_extra_but_duckdb() -> None:
     script = "import sys, hyperslab; print([name for name in sys.argv[1].split(',') if name in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", script, "matplotlib,typer,rich,polars,pyspark,simpy"], capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-c", script, "matplotlib,typer,rich,polars,pyspark,simpy,dask"], capture_output=True, text=True)
     assert done.stdout == "[]\n", done.stderr
 
 
@@ -78,6 +78,11 @@ def test_importing_hyperslab_imports_no_package_of_an_extra_but_duckdb() -> None
         ("pandas", "pandas", "f.table('/x').to_pandas()"),
         ("pandas", "pandas", "f.table('/x').batches().read_pandas()"),
         ("polars", "polars", "f.table('/x').to_polars()"),
+        ("polars", "polars", "hs.scan_polars(f, '/x')"),
+        ("duckdb", "sql", "hs.attach(None, f, 'a')"),
+        ("dask", "dask", "f['x'].to_dask()"),
+        ("dask", "dask", "f.table('/x').to_dask()"),
+        ("pandas", "dask", "f.table('/x').to_dask()"),
         ("pyspark", "spark", "hs.spark.session()"),
         ("pyspark", "spark", "hs.spark.configure(None)"),
         ("simpy", "simulate", "from hyperslab.simulation import make_scenario, simulate; simulate(make_scenario('metadata'))"),
