@@ -107,6 +107,17 @@ $(ENGINES_VENV)/.installed: testing/engines/requirements.txt
 test-engines: setup $(ENGINES_VENV)/.installed ## tables in DataFusion and Ray Data
 	PYTHONPATH=$(abspath bindings/python/python) $(ENGINES_VENV)/bin/python -m pytest -q -p no:cacheprovider --rootdir=testing/engines --confcutdir=testing/engines testing/engines
 
+# Libraries of unstructured grids bring an environment of their own.
+GRIDS_VENV := $(HOME)/.cache/hyperslab/venvs/grids
+
+$(GRIDS_VENV)/.installed: testing/grids/requirements.txt
+	$(PYTHON) -m venv $(GRIDS_VENV)
+	$(GRIDS_VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r $<
+	@touch $@
+
+test-grids: setup $(GRIDS_VENV)/.installed ## UGRID, MPAS and polygons against xugrid, uxarray and GeoPandas
+	PYTHONPATH=$(abspath bindings/python/python) $(GRIDS_VENV)/bin/python -m pytest -q -p no:cacheprovider --rootdir=testing/grids --confcutdir=testing/grids -W ignore testing/grids
+
 # Many more moments than `make test` has; minutes.
 crash: setup ## writers and committers killed COUNT=300 times each
 	HYPERSLAB_KILLS=$(if $(filter file,$(origin COUNT)),300,$(COUNT)) $(BIN)/python -m pytest -q -p no:cacheprovider -k killed testing/test_write_parallel.py testing/test_write_shared.py testing/test_write_containers.py

@@ -7,6 +7,7 @@ from typing import Any
 
 import hyperslab as hs
 import hyperslab.dtypes
+import hyperslab.grid_mesh
 import hyperslab.indexes
 import hyperslab.mllib
 import hyperslab.mpi
@@ -28,6 +29,8 @@ MODULES = (
     hs.models.anndata,
     hs.models.h5block,
     hs.models.h5part,
+    hs.models.mpas,
+    hs.models.ugrid,
     hs.mpi,
     hs.netcdf_plan,
     hs.plot,
@@ -35,7 +38,13 @@ MODULES = (
     hs.spark,
 )
 #: Classes without a public name whose objects public functions return.
-RETURNED = (hs.netcdf_types.NetcdfType, hs.netcdf_variables.NetcdfAttributes, hs.netcdf_variables.NetcdfDimension, hs.netcdf_variables.NetcdfVariable)
+RETURNED = (
+    hs.grid_mesh.Mesh,
+    hs.netcdf_types.NetcdfType,
+    hs.netcdf_variables.NetcdfAttributes,
+    hs.netcdf_variables.NetcdfDimension,
+    hs.netcdf_variables.NetcdfVariable,
+)
 #: Classes that programs make objects of.
 CONSTRUCTED = (hs.Empty, hs.ExternalLink, hs.HardLink, hs.NetcdfPlan, hs.SoftLink, hs.VirtualLayout, hs.VirtualSource, hs.WritePlan)
 

@@ -11,10 +11,12 @@ mod types;
 use std::sync::Arc;
 
 use arrow_array::ArrayRef;
+use arrow_array::cast::AsArray;
+use arrow_array::types::Float64Type;
 use arrow_buffer::Buffer;
-use arrow_schema::Field;
+use arrow_schema::{DataType, Field};
 use convention::Convention;
-use hyperslab_array::{Attribute, Datatype, HeapObjects, Result};
+use hyperslab_array::{Attribute, Datatype, Error, HeapObjects, Result};
 
 pub use attributes::text as attribute_text;
 pub use time::ModelDates;
@@ -38,6 +40,17 @@ pub struct Column {
     field: Arc<Field>,
     datatype: Datatype,
     convention: Option<Convention>,
+    units: Option<Units>,
+}
+
+/// A conversion of units: doubles that are `factor` times the values of a file.
+#[derive(Debug, Clone, PartialEq)]
+#[expect(clippy::exhaustive_structs, reason = "data models make them")]
+pub struct Units {
+    /// What values are multiplied by.
+    pub factor: f64,
+    /// Name of the units, which is the column's metadata `units`.
+    pub name: String,
 }
 
 impl Column {
@@ -67,7 +80,25 @@ impl Column {
         }
         metadata.extend(types::reference_metadata(datatype));
         let field = Field::new(name, data_type, nullable).with_metadata(metadata);
-        Ok(Self { field: Arc::new(field), datatype: datatype.clone(), convention })
+        Ok(Self { field: Arc::new(field), datatype: datatype.clone(), convention, units: None })
+    }
+    /// The column in other units, as doubles.
+    ///
+    /// # Errors
+    /// `Unsupported` if the values are not integers or floating-point numbers.
+    pub fn with_units(self, units: Units) -> Result<Self> {
+        let given = self.field.data_type();
+        if !given.is_integer() && !given.is_floating() {
+            return Err(Error::unsupported(format!("the units of {given}, which is not a number")));
+        }
+        let mut metadata = self.field.metadata().clone();
+        metadata.insert("units".to_owned(), units.name.clone());
+        let field = Field::new(self.field.name(), DataType::Float64, self.field.is_nullable()).with_metadata(metadata);
+        Ok(Self { field: Arc::new(field), units: Some(units), ..self })
+    }
+    /// The conversion of units, if there is one.
+    pub fn units(&self) -> Option<&Units> {
+        self.units.as_ref()
     }
     /// Name, Arrow type, nullability and metadata.
     pub fn field(&self) -> &Arc<Field> {
@@ -97,12 +128,15 @@ impl Column {
     }
     /// Whether values are shown as stored: numbers in native byte order and layout.
     pub fn is_as_stored(&self) -> bool {
-        self.convention.is_none() && matches!(convert::in_place(&self.datatype, &Buffer::from_vec(Vec::<u64>::new())), Ok(Some(_)))
+        self.convention.is_none() && self.units.is_none() && matches!(convert::in_place(&self.datatype, &Buffer::from_vec(Vec::<u64>::new())), Ok(Some(_)))
     }
     fn decode(&self, stored: ArrayRef) -> Result<ArrayRef> {
-        match &self.convention {
-            Some(convention) => convention.decode(&stored),
-            None => Ok(stored),
-        }
+        let decoded = match &self.convention {
+            Some(convention) => convention.decode(&stored)?,
+            None => stored,
+        };
+        let Some(Units { factor, .. }) = &self.units else { return Ok(decoded) };
+        let doubles = arrow_cast::cast(&decoded, &DataType::Float64).map_err(convert::arrow)?;
+        Ok(Arc::new(doubles.as_primitive::<Float64Type>().unary::<_, Float64Type>(|value| value * factor)))
     }
 }

@@ -11,18 +11,22 @@
 //! - `model`: the trait, and what a model says of a file.
 //! - `look`: questions to files that several models ask.
 //! - `steps`: groups `Step#0`, `Step#1`, …, which H5Part and H5Block share.
-//! - `h5part`, `h5block`, `anndata`: one model each.
+//! - `grid`: variables by their dimensions and tables of elements, which UGRID and MPAS share.
+//! - `h5part`, `h5block`, `anndata`, `ugrid`, `mpas`: one model each.
 //! - `registry`: all models; what scans ask for tables.
 #![forbid(unsafe_code)]
 #![deny(clippy::exhaustive_enums, clippy::exhaustive_structs, clippy::missing_errors_doc)]
 
 mod anndata;
+mod grid;
 mod h5block;
 mod h5part;
 mod look;
 mod model;
+mod mpas;
 mod registry;
 mod steps;
+mod ugrid;
 
 pub use model::{Certainty, Model, NamedArray, Problem, Recognition};
 pub use registry::{extension, find, recognize, required};

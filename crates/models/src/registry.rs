@@ -11,9 +11,11 @@ use crate::anndata::AnnData;
 use crate::h5block::H5Block;
 use crate::h5part::H5Part;
 use crate::model::{Model, Recognition};
+use crate::mpas::Mpas;
+use crate::ugrid::Ugrid;
 
 /// The models, in the order in which equally sure ones are listed.
-const MODELS: [&dyn Model; 3] = [&H5Part, &H5Block, &AnnData];
+const MODELS: [&dyn Model; 5] = [&H5Part, &H5Block, &AnnData, &Ugrid, &Mpas];
 
 /// The models that recognize a file, the surest first.
 ///

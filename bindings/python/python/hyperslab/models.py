@@ -5,6 +5,8 @@ from __future__ import annotations
 from . import model_anndata as anndata
 from . import model_h5block as h5block
 from . import model_h5part as h5part
+from . import model_mpas as mpas
+from . import model_ugrid as ugrid
 from .model_view import ModelArray, ModelView, Problem
 
-__all__ = ["ModelArray", "ModelView", "Problem", "anndata", "h5block", "h5part"]
+__all__ = ["ModelArray", "ModelView", "Problem", "anndata", "h5block", "h5part", "mpas", "ugrid"]

@@ -10,6 +10,7 @@ use hyperslab_array::{Axis, Error, ErrorKind, Result};
 
 use super::window_columns::Window;
 use crate::table::composed::{Composed, Elements};
+use crate::table::connectivity::IndexRule;
 use crate::table::nulls::{flags, integers, masked};
 
 impl Window<'_> {
@@ -26,7 +27,26 @@ impl Window<'_> {
                 masked(&shown, &flags)
             }
             Composed::Lists { offsets, values } => self.lists_of(field, offsets, values),
+            Composed::Connectivity { indexes, counts, rule } => self.index_lists(indexes, counts.as_deref(), rule),
         }
+    }
+
+    fn index_lists(&self, indexes: &Elements, counts: Option<&Elements>, rule: &IndexRule) -> Result<ArrayRef> {
+        let [rows] = self.selection.axes() else { return Err(Error::internal("lists of indexes in rows of several dimensions")) };
+        let shape = indexes.shape()?;
+        let width = shape.get(1 - rule.axis.min(1)).copied().ok_or_else(|| Error::internal("a table of indexes of one dimension"))?;
+        let axes = if rule.axis == 0 { [rows.clone(), Axis::all(width)] } else { [Axis::all(width), rows.clone()] };
+        let read = self.elements(indexes, &axes)?;
+        let counts = match counts {
+            Some(counts) => {
+                let read = self.elements(counts, std::slice::from_ref(rows))?;
+                Some(integers(&read).map_err(|error| counts.place(error))?)
+            }
+            None => None,
+        };
+        let width = usize::try_from(width).map_err(|_| Error::limit_exceeded("a window exceeds memory"))?;
+        let list = rule.lists(&read, rows, width, counts.as_deref());
+        list.map(|list| Arc::new(list) as ArrayRef).map_err(|error| indexes.place(error))
     }
 
     /// The elements of an array for `rows`.

@@ -9,6 +9,7 @@ use hyperslab_array::{Axis, Cancellation, Error, ErrorKind, Result, Selection};
 use hyperslab_columns::Column;
 use hyperslab_formats::ObjectId;
 
+use super::connectivity::IndexRule;
 use super::mapping::RowMapping;
 use super::nulls::{flags, masked};
 
@@ -49,6 +50,15 @@ pub enum Composed {
         /// A whole 1-D array.
         values: Elements,
     },
+    /// A list of indexes for each row, from a 2-D array with padding.
+    Connectivity {
+        /// The whole array, as stored.
+        indexes: Elements,
+        /// A whole 1-D array: the number of indexes of each row. Without it, missing indexes end a list.
+        counts: Option<Box<Elements>>,
+        /// What the indexes mean.
+        rule: IndexRule,
+    },
 }
 
 impl Elements {
@@ -87,6 +97,7 @@ impl Composed {
             Self::Categories { codes, categories, mask } => [codes, categories].into_iter().chain(mask.as_deref()).collect(),
             Self::Masked { values, mask } => vec![values, mask],
             Self::Lists { offsets, values } => vec![offsets, values],
+            Self::Connectivity { indexes, counts, .. } => std::iter::once(indexes).chain(counts.as_deref()).collect(),
         }
     }
 
@@ -119,6 +130,7 @@ impl Composed {
                 let list = DataType::List(Arc::new(Field::new("item", item.data_type().clone(), item.is_nullable())));
                 Field::new(name, list, false).with_metadata(item.metadata().clone())
             }
+            Self::Connectivity { rule, .. } => Field::new(name, DataType::List(Arc::new(rule.item())), false),
         }
     }
 
@@ -130,6 +142,10 @@ impl Composed {
             Self::Lists { offsets, values } => {
                 let count = values.shape().map_or(0, |shape| shape.iter().fold(1, |n: u64, extent| n.saturating_mul(*extent)));
                 offsets.width().saturating_add(count.saturating_mul(values.width()) / rows.max(1))
+            }
+            Self::Connectivity { indexes, .. } => {
+                let count = indexes.shape().map_or(0, |shape| shape.iter().fold(1, |n: u64, extent| n.saturating_mul(*extent)));
+                count.saturating_mul(8) / rows.max(1)
             }
         }
     }

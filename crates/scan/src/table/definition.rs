@@ -9,17 +9,20 @@ use std::sync::Arc;
 
 use arrow_array::Array;
 use arrow_schema::{DataType, Field};
-use hyperslab_array::{Axis, Error, ErrorKind, Result};
+use hyperslab_array::{Axis, Error, Result};
+use hyperslab_columns::Units;
 use hyperslab_formats::ObjectId;
 use hyperslab_reader::File;
 use serde::{Deserialize, Serialize};
 
 use super::along::AlongValues;
 use super::composed::{Composed, Elements};
+use super::connectivity::IndexRule;
+use super::definition_arrays::{ArrayPart, Resolver, Stage, is_text_of_characters};
 use super::literal::Literal;
-use super::mapping::{DimensionMapping, RowMapping};
+use super::mapping::DimensionMapping;
 use super::members::Omitted;
-use super::segment::{Segment, SegmentColumn, Source, array_column, metadata_columns};
+use super::segment::{Segment, SegmentColumn, Source, metadata_columns};
 
 /// The rows and columns of a segment; files are given by their index in a list. The first is the requested file.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -41,32 +44,6 @@ pub struct SegmentDefinition {
 struct ColumnDefinition {
     name: String,
     values: Values,
-}
-
-/// An array of a file, and the mapping of rows to its elements.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct ArrayPart {
-    /// Index in the list of files.
-    file: usize,
-    /// Path of the dataset.
-    path: String,
-    /// `None`: the whole array.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    dimensions: Option<Vec<DimensionMapping>>,
-}
-
-impl ArrayPart {
-    /// The whole array at `path` of the requested file.
-    pub fn whole(path: impl Into<String>) -> Self {
-        Self { file: 0, path: path.into(), dimensions: None }
-    }
-
-    /// Part of an array: a mapping for each of its dimensions.
-    #[must_use]
-    pub fn with_dimensions(self, dimensions: Vec<DimensionMapping>) -> Self {
-        Self { dimensions: Some(dimensions), ..self }
-    }
 }
 
 /// The values of a column.
@@ -105,6 +82,16 @@ pub enum Values {
         dataset: String,
         /// Start, count and step.
         part: Option<(u64, u64, u64)>,
+        /// Conversion to other units.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        units: Option<UnitConversion>,
+    },
+    /// Texts of a 2-D dataset of single characters along a dimension of the rows, without padding.
+    Texts {
+        /// The dimension.
+        axis: usize,
+        /// Path of the dataset.
+        dataset: String,
     },
     /// The same value in every row: an array of one value, which may be null.
     Constant(Literal),
@@ -141,6 +128,34 @@ pub enum Values {
         /// A whole 1-D array.
         values: ArrayPart,
     },
+    /// Lists of indexes from a 2-D array with padding, such as the nodes of faces.
+    Connectivity {
+        /// The whole 2-D array.
+        indexes: ArrayPart,
+        /// A whole 1-D array: the number of indexes of each row.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        counts: Option<ArrayPart>,
+        /// What the indexes mean.
+        rule: IndexRule,
+    },
+}
+
+/// A conversion of units in a definition: doubles that are `factor` times the values of the file.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct UnitConversion {
+    /// What values are multiplied by.
+    #[serde(with = "bits")]
+    factor: f64,
+    /// Name of the units.
+    name: String,
+}
+
+impl UnitConversion {
+    /// From radians to `name`, the degrees of a longitude or latitude.
+    pub fn degrees(name: impl Into<String>) -> Self {
+        Self { factor: 180.0 / std::f64::consts::PI, name: name.into() }
+    }
 }
 
 /// Floats by their bits, because JSON has neither NaN nor infinity, and its readers may round.
@@ -155,15 +170,6 @@ mod bits {
     pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
         u64::deserialize(deserializer).map(f64::from_bits)
     }
-}
-
-/// When a definition becomes a segment: it decides which files a path may lead to, and the error for arrays of another shape.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Stage {
-    /// A model has made the definition from the file as it is open.
-    Defined,
-    /// The definition comes from a split.
-    Planned,
 }
 
 impl SegmentDefinition {
@@ -204,12 +210,16 @@ impl SegmentDefinition {
                 Source::Index { axis } => Values::Index { axis: *axis },
                 Source::Along { axis, values: AlongValues::Linear { origin, spacing } } => Values::Linear { axis: *axis, origin: *origin, spacing: *spacing },
                 Source::Along { axis, values: AlongValues::Listed(values) } => Values::Listed { axis: *axis, values: Literal(values.clone()) },
-                Source::Coordinate { axis, dataset, .. } => {
+                Source::Coordinate { axis, dataset, column } if is_text_of_characters(&segment.file, *dataset, column)? => {
+                    Values::Texts { axis: *axis, dataset: path(&segment.file, *dataset)? }
+                }
+                Source::Coordinate { axis, dataset, column } => {
+                    let units = column.units().map(|units| UnitConversion { factor: units.factor, name: units.name.clone() });
                     let part = segment.coordinate_parts.iter().find(|(part, _)| part == dataset).map(|(_, axis)| match axis {
                         Axis::Range { start, count, step } => Ok((*start, *count, *step)),
                         Axis::Indices(_) => Err(Error::internal("a part of coordinates that is not a range")),
                     });
-                    Values::Coordinate { axis: *axis, dataset: path(&segment.file, *dataset)?, part: part.transpose()? }
+                    Values::Coordinate { axis: *axis, dataset: path(&segment.file, *dataset)?, part: part.transpose()?, units }
                 }
                 Source::Variable { dataset, per_row: None, .. } => {
                     Values::Array(ArrayPart { file: index(&segment.file)?, path: path(&segment.file, *dataset)?, dimensions: None })
@@ -224,6 +234,10 @@ impl SegmentDefinition {
                     }
                     Composed::Masked { values, mask } => Values::Masked { values: part(values)?, mask: part(mask)? },
                     Composed::Lists { offsets, values } => Values::Lists { offsets: part(offsets)?, values: part(values)? },
+                    Composed::Connectivity { indexes, counts, rule } => {
+                        let counts = counts.as_deref().map(part).transpose()?;
+                        Values::Connectivity { indexes: part(indexes)?, counts, rule: rule.clone() }
+                    }
                 },
                 Source::Constant(value) if !column.is_metadata() => Values::Constant(Literal(value.clone())),
                 // Every segment has a row number and the name of its file.
@@ -295,7 +309,15 @@ impl SegmentDefinition {
                     let null = arrow_array::new_null_array(field.data_type(), 1);
                     (Arc::new(field), Source::Constant(null))
                 }
-                Values::Coordinate { axis, dataset, part } => {
+                Values::Texts { axis, dataset } => {
+                    let count = extent(*axis)?;
+                    let Elements { dataset, column, mapping } = resolver.texts(name, dataset, count)?;
+                    if mapping.file != *file {
+                        return Err(malformed("coordinates in another file"));
+                    }
+                    (column.field().clone(), Source::Coordinate { axis: *axis, dataset, column })
+                }
+                Values::Coordinate { axis, dataset, part, units } => {
                     let count = extent(*axis)?;
                     let array = resolver.array(name, &ArrayPart { file: self.file, path: dataset.clone(), dimensions: None })?;
                     if array.mapping.file != *file {
@@ -311,7 +333,10 @@ impl SegmentDefinition {
                             coordinate_parts.push((array.dataset, Axis::Range { start: *start, count, step: *step }));
                         }
                     }
-                    let Elements { dataset, column, .. } = array;
+                    let Elements { dataset, mut column, .. } = array;
+                    if let Some(UnitConversion { factor, name }) = units {
+                        column = column.with_units(Units { factor: *factor, name: name.clone() }).map_err(|error| file.place(dataset, error))?;
+                    }
                     (column.field().clone(), Source::Coordinate { axis: *axis, dataset, column })
                 }
                 Values::Array(part) => {
@@ -331,6 +356,13 @@ impl SegmentDefinition {
                 }
                 Values::Masked { values, mask } => {
                     let composed = Composed::Masked { values: resolver.rows(name, values, &self.shape)?, mask: resolver.rows(name, mask, &self.shape)? };
+                    (Arc::new(composed.field(name, false)), Source::Composed(Arc::new(composed)))
+                }
+                Values::Connectivity { indexes, counts, rule } => {
+                    let [rows] = self.shape.as_slice() else { return Err(malformed("lists of indexes in rows of several dimensions")) };
+                    let raw = Resolver { decode: false, ..resolver };
+                    let counts = counts.as_ref().map(|counts| raw.list(name, counts, Some(*rows)).map(Box::new)).transpose()?;
+                    let composed = Composed::Connectivity { indexes: raw.table(name, indexes, rule, *rows)?, counts, rule: rule.clone() };
                     (Arc::new(composed.field(name, false)), Source::Composed(Arc::new(composed)))
                 }
                 Values::Lists { offsets, values } => {
@@ -360,80 +392,6 @@ impl SegmentDefinition {
             coordinate_parts,
             named: true,
             omitted: self.omitted.clone(),
-        })
-    }
-}
-
-/// Finds the arrays of a definition.
-struct Resolver<'a> {
-    files: &'a [File],
-    decode: bool,
-    stage: Stage,
-}
-
-impl Resolver<'_> {
-    /// An array as a column; its mapping is the identity unless the part has another.
-    fn array(&self, name: &str, part: &ArrayPart) -> Result<Elements> {
-        let file = self.files.get(part.file).ok_or_else(|| Error::invalid_input("these bytes are not a split: a file without a name"))?;
-        let found = file.find(&part.path)?;
-        if self.stage == Stage::Planned && found.file != *file {
-            let message = format!("{} leads to another object than when this split was planned: plan again", part.path);
-            return Err(Error::new(ErrorKind::Conflict, message).in_file(file.name()));
-        }
-        let (file, id) = (found.file.clone(), found.object);
-        let dataset = found.dataset()?;
-        if let Some(refusal) = &dataset.refusal {
-            return Err(file.place(id, refusal.clone()));
-        }
-        let column = array_column(name, &file, id, &dataset, self.decode).map_err(|error| error.in_file(file.name()))?;
-        let identity = || vec![DimensionMapping::Rows { start: 0, step: 1 }; dataset.dataspace.ndim()];
-        let dimensions = part.dimensions.clone().unwrap_or_else(identity);
-        Ok(Elements { dataset: id, column, mapping: Arc::new(RowMapping { file, dimensions }) })
-    }
-
-    /// An array with an element for each row.
-    fn rows(&self, name: &str, part: &ArrayPart, shape: &[u64]) -> Result<Elements> {
-        let array = self.array(name, part)?;
-        match &part.dimensions {
-            None => self.check_whole(&array, shape)?,
-            Some(dimensions) => self.check_within(&array, dimensions, shape)?,
-        }
-        Ok(array)
-    }
-
-    /// A whole 1-D array, of this length if there is one.
-    fn list(&self, name: &str, part: &ArrayPart, length: Option<u64>) -> Result<Elements> {
-        let array = self.array(name, part)?;
-        let whole = [DimensionMapping::Rows { start: 0, step: 1 }];
-        match array.shape()?.as_slice() {
-            [extent] if length.is_none_or(|length| length == *extent) && array.mapping.dimensions == whole => Ok(array),
-            shape => Err(self.misfit(&array, shape, &length.map_or_else(|| "one dimension".to_owned(), |length| format!("[{length}]")))),
-        }
-    }
-
-    fn check_whole(&self, array: &Elements, shape: &[u64]) -> Result<()> {
-        let own = array.shape()?;
-        if own == shape { Ok(()) } else { Err(self.misfit(array, &own, &format!("{shape:?}"))) }
-    }
-
-    /// Fails if rows of this shape are not all within an array.
-    fn check_within(&self, array: &Elements, dimensions: &[DimensionMapping], shape: &[u64]) -> Result<()> {
-        let extents = array.shape()?;
-        let mut rows = shape.iter();
-        let fits = dimensions.iter().zip(&extents).all(|(dimension, extent)| match dimension {
-            DimensionMapping::Fixed(index) => index < extent,
-            DimensionMapping::Rows { start, step } => rows.next().is_some_and(|count| match count.checked_sub(1) {
-                None => start <= extent && *step > 0,
-                Some(last) => *step > 0 && last.checked_mul(*step).and_then(|last| last.checked_add(*start)).is_some_and(|last| last < *extent),
-            }),
-        });
-        if fits && dimensions.len() == extents.len() && rows.next().is_none() { Ok(()) } else { Err(self.misfit(array, &extents, &format!("{shape:?}"))) }
-    }
-
-    fn misfit(&self, array: &Elements, shape: &[u64], rows: &str) -> Error {
-        array.place(match self.stage {
-            Stage::Defined => Error::invalid_input(format!("the array has shape {shape:?}, not {rows} as its table needs")),
-            Stage::Planned => Error::new(ErrorKind::Conflict, "the array's shape has changed since this split was planned: plan again"),
         })
     }
 }

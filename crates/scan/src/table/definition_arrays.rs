@@ -1,0 +1,157 @@
+//! Finds the arrays of a definition, and checks that they have an element for each row.
+
+use hyperslab_array::{Datatype, Error, ErrorKind, Result, StringPadding};
+use hyperslab_columns::{Column, Decoding};
+use hyperslab_formats::ObjectId;
+use hyperslab_reader::File;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+use super::composed::Elements;
+use super::connectivity::IndexRule;
+use super::mapping::{DimensionMapping, RowMapping};
+use super::segment::array_column;
+
+/// An array of a file, and the mapping of rows to its elements.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct ArrayPart {
+    /// Index in the list of files.
+    pub(super) file: usize,
+    /// Path of the dataset.
+    pub(super) path: String,
+    /// `None`: the whole array.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) dimensions: Option<Vec<DimensionMapping>>,
+}
+
+impl ArrayPart {
+    /// The whole array at `path` of the requested file.
+    pub fn whole(path: impl Into<String>) -> Self {
+        Self { file: 0, path: path.into(), dimensions: None }
+    }
+
+    /// Part of an array: a mapping for each of its dimensions.
+    #[must_use]
+    pub fn with_dimensions(self, dimensions: Vec<DimensionMapping>) -> Self {
+        Self { dimensions: Some(dimensions), ..self }
+    }
+}
+
+/// When a definition becomes a segment: it decides which files a path may lead to, and the error for arrays of another shape.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stage {
+    /// A model has made the definition from the file as it is open.
+    Defined,
+    /// The definition comes from a split.
+    Planned,
+}
+
+/// Whether a coordinate column is text from a 2-D array of single characters.
+pub(super) fn is_text_of_characters(file: &File, dataset: ObjectId, column: &Column) -> Result<bool> {
+    Ok(matches!(column.datatype(), Datatype::FixedString { .. }) && file.dataset(dataset)?.dataspace.ndim() == 2)
+}
+
+/// Finds the arrays of a definition.
+#[derive(Clone, Copy)]
+pub(super) struct Resolver<'a> {
+    pub files: &'a [File],
+    pub decode: bool,
+    pub stage: Stage,
+}
+
+impl Resolver<'_> {
+    /// An array as a column; its mapping is the identity unless the part has another.
+    pub fn array(&self, name: &str, part: &ArrayPart) -> Result<Elements> {
+        let file = self.files.get(part.file).ok_or_else(|| Error::invalid_input("these bytes are not a split: a file without a name"))?;
+        let found = file.find(&part.path)?;
+        if self.stage == Stage::Planned && found.file != *file {
+            let message = format!("{} leads to another object than when this split was planned: plan again", part.path);
+            return Err(Error::new(ErrorKind::Conflict, message).in_file(file.name()));
+        }
+        let (file, id) = (found.file.clone(), found.object);
+        let dataset = found.dataset()?;
+        if let Some(refusal) = &dataset.refusal {
+            return Err(file.place(id, refusal.clone()));
+        }
+        let column = array_column(name, &file, id, &dataset, self.decode).map_err(|error| error.in_file(file.name()))?;
+        let identity = || vec![DimensionMapping::Rows { start: 0, step: 1 }; dataset.dataspace.ndim()];
+        let dimensions = part.dimensions.clone().unwrap_or_else(identity);
+        Ok(Elements { dataset: id, column, mapping: Arc::new(RowMapping { file, dimensions }) })
+    }
+
+    /// An array with an element for each row.
+    pub fn rows(&self, name: &str, part: &ArrayPart, shape: &[u64]) -> Result<Elements> {
+        let array = self.array(name, part)?;
+        match &part.dimensions {
+            None => self.check_whole(&array, shape)?,
+            Some(dimensions) => self.check_within(&array, dimensions, shape)?,
+        }
+        Ok(array)
+    }
+
+    /// A whole 1-D array, of this length if there is one.
+    pub fn list(&self, name: &str, part: &ArrayPart, length: Option<u64>) -> Result<Elements> {
+        let array = self.array(name, part)?;
+        let whole = [DimensionMapping::Rows { start: 0, step: 1 }];
+        match array.shape()?.as_slice() {
+            [extent] if length.is_none_or(|length| length == *extent) && array.mapping.dimensions == whole => Ok(array),
+            shape => Err(self.misfit(&array, shape, &length.map_or_else(|| "one dimension".to_owned(), |length| format!("[{length}]")))),
+        }
+    }
+
+    /// A whole 2-D array of indexes, with a list for each of `rows`.
+    pub fn table(&self, name: &str, part: &ArrayPart, rule: &IndexRule, rows: u64) -> Result<Elements> {
+        let array = self.array(name, part)?;
+        let shape = array.shape()?;
+        let whole = array.mapping.dimensions.iter().all(|dimension| *dimension == DimensionMapping::Rows { start: 0, step: 1 });
+        if shape.len() == 2 && shape.get(rule.axis) == Some(&rows) && whole {
+            return Ok(array);
+        }
+        let wanted = if rule.axis == 0 { format!("[{rows}, n]") } else { format!("[n, {rows}]") };
+        Err(self.misfit(&array, &shape, &wanted))
+    }
+
+    /// A 2-D array of single characters as `count` texts.
+    pub fn texts(&self, name: &str, path: &str, count: u64) -> Result<Elements> {
+        let array = self.array(name, &ArrayPart::whole(path))?;
+        let dataset = array.mapping.file.dataset(array.dataset)?;
+        let shape = dataset.dataspace.shape();
+        let (Datatype::FixedString { size: 1, character_set, .. }, [rows, length]) = (&dataset.datatype, shape) else {
+            return Err(self.misfit(&array, shape, &format!("[{count}, n] of characters")));
+        };
+        if *rows != count || *length == 0 {
+            return Err(self.misfit(&array, shape, &format!("[{count}, n] of characters")));
+        }
+        // Programs pad with zeros, Fortran with spaces.
+        let text = Datatype::FixedString { size: *length, padding: StringPadding::SpacePadded, character_set: *character_set };
+        let column = Column::new(name, &text, &[], Decoding::Raw)?;
+        Ok(Elements { column, ..array })
+    }
+
+    pub fn check_whole(&self, array: &Elements, shape: &[u64]) -> Result<()> {
+        let own = array.shape()?;
+        if own == shape { Ok(()) } else { Err(self.misfit(array, &own, &format!("{shape:?}"))) }
+    }
+
+    /// Fails if rows of this shape are not all within an array.
+    pub fn check_within(&self, array: &Elements, dimensions: &[DimensionMapping], shape: &[u64]) -> Result<()> {
+        let extents = array.shape()?;
+        let mut rows = shape.iter();
+        let fits = dimensions.iter().zip(&extents).all(|(dimension, extent)| match dimension {
+            DimensionMapping::Fixed(index) => index < extent,
+            DimensionMapping::Rows { start, step } => rows.next().is_some_and(|count| match count.checked_sub(1) {
+                None => start <= extent && *step > 0,
+                Some(last) => *step > 0 && last.checked_mul(*step).and_then(|last| last.checked_add(*start)).is_some_and(|last| last < *extent),
+            }),
+        });
+        if fits && dimensions.len() == extents.len() && rows.next().is_none() { Ok(()) } else { Err(self.misfit(array, &extents, &format!("{shape:?}"))) }
+    }
+
+    pub fn misfit(&self, array: &Elements, shape: &[u64], rows: &str) -> Error {
+        array.place(match self.stage {
+            Stage::Defined => Error::invalid_input(format!("the array has shape {shape:?}, not {rows} as its table needs")),
+            Stage::Planned => Error::new(ErrorKind::Conflict, "the array's shape has changed since this split was planned: plan again"),
+        })
+    }
+}
