@@ -112,5 +112,24 @@ elif case == "index fails":
         ZeroDivisionError if rank == size - 1 else hs.Error, "mine" if rank == size - 1 else f"[{size - 1}]", lambda: hyperslab.mpi.index(comm, path, "/x", "X")
     )
     refused(hs.NotFoundError, "nothing", lambda: hyperslab.mpi.index(comm, path, "/nothing", "X"))
+elif case == "particles":
+    with hs.models.h5part.create(path, comm=comm, attrs={"processes": size}) as run:
+        for step in range(3):
+            if step == 2 and sys.argv[3:] == ["killed"] and rank == size - 1:
+                os.kill(os.getpid(), signal.SIGKILL)
+            if step == 1:
+                refused(
+                    hs.InvalidInputError if rank == 0 else hs.CancelledError,
+                    "give equally many" if rank == 0 else "process 0",
+                    lambda: run.write_step({"x": np.zeros(2), "id": np.zeros(3 if rank == 0 else 2, int)}),
+                )
+            count = 100 * rank + step
+            run.write_step({"x": np.full(count, rank + step / 2), "id": np.arange(count)}, time=step / 2)
+elif case == "fields":
+    with hs.models.h5block.create(path, (4 * size, 3, 5), origin=(0, 0, 0), spacing=(1, 1, 1), comm=comm, commit=sys.argv[3]) as run:
+        for step in range(2):
+            padded = np.full((6, 3, 5), rank + step * 10)
+            padded[0], padded[-1] = -1, -1
+            run.write_step({"phi": padded}, time=step / 2, partition=np.s_[4 * rank : 4 * rank + 4, :, :], ghosts=((1, 1), (0, 0), (0, 0)))
 else:
     raise SystemExit(case)

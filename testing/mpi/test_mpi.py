@@ -15,9 +15,9 @@ PROGRAM = pathlib.Path(__file__).with_name("program.py")
 ROWS = 1000
 
 
-def mpiexec(count: int, case: str, folder: pathlib.Path) -> subprocess.CompletedProcess[str]:
+def mpiexec(count: int, case: str, folder: pathlib.Path, *more: str) -> subprocess.CompletedProcess[str]:
     program = pathlib.Path(sys.executable).with_name("mpiexec")
-    return subprocess.run([program, "-n", str(count), sys.executable, PROGRAM, case, folder], capture_output=True, text=True, timeout=120)
+    return subprocess.run([program, "-n", str(count), sys.executable, PROGRAM, case, folder, *more], capture_output=True, text=True, timeout=120)
 
 
 def check(path: pathlib.Path, count: int) -> None:
@@ -94,3 +94,40 @@ def test_processes_write_one_netcdf_file(tmp_path: pathlib.Path) -> None:
         assert f["time"].attrs["units"] == b"hours since 1970-01-01 00:00:00" and (f["time"][:] - f["time"][0]).tolist() == [0, 1, 2] * 2
     with hs.open(path) as f:
         assert f["series"].dims == ("time",) and f["field"].dims == ("x",) and f.table("time").to_arrow().num_rows == 6
+
+
+@pytest.mark.parametrize("count", [1, 2, 4])
+def test_processes_write_particles_step_by_step(tmp_path: pathlib.Path, count: int) -> None:
+    path = tmp_path / "out.h5"
+
+    def check_steps(steps: range) -> None:
+        with h5py.File(path) as f:
+            assert sorted(f) == [f"Step#{step}" for step in steps] and f.attrs["processes"] == count
+            for step in steps:
+                counts = [100 * rank + step for rank in range(count)]
+                assert f[f"Step#{step}"].attrs["TIME"].tolist() == [step / 2]
+                assert np.array_equal(f[f"Step#{step}/x"][:], np.repeat(np.arange(count) + step / 2, counts))
+                assert np.array_equal(f[f"Step#{step}/id"][:], np.concatenate([np.arange(one) for one in counts]))
+        view = hs.models.h5part.open(path)
+        assert view.validate() == [] and view.particles().count() == sum(100 * rank + step for rank in range(count) for step in steps)
+        assert hs.verify(path, values=True).problems == []
+
+    # A process that dies in the third step: the steps before are there.
+    assert mpiexec(count, "particles", tmp_path, "killed").returncode != 0
+    check_steps(range(2))
+    for file in (path, *sorted(path.with_name("out.h5.d").rglob("*"), reverse=True), path.with_name("out.h5.d")):
+        file.rmdir() if file.is_dir() else file.unlink()
+    done = mpiexec(count, "particles", tmp_path)
+    assert done.returncode == 0, done.stderr
+    check_steps(range(3))
+
+
+@pytest.mark.parametrize("commit", ["step", "close"])
+def test_processes_write_partitions_of_fields(tmp_path: pathlib.Path, commit: str) -> None:
+    done = mpiexec(3, "fields", tmp_path, commit)
+    assert done.returncode == 0, done.stderr
+    with h5py.File(tmp_path / "out.h5") as f:
+        for step in range(2):
+            wanted = np.repeat(np.arange(3) + step * 10, 4)[:, None, None] * np.ones((12, 3, 5))
+            assert np.array_equal(f[f"Step#{step}/Block/phi/0"][:], wanted)
+    assert hs.models.h5block.open(tmp_path / "out.h5").validate() == []

@@ -19,10 +19,32 @@ def values(array: Any) -> np.ndarray:
     return np.array([array.GetTuple(i) for i in range(array.GetNumberOfTuples())]).squeeze()
 
 
-@pytest.fixture
-def run(tmp_path: pathlib.Path) -> pathlib.Path:
+def random_particles(random: np.random.Generator, step: int) -> dict[str, np.ndarray]:
+    made = {name: random.normal(size=200 + step) for name in ("x", "y", "z", "energy")}
+    return made | {"id": random.permutation(200 + step), "charge": random.normal(size=200 + step).astype("f4")}
+
+
+@pytest.fixture(params=["h5py", "one process", "a commit for each step", "one commit"])
+def run(tmp_path: pathlib.Path, request: pytest.FixtureRequest) -> pathlib.Path:
     path = tmp_path / "run.h5part"
     random = np.random.default_rng(4)
+    if request.param == "one commit":
+        plan = hs.models.h5part.plan(path)
+        parts = [random_particles(random, step) for step in STEPS]
+        fragments = []
+        for number in range(2):
+            with plan.task(number) as task:
+                writer = hs.models.h5part.writer(task)
+                for step, arrays in zip(STEPS, parts, strict=True):
+                    writer.write_step({name: values[number * 90 : 90 if number == 0 else None] for name, values in arrays.items()}, time=step * 0.5)
+                fragments.append(task.finish())
+        plan.commit(fragments)
+        return path
+    if request.param != "h5py":
+        with hs.models.h5part.create(path, commit="close" if request.param == "one process" else "step") as writer:
+            for step in STEPS:
+                writer.write_step(random_particles(random, step), time=step * 0.5)
+        return path
     with h5py.File(path, "w") as f:
         for step in STEPS:
             group = f.create_group(f"Step#{step}")

@@ -11,7 +11,7 @@ use pyo3::types::{PyBytes, PyDict};
 
 use crate::definition::datatype;
 use crate::error::raise;
-use crate::results::container::{Committed, Fused, VacuumResult, Verification};
+use crate::results::container::{Committed, Fused, VacuumResult, Verification, WrittenDataset};
 use crate::wait::{run, wait};
 use crate::writer::{PyFilter, Writer, attribute, dataspace, definition, fill_time, link};
 
@@ -261,6 +261,15 @@ impl WritePlan {
         let plan = self.plan(py)?;
         run(py, move || plan.abort())
     }
+}
+
+/// The task of a fragment, and what it wrote of each dataset.
+#[pyfunction]
+pub(crate) fn written_datasets(py: Python<'_>, fragment: Vec<u8>) -> PyResult<(u64, Vec<WrittenDataset>)> {
+    run(py, move || {
+        let fragment = Fragment::decode(&fragment)?;
+        Ok((fragment.task(), fragment.datasets()?.into_iter().map(WrittenDataset::from).collect()))
+    })
 }
 
 /// Checks the container at `path`, and with `values` all of its bytes.

@@ -44,6 +44,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(decoder::unregister_filter, module)?)?;
     module.add_function(wrap_pyfunction!(session::counters, module)?)?;
     module.add_function(wrap_pyfunction!(reference::reference_targets, module)?)?;
+    module.add_function(wrap_pyfunction!(container::written_datasets, module)?)?;
     module.add_function(wrap_pyfunction!(container::verify, module)?)?;
     module.add_function(wrap_pyfunction!(container::fuse, module)?)?;
     module.add_function(wrap_pyfunction!(container::vacuum, module)?)?;
@@ -89,6 +90,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<results::container::Subfile>()?;
     module.add_class::<results::container::VacuumResult>()?;
     module.add_class::<results::container::Verification>()?;
+    module.add_class::<results::container::WrittenDataset>()?;
     module.add_class::<results::counting::Counters>()?;
     module.add_class::<results::counting::Step>()?;
     module.add_class::<results::counting::Summary>()?;

@@ -43,13 +43,13 @@ pub fn find(name: &str) -> Result<&'static dyn Model> {
 /// The model called `name`, for a file that is one of its files.
 ///
 /// # Errors
-/// `InvalidInput` for an unknown model; `NotFound` if the file is not of this model.
+/// `InvalidInput` for an unknown model, and for a file that is not recognized as this model.
 pub fn required(file: &File, name: &str) -> Result<&'static dyn Model> {
     let model = find(name)?;
     if model.recognize(file)?.is_none() {
         let others: Vec<&str> = recognize(file)?.iter().map(|found| found.model).collect();
-        let found = if others.is_empty() { "no data model is recognized in it".to_owned() } else { format!("it looks like {}", others.join(", ")) };
-        return Err(Error::not_found(format!("this is not a file of the model {name}; {found}")).in_file(file.name()));
+        let found = if others.is_empty() { "no data model is recognized in it".to_owned() } else { format!("it is recognized as {}", others.join(", ")) };
+        return Err(Error::invalid_input(format!("this file is not recognized as {name}; {found}")).in_file(file.name()));
     }
     Ok(model)
 }

@@ -20,7 +20,7 @@ mod shared;
 
 pub use container::commit::{Commit, Committed};
 pub use container::definitions::Definitions;
-pub use container::fragment::Fragment;
+pub use container::fragment::{Fragment, WrittenDataset};
 pub use container::plan::{WriteMode, WritePlan};
 pub use container::record::SubfileRecord;
 pub use container::task::{Extent, Task};

@@ -11,9 +11,12 @@ from .dataset import Dataset
 from .errors import InvalidInputError, NotFoundError
 from .file import File
 from .file import open as open_files
+from .model_h5block_writing import H5BlockWriter, create, plan, writer
 from .model_view import ModelView, required
 from .table import Table
 from .type_aliases import AnyArray, Paths
+
+__all__ = ["H5Block", "H5BlockWriter", "create", "open", "plan", "writer"]
 
 #: An interval along a direction: from the first value up to the second.
 Interval = tuple[float, float]

@@ -10,9 +10,12 @@ import pyarrow as pa
 from .errors import InvalidInputError
 from .file import File
 from .file import open as open_files
+from .model_h5part_writing import H5PartWriter, create, plan, writer
 from .model_view import ModelView, required
 from .table import Table
 from .type_aliases import Paths
+
+__all__ = ["H5Part", "H5PartWriter", "create", "open", "plan", "writer"]
 
 
 class H5Part(ModelView):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple, Protocol
 
 from . import _native
-from .errors import NotFoundError
+from .errors import InvalidInputError
 from .table import Table
 
 
@@ -117,10 +117,10 @@ def recognized(file: Any) -> list[ModelView]:
 
 
 def required(file: Any, name: str) -> ModelView:
-    """The view of one model. `NotFoundError` if the file is not one of its files."""
+    """The view of one model. `InvalidInputError` if the file is not recognized as this model."""
     views = recognized(file)
     for view in views:
         if view.name == name:
             return view
-    found = f"it looks like {', '.join(view.name for view in views)}" if views else "no data model is recognized in it"
-    raise NotFoundError(f"this is not a file of the model {name}; {found}", file.files[0].filename)
+    found = f"it is recognized as {', '.join(view.name for view in views)}" if views else "no data model is recognized in it"
+    raise InvalidInputError(f"this file is not recognized as {name}; {found}", file.files[0].filename)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import warnings
 import weakref
@@ -411,8 +412,10 @@ class WritePlan:
             >>> hs.WritePlan.from_bytes(bytes(plan))
         """
         native = _native.WritePlan.decode(data)
-        if native.note and not issubclass(cls, _kinds["netcdf"]):
-            cls = _kinds["netcdf"]
+        if native.note:
+            # The note has the kind of the plan as its only key.
+            (kind,) = json.loads(native.note)
+            cls = cls if issubclass(cls, _kinds[kind]) else _kinds[kind]
         plan = cls.__new__(cls)
         plan._native, plan._uncommitted, plan._is_mine = native, None, False
         plan._decoded()

@@ -13,6 +13,26 @@ pub(crate) struct Subfile {
     pub task: u64,
 }
 
+/// What a task wrote of one dataset.
+#[pyclass(frozen, get_all, module = "hyperslab._native")]
+pub(crate) struct WrittenDataset {
+    /// Path of the dataset.
+    pub path: String,
+    /// Whether the task appended rows of its own.
+    pub has_rows: bool,
+    /// Shape of the whole dataset; for rows, of those that the task appended.
+    pub shape: Vec<u64>,
+    /// Start and count of each region written.
+    pub regions: Vec<(Vec<u64>, Vec<u64>)>,
+}
+
+impl From<hyperslab::write::WrittenDataset> for WrittenDataset {
+    fn from(written: hyperslab::write::WrittenDataset) -> Self {
+        let regions = written.regions.into_iter().map(|region| (region.start, region.count)).collect();
+        Self { path: written.path, has_rows: written.has_rows, shape: written.shape, regions }
+    }
+}
+
 /// What a commit did.
 #[pyclass(frozen, get_all, module = "hyperslab._native")]
 pub(crate) struct Committed {

@@ -12,8 +12,8 @@ pub trait ModelTables: Send + Sync {
     /// The segments of a model's table in a file, in row order. Reads metadata only.
     ///
     /// # Errors
-    /// `InvalidInput` for an unknown model; `NotFound` for a file that is not of this model, or a table that it does not have;
-    /// `Corrupt` for a file that contradicts the model, with the object.
+    /// `InvalidInput` for an unknown model, and for a file that is not recognized as this model; `NotFound` for a table that it does
+    /// not have; `Corrupt` for a file that contradicts the model, with the object.
     fn segments(&self, file: &File, model: &str, table: &str) -> Result<Vec<SegmentDefinition>>;
 }
 

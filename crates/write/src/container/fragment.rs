@@ -63,6 +63,20 @@ pub struct Fragment {
     pub(crate) objects: BTreeMap<String, ObjectFragment>,
 }
 
+/// What a task wrote of one dataset.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct WrittenDataset {
+    /// Path of the dataset.
+    pub path: String,
+    /// Whether the task appended rows of its own.
+    pub has_rows: bool,
+    /// Shape of the whole dataset; for rows, of those that the task appended.
+    pub shape: Vec<u64>,
+    /// Regions written, in coordinates of an array of this shape.
+    pub regions: Vec<Region>,
+}
+
 /// A task's part of a shared subfile.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct SharedPart {
@@ -301,6 +315,22 @@ impl Fragment {
     /// Index of the task.
     pub fn task(&self) -> u64 {
         self.task
+    }
+
+    /// What the task wrote of each dataset, by path. Datasets without a written element are listed, too.
+    ///
+    /// # Errors
+    /// `InvalidInput` for a dataspace that cannot be decoded.
+    pub fn datasets(&self) -> Result<Vec<WrittenDataset>> {
+        let datasets = self.objects.iter().filter_map(|(path, object)| Some((path, object.dataset.as_ref()?)));
+        let written = |(path, dataset): (&String, &DatasetFragment)| {
+            let shape = match dataset.rows {
+                true => dataset.shape.clone(),
+                false => parse_dataspace(&dataset.dataspace.0)?.shape().to_vec(),
+            };
+            Ok(WrittenDataset { path: path.clone(), has_rows: dataset.rows, shape, regions: dataset.written.clone() })
+        };
+        datasets.map(written).collect()
     }
 
     pub(crate) fn add_object(&mut self, path: &str, object: ObjectFragment) {
