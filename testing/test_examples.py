@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
+import os
 import pathlib
 import subprocess
 import sys
 
+import h5py
 import hyperslab as hs
 import netCDF4
+import notebooks
 import numpy as np
 import pytest
 from compare import compare
@@ -70,6 +74,33 @@ def test_the_halo_of_a_beam_is_found_and_drawn(tmp_path: pathlib.Path) -> None:
     far = np.sqrt(x * x + y * y) > 6 * (float(high - low) / 2)
     assert found == {"particles": 36_000, "halo": far.sum(), "first_half": (far & (z < 50)).sum(), "second_half": (far & (z >= 50)).sum()}
     assert found["second_half"] > 2 * found["first_half"]
+
+
+@pytest.mark.parametrize("program", notebooks.programs(), ids=lambda path: path.stem)
+def test_a_notebook_is_that_of_its_program(program: pathlib.Path) -> None:
+    assert program.with_suffix(".ipynb").read_text(encoding="utf-8") == notebooks.notebook(program), "python testing/notebooks.py writes it"
+
+
+def test_the_notebook_explores_what_the_codes_have_written(tmp_path: pathlib.Path) -> None:
+    cells = json.loads((DATA.parent / "explore_simulation.ipynb").read_text(encoding="utf-8"))["cells"]
+    code = "\n\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code")
+    environment = os.environ | {"MPLBACKEND": "Agg", "PYTHONPATH": f"{os.environ.get('PYTHONPATH', '')}:{DATA.parent}"}
+    run = subprocess.run([sys.executable, "-"], input=code, capture_output=True, text=True, cwd=tmp_path, env=environment, timeout=240)
+    assert run.returncode == 0, run.stderr
+    for name in ("cloud", "trajectories", "histograms", "map"):
+        assert (tmp_path / f"{name}.png").read_bytes()[1:4] == b"PNG"
+    # The five particles that the notebook follows, by numpy.
+    with h5py.File(tmp_path / "particles.h5part") as f:
+        energy, ids = f["Step#39/energy"][:], f["Step#39/id"][:]
+        assert len(f) == 40 and f["Step#39"].attrs["TIME"].tolist() == [39 * 0.05]
+    fastest = ids[np.argsort(energy)[-5:]]
+    assert run.stdout.splitlines()[-1] == str(sorted(fastest.tolist()))
+    assert "index X on energy" in run.stdout
+    with h5py.File(tmp_path / "fields.h5") as f:
+        phi = f["Step#7/Block/phi/0"][:]
+        spacing = f["Step#7/Block/phi"].attrs["__Spacing__"]
+        inside = (slice(1, -1),) * 3
+        assert np.allclose(f["Step#7/Block/E/2"][:][inside], -np.gradient(phi, spacing[2], axis=0)[inside])
 
 
 @pytest.mark.parametrize(

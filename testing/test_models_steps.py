@@ -59,7 +59,7 @@ def test_all_steps_are_one_table(run: pathlib.Path) -> None:
     with hs.open(run) as f:
         (view,) = f.models
         assert (view.name, view.certainty) == ("h5part", "likely") and "3 steps" in view.reason
-        assert view.tables == ["particles", "steps"] and view.validate() == [] and view.omitted == {}
+        assert view.tables == ["particles", "steps", "particles_with_attributes"] and view.validate() == [] and view.omitted == {}
         got = f.table("particles", model="h5part").to_pandas()
     wanted = expected()
     assert set(got.columns) == set(wanted.columns) and list(got.columns[:2]) == ["step", "time"]
@@ -82,6 +82,28 @@ def test_steps_have_their_attributes_and_those_of_file_and_arrays(run: pathlib.P
     assert [step["SPOS"] for step in steps] == [[1.0, 2.0, float(step)] for step in STEPS]
     assert [step["label"] for step in steps] == [f"step {step}" for step in STEPS]
     assert {step["x_unit"] for step in steps} == {"m"} and {step["file_author"] for step in steps} == {"a simulation"}
+
+
+def test_attributes_are_columns_of_particles_when_asked(run: pathlib.Path) -> None:
+    with h5py.File(run, "r+") as f:
+        f["Step#2"].attrs["x"] = 7  # the name of an array
+        f["Step#10"].attrs["label"] = 3  # another type than elsewhere
+    part = hs.models.h5part.open(run)
+    with pytest.warns(hs.OmittedColumnsWarning, match="label"):
+        got = part.particles(attributes=True).to_pandas()
+    wanted = expected()
+    pd.testing.assert_frame_equal(got[wanted.columns], wanted)
+    assert set(got.columns) == {*wanted.columns, "TIME", "SPOS", "x_unit", "file_author", "x_attribute"}
+    for step, rows in got.groupby("step"):
+        assert set(rows.TIME) == {step * 0.25} and set(rows.x_unit) == {"m"} and set(rows.file_author) == {"a simulation"}
+        assert {tuple(values) for values in rows.SPOS} == {(1.0, 2.0, float(step))}
+        assert rows.x_attribute.isna().all() if step != 2 else set(rows.x_attribute) == {7}
+    chosen = part.particles("TIME > 0.3 and file_author = 'a simulation'", ["id", "TIME"], attributes=True, omitted="ignore")
+    assert chosen.to_pandas().id.tolist() == wanted[wanted.time > 0.3].id.tolist()
+    split = pickle.loads(pickle.dumps(chosen.splits(3)))
+    assert sum(one.read().num_rows for one in split) == chosen.count()
+    total = hs.sql("select count(*) from particles_with_attributes where x_unit = 'm'", run).fetchall()
+    assert total == [(len(wanted),)]
 
 
 def test_views_conditions_and_trajectories(run: pathlib.Path) -> None:
@@ -213,10 +235,12 @@ def test_what_contradicts_the_model_is_an_error_with_the_object(tmp_path: pathli
     with h5py.File(plain, "w") as f:
         f["x"] = np.arange(3)
     assert hs.open(plain).models == []
-    with pytest.raises(hs.NotFoundError, match="not a file of the model h5part"):
+    with pytest.raises(hs.InvalidInputError, match="this file is not recognized as h5part; no data model is recognized in it"):
         hs.models.h5part.open(plain)
-    with pytest.raises(hs.NotFoundError, match="no data model is recognized"):
+    with pytest.raises(hs.InvalidInputError, match="no data model is recognized"):
         hs.open(plain).table("particles", model="h5part")
+    with pytest.raises(hs.InvalidInputError, match="not recognized as anndata; it is recognized as h5part"):
+        hs.open(types).table("obs", model="anndata")
     with pytest.raises(hs.InvalidInputError, match='there is no data model "h5prat"; nearest: h5part'):
         hs.open(plain).table("particles", model="h5prat")
     with pytest.raises(hs.NotFoundError, match='there is no table "particle".*nearest: particles'):

@@ -131,3 +131,20 @@ def test_processes_write_partitions_of_fields(tmp_path: pathlib.Path, commit: st
             wanted = np.repeat(np.arange(3) + step * 10, 4)[:, None, None] * np.ones((12, 3, 5))
             assert np.array_equal(f[f"Step#{step}/Block/phi/0"][:], wanted)
     assert hs.models.h5block.open(tmp_path / "out.h5").validate() == []
+
+
+def test_the_example_codes_write_the_same_by_four_processes_as_by_one(tmp_path: pathlib.Path) -> None:
+    bin, examples = pathlib.Path(sys.executable).parent, PROGRAM.parent.parent.parent / "examples"
+    for count in (1, 4):
+        for name, out, options in (("particle_code.py", "particles.h5", ["--particles", "1000"]), ("field_code.py", "fields.h5", ["--cells", "10"])):
+            command = [bin / "mpiexec", "-n", str(count), sys.executable, examples / name, tmp_path / f"{count}-{out}", "--steps", "3", *options]
+            run = subprocess.run(command, capture_output=True, text=True, timeout=120)
+            assert run.returncode == 0 and "3 steps" in run.stdout, run.stderr
+    with h5py.File(tmp_path / "1-fields.h5") as one, h5py.File(tmp_path / "4-fields.h5") as four:
+        for step in range(3):
+            for path in ("phi/0", "E/0", "E/1", "E/2"):
+                assert np.array_equal(one[f"Step#{step}/Block/{path}"][:], four[f"Step#{step}/Block/{path}"][:]), (step, path)
+    with h5py.File(tmp_path / "4-particles.h5") as f:
+        assert all(f[f"Step#{step}/id"][:].tolist() == list(range(1000)) and f[f"Step#{step}/x"].shape == (1000,) for step in range(3))
+    for path in tmp_path.glob("*.h5"):
+        assert hs.open(path).models[0].validate() == []
