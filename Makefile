@@ -258,6 +258,10 @@ bench-filters: setup ## how fast each filter is undone, beside h5py with hdf5plu
 bench-xarray: setup ## xarray on Hyperslab, beside the engines netcdf4 and h5netcdf (with h5py and with pyfive)
 	$(BIN)/python benches/xarray/run.py --folder $(HOME)/.cache/hyperslab/bench/xarray $(ARGUMENTS)
 
+# ARGUMENTS="--steps 100 --particles 1000000 --rounds 7"; the file of 2 GB stays in the folder.
+bench-h5part: setup ## one column of all steps of H5Part, beside plain reads and h5py
+	$(BIN)/python benches/models/h5part.py --folder $(HOME)/.cache/hyperslab/bench/models $(ARGUMENTS)
+
 # Jars and the environment of the peers; kept outside of the clone as the data are.
 BENCH_JARS := $(HOME)/.cache/hyperslab/bench-jars
 XARRAY_SQL := $(HOME)/.cache/hyperslab/venvs/xarray-sql

@@ -1,10 +1,11 @@
 //! All models. A new model is a folder of this crate and a line here.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use hyperslab_array::suggest::suggestion;
 use hyperslab_array::{Error, Result};
-use hyperslab_reader::File;
+use hyperslab_reader::{File, ForkMutex};
 use hyperslab_scan::{ModelTables, SegmentDefinition, SessionModels};
 
 use crate::anndata::AnnData;
@@ -61,15 +62,31 @@ pub fn extension() -> SessionModels {
 
 struct Tables;
 
+/// Definitions that were made of an opened file, by model and table. Every plan needs them.
+#[derive(Default)]
+struct Made(ForkMutex<HashMap<(String, String), Vec<SegmentDefinition>>>);
+
 impl ModelTables for Tables {
     fn segments(&self, file: &File, model: &str, table: &str) -> Result<Vec<SegmentDefinition>> {
-        let model = required(file, model)?;
-        let segments = model.table(file, table)?;
-        if segments.is_empty() {
-            return Err(Error::internal(format!("the table {table} of {} without segments", model.name())));
+        let (made, key) = (file.kept::<Made>(), (model.to_owned(), table.to_owned()));
+        if let Some(known) = made.0.lock().and_then(|made| made.get(&key).cloned()) {
+            return Ok(known);
+        }
+        let segments = define(file, model, table)?;
+        if let Some(mut made) = made.0.lock() {
+            made.insert(key, segments.clone());
         }
         Ok(segments)
     }
+}
+
+fn define(file: &File, model: &str, table: &str) -> Result<Vec<SegmentDefinition>> {
+    let model = required(file, model)?;
+    let segments = model.table(file, table)?;
+    if segments.is_empty() {
+        return Err(Error::internal(format!("the table {table} of {} without segments", model.name())));
+    }
+    Ok(segments)
 }
 
 #[cfg(test)]

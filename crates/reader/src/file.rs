@@ -1,6 +1,7 @@
 //! File: an open file with its session. Finding objects, describing and reading them are in files of their own:
 //! `find`, `objects`, `walk`, `dataset`, `read`.
 
+use std::any::{Any, TypeId};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -47,6 +48,8 @@ struct Opened {
     linked_files: OnceLock<LinkedFiles<File>>,
     /// Virtual datasets whose extent was determined.
     present_extents: ForkMutex<PresentExtents>,
+    /// State that crates above keep with the file, by type.
+    kept: ForkMutex<HashMap<TypeId, Arc<dyn Any + Send + Sync>>>,
     paths: Paths,
     chunk_places: ChunkPlaces,
     look_ahead: LookAhead,
@@ -90,8 +93,8 @@ impl std::hash::Hash for File {
 impl File {
     pub(crate) fn new(session: Session, path: PathBuf, array_file: Arc<dyn ArrayFile>, depth: u32) -> Self {
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let (linked_files, present_extents, paths, chunk_places, look_ahead, has_kept_chunks) = Default::default();
-        let opened = Opened { number, session, path, array_file, linked_files, present_extents, paths, chunk_places, look_ahead, has_kept_chunks };
+        let (linked_files, present_extents, kept, paths, chunk_places, look_ahead, has_kept_chunks) = Default::default();
+        let opened = Opened { number, session, path, array_file, linked_files, present_extents, kept, paths, chunk_places, look_ahead, has_kept_chunks };
         let opened = Arc::new(opened);
         Self { opened, depth, as_written: false, chunks: None, steps: None }
     }
@@ -103,6 +106,14 @@ impl File {
         self.opened.linked_files.get()
     }
     /// The virtual datasets whose extent was determined.
+    /// State that a crate above the reader keeps with this opened file, at most one value of each type: the default at first.
+    /// It is dropped with the file. In a forked process it may be a fresh value.
+    pub fn kept<T: Default + Send + Sync + 'static>(&self) -> Arc<T> {
+        let Some(mut kept) = self.opened.kept.lock() else { return Arc::default() };
+        let value = kept.entry(TypeId::of::<T>()).or_insert_with(|| Arc::<T>::default()).clone();
+        value.downcast().unwrap_or_default()
+    }
+
     pub(crate) fn present_extents(&self) -> Option<MutexGuard<'_, PresentExtents>> {
         self.opened.present_extents.lock()
     }

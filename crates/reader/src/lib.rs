@@ -45,6 +45,7 @@ pub use counters::Counters;
 pub use extensions::Extensions;
 pub use file::File;
 pub use find::Found;
+pub use hyperslab_storage::ForkMutex;
 pub use per_process::PerProcess;
 pub use policy::{MissingSources, PathPolicy};
 pub use reference::{Referenced, reference_target};

@@ -97,7 +97,8 @@ def open(file: File | Paths, **options: Any) -> AnnData:
         The view of the file.
 
     Raises:
-        NotFoundError: The file does not exist, or is not a file of AnnData.
+        NotFoundError: The file does not exist.
+        InvalidInputError: It is not a file of AnnData.
 
     Example:
         >>> hs.models.anndata.open("cells.h5ad").obs.to_pandas()

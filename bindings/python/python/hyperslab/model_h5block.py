@@ -139,7 +139,8 @@ def open(file: File | Paths, **options: Any) -> H5Block:
         The view of the file.
 
     Raises:
-        NotFoundError: The file does not exist, or has no steps with fields.
+        NotFoundError: The file does not exist.
+        InvalidInputError: It has no steps with fields.
 
     Example:
         >>> hs.models.h5block.open("fields.h5").fields

@@ -34,6 +34,7 @@ class H5Part(ModelView):
         *,
         steps: int | range | Iterable[int] | None = None,
         rows: tuple[int, int] | None = None,
+        attributes: bool = False,
         **options: Any,
     ) -> Table:
         """Plans a scan of the particles of all steps, with the columns `step` and `time`.
@@ -43,6 +44,7 @@ class H5Part(ModelView):
             columns: Names of the columns; by default all.
             steps: A number of a step, or several.
             rows: A view: the first particle of each step, and the one after the last.
+            attributes: Whether the attributes of step, arrays and file are columns, too, named as in `steps`.
             options: Other arguments of `File.table`.
 
         Returns:
@@ -65,7 +67,8 @@ class H5Part(ModelView):
             conditions.append(f"step in ({', '.join(map(str, numbers))})")
         if rows is not None:
             conditions.append(f"_row >= {int(rows[0])} and _row < {int(rows[1])}")
-        return self.table("particles", " and ".join(conditions) or None, columns=columns, **options)
+        table = "particles_with_attributes" if attributes else "particles"
+        return self.table(table, " and ".join(conditions) or None, columns=columns, **options)
 
     def trajectories(self, ids: Sequence[int], columns: Sequence[str] | None = None, *, id: str = "id") -> pa.Table:
         """Reads the paths of particles through the steps. A value index on the identifiers makes it fast (`hs.index`).
@@ -100,7 +103,8 @@ def open(file: File | Paths, **options: Any) -> H5Part:
         The view of the file.
 
     Raises:
-        NotFoundError: The file does not exist, or has no steps with particles.
+        NotFoundError: The file does not exist.
+        InvalidInputError: It has no steps with particles.
 
     Example:
         >>> hs.models.h5part.open("run.h5part").particles("step = 3").to_pandas()

@@ -1,6 +1,7 @@
 //! H5Part: particles as equally long 1-D arrays in the steps of a file.
 //!
-//! Tables: `particles` has the rows of all steps with `step` and `time`; `steps` has a row for each step with its attributes.
+//! Tables: `particles` has the rows of all steps with `step` and `time`; `steps` has a row for each step with its attributes, and
+//! `particles_with_attributes` has these in every row.
 
 mod particles;
 mod step_table;
@@ -19,6 +20,7 @@ pub(crate) struct H5Part;
 
 const PARTICLES: &str = "particles";
 const STEPS: &str = "steps";
+const WITH_ATTRIBUTES: &str = "particles_with_attributes";
 
 impl Model for H5Part {
     fn name(&self) -> &'static str {
@@ -41,12 +43,13 @@ impl Model for H5Part {
     }
 
     fn tables(&self, _: &File) -> Result<Vec<String>> {
-        Ok(vec![PARTICLES.to_owned(), STEPS.to_owned()])
+        Ok([PARTICLES, STEPS, WITH_ATTRIBUTES].map(str::to_owned).to_vec())
     }
 
     fn table(&self, file: &File, name: &str) -> Result<Vec<SegmentDefinition>> {
         match name {
-            PARTICLES => particles::table(file),
+            PARTICLES => particles::table(file, false),
+            WITH_ATTRIBUTES => particles::table(file, true),
             STEPS => step_table::table(file),
             _ => Err(no_table(self.name(), name, &self.tables(file)?)),
         }

@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use hyperslab_array::{Error, Result};
 use hyperslab_reader::File;
-use hyperslab_scan::{ArrayPart, Omitted, SegmentDefinition, Values};
+use hyperslab_scan::{ArrayPart, Literal, Omitted, SegmentDefinition, Values};
 
 use crate::look::{Member, contradiction, free_name};
 use crate::model::Problem;
-use crate::steps::{self, BLOCK, Step};
+use crate::steps::{self, AttributeColumns, BLOCK, Step};
 
 /// A 1-D array of a step.
 pub(crate) struct ParticleArray {
@@ -71,8 +71,29 @@ fn array(member: &Member) -> Result<ParticleArray, String> {
     }
 }
 
+/// The attributes of each step by their names, of its arrays as `x_unit`, and of the file as `file_author`.
+pub(super) fn attributes(file: &File, steps: &[Step], particles: &[Particles]) -> Result<AttributeColumns> {
+    let mut attributes = AttributeColumns::new(steps.len());
+    for (row, step) in steps.iter().enumerate() {
+        attributes.set(row, "", &step.attributes);
+    }
+    for (row, (step, own)) in steps.iter().zip(particles).enumerate() {
+        for array in &own.arrays {
+            if let Some(member) = step.members.iter().find(|member| member.path == array.path) {
+                attributes.set(row, &format!("{}_", array.name), &*member.attributes()?);
+            }
+        }
+    }
+    let own = file.attributes(file.root())?;
+    for row in 0..steps.len() {
+        attributes.set(row, "file_", &own);
+    }
+    Ok(attributes)
+}
+
 /// A segment for each step. A step without an array that others have gets nulls there.
-pub(crate) fn table(file: &File) -> Result<Vec<SegmentDefinition>> {
+/// `with_attributes` adds the attributes of step, arrays and file, which have the same value in all rows of a step.
+pub(crate) fn table(file: &File, with_attributes: bool) -> Result<Vec<SegmentDefinition>> {
     let steps = steps::all(file)?;
     let particles: Vec<Particles> = steps.iter().map(Particles::of).collect();
     let mut names: Vec<&str> = Vec::new();
@@ -84,13 +105,17 @@ pub(crate) fn table(file: &File) -> Result<Vec<SegmentDefinition>> {
     }
     let mut taken: BTreeSet<String> = ["step", "time"].map(str::to_owned).into();
     let columns: Vec<(&str, String)> = names.iter().map(|name| (*name, free_name(name, "array", &mut taken))).collect();
-    let segment = |(step, own): (&Step, &Particles)| {
+    let (in_every_row, not_columns) = match with_attributes {
+        true => attributes(file, &steps, &particles)?.finish(&mut taken)?,
+        false => Default::default(),
+    };
+    let segment = |(row, (step, own)): (usize, (&Step, &Particles))| {
         let count = own.count(file, step)?;
         let chunk = own.arrays.first().map_or(1, |array| array.chunk);
         let mut segment = SegmentDefinition::new(step.path.clone(), vec![count], vec![chunk])
             .with_column("step", step.number_column())
             .with_column("time", step.time_column()?)
-            .with_omitted(own.omitted.iter().filter(|omitted| !omitted.name.ends_with("/Block")).cloned().collect());
+            .with_omitted(own.omitted.iter().filter(|omitted| !omitted.name.ends_with("/Block")).chain(&not_columns).cloned().collect());
         for (name, column) in &columns {
             let values = match own.arrays.iter().find(|array| array.name == *name) {
                 Some(array) => Values::Array(ArrayPart::whole(array.path.clone())),
@@ -98,9 +123,12 @@ pub(crate) fn table(file: &File) -> Result<Vec<SegmentDefinition>> {
             };
             segment = segment.with_column(column.clone(), values);
         }
+        for (name, values) in &in_every_row {
+            segment = segment.with_column(name.clone(), Values::Constant(Literal(values.slice(row, 1))));
+        }
         Ok(segment)
     };
-    steps.iter().zip(&particles).map(segment).collect()
+    steps.iter().zip(&particles).enumerate().map(segment).collect()
 }
 
 /// What contradicts the model.

@@ -8,8 +8,8 @@ use hyperslab_array::Result;
 use hyperslab_reader::File;
 use hyperslab_scan::{Literal, SegmentDefinition, Values};
 
-use super::particles::Particles;
-use crate::steps::{self, AttributeColumns, Step};
+use super::particles::{Particles, attributes};
+use crate::steps::{self, Step};
 
 pub(crate) fn table(file: &File) -> Result<Vec<SegmentDefinition>> {
     let steps = steps::all(file)?;
@@ -23,26 +23,15 @@ pub(crate) fn table(file: &File) -> Result<Vec<SegmentDefinition>> {
         false => own.count(file, step).map(|count| i64::try_from(count).ok()),
     };
     let counts = steps.iter().zip(&particles).map(count).collect::<Result<Int64Array>>()?;
-    let mut attributes = AttributeColumns::new(steps.len());
-    for (row, step) in steps.iter().enumerate() {
-        attributes.set(row, "", &step.attributes);
-    }
-    for (row, (step, own)) in steps.iter().zip(&particles).enumerate() {
-        for array in &own.arrays {
-            if let Some(member) = step.members.iter().find(|member| member.path == array.path) {
-                attributes.set(row, &format!("{}_", array.name), &*member.attributes()?);
-            }
-        }
-    }
-    let own = file.attributes(file.root())?;
-    for row in 0..steps.len() {
-        attributes.set(row, "file_", &own);
-    }
+    let attributes = attributes(file, &steps, &particles)?;
     let mut taken: BTreeSet<String> = ["step", "time", "particles"].map(str::to_owned).into();
-    let table = SegmentDefinition::new("/", vec![steps.len() as u64], vec![steps.len().max(1) as u64])
+    let mut table = SegmentDefinition::new("/", vec![steps.len() as u64], vec![steps.len().max(1) as u64])
         .with_column("step", listed(Arc::new(numbers)))
         .with_column("time", listed(Arc::new(times)))
         .with_column("particles", listed(Arc::new(counts)));
-    let (table, omitted) = attributes.add_to(table, &mut taken)?;
+    let (columns, omitted) = attributes.finish(&mut taken)?;
+    for (name, values) in columns {
+        table = table.with_column(name, listed(values));
+    }
     Ok(vec![table.with_omitted(omitted)])
 }

@@ -1,15 +1,17 @@
 //! Attributes of steps as columns: one value for each step, null where a step does not have the attribute.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef, new_null_array};
 use arrow_schema::DataType;
 use hyperslab_array::{Error, Result};
 use hyperslab_formats::Attributes;
-use hyperslab_scan::{Literal, Omitted, SegmentDefinition, Values};
+use hyperslab_scan::Omitted;
 
 use crate::look::{free_name, one_value};
+
+/// Columns by name, each with a value for each step.
+pub(crate) type NamedColumns = Vec<(String, ArrayRef)>;
 
 /// Columns of attributes, in the order in which they were first seen.
 pub(crate) struct AttributeColumns {
@@ -51,8 +53,9 @@ impl AttributeColumns {
         }
     }
 
-    /// Adds the columns to a table with a row for each step.
-    pub fn add_to(mut self, mut table: SegmentDefinition, taken: &mut BTreeSet<String>) -> Result<(SegmentDefinition, Vec<Omitted>)> {
+    /// The columns, each with its values by row, and what cannot be a column.
+    pub fn finish(mut self, taken: &mut BTreeSet<String>) -> Result<(NamedColumns, Vec<Omitted>)> {
+        let mut columns = Vec::new();
         for name in std::mem::take(&mut self.names) {
             let values = self.columns.remove(&name).unwrap_or_default();
             let mut types: Vec<&DataType> = values.iter().flatten().map(|value| value.data_type()).collect();
@@ -63,11 +66,11 @@ impl AttributeColumns {
                     let null = new_null_array(one, 1);
                     let parts: Vec<&dyn Array> = values.iter().map(|value| value.as_ref().unwrap_or(&null).as_ref()).collect();
                     let column = arrow_select::concat::concat(&parts).map_err(|error| Error::internal(error.to_string()))?;
-                    table = table.with_column(free_name(&name, "attribute", taken), Values::Listed { axis: 0, values: Literal(Arc::new(column) as ArrayRef) });
+                    columns.push((free_name(&name, "attribute", taken), column));
                 }
                 [first, second, ..] => self.omitted.push(Omitted::new(name, format!("is {first} in one step and {second} in another"))),
             }
         }
-        Ok((table, self.omitted))
+        Ok((columns, self.omitted))
     }
 }
