@@ -118,6 +118,9 @@ $(GRIDS_VENV)/.installed: testing/grids/requirements.txt
 test-grids: setup $(GRIDS_VENV)/.installed ## UGRID, MPAS and polygons against xugrid, uxarray and GeoPandas
 	PYTHONPATH=$(abspath bindings/python/python) $(GRIDS_VENV)/bin/python -m pytest -q -p no:cacheprovider --rootdir=testing/grids --confcutdir=testing/grids -W ignore testing/grids
 
+bench-grids: setup $(GRIDS_VENV)/.installed ## polygons and topology of CELLS=1000000 cells next to xugrid
+	PYTHONPATH=$(abspath bindings/python/python) $(GRIDS_VENV)/bin/python benches/grids/run.py --cells $(or $(CELLS),1000000)
+
 # Many more moments than `make test` has; minutes.
 crash: setup ## writers and committers killed COUNT=300 times each
 	HYPERSLAB_KILLS=$(if $(filter file,$(origin COUNT)),300,$(COUNT)) $(BIN)/python -m pytest -q -p no:cacheprovider -k killed testing/test_write_parallel.py testing/test_write_shared.py testing/test_write_containers.py

@@ -32,7 +32,7 @@ class Mpas(ModelView):
             raise NotFoundError("the file has no mesh: it is in another file of the same run", self.file.filename)
         lists = {"face_nodes": "vertices", "face_edges": "edges", "face_faces": "neighbors", "edge_nodes": "vertices", "edge_faces": "cells"}
         on_a_sphere = self.file.attrs.get("on_a_sphere", "YES")
-        text = on_a_sphere.decode() if isinstance(on_a_sphere, bytes) else str(on_a_sphere)
+        text = on_a_sphere.decode(errors="replace") if isinstance(on_a_sphere, bytes) else str(on_a_sphere)
         x, y = ("lon", "lat") if text.strip().upper() == "YES" else ("x", "y")
         tables, indexes = {"faces": "cells", "nodes": "vertices", "edges": "edges"}, {"faces": "cell", "nodes": "vertex", "edges": "edge"}
         return Mesh(self, "mpas", Names(tables, indexes, lists, x, y))
@@ -49,7 +49,8 @@ def open(file: File | Paths, **options: Any) -> Mpas:
         The view of the file.
 
     Raises:
-        NotFoundError: The file does not exist, or is not a file of MPAS.
+        NotFoundError: The file does not exist.
+        InvalidInputError: It is not a file of MPAS.
 
     Example:
         >>> hs.models.mpas.open("mpas.nc").table("cells_Time", "cell < 10").to_pandas()

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .errors import CorruptError, InvalidInputError, NotFoundError
+from .errors import CorruptError, Error, InvalidInputError, NotFoundError
 from .file import File
 from .file import open as open_files
 from .grid_mesh import Mesh, Names
@@ -24,7 +24,14 @@ class Ugrid(ModelView):
     @property
     def meshes(self) -> list[str]:
         """The names of the meshes: of the variables whose `cf_role` is `mesh_topology`."""
-        return [name for name, member in self.file.items() if hasattr(member, "shape") and _text(member.attrs.get("cf_role")) == "mesh_topology"]
+        return [name for name in self.file if self._is_mesh(name)]
+
+    def _is_mesh(self, name: str) -> bool:
+        try:
+            member = self.file[name]
+            return hasattr(member, "shape") and _text(member.attrs.get("cf_role")) == "mesh_topology"
+        except Error:  # a damaged member does not hide the meshes: `validate` and `omitted` name it
+            return False
 
     def mesh(self, name: str | None = None) -> Mesh:
         """One of the meshes.
@@ -124,7 +131,7 @@ class Ugrid(ModelView):
 
 
 def _text(value: Any) -> str:
-    return value.decode() if isinstance(value, bytes) else "" if value is None else str(value)
+    return value.decode(errors="replace") if isinstance(value, bytes) else "" if value is None else str(value)
 
 
 def open(file: File | Paths, **options: Any) -> Ugrid:
@@ -138,7 +145,8 @@ def open(file: File | Paths, **options: Any) -> Ugrid:
         The view of the file.
 
     Raises:
-        NotFoundError: The file does not exist, or has no mesh.
+        NotFoundError: The file does not exist.
+        InvalidInputError: It has no mesh.
 
     Example:
         >>> hs.models.ugrid.open("mesh.nc").mesh().table("faces").to_pandas()
