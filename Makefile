@@ -121,6 +121,17 @@ test-grids: setup $(GRIDS_VENV)/.installed ## UGRID, MPAS and polygons against x
 bench-grids: setup $(GRIDS_VENV)/.installed ## polygons and topology of CELLS=1000000 cells next to xugrid
 	PYTHONPATH=$(abspath bindings/python/python) $(GRIDS_VENV)/bin/python benches/grids/run.py --cells $(or $(CELLS),1000000)
 
+# openpmd-api and the validator of openPMD; the environment stays outside of the clone.
+OPENPMD_VENV := $(HOME)/.cache/hyperslab/venvs/openpmd
+
+$(OPENPMD_VENV)/.installed: testing/openpmd/requirements.txt
+	$(PYTHON) -m venv $(OPENPMD_VENV)
+	$(OPENPMD_VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r $<
+	@touch $@
+
+test-openpmd: setup $(OPENPMD_VENV)/.installed ## openPMD against openpmd-api and the examples of its validator
+	PYTHONPATH=$(abspath bindings/python/python) $(OPENPMD_VENV)/bin/python -m pytest -q -p no:cacheprovider --rootdir=testing/openpmd --confcutdir=testing/openpmd testing/openpmd
+
 # Many more moments than `make test` has; minutes.
 crash: setup ## writers and committers killed COUNT=300 times each
 	HYPERSLAB_KILLS=$(if $(filter file,$(origin COUNT)),300,$(COUNT)) $(BIN)/python -m pytest -q -p no:cacheprovider -k killed testing/test_write_parallel.py testing/test_write_shared.py testing/test_write_containers.py

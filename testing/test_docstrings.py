@@ -30,6 +30,7 @@ MODULES = (
     hs.models.h5block,
     hs.models.h5part,
     hs.models.mpas,
+    hs.models.openpmd,
     hs.models.ugrid,
     hs.mpi,
     hs.netcdf_plan,

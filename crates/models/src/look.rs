@@ -7,7 +7,7 @@ use arrow_array::{Array, ArrayRef, Float64Array, ListArray, StringArray};
 use arrow_buffer::OffsetBuffer;
 use arrow_schema::{DataType, Field};
 use hyperslab_array::suggest::suggestion;
-use hyperslab_array::{Attribute, Error, ErrorKind, Result};
+use hyperslab_array::{Attribute, ByteOrder, Datatype, Elements, Error, ErrorKind, FloatFormat, FloatLayout, Result};
 use hyperslab_columns::{Column, Decoding};
 use hyperslab_formats::{Attributes, Dataset, Object};
 use hyperslab_reader::{File, Found};
@@ -90,9 +90,39 @@ pub(crate) fn one_value(attribute: &Attribute) -> Result<Option<ArrayRef>> {
 
 /// The numbers of an attribute as doubles; `None` if it does not hold numbers.
 pub(crate) fn numbers(attribute: &Attribute) -> Result<Option<Vec<f64>>> {
+    if let Ok(Elements {
+        datatype: Datatype::Float { size: size @ (10 | 12 | 16), order: ByteOrder::Little, format: FloatFormat::Custom(layout) }, bytes, ..
+    }) = &attribute.value
+        && is_extended(layout)
+    {
+        let size = usize::try_from(*size).map_err(|_| Error::internal("the size of a float"))?;
+        return Ok(Some(bytes.chunks_exact(size).map(extended).collect()));
+    }
     let Some(array) = values(attribute)?.filter(|array| array.data_type().is_numeric()) else { return Ok(None) };
     let cast = arrow_cast::cast(&array, &DataType::Float64).map_err(|error| Error::internal(error.to_string()))?;
     Ok(cast.as_any().downcast_ref::<Float64Array>().filter(|cast| cast.null_count() == 0).map(|cast| cast.values().to_vec()))
+}
+
+/// Whether a float is `long double` of x86: 80 bits in the lowest bytes.
+fn is_extended(layout: &FloatLayout) -> bool {
+    let FloatLayout { bit_offset, bit_precision, exponent_location, exponent_size, mantissa_location, mantissa_size, exponent_bias, .. } = layout;
+    (bit_offset, bit_precision, exponent_location, exponent_size) == (&0, &80, &64, &15)
+        && (mantissa_location, mantissa_size, exponent_bias) == (&0, &64, &16383)
+}
+
+/// A `long double` of x86 as the nearest double. C++ programs store attributes so.
+fn extended(bytes: &[u8]) -> f64 {
+    let part = |range: std::ops::Range<usize>| bytes.get(range).unwrap_or_default().iter().rev().fold(0u64, |all, byte| (all << 8) | u64::from(*byte));
+    let (mantissa, head) = (part(0..8), part(8..10));
+    let (sign, exponent) = (if head >> 15 == 1 { -1.0 } else { 1.0 }, i32::try_from(head & 0x7fff).unwrap_or(0x7fff));
+    if exponent == 0x7fff {
+        return if mantissa << 1 == 0 { sign * f64::INFINITY } else { f64::NAN };
+    }
+    #[expect(clippy::cast_precision_loss, reason = "rounded to the nearest double")]
+    let rounded = mantissa as f64;
+    // In two steps, because the power alone may be outside of the range of doubles.
+    let power = exponent - 16383 - 63;
+    sign * rounded * 2f64.powi(power / 2) * 2f64.powi(power - power / 2)
 }
 
 /// The texts of an attribute; `None` if it does not hold text.

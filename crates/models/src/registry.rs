@@ -13,10 +13,11 @@ use crate::h5block::H5Block;
 use crate::h5part::H5Part;
 use crate::model::{Model, Recognition};
 use crate::mpas::Mpas;
+use crate::openpmd::OpenPmd;
 use crate::ugrid::Ugrid;
 
 /// The models, in the order in which equally sure ones are listed.
-const MODELS: [&dyn Model; 5] = [&H5Part, &H5Block, &AnnData, &Ugrid, &Mpas];
+const MODELS: [&dyn Model; 6] = [&H5Part, &H5Block, &AnnData, &Ugrid, &Mpas, &OpenPmd];
 
 /// The models that recognize a file, the surest first.
 ///

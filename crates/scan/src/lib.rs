@@ -34,7 +34,7 @@ pub use request::{Layout, ScanRequest};
 pub use table::along::AlongValues;
 pub use table::composed::{Composed, Elements};
 pub use table::connectivity::{Gaps, IndexRule};
-pub use table::definition::{SegmentDefinition, UnitConversion, Values};
+pub use table::definition::{SegmentDefinition, Term, UnitConversion, Values};
 pub use table::definition_arrays::ArrayPart;
 pub use table::file_names::matching_files;
 pub use table::literal::Literal;

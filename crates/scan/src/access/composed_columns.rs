@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use arrow_array::types::Int32Type;
-use arrow_array::{Array, ArrayRef, DictionaryArray, Int32Array, ListArray};
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Float64Type, Int32Type};
+use arrow_array::{Array, ArrayRef, DictionaryArray, Float64Array, Int32Array, ListArray};
 use arrow_buffer::OffsetBuffer;
 use arrow_schema::{DataType, Field};
 use hyperslab_array::{Axis, Error, ErrorKind, Result};
@@ -27,6 +28,10 @@ impl Window<'_> {
                 masked(&shown, &flags)
             }
             Composed::Lists { offsets, values } => self.lists_of(field, offsets, values),
+            Composed::Scaled { terms, constant } => {
+                let read = terms.iter().map(|(elements, factor)| Ok((self.elements(elements, self.selection.axes())?, *factor)));
+                scaled_sum(&read.collect::<Result<Vec<_>>>()?, *constant)
+            }
             Composed::Connectivity { indexes, counts, rule } => self.index_lists(indexes, counts.as_deref(), rule),
         }
     }
@@ -102,6 +107,22 @@ impl Window<'_> {
         };
         (0..rows.count()).map(bound).collect()
     }
+}
+
+/// `constant + factor * values + …`; null where one of the values is.
+fn scaled_sum(terms: &[(ArrayRef, f64)], constant: f64) -> Result<ArrayRef> {
+    let mut sum: Option<Float64Array> = None;
+    for (values, factor) in terms {
+        let cast = arrow_cast::cast(values, &DataType::Float64).map_err(|error| Error::internal(error.to_string()))?;
+        let scaled: Float64Array = cast.as_primitive::<Float64Type>().unary(|value| value * factor);
+        sum = Some(match sum {
+            None => scaled,
+            Some(sum) => sum.iter().zip(&scaled).map(|(a, b)| Some(a? + b?)).collect(),
+        });
+    }
+    let sum = sum.ok_or_else(|| Error::internal("a sum without terms"))?;
+    let shifted: Float64Array = if constant == 0.0 { sum } else { sum.unary(|value| value + constant) };
+    Ok(Arc::new(shifted))
 }
 
 /// Arrow dictionaries of text, values of other types.

@@ -1,4 +1,4 @@
-//! Columns that are put together from several arrays: codes with categories, values with a mask, ragged rows.
+//! Columns that are put together from several arrays: codes with categories, values with a mask, ragged rows, scaled sums.
 #![expect(clippy::exhaustive_enums, clippy::exhaustive_structs, reason = "a new composition must be handled by each reader")]
 
 use std::sync::Arc;
@@ -27,6 +27,13 @@ pub struct Elements {
 /// A column's values from several arrays.
 #[derive(Debug, Clone)]
 pub enum Composed {
+    /// Sums of scaled values, as doubles.
+    Scaled {
+        /// One value for each row, with its factor.
+        terms: Vec<(Elements, f64)>,
+        /// What is added.
+        constant: f64,
+    },
     /// A category for each row. Codes below 0 are null.
     Categories {
         /// One code for each row: an index into the categories.
@@ -96,6 +103,7 @@ impl Composed {
         match self {
             Self::Categories { codes, categories, mask } => [codes, categories].into_iter().chain(mask.as_deref()).collect(),
             Self::Masked { values, mask } => vec![values, mask],
+            Self::Scaled { terms, .. } => terms.iter().map(|(elements, _)| elements).collect(),
             Self::Lists { offsets, values } => vec![offsets, values],
             Self::Connectivity { indexes, counts, .. } => std::iter::once(indexes).chain(counts.as_deref()).collect(),
         }
@@ -124,6 +132,7 @@ impl Composed {
                 let field = Field::new(name, data_type, true).with_metadata(codes.column.field().metadata().clone());
                 if text { field.with_dict_is_ordered(ordered) } else { field }
             }
+            Self::Scaled { .. } => Field::new(name, DataType::Float64, self.arrays().iter().any(|array| array.column.field().is_nullable())),
             Self::Masked { values, .. } => values.column.field().as_ref().clone().with_name(name).with_nullable(true),
             Self::Lists { values, .. } => {
                 let item = values.column.field();
@@ -139,6 +148,7 @@ impl Composed {
         match self {
             Self::Categories { codes, .. } => codes.width(),
             Self::Masked { values, mask } => values.width().saturating_add(mask.width()),
+            Self::Scaled { terms, .. } => terms.iter().map(|(elements, _)| elements.width()).sum(),
             Self::Lists { offsets, values } => {
                 let count = values.shape().map_or(0, |shape| shape.iter().fold(1, |n: u64, extent| n.saturating_mul(*extent)));
                 offsets.width().saturating_add(count.saturating_mul(values.width()) / rows.max(1))

@@ -128,6 +128,14 @@ pub enum Values {
         /// A whole 1-D array.
         values: ArrayPart,
     },
+    /// Doubles: the sum of arrays, each multiplied with a factor, and of a constant.
+    Scaled {
+        /// At least one.
+        terms: Vec<Term>,
+        /// What is added.
+        #[serde(with = "bits")]
+        constant: f64,
+    },
     /// Lists of indexes from a 2-D array with padding, such as the nodes of faces.
     Connectivity {
         /// The whole 2-D array.
@@ -138,6 +146,23 @@ pub enum Values {
         /// What the indexes mean.
         rule: IndexRule,
     },
+}
+
+/// An array with a factor.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Term {
+    /// One value for each row.
+    part: ArrayPart,
+    #[serde(with = "bits")]
+    factor: f64,
+}
+
+impl Term {
+    /// The values of `part`, multiplied with `factor`.
+    pub fn new(part: ArrayPart, factor: f64) -> Self {
+        Self { part, factor }
+    }
 }
 
 /// A conversion of units in a definition: doubles that are `factor` times the values of the file.
@@ -234,6 +259,10 @@ impl SegmentDefinition {
                     }
                     Composed::Masked { values, mask } => Values::Masked { values: part(values)?, mask: part(mask)? },
                     Composed::Lists { offsets, values } => Values::Lists { offsets: part(offsets)?, values: part(values)? },
+                    Composed::Scaled { terms, constant } => {
+                        let terms = terms.iter().map(|(elements, factor)| Ok(Term::new(part(elements)?, *factor)));
+                        Values::Scaled { terms: terms.collect::<Result<_>>()?, constant: *constant }
+                    }
                     Composed::Connectivity { indexes, counts, rule } => {
                         let counts = counts.as_deref().map(part).transpose()?;
                         Values::Connectivity { indexes: part(indexes)?, counts, rule: rule.clone() }
@@ -363,6 +392,15 @@ impl SegmentDefinition {
                     let raw = Resolver { decode: false, ..resolver };
                     let counts = counts.as_ref().map(|counts| raw.list(name, counts, Some(*rows)).map(Box::new)).transpose()?;
                     let composed = Composed::Connectivity { indexes: raw.table(name, indexes, rule, *rows)?, counts, rule: rule.clone() };
+                    (Arc::new(composed.field(name, false)), Source::Composed(Arc::new(composed)))
+                }
+                Values::Scaled { terms, constant } => {
+                    let terms = terms.iter().map(|Term { part, factor }| Ok((resolver.numbers(name, part, &self.shape)?, *factor)));
+                    let terms = terms.collect::<Result<Vec<_>>>()?;
+                    if terms.is_empty() {
+                        return Err(malformed("a sum without terms"));
+                    }
+                    let composed = Composed::Scaled { terms, constant: *constant };
                     (Arc::new(composed.field(name, false)), Source::Composed(Arc::new(composed)))
                 }
                 Values::Lists { offsets, values } => {

@@ -90,6 +90,15 @@ impl Resolver<'_> {
         Ok(array)
     }
 
+    /// An array of numbers with an element for each row.
+    pub fn numbers(&self, name: &str, part: &ArrayPart, shape: &[u64]) -> Result<Elements> {
+        let array = self.rows(name, part, shape)?;
+        match array.column.field().data_type() {
+            numeric if numeric.is_numeric() => Ok(array),
+            other => Err(array.place(Error::invalid_input(format!("the array is {other}, not numbers as its table needs")))),
+        }
+    }
+
     /// A whole 1-D array, of this length if there is one.
     pub fn list(&self, name: &str, part: &ArrayPart, length: Option<u64>) -> Result<Elements> {
         let array = self.array(name, part)?;

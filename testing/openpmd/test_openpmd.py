@@ -1,0 +1,142 @@
+"""openPMD as `openpmd-api` reads and writes it, and as the examples of the standard's validator are."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import subprocess
+import sys
+
+import hyperslab as hs
+import numpy as np
+import openpmd_api as io
+import pandas as pd
+import pytest
+
+ENCODINGS = {"group": io.Iteration_Encoding.group_based, "file": io.Iteration_Encoding.file_based}
+
+
+def write(folder: pathlib.Path, encoding: str) -> tuple[str, list[pathlib.Path]]:
+    """Two iterations written by openpmd-api: a staggered mesh, a scalar mesh, particles with constants and offsets."""
+    name = "run_%T.h5" if encoding == "file" else "run.h5"
+    series = io.Series(str(folder / name), io.Access.create)
+    series.set_iteration_encoding(ENCODINGS[encoding])
+    random = np.random.default_rng(3)
+    for number in (0, 100):
+        iteration = series.iterations[number]
+        iteration.time, iteration.dt, iteration.time_unit_SI = number * 0.5, 0.5, 2.0
+        field = iteration.meshes["E"]
+        field.axis_labels, field.grid_spacing = ["z", "y", "x"], [1.0, 2.0, 3.0]
+        field.grid_global_offset, field.grid_unit_SI = [10.0, 20.0, 30.0], 1e-6
+        for index, component in enumerate("xyz"):
+            record = field[component]
+            record.reset_dataset(io.Dataset(np.dtype("f8"), [2, 3, 4]))
+            record.position, record.unit_SI = [0.0, 0.5 * (index == 1), 0.25 * (index == 2)], 3.0
+            if component == "z":
+                record.make_constant(7.5)
+            else:
+                record[:, :, :] = random.normal(size=(2, 3, 4))
+        density = iteration.meshes["rho"]
+        density.axis_labels, density.grid_spacing = ["y", "x"], [1.0, 2.0]
+        density.grid_global_offset, density.grid_unit_SI = [0.0, -1.0], 1.0
+        record = density[io.Mesh_Record_Component.SCALAR]
+        record.reset_dataset(io.Dataset(np.dtype("f4"), [3, 5]))
+        record.position = [0.5, 0.5]
+        record[:, :] = random.normal(size=(3, 5)).astype("f4")
+        electrons = iteration.particles["electrons"]
+        count = 7 + number // 10
+        for component in "xyz":
+            record = electrons["position"][component]
+            record.reset_dataset(io.Dataset(np.dtype("f4"), [count]))
+            record[:] = random.random(count).astype("f4")
+            record.unit_SI = 1e-6
+            record = electrons["positionOffset"][component]
+            record.reset_dataset(io.Dataset(np.dtype("i8"), [count]))
+            record.unit_SI = 2e-6
+            if component == "z":
+                record.make_constant(100)
+            else:
+                record[:] = random.integers(0, 50, count)
+        for scalar, dtype, values in (("weighting", "f8", None), ("id", "u8", np.arange(count, dtype="u8") + 2**63)):
+            record = electrons[scalar][io.Record_Component.SCALAR]
+            record.reset_dataset(io.Dataset(np.dtype(dtype), [count]))
+            record.make_constant(2.5) if values is None else record.__setitem__(slice(None), values)
+        series.flush()
+        iteration.close()
+    series.close()
+    return str(folder / name), sorted(folder.glob("run*.h5"))
+
+
+@pytest.mark.parametrize("encoding", ["group", "file"])
+def test_values_are_those_of_openpmd_api(tmp_path: pathlib.Path, encoding: str) -> None:
+    name, files = write(tmp_path, encoding)
+    view = hs.models.openpmd.open(files[0] if encoding == "group" else [str(file) for file in files])
+    assert view.file.models[0].name == "openpmd" and view.file.models[0].certainty == "certain"
+    assert view.tables == ["particles_electrons", "cells_E_x", "cells_E_y", "cells_E_z", "cells_rho"]
+    if encoding == "group":
+        assert view.validate() == [] and view.omitted == {} and view.iterations == [0, 100]
+    series = io.Series(name, io.Access.read_only)
+    for number in (0, 100):
+        iteration = series.iterations[number]
+        ours = view.particles("electrons", iterations=number).to_pandas()
+        electrons = iteration.particles["electrons"]
+        wanted = {}
+        for component in "xyz":
+            position, offset = electrons["position"][component], electrons["positionOffset"][component]
+            stored, shifted = position[:], offset[:]
+            series.flush()
+            wanted[f"position_{component}"] = stored.astype("f8") * position.unit_SI + shifted.astype("f8") * offset.unit_SI
+        for record in ("weighting", "id"):
+            wanted[record] = electrons[record][io.Record_Component.SCALAR][:]
+            series.flush()
+        assert set(ours.columns) - {"run"} == {"iteration", "time", *wanted} and set(ours.iteration) == {number} and set(ours.time) == {number * 0.5 * 2.0}
+        for column, values in wanted.items():
+            np.testing.assert_allclose(ours[column], values, rtol=1e-15, atol=0)
+        assert ours.id.dtype == "u8" and ours.id.tolist() == wanted["id"].tolist()
+        for record, component, columns in [("E", "x", "zyx"), ("E", "y", "zyx"), ("E", "z", "zyx"), ("rho", io.Mesh_Record_Component.SCALAR, "yx")]:
+            mesh = iteration.meshes[record]
+            part = mesh[component]
+            stored = part[:, :, :] if record == "E" else part[:, :]
+            series.flush()
+            scalar = record == "rho"
+            cells = view.cells("rho" if scalar else f"E_{component}", iterations=number).to_pandas()
+            assert np.array_equal(cells["rho" if scalar else f"E_{component}"], np.ravel(stored) * part.unit_SI)
+            for axis, label in enumerate(columns):
+                index = np.indices(stored.shape)[axis].ravel()
+                assert np.array_equal(cells[f"i_{label}"], index)
+                place = (mesh.grid_global_offset[axis] + (index + part.position[axis]) * mesh.grid_spacing[axis]) * mesh.grid_unit_SI
+                np.testing.assert_allclose(cells[label], place, rtol=1e-14)
+    series.close()
+
+
+def test_the_validators_examples_are_read(tmp_path: pathlib.Path) -> None:
+    program = pathlib.Path(sys.executable).with_name("openPMD_createExamples_h5")
+    subprocess.run([program], cwd=tmp_path, check=True, capture_output=True)
+    files = sorted(tmp_path.rglob("*.h5"))
+    assert files
+    for path in files:
+        check = subprocess.run([program.with_name("openPMD_check_h5"), "-i", path], capture_output=True, text=True, check=False)
+        view = hs.models.openpmd.open(path)
+        problems = view.validate()
+        assert ("Result: 0 Errors" in check.stdout) == (problems == []), (path, problems, check.stdout)
+        for table in view.tables:
+            rows = view.table(table).to_pandas()
+            assert isinstance(rows, pd.DataFrame) and len(rows) == view.table(table).count() > 0, (path, table)
+
+
+def test_files_of_a_variable_for_each_record_are_read_or_named(tmp_path: pathlib.Path) -> None:
+    os.chdir(tmp_path)
+    series = io.Series("variables.h5", io.Access.create)
+    series.set_iteration_encoding(io.Iteration_Encoding.variable_based)
+    iteration = series.iterations[5] if not hasattr(series, "snapshots") else series.snapshots()[5]
+    record = iteration.particles["p"]["position"]["x"]
+    record.reset_dataset(io.Dataset(np.dtype("f8"), [3]))
+    record[:] = np.arange(3.0)
+    offset = iteration.particles["p"]["positionOffset"]["x"]
+    offset.reset_dataset(io.Dataset(np.dtype("f8"), [3]))
+    offset.make_constant(1.0)
+    iteration.close()
+    series.close()
+    view = hs.models.openpmd.open(tmp_path / "variables.h5")
+    rows = view.particles("p").to_pandas()
+    assert rows.position_x.tolist() == [1.0, 2.0, 3.0] and set(rows.iteration) == {5}
