@@ -129,7 +129,7 @@ $(OPENPMD_VENV)/.installed: testing/openpmd/requirements.txt
 	$(OPENPMD_VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r $<
 	@touch $@
 
-test-openpmd: setup $(OPENPMD_VENV)/.installed ## openPMD against openpmd-api and the examples of its validator
+test-openpmd: setup $(OPENPMD_VENV)/.installed ## openPMD against openpmd-api, openpmd-viewer and the examples of the validator
 	PYTHONPATH=$(abspath bindings/python/python) $(OPENPMD_VENV)/bin/python -m pytest -q -p no:cacheprovider --rootdir=testing/openpmd --confcutdir=testing/openpmd testing/openpmd
 
 # Many more moments than `make test` has; minutes.

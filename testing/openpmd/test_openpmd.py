@@ -12,6 +12,7 @@ import numpy as np
 import openpmd_api as io
 import pandas as pd
 import pytest
+from openpmd_viewer import OpenPMDTimeSeries
 
 ENCODINGS = {"group": io.Iteration_Encoding.group_based, "file": io.Iteration_Encoding.file_based}
 
@@ -140,3 +141,17 @@ def test_files_of_a_variable_for_each_record_are_read_or_named(tmp_path: pathlib
     view = hs.models.openpmd.open(tmp_path / "variables.h5")
     rows = view.particles("p").to_pandas()
     assert rows.position_x.tolist() == [1.0, 2.0, 3.0] and set(rows.iteration) == {5}
+
+
+def test_particles_are_those_of_openpmd_viewer(tmp_path: pathlib.Path) -> None:
+    write(tmp_path, "group")
+    viewed = OpenPMDTimeSeries(str(tmp_path), check_all_files=False)
+    view = hs.models.openpmd.open(tmp_path / "run.h5")
+    assert viewed.iterations.tolist() == view.iterations == [0, 100]
+    for number in view.iterations:
+        *position, weight = viewed.get_particle(["x", "y", "z", "w"], species="electrons", iteration=number)
+        ours = view.particles("electrons", iterations=number).to_pandas()
+        for label, values in zip("xyz", position, strict=True):
+            # The viewer computes in the precision of the file.
+            np.testing.assert_allclose(ours[f"position_{label}"], values, rtol=1e-6)
+        assert ours.weighting.tolist() == weight.tolist()
