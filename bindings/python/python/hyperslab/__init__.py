@@ -5,6 +5,7 @@ from ._native import __version__, register_filter, unregister_filter
 from .arrays import Array
 from .attributes import Attributes, Empty
 from .batch_reader import BatchReader
+from .batches import Batches, batches
 from .counters import Counters, counters
 from .dataset import Dataset
 from .datatype import Datatype
@@ -65,6 +66,7 @@ __all__ = [
     "AttributeReference",
     "Attributes",
     "BatchReader",
+    "Batches",
     "CancelledError",
     "Committed",
     "ConflictError",
@@ -120,6 +122,7 @@ __all__ = [
     "WritePlan",
     "__version__",
     "attach",
+    "batches",
     "counters",
     "create",
     "create_netcdf",
