@@ -37,6 +37,7 @@ __all__ = [
     "Visit",
     "WritePlan",
     "Writer",
+    "WrittenDataset",
     "__version__",
     "address",
     "counters",
@@ -68,6 +69,7 @@ __all__ = [
     "vacuum",
     "verify",
     "virtual_mappings",
+    "written_datasets",
 ]
 
 def register_filter(id: int, function: Callable[[bytes, list[int], int], bytes]) -> None: ...
