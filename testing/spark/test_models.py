@@ -6,6 +6,7 @@ import pathlib
 from typing import Any
 
 import h5py
+import hyperslab as hs
 import numpy as np
 import pytest
 
@@ -74,3 +75,20 @@ def test_what_the_options_need(spark: Any, run: pathlib.Path) -> None:
     ]:
         with pytest.raises(Exception, match=message):
             spark.read.format("hdf5").options(**options).load(str(run)).count()
+
+
+def test_meshes(spark: Any, tmp_path: pathlib.Path) -> None:
+    path, faces = tmp_path / "mesh.nc", [[0, 1, 2, 3], [2, 3, 4]]
+    wave = np.arange(6.0).reshape(3, 2)
+    with hs.create_netcdf(path) as f:
+        f.create_dimension("time", 3)
+        mesh = hs.models.ugrid.define(f, nodes=5, faces=2, max_face_nodes=4, start_index=1, face_coordinates=True)
+        mesh.create_data(f, "wave", "face", dims=["time"])[:] = wave
+        mesh.write(f, "node", slice(None), x=np.arange(5.0), y=np.zeros(5))
+        mesh.write(f, "face", slice(None), nodes=[[0, 1, 2, 3], [2, 3, 4, -1]], x=[1.5, 3], y=[0, 0])
+    read = spark.read.format("hdf5").option("model", "ugrid")
+    table = read.option("table", "faces").load(str(path))
+    assert [tuple(row) for row in table.select("face", "nodes").collect()] == list(enumerate(faces))
+    assert [row["node"] for row in table.where("x > 2").selectExpr("explode(nodes) as node").collect()] == faces[1]
+    times = read.option("table", "faces_time").load(str(path))
+    assert [tuple(row) for row in times.where("x < 2").select("time", "wave").collect()] == [(time, wave[time, 0]) for time in range(3)]
