@@ -12,6 +12,7 @@ mod exit;
 mod file;
 mod files;
 mod foreign;
+mod gather;
 mod heap;
 mod index;
 mod list;
@@ -45,6 +46,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(session::counters, module)?)?;
     module.add_function(wrap_pyfunction!(reference::reference_targets, module)?)?;
     module.add_function(wrap_pyfunction!(container::written_datasets, module)?)?;
+    module.add_function(wrap_pyfunction!(gather::gather, module)?)?;
     module.add_function(wrap_pyfunction!(container::verify, module)?)?;
     module.add_function(wrap_pyfunction!(container::fuse, module)?)?;
     module.add_function(wrap_pyfunction!(container::vacuum, module)?)?;
@@ -101,6 +103,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<results::model::Recognition>()?;
     module.add_class::<results::object::AttributeValue>()?;
     module.add_class::<results::object::Definition>()?;
+    module.add_class::<results::object::Gathered>()?;
     module.add_class::<results::object::Links>()?;
     module.add_class::<results::object::Member>()?;
     module.add_class::<results::object::ObjectInfo>()?;

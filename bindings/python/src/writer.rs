@@ -112,7 +112,7 @@ impl Writer {
     /// Begins the file that will be called `path`. `track_order` records the order of creation, `durable` makes `finish` wait for
     /// the disk, `replace` lets it replace a file. With `continued`, it begins with the contents of the existing file.
     #[new]
-    #[pyo3(signature = (path, alignment=None, threads=None, track_order=false, durable=true, replace=true, continued=false, user_block=0, page_bytes=None))]
+    #[pyo3(signature = (path, alignment=None, threads=None, track_order=false, durable=true, replace=true, continued=false, user_block=0, page_bytes=None, user_block_bytes=None))]
     #[expect(clippy::too_many_arguments, reason = "one for each keyword of create")]
     fn begin(
         py: Python<'_>,
@@ -125,6 +125,7 @@ impl Writer {
         continued: bool,
         user_block: u64,
         page_bytes: Option<u64>,
+        user_block_bytes: Option<Vec<u8>>,
     ) -> PyResult<Self> {
         let work = move || {
             let session = new_session(SessionOptions::default().with_threads(threads))?;
@@ -134,6 +135,9 @@ impl Writer {
             file.set_user_block(user_block)?;
             if let Some(page_bytes) = page_bytes {
                 file.set_pages(page_bytes)?;
+            }
+            if let Some(bytes) = user_block_bytes {
+                file.write_user_block(&bytes)?;
             }
             if track_order {
                 file.track_order();

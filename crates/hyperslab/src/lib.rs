@@ -155,6 +155,6 @@ pub use hyperslab_formats::{
     Link, LinkTarget, Links, Object, ObjectId, StorageLayout, VirtualMapping,
 };
 pub use hyperslab_reader::{
-    Counters, File, FileVersion, Found, MissingSources, PathPolicy, Referenced, Session, SessionOptions, Visit, Walk, Walked, reference_target,
+    Counters, File, FileVersion, Found, Gathered, MissingSources, PathPolicy, Referenced, Session, SessionOptions, Visit, Walk, Walked, reference_target,
 };
 pub use session::{new_session, new_session_with_indexes};

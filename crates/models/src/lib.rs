@@ -12,7 +12,7 @@
 //! - `look`: questions to files that several models ask.
 //! - `steps`: groups `Step#0`, `Step#1`, …, which H5Part and H5Block share.
 //! - `grid`: variables by their dimensions and tables of elements, which UGRID and MPAS share.
-//! - `h5part`, `h5block`, `anndata`, `ugrid`, `mpas`, `openpmd`: one model each.
+//! - `h5part`, `h5block`, `anndata`, `loom`, `matlab`, `pytables`, `ugrid`, `mpas`, `openpmd`: one model each.
 //! - `registry`: all models; what scans ask for tables.
 #![forbid(unsafe_code)]
 #![deny(clippy::exhaustive_enums, clippy::exhaustive_structs, clippy::missing_errors_doc)]
@@ -22,9 +22,12 @@ mod grid;
 mod h5block;
 mod h5part;
 mod look;
+mod loom;
+mod matlab;
 mod model;
 mod mpas;
 mod openpmd;
+mod pytables;
 mod registry;
 mod steps;
 mod ugrid;

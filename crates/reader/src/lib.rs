@@ -18,6 +18,7 @@ mod find;
 pub mod foreign;
 #[cfg(test)]
 mod gaps;
+mod gather;
 mod heap_origin;
 mod linked_files;
 mod live_file;
@@ -45,6 +46,7 @@ pub use counters::Counters;
 pub use extensions::Extensions;
 pub use file::File;
 pub use find::Found;
+pub use gather::Gathered;
 pub use hyperslab_storage::ForkMutex;
 pub use per_process::PerProcess;
 pub use policy::{MissingSources, PathPolicy};

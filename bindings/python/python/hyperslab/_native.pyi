@@ -13,6 +13,7 @@ __all__ = [
     "File",
     "Files",
     "Fused",
+    "Gathered",
     "Heap",
     "IndexPlan",
     "Indexed",
@@ -44,6 +45,7 @@ __all__ = [
     "external_files",
     "fill_heap",
     "fuse",
+    "gather",
     "index_commit",
     "index_embed",
     "index_remarks",
@@ -76,6 +78,7 @@ def register_filter(id: int, function: Callable[[bytes, list[int], int], bytes])
 def unregister_filter(id: int) -> bool: ...
 def counters() -> Counters: ...
 def reference_targets(kind: str, elements: bytes, width: int) -> list[str | None]: ...
+def gather(file: File, objects: bytes, attributes: list[str]) -> list[Gathered]: ...
 def fuse(master: str, target: str, replace: bool, progress: Callable[[int, int], object] | None = None) -> Fused: ...
 def vacuum(path: str, seconds: float, orphans: bool, dry_run: bool) -> VacuumResult: ...
 def verify(path: str, values: bool = False) -> Verification: ...
@@ -292,6 +295,7 @@ class Writer:
         continued: bool = False,
         user_block: int = 0,
         page_bytes: int | None = None,
+        user_block_bytes: bytes | None = None,
     ) -> Writer: ...
     def create_group(self, path: str) -> None: ...
     def create_dataset(
@@ -515,6 +519,17 @@ class Recognition:
 class ReferenceTarget:
     path: Final[str]
     region: Final[list[list[int]] | None]
+
+@final
+class Gathered:
+    kind: str
+    datatype: dict[str, Any] | None
+    shape: list[int] | None
+    attributes: list[tuple[str, AttributeValue]]
+    names: list[str]
+    positions: bytes
+    members: bytes
+    values: bytearray | None
 
 @final
 class RegionSelection:

@@ -56,9 +56,10 @@ class NewFile(NewGroup):
         continued: bool = False,
         userblock_size: int = 0,
         page_bytes: int | None = None,
+        userblock: bytes | None = None,
     ) -> None:
         try:
-            writer = _native.Writer(path, alignment, threads, track_order, durable, replace, continued, userblock_size, page_bytes)
+            writer = _native.Writer(path, alignment, threads, track_order, durable, replace, continued, userblock_size, page_bytes, userblock)
         except MissingFileError:
             folder = os.path.dirname(path)
             if folder and not os.path.isdir(folder):

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use hyperslab::{Dataspace, Elements, Link, LinkTarget};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyList, PyString};
+use pyo3::types::{PyByteArray, PyBytes, PyDict, PyList, PyString};
 
 use crate::describe;
 use crate::heap::Heap;
@@ -148,6 +148,27 @@ pub(crate) struct ReferenceTarget {
     pub path: String,
     /// Start, stride, count and block of each dimension of a region; `None` for the object itself.
     pub region: Option<Vec<[u64; 4]>>,
+}
+
+/// Objects of one kind, datatype and shape with the same attributes and names of members.
+#[pyclass(frozen, get_all, module = "hyperslab._native")]
+pub(crate) struct Gathered {
+    /// `group`, `dataset` or `datatype`.
+    pub kind: &'static str,
+    /// Of datasets: the described datatype.
+    pub datatype: Option<Py<PyDict>>,
+    /// Of datasets: extent of each dimension; `None` for a null dataspace.
+    pub shape: Option<Vec<u64>>,
+    /// The attributes that were asked for.
+    pub attributes: Vec<(String, Py<AttributeValue>)>,
+    /// Of groups: names of the members.
+    pub names: Vec<String>,
+    /// Positions of the objects in the list that was asked for, 8 bytes each.
+    pub positions: Py<PyBytes>,
+    /// Of groups: the members of each object, 8 bytes each.
+    pub members: Py<PyBytes>,
+    /// Of datasets: the elements as stored, object after object; `None` if they are to be read one by one.
+    pub values: Option<Py<PyByteArray>>,
 }
 
 /// The elements that a region reference selects.

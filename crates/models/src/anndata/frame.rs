@@ -1,4 +1,5 @@
-//! A data frame: a group with a column for each member, in the encodings of anndata 0.7 and later.
+//! A data frame: a group with a column for each member, in the encodings of anndata 0.7 and later; before, a compound dataset
+//! whose categories are in `uns`.
 
 use std::sync::Arc;
 
@@ -42,6 +43,9 @@ impl Frame {
     /// `Corrupt` if it has no index, or names a column that it does not have.
     pub fn of(file: &File, path: &str) -> Result<Self> {
         let group = file.find(path)?;
+        if let Some(dataset) = group.file.object(group.object)?.dataset() {
+            return Self::of_records(file, path, dataset);
+        }
         let attributes = group.file.attributes(group.object)?;
         let index = text_of(&attributes, "_index")?.ok_or_else(|| contradiction(file, path, "a data frame without the attribute _index"))?;
         let order = match attributes.get("column-order") {
@@ -67,6 +71,27 @@ impl Frame {
         let unnamed = members.iter().filter(|member| member.name != index && member.name != OLD_CATEGORIES && !order.contains(&member.name));
         omitted.extend(unnamed.map(|member| Omitted::new(member.name.clone(), "is not named by column-order")));
         Ok(Self { path: path.to_owned(), index, columns, omitted })
+    }
+
+    /// The data frame in a compound dataset.
+    fn of_records(file: &File, path: &str, dataset: &Dataset) -> Result<Self> {
+        let Datatype::Compound { members, .. } = &dataset.datatype else {
+            return Err(contradiction(file, path, "a data frame that is neither a group nor a compound dataset"));
+        };
+        let mut columns = Vec::new();
+        for member in members {
+            let whole = ArrayPart::whole(path).with_member(member.name.clone());
+            let categories = format!("/uns/{}_categories", member.name);
+            let has_codes =
+                matches!(member.datatype, Datatype::Integer { .. }) && optional(file, &categories)?.is_some_and(|member| member.dataset().is_some());
+            let values = match has_codes {
+                true => Values::Categories { codes: whole, categories: ArrayPart::whole(categories), mask: None, ordered: false },
+                false => Values::Array(whole),
+            };
+            columns.push(Column { name: member.name.clone(), rows: path.to_owned(), values });
+        }
+        let index = members.first().map(|member| member.name.clone()).ok_or_else(|| contradiction(file, path, "a data frame without columns"))?;
+        Ok(Self { path: path.to_owned(), index, columns, omitted: Vec::new() })
     }
 
     /// The number of rows: the length of the index.

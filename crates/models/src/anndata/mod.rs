@@ -24,6 +24,12 @@ const ENCODING: &str = "encoding-type";
 /// Groups whose members are elements along the observations or variables.
 const COLLECTIONS: [&str; 6] = ["layers", "obsm", "varm", "obsp", "varp", "raw"];
 
+/// Elements of the root; the last two as anndata wrote them before 0.7.
+const ROOT: [&str; 5] = ["obs", "var", "X", "raw.X", "raw.var"];
+
+/// Groups below groups of `uns` in which tables are looked for.
+const MAX_DEPTH: usize = 16;
+
 /// An element of the file.
 enum Element {
     Frame,
@@ -49,9 +55,7 @@ fn element(member: &Member) -> Result<Element> {
     if let Some(dataset) = object.dataset() {
         return Ok(match &dataset.refusal {
             Some(refusal) => Element::Other(format!("cannot be read: {}", refusal.message())),
-            None if frame::is_records(dataset) => {
-                Element::Other("is a data frame as anndata wrote it before 0.7, a compound dataset: read it as a table by its path".to_owned())
-            }
+            None if frame::is_records(dataset) => Element::Frame,
             None => Element::Array(dataset.dataspace.shape().to_vec()),
         });
     }
@@ -68,7 +72,7 @@ fn element(member: &Member) -> Result<Element> {
 /// The elements: those of the root, then those of its collections.
 fn elements(file: &File) -> Result<Vec<Named>> {
     let mut found = Vec::new();
-    for name in ["obs", "var", "X"] {
+    for name in ROOT {
         if let Some(member) = optional(file, &join("/", name))? {
             found.push(Named { name: name.to_owned(), element: element(&member)? });
         }
@@ -76,14 +80,39 @@ fn elements(file: &File) -> Result<Vec<Named>> {
     for collection in COLLECTIONS {
         let Some(group) = optional(file, &join("/", collection))? else { continue };
         if group.group().is_none() {
-            found.push(Named { name: collection.to_owned(), element: Element::Other("is not a group".to_owned()) });
+            // Before anndata 0.7, a collection of arrays is a compound dataset.
+            let element = match element(&group)? {
+                Element::Frame => Element::Frame,
+                _ => Element::Other("is not a group".to_owned()),
+            };
+            found.push(Named { name: collection.to_owned(), element });
             continue;
         }
         for member in members(file, &group.path)? {
             found.push(Named { name: format!("{collection}/{}", member.name), element: element(&member)? });
         }
     }
+    unstructured(file, &mut found)?;
     Ok(found)
+}
+
+/// The data frames and sparse matrices in `uns`; the rest of it is a tree of values.
+fn unstructured(file: &File, found: &mut Vec<Named>) -> Result<()> {
+    let mut pending = vec![("/uns".to_owned(), 0)];
+    while let Some((path, depth)) = pending.pop() {
+        let Some(group) = optional(file, &path)?.filter(|member| member.group().is_some()) else { continue };
+        for member in members(file, &group.path)? {
+            if member.group().is_none() {
+                continue;
+            }
+            match element(&member)? {
+                element @ (Element::Frame | Element::Sparse) => found.push(Named { name: member.path.trim_start_matches('/').to_owned(), element }),
+                _ if depth < MAX_DEPTH => pending.push((member.path, depth + 1)),
+                _ => {}
+            }
+        }
+    }
+    Ok(())
 }
 
 impl Model for AnnData {
@@ -99,7 +128,7 @@ impl Model for AnnData {
         }
         let frames = ["/obs", "/var"].into_iter().filter(|path| {
             let member = optional(file, path).ok().flatten();
-            member.is_some_and(|member| matches!(element(&member), Ok(Element::Frame)) || member.dataset().is_some_and(frame::is_records))
+            member.is_some_and(|member| matches!(element(&member), Ok(Element::Frame)))
         });
         Ok((frames.count() == 2).then(|| Recognition::new(self.name(), Certainty::Likely, "obs and var are data frames")))
     }
@@ -166,10 +195,12 @@ impl Model for AnnData {
                 _ => {}
             }
         }
-        let known = ["obs", "var", "X"].into_iter().chain(COLLECTIONS).collect::<Vec<_>>();
+        let known = ROOT.into_iter().chain(COLLECTIONS).collect::<Vec<_>>();
         for link in &*file.links(file.root())? {
-            if !known.contains(&link.name.as_str()) {
-                omitted.push(Omitted::new(join("/", &link.name), "is unstructured: read it as a tree"));
+            if link.name == "uns" {
+                omitted.push(Omitted::new("/uns", "is a tree of values: read it with hyperslab.models.anndata"));
+            } else if !known.contains(&link.name.as_str()) {
+                omitted.push(Omitted::new(join("/", &link.name), "is no part of the model"));
             }
         }
         Ok(omitted)

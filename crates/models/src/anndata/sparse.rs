@@ -84,6 +84,7 @@ impl Sparse {
             Some("obsp") => false,
             Some("varp") => true,
             Some("raw") => return Ok(None),
+            Some("raw.X") if !self.is_csr => return Ok(None),
             _ => !self.is_csr,
         };
         let path = if of_variables { "/var" } else { "/obs" };

@@ -4,14 +4,16 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int32Type};
-use arrow_array::{Array, ArrayRef, DictionaryArray, Float64Array, Int32Array, ListArray};
+use arrow_array::{Array, ArrayRef, DictionaryArray, Float64Array, Int32Array, ListArray, StructArray};
 use arrow_buffer::OffsetBuffer;
 use arrow_schema::{DataType, Field};
-use hyperslab_array::{Axis, Error, ErrorKind, Result};
+use hyperslab_array::{Axis, Datatype, Error, ErrorKind, Member, Result, Selection};
+use hyperslab_columns::{Column, Decoding};
 
 use super::window_columns::Window;
 use crate::table::composed::{Composed, Elements};
 use crate::table::connectivity::IndexRule;
+use crate::table::definition_arrays::member_index;
 use crate::table::nulls::{flags, integers, masked};
 
 impl Window<'_> {
@@ -57,8 +59,25 @@ impl Window<'_> {
     /// The elements of an array for `rows`.
     pub(super) fn elements(&self, elements: &Elements, rows: &[Axis]) -> Result<ArrayRef> {
         let selection = elements.selection(rows)?;
+        if let Some(member) = &elements.member {
+            return self.member_elements(elements, member, &selection);
+        }
         let (bytes, heap) = self.read_of(&elements.mapping.file, elements.dataset, &selection, elements.column.datatype())?;
         elements.column.take_arrow(bytes.into_buffer(), &heap).map_err(|error| elements.place(error))
+    }
+
+    /// The values of one member of a compound dataset.
+    fn member_elements(&self, elements: &Elements, name: &str, selection: &Selection) -> Result<ArrayRef> {
+        let file = &elements.mapping.file;
+        let description = file.dataset(elements.dataset)?;
+        let Datatype::Compound { size, members } = &description.datatype else { return Err(Error::internal("a member without a compound")) };
+        let member = members.get(member_index(&description, name)?).ok_or_else(|| Error::internal("no such member"))?;
+        let member = Member { datatype: elements.column.datatype().clone(), ..member.clone() };
+        let projected = Datatype::Compound { size: *size, members: vec![member] };
+        let (bytes, heap) = self.read_of(file, elements.dataset, selection, &projected)?;
+        let record = Column::new("record", &projected, &[], Decoding::Raw)?.to_arrow(&bytes, &heap).map_err(|error| elements.place(error))?;
+        let record = record.as_any().downcast_ref::<StructArray>().and_then(|record| record.column_by_name(name));
+        record.cloned().ok_or_else(|| Error::internal("a compound is not a struct"))
     }
 
     fn lists_of(&self, field: &Field, offsets: &Elements, values: &Elements) -> Result<ArrayRef> {

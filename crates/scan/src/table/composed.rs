@@ -22,6 +22,8 @@ pub struct Elements {
     pub column: Column,
     /// The file that holds it, and the mapping of rows (or of its own indexes) to its elements.
     pub mapping: Arc<RowMapping>,
+    /// Of a compound dataset: the member whose values are meant.
+    pub member: Option<String>,
 }
 
 /// A column's values from several arrays.

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use arrow_array::Array;
 use arrow_schema::{DataType, Field};
-use hyperslab_array::{Axis, Error, Result};
+use hyperslab_array::{Axis, Datatype, Error, Result};
 use hyperslab_columns::Units;
 use hyperslab_formats::ObjectId;
 use hyperslab_reader::File;
@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use super::along::AlongValues;
 use super::composed::{Composed, Elements};
 use super::connectivity::IndexRule;
-use super::definition_arrays::{ArrayPart, Resolver, Stage, is_text_of_characters};
+use super::definition_arrays::{ArrayPart, Resolver, Stage, is_text_of_characters, member_index};
 use super::literal::Literal;
 use super::mapping::DimensionMapping;
 use super::members::Omitted;
@@ -227,7 +227,12 @@ impl SegmentDefinition {
         let path = |file: &File, dataset: ObjectId| file.path_of(dataset).map(|path| path.to_string());
         let part = |array: &Elements| -> Result<ArrayPart> {
             let mapping = &array.mapping;
-            Ok(ArrayPart { file: index(&mapping.file)?, path: path(&mapping.file, array.dataset)?, dimensions: Some(mapping.dimensions.clone()) })
+            Ok(ArrayPart {
+                file: index(&mapping.file)?,
+                path: path(&mapping.file, array.dataset)?,
+                dimensions: Some(mapping.dimensions.clone()),
+                member: array.member.clone(),
+            })
         };
         let mut columns = Vec::new();
         for column in &segment.columns {
@@ -247,10 +252,10 @@ impl SegmentDefinition {
                     Values::Coordinate { axis: *axis, dataset: path(&segment.file, *dataset)?, part: part.transpose()?, units }
                 }
                 Source::Variable { dataset, per_row: None, .. } => {
-                    Values::Array(ArrayPart { file: index(&segment.file)?, path: path(&segment.file, *dataset)?, dimensions: None })
+                    Values::Array(ArrayPart { file: index(&segment.file)?, ..ArrayPart::whole(path(&segment.file, *dataset)?) })
                 }
                 Source::Mapped { dataset, column, mapping } => {
-                    Values::Array(part(&Elements { dataset: *dataset, column: column.clone(), mapping: mapping.clone() })?)
+                    Values::Array(part(&Elements { dataset: *dataset, column: column.clone(), mapping: mapping.clone(), member: None })?)
                 }
                 Source::Composed(composed) => match composed.as_ref() {
                     Composed::Categories { codes, categories, mask } => {
@@ -271,7 +276,17 @@ impl SegmentDefinition {
                 Source::Constant(value) if !column.is_metadata() => Values::Constant(Literal(value.clone())),
                 // Every segment has a row number and the name of its file.
                 Source::Row | Source::Constant(_) => continue,
-                Source::Variable { .. } | Source::Member { .. } => return Err(Error::internal("a column that is not an array")),
+                Source::Member { dataset, member, .. } => {
+                    let description = segment.file.dataset(*dataset)?;
+                    let name = match &description.datatype {
+                        Datatype::Compound { members, .. } => members.get(*member).map(|member| member.name.clone()),
+                        _ => None,
+                    };
+                    let name = name.ok_or_else(|| Error::internal("a member of a dataset that does not have it"))?;
+                    let whole = ArrayPart { file: index(&segment.file)?, ..ArrayPart::whole(path(&segment.file, *dataset)?) };
+                    Values::Array(whole.with_member(name))
+                }
+                Source::Variable { .. } => return Err(Error::internal("a column that is not an array")),
             };
             columns.push(ColumnDefinition { name: column.field.name().clone(), values });
         }
@@ -340,7 +355,7 @@ impl SegmentDefinition {
                 }
                 Values::Texts { axis, dataset } => {
                     let count = extent(*axis)?;
-                    let Elements { dataset, column, mapping } = resolver.texts(name, dataset, count)?;
+                    let Elements { dataset, column, mapping, .. } = resolver.texts(name, dataset, count)?;
                     if mapping.file != *file {
                         return Err(malformed("coordinates in another file"));
                     }
@@ -348,7 +363,7 @@ impl SegmentDefinition {
                 }
                 Values::Coordinate { axis, dataset, part, units } => {
                     let count = extent(*axis)?;
-                    let array = resolver.array(name, &ArrayPart { file: self.file, path: dataset.clone(), dimensions: None })?;
+                    let array = resolver.array(name, &ArrayPart { file: self.file, ..ArrayPart::whole(dataset.clone()) })?;
                     if array.mapping.file != *file {
                         return Err(malformed("coordinates in another file"));
                     }
@@ -370,8 +385,16 @@ impl SegmentDefinition {
                 }
                 Values::Array(part) => {
                     let array = resolver.rows(name, part, &self.shape)?;
-                    let Elements { dataset, column, mapping } = array;
+                    let Elements { dataset, column, mapping, member } = array;
                     let field = column.field().clone();
+                    if let Some(member) = member {
+                        if part.dimensions.is_some() || mapping.file != *file {
+                            return Err(malformed("part of a member of a compound dataset"));
+                        }
+                        let member = member_index(&*file.dataset(dataset)?, &member)?;
+                        columns.push(SegmentColumn { field, source: Source::Member { dataset, member, column } });
+                        continue;
+                    }
                     match part.dimensions.is_none() && mapping.file == *file {
                         true => (field, Source::Variable { dataset, column, per_row: None }),
                         false => (field, Source::Mapped { dataset, column, mapping }),

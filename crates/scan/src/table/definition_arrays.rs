@@ -2,7 +2,7 @@
 
 use hyperslab_array::{Datatype, Error, ErrorKind, Result, StringPadding};
 use hyperslab_columns::{Column, Decoding};
-use hyperslab_formats::ObjectId;
+use hyperslab_formats::{Dataset, ObjectId};
 use hyperslab_reader::File;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -23,18 +23,27 @@ pub struct ArrayPart {
     /// `None`: the whole array.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) dimensions: Option<Vec<DimensionMapping>>,
+    /// Of a compound dataset: the member whose values are meant.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) member: Option<String>,
 }
 
 impl ArrayPart {
     /// The whole array at `path` of the requested file.
     pub fn whole(path: impl Into<String>) -> Self {
-        Self { file: 0, path: path.into(), dimensions: None }
+        Self { file: 0, path: path.into(), dimensions: None, member: None }
     }
 
     /// Part of an array: a mapping for each of its dimensions.
     #[must_use]
     pub fn with_dimensions(self, dimensions: Vec<DimensionMapping>) -> Self {
         Self { dimensions: Some(dimensions), ..self }
+    }
+
+    /// The values of one member of a compound dataset.
+    #[must_use]
+    pub fn with_member(self, member: impl Into<String>) -> Self {
+        Self { member: Some(member.into()), ..self }
     }
 }
 
@@ -50,6 +59,24 @@ pub(super) enum Stage {
 /// Whether a coordinate column is text from a 2-D array of single characters.
 pub(super) fn is_text_of_characters(file: &File, dataset: ObjectId, column: &Column) -> Result<bool> {
     Ok(matches!(column.datatype(), Datatype::FixedString { .. }) && file.dataset(dataset)?.dataspace.ndim() == 2)
+}
+
+/// The index of a member of a compound dataset.
+pub(crate) fn member_index(dataset: &Dataset, name: &str) -> Result<usize> {
+    let Datatype::Compound { members, .. } = &dataset.datatype else {
+        return Err(Error::invalid_input(format!("the dataset has no member {name:?}: its elements are not compounds")));
+    };
+    let found = members.iter().position(|member| member.name == name);
+    found.ok_or_else(|| Error::invalid_input(format!("the elements of the dataset have no member {name:?}")))
+}
+
+/// How a member of a compound dataset becomes a column.
+fn member_column(name: &str, dataset: &Dataset, member: &str, decode: bool) -> Result<Column> {
+    let index = member_index(dataset, member)?;
+    let Datatype::Compound { members, .. } = &dataset.datatype else { return Err(Error::internal("a member without a compound")) };
+    let datatype = members.get(index).map(|member| &member.datatype).ok_or_else(|| Error::internal("no such member"))?;
+    let shown = if decode { datatype.clone() } else { datatype.with_references_as_bytes() };
+    Column::new(name, &shown, &[], Decoding::Raw)
 }
 
 /// Finds the arrays of a definition.
@@ -74,10 +101,14 @@ impl Resolver<'_> {
         if let Some(refusal) = &dataset.refusal {
             return Err(file.place(id, refusal.clone()));
         }
-        let column = array_column(name, &file, id, &dataset, self.decode).map_err(|error| error.in_file(file.name()))?;
+        let column = match &part.member {
+            None => array_column(name, &file, id, &dataset, self.decode),
+            Some(member) => member_column(name, &dataset, member, self.decode).map_err(|error| file.place(id, error)),
+        };
+        let column = column.map_err(|error| error.in_file(file.name()))?;
         let identity = || vec![DimensionMapping::Rows { start: 0, step: 1 }; dataset.dataspace.ndim()];
         let dimensions = part.dimensions.clone().unwrap_or_else(identity);
-        Ok(Elements { dataset: id, column, mapping: Arc::new(RowMapping { file, dimensions }) })
+        Ok(Elements { dataset: id, column, mapping: Arc::new(RowMapping { file, dimensions }), member: part.member.clone() })
     }
 
     /// An array with an element for each row.

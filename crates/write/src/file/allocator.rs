@@ -258,6 +258,20 @@ impl Allocator {
         }
     }
 
+    /// Fills the beginning of the user block.
+    pub fn write_user_block(&mut self, bytes: &[u8]) -> Result<()> {
+        if bytes.len() as u64 > self.user_block {
+            return Err(Error::invalid_input(format!("{} bytes for a user block of {}", bytes.len(), self.user_block)));
+        }
+        if let Destination::Deferred(target) = &self.file {
+            self.file = Destination::Own(Output::in_place(target)?);
+        }
+        match &self.file {
+            Destination::Own(output) => output.write_at(0, bytes),
+            Destination::Shared(_) | Destination::Deferred(_) => Err(Error::internal("a user block in a file of several tasks")),
+        }
+    }
+
     pub fn read_at(&self, offset: u64, bytes: &mut [u8]) -> Result<()> {
         match &self.file {
             Destination::Own(output) => output.read_at(offset.saturating_add(self.user_block), bytes),

@@ -115,6 +115,14 @@ impl FileWriter {
         Ok(())
     }
 
+    /// Fills the beginning of the user block, whose bytes are otherwise 0.
+    ///
+    /// # Errors
+    /// `InvalidInput` for more bytes than the user block has; `Io`.
+    pub fn write_user_block(&mut self, bytes: &[u8]) -> Result<()> {
+        self.allocator.write_user_block(bytes)
+    }
+
     /// Divides the file into pages of `page_bytes` (HDF5's file space strategy PAGE): metadata and values are in separate pages.
     /// Page sizes are multiples of 8 from 512 bytes to 1 GiB; a user block must be whole pages. Call it before the first write.
     ///
