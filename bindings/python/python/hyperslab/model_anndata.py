@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
-from .errors import InvalidInputError
+from . import anndata_writing, writing
+from .dataset import Dataset
+from .errors import CorruptError, InvalidInputError, UnsupportedError
 from .extras import require
 from .file import File
 from .file import open as open_files
+from .group import Group
 from .model_view import ModelView, required
 from .table import Table
-from .type_aliases import AnyArray, Paths
+from .type_aliases import AnyArray, Path, Paths
 
 if TYPE_CHECKING:
     import scipy.sparse
@@ -31,6 +36,31 @@ class AnnData(ModelView):
     def var(self) -> Table:
         """The annotations of the variables."""
         return self.table("var", omitted="ignore")
+
+    @property
+    def uns(self) -> dict[str, Any]:
+        """The unstructured annotations as a dictionary: arrays, texts and numbers; data frames as tables, which are read when
+        they are asked for; sparse matrices as matrices of SciPy."""
+        return dict(self._tree("/uns", (), set(self.tables))) if "uns" in self.file else {}
+
+    def _tree(self, path: str, above: tuple[int, ...], tables: set[str]) -> Iterator[tuple[str, Any]]:
+        group = self.file[path]
+        if group._number in above:
+            raise CorruptError("this group contains itself", self.file.filename, path)
+        for name in group:
+            member, place = group[name], f"{path}/{name}"
+            if isinstance(member, Dataset):
+                yield name, _value(member)
+            elif place.lstrip("/") in tables:
+                is_sparse = "indptr" in member
+                yield name, self.rows(name=place.lstrip("/")) if is_sparse else self.table(place.lstrip("/"), omitted="ignore")
+            elif isinstance(member, Group):
+                kind = str(member.attrs["encoding-type"]) if "encoding-type" in member.attrs else "dict"
+                if kind != "dict":
+                    raise UnsupportedError(f"an element of the encoding {kind} in uns", self.file.filename, place)
+                yield name, dict(self._tree(place, (*above, group._number), tables))
+            else:
+                raise UnsupportedError(f"a {member.kind} in uns", self.file.filename, place)
 
     def rows(self, rows: Any = slice(None), name: str = "X") -> scipy.sparse.csr_array | scipy.sparse.csc_array:
         """Reads rows of a sparse matrix that is stored by rows (CSR), or columns of one that is stored by columns (CSC). Needs SciPy.
@@ -84,6 +114,42 @@ class AnnData(ModelView):
         if not chosen.size:
             return self.table(name, "_row < 0", columns=columns).to_arrow()
         return self.table(name, "_row in chosen", columns=columns, variables={"chosen": chosen}).to_arrow()
+
+
+def _value(dataset: Dataset) -> Any:
+    """An array, or a single value of a dataset without dimensions; text as `str`."""
+    values = dataset[()]
+    if isinstance(values, bytes):
+        return values.decode("utf-8", "replace")
+    if isinstance(values, np.ndarray) and values.dtype == object and values.size and isinstance(values.ravel()[0], bytes):
+        texts = np.empty(values.size, object)
+        texts[:] = [value.decode("utf-8", "replace") for value in values.ravel()]
+        return texts.reshape(values.shape)
+    return values
+
+
+def write(path: Path, obs: Any, var: Any, X: Any = None, *, layers: Mapping[str, Any] | None = None, compression: Any = None, durable: bool = True) -> None:
+    """Writes observations, variables and matrices as a file of AnnData, which appears when it is complete.
+
+    Args:
+        path: The file. An existing one is replaced.
+        obs: The annotations of the observations: a data frame of pandas, whose index has the labels, or an Arrow table, whose
+            first column has them.
+        var: The annotations of the variables.
+        X: The matrix: an array, or a matrix of SciPy, which is stored as CSR unless it is CSC.
+        layers: More matrices by their names.
+        compression: As in `create_dataset`, for arrays above 16 KiB.
+        durable: Wait until the file is on the disk.
+
+    Raises:
+        InvalidInputError: Lengths contradict each other, or a column has a type without an encoding; the message has its path.
+
+    Example:
+        >>> hs.models.anndata.write("cells.h5ad", obs, var, X, compression="gzip")
+    """
+    options = {} if compression is None else {"compression": compression}
+    with writing.NewFile(os.fsdecode(path), True, None, None, False, durable) as file:
+        anndata_writing.write_all(file, obs, var, X, layers or {}, options)
 
 
 def open(file: File | Paths, **options: Any) -> AnnData:
