@@ -1,0 +1,225 @@
+"""PyTables and pandas' HDFStore as models, judged by tables and pandas."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import pickle
+import warnings
+import zoneinfo
+from typing import Any
+
+import h5py
+import hyperslab as hs
+import numpy as np
+import pandas as pd
+import pytest
+import tables
+from hyperslab.pickled_lists import parsed
+
+
+@pytest.fixture
+def nodes(tmp_path: pathlib.Path) -> pathlib.Path:
+    path = tmp_path / "nodes.h5"
+    with tables.open_file(path, "w") as f:
+        dtype = np.dtype([("name", "S8"), ("n", "i4"), ("ok", "?"), ("v", "f8", (3,)), ("z", "c16"), ("inner", [("q", "i1"), ("on", "?")])])
+        table = f.create_table(f.create_group("/", "g"), "readout", np.zeros(1000, dtype))
+        table.cols.n[:], table.cols.ok[:], table.cols.v[:] = np.arange(1000), np.arange(1000) % 3 == 0, np.ones((1000, 3))
+        table.cols.n.create_index()
+        f.create_array("/", "array", np.arange(6).reshape(2, 3))
+        f.create_carray("/", "carray", obj=np.eye(3))
+        f.create_earray("/", "earray", tables.Float32Atom(), (0, 2)).append(np.ones((4, 2), "f4"))
+        f.create_array("/", "flags", np.array([True, False]))
+        ragged = f.create_vlarray("/", "ragged", tables.Int32Atom())
+        ragged.append([1, 2])
+        ragged.append([3])
+        f.create_vlarray("/", "objects", tables.ObjectAtom()).append({"a": 1})
+        f.create_vlarray("/", "texts", tables.VLUnicodeAtom()).append("hällo")
+        f.create_vlarray("/", "bytes", tables.VLStringAtom()).append(b"abc")
+    return path
+
+
+def test_nodes_are_what_pytables_reads(nodes: pathlib.Path) -> None:
+    view = hs.models.pytables.open(nodes)
+    assert (view.certainty, view.tables, view.validate()) == ("certain", ["g/readout"], [])
+    assert {array.name for array in view.arrays} == {"array", "carray", "earray", "flags"}
+    assert set(view.omitted) == {"/objects", "/ragged", "/texts", "/bytes"} and "never unpickled" in view.omitted["/objects"]
+    with tables.open_file(nodes) as f:
+        for leaf in f.walk_nodes("/", "Leaf"):
+            if leaf._v_pathname == "/objects" or "_i_" in leaf._v_pathname:
+                continue
+            got, wanted = view.read(leaf._v_pathname), leaf.read()
+            if leaf.name == "readout":
+                assert got.dtype.names == wanted.dtype.names and got["ok"].dtype == got["inner"]["on"].dtype == bool
+                assert all(np.array_equal(got[name], wanted[name]) for name in ("name", "n", "ok", "v", "z")) and np.array_equal(
+                    got["inner"]["q"], wanted["inner"]["q"]
+                )
+            elif isinstance(wanted, list):
+                assert [row.tolist() if isinstance(row, np.ndarray) else row for row in got] == [
+                    row.tolist() if isinstance(row, np.ndarray) else row for row in wanted
+                ]
+            else:
+                assert np.array_equal(got, wanted) and got.dtype == wanted.dtype
+        assert [pickle.loads(one) for one in view.pickles("objects")] == f.root.objects.read()
+    for path, error in (("objects", hs.UnsupportedError), ("q", hs.NotFoundError), ("g", hs.NotFoundError)):
+        with pytest.raises(error):
+            view.read(path)
+    with pytest.raises(hs.NotFoundError):
+        view.pickles("array")
+
+
+def test_tables_are_scanned(nodes: pathlib.Path) -> None:
+    view = hs.models.pytables.open(nodes)
+    found = view.table("g/readout", "n >= 990 and ok = 1", columns=["n", "v"])
+    assert found.to_arrow().to_pydict() == {"n": [990, 993, 996, 999], "v": [[1.0] * 3] * 4}
+    whole = view.table("g/readout")
+    assert sum(split.read().num_rows for split in whole.splits(4)) == 1000 and whole.splits(1)[0].read().equals(whole.to_arrow())
+    assert hs.sql('select sum(n) from "g/readout" where ok = 1', nodes).fetchall() == [(sum(range(0, 1000, 3)),)]
+    with pytest.raises(hs.UnsupportedError, match="never unpickled"):
+        view.table("objects")
+    with pytest.raises(hs.NotFoundError, match="is an array"):
+        view.table("array")
+
+
+def frame() -> pd.DataFrame:
+    zoned = pd.date_range("2020", periods=5, tz="Europe/Berlin")
+    return pd.DataFrame(
+        {
+            "a": np.arange(5.0),
+            "b": np.arange(5),
+            "zoned": zoned,
+            "plain": [*pd.date_range("2020", periods=4), pd.NaT],
+            "text": ["a", "bb", None, "ä", ""],
+            "ok": [True, False, True, True, False],
+            "kind": pd.Categorical(["x", None, "y", "x", "z"], categories=["z", "x", "y"], ordered=True),
+            "span": pd.to_timedelta(np.arange(5), "h"),
+            "small": np.arange(5, dtype="i2"),
+        },
+        index=pd.date_range("2021", periods=5, freq="h", name="when"),
+    )
+
+
+def test_what_pandas_keeps_is_what_it_reads(tmp_path: pathlib.Path) -> None:
+    path, data = tmp_path / "store.h5", frame()
+    numbers = data[["a", "b"]]
+    levels = numbers.set_index(pd.MultiIndex.from_arrays([list("aabbc"), range(5)], names=["k", "l"]))
+    fixed = data.drop(columns=["text", "kind"])
+    with warnings.catch_warnings(), pd.HDFStore(path, "w") as store:
+        warnings.simplefilter("ignore")
+        kept: dict[str, tuple[Any, dict[str, Any]]] = {
+            "fixed": (fixed.drop(columns="zoned"), {}),
+            "fixed_levels": (levels, {}),
+            "fixed_zoned": (data["zoned"].reset_index(drop=True), {}),
+            "series": (data["a"], {}),
+            "empty": (numbers.iloc[:0], {}),
+            "numbered": (pd.DataFrame(np.eye(3)), {}),
+            "by_text": (numbers.set_axis(list("vwxyz")), {}),
+            "table": (data, {"format": "table", "data_columns": ["a", "text"]}),
+            "table_levels": (levels, {"format": "table"}),
+            "table_series": (data["b"], {"format": "table"}),
+            "table_nameless": (pd.Series([1.5, 2.5]), {"format": "table"}),
+            "deep/er/one": (numbers, {"format": "table"}),
+            "table_zoned_index": (numbers.set_index(data["zoned"].rename("z")), {"format": "table"}),
+            "table_zoneinfo": (numbers.set_index(data.index.tz_localize(zoneinfo.ZoneInfo("Asia/Tokyo"))), {"format": "table"}),
+            "fixed_zoneinfo": (numbers.set_index(data.index.tz_localize(zoneinfo.ZoneInfo("Asia/Tokyo"))), {}),
+            "table_utc": (numbers.set_index(data.index.tz_localize("UTC")), {"format": "table"}),
+            "fixed_utc": (numbers.set_index(data.index.tz_localize("UTC")), {}),
+            "table_offset": (numbers.set_index(data.index.tz_localize("+05:30")), {"format": "table"}),
+            "table_numbered": (pd.DataFrame(np.eye(3)), {"format": "table"}),
+        }
+        for key, (value, options) in kept.items():
+            store.put(key, value, **options)
+    store = hs.models.pandas.open(path)
+    assert set(store) == set(kept) and len(store) == len(kept) and "nothing" not in store
+    for key in kept:
+        wanted = pd.read_hdf(path, key)
+        same = pd.testing.assert_frame_equal if isinstance(wanted, pd.DataFrame) else pd.testing.assert_series_equal
+        same(store[key], wanted, check_freq=False, obj=key)
+    with pytest.raises(hs.NotFoundError):
+        store["nothing"]
+
+
+def test_pickled_values_are_refused_and_nothing_is_run(tmp_path: pathlib.Path) -> None:
+    path, witness = tmp_path / "store.h5", tmp_path / "ran"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        pd.DataFrame({"text": ["a", "b"]}).to_hdf(path, key="texts")
+        pd.DataFrame({"x": [1.0]}).to_hdf(path, key="x", format="table")
+    with pytest.raises(hs.UnsupportedError, match="never unpickled") as caught:
+        hs.models.pandas.open(path)["texts"]
+    assert caught.value.object == "/texts/block0_values"
+
+    class Evil:
+        def __reduce__(self) -> Any:
+            return os.system, (f"touch {witness}",)
+
+    for protocol in range(6):
+        assert "not unpickled" in repr(parsed(pickle.dumps([Evil(), 1], protocol)))
+        with h5py.File(path, "r+") as f:
+            f["x"].attrs["info"] = np.bytes_(pickle.dumps({"index": {"index_name": Evil()}}, 0))
+        with pytest.raises(hs.UnsupportedError, match="not unpickled"):
+            hs.models.pandas.open(path)["x"]
+    assert not witness.exists()
+
+
+def test_pickles_are_parsed() -> None:
+    value = ["a", ("b", 1, None, 2.5, True, False), {"x": [1, "y"], 1: {}}, 10**20, (), ("ä",), -3, 70000, [[]]]
+    for protocol in range(6):
+        assert parsed(pickle.dumps(value, protocol)) == value
+    for damaged in (b"", b".", b"a.", b"(lp0", b"\x80\x02X\xff\xff\xff\x7f.", b"h\x01.", b"not a pickle"):
+        with pytest.raises(hs.CorruptError, match="pickled attribute"):
+            parsed(damaged)
+
+
+def test_what_contradicts_pandas_is_an_error_with_the_object(tmp_path: pathlib.Path) -> None:
+    def broken(change: Any) -> Any:
+        path = tmp_path / f"{change.__name__}.h5"
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            frame().to_hdf(path, key="t", format="table")
+            frame()[["a", "b"]].to_hdf(path, key="f")
+        with h5py.File(path, "r+") as f:
+            change(f)
+        return hs.models.pandas.open(path)
+
+    def categories(f: h5py.File) -> None:
+        del f["t/meta"]
+
+    def names(f: h5py.File) -> None:
+        f["t/table"].attrs["values_block_0_kind"] = np.bytes_(pickle.dumps(["a", "b", "c"], 0))
+
+    def rows(f: h5py.File) -> None:
+        values = f["f/block0_values"][:3]
+        kept = dict(f["f/block0_values"].attrs)
+        del f["f/block0_values"]
+        f["f/block0_values"] = values
+        f["f/block0_values"].attrs.update(kept)
+
+    def codes(f: h5py.File) -> None:
+        table = f["t/table"][...]
+        name = next(name for name in table.dtype.names if table.dtype[name].base == np.dtype("i1"))
+        table[name] = 9
+        f["t/table"][...] = table
+
+    for change, key, place, message in [
+        (categories, "t", "/t", "without categories"),
+        (names, "t", "/t/table", "for 3 names"),
+        (rows, "f", "/f/block0_values", "a block of 3 rows"),
+        (codes, "t", "/t/table", "codes"),
+    ]:
+        with pytest.raises(hs.CorruptError, match=message) as caught:
+            broken(change)[key]
+        assert caught.value.object == place, change.__name__
+
+
+def test_only_files_of_pytables_are_recognized(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "plain.h5"
+    with h5py.File(path, "w") as f:
+        f["x"] = [1]
+    assert hs.open(path).models == []
+    with pytest.raises(hs.NotFoundError, match="not a file of the model pytables"):
+        hs.models.pandas.open(path)
+    with tables.open_file(tmp_path / "t.h5", "w") as f:
+        f.create_array("/", "x", [1])
+    with pytest.raises(hs.NotFoundError, match="no objects of pandas"):
+        hs.models.pandas.open(tmp_path / "t.h5")
