@@ -276,6 +276,10 @@ bench-xarray: setup ## xarray on Hyperslab, beside the engines netcdf4 and h5net
 bench-h5part: setup ## one column of all steps of H5Part, beside plain reads and h5py
 	$(BIN)/python benches/models/h5part.py --folder $(HOME)/.cache/hyperslab/bench/models $(ARGUMENTS)
 
+# ARGUMENTS="--only MATLAB --rounds 1 --peer-cells 100000"; pymatreader and mat73 take many minutes for a million cells.
+bench-cells: setup ## MATLAB's cell arrays and AnnData, beside mat73, pymatreader and anndata
+	$(BIN)/python benches/models/cells.py --folder $(HOME)/.cache/hyperslab/bench/cells $(ARGUMENTS)
+
 # Jars and the environment of the peers; kept outside of the clone as the data are.
 BENCH_JARS := $(HOME)/.cache/hyperslab/bench-jars
 XARRAY_SQL := $(HOME)/.cache/hyperslab/venvs/xarray-sql
