@@ -15,6 +15,7 @@ import pyarrow as pa
 import pytest
 import scipy.sparse
 
+EXAMPLE = pathlib.Path(__file__).resolve().parent.parent / "examples/data/10x_pbmc68k_reduced.h5ad"
 ROWS, COLUMNS = 300, 40
 
 
@@ -81,6 +82,16 @@ def test_obs_and_var_are_what_anndata_reads(cells: tuple[pathlib.Path, anndata.A
     assert got.to_pandas()["size"].cat.ordered and list(got.to_pandas()["size"].cat.categories) == ["small", "large"]
     assert set(view.omitted) == {"/uns"}
     assert {array.name: array.shape for array in view.arrays} == {"layers/dense": (ROWS, COLUMNS), "obsm/pca": (ROWS, 4)}
+
+
+def test_frames_are_those_of_anndata(cells: tuple[pathlib.Path, anndata.AnnData]) -> None:
+    path, _ = cells
+    view, data = hs.models.anndata.open(path), anndata.read_h5ad(path)
+    for name, wanted in (("obs", data.obs), ("var", data.var), ("obsm/frame", data.obsm["frame"])):
+        pd.testing.assert_frame_equal(view.frame(name), wanted)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        pd.testing.assert_frame_equal(hs.models.anndata.open(EXAMPLE).frame(), anndata.read_h5ad(EXAMPLE).obs)
 
 
 def test_conditions_on_categories_nulls_and_splits(cells: tuple[pathlib.Path, anndata.AnnData]) -> None:
@@ -244,9 +255,6 @@ def test_shapes_that_contradict_each_other_are_problems(tmp_path: pathlib.Path) 
         f["layers/dense"] = np.zeros((3, 4))
     (problem,) = hs.models.anndata.open(path).validate()
     assert problem.object == "/layers/dense" and "300 observations and 40 variables" in problem.message
-
-
-EXAMPLE = pathlib.Path(__file__).resolve().parent.parent / "examples/data/10x_pbmc68k_reduced.h5ad"
 
 
 def test_data_frames_from_before_0_7_have_their_categories() -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from . import anndata_writing, writing
+from . import anndata_writing, sparse_rows, writing
 from .dataset import Dataset
 from .errors import CorruptError, InvalidInputError, UnsupportedError
 from .extras import require
@@ -21,6 +21,7 @@ from .table import Table
 from .type_aliases import AnyArray, Path, Paths
 
 if TYPE_CHECKING:
+    import pandas
     import scipy.sparse
 
 
@@ -36,6 +37,44 @@ class AnnData(ModelView):
     def var(self) -> Table:
         """The annotations of the variables."""
         return self.table("var", omitted="ignore")
+
+    def frame(self, name: str = "obs") -> pandas.DataFrame:
+        """Reads a data frame as pandas has it in AnnData: its labels are the index, missing integers and booleans are `NA`. Needs
+        pandas.
+
+        Args:
+            name: Name of the data frame: `obs`, `var`, or another of `tables`.
+
+        Returns:
+            The data frame.
+
+        Raises:
+            NotFoundError: There is no such table.
+            MissingExtraError: pandas is not installed.
+
+        Example:
+            >>> hs.models.anndata.open("cells.h5ad").frame("obs")
+        """
+        require("data frames of AnnData", "pandas", "pandas")
+        import pandas
+
+        table = self.table(name, omitted="ignore").to_arrow()
+        label, *columns = table.column_names
+        # Labels differ from each other, so that looking for equal ones only takes time.
+        index = pandas.Index(table[label].to_pandas(deduplicate_objects=False).array, name=None if label == "_index" else label)
+        frame = table.select(columns).to_pandas()
+        for field in table.schema:
+            if not field.nullable or not (pa.types.is_integer(field.type) or pa.types.is_boolean(field.type)):
+                continue
+            kind = "boolean" if pa.types.is_boolean(field.type) else f"{'UI' if pa.types.is_unsigned_integer(field.type) else 'I'}nt{field.type.bit_width}"
+            values = table[field.name].to_pandas(types_mapper={field.type: pandas.api.types.pandas_dtype(kind)}.get)
+            categories = f"{name}/{field.name}/categories"
+            # Categories that are numbers are plain values in Arrow.
+            if categories in self.file:
+                values = pandas.Categorical(values, np.asarray(self.file[categories][...]))
+            frame[field.name] = values
+        frame.index = index
+        return frame
 
     @property
     def uns(self) -> dict[str, Any]:
@@ -87,33 +126,30 @@ class AnnData(ModelView):
         kind = str(attributes["encoding-type"] if "encoding-type" in attributes else attributes["h5sparse_format"])[:3]
         shape = [int(extent) for extent in attributes["shape" if "shape" in attributes else "h5sparse_shape"]]
         major, minor = shape if kind == "csr" else shape[::-1]
-        read = self._lists(name, rows, major)
-        count = read.num_rows
-        offsets = np.zeros(count + 1, np.int64)
-        indices, values = (read[column].combine_chunks() for column in ("indices", "values"))
-        np.cumsum(np.asarray(indices.value_lengths()), out=offsets[1:])
-        triple = np.asarray(values.flatten()), np.asarray(indices.flatten()), offsets
+        values, indices, offsets = sparse_rows.read(self.file, name, _increasing(rows, major), major)
+        triple, count = (values, indices, offsets), len(offsets) - 1
         if kind == "csr":
             return scipy.sparse.csr_array(triple, shape=(count, minor))
         return scipy.sparse.csc_array(triple, shape=(minor, count))
 
-    def _lists(self, name: str, rows: Any, major: int) -> pa.Table:
-        columns = ["indices", "values"]
-        if isinstance(rows, slice):
-            start, stop, step = rows.indices(major)
-            if step < 1:
-                raise InvalidInputError(f"a step of {step}: rows come in the order of the file")
-            if step == 1:
-                return self.table(name, f"_row >= {start} and _row < {stop}", columns=columns).to_arrow()
-            rows = np.arange(start, stop, step)
-        chosen: AnyArray = np.asarray(rows)
-        if chosen.dtype == bool:
-            chosen = np.flatnonzero(chosen)
-        if chosen.size and (chosen[0] < 0 or chosen[-1] >= major or (np.diff(chosen) <= 0).any()):
-            raise InvalidInputError(f"rows must increase, from 0 to {major - 1}")
-        if not chosen.size:
-            return self.table(name, "_row < 0", columns=columns).to_arrow()
-        return self.table(name, "_row in chosen", columns=columns, variables={"chosen": chosen}).to_arrow()
+
+def _increasing(rows: Any, major: int) -> AnyArray:
+    """The indexes of rows, which must increase."""
+    if isinstance(rows, slice):
+        start, stop, step = rows.indices(major)
+        if step < 1:
+            raise InvalidInputError(f"a step of {step}: rows come in the order of the file")
+        return np.arange(start, max(start, stop), step)
+    chosen: AnyArray = np.asarray(rows)
+    if chosen.dtype == bool:
+        if chosen.shape != (major,):
+            raise InvalidInputError(f"a mask of shape {chosen.shape} for {major} rows")
+        return np.flatnonzero(chosen)
+    if chosen.size and (chosen.dtype.kind not in "iu" or chosen.ndim != 1):
+        raise InvalidInputError(f"rows of dtype {chosen.dtype} and shape {chosen.shape}: give a slice, increasing indexes, or a mask")
+    if chosen.size and (chosen[0] < 0 or chosen[-1] >= major or (chosen[1:] <= chosen[:-1]).any()):
+        raise InvalidInputError(f"rows must increase, from 0 to {major - 1}")
+    return chosen.astype(np.int64)
 
 
 def _value(dataset: Dataset) -> Any:
