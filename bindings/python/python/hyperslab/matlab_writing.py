@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from . import writing
+from . import dtype_encoding, writing
 from .errors import InvalidInputError
 from .matlab_values import CANONICAL_EMPTY, NUMBERS
 from .new_references import NewReference
@@ -17,6 +17,8 @@ from .type_aliases import AnyArray
 
 #: Longest name of a variable or field in MATLAB (`namelengthmax`).
 _MAX_NAME = 63
+#: Bytes of values that are stored without compression.
+_MAX_SMALL_BYTES = 16384
 #: Containers in containers that are written.
 _MAX_DEPTH = 100
 #: Group of the values that cell arrays and struct arrays refer to.
@@ -47,6 +49,7 @@ class Writer:
     def __init__(self, file: writing.NewFile, options: dict[str, Any]) -> None:
         self._file, self._options = file, options
         self._referred = 0
+        self._datatypes: dict[np.dtype[Any], dict[str, Any]] = {}
         #: The containers that are being written, from the outermost on.
         self._above: list[int] = []
 
@@ -75,13 +78,24 @@ class Writer:
             self._list(path, value)
         self._above.pop()
 
-    def _dataset(self, path: str, class_name: str, stored: AnyArray, **attributes: Any) -> Any:
-        options = self._options if stored.nbytes > 16384 else {}
-        dataset = self._file.create_dataset(path, data=stored, **options)
-        dataset.attrs["MATLAB_class"] = np.bytes_(class_name)
-        for name, number in attributes.items():
-            dataset.attrs[name] = number
-        return dataset
+    def _dataset(self, path: str, class_name: str, stored: AnyArray, **attributes: np.generic) -> None:
+        """A dataset with its class. Values are as they will be stored."""
+        if stored.nbytes > _MAX_SMALL_BYTES or stored.dtype.kind == "O":
+            self._file.create_dataset(path, data=stored, **(self._options if stored.dtype.kind != "O" else {}))
+        else:
+            # A cell array may have a million of these: what create_dataset does for other values is left out.
+            writer = self._file._writer
+            writer.create_dataset(path, self._datatype(stored.dtype), list(stored.shape))
+            writer.write(path, [0] * stored.ndim, list(stored.shape), stored.ctypes.data, stored.nbytes, [])
+        for name, value in (("MATLAB_class", np.bytes_(class_name)), *attributes.items()):
+            self._file._writer.set_attribute(path, name, [], self._datatype(value.dtype), value.tobytes(), [])
+
+    def _datatype(self, dtype: np.dtype[Any]) -> dict[str, Any]:
+        """The described datatype of a dtype."""
+        known = self._datatypes.get(dtype)
+        if known is None:
+            known = self._datatypes[dtype] = dtype_encoding.of_dtype(dtype)
+        return known
 
     def _empty(self, path: str, class_name: str, shape: tuple[int, ...]) -> None:
         self._dataset(path, class_name, np.array(shape, "u8"), MATLAB_empty=np.uint8(1))
