@@ -320,5 +320,5 @@ def test_recognized_by_header_or_class_and_nothing_else(tmp_path: pathlib.Path) 
     assert [(view.name, view.certainty) for view in hs.open(plain).models] == [("matlab", "likely")]
     other = build(tmp_path / "other.h5", lambda f: f.create_dataset("x", data=[1.0]), b"something else in the user block")
     assert hs.open(other).models == []
-    with pytest.raises(hs.NotFoundError, match="not a file of the model matlab"):
+    with pytest.raises(hs.InvalidInputError, match="not recognized as matlab"):
         matlab.open(other)

@@ -217,7 +217,7 @@ def test_only_files_of_pytables_are_recognized(tmp_path: pathlib.Path) -> None:
     with h5py.File(path, "w") as f:
         f["x"] = [1]
     assert hs.open(path).models == []
-    with pytest.raises(hs.NotFoundError, match="not a file of the model pytables"):
+    with pytest.raises(hs.InvalidInputError, match="not recognized as pytables"):
         hs.models.pandas.open(path)
     with tables.open_file(tmp_path / "t.h5", "w") as f:
         f.create_array("/", "x", [1])

@@ -106,7 +106,8 @@ def open(file: File | Paths, *, squeeze: bool = True, **options: Any) -> Matlab:
         The view of the file.
 
     Raises:
-        NotFoundError: The file does not exist, or is not a file of MATLAB v7.3.
+        NotFoundError: The file does not exist.
+        InvalidInputError: The file is not one of MATLAB v7.3.
 
     Example:
         >>> hs.models.matlab.open("data.mat")["x"]

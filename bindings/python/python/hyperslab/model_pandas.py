@@ -299,6 +299,7 @@ def open(file: File | Paths, **options: Any) -> HDFStore:
 
     Raises:
         NotFoundError: The file does not exist, or has no objects of pandas.
+        InvalidInputError: The file was not written by PyTables.
 
     Example:
         >>> hs.models.pandas.open("store.h5")["table"]

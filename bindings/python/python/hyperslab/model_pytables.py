@@ -127,7 +127,8 @@ def open(file: File | Paths, **options: Any) -> PyTables:
         The view of the file.
 
     Raises:
-        NotFoundError: The file does not exist, or was not written by PyTables.
+        NotFoundError: The file does not exist.
+        InvalidInputError: The file was not written by PyTables.
 
     Example:
         >>> hs.models.pytables.open("data.h5").tables
