@@ -269,6 +269,9 @@ bench-filters: setup ## how fast each filter is undone, beside h5py with hdf5plu
 	$(BIN)/python benches/filters/run.py $(CARGO_TARGET_DIR)/release/examples/decode_chunks $(ARGUMENTS)
 
 # ARGUMENTS="--files 10000 --only files", or "--mebibytes 256 --rounds 9".
+bench-advise: setup ## predicted and measured gains of advice, into docs/advise.md (minutes)
+	$(BIN)/python benches/advise/run.py $(ARGUMENTS)
+
 bench-xarray: setup ## xarray on Hyperslab, beside the engines netcdf4 and h5netcdf (with h5py and with pyfive)
 	$(BIN)/python benches/xarray/run.py --folder $(HOME)/.cache/hyperslab/bench/xarray $(ARGUMENTS)
 

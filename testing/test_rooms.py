@@ -41,6 +41,7 @@ ARROWS = {
         "hyperslab-index",
         "hyperslab-query",
         "hyperslab-models",
+        "hyperslab-storage",
     },
     "hyperslab-jni": {"hyperslab"},
     "hyperslab-python": {"hyperslab"},
@@ -94,12 +95,14 @@ def modules_named(statement: ast.Import | ast.ImportFrom, modules: set[str]) -> 
         names = [module] if module else [alias.name for alias in statement.names]
     else:
         names = []
-    return {name if name in modules else "__init__" for name in names}
+    first = [name.partition(".")[0] for name in names]
+    return {name if name in modules else "__init__" for name in first}
 
 
 def python_imports(package: pathlib.Path) -> tuple[dict[str, set[str]], list[str]]:
     """The modules that each module of a package imports, and the places where one is imported inside a function or a condition."""
-    modules = {path.stem for path in package.glob("*.py")} | {"_native"}
+    folders = {path.parent for path in package.glob("*/__init__.py")}
+    modules = {path.stem for path in package.glob("*.py")} | {folder.name for folder in folders} | {"_native"}
     known: dict[str, set[str]] = {}
     late: list[str] = []
     for path in sorted(package.glob("*.py")):
@@ -110,6 +113,12 @@ def python_imports(package: pathlib.Path) -> tuple[dict[str, set[str]], list[str
                 known[path.stem] |= named - {"_native"}
                 if statement not in tree.body:  # in a function, or under a condition such as TYPE_CHECKING
                     late.append(f"{path.name}:{statement.lineno} imports {', '.join(sorted(named))}")
+    # A folder is one module of the package: what its files take from above it is what it imports.
+    for folder in folders:
+        trees = [ast.parse(path.read_text()) for path in folder.glob("*.py")]
+        above = [statement for tree in trees for statement in ast.walk(tree) if isinstance(statement, ast.ImportFrom) and statement.level == 2]
+        named = {statement.module.partition(".")[0] if statement.module else alias.name for statement in above for alias in statement.names}
+        known[folder.name] = named & modules - {"_native"}
     return known, late
 
 

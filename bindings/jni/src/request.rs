@@ -56,7 +56,16 @@ impl SessionRequest {
             .with_paths(paths)
             .with_missing_sources(missing_sources)
             .with_limits(limits);
+        report_profile();
         new_session_with_indexes(options, self.index_folder.clone())
+    }
+}
+
+/// Says once on standard error why the profile of this machine is not used.
+fn report_profile() {
+    static REPORTED: std::sync::Once = std::sync::Once::new();
+    if let Some(problem) = &hyperslab::storage::profile().problem {
+        REPORTED.call_once(|| eprintln!("hyperslab: {problem}"));
     }
 }
 

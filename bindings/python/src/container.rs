@@ -4,7 +4,8 @@ use std::path::PathBuf;
 use std::sync::Mutex;
 use std::time::Duration;
 
-use hyperslab::write::{Commit, Definitions, Existing, Fragment, Region, WriteMode, WritePlan as CorePlan};
+use hyperslab::filter::{Filter, Pipeline};
+use hyperslab::write::{Commit, Definitions, Existing, Fragment, Region, Repacking, WriteMode, WritePlan as CorePlan};
 use hyperslab::{Cancellation, Dataspace, Error, FillTime, SessionOptions, new_session};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
@@ -305,4 +306,54 @@ pub(crate) fn fuse(py: Python<'_>, master: PathBuf, target: PathBuf, replace: bo
         hyperslab::write::fuse(&master, &target, existing, &shared, &mut report)
     })?;
     Ok(Fused::from(fused))
+}
+
+/// Copies a file into a new one. `datasets` are path, chunk shape and filters of those that are stored in another way. `check` is
+/// called with the temporary path of the complete file; if it raises an exception, no file is left.
+#[pyfunction]
+#[pyo3(signature = (source, target, datasets, check, alignment=None, page_bytes=None, progress=None))]
+#[expect(clippy::too_many_arguments, reason = "one for each keyword of repack")]
+pub(crate) fn repack(
+    py: Python<'_>,
+    source: PathBuf,
+    target: PathBuf,
+    datasets: Vec<(String, Option<Vec<u64>>, Vec<PyFilter>)>,
+    check: Py<PyAny>,
+    alignment: Option<u64>,
+    page_bytes: Option<u64>,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<Fused> {
+    let mut how = Repacking::default().with_alignment(alignment).with_page_bytes(page_bytes);
+    for (path, chunk_shape, filters) in datasets {
+        let filters = filters.into_iter().map(|(id, name, optional, parameters)| Filter { id, name, optional, parameters });
+        how = how.with_dataset(path, chunk_shape, Pipeline { filters: filters.collect() });
+    }
+    let cancellation = Cancellation::new();
+    let shared = cancellation.clone();
+    let failure = std::sync::Arc::new(Mutex::new(None));
+    let raised = failure.clone();
+    let made = wait(py, &cancellation, move || {
+        let mut report = |done: u64, total: u64| {
+            if let Some(progress) = &progress {
+                // An exception in `progress` does not stop the work.
+                let _ = Python::attach(|py| progress.call1(py, (done, total)).map(|_| ()));
+            }
+        };
+        let examine = |path: &std::path::Path| {
+            let outcome = Python::attach(|py| check.call1(py, (path,)).map(|_| ()));
+            outcome.map_err(|error| {
+                if let Ok(mut slot) = raised.lock() {
+                    *slot = Some(error);
+                }
+                Error::internal("the check of the new file failed")
+            })
+        };
+        hyperslab::write::repack(&source, &target, &how, examine, &shared, &mut report)
+    });
+    // The exception of `check` itself, not one that says that there was one.
+    let raised = failure.lock().ok().and_then(|mut slot| slot.take());
+    match (made, raised) {
+        (Err(_), Some(error)) => Err(error),
+        (made, _) => made.map(Fused::from),
+    }
 }

@@ -15,6 +15,7 @@ mod foreign;
 mod gather;
 mod heap;
 mod index;
+mod layout;
 mod list;
 mod model;
 mod plan;
@@ -49,6 +50,12 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(gather::gather, module)?)?;
     module.add_function(wrap_pyfunction!(container::verify, module)?)?;
     module.add_function(wrap_pyfunction!(container::fuse, module)?)?;
+    module.add_function(wrap_pyfunction!(container::repack, module)?)?;
+    module.add_function(wrap_pyfunction!(layout::storage_layout, module)?)?;
+    module.add_function(wrap_pyfunction!(layout::parse_layout, module)?)?;
+    module.add_function(wrap_pyfunction!(layout::profile, module)?)?;
+    module.add_function(wrap_pyfunction!(layout::machine, module)?)?;
+    module.add_function(wrap_pyfunction!(layout::default_profile_path, module)?)?;
     module.add_function(wrap_pyfunction!(container::vacuum, module)?)?;
     module.add_function(wrap_pyfunction!(index::index_task, module)?)?;
     module.add_function(wrap_pyfunction!(index::index_commit, module)?)?;
@@ -99,6 +106,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<results::index::Indexed>()?;
     module.add_class::<results::index::PlannedIndex>()?;
     module.add_class::<results::index::ValueCounts>()?;
+    module.add_class::<results::layout::StorageLayout>()?;
     module.add_class::<results::model::NamedArray>()?;
     module.add_class::<results::model::Recognition>()?;
     module.add_class::<results::object::AttributeValue>()?;

@@ -144,6 +144,11 @@ pub use hyperslab_reader::foreign;
 pub use hyperslab_scan as scan;
 pub use hyperslab_write as write;
 
+/// Where bytes lie, and what was measured on this machine.
+pub mod storage {
+    pub use hyperslab_storage::{Profile, ProfileSettings, StripedPart, TargetLayout, default_profile_path, machine, profile, target_layout};
+}
+
 pub use hyperslab_array::{
     Attribute, Axis, ByteOrder, Cancellation, CharacterSet, ChunkGrid, Dataspace, Datatype, Elements, EnumMember, Error, ErrorKind, FloatFormat, FloatLayout,
     HeapObjects, HeapReference, HyperslabAxis, Mantissa, Member, ReferenceKind, ReferenceTarget, ReferencedPart, Result, Selection, StoredSelection,

@@ -17,7 +17,7 @@ const KEPT_CHUNK_SHARE: u64 = 8;
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct SessionOptions {
-    /// Decoding threads; `None` is one per core.
+    /// Decoding threads; `None` is as many as the profile of this machine says, or one per core.
     pub threads: Option<usize>,
     /// Limits on what a file may cost.
     pub limits: Limits,
@@ -128,7 +128,7 @@ impl Session {
         }
         let open = OpenOptions::new(options.limits, options.interpretation);
         Ok(Self(Arc::new(Shared {
-            threads: options.threads,
+            threads: options.threads.or(hyperslab_storage::profile().settings.threads),
             pool: PerProcess::new(OnceLock::new()),
             options: open,
             paths: options.paths,

@@ -100,7 +100,11 @@ impl Output {
     /// The file system's preferred block size in bytes; the stripe size if it has stripes.
     pub fn block_bytes(&self) -> u64 {
         use std::os::unix::fs::MetadataExt;
-        crate::shared::block_of(self.file.metadata().map_or(0, |metadata| metadata.blksize()))
+        if let Some(alignment) = crate::profile().settings.alignment_bytes {
+            return alignment;
+        }
+        let block = || crate::file_system::block_of(self.file.metadata().map_or(0, |metadata| metadata.blksize()));
+        crate::layout::stripe_of(&self.file).unwrap_or_else(block)
     }
 
     fn failed(&self, error: std::io::Error, doing: &str) -> Error {

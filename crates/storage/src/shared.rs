@@ -6,6 +6,9 @@ use std::path::{Path, PathBuf};
 
 use hyperslab_array::{Error, Result};
 
+use crate::file_system::{block_of, is_parallel, kind_of};
+use crate::layout::stripe_of;
+
 /// A file that other processes write too. Dropping it leaves the file as it is.
 #[derive(Debug)]
 pub struct SharedFile {
@@ -74,27 +77,20 @@ pub fn claim(mark: &Path) -> Result<bool> {
 /// unnamed temporary file, so nothing becomes visible.
 pub fn block_bytes_in(folder: &Path) -> Result<u64> {
     use rustix::fs::{Mode, OFlags};
+    if let Some(alignment) = crate::profile().settings.alignment_bytes {
+        return Ok(alignment);
+    }
     let unnamed = rustix::fs::open(folder, OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC, Mode::RUSR | Mode::WUSR);
-    let metadata = match unnamed {
-        Ok(file) => File::from(file).metadata(),
-        // A file system without unnamed files: ask its folder.
-        Err(_) => std::fs::metadata(folder),
-    };
-    let metadata = metadata.map_err(|error| Error::from(error).in_file(folder.display().to_string()))?;
-    Ok(block_of(metadata.blksize()))
-}
-
-/// The block size that a file system reports, if it is plausible.
-pub(crate) fn block_of(said: u64) -> u64 {
-    if said.is_power_of_two() { said.clamp(512, 64 << 20) } else { 4096 }
+    // A file system without unnamed files: ask its folder.
+    let asked = unnamed.map(File::from).or_else(|_| File::open(folder));
+    let asked = asked.and_then(|file| Ok(stripe_of(&file).unwrap_or(block_of(file.metadata()?.blksize()))));
+    asked.map_err(|error| Error::from(error).in_file(folder.display().to_string()))
 }
 
 /// Whether this is a parallel file system, which many machines write to through many servers.
 pub fn is_parallel_file_system(folder: &Path) -> bool {
-    /// Lustre, GPFS, BeeGFS, CephFS, OrangeFS, PanFS, WekaFS (magic numbers of `statfs`).
-    const PARALLEL: [u64; 7] = [0x0bd0_0bd0, 0x4750_4653, 0x1983_0326, 0x00c3_6400, 0x2003_0528, 0xaad7_aaea, 0x1901_1911];
-    let kind = rustix::fs::statfs(folder).ok().and_then(|found| u64::try_from(found.f_type).ok());
-    kind.is_some_and(|kind| PARALLEL.contains(&(kind & 0xffff_ffff)))
+    let kind = rustix::fs::statfs(folder).ok().map(|found| kind_of(found.f_type));
+    kind.is_some_and(is_parallel)
 }
 
 #[cfg(test)]

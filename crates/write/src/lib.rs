@@ -6,7 +6,7 @@
 //!   Writers never wait for each other, and readers see either the old state or the new one.
 //! - `shared`: subfiles that several tasks write together.
 //! - `encoding`: checksums and bytes in JSON.
-//! - `maintenance`: verify a container, remove leftover files, fuse it into one file.
+//! - `maintenance`: verify a container, remove leftover files, fuse it into one file; copy a file with other chunks and filters.
 //!
 //! Rooms depend one way: maintenance, container, shared, file; each knows those after it. `encoding` knows none of them.
 #![forbid(unsafe_code)]
@@ -34,5 +34,6 @@ pub use file::reserved_attributes::COMMIT_ATTRIBUTE;
 pub use file::strided_regions::without_steps;
 pub use hyperslab_storage::Existing;
 pub use maintenance::fuse::{Fused, fuse};
+pub use maintenance::repack::{Repacking, repack};
 pub use maintenance::vacuum::{VacuumOptions, VacuumResult, vacuum};
 pub use maintenance::verify::{Verification, verify};

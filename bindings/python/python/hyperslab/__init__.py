@@ -2,6 +2,7 @@
 
 from . import dtypes, indexes, models, spark
 from ._native import __version__, register_filter, unregister_filter
+from .advising import Advice, advise
 from .arrays import Array
 from .attributes import Attributes, Empty
 from .batch_reader import BatchReader
@@ -37,12 +38,15 @@ from .netcdf_writing import NewNetcdf, create_netcdf
 from .netcdf_xarray import write_xarray
 from .parallel import Committed, ManySubfilesWarning, Task, WritePlan
 from .polars_scan import scan_polars
+from .profile import Profile, ProfileWarning, profile, warn_of_problem
 from .query import Query, query
 from .query_results import CountBounds, Histogram, HistogramBounds, Step
 from .references import AttributeReference, Reference, RegionReference, RegionSelection
 from .sql import sql
 from .stand_in import install_as_h5py
+from .storage import StorageLayout, StorageWarning, storage_layout
 from .table import Split, Table
+from .tuning import Tuned, tune
 from .unclosed import UnclosedWarning
 from .write_table import write_table
 from .writing import (
@@ -61,6 +65,7 @@ from .writing import (
 )
 
 __all__ = [
+    "Advice",
     "Array",
     "Attached",
     "AttributeReference",
@@ -103,6 +108,8 @@ __all__ = [
     "NewRegionReference",
     "NotFoundError",
     "OmittedColumnsWarning",
+    "Profile",
+    "ProfileWarning",
     "Query",
     "ReadOnlyError",
     "Reference",
@@ -111,8 +118,11 @@ __all__ = [
     "SoftLink",
     "Split",
     "Step",
+    "StorageLayout",
+    "StorageWarning",
     "Table",
     "Task",
+    "Tuned",
     "UnclosedWarning",
     "UnsupportedError",
     "VacuumResult",
@@ -121,6 +131,7 @@ __all__ = [
     "VirtualSource",
     "WritePlan",
     "__version__",
+    "advise",
     "attach",
     "batches",
     "counters",
@@ -135,15 +146,21 @@ __all__ = [
     "models",
     "open",
     "open_mfdataset",
+    "profile",
     "query",
     "register_filter",
     "scan_polars",
     "spark",
     "sql",
+    "storage_layout",
     "to_netcdf",
+    "tune",
     "unregister_filter",
     "vacuum",
     "verify",
     "write_table",
     "write_xarray",
 ]
+
+warn_of_problem()
+del warn_of_problem

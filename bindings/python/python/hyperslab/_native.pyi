@@ -30,6 +30,7 @@ __all__ = [
     "RegionSelection",
     "Session",
     "Step",
+    "StorageLayout",
     "Subfile",
     "Summary",
     "VacuumResult",
@@ -42,6 +43,7 @@ __all__ = [
     "__version__",
     "address",
     "counters",
+    "default_profile_path",
     "external_files",
     "fill_heap",
     "fuse",
@@ -57,14 +59,19 @@ __all__ = [
     "is_tracked",
     "link",
     "list_names",
+    "machine",
     "model_arrays",
     "model_omitted",
     "model_problems",
     "model_tables",
+    "parse_layout",
     "path_stamp",
+    "profile",
     "recognize_models",
     "reference_targets",
     "register_filter",
+    "repack",
+    "storage_layout",
     "stored_chunks",
     "unregister_filter",
     "user_block_bytes",
@@ -80,6 +87,20 @@ def counters() -> Counters: ...
 def reference_targets(kind: str, elements: bytes, width: int) -> list[str | None]: ...
 def gather(file: File, objects: bytes, attributes: list[str]) -> list[Gathered]: ...
 def fuse(master: str, target: str, replace: bool, progress: Callable[[int, int], object] | None = None) -> Fused: ...
+def repack(
+    source: str,
+    target: str,
+    datasets: Sequence[tuple[str, Sequence[int] | None, Sequence[tuple[int, str | None, bool, Sequence[int]]]]],
+    check: Callable[[object], object],
+    alignment: int | None = None,
+    page_bytes: int | None = None,
+    progress: Callable[[int, int], object] | None = None,
+) -> Fused: ...
+def storage_layout(path: str) -> StorageLayout: ...
+def parse_layout(said: bytes) -> StorageLayout: ...
+def profile(path: str | None = None) -> tuple[str | None, bool, str | None, list[tuple[str, int]]]: ...
+def machine() -> str: ...
+def default_profile_path() -> str | None: ...
 def vacuum(path: str, seconds: float, orphans: bool, dry_run: bool) -> VacuumResult: ...
 def verify(path: str, values: bool = False) -> Verification: ...
 def written_datasets(fragment: bytes) -> tuple[int, list[WrittenDataset]]: ...
@@ -106,6 +127,15 @@ def model_problems(file: File, model: str) -> list[tuple[str, str]]: ...
 def model_omitted(file: File, model: str) -> list[tuple[str, str]]: ...
 def path_stamp(path: str) -> tuple[int, int] | None: ...
 def index_remarks(file: File) -> list[str]: ...
+
+@final
+class StorageLayout:
+    file_system: str
+    block_bytes: int
+    device: tuple[int, int] | None
+    parts: list[tuple[int, int | None, int, int | None, list[int], str | None]]
+    warning: str | None
+    def target(self, offset: int) -> int | None: ...
 
 @final
 class IndexPlan:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import cli_inspect, cli_query, cli_simulate, cli_storage
+from . import cli_advise, cli_inspect, cli_query, cli_simulate, cli_storage, cli_tune
 from .cli_app import app
 
-__all__ = ["app", "cli_inspect", "cli_query", "cli_simulate", "cli_storage"]
+__all__ = ["app", "cli_advise", "cli_inspect", "cli_query", "cli_simulate", "cli_storage", "cli_tune"]

@@ -66,7 +66,14 @@ def info(file: str, path: Annotated[str | None, typer.Argument()] = None, as_jso
         if isinstance(found, hs.Dataset):
             facts |= {"maxshape": list(found.maxshape), "bytes": found.nbytes, "stored_bytes": None if found.refusal else found.stored_bytes}
     elif len(opened.files) == 1:
-        facts = {"file": opened.filename, "format": opened.format, **_models(opened), **_sizes(opened), "attributes": dict(tree.attribute_lines(opened))}
+        facts = {
+            "file": opened.filename,
+            "format": opened.format,
+            **_models(opened),
+            **_sizes(opened),
+            **_storage(opened),
+            "attributes": dict(tree.attribute_lines(opened)),
+        }
     else:
         sizes = [_sizes(one) for one in opened.files]
         facts = {
@@ -111,6 +118,16 @@ def _models(file: hs.File) -> dict[str, Any]:
     """The recognized data models, with their reasons; nothing if there is none."""
     found = {view.name: f"{view.certainty}: {view.reason}" for view in file.models}
     return {"models": found} if found else {}
+
+
+def _storage(file: hs.File) -> dict[str, Any]:
+    """Where the file's bytes lie; nothing for a file in memory."""
+    if not os.path.exists(file.filename):
+        return {}
+    layout = hs.storage_layout(file.filename)
+    facts: dict[str, Any] = {"file system": layout.file_system or "not known", "block_bytes": layout.block_bytes}
+    stripes = [f"{part.stripe_count or 'all'} of {part.stripe_bytes} bytes from byte {part.start} on" for part in layout.parts]
+    return {"storage": facts | ({"stripes": "; ".join(stripes)} if stripes else {})}
 
 
 def _sizes(file: hs.File) -> dict[str, int]:

@@ -3,5 +3,6 @@
 pub(crate) mod container;
 pub(crate) mod counting;
 pub(crate) mod index;
+pub(crate) mod layout;
 pub(crate) mod model;
 pub(crate) mod object;

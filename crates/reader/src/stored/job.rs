@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use hyperslab_array::{Arrangement, ChunkBuffer, DecodedChunk, Error, Placement, Result};
 use hyperslab_formats::{ChunkLocation, ChunkSource};
-use hyperslab_storage::{Storage, coalesce};
+use hyperslab_storage::{Storage, coalesce, profile};
 use rayon::prelude::*;
 
 use super::band::{Band, OutputPart};
@@ -19,7 +19,7 @@ pub(super) const COALESCE_GAP_BYTES: u64 = 32 << 10;
 const MIN_DIRECT_BYTES: usize = 64 << 10;
 /// Most decoded bytes that wait to be copied to the output; bounds the memory of reads whose chunks all span the output.
 const MAX_PENDING_BYTES: u64 = 64 << 20;
-/// Longest coalesced read; bounds a worker's scratch memory.
+/// Longest coalesced read if the profile of this machine says nothing; bounds a worker's scratch memory.
 const COALESCE_BYTES: u64 = 4 << 20;
 
 thread_local! {
@@ -71,7 +71,8 @@ impl Job<'_> {
         let Band { part, chunks } = band;
         let ranges: Vec<(u64, u64)> = chunks.iter().map(|chunk| stored_range(chunk)).collect();
         let Scratch { raw: fetched, decoded, spare } = scratch;
-        for read in coalesce(&ranges, COALESCE_GAP_BYTES, COALESCE_BYTES) {
+        let max_bytes = profile().settings.transfer_bytes.unwrap_or(COALESCE_BYTES);
+        for read in coalesce(&ranges, COALESCE_GAP_BYTES, max_bytes) {
             self.read.cancellation.check()?;
             self.fetch(fetched, read.offset, read.length)?;
             for &member in &read.members {

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use hyperslab_array::{Envelope, Error, Result};
-use hyperslab_storage::{block_bytes_in, check_replaceable, folder_of, is_parallel_file_system, real_path, unique_name};
+use hyperslab_storage::{block_bytes_in, check_replaceable, folder_of, is_parallel_file_system, profile, real_path, unique_name};
 use serde::{Deserialize, Serialize};
 
 use super::commit_name::is_id;
@@ -122,7 +122,9 @@ impl WritePlan {
         }
         let folder = folder_of(self.path());
         let alignment = checked_alignment(self.alignment)?.map_or_else(|| block_bytes_in(&folder), Ok)?;
-        let factor = factor.unwrap_or_else(|| chosen_factor(writers, is_parallel_file_system(&folder)));
+        let factor = factor
+            .or(profile().settings.subfile_factor.map(|factor| factor.min(writers)))
+            .unwrap_or_else(|| chosen_factor(writers, is_parallel_file_system(&folder)));
         self.sharing = Some(SharedDatasets::new(writers, factor, alignment)?);
         Ok(())
     }

@@ -7,7 +7,7 @@ use hyperslab_formats::Object;
 use hyperslab_reader::Session;
 use hyperslab_storage::Existing;
 
-use super::copy_objects::copy_objects;
+use super::copy_objects::{CopyOptions, copy_objects};
 use super::dataset_copy::CopyCounts;
 use super::file_writer::FileWriter;
 use super::reading_session::reading_session;
@@ -38,7 +38,8 @@ impl FileWriter {
             }
         }
         let mut out = Self::create(target, Existing::Replace, alignment, session)?;
-        copy_objects(&file, &mut out, &Cancellation::new(), &mut CopyCounts::default(), true, &mut |_, _| {}).map_err(located)?;
+        let options = CopyOptions { grows: true, ..CopyOptions::default() };
+        copy_objects(&file, &mut out, &Cancellation::new(), &mut CopyCounts::default(), &options, &mut |_, _| {}).map_err(located)?;
         out.base = Some(base);
         Ok(out)
     }

@@ -1,22 +1,32 @@
 //! Copies all objects of a file into a file that is being written.
 
+use std::collections::HashMap;
+
 use hyperslab_array::{Cancellation, Result};
-use hyperslab_formats::Object;
+use hyperslab_formats::{Object, ObjectId};
 use hyperslab_reader::File;
 
-use super::dataset_copy::{CopyCounts, DatasetCopy};
+use super::dataset_copy::{CopyCounts, DatasetCopy, StorageFormat};
 use super::file_writer::FileWriter;
 use super::reserved_attributes::COMMIT_ATTRIBUTE;
 use super::source_file::{CopiedAttribute, SourceFile};
 
-/// Copies all objects of `file` with their values into `out`. If `grows`, more will be appended: small datasets with small
-/// chunks then get a new chunk shape once their final size is known. `progress` gets the bytes copied so far and the total.
+/// How to copy the datasets of a file.
+#[derive(Default)]
+pub(crate) struct CopyOptions {
+    /// More will be appended: small datasets with small chunks then get a new chunk shape once their final size is known.
+    pub grows: bool,
+    /// New chunk shapes and filters; other datasets keep theirs.
+    pub formats: HashMap<ObjectId, StorageFormat>,
+}
+
+/// Copies all objects of `file` with their values into `out`. `progress` gets the bytes copied so far and the total.
 pub(crate) fn copy_objects(
     file: &File,
     out: &mut FileWriter,
     cancellation: &Cancellation,
     counts: &mut CopyCounts,
-    grows: bool,
+    options: &CopyOptions,
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<()> {
     let source = SourceFile::new(file)?;
@@ -36,7 +46,8 @@ pub(crate) fn copy_objects(
             Object::Dataset(dataset) => match source.references(id).map_err(|error| error.at_object(path))? {
                 Some(references) => out.create_object_references(path, references)?,
                 None => {
-                    let mut copy = DatasetCopy { out: &mut *out, path, cancellation, counts: &mut *counts, grows };
+                    let format = options.formats.get(&id);
+                    let mut copy = DatasetCopy { out: &mut *out, path, cancellation, counts: &mut *counts, grows: options.grows, format };
                     copy.dataset(file, id, dataset, source.committed(&dataset.datatype))?;
                 }
             },

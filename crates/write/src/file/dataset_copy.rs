@@ -16,6 +16,8 @@ use super::stored_box::region_of;
 
 /// Bytes of values re-encoded at a time, if chunks cannot be copied.
 const SLAB_BYTES: u64 = 32 << 20;
+/// Bytes of values that are written into chunks of another shape at a time.
+const BOX_BYTES: u64 = 128 << 20;
 /// Maximum bytes of values of a growing dataset that gets a new chunk shape.
 const MAX_REGROWN_BYTES: u64 = 2 << 20;
 /// Chunks of at least this many bytes keep their shape in a growing dataset.
@@ -38,6 +40,8 @@ pub(crate) struct DatasetCopy<'a> {
     pub counts: &'a mut CopyCounts,
     /// Whether more will be appended to the dataset.
     pub grows: bool,
+    /// Its new chunk shape and filters, if it gets others.
+    pub format: Option<&'a StorageFormat>,
 }
 
 /// The `local` region of a dataset in another file, and the `region` of the target where it belongs.
@@ -65,12 +69,24 @@ impl StorageFormat {
 impl DatasetCopy<'_> {
     /// Copies a whole dataset of `file`. `committed` is the path of its committed datatype, if any.
     pub fn dataset(&mut self, file: &File, id: ObjectId, dataset: &Arc<Dataset>, committed: Option<String>) -> Result<()> {
+        if dataset.datatype.has_references() && dataset.stored_bytes != Some(0) {
+            // Their bytes are addresses in the other file.
+            return Err(Error::unsupported("copying references to parts of datasets, or inside of other values").at_object(self.path));
+        }
         let definition = DatasetDefinition {
             fill_value: dataset.fill_value.clone(),
             fill_time: dataset.fill_time,
             committed,
             ..DatasetDefinition::new(dataset.datatype.clone(), dataset.dataspace.clone())
         };
+        if let Some(format) = self.format {
+            if !dataset.virtual_mappings.is_empty() {
+                return Err(Error::unsupported("new chunks for a virtual dataset: make one file of it first").at_object(self.path));
+            }
+            let wanted = DatasetDefinition { chunk_shape: format.chunk_shape.clone(), filters: format.filters.clone(), ..definition };
+            self.out.create_dataset(self.path, wanted)?;
+            return if dataset.stored_bytes == Some(0) { Ok(()) } else { self.reencode_boxes(file, id, dataset) };
+        }
         if dataset.virtual_mappings.is_empty() {
             let never_written = dataset.stored_bytes == Some(0);
             let chunk_shape = dataset.chunk_shape.clone().filter(|chunk| !self.grows || !is_regrown(dataset, chunk));
@@ -174,6 +190,39 @@ impl DatasetCopy<'_> {
         Ok(true)
     }
 
+    /// Reads a whole dataset and writes it into chunks of another shape, box by box. A box consists of whole chunks of the target,
+    /// so that none waits in memory for the rest of its values.
+    fn reencode_boxes(&mut self, file: &File, id: ObjectId, source: &Dataset) -> Result<()> {
+        let target = self.out.definition(self.path)?;
+        let shape = source.dataspace.shape();
+        let chunk = target.chunk_shape.clone().unwrap_or_else(|| vec![1; shape.len()]);
+        let all = Region::all(shape);
+        if all.elements().is_none_or(|elements| elements == 0) || shape.is_empty() {
+            return self.reencode(file, id, source, &all, &all);
+        }
+        let size = box_shape(shape, &chunk, source.chunk_shape.as_deref(), source.datatype.size());
+        let mut start = vec![0; shape.len()];
+        loop {
+            let axes = start.iter().zip(&size).zip(shape);
+            let part = Region { start: start.clone(), count: axes.map(|((first, count), extent)| (*count).min(extent - first)).collect() };
+            self.reencode_part(file, id, source, &part, &part)?;
+            // The next box in row-major order.
+            let mut axis = shape.len();
+            loop {
+                let Some(before) = axis.checked_sub(1) else { return Ok(()) };
+                axis = before;
+                let (Some(first), Some(count), Some(extent)) = (start.get_mut(axis), size.get(axis), shape.get(axis)) else {
+                    return Err(Error::internal("a box with another number of dimensions"));
+                };
+                *first = first.saturating_add(*count);
+                if *first < *extent {
+                    break;
+                }
+                *first = 0;
+            }
+        }
+    }
+
     /// Reads the region `local` of a dataset and writes it as `region`, slab by slab.
     fn reencode(&mut self, file: &File, id: ObjectId, source: &Dataset, local: &Region, region: &Region) -> Result<()> {
         let size = source.datatype.size().max(1);
@@ -184,7 +233,6 @@ impl DatasetCopy<'_> {
         let total = local.count.first().copied();
         let mut first = 0;
         loop {
-            self.cancellation.check()?;
             let count = total.map(|total| rows.min(total - first));
             let slab = |of: &Region| {
                 let mut slab = of.clone();
@@ -194,17 +242,53 @@ impl DatasetCopy<'_> {
                 }
                 slab
             };
-            let from = slab(local);
-            let values = file.read(id, &from.selection(source.dataspace.shape())?, self.cancellation)?;
-            let resolve = |reference: HeapReference| values.heap.object(reference);
-            self.out.write(self.path, &slab(region), &values.bytes, &resolve)?;
-            self.counts.reencoded_bytes += values.bytes.len() as u64;
+            self.reencode_part(file, id, source, &slab(local), &slab(region))?;
             first += count.unwrap_or(0);
             if total.is_none_or(|total| first >= total) {
                 return Ok(());
             }
         }
     }
+
+    /// Reads the region `local` of a dataset at once and writes it as `region`.
+    fn reencode_part(&mut self, file: &File, id: ObjectId, source: &Dataset, local: &Region, region: &Region) -> Result<()> {
+        self.cancellation.check()?;
+        let values = file.read(id, &local.selection(source.dataspace.shape())?, self.cancellation)?;
+        let resolve = |reference: HeapReference| values.heap.object(reference);
+        self.out.write(self.path, region, &values.bytes, &resolve)?;
+        self.counts.reencoded_bytes += values.bytes.len() as u64;
+        Ok(())
+    }
+}
+
+/// The shape of the boxes in which a dataset is read and written into other chunks: whole `chunk`s, as many of the source's as
+/// [`BOX_BYTES`] allow, so that few of these are decoded more than once.
+fn box_shape(shape: &[u64], chunk: &[u64], source: Option<&[u64]>, element_bytes: u64) -> Vec<u64> {
+    let mut size: Vec<u64> = chunk.iter().zip(shape).map(|(chunk, extent)| (*chunk).clamp(1, (*extent).max(1))).collect();
+    let bytes = |size: &[u64]| size.iter().fold(element_bytes.max(1), |n, extent| n.saturating_mul(*extent));
+    let grow = |size: &mut Vec<u64>, axis: usize, wanted: u64| {
+        let (Some(extent), Some(step)) = (shape.get(axis).copied(), chunk.get(axis).copied()) else { return };
+        let wanted = wanted.div_ceil(step.max(1)).saturating_mul(step.max(1)).min(extent.max(1));
+        let mut larger = size.clone();
+        if let Some(count) = larger.get_mut(axis) {
+            *count = wanted.max(*count);
+        }
+        if bytes(&larger) <= BOX_BYTES {
+            *size = larger;
+        }
+    };
+    // First whole chunks of the source, then as much as fits, from the fastest dimension on.
+    for axis in (0..size.len()).rev() {
+        grow(&mut size, axis, source.and_then(|source| source.get(axis)).copied().unwrap_or(1));
+    }
+    for axis in (0..size.len()).rev() {
+        let room = BOX_BYTES / bytes(&size).max(1);
+        let now = size.get(axis).copied().unwrap_or(1);
+        let step = source.and_then(|source| source.get(axis)).copied().unwrap_or(1).max(1);
+        let wanted = now.saturating_mul(room);
+        grow(&mut size, axis, if wanted >= shape.get(axis).copied().unwrap_or(1) { wanted } else { wanted / step * step });
+    }
+    size
 }
 
 /// The filters of a dataset that was read, as a pipeline for writing.

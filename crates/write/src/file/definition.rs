@@ -4,7 +4,7 @@ use hyperslab_array::{CharacterSet, Dataspace, Datatype, Elements, Error, HeapOb
 use hyperslab_formats::FillTime;
 use hyperslab_formats::filter::{Filter, Pipeline};
 
-/// Target size in bytes of a chunk whose shape is not given.
+/// Target size in bytes of a chunk whose shape is not given, if the profile of this machine says nothing.
 const CHUNK_BYTES: u64 = 1 << 20;
 
 /// Filter id of the checksum.
@@ -222,7 +222,8 @@ fn complete(filter: &mut Filter, element_bytes: u64, chunk_bytes: u64) -> Result
 /// Chooses a chunk of about 1 MiB by halving the largest dimension. Along unlimited dimensions the chunk is extended until
 /// it has about 1 MiB.
 fn chunk_shape(shape: &[u64], max_shape: &[Option<u64>], element_bytes: u64) -> Vec<u64> {
-    let aim = (CHUNK_BYTES / element_bytes.max(1)).max(1);
+    let target = hyperslab_storage::profile().settings.chunk_bytes.unwrap_or(CHUNK_BYTES);
+    let aim = (target / element_bytes.max(1)).max(1);
     let mut chunk: Vec<u64> =
         shape.iter().zip(max_shape).map(|(extent, max)| if max.is_none() { (*extent).max(1) } else { max.unwrap_or(*extent).max(1) }).collect();
     let elements = |chunk: &[u64]| chunk.iter().fold(1u64, |n, extent| n.saturating_mul(*extent));

@@ -5,7 +5,7 @@ use std::path::Path;
 use hyperslab_array::{Cancellation, Result};
 use hyperslab_storage::Existing;
 
-use crate::file::copy_objects::copy_objects;
+use crate::file::copy_objects::{CopyOptions, copy_objects};
 use crate::file::dataset_copy::CopyCounts;
 use crate::file::file_writer::FileWriter;
 use crate::file::reading_session::reading_session;
@@ -33,6 +33,6 @@ pub fn fuse(master: &Path, target: &Path, existing: Existing, cancellation: &Can
     let file = session.open(master)?;
     let mut counts = CopyCounts::default();
     let mut out = FileWriter::create(target, existing, None, &session)?;
-    copy_objects(&file, &mut out, cancellation, &mut counts, false, progress)?;
+    copy_objects(&file, &mut out, cancellation, &mut counts, &CopyOptions::default(), progress)?;
     Ok(Fused { bytes: out.finish(existing)?, copied_chunks: counts.copied_chunks, reencoded_bytes: counts.reencoded_bytes })
 }

@@ -1,0 +1,293 @@
+"""Tuner: measures points until time is up, fits the models, checks what they recommend, and writes the profile."""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import json
+import math
+import os
+import secrets
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from .. import _native
+from ..errors import InvalidInputError, IoError
+from ..storage import storage_layout
+from ..type_aliases import Path
+from .model import Model, fit
+from .points import KINDS, Point, design
+
+#: Settings that a profile may have. What is stored (filters) and what is promised (sync) is not for a profile to change.
+SETTABLE = ("transfer_bytes", "threads", "chunk_bytes", "alignment_bytes", "factor")
+#: A setting is recommended if the model says that it saves at least this, and costs no kind of work more than that.
+_SAVES, _COSTS = 0.05, 0.02
+#: The recommended settings together must hold to this when they are measured next to the defaults.
+_MAY_COST, _MUST_SAVE = 1.05, 0.95
+_CHECK_ROUNDS = 5
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """What was measured, and the profile that was written.
+
+    Attributes:
+        path: The profile.
+        settings: What it changes; nothing if the defaults are the best that was found.
+        models: What each setting is worth, by kind of work.
+        checked: Time with the settings divided by that with the defaults, by kind of work, measured in turns.
+        points: Number of points that were measured, in this run and in earlier ones.
+        wanted: Number of points of the whole design.
+    """
+
+    path: str
+    settings: dict[str, int]
+    models: dict[str, Model]
+    checked: dict[str, float]
+    points: int
+    wanted: int
+
+
+def tune(
+    folder: Path,
+    *,
+    minutes: float = 5.0,
+    size_bytes: int = 32 << 20,
+    points: int = 100,
+    out: Path | None = None,
+    fresh: bool = False,
+    progress: Callable[[int, int], object] | None = None,
+) -> Tuned:
+    """Measures reads and writes in a folder with many settings, and writes a profile of the best.
+
+    Files of `size_bytes` are written, read and removed in a hidden folder inside of `folder`. What was measured is kept if the run
+    is interrupted, and the next run goes on from there.
+
+    Args:
+        folder: A folder of the file system that is measured.
+        minutes: Time after which no further point is begun.
+        size_bytes: Bytes of values of a file; at most two exist at a time.
+        points: Number of combinations of settings.
+        out: Path of the profile; by default the one that is in force (`hs.profile().path`).
+        fresh: Forget what earlier runs measured.
+        progress: Called with the number of measured points and of all.
+
+    Returns:
+        What was found.
+
+    Raises:
+        IoError: The disk is full, or a file cannot be written; nothing is left behind.
+        InvalidInputError: An argument is not possible.
+
+    Example:
+        >>> hs.tune("/scratch/me", minutes=5).settings
+    """
+    place = os.fsdecode(folder)
+    if not os.path.isdir(place):
+        raise InvalidInputError(f"'{place}' is not a folder", place)
+    if size_bytes < 1 << 20 or points < 1 or not minutes > 0:
+        raise InvalidInputError("give at least 1 MiB, one point and a positive time")
+    path = os.fsdecode(out) if out is not None else _native.profile(None)[0] or _native.default_profile_path()
+    if path is None:
+        raise InvalidInputError("there is no place for a profile: give out=, or set HYPERSLAB_PROFILE")
+    path = os.fspath(path)
+    wanted = design(len(os.sched_getaffinity(0)), points)
+    state = _State(f"{path}.partial", place, size_bytes)
+    measured = [] if fresh else state.load()
+    known = {point for point, _ in measured}
+    end = time.monotonic() + 60 * minutes
+    os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
+    with _workplace(place, size_bytes) as work, _Workers(work, size_bytes) as workers:
+        for point in wanted:
+            if point in known:
+                continue
+            if time.monotonic() > end:
+                break
+            measured.append((point, workers.measure(point)))
+            state.save(measured)
+            if progress is not None:
+                progress(len(measured), len(wanted))
+        models = {kind: model for kind in KINDS if (model := fit(kind, measured)) is not None}
+        settings, checked = _recommended(models), {}
+        if settings:
+            checked = _checked(workers, settings)
+            if not _pays(checked):
+                settings = {}
+    _write(path, place, size_bytes, settings, models, checked, measured)
+    if len(measured) >= len(wanted):
+        with contextlib.suppress(FileNotFoundError):
+            os.remove(state.path)
+    return Tuned(path, settings, models, checked, len(measured), len(wanted))
+
+
+def _recommended(models: dict[str, Model]) -> dict[str, int]:
+    """For each setting the value that saves most over all kinds of work, if it is worth it and costs none of them."""
+    found: dict[str, int] = {}
+    for setting in SETTABLE:
+        factors: dict[str, list[float]] = {}
+        for model in models.values():
+            for value, factor in model.factors.get(setting, {}).items():
+                factors.setdefault(value, []).append(factor)
+        kinds = max((len(of_kinds) for of_kinds in factors.values()), default=0)
+        best, saved = None, _SAVES
+        for value, of_kinds in factors.items():
+            mean = 1 - math.exp(sum(math.log(factor) for factor in of_kinds) / kinds)
+            if value != "None" and mean > saved and max(of_kinds) <= 1 + _COSTS:
+                best, saved = value, mean
+        if best is not None:
+            found[setting] = int(best)
+    return found
+
+
+def _checked(workers: _Workers, settings: dict[str, int]) -> dict[str, float]:
+    """Times with the settings and with the defaults, in turns; of each the fastest of some rounds."""
+    ratios = {}
+    for kind, names in KINDS.items():
+        for filter in ("none", "zstd"):
+            default = Point(kind, filter=filter)
+            given: dict[str, Any] = {name: value for name, value in settings.items() if name in names}
+            if not given:
+                continue
+            chosen = replace(default, **given)
+            best = {default: math.inf, chosen: math.inf}
+            for _ in range(_CHECK_ROUNDS):
+                for point in best:
+                    best[point] = min(best[point], workers.measure(point))
+            ratios[f"{kind}, {filter}"] = best[chosen] / best[default]
+    return ratios
+
+
+def _pays(checked: dict[str, float]) -> bool:
+    return max(checked.values(), default=1.0) <= _MAY_COST and min(checked.values(), default=1.0) <= _MUST_SAVE
+
+
+def _write(path: str, folder: str, size: int, settings: dict[str, int], models: dict[str, Model], checked: dict[str, float], measured: list[Any]) -> None:
+    """Writes the profile, complete or not at all."""
+    named = {("subfile_factor" if name == "factor" else name): value for name, value in settings.items()}
+    document = {
+        "format": 1,
+        "version": _native.__version__,
+        "machine": _native.machine(),
+        "settings": named,
+        "folder": os.path.abspath(folder),
+        "file_system": storage_layout(folder).file_system,
+        "created": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
+        "bytes": size,
+        "checked": checked,
+        "models": [asdict(model) for model in models.values()],
+        "measured": [{**point.to_dict(), "seconds": seconds} for point, seconds in measured],
+    }
+    _replace(path, document)
+
+
+def _replace(path: str, document: Any) -> None:
+    part = f"{path}.{secrets.token_hex(8)}.part"
+    try:
+        with open(part, "w", encoding="utf-8") as out:
+            json.dump(document, out, indent=1)
+            out.flush()
+            os.fsync(out.fileno())
+        os.replace(part, path)
+    except OSError as error:
+        with contextlib.suppress(FileNotFoundError):
+            os.remove(part)
+        raise IoError(f"the profile cannot be written: {error.strerror}", path) from None
+
+
+class _State:
+    """What was measured so far, so that an interrupted run can go on."""
+
+    def __init__(self, path: str, folder: str, size: int) -> None:
+        self.path = path
+        self._about = {"version": _native.__version__, "machine": _native.machine(), "folder": os.path.abspath(folder), "bytes": size}
+
+    def load(self) -> list[tuple[Point, float]]:
+        """The points of an earlier run with the same machine, version, folder and size; none if it cannot be read."""
+        try:
+            with open(self.path, encoding="utf-8") as text:
+                found = json.load(text)
+            if found["about"] != self._about:
+                return []
+            return [(Point(**{name: value for name, value in one.items() if name != "seconds"}), float(one["seconds"])) for one in found["measured"]]
+        except (OSError, ValueError, KeyError, TypeError):
+            return []
+
+    def save(self, measured: Sequence[tuple[Point, float]]) -> None:
+        """Keeps the points."""
+        _replace(self.path, {"about": self._about, "measured": [{**point.to_dict(), "seconds": seconds} for point, seconds in measured]})
+
+
+@contextlib.contextmanager
+def _workplace(folder: str, size: int) -> Iterator[str]:
+    """A hidden folder that is removed whatever happens."""
+    free = shutil.disk_usage(folder).free
+    if free < 4 * size:
+        raise IoError(f"{free} bytes are free, and 4 files of {size} bytes are needed: give another folder or a smaller size", folder)
+    work = tempfile.mkdtemp(prefix=".hyperslab-tune-", dir=folder)
+    try:
+        yield work
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+
+
+class _Workers:
+    """Processes that measure, one for each transfer size, because that is read from the profile once a process."""
+
+    def __init__(self, folder: str, size: int) -> None:
+        self._folder, self._size = folder, size
+        self._running: dict[int, subprocess.Popen[str]] = {}
+
+    def __enter__(self) -> _Workers:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for worker in self._running.values():
+            worker.kill()
+            worker.wait()
+
+    def _worker(self, transfer_bytes: int) -> subprocess.Popen[str]:
+        if transfer_bytes not in self._running:
+            profile = os.path.join(self._folder, f"{transfer_bytes}.json")
+            with open(profile, "w", encoding="utf-8") as out:
+                settings = {"transfer_bytes": transfer_bytes}
+                json.dump({"format": 1, "version": _native.__version__, "machine": _native.machine(), "settings": settings}, out)
+            command = [sys.executable, "-m", "hyperslab.tuning.worker"]
+            self._running[transfer_bytes] = subprocess.Popen(
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                text=True,
+                env={**os.environ, "HYPERSLAB_PROFILE": profile},
+                # Ctrl-C is for this process, which ends the workers.
+                start_new_session=True,
+            )
+        return self._running[transfer_bytes]
+
+    def measure(self, point: Point) -> float:
+        """Seconds at a point."""
+        worker = self._worker(point.transfer_bytes)
+        path = os.path.join(self._folder, "measured.h5")
+        if worker.stdin is None or worker.stdout is None:
+            raise IoError("the measuring process has no pipes")
+        try:
+            worker.stdin.write(json.dumps({**point.to_dict(), "path": path, "bytes": self._size}) + "\n")
+            worker.stdin.flush()
+            line = worker.stdout.readline()
+        except BrokenPipeError:
+            line = ""
+        finally:
+            with contextlib.suppress(FileNotFoundError):
+                os.remove(path)
+            shutil.rmtree(f"{path}.d", ignore_errors=True)
+        if not line:
+            raise IoError("the measuring process has ended unexpectedly", self._folder)
+        answer = json.loads(line)
+        if "error" in answer:
+            raise IoError(f"a measurement failed: {answer['error']}", self._folder)
+        return float(answer["seconds"])

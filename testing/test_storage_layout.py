@@ -1,0 +1,138 @@
+"""Where bytes lie: recorded layouts of real file systems, attributes made from them, and file systems that lie."""
+
+from __future__ import annotations
+
+import pathlib
+import struct
+
+import hyperslab as hs
+import pytest
+
+RECORDED = pathlib.Path(__file__).resolve().parent / "layouts"
+EOF, MIB = (1 << 64) - 1, 1 << 20
+V1, V3, COMPOSITE = 0x0BD10BD0, 0x0BD30BD0, 0x0BD60BD0
+
+
+def recorded(name: str) -> hs.StorageLayout:
+    return hs.StorageLayout.parse((RECORDED / f"{name}.txt").read_text())
+
+
+@pytest.mark.parametrize(
+    ("name", "system", "parts"),
+    [
+        ("lustre-plain", "lustre", [(0, None, MIB, 4, [10, 11, 12, 13], None)]),
+        ("lustre-folder", "lustre", [(0, None, MIB, 4, [], None)]),
+        ("lustre-pattern-number", "lustre", [(0, None, MIB, 4, [5, 3, 43, 57], None)]),
+        ("lustre-overstriped", "lustre", [(0, None, MIB, 8, [10, 11] * 4, "original")]),
+        ("lustre-mirrored", "lustre", [(0, None, 4 * MIB, 2, [1, 0], "flash")]),
+        ("lustre-on-metadata-server", "lustre", [(MIB, None, 4 * MIB, None, [], None)]),
+        ("lustre-compressed", "lustre", [(0, None, 4 * MIB, 1, [1], None)]),
+        ("beegfs-file", "beegfs", [(0, None, 512 << 10, 4, [1203, 2101, 2102, 2103], None)]),
+        ("beegfs-folder", "beegfs", [(0, None, 4 * MIB, 8, [], None)]),
+    ],
+)
+def test_recorded_layouts(name: str, system: str, parts: list[tuple[object, ...]]) -> None:
+    found = recorded(name)
+    assert found.file_system == system
+    assert [tuple(part) for part in found.parts] == parts
+
+
+def test_the_target_of_a_byte() -> None:
+    found = recorded("lustre-pattern-number")
+    assert [found.target(offset) for offset in (0, MIB - 1, MIB, 3 * MIB, 4 * MIB, 1001 * MIB)] == [5, 5, 3, 57, 5, 3]
+    found = recorded("lustre-on-metadata-server")
+    assert found.target(0) is None and found.target(2 * MIB) is None, "not placed yet"
+    assert (found.stripe_bytes, found.stripe_count) == (4 * MIB, None)
+
+
+def plain(stripe_bytes: int, targets: list[int], pool: str | None = None, count: int | None = None, pattern: int = 1) -> bytes:
+    """A layout v1, or v3 with a pool: magic, pattern, object, stripe size, stripe count, generation, pool, objects."""
+    count = len(targets) if count is None else count
+    head = struct.pack("<II16sIHH", V1 if pool is None else V3, pattern, b"\1" * 16, stripe_bytes, count, 0)
+    return head + (b"" if pool is None else pool.encode().ljust(16, b"\0")) + b"".join(struct.pack("<16sII", b"\2" * 16, 0, t) for t in targets)
+
+
+def composite(*parts: tuple[int, int, int, int, bytes]) -> bytes:
+    """Parts with ID, flags, start, end and layout."""
+    offset = 32 + 48 * len(parts)
+    entries, layouts = b"", b""
+    for number, flags, start, end, layout in parts:
+        entries += struct.pack("<IIQQIIIQI", number, flags, start, end, offset + len(layouts), len(layout), 0, 0, 0)
+        layouts += layout
+    return struct.pack("<IIIHHH6xQ", COMPOSITE, offset + len(layouts), 1, 0, len(parts), 0, 0) + entries + layouts
+
+
+@pytest.mark.parametrize(
+    ("attribute", "like"),
+    [
+        (plain(MIB, [10, 11, 12, 13]), "lustre-plain"),
+        (plain(MIB, [], count=4), "lustre-folder"),
+        (plain(MIB, [10, 11] * 4, "original"), "lustre-overstriped"),
+        (composite((0x10001, 0x10, 0, EOF, plain(4 * MIB, [1, 0], "flash")), (0x20002, 0x10, 0, EOF, plain(4 * MIB, [3, 4], "archive"))), "lustre-mirrored"),
+        (
+            composite((1, 0x10, 0, MIB, plain(MIB, [], pattern=0x100)), (2, 0, MIB, EOF, plain(4 * MIB, [], count=0xFFFF))),
+            "lustre-on-metadata-server",
+        ),
+        (composite((1, 0x10, 0, EOF, plain(4 * MIB, [1]))), "lustre-compressed"),
+    ],
+)
+def test_the_attribute_says_what_the_tool_says(attribute: bytes, like: str) -> None:
+    assert hs.StorageLayout.parse(attribute).parts == recorded(like).parts
+
+
+def test_a_progressive_layout_has_its_parts_in_order() -> None:
+    parts = ((1, 0x10, 0, 4 * MIB, plain(MIB, [7])), (2, 0x10, 4 * MIB, 64 * MIB, plain(MIB, [1, 2])), (3, 0, 64 * MIB, EOF, plain(4 * MIB, [], count=8)))
+    found = hs.StorageLayout.parse(composite(*parts))
+    assert [(part.start, part.end, part.stripe_count) for part in found.parts] == [(0, 4 * MIB, 1), (4 * MIB, 64 * MIB, 2), (64 * MIB, None, 8)]
+    # Stripes count from the beginning of the file.
+    assert [found.target(offset) for offset in (0, 4 * MIB, 5 * MIB, 64 * MIB)] == [7, 1, 2, None]
+    assert found.stripe_bytes == 4 * MIB
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        (plain(0, [1]), "a stripe size of 0 bytes"),
+        (plain(MIB, [], count=0), "0 stripes"),
+        (plain(MIB, [], count=60000), "60000 stripes"),
+        (plain(MIB, [1, 2])[:-1], "too short"),
+        (plain(MIB, [1])[:20], "too short"),
+        (b"", "too short"),
+        (b"\xff" * 64, "magic number 0xffffffff"),
+        (composite((1, 0x10, 5 * MIB, MIB, plain(MIB, [1]))), "ends before"),
+        (composite((1, 0x10, 0, EOF, plain(MIB, [1])), (2, 0x10, MIB, EOF, plain(MIB, [1]))), "overlap"),
+        (composite(), "without stripes"),
+        (composite((1, 0x10, 0, EOF, plain(MIB, [1])))[:70], "too short"),
+        ("lmm_stripe_count: 4\nlmm_stripe_size: 0\n", "a stripe size of 0 bytes"),
+        ("lmm_stripe_count: four\nlmm_stripe_size: 1048576\n", "no number"),
+        ("Stripe pattern details:\n+ Chunksize: big\n", "no number"),
+        ("Stripe pattern details:\n", "a stripe size of 0 bytes"),
+    ],
+)
+def test_what_cannot_be_true_is_an_error(said: str | bytes, words: str) -> None:
+    with pytest.raises(hs.CorruptError, match=words):
+        hs.StorageLayout.parse(said)
+
+
+def test_damaged_attributes_are_errors_and_never_more(tmp_path: pathlib.Path) -> None:
+    whole = composite((1, 0x10, 0, 4 * MIB, plain(MIB, [7], "fast")), (2, 0x10, 4 * MIB, EOF, plain(MIB, [1, 2, 3])))
+    for at in range(len(whole)):
+        for value in (0, 0x7F, 0xFF):
+            damaged = whole[:at] + bytes([value]) + whole[at + 1 :]
+            try:
+                found = hs.StorageLayout.parse(damaged)
+            except (hs.CorruptError, hs.UnsupportedError):
+                continue
+            assert all(part.stripe_bytes > 0 for part in found.parts)
+            found.target(12345678)
+
+
+def test_a_local_file_has_a_device_and_blocks(tmp_path: pathlib.Path) -> None:
+    (tmp_path / "x").write_bytes(b"x")
+    stat = (tmp_path / "x").stat()
+    for path in (tmp_path, tmp_path / "x"):
+        found = hs.storage_layout(path)
+        assert found.block_bytes == stat.st_blksize and found.parts == [] and found.target(0) is None
+    assert hs.storage_layout(tmp_path / "x").device is not None
+    with pytest.raises(hs.NotFoundError):
+        hs.storage_layout(tmp_path / "nowhere")
