@@ -132,6 +132,28 @@ $(OPENPMD_VENV)/.installed: testing/openpmd/requirements.txt
 test-openpmd: setup $(OPENPMD_VENV)/.installed ## openPMD against openpmd-api, openpmd-viewer and the examples of the validator
 	PYTHONPATH=$(abspath bindings/python/python) $(OPENPMD_VENV)/bin/python -m pytest -q -p no:cacheprovider --rootdir=testing/openpmd --confcutdir=testing/openpmd testing/openpmd
 
+# PyTorch's wheel brings gigabytes of CUDA. Debian's build has none: its packages are unpacked outside of the clone, nothing is installed.
+TORCH      := $(HOME)/.cache/hyperslab/torch
+TORCH_VENV := $(HOME)/.cache/hyperslab/venvs/torch
+TORCH_ARCH  = $(TORCH)/usr/lib/$(shell dpkg --print-architecture 2>/dev/null | sed 's/amd64/x86_64/; s/arm64/aarch64/')-linux-gnu
+TORCH_LIBS  = $(TORCH)/usr/lib:$(subst /usr/lib/,/lib/,$(TORCH_ARCH)):$(TORCH_ARCH):$(TORCH_ARCH)/blas:$(TORCH_ARCH)/lapack
+
+$(TORCH)/.unpacked:
+	rm -rf $(TORCH) && mkdir -p $(TORCH)/packages && cd $(TORCH)/packages && packages=$$(apt-get install --simulate --no-install-recommends python3-torch 2>/dev/null | sed -n 's/^Inst \([^ ]*\).*/\1/p') \
+		&& test -n "$$packages" && apt-get download -qq $$packages 2>/dev/null && for package in *.deb; do dpkg -x $$package ..; done && rm *.deb
+	@touch $@
+
+$(TORCH_VENV)/.installed: testing/torch/requirements.txt $(TORCH)/.unpacked
+	/usr/bin/python3 -m venv $(TORCH_VENV)
+	$(TORCH_VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r $<
+	echo $(TORCH)/usr/lib/python3/dist-packages > $$(echo $(TORCH_VENV)/lib/python3*/site-packages)/debian.pth
+	@touch $@
+
+test-torch: setup ## batches and rows under PyTorch's DataLoader
+	@if $(MAKE) --no-print-directory $(TORCH_VENV)/.installed; then \
+		LD_LIBRARY_PATH=$(TORCH_LIBS) PYTHONPATH=$(abspath bindings/python/python) $(TORCH_VENV)/bin/python -m pytest -q -p no:cacheprovider --rootdir=testing/torch --confcutdir=testing/torch testing/torch; \
+	else echo "*** NOT TESTED: hyperslab.torch_datasets. Debian's package python3-torch could not be unpacked. ***"; fi
+
 # Many more moments than `make test` has; minutes.
 crash: setup ## writers and committers killed COUNT=300 times each
 	HYPERSLAB_KILLS=$(if $(filter file,$(origin COUNT)),300,$(COUNT)) $(BIN)/python -m pytest -q -p no:cacheprovider -k killed testing/test_write_parallel.py testing/test_write_shared.py testing/test_write_containers.py
