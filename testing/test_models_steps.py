@@ -397,3 +397,16 @@ def test_what_contradicts_a_field_is_an_error_with_the_object(tmp_path: pathlib.
         assert hs.sql('select count(*) from "Step#0/Block/phi/0"', path).fetchall() == [(60,)]
         with pytest.raises(hs.InvalidInputError, match=message):
             hs.sql("select count(*) from cells", path)
+
+
+def test_a_time_that_no_double_has_is_refused(tmp_path: pathlib.Path) -> None:
+    for number, exact in ((2**60, True), (2**60 + 1, False), (-(2**53) - 1, False), (2**63, True), (2**64 - 1, False)):
+        path = tmp_path / f"{number}.h5"
+        with h5py.File(path, "w") as f:
+            f["Step#0/x"] = np.arange(3.0)
+            f["Step#0"].attrs["TIME"] = np.array([number], "u8" if number >= 2**63 else "i8")
+        if exact:
+            assert hs.open(path).table("particles", model="h5part").to_arrow()["time"].to_pylist() == [float(number)] * 3
+        else:
+            with pytest.raises(hs.UnsupportedError, match="the attribute TIME holds an integer that no double has"):
+                hs.open(path).table("particles", model="h5part").to_arrow()

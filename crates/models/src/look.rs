@@ -89,6 +89,9 @@ pub(crate) fn one_value(attribute: &Attribute) -> Result<Option<ArrayRef>> {
 }
 
 /// The numbers of an attribute as doubles; `None` if it does not hold numbers.
+///
+/// # Errors
+/// `Unsupported` for an integer that no double has.
 pub(crate) fn numbers(attribute: &Attribute) -> Result<Option<Vec<f64>>> {
     if let Ok(Elements {
         datatype: Datatype::Float { size: size @ (10 | 12 | 16), order: ByteOrder::Little, format: FloatFormat::Custom(layout) }, bytes, ..
@@ -100,6 +103,13 @@ pub(crate) fn numbers(attribute: &Attribute) -> Result<Option<Vec<f64>>> {
     }
     let Some(array) = values(attribute)?.filter(|array| array.data_type().is_numeric()) else { return Ok(None) };
     let cast = arrow_cast::cast(&array, &DataType::Float64).map_err(|error| Error::internal(error.to_string()))?;
+    if array.data_type().is_integer() {
+        // Unchecked, a value beyond the type's own would be null, and so differ.
+        let back = arrow_cast::cast(&cast, array.data_type()).map_err(|error| Error::internal(error.to_string()))?;
+        if back.as_ref() != array.as_ref() {
+            return Err(Error::unsupported(format!("the attribute {} holds an integer that no double has", attribute.name)));
+        }
+    }
     Ok(cast.as_any().downcast_ref::<Float64Array>().filter(|cast| cast.null_count() == 0).map(|cast| cast.values().to_vec()))
 }
 
