@@ -59,14 +59,14 @@ class Reader:
 
     def _discover(self, numbers: Iterable[int]) -> None:
         """Reads all objects below these, level by level."""
-        level = np.unique(np.fromiter(numbers, np.uint64))
+        level = _distinct(np.fromiter(numbers, np.uint64))
         while len(level):
             known = np.fromiter((number not in self.values and number not in self._containers for number in level.tolist()), bool, len(level))
             level = level[known]
             below: list[AnyArray] = []
             for group in _native.gather(self._file, level.astype("<u8").tobytes(), _ATTRIBUTES) if len(level) else ():
                 self._add(group, level[np.frombuffer(group.positions, "<u8").astype(np.int64)], below)
-            level = np.unique(np.concatenate(below)) if below else level[:0]
+            level = _distinct(np.concatenate(below)) if below else level[:0]
 
     def _add(self, group: _native.Gathered, numbers: AnyArray, below: list[AnyArray]) -> None:
         """Values, or containers, for the objects of one description."""
@@ -88,7 +88,7 @@ class Reader:
                 addresses = np.ascontiguousarray(children).view("<u8").ravel()
                 if not addresses.all():
                     raise CorruptError("an element of a cell array is a null reference", object=self._path(number))
-                below.append(np.unique(addresses))
+                below.append(_distinct(addresses))
                 self._containers[number] = Container(kind, of_class, addresses.tolist(), [], shape[::-1])
             return None
         for number, value in zip(numbers.tolist(), self._leaves(stored, numbers, about, class_name, is_empty), strict=True):
@@ -105,7 +105,11 @@ class Reader:
         if not isinstance(stored, np.ndarray):
             return [self._leaves(np.asarray(one)[None], numbers[i : i + 1], about, class_name, False)[0] for i, one in enumerate(stored)]
         if class_name == "char":
-            return matlab_values.texts(stored, self._path(numbers[0]))
+            try:
+                return matlab_values.texts(stored)
+            except CorruptError as error:
+                # A path is found by a search, which takes long in a file of many objects.
+                raise CorruptError(error.message, object=self._path(numbers[0])) from None
         values = matlab_values.in_matlab_order(matlab_values.numbers(stored), self._squeeze)
         if class_name == "logical":
             values = values.astype(bool)
@@ -130,7 +134,7 @@ class Reader:
         of_class = class_name if kind == "sparse" or class_name != "struct" else ""
         for number, children in zip(numbers.tolist(), members[:, order].tolist(), strict=True):
             self._containers[number] = Container(kind, of_class, children, names, rows)
-        below.append(np.unique(members))
+        below.append(_distinct(members))
 
     def _stored(self, group: _native.Gathered, numbers: AnyArray, datatype: dict[str, Any], shape: tuple[int, ...]) -> list[AnyArray] | AnyArray:
         """The values of datasets: one array along whose first dimension they lie, or a list if they are read one by one."""
@@ -247,3 +251,9 @@ def _text(value: Any) -> str:
     if isinstance(value, np.ndarray) and value.size == 1:
         value = value.reshape(-1)[0]
     return value.decode("utf-8", "replace").rstrip("\0") if isinstance(value, bytes) else str(value)
+
+
+def _distinct(numbers: AnyArray) -> AnyArray:
+    """The distinct numbers, in order. `np.unique` hashes, which takes longer than sorting numbers that are nearly sorted."""
+    found = np.sort(numbers, axis=None)
+    return found[np.concatenate([[True], found[1:] != found[:-1]])] if len(found) else found

@@ -65,10 +65,10 @@ def numbers(values: AnyArray) -> AnyArray:
     return out
 
 
-def texts(codes: AnyArray, name: str) -> list[Any]:
+def texts(codes: AnyArray) -> list[Any]:
     """Text for each char array along the first dimension: a `str` for a row of characters, else an array of the rows."""
     if codes.dtype.kind not in "ui" or codes.dtype.itemsize not in (1, 2, 4):
-        raise CorruptError(f"a char array of {codes.dtype}, not of UTF-16 code units", object=name)
+        raise CorruptError(f"a char array of {codes.dtype}, not of UTF-16 code units")
     turned = codes.transpose(0, *range(codes.ndim - 1, 0, -1))
     shape = turned.shape[1:]
     if len(shape) < 2:
