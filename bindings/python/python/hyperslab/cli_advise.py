@@ -75,7 +75,8 @@ def _show(advice: Advice) -> None:
         grid.add_row(hint.topic, f"{escape(hint.advice)} [dim]{escape(hint.reason)} ({escape(hint.basis)})[/dim]")
     say(grid)
     if advice.omitted:
-        say(f"[dim]{len(advice.omitted)} datasets left out: --json says why[/dim]")
+        count = len(advice.omitted)
+        say(f"[dim]{count} dataset{'s' if count > 1 else ''} left out: --json says why[/dim]")
 
 
 def _show_dataset(one: DatasetAdvice) -> None:
