@@ -154,6 +154,17 @@ test-torch: setup ## batches and rows under PyTorch's DataLoader
 		LD_LIBRARY_PATH=$(TORCH_LIBS) PYTHONPATH=$(abspath bindings/python/python) $(TORCH_VENV)/bin/python -m pytest -q -p no:cacheprovider --rootdir=testing/torch --confcutdir=testing/torch testing/torch; \
 	else echo "*** NOT TESTED: hyperslab.torch_datasets. Debian's package python3-torch could not be unpacked. ***"; fi
 
+$(TORCH_VENV)/.benches: benches/batches/requirements.txt $(TORCH_VENV)/.installed
+	$(TORCH_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --ignore-installed -r $<
+	$(TORCH_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps scDataset==0.3.0
+	@touch $@
+
+# ARGUMENTS="--rounds 9 --only sparse --cells 100000"; the files stay in the folder. Without Debian's PyTorch, without its contestants.
+bench-batches: setup ## mini-batches, beside h5py's loops, h5py in PyTorch's workers, anndata's backed mode and scDataset
+	@if $(MAKE) --no-print-directory $(TORCH_VENV)/.benches; then \
+		LD_LIBRARY_PATH=$(TORCH_LIBS) PYTHONPATH=$(abspath bindings/python/python) $(TORCH_VENV)/bin/python -W ignore benches/batches/run.py --folder $(HOME)/.cache/hyperslab/bench/batches $(ARGUMENTS); \
+	else $(BIN)/python benches/batches/run.py --folder $(HOME)/.cache/hyperslab/bench/batches $(ARGUMENTS); fi
+
 # Many more moments than `make test` has; minutes.
 crash: setup ## writers and committers killed COUNT=300 times each
 	HYPERSLAB_KILLS=$(if $(filter file,$(origin COUNT)),300,$(COUNT)) $(BIN)/python -m pytest -q -p no:cacheprovider -k killed testing/test_write_parallel.py testing/test_write_shared.py testing/test_write_containers.py

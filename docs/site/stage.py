@@ -12,7 +12,7 @@ import shutil
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 PACKAGE = ROOT / "bindings" / "python" / "python" / "hyperslab"
-MODULES = ["dtypes", "indexes", "mllib", "models", "mpi", "spark"]
+MODULES = ["dtypes", "indexes", "mllib", "models", "mpi", "spark", "torch_datasets"]
 
 
 def exported() -> list[str]:

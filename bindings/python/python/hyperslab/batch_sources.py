@@ -29,6 +29,7 @@ class Source(Protocol):
         rows: Number of rows.
         row_bytes: Bytes of a row in memory; of variable-length rows the mean of a sample.
         chunk_bytes: Bytes of the largest chunk that has to be decoded for one of its rows; 0 without filters.
+        chunk_rows: Rows that are decoded for one row; 1 without filters.
         edges: First row of each block, and the number of rows. A block is what is worth reading in one go.
         shape: What the rows of all files must agree in: dtype and shape of a row by name.
         exact: Whether rows can be read one by one; `no_exact` says what to do if not.
@@ -37,6 +38,7 @@ class Source(Protocol):
     rows: int
     row_bytes: float
     chunk_bytes: int
+    chunk_rows: float
     edges: Int64Array
     shape: dict[str, Any]
     no_exact: str | None
@@ -94,6 +96,7 @@ class DatasetSource:
         chunk = dataset.chunks
         self.chunk_bytes = int(np.prod(chunk, dtype=object)) * dataset.dtype.itemsize if chunk and dataset.filters else 0
         slab = chunk[0] if chunk else 1
+        self.chunk_rows = float(slab if self.chunk_bytes else 1)
         block_rows = slab * math.ceil(MIN_BLOCK_BYTES / max(slab * self.row_bytes, 1))
         self.edges = even_edges(self.rows, max(1, min(block_rows, self.rows)))
         # Batches have the byte order of the machine: that of a file would keep them from DLPack and Arrow.
@@ -135,6 +138,7 @@ class EndToEnd:
         self.rows = int(self._starts[-1])
         self.row_bytes = sum(source.row_bytes * source.rows for source in self._sources) / max(self.rows, 1)
         self.chunk_bytes = max(source.chunk_bytes for source in self._sources)
+        self.chunk_rows = max(source.chunk_rows for source in self._sources)
         self.edges = np.unique(np.concatenate([source.edges + start for source, start in zip(self._sources, self._starts, strict=False)]))
         self.shape, self.no_exact = first, next((source.no_exact for source in self._sources if source.no_exact), None)
 
@@ -159,6 +163,7 @@ class SideBySide:
         self.rows = self._sources[0].rows
         self.row_bytes = sum(source.row_bytes for source in self._sources)
         self.chunk_bytes = max(source.chunk_bytes for source in self._sources)
+        self.chunk_rows = max(source.chunk_rows for source in self._sources)
         self.edges = max(self._sources, key=lambda source: source.row_bytes).edges
         self.shape: dict[str, Any] = {}
         for source in self._sources:

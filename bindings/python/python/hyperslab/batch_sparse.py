@@ -54,6 +54,7 @@ class SparseSource:
         filtered = self._data.chunks if self._data.filters else None
         self._chunk = filtered[0] if filtered else None
         self.chunk_bytes = self._chunk * pair if self._chunk else 0
+        self.chunk_rows = max(self._chunk / max(mean, 1), 1.0) if self._chunk else 1.0
         # Blocks begin with the first row that begins in a chunk.
         step = max(MIN_BLOCK_BYTES // pair, BLOCK_CHUNKS * self._chunk if self._chunk else 1)
         begins = np.searchsorted(self._offsets, np.arange(0, max(elements, 1), step), side="left")

@@ -33,6 +33,7 @@ class TableSource:
         sample = table.head(64)
         self.row_bytes = max(sample.nbytes / max(sample.num_rows, 1), 1.0)
         self.chunk_bytes = int(max(counts, default=0) * self.row_bytes)
+        self.chunk_rows = 1.0
         self.shape = {field.name: (str(field.type), ()) for field in table.schema}
 
     def read(self, rows: Int64Array) -> dict[str, Values]:

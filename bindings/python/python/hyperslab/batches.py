@@ -79,8 +79,10 @@ class Batches:
         if options["order"] == "block":
             self._order, unit_bytes = self._blocks(row_bytes, memory_bytes)
         else:
-            aim = UNIT_BYTES_OF_CHUNKS if source.chunk_bytes and options["order"] == "exact" else UNIT_BYTES
-            unit_rows = max(1, min(aim, memory_bytes // (2 * self._threads + 3)) // max(batch_bytes, 1)) * batch_size
+            fits = memory_bytes // (2 * self._threads + 3)
+            # A chunk is decoded once for all of its rows in a unit. Larger units are worth it if they often have several.
+            shared = options["order"] == "exact" and min(UNIT_BYTES_OF_CHUNKS, fits) / row_bytes * (source.chunk_rows - 1) >= self.rows / 4
+            unit_rows = max(1, min(UNIT_BYTES_OF_CHUNKS if shared else UNIT_BYTES, fits) // max(batch_bytes, 1)) * batch_size
             if source.no_exact:
                 unit_rows = max(unit_rows, int(np.diff(source.edges).max(initial=1)))
             unit_bytes = int(unit_rows * row_bytes)
