@@ -7,6 +7,7 @@ import json
 import os
 import pathlib
 import pickle
+import sys
 import threading
 import tracemalloc
 from typing import Any
@@ -22,6 +23,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 ROWS = 997
+DATA = pathlib.Path(__file__).resolve().parent.parent / "examples" / "data"
 ORDERS = ("sequential", "exact", "block")
 
 
@@ -569,3 +571,63 @@ def test_stopping_early_leaves_no_thread(file: hs.File) -> None:
             thread.join(10)
     assert ours() == 0
     assert len(list(loader)) == len(loader)
+
+
+def members(group: hs.Group) -> list[hs.Dataset]:
+    found: list[hs.Dataset] = []
+    group.visititems(lambda _, member: found.append(member) if isinstance(member, hs.Dataset) else None)
+    return found
+
+
+@pytest.mark.parametrize("path", sorted(DATA.iterdir()), ids=lambda path: path.name)
+def test_real_files(path: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    if not path.is_file() or path.suffix not in (".nc", ".h5", ".h5ad", ".h5part", ".hdf5"):
+        pytest.skip("is not an array file")
+    checked = 0
+    for dataset in members(hs.open(path)):
+        if dataset.refusal or not dataset.shape or not 0 < dataset.shape[0] < 5000 or dataset.size > 2_000_000:
+            continue
+        whole, rows = dataset[...], dataset.shape[0]
+        with h5py.File(tmp_path / "rows.h5", "w") as f:
+            f["row"] = np.arange(rows)
+        source = {"value": dataset, "row": hs.open(tmp_path / "rows.h5")["row"]}
+        for order in ORDERS:
+            batches = list(hs.batches(source, 100, order=order))
+            places = np.concatenate([batch["row"] for batch in batches])
+            assert sorted(places) == list(range(rows))
+            found = np.concatenate([batch["value"] for batch in batches])
+            want = whole[places].astype(found.dtype)
+            # Bytes: NaN in a compound is not equal to itself.
+            assert found.shape == want.shape and (found.tolist() == want.tolist() if want.dtype.hasobject else found.tobytes() == want.tobytes()), dataset.name
+        checked += 1
+    assert checked
+
+
+def test_virtual_and_external_rows(tmp_path: pathlib.Path) -> None:
+    for number in (0, 1):
+        with h5py.File(tmp_path / f"part{number}.h5", "w") as f:
+            f["x"] = np.arange(300).reshape(100, 3) + 1000 * number
+    with h5py.File(tmp_path / "whole.h5", "w", libver="latest") as f:
+        layout = h5py.VirtualLayout((200, 3), "i8")
+        for number in (0, 1):
+            layout[100 * number : 100 * number + 100] = h5py.VirtualSource(f"part{number}.h5", "x", (100, 3))
+        f.create_virtual_dataset("v", layout)
+        f["linked"] = h5py.ExternalLink("part1.h5", "/x")
+    f = hs.open(tmp_path / "whole.h5")
+    for order in ORDERS:
+        found = np.concatenate([batch["v"] for batch in hs.batches(f["v"], 30, order=order)])
+        np.testing.assert_array_equal(found[np.argsort(found[:, 0])], f["v"][...])
+    linked = np.concatenate([batch["x"] for batch in hs.batches({"x": f["linked"]}, 30)])
+    np.testing.assert_array_equal(linked, f["linked"][...])
+    loader = hs.batches(f["v"], 30)
+    with h5py.File(tmp_path / "part1.h5", "r+") as changed:
+        changed["x"][3] = 7
+    with pytest.raises(hs.ConflictError, match="part1.h5"):
+        list(loader)
+
+
+def test_sparse_rows_need_scipy(cells: tuple[scipy.sparse.csr_matrix, list[pathlib.Path]], monkeypatch: pytest.MonkeyPatch) -> None:
+    view = hs.models.anndata.open(cells[1][0])
+    monkeypatch.setitem(sys.modules, "scipy", None)
+    with pytest.raises(hs.MissingExtraError, match=r"hyperslab\[scipy\]"):
+        hs.batches(view)

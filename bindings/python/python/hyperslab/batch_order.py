@@ -120,7 +120,7 @@ class Exact:
         """One pass over the rows."""
         random = self._share.generator(EPOCH, number)
         drawn = random.permutation(self._rows) if self._weights is None else random.choice(self._rows, self._draws, p=self._weights)
-        return Epoch(self._edges, self, number, drawn[self._share.every(self._draws)].astype(np.int64), NONE)
+        return Epoch(self._edges, self, number, np.ascontiguousarray(drawn[self._share.every(self._draws)], np.int64), NONE)
 
     def unit(self, epoch: Epoch, unit: int) -> Int64Array:
         """The rows of a unit."""

@@ -69,6 +69,14 @@ class FileStamp:
             raise ConflictError("the file changed after hs.batches; open it again and make new batches", self._path)
 
 
+def stamps_of(dataset: Dataset) -> list[FileStamp]:
+    """The files that hold the values of a dataset: also those of a virtual dataset and of external raw data, beside the file."""
+    path = dataset.file.filename
+    names = {source.file_name for source in dataset.virtual_sources()} if dataset.is_virtual else {name for name, _, _ in dataset.external or ()}
+    others = (os.path.join(os.path.dirname(os.path.abspath(path)), name) for name in sorted(names) if name != ".")
+    return [FileStamp(path), *(FileStamp(other) for other in others if os.path.isfile(other))]
+
+
 def ranges(rows: Int64Array) -> tuple[Int64Array, Int64Array]:
     """Increasing rows as ranges: the place of the first row of each, and of the row after its last."""
     breaks = np.flatnonzero(np.diff(rows) != 1) + 1
@@ -89,7 +97,7 @@ class DatasetSource:
         if not dataset.shape:
             raise InvalidInputError(f"'{dataset.name}' has no dimension, so it has no rows", dataset.file.filename, dataset.name)
         self._name, self._dataset = name, dataset
-        self._stamp = FileStamp(dataset.file.filename)
+        self._stamps = stamps_of(dataset)
         self.rows = dataset.shape[0]
         inner = int(np.prod(dataset.shape[1:], dtype=object))
         self.row_bytes = float(inner * dataset.dtype.itemsize) if not dataset.dtype.hasobject else self._measured()
@@ -112,7 +120,8 @@ class DatasetSource:
     def read(self, rows: Int64Array) -> dict[str, Values]:
         """The rows of these numbers, which increase."""
         values = self._values(rows)
-        self._stamp.check()
+        for stamp in self._stamps:
+            stamp.check()
         return {self._name: values.astype(self._dtype, copy=False)}
 
     def _values(self, rows: Int64Array) -> AnyArray:
