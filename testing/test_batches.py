@@ -97,7 +97,7 @@ def test_every_kind_of_array_joined_by_row(file: hs.File, arrays: dict[str, Any]
 
 
 @given(data=st.data())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_ranks_together_have_each_row_once(file: hs.File, arrays: dict[str, Any], data: Any) -> None:
     batch_size = data.draw(st.integers(1, 1100), "batch_size")
     order = data.draw(st.sampled_from(ORDERS), "order")
@@ -125,7 +125,7 @@ def test_ranks_together_have_each_row_once(file: hs.File, arrays: dict[str, Any]
 
 
 @given(data=st.data())
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_threads_and_memory_change_nothing_and_resuming_goes_on(file: hs.File, data: Any) -> None:
     order = data.draw(st.sampled_from(ORDERS))
     more = {"block_rows": data.draw(st.integers(1, 300)), "mix_blocks": data.draw(st.integers(1, 9))} if order == "block" else {}
@@ -210,14 +210,14 @@ def test_the_quality_of_a_block_shuffle_is_as_stated(tmp_path: pathlib.Path, bat
     f = hs.open(tmp_path / "a.h5")
     loader = hs.batches({"v": f["v"], "block": f["block"]}, batch_size, order="block", block_rows=block_rows, mix_blocks=mix_blocks, threads=0)
     means, blocks = [], []
-    for _ in range(200):
+    for _ in range(120):
         for batch in loader:
             means.append(batch["v"].mean())
             blocks.append(len(np.unique(batch["block"])))
     quality = loader.quality
     assert quality is not None and quality.window_rows == block_rows * mix_blocks and quality.window_blocks == mix_blocks
     exact = values.var() / batch_size * (1 - (batch_size - 1) / (rows - 1))
-    assert np.var(means) / exact == pytest.approx(quality.variance_factor, rel=0.12)
+    assert np.var(means) / exact == pytest.approx(quality.variance_factor, rel=0.15)
     assert quality.variance_factor > 1.3
     assert np.mean(blocks) == pytest.approx(quality.blocks_per_batch, rel=0.02)
     whole = hs.batches(f["v"], batch_size, order="block", block_rows=block_rows, mix_blocks=rows // block_rows)
@@ -322,8 +322,8 @@ def test_tables(file: hs.File, arrays: dict[str, Any], order: str, output: str) 
 
 def test_tables_of_many_splits(tmp_path: pathlib.Path) -> None:
     with h5py.File(tmp_path / "a.h5", "w") as f:
-        f.create_dataset("t/x", data=np.arange(4e6), chunks=(200_000,), compression="lzf")
-        f.create_dataset("t/kind", data=np.arange(4_000_000) % 3, dtype=h5py.enum_dtype({"a": 0, "b": 1, "c": 2}, "i1"))
+        f.create_dataset("t/x", data=np.arange(2.5e6), chunks=(100_000,), compression="lzf")
+        f.create_dataset("t/kind", data=np.arange(2_500_000) % 3, dtype=h5py.enum_dtype({"a": 0, "b": 1, "c": 2}, "i1"))
     table = hs.open(tmp_path / "a.h5").table("/t", columns=["x", "kind"])
     assert len(table.splits(target_bytes=1 << 20)) > 2
     loader = hs.batches(table, 300_000, order="block", mix_blocks=1)
@@ -333,9 +333,9 @@ def test_tables_of_many_splits(tmp_path: pathlib.Path) -> None:
         kind.append(batch["kind"].astype("U1"))
     assert loader.quality is not None and loader.quality.window_rows < 2_000_000
     found = np.concatenate(x)
-    assert not np.array_equal(found, np.arange(4e6)) and np.array_equal(np.sort(found), np.arange(4e6))
+    assert not np.array_equal(found, np.arange(2.5e6)) and np.array_equal(np.sort(found), np.arange(2.5e6))
     assert np.array_equal(np.concatenate(kind), np.array(list("abc"))[found.astype(int) % 3])
-    np.testing.assert_array_equal(np.concatenate([batch["x"] for batch in hs.batches(table, 70_001)]), np.arange(4e6))
+    np.testing.assert_array_equal(np.concatenate([batch["x"] for batch in hs.batches(table, 70_001)]), np.arange(2.5e6))
 
 
 def test_a_table_is_refused_by_name_where_rows_cannot_be_reached(file: hs.File) -> None:
@@ -414,7 +414,7 @@ def test_a_loader_goes_to_another_process(file: hs.File) -> None:
 
 def test_memory_stays_within_its_bound(tmp_path: pathlib.Path) -> None:
     with h5py.File(tmp_path / "a.h5", "w") as f:
-        f.create_dataset("x", data=np.zeros((6000, 1000)), chunks=(50, 1000), compression="gzip")
+        f.create_dataset("x", data=np.zeros((3000, 1000)), chunks=(50, 1000), compression="gzip")
     dataset = hs.open(tmp_path / "a.h5")["x"]
     for order in ORDERS:
         for threads in (1, 4):
@@ -448,7 +448,7 @@ def test_too_little_memory_is_said(file: hs.File, tmp_path: pathlib.Path) -> Non
 def test_a_file_that_is_replaced_changed_or_gone(tmp_path: pathlib.Path, threads: int) -> None:
     def made(name: str) -> pathlib.Path:
         with h5py.File(tmp_path / name, "w") as f:
-            f.create_dataset("x", data=np.random.default_rng(1).integers(0, 9, (200_000, 20)), chunks=(1000, 20), compression="gzip")
+            f.create_dataset("x", data=np.random.default_rng(1).integers(0, 9, (60_000, 20)), chunks=(1000, 20), compression="gzip")
         return tmp_path / name
 
     for change in ("replaced", "changed", "gone"):
@@ -579,10 +579,10 @@ def members(group: hs.Group) -> list[hs.Dataset]:
     return found
 
 
-@pytest.mark.parametrize("path", sorted(DATA.iterdir()), ids=lambda path: path.name)
+@pytest.mark.parametrize(
+    "path", sorted(path for path in DATA.iterdir() if path.suffix in (".nc", ".h5", ".h5ad", ".h5part", ".hdf5")), ids=lambda path: path.name
+)
 def test_real_files(path: pathlib.Path, tmp_path: pathlib.Path) -> None:
-    if not path.is_file() or path.suffix not in (".nc", ".h5", ".h5ad", ".h5part", ".hdf5"):
-        pytest.skip("is not an array file")
     checked = 0
     for dataset in members(hs.open(path)):
         if dataset.refusal or not dataset.shape or not 0 < dataset.shape[0] < 5000 or dataset.size > 2_000_000:
