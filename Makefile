@@ -143,7 +143,7 @@ $(TORCH)/.unpacked:
 		&& test -n "$$packages" && apt-get download -qq $$packages 2>/dev/null && for package in *.deb; do dpkg -x $$package ..; done && rm *.deb
 	@touch $@
 
-$(TORCH_VENV)/.installed: testing/torch/requirements.txt $(TORCH)/.unpacked
+$(TORCH_VENV)/.installed: testing/pytorch/requirements.txt $(TORCH)/.unpacked
 	/usr/bin/python3 -m venv $(TORCH_VENV)
 	$(TORCH_VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r $<
 	echo $(TORCH)/usr/lib/python3/dist-packages > $$(echo $(TORCH_VENV)/lib/python3*/site-packages)/debian.pth
@@ -151,7 +151,7 @@ $(TORCH_VENV)/.installed: testing/torch/requirements.txt $(TORCH)/.unpacked
 
 test-torch: setup ## batches and rows under PyTorch's DataLoader
 	@if $(MAKE) --no-print-directory $(TORCH_VENV)/.installed; then \
-		LD_LIBRARY_PATH=$(TORCH_LIBS) PYTHONPATH=$(abspath bindings/python/python) $(TORCH_VENV)/bin/python -m pytest -q -p no:cacheprovider --rootdir=testing/torch --confcutdir=testing/torch testing/torch; \
+		LD_LIBRARY_PATH=$(TORCH_LIBS) PYTHONPATH=$(abspath bindings/python/python) $(TORCH_VENV)/bin/python -m pytest -q -p no:cacheprovider --rootdir=testing/pytorch --confcutdir=testing/pytorch testing/pytorch; \
 	else echo "*** NOT TESTED: hyperslab.torch_datasets. Debian's package python3-torch could not be unpacked. ***"; fi
 
 $(TORCH_VENV)/.benches: benches/batches/requirements.txt $(TORCH_VENV)/.installed

@@ -62,10 +62,10 @@ def sql(query: str, files: File | Paths | None = None, *, parameters: Sequence[A
         else:
             _register(connection, name, value)
     everything = asks_for_views(query)
+    used = _tables_of(connection, query)  # before the views: DuckDB looks into views that it knows
     for catalog, source in sources.items():
         for found in source.all() if everything else filter(None, map(source.find, words_of(query))):
             create_view(connection, catalog, found)
-    used = _tables_of(connection, query)
     main = sources.get("")
     try:
         only = counted(query)
