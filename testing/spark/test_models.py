@@ -71,7 +71,7 @@ def test_what_the_options_need(spark: Any, run: pathlib.Path) -> None:
         ({"table": "particles"}, "needs option model"),
         ({"model": "h5prat", "table": "particles"}, "there is no data model"),
         ({"model": "h5part", "table": "particle"}, "there is no table"),
-        ({"model": "anndata", "table": "obs"}, "not a file of the model anndata"),
+        ({"model": "anndata", "table": "obs"}, "is not recognized as anndata"),
     ]:
         with pytest.raises(Exception, match=message):
             spark.read.format("hdf5").options(**options).load(str(run)).count()
