@@ -8,7 +8,6 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-
 from ..dataset import Dataset
 from .accesses import Access, Pattern
 from .layouts import NO_FILTER, Costs, Filter, Layout, chunk_shapes, work_of
