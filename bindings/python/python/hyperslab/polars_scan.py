@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import atexit
+import inspect
+import threading
+import time
+import weakref
+from collections.abc import Generator, Iterator
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -17,6 +22,28 @@ from .type_aliases import Paths
 
 if TYPE_CHECKING:
     import polars
+
+#: How long the end of the process waits for threads of Polars at most.
+MAX_WAIT_SECONDS = 2.0
+#: None of them has been in Python for so long: it waits for somebody who takes its rows.
+QUIET_SECONDS = 0.05
+POLL_SECONDS = 0.002
+_alive: weakref.WeakSet[Generator[polars.DataFrame, None, None]] = weakref.WeakSet()
+_ending = threading.Event()
+
+
+def _end() -> None:
+    """Waits until the threads of Polars have left Python: one that comes back to an interpreter which is gone is unwound, and
+    Rust does not survive that."""
+    _ending.set()
+    since = active = time.monotonic()
+    while _alive and (now := time.monotonic()) < min(since + MAX_WAIT_SECONDS, active + QUIET_SECONDS):
+        if any(inspect.getgeneratorstate(batches) == inspect.GEN_RUNNING for batches in list(_alive)):
+            active = now
+        time.sleep(POLL_SECONDS)
+
+
+atexit.register(_end)
 
 
 def scan_polars(source: Table | File | Paths, path: str | None = None, **options: Any) -> polars.LazyFrame:
@@ -55,14 +82,21 @@ def scan_polars(source: Table | File | Paths, path: str | None = None, **options
     empty = polars.from_arrow(schema.empty_table())
     assert isinstance(empty, polars.DataFrame)  # a Series comes from arrays only
 
-    def read(columns: list[str] | None, predicate: polars.Expr | None, rows: int | None, batch_rows: int | None) -> Iterator[polars.DataFrame]:
+    def batches(columns: list[str] | None, predicate: polars.Expr | None, rows: int | None) -> Generator[polars.DataFrame, None, None]:
         # A limit is of the table, before the predicate: then nothing may be pushed below it.
         condition = None if predicate is None or rows is not None else pushed(predicate, schema)
         with _reader(table, columns, condition, rows) as reader:
             for batch in reader:
+                if _ending.is_set():
+                    return
                 frame = polars.from_arrow(pa.Table.from_batches([batch]), rechunk=False)
                 assert isinstance(frame, polars.DataFrame)
                 yield frame if predicate is None else frame.filter(predicate)
+
+    def read(columns: list[str] | None, predicate: polars.Expr | None, rows: int | None, batch_rows: int | None) -> Iterator[polars.DataFrame]:
+        made = batches(columns, predicate, rows)
+        _alive.add(made)
+        return made
 
     return register_io_source(read, schema=empty.schema)
 
