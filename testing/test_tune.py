@@ -183,7 +183,6 @@ def test_a_full_disk_is_one_error_and_nothing_is_left(tmp_path: pathlib.Path, mo
     assert os.listdir(tmp_path) == []
 
 
-@pytest.mark.skipif(not os.path.ismount("/dev/shm"), reason="needs a file system in memory")
 def test_the_worker_says_that_the_disk_is_full(tmp_path: pathlib.Path) -> None:
     """A limit on the size of files stands for a full disk."""
     source = "import resource, signal, sys; signal.signal(signal.SIGXFSZ, signal.SIG_IGN); resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))\n"

@@ -26,7 +26,7 @@ from .model_anndata import AnnData
 from .table import Table
 from .type_aliases import Float64Array
 
-#: What a loader may hold of values, unless it is told otherwise.
+#: The values that a loader holds at most by default, in bytes.
 MEMORY_BYTES = 512 << 20
 #: Blocks that are mixed at a time, if they fit into the memory.
 MIX_BLOCKS = 128

@@ -73,7 +73,7 @@ def check_parts_of_one(step: StepPart) -> None:
 
 
 class TaskTarget:
-    """A task of a plan; whoever made the plan commits it."""
+    """A task of a plan. The process that made the plan commits it."""
 
     def __init__(self, task: Task, storage: Mapping[str, Any]) -> None:
         self._task, self._storage = task, storage

@@ -1,4 +1,4 @@
-"""Points: combinations of settings, of which each is measured once or several times."""
+"""Points: combinations of settings. Each is measured once or several times."""
 
 from __future__ import annotations
 
