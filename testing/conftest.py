@@ -38,5 +38,5 @@ class PoisonedNumpy:
 
 @pytest.fixture(autouse=True)
 def poisoned(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What `hyperslab.reading` takes from numpy for values."""
-    monkeypatch.setattr("hyperslab.reading.np", PoisonedNumpy())
+    """What `hyperslab.objects.reading` takes from numpy for values."""
+    monkeypatch.setattr("hyperslab.objects.reading.np", PoisonedNumpy())

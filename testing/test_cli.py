@@ -134,7 +134,7 @@ def test_progress_is_shown_on_a_terminal_only(tmp_path: pathlib.Path) -> None:
     with h5py.File(tmp_path / "a.h5", "w") as f:
         f["x"] = np.random.default_rng(1).normal(size=3_000_000)
     # As the command does, with less patience, so that the test need not last.
-    script = "import hyperslab.progress as p, hyperslab.cli as c; p.PATIENCE_SECONDS = 0.05; c.main()"
+    script = "import hyperslab.cli.progress as p, hyperslab.cli as c; p.PATIENCE_SECONDS = 0.05; c.main()"
     command = [sys.executable, "-c", script, "export", str(tmp_path / "a.h5"), "/x", str(tmp_path / "x.csv")]
     leader, follower = pty.openpty()
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=follower, env={**os.environ, "TERM": "xterm", "COLUMNS": "80"})

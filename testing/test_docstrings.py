@@ -7,14 +7,14 @@ from typing import Any
 
 import hyperslab as hs
 import hyperslab.dtypes
-import hyperslab.grid_mesh
 import hyperslab.indexes
 import hyperslab.mllib
+import hyperslab.models.grid_mesh
 import hyperslab.mpi
-import hyperslab.netcdf_plan
-import hyperslab.netcdf_types
-import hyperslab.netcdf_variables
-import hyperslab.plot
+import hyperslab.netcdf.plan
+import hyperslab.netcdf.types
+import hyperslab.netcdf.variables
+import hyperslab.objects.plot
 import hyperslab.simulation
 import hyperslab.spark
 import pytest
@@ -33,18 +33,18 @@ MODULES = (
     hs.models.openpmd,
     hs.models.ugrid,
     hs.mpi,
-    hs.netcdf_plan,
-    hs.plot,
+    hs.netcdf.plan,
+    hs.objects.plot,
     hs.simulation,
     hs.spark,
 )
 #: Classes without a public name whose objects public functions return.
 RETURNED = (
-    hs.grid_mesh.Mesh,
-    hs.netcdf_types.NetcdfType,
-    hs.netcdf_variables.NetcdfAttributes,
-    hs.netcdf_variables.NetcdfDimension,
-    hs.netcdf_variables.NetcdfVariable,
+    hs.models.grid_mesh.Mesh,
+    hs.netcdf.types.NetcdfType,
+    hs.netcdf.variables.NetcdfAttributes,
+    hs.netcdf.variables.NetcdfDimension,
+    hs.netcdf.variables.NetcdfVariable,
 )
 #: Classes that programs make objects of.
 CONSTRUCTED = (hs.Empty, hs.ExternalLink, hs.HardLink, hs.NetcdfPlan, hs.SoftLink, hs.VirtualLayout, hs.VirtualSource, hs.WritePlan)
@@ -78,8 +78,8 @@ EXPECTED = {
     "hyperslab.file.File.table",
     "hyperslab.file.open",
     "hyperslab.mpi.write",
-    "hyperslab.netcdf_writing.NetcdfGroup.create_variable",
-    "hyperslab.parallel.WritePlan.from_bytes",
+    "hyperslab.netcdf.writing.NetcdfGroup.create_variable",
+    "hyperslab.writing.parallel.WritePlan.from_bytes",
 }
 
 

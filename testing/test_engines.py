@@ -16,7 +16,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hyperslab.polars_predicate import pushed
+from hyperslab.engines.polars_predicate import pushed
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -138,7 +138,7 @@ def test_what_polars_pushes_down(mixed: hs.Table, predicate: pl.Expr, condition:
         seen.append(pushed(predicate, schema))
         return seen[-1]
 
-    monkeypatch.setattr("hyperslab.polars_scan.pushed", noted)
+    monkeypatch.setattr("hyperslab.engines.polars_scan.pushed", noted)
     hs.scan_polars(mixed).filter(predicate).collect()
     assert seen == [condition]
     assert condition is None or mixed._request.narrowed(condition).plan().count() >= 0, "the core takes it"

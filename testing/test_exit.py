@@ -256,7 +256,7 @@ def test_a_signal_ends_a_command_at_once_and_leaves_nothing(tmp_path: pathlib.Pa
 @pytest.mark.parametrize("place", ["time.sleep(50)", "try: time.sleep(50)\n    finally: time.sleep(50)"], ids=["at work", "in its cleanup"])
 def test_a_signal_does_not_wait_for_what_takes_its_time(tmp_path: pathlib.Path, place: str) -> None:
     """As DuckDB, which has heard of the signal and waits for its threads; `careful` work is waited for."""
-    script = f"import sys, time\nfrom hyperslab.stopping import complete, stoppable\nwith stoppable(), complete(sys.argv[1]):\n    {place}"
+    script = f"import sys, time\nfrom hyperslab.cli.stopping import complete, stoppable\nwith stoppable(), complete(sys.argv[1]):\n    {place}"
     process = subprocess.Popen([sys.executable, "-c", script, tmp_path / "a.csv"], text=True)
     try:
         wait_for_handlers(process)
@@ -266,7 +266,7 @@ def test_a_signal_does_not_wait_for_what_takes_its_time(tmp_path: pathlib.Path, 
         process.kill()
     assert list(tmp_path.iterdir()) == []
     careful = "with careful():\n        try: time.sleep(50)\n        finally: time.sleep(1); print('cleaned', flush=True)"
-    script = f"import time\nfrom hyperslab.stopping import careful, stoppable\nwith stoppable():\n    {careful}"
+    script = f"import time\nfrom hyperslab.cli.stopping import careful, stoppable\nwith stoppable():\n    {careful}"
     process = subprocess.Popen([sys.executable, "-c", script], text=True, stdout=subprocess.PIPE)
     try:
         wait_for_handlers(process)
@@ -377,7 +377,7 @@ def test_a_closed_pipe_ends_a_command_as_any_other(long: str) -> None:
 
 
 def test_a_part_file_has_a_name_that_nobody_can_guess(tmp_path: pathlib.Path) -> None:
-    from hyperslab.stopping import complete
+    from hyperslab.cli.stopping import complete
 
     out, seen = str(tmp_path / "a.csv"), []
     for _ in range(2):

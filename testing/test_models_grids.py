@@ -19,7 +19,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 import shapely
-from hyperslab import grid_polygons, grid_topology
+from hyperslab.models import grid_polygons, grid_topology
 
 ROOT = pathlib.Path(__file__).parent.parent
 REAL = ROOT / "examples/data/mesh_C4_synthetic_float.nc"

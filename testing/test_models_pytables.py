@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import tables
-from hyperslab.pickled_lists import parsed
+from hyperslab.models.pickled_lists import parsed
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from typing import Any
 
 import h5py
 import hyperslab as hs
-import hyperslab.plot
+import hyperslab.objects.plot
 import netCDF4
 import numpy as np
 import pytest
@@ -62,7 +62,7 @@ def test_the_envelope_of_a_line_is_that_of_numpy(tmp_path: pathlib.Path) -> None
 
 @pytest.mark.parametrize("shape", [(30, 40), (900, 70), (70, 900), (3000, 2000), (2, 100_000)])
 def test_an_image_shows_both_extremes(tmp_path: pathlib.Path, shape: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hyperslab.plot, "BLOCK_VALUES", 50_000)  # several blocks along both dimensions
+    monkeypatch.setattr(hyperslab.objects.plot, "BLOCK_VALUES", 50_000)  # several blocks along both dimensions
     values = np.zeros(shape, "f4")
     values[shape[0] // 3, shape[1] // 2], values[-1, 7] = 50, -50
     values[0, 0] = np.nan
@@ -115,11 +115,11 @@ def test_cells_do_not_reach_into_gaps(tmp_path: pathlib.Path) -> None:
     # Spacing that grows from level to level has no gaps; what lies alone has a cell as the others.
     levels = np.cumsum(np.geomspace(1, 1000, 30))
     for values, gaps in ((levels, 0), (-levels, 0), (np.array([0.0, 1, 2, 3, 100, 200, 201, 202]), 2), (np.array([5.0, 6]), 0), (np.arange(9.0), 0)):
-        cells, edges = hyperslab.plot._edges(values)
+        cells, edges = hyperslab.objects.plot._edges(values)
         assert (cells < 0).sum() == gaps and cells[cells >= 0].tolist() == list(range(len(values)))
         for cell, left, right in zip(cells, edges, edges[1:]):
             assert cell < 0 or min(left, right) <= values[cell] <= max(left, right)
-    cells, edges = hyperslab.plot._edges(np.array([0.0, 1, 2, 3, 100, 200, 201, 202]))
+    cells, edges = hyperslab.objects.plot._edges(np.array([0.0, 1, 2, 3, 100, 200, 201, 202]))
     alone = cells.tolist().index(4)
     assert edges[alone + 1] - edges[alone] <= 4
 

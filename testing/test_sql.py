@@ -7,7 +7,7 @@ import time
 
 import h5py
 import hyperslab as hs
-import hyperslab.views
+import hyperslab.engines.views
 import netCDF4
 import numpy as np
 import pytest
@@ -56,7 +56,7 @@ def test_columns_that_differ_in_case_only_have_a_number(tmp_path: pathlib.Path) 
     for name in ("x", "X"):
         with pytest.raises(hs.InvalidInputError, match=f"^'{name}' may be {'.*'.join(sorted(own.values(), key=lambda shown: shown[-1]))}"):
             hs.sql(f"select {name} from g", path)
-    assert hyperslab.views.distinct(["a", "A", "a_1", "b"]) == {"a_2": "a", "A_3": "A", "a_1": "a_1", "b": "b"}
+    assert hyperslab.engines.views.distinct(["a", "A", "a_1", "b"]) == {"a_2": "a", "A_3": "A", "a_1": "a_1", "b": "b"}
 
 
 def test_last_parts_and_odd_names(named: pathlib.Path) -> None:

@@ -17,8 +17,8 @@ import netCDF4
 import numpy as np
 import pytest
 import xarray as xr
-from hyperslab.point_reading import read_points
-from hyperslab.xarray_engine import HyperslabBackendEntrypoint
+from hyperslab.xarray.engine import HyperslabBackendEntrypoint
+from hyperslab.xarray.point_reading import read_points
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp

@@ -10,7 +10,7 @@ import hyperslab as hs
 import numpy as np
 import pytest
 import xarray as xr
-from hyperslab import xarray_engine
+from hyperslab.xarray import engine as xarray_engine
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp

@@ -1,5 +1,5 @@
 //! Dataset reader: the values of a dataset for a numpy key, in one call. Keys, datatypes and amounts that it does not take are
-//! left to `hyperslab.reading`, which also words the errors about keys.
+//! left to `hyperslab.objects.reading`, which also words the errors about keys.
 
 use std::sync::Arc;
 

@@ -283,7 +283,7 @@ impl File {
 
     /// Reads a selection into the `length` bytes of memory at `address`. Returns the heap.
     ///
-    /// Callers (only `hyperslab.reading` and `hyperslab.dataset`) hold an array that owns that memory, writable, contiguous and
+    /// Callers (only `hyperslab.objects.reading` and `hyperslab.objects.dataset`) hold an array that owns that memory, writable, contiguous and
     /// not used by another thread, until this returns.
     fn read_into(&self, py: Python<'_>, dataset: u64, axes: Vec<PyAxis>, address: usize, length: usize) -> PyResult<Heap> {
         let file = self.0.clone();

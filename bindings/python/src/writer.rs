@@ -261,7 +261,7 @@ impl Writer {
 
     /// Reads the elements of a region into the `length` bytes of memory at `address`. Returns the heap.
     ///
-    /// Callers (only `hyperslab.new_dataset`) hold an array that owns that memory, writable, contiguous and not used by another
+    /// Callers (only `hyperslab.writing.new_dataset`) hold an array that owns that memory, writable, contiguous and not used by another
     /// thread, until this returns.
     fn read_into(&self, py: Python<'_>, path: String, start: Vec<u64>, count: Vec<u64>, address: usize, length: usize) -> PyResult<Heap> {
         let shared = self.0.clone();
@@ -374,7 +374,7 @@ impl Writer {
     /// bytes, only these parts of each element are written. With `elements`, the values are those at these row-major positions in
     /// the region.
     ///
-    /// Callers (only `hyperslab.writing`) hold an array that owns that memory, contiguous, until this returns.
+    /// Callers (only `hyperslab.writing.new_file`) hold an array that owns that memory, contiguous, until this returns.
     #[expect(clippy::too_many_arguments, reason = "values are a box, memory and a heap")]
     #[pyo3(signature = (path, start, count, address, length, heap, step=None, parts=None, elements=None))]
     fn write(
@@ -419,7 +419,7 @@ impl Writer {
     /// Writes rows of text in Arrow's layout: `count + 1` offsets of `width` bytes (4 or 8) at `offsets`, into the `length` bytes
     /// at `data`.
     ///
-    /// Callers (only `hyperslab.write_table`) hold the Arrow array that owns that memory until this returns.
+    /// Callers (only `hyperslab.writing.write_table`) hold the Arrow array that owns that memory until this returns.
     #[expect(clippy::too_many_arguments, reason = "rows, and the two buffers of an Arrow array")]
     fn write_text(&self, py: Python<'_>, path: String, first: u64, count: usize, offsets: usize, width: usize, data: usize, length: usize) -> PyResult<()> {
         let shared = self.0.clone();

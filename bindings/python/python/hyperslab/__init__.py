@@ -3,14 +3,12 @@
 from . import dtypes, indexes, models, spark
 from ._native import __version__, register_filter, unregister_filter
 from .advising import Advice, advise
-from .arrays import Array
-from .attributes import Attributes, Empty
 from .batch_reader import BatchReader
-from .batches import Batches, batches
+from .batching.batches import Batches, batches
 from .counters import Counters, counters
-from .dataset import Dataset
-from .datatype import Datatype
-from .duckdb_catalog import Attached, attach
+from .engines.duckdb_catalog import Attached, attach
+from .engines.polars_scan import scan_polars
+from .engines.sql import sql
 from .errors import (
     CancelledError,
     ConflictError,
@@ -28,28 +26,25 @@ from .errors import (
     UnsupportedError,
 )
 from .file import File, FileSet, open
-from .group import Group
 from .indexes import index
 from .maintenance import Fused, VacuumResult, Verification, fuse, vacuum, verify
-from .mfdataset import open_mfdataset, to_netcdf
-from .narrow_integers import integer_dtype
-from .netcdf_plan import NetcdfPlan, NetcdfTask
-from .netcdf_writing import NewNetcdf, create_netcdf
-from .netcdf_xarray import write_xarray
-from .parallel import Committed, ManySubfilesWarning, Task, WritePlan
-from .polars_scan import scan_polars
+from .netcdf.plan import NetcdfPlan, NetcdfTask
+from .netcdf.writing import NewNetcdf, create_netcdf
+from .objects.attributes import Attributes, Empty
+from .objects.dataset import Dataset
+from .objects.datatype import Datatype
+from .objects.group import Group
 from .profile import Profile, ProfileWarning, profile, warn_of_problem
-from .query import Query, query
-from .query_results import CountBounds, Histogram, HistogramBounds, Step
-from .references import AttributeReference, Reference, RegionReference, RegionSelection
-from .sql import sql
+from .querying.query import Query, query
+from .querying.results import CountBounds, Histogram, HistogramBounds, Step
 from .stand_in import install_as_h5py
 from .storage import StorageLayout, StorageWarning, storage_layout
-from .table import Split, Table
+from .tables.table import Split, Table
 from .tuning import Tuned, tune
-from .unclosed import UnclosedWarning
-from .write_table import write_table
-from .writing import (
+from .values.arrays import Array
+from .values.narrow_integers import integer_dtype
+from .values.references import AttributeReference, Reference, RegionReference, RegionSelection
+from .writing.new_file import (
     ExternalLink,
     HardLink,
     NewDataset,
@@ -63,6 +58,11 @@ from .writing import (
     VirtualSource,
     create,
 )
+from .writing.parallel import Committed, ManySubfilesWarning, Task, WritePlan
+from .writing.unclosed import UnclosedWarning
+from .writing.write_table import write_table
+from .xarray.opening_many import open_mfdataset, to_netcdf
+from .xarray.writing import write_xarray
 
 __all__ = [
     "Advice",

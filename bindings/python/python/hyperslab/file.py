@@ -11,19 +11,20 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
-from . import _native, tree
-from .attributes import Attributes
+from . import _native
 from .errors import READ_ONLY, InvalidInputError, MissingFileError, ReadOnlyError, UnsupportedError
-from .group import Group, Member, Result
-from .group_views import Names
 from .model_view import ModelView, recognized
 from .natural_order import natural_key
-from .node import Node
-from .references import Reference
+from .objects import tree
+from .objects.attributes import Attributes
+from .objects.group import Group, Member, Result
+from .objects.group_views import Names
+from .objects.node import Node
 from .reopening import reduced
 from .sessions import session
-from .table import Table
+from .tables.table import Table
 from .type_aliases import Path, Paths
+from .values.references import Reference
 
 if TYPE_CHECKING:
     import pyarrow.dataset

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, Protocol
 
 from . import _native
 from .errors import InvalidInputError
-from .table import Table
+from .tables.table import Table
 
 
 class Tables(Protocol):

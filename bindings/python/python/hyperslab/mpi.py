@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 from . import indexes
 from .errors import CancelledError, Error
 from .indexes import Indexed
-from .netcdf_plan import NetcdfPlan
-from .parallel import Committed, Task, WritePlan
+from .netcdf.plan import NetcdfPlan
 from .sources import Files
 from .type_aliases import Path
+from .writing.parallel import Committed, Task, WritePlan
 
 if TYPE_CHECKING:
     from mpi4py import MPI

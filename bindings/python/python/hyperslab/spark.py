@@ -16,9 +16,9 @@ from . import indexes
 from .errors import InvalidInputError, NotFoundError, UnsupportedError
 from .extras import require
 from .indexes import Indexed
-from .query import Query, query_of_absolute_paths
+from .querying.query import Query, query_of_absolute_paths
 from .sources import Files
-from .table import Split
+from .tables.table import Split
 from .type_aliases import Path
 
 if TYPE_CHECKING:

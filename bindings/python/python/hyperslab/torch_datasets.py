@@ -9,8 +9,8 @@ import numpy as np
 import torch
 from torch.utils.data import Dataset, IterableDataset, get_worker_info
 
-from .batch_values import Values, taken
-from .batches import Batches, batches
+from .batching.batches import Batches, batches
+from .batching.values import Values, taken
 from .errors import InvalidInputError, UnsupportedError
 
 __all__ = ["BatchDataset", "RowDataset"]

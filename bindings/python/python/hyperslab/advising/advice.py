@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from .. import _native
-from ..dataset import Dataset
 from ..errors import InvalidInputError, UnsupportedError
 from ..file import File
 from ..file import open as open_file
-from ..group import Group
+from ..objects.dataset import Dataset
+from ..objects.group import Group
 from ..storage import StorageLayout, storage_layout
 from ..type_aliases import Path
 from . import report

@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from ..attributes import Empty
-from ..dataset import Dataset
-from ..datatype import Datatype
 from ..errors import CorruptError
 from ..file import open as open_file
-from ..group import Group
-from ..links import ExternalLink, HardLink, SoftLink
-from ..references import Reference
+from ..objects.attributes import Empty
+from ..objects.dataset import Dataset
+from ..objects.datatype import Datatype
+from ..objects.group import Group
+from ..objects.links import ExternalLink, HardLink, SoftLink
+from ..values.references import Reference
 
 #: Bytes of values that are compared at a time.
 _SLAB_BYTES = 64 << 20

@@ -8,7 +8,7 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from ..dataset import Dataset
+from ..objects.dataset import Dataset
 from .accesses import Access, Pattern
 from .layouts import NO_FILTER, Costs, Filter, Layout, chunk_shapes, work_of
 from .pilot import Reads, Source, affordable, choose_reads, make_pilot, time_reads

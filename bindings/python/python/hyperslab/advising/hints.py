@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from .. import indexes
-from ..dataset import Dataset
 from ..errors import Error
 from ..file import File
 from ..file import open as open_file
+from ..objects.dataset import Dataset
 from ..storage import StorageLayout
 from .accesses import Access
 from .dataset_advice import DatasetAdvice

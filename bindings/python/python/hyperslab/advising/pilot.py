@@ -11,9 +11,9 @@ import time
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from ..dataset import Dataset
 from ..file import open as open_file
-from ..writing import create
+from ..objects.dataset import Dataset
+from ..writing.new_file import create
 from .accesses import Key, Pattern
 from .layouts import Layout
 from .sampling import dataset_at, source_bytes

@@ -3,18 +3,36 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Protocol
 
+from .dataset_advice import DatasetAdvice
+from .hints import Hint
 from .layouts import Filter, Layout
-
-if TYPE_CHECKING:
-    from .advice import Advice
 
 _STYLE = """body{font:15px/1.45 system-ui,sans-serif;color:#1c2733;max-width:62em;margin:2em auto;padding:0 1em}
 table{border-collapse:collapse;margin:.6em 0 1.4em}td,th{padding:.25em .8em .25em 0;text-align:left;vertical-align:top;border-bottom:1px solid #dde3ea}
 th{font-weight:600;color:#526071}td.n,th.n{text-align:right;white-space:nowrap}h1{font-size:1.4em}h2{font-size:1.1em;margin-top:1.6em}
 .best td{font-weight:600}.dim{color:#6b7785}.scroll{overflow-x:auto}"""
+
+
+class _Advice(Protocol):
+    """What a report shows: `Advice`, which writes reports of itself."""
+
+    @property
+    def filename(self) -> str: ...
+
+    @property
+    def datasets(self) -> Sequence[DatasetAdvice]: ...
+
+    @property
+    def omitted(self) -> Mapping[str, str]: ...
+
+    @property
+    def hints(self) -> Sequence[Hint]: ...
+
+    @property
+    def gain(self) -> float: ...
 
 
 def seconds(value: float) -> str:
@@ -38,7 +56,7 @@ def times(gain: float) -> str:
     return f"{gain:,.0f}×" if gain >= 100 else f"{gain:.3g}×"
 
 
-def to_dict(advice: Advice) -> dict[str, Any]:
+def to_dict(advice: _Advice) -> dict[str, Any]:
     """Advice as plain values."""
     return {
         "file": advice.filename,
@@ -77,14 +95,14 @@ def _filter(filter: Filter) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def to_html(advice: Advice) -> str:
+def to_html(advice: _Advice) -> str:
     """Advice as a page of its own."""
     title = html.escape(f"Advice for {advice.filename}")
     viewport = '<meta name="viewport" content="width=device-width">'
     return f'<!doctype html><html lang="en"><meta charset="utf-8">{viewport}<title>{title}</title><style>{_STYLE}</style><body>{body(advice)}</body></html>'
 
 
-def body(advice: Advice) -> str:
+def body(advice: _Advice) -> str:
     """The content of the page."""
     parts = [f"<h1>Advice for {html.escape(advice.filename)}</h1>"]
     for one in advice.datasets:

@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from ..dataset import Dataset
 from ..errors import Error, InvalidTypeError
 from ..file import File
 from ..file import open as open_file
-from ..filters import compression_of
+from ..objects.dataset import Dataset
 from ..type_aliases import AnyArray
-from ..writing import create
+from ..writing.filters import compression_of
+from ..writing.new_file import create
 from .layouts import NO_FILTER, Filter
 
 #: Values that are measured for each filter, and values that may be decoded to get them.

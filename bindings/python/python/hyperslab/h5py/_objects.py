@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import _native
-from ..node import Node
+from ..objects.node import Node
 
 
 class ObjectID:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from .. import _native
-from ..datatype import Datatype
-from ..node import Node
-from ..references import RegionSelection
-from ..stored_properties import StoredProperties
+from ..objects.datatype import Datatype
+from ..objects.node import Node
+from ..objects.stored_properties import StoredProperties
+from ..values.references import RegionSelection
 from ._missing import missing_from, unsupported
 from .h5s import SpaceID
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..references import Reference, RegionReference
+from ..values.references import Reference, RegionReference
 from . import h5s
 from ._missing import missing_from, unsupported
 from ._objects import ObjectID

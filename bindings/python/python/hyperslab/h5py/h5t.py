@@ -6,8 +6,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .. import dtype_encoding, dtypes, tagged_dtypes
-from ..references import Reference, RegionReference
+from .. import dtypes
+from ..values import dtype_encoding, tagged_dtypes
+from ..values.references import Reference, RegionReference
 from ._missing import missing_from, unsupported
 
 NO_CLASS, INTEGER, FLOAT, TIME, STRING, BITFIELD, OPAQUE, COMPOUND, REFERENCE, ENUM, VLEN, ARRAY = range(-1, 11)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...attributes import Attributes
+from ...objects.attributes import Attributes
 from .. import h5a
 from .mapping_views import ItemsViewHDF5, KeysViewHDF5, ValuesViewHDF5
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...attributes import Empty
 from ...errors import Error, InvalidInputError, MissingFileError
 from ...file import open as open_file
-from ...node import Node
+from ...objects.attributes import Empty
+from ...objects.node import Node
 from .._objects import ObjectID
 from .attrs import AttributeManager
 from .mapping_views import ItemsViewHDF5, KeysViewHDF5, ValuesViewHDF5

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ... import dataset
-from ...text_view import TextView as AsStrView
-from ...value_views import ConvertedView as AsTypeView
-from ...value_views import FieldsView
+from ...objects import dataset
+from ...objects.text_view import TextView as AsStrView
+from ...objects.value_views import ConvertedView as AsTypeView
+from ...objects.value_views import FieldsView
 from .. import h5d, h5ds, h5t
 from .base import HLObject
 from .dims import DimensionManager

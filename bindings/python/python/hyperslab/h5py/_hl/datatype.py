@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ... import datatype
+from ...objects import datatype
 from ..h5t import TypeID, of_description
 from .base import HLObject
 

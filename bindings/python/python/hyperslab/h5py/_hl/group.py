@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ... import _native, group
+from ... import _native
 from ...errors import NotFoundError
-from ...links import ExternalLink, HardLink, SoftLink
+from ...objects import group
+from ...objects.links import ExternalLink, HardLink, SoftLink
 from .. import h5g
 from .base import HLObject, ItemsViewHDF5, KeysViewHDF5, ValuesViewHDF5
 

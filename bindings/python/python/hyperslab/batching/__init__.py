@@ -1,0 +1,1 @@
+"""Mini-batches for machine learning: order, sources, threads that read ahead."""

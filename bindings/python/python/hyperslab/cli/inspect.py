@@ -1,0 +1,157 @@
+"""Commands that show what a file contains: ls, info."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table as Grid
+
+import hyperslab as hs
+
+from ..objects import tree
+from .app import AsJson, app, only_file, open_file
+from .output import plain, printable, say
+from .progress import waiting
+
+
+@app.command()
+def ls(
+    file: str,
+    path: Annotated[str, typer.Argument()] = "/",
+    attributes: Annotated[bool, typer.Option("--attributes", "-a", help="Also show attributes.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Show the tree: shape, type, chunks, filters, compression ratio. With several files, that of the first (JSON: all)."""
+    files = open_file(file).files
+    if as_json:
+        with waiting("reading the tree"):
+            facts = [{"file": one.filename, **fact} if len(files) > 1 else fact for one in files for fact in _tree_facts(one, path, attributes)]
+        print(json.dumps(plain(facts), ensure_ascii=False))
+        return
+    if len(files) > 1:
+        say(escape(f"{len(files)} files; this is the first"))
+    found = files[0] if path == "/" else files[0][path]
+    bold, dim, end = ("\x1b[1m", "\x1b[2m", "\x1b[0m") if Console().color_system is not None else ("", "", "")
+    itself = tree.line(_itself(found))
+    print(f"{bold}{printable(files[0].filename)}{end} {printable('' if path == '/' else found.name)}  {printable(itself)}".rstrip())
+    # Line by line as they are made: the first screen of a file of many objects comes at once.
+    for prefix, name, rest, entry in tree.branches(found, attributes):
+        print(f"{prefix}{dim}{printable(rest)}{end}" if entry is None else f"{prefix}{bold}{printable(name)}{end}{printable(rest)}")
+
+
+def _itself(node: tree.Shown) -> tree.Entry:
+    return tree.Entry(node.name, node.name, node.kind, node, "", False)
+
+
+def _tree_facts(file: hs.File, path: str, attributes: bool) -> list[dict[str, Any]]:
+    """The facts of what is at and below `path`."""
+    found: tree.Shown = file if path == "/" else file[path]
+    facts = [] if isinstance(found, hs.Group) else [_facts(_itself(found), attributes)]
+    return facts + [_facts(branch.entry, attributes) for branch in tree.branches(found, False) if branch.entry is not None]
+
+
+@app.command()
+def info(file: str, path: Annotated[str | None, typer.Argument()] = None, as_json: AsJson = False) -> None:
+    """Show the format and sizes of a file (of several files their sums), or all properties of one object."""
+    opened = open_file(file)
+    if path is not None:
+        found = only_file(opened, file)[path]
+        facts = _facts(_itself(found), True)
+        if isinstance(found, hs.Dataset):
+            facts |= {"maxshape": list(found.maxshape), "bytes": found.nbytes, "stored_bytes": None if found.refusal else found.stored_bytes}
+    elif len(opened.files) == 1:
+        facts = {
+            "file": opened.filename,
+            "format": opened.format,
+            **_models(opened),
+            **_sizes(opened),
+            **_storage(opened),
+            "attributes": dict(tree.attribute_lines(opened)),
+        }
+    else:
+        sizes = [_sizes(one) for one in opened.files]
+        facts = {
+            "files": len(sizes),
+            "first": opened.files[0].filename,
+            "last": opened.files[-1].filename,
+            "format": ", ".join(dict.fromkeys(one.format for one in opened.files)),
+            **{name: sum(size[name] for size in sizes) for name in sizes[0]},
+        }
+    if as_json:
+        print(json.dumps(plain(facts), ensure_ascii=False))
+        return
+    grid = Grid(box=None, show_header=False)
+    for name, value in facts.items():
+        for row, (key, shown) in enumerate(value.items() if isinstance(value, dict) else [("", value)]):
+            grid.add_row(f"[bold]{name if row == 0 else ''}[/bold]", escape(f"{key} = {shown}" if key else str(shown)))
+    say(grid)
+
+
+def _facts(entry: tree.Entry, attributes: bool) -> dict[str, Any]:
+    found = entry.object
+    facts: dict[str, Any] = {"path": entry.path, "kind": entry.kind}
+    if found is None:
+        return facts | {"target": entry.target}
+    if isinstance(found, hs.Dataset):
+        facts |= {
+            "shape": list(found.shape),
+            "type": hs.dtypes.describe(found._about["datatype"]),
+            "dims": list(found.dims),
+            "chunks": list(found.chunks) if found.chunks else None,
+            "filters": found.filters,
+            "ratio": found.compression_ratio and round(found.compression_ratio, 2),
+        }
+    if found.refusal:
+        facts["refused"] = found.refusal
+    if attributes:
+        facts["attributes"] = dict(tree.attribute_lines(found))
+    return facts
+
+
+def _models(file: hs.File) -> dict[str, Any]:
+    """The recognized data models, with their reasons; nothing if there is none."""
+    found = {view.name: f"{view.certainty}: {view.reason}" for view in file.models}
+    return {"models": found} if found else {}
+
+
+def _storage(file: hs.File) -> dict[str, Any]:
+    """Where the file's bytes lie; nothing for a file in memory."""
+    if not os.path.exists(file.filename):
+        return {}
+    layout = hs.storage_layout(file.filename)
+    facts: dict[str, Any] = {"file system": layout.file_system or "not known", "block_bytes": layout.block_bytes}
+    stripes = [f"{part.stripe_count or 'all'} of {part.stripe_bytes} bytes from byte {part.start} on" for part in layout.parts]
+    return {"storage": facts | ({"stripes": "; ".join(stripes)} if stripes else {})}
+
+
+def _sizes(file: hs.File) -> dict[str, int]:
+    nodes = list(_nodes(file))
+    datasets = [node for node in nodes if isinstance(node, hs.Dataset)]
+    readable = [dataset for dataset in datasets if not dataset.refusal]
+    return {
+        "file_bytes": os.path.getsize(file.filename),
+        "groups": sum(isinstance(node, hs.Group) for node in nodes),
+        "datasets": len(datasets),
+        "refused": sum(1 for node in nodes if node.refusal),
+        "bytes": sum(d.nbytes for d in readable),
+        "stored_bytes": sum(d.stored_bytes for d in readable),
+    }
+
+
+def _nodes(group: hs.Group) -> Iterator[tree.Shown]:
+    """Each object once, even if several links lead to it."""
+    pending: list[tree.Shown] = [group]
+    seen: set[int] = set()
+    while pending:
+        node = pending.pop()
+        if node._number in seen:
+            continue
+        seen.add(node._number)
+        yield node
+        pending += [entry.object for entry in node._entries(frozenset(seen)) if entry.object is not None]

@@ -1,0 +1,160 @@
+"""Commands that read values: head, sql, export, plot, query."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Annotated
+
+import typer
+
+import hyperslab as hs
+
+from ..tables.table import listed
+from .app import OPEN, AsJson, Columns, Layout, Raw, Where, app, only_file, open_file, split
+from .output import print_bins, print_facts, print_rows, write_file
+from .progress import waiting
+from .stopping import complete
+
+
+@app.command()
+def head(
+    file: str,
+    path: Annotated[str, typer.Argument()] = "/",
+    rows: Annotated[int, typer.Option("-n", "--rows", min=0, help="Number of rows.")] = 10,
+    columns: Columns = None,
+    where: Where = None,
+    layout: Layout = None,
+    raw: Raw = False,
+    as_json: AsJson = False,
+) -> None:
+    """Show the first rows of a table (JSON: one row per line)."""
+    with waiting("reading"):
+        table = _table(file, path, where, columns, layout, raw)
+        found = table.head(rows)
+    print_rows(found, as_json)
+    _note_omitted(table, columns)
+
+
+@app.command()
+def sql(
+    file: str,
+    query: str,
+    out: Annotated[str | None, typer.Option("-o", "--out", help="Write the rows to OUT.parquet, .arrow or .csv.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Run an SQL query (DuckDB); every dataset and table-like group is a view."""
+    with waiting("running the query"):
+        relation = hs.sql(query, open_file(file))
+        found = relation.to_arrow_table() if out is None else None
+    if found is not None:
+        print_rows(found, as_json)
+    elif out is not None:
+        write_file(out, relation.to_arrow_reader(), None)
+
+
+@app.command()
+def export(file: str, path: str, out: str, where: Where = None, columns: Columns = None, layout: Layout = None, raw: Raw = False) -> None:
+    """Write a table to OUT.parquet, .arrow or .csv, batch by batch."""
+    table = _table(file, path, where, columns, layout, raw)
+    write_file(out, table.batches(), table.count() if where is None else None)
+    _note_omitted(table, columns)
+
+
+def _table(file: str, path: str, where: str | None, columns: str | None, layout: str | None, raw: bool) -> hs.Table:
+    return open_file(file).table(path, where, split(columns), layout, decode=not raw, omitted="ignore")
+
+
+def _note_omitted(table: hs.Table, columns: str | None) -> None:
+    """Prints omitted members to standard error, unless the columns were chosen."""
+    if table.omitted and columns is None:
+        print(f"hyperslab: not columns: {listed(table.omitted)}", file=sys.stderr)
+
+
+@app.command()
+def plot(
+    file: str,
+    path: str,
+    out: str,
+    index: Annotated[str | None, typer.Option(help="Indexes of the leading dimensions: 3,0.")] = None,
+    cmap: Annotated[str | None, typer.Option(help="A colormap of matplotlib.")] = None,
+    vmin: Annotated[float | None, typer.Option(help="The smallest value shown.")] = None,
+    vmax: Annotated[float | None, typer.Option(help="The largest value shown.")] = None,
+    log: Annotated[bool, typer.Option("--log", help="Scale values logarithmically.")] = False,
+) -> None:
+    """Draw a picture: 1-D as a line, N-D as an image of the last two dimensions."""
+    found = only_file(open_file(file), file)[path]
+    if not isinstance(found, hs.Dataset):
+        raise hs.InvalidInputError(f"{path} is not a dataset: `hyperslab ls {file}` shows them")
+    try:
+        at = tuple(int(i) for i in index.split(",")) if index else ()
+    except ValueError:
+        raise hs.InvalidInputError(f"--index {index}: give whole numbers separated by commas") from None
+    with complete(out) as part, waiting("drawing"):
+        found.plot(part, at, cmap=cmap, vmin=vmin, vmax=vmax, log=log)
+    print(f"wrote {out}: {os.path.getsize(out)} bytes")
+
+
+@app.command()
+def query(
+    file: str,
+    group: str,
+    text: Annotated[str | None, typer.Argument(help='The condition: "energy > 1.3 && 100 < x && x < 140". By default every row matches.')] = None,
+    count: Annotated[bool, typer.Option("--count", help="Print the number of matching rows (the default).")] = False,
+    values: Annotated[str | None, typer.Option(help="Columns of the rows, separated by commas (also _row, _file and names of wildcards).")] = None,
+    histogram: Annotated[str | None, typer.Option(help="Count rows in bins of one to three variables, separated by commas.")] = None,
+    bins: Annotated[str, typer.Option(help="Number of bins, or adaptive:64 for bins of equal weight.")] = "10",
+    log: Annotated[bool, typer.Option("--log", help="Bins of equal ratio.")] = False,
+    weights: Annotated[str | None, typer.Option(help="Sum this variable in each bin, instead of counting rows.")] = None,
+    quantile: Annotated[str | None, typer.Option(help="Exact quantiles: energy:0.5,0.99")] = None,
+    minmax: Annotated[str | None, typer.Option(help="Minimum and maximum of a variable.")] = None,
+    out: Annotated[str | None, typer.Option("-o", "--out", help="Write the rows to OUT.parquet, .arrow or .csv, or draw them as OUT.png.")] = None,
+    rows: Annotated[str | None, typer.Option(help="The array whose elements are the rows, if TEXT does not determine it.")] = None,
+    limit: Annotated[int, typer.Option("-n", "--rows-shown", min=0, help="Number of rows shown.")] = 10,
+    explain: Annotated[bool, typer.Option("--explain", help="Show how the query would run.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Find the elements of the arrays in GROUP (wildcards, or re:…) that match TEXT."""
+    with waiting("looking up names"):
+        asked = hs.query(
+            open_file(file) if not file.startswith("re:") and not file.endswith(".parquet") else file,
+            group,
+            text,
+            rows=rows,
+            threads=OPEN.get("threads"),
+            index_folder=OPEN.get("index_folder"),
+        )
+    if explain:
+        print(asked.explain())
+    elif histogram is not None:
+        names, wanted = split(histogram) or [], int(bins) if bins.isdecimal() else bins
+        if not 1 <= len(names) <= 3:
+            raise hs.InvalidInputError(f"--histogram {histogram}: one to three variables")
+        with waiting("counting"):
+            found = asked._histogram(tuple(names), (wanted,) * len(names), (None,) * len(names), weights, (log,) * len(names))
+        print_bins(names, found, as_json)
+    elif quantile is not None:
+        name, _, fractions = quantile.rpartition(":")
+        try:
+            q = [float(part) for part in fractions.split(",")]
+        except ValueError:
+            raise hs.InvalidInputError(f"--quantile {quantile}: give a variable and fractions, as in energy:0.5,0.99") from None
+        with waiting("selecting"):
+            print_facts({"variable": name, **{str(part): value for part, value in zip(q, asked.quantile(name, q).tolist(), strict=True)}}, as_json)
+    elif minmax is not None:
+        with waiting("looking"):
+            ends = asked.minmax(minmax)
+        print_facts({"variable": minmax, "minimum": ends and ends[0], "maximum": ends and ends[1]}, as_json)
+    elif out is not None and out.endswith((".png", ".pdf", ".svg")):
+        with complete(out) as part, waiting("drawing"):
+            asked.plot(part, split(values))
+        print(f"wrote {out}: {os.path.getsize(out)} bytes")
+    elif out is not None:
+        write_file(out, asked.batches(split(values)), None)
+    elif count or values is None:
+        with waiting("counting"):
+            print_facts({"count": asked.count()}, as_json)
+    else:
+        with waiting("reading"):
+            shown = asked._head(split(values), limit)
+        print_rows(shown, as_json)

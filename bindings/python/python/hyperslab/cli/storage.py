@@ -1,0 +1,110 @@
+"""Commands that look after files: verify, vacuum, fuse, index, and where the jar for Spark is."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Annotated
+
+import typer
+
+import hyperslab as hs
+
+from .app import OPEN, AsJson, Raw, app, open_file
+from .progress import counting, waiting
+from .stopping import careful
+
+
+@app.command()
+def verify(file: str, values: Annotated[bool, typer.Option("--values", help="Also read all bytes.")] = False, as_json: AsJson = False) -> None:
+    """Check that all subfiles of a container exist, are complete, and belong together; exit status 1 if not."""
+    with waiting("checking"):
+        found = hs.verify(file, values=values)
+    if as_json:
+        print(json.dumps(found._asdict(), ensure_ascii=False))
+    else:
+        for finding in found.problems + [f"remark: {remark}" for remark in found.remarks]:
+            print(finding)
+        print(f"{file}: {len(found.problems)} problems, {found.commits} commits, {found.subfiles} subfiles, {found.subfile_bytes} bytes")
+    if found.problems:
+        raise typer.Exit(1)
+
+
+@app.command()
+def vacuum(
+    file: str,
+    hours: Annotated[float, typer.Option(help="Only what was not touched for this many hours.")] = 24,
+    orphans: Annotated[bool, typer.Option("--orphans", help="Also remove commits that no master in the folder uses.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Remove nothing, only list what would be removed.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Remove leftovers of killed writers and killed index builds of a file, and overwritten data."""
+    with careful():
+        done = hs.vacuum(file, hours=hours, index_folder=OPEN.get("index_folder"), orphans=orphans, dry_run=dry_run)
+    if as_json:
+        print(json.dumps(done._asdict()))
+    else:
+        if dry_run:
+            for name in [*done.removed, *done.files, *done.indexes]:
+                print(name)
+        removed = "would remove" if dry_run else "removed"
+        print(
+            f"{file}: {removed} {len(done.removed)} writes, left {len(done.young)} that are younger than {hours:g} hours; "
+            f"{removed} {len(done.files)} files of killed writers and {len(done.indexes)} leftovers of indexes"
+        )
+        if done.orphans:
+            count = len(done.orphans)
+            print(f"{count} commit{'s belong' if count > 1 else ' belongs'} to no master in this folder; --orphans removes {'them' if count > 1 else 'it'}")
+
+
+@app.command()
+def fuse(file: str, out: str, force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False, as_json: AsJson = False) -> None:
+    """Make one ordinary file of a container; copies chunks without decoding them if possible."""
+    done = 0
+    with careful(), counting(os.path.basename(out), None) as advance:
+
+        def report(now: int, _: int) -> None:
+            nonlocal done
+            advance(now - done)
+            done = now
+
+        made = hs.fuse(file, out, "w" if force else "x", progress=report)
+    if as_json:
+        print(json.dumps(made._asdict()))
+    else:
+        print(f"wrote {out}: {made.bytes} bytes, {made.copied_chunks} chunks copied, {made.reencoded_bytes} bytes of values encoded again")
+
+
+@app.command()
+def index(
+    file: str,
+    datasets: Annotated[list[str], typer.Argument(help="Paths of datasets or groups; * and ? are wildcards.")],
+    level: Annotated[str | None, typer.Option(help="Z, K, P, X or B; one that suits each dataset by default.")] = None,
+    raw: Raw = False,
+    together: Annotated[bool, typer.Option("--together", help="Make one index of all files of a folder.")] = False,
+    embedded: Annotated[bool, typer.Option("--embedded", help="Append the index to each HDF5 file itself.")] = False,
+    rebuild: Annotated[bool, typer.Option("--rebuild", help="Build valid indexes again, too.")] = False,
+    plan: Annotated[bool, typer.Option("--plan", help="Only show what would be built.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Build value indexes next to the files, or bring them up to date; queries use them automatically."""
+    if embedded and not plan:
+        with careful(), waiting("indexing"):
+            planned = hs.index(
+                open_file(file), datasets, level, decode=not raw, together=together, rebuild=rebuild, embedded=True, index_folder=OPEN.get("index_folder")
+            )
+    else:
+        planned = hs.indexes.plan(open_file(file), datasets, level, decode=not raw, together=together, rebuild=rebuild, index_folder=OPEN.get("index_folder"))
+    if not plan and not embedded:
+        with careful(), counting("indexing", planned.value_bytes) as advance:
+            planned.run(advance)
+    if as_json:
+        print(json.dumps([entry._asdict() for entry in planned.datasets]))
+    else:
+        print(planned.explain())
+
+
+@app.command("spark-jar")
+def spark_jar() -> None:
+    """Print the path of the jar for Spark, as in: spark-submit --jars $(hyperslab spark-jar)"""
+    print(hs.spark.jar())

@@ -1,0 +1,1 @@
+"""Engines of others over files: SQL by DuckDB, catalogs, Polars."""

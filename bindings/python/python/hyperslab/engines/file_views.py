@@ -1,0 +1,85 @@
+"""File views: the tables of a file that SQL can name, each planned when it is asked for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from ..errors import CorruptError, InvalidInputError, LimitExceededError, NotFoundError, UnsupportedError
+from ..file import File
+from ..tables.table import Table
+from .views import Names, View, names_of, object_paths
+
+#: Why an object has no view: an error of planning its table.
+REFUSALS = (InvalidInputError, UnsupportedError, CorruptError, LimitExceededError, NotFoundError)
+_WILDCARD = re.compile(r"[*?]")
+
+
+class NamedTable(NamedTuple):
+    """A view's name as SQL shows it, its table, and the view itself."""
+
+    name: str
+    table: Table
+    view: View
+
+
+class FileViews:
+    """The views of an open file: its datasets and groups, and the tables of the data models that recognize it.
+
+    Attributes:
+        names: What each name stands for.
+        tables: The tables that were planned, by lower-case name.
+        views: Their views.
+        refused: Why a name has no view, by lower-case name.
+        omitted: Members of groups that are not columns, with the reason.
+    """
+
+    def __init__(self, file: File) -> None:
+        self.file = file
+        self.names: Names = names_of(object_paths(file.files[0]))
+        self._of_model: dict[str, str] = {}
+        for model in reversed([model for model in file.models if model.certainty != "possible"]):
+            for table in model.tables:
+                # What a table means comes before the object of its name: `obs` is a data frame, not a group.
+                self.names.paths[table.lower()] = (table, table)
+                self._of_model[table.lower()] = model.name
+        self.tables: dict[str, Table] = {}
+        self.views: list[View] = []
+        self.refused: dict[str, str] = {}
+        self.omitted: dict[str, str] = {}
+
+    def find(self, written: str) -> NamedTable | None:
+        """The view of a name as a query writes it, with wildcards or without.
+
+        Args:
+            written: A name; `Step#*/x` is the rows of all objects that match.
+
+        Returns:
+            The view, or `None` if there is none, in which case `refused` may say why.
+        """
+        word = written.lower()
+        if word not in self.names.paths and _WILDCARD.search(written):
+            self.names.paths[word] = (written, written.lstrip("/"))
+        if word not in self.names.paths:
+            return None
+        name, path = self.names.paths[word]
+        model = self._of_model.get(word)
+        try:
+            table = self.tables[word] = self.file.table(path if model else "/" + path, omitted="ignore", model=model)
+            view = View(table)
+        except REFUSALS as error:
+            self.refused[word] = error.message
+            return None
+        self.views.append(view)
+        self.omitted |= {member: f"in {path} it {reason}" for member, reason in table.omitted.items()}
+        return NamedTable(name, table, view)
+
+    def all(self) -> Iterator[NamedTable]:
+        """Every view once, by its longest name."""
+        for name, path in list(self.names.paths.values()):
+            if name.rsplit("/", 1)[-1] == name != path:
+                continue  # a short name of a view that is listed by its path
+            found = self.find(name)
+            if found is not None:
+                yield found

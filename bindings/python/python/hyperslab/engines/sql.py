@@ -1,0 +1,128 @@
+"""SQL: DuckDB over the datasets and groups of files, each a view."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from .. import interrupts
+from ..errors import InvalidInputError
+from ..extras import require
+from ..file import File, open
+from ..tables.table import Table
+from ..type_aliases import Paths
+from .duckdb_catalog import create_catalog, create_view
+from .file_views import FileViews
+from .views import View, asks_for_views, counted, explained, names_of, quoted, words_of
+
+if TYPE_CHECKING:
+    import duckdb
+
+
+def sql(query: str, files: File | Paths | None = None, *, parameters: Sequence[Any] | Mapping[str, Any] | None = None, **named: Any) -> duckdb.DuckDBPyRelation:
+    """Runs an SQL query over the datasets and groups of files.
+
+    Args:
+        query: SQL of DuckDB. A view is named by the path of its object without the leading slash (`"a/b"`), and by the last
+            part of the path if that is unambiguous; with wildcards (`"Step#*/x"`) it has the rows of all objects that match.
+            Tables of data models (`File.models`) are views by their names.
+        files: An open file, or what `open` takes. With several files, the views are the objects of the first one and contain
+            the rows of all.
+        parameters: Values of `?` or `$1` in the query as a sequence, of `$name` as a mapping.
+        named: More files, whose views are `name.view`; and tables by their names: a `Table`, a frame of pandas or Polars, or
+            what pyarrow has.
+
+    Returns:
+        A DuckDB relation: `.fetchall()`, `.df()`, `.to_arrow_table()`.
+
+    Raises:
+        MissingExtraError: DuckDB is not installed: it comes with `pip install 'hyperslab[sql]'`.
+        InvalidInputError: DuckDB refuses the query; the message says why a view or a column is missing.
+
+    Warns:
+        OmittedColumnsWarning: Members of a group are not columns of its view.
+
+    Example:
+        >>> hs.sql("select avg(theta) from profiles where depth < 100", "profiles.nc").fetchall()
+        >>> hs.sql("select a.x.x - b.x.x as change from a.x join b.x using (dim_0)", a="monday.h5", b="tuesday.h5").fetchall()
+    """
+    require("SQL", "sql", "duckdb")
+    import duckdb
+
+    interrupts.wait_for_the_end()
+    connection = duckdb.connect(config={"python_enable_replacements": False})
+    sources: dict[str, FileViews] = {}
+    if files is not None:
+        sources[""] = FileViews(files if isinstance(files, File) else open(files))
+    for name, value in named.items():
+        if isinstance(value, (File, str, bytes, os.PathLike)) or _is_list_of_paths(value):
+            sources[name] = FileViews(value if isinstance(value, File) else open(value))
+            create_catalog(connection, name)
+        else:
+            _register(connection, name, value)
+    everything = asks_for_views(query)
+    used = _tables_of(connection, query)  # before the views: DuckDB looks into views that it knows
+    for catalog, source in sources.items():
+        for found in source.all() if everything else filter(None, map(source.find, words_of(query))):
+            create_view(connection, catalog, found)
+    main = sources.get("")
+    try:
+        only = counted(query)
+        if main is not None and only is not None and only[0] in main.tables:
+            # From metadata: DuckDB would scan all rows, and a small file may claim any number of them.
+            return connection.sql(f"select {main.tables[only[0]].count()}::bigint as {quoted(only[1])}")
+        relation = connection.sql(query, params=parameters)
+        if relation is not None:  # None: a statement without rows
+            interrupts.watch(relation, connection)
+    except duckdb.Error as error:
+        raise InvalidInputError(_explained(error, sources)) from None
+    for source in [] if everything else sources.values():
+        for word, table in source.tables.items():
+            if used is None or word in used:
+                table._report_omitted("warn", 2)
+    return relation
+
+
+def _is_list_of_paths(value: Any) -> bool:
+    return isinstance(value, (list, tuple)) and bool(value) and all(isinstance(one, (str, bytes, os.PathLike)) for one in value)
+
+
+def _register(connection: duckdb.DuckDBPyConnection, name: str, value: Any) -> None:
+    """A table or frame under a name."""
+    import duckdb
+
+    try:
+        connection.register(name, View(value) if isinstance(value, Table) else value)
+    except duckdb.Error:
+        message = f"{name}={type(value).__name__}: give a file, a path, a Table, a data frame of pandas or Polars, or a table of pyarrow"
+        raise InvalidInputError(message) from None
+
+
+def _explained(error: duckdb.Error, sources: Mapping[str, FileViews]) -> str:
+    """What DuckDB misses, from what the files have."""
+    if list(sources) == [""]:
+        only = sources[""]
+        return explained(error, only.names, only.refused, only.omitted, only.views)
+    shown = names_of([])
+    refused: dict[str, str] = {}
+    omitted: dict[str, str] = {}
+    views: list[View] = []
+    for catalog, source in sources.items():
+        prefix = f"{catalog}." if catalog else ""
+        for word, (name, path) in source.names.paths.items():
+            shown.paths[prefix + word] = (prefix + name, path)
+        refused |= source.refused
+        omitted |= source.omitted
+        views += source.views
+    return explained(error, shown, refused, omitted, views, tuple(filter(None, sources)))
+
+
+def _tables_of(connection: duckdb.DuckDBPyConnection, query: str) -> set[str] | None:
+    """The tables of a query, in lower case; `None` if DuckDB cannot tell before it knows their columns."""
+    import duckdb
+
+    try:
+        return {name.lower() for name in connection.get_table_names(query)}
+    except duckdb.Error:
+        return None

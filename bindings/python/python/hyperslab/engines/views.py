@@ -1,0 +1,225 @@
+"""Views: the names of a file's objects in SQL, and the message for a name without a table."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pyarrow as pa
+import pyarrow.dataset as ds
+
+from ..errors import Error
+from ..objects.dataset import Dataset
+from ..objects.group import Group
+from ..tables.arrow_dataset import ScanDataset
+from ..tables.table import Table
+
+if TYPE_CHECKING:
+    import duckdb
+
+#: Characters of a message of DuckDB's that are shown.
+MAX_MESSAGE = 300
+
+#: Text, quoted names, and plain names of a query.
+_WORDS = re.compile(r"""'(?:[^']|'')*'|"((?:[^"]|"")*)"|([^\W\d]\w*)""")
+
+#: A query whose only result is a number of rows.
+_COUNT = re.compile(
+    r"""\s*select\s+count\s*\(\s*(?:\*|1)?\s*\)(?:\s+(?:as\s+)?([^\W\d]\w*))?\s+from\s+(?:"((?:[^"]|"")*)"|([^\W\d]\w*))\s*;?\s*""", re.IGNORECASE
+)
+
+#: Queries about the views themselves.
+_CATALOG = re.compile(r"\s*show\s+(all\s+)?tables\b|\b(information_schema|duckdb_(views|tables|columns)|pg_catalog|sqlite_master)\b", re.IGNORECASE)
+
+
+class Names(NamedTuple):
+    """Names of views in lower case: the path of each, and the names that stand for several objects."""
+
+    paths: dict[str, tuple[str, str]]
+    ambiguous: dict[str, list[str]]
+
+
+def object_paths(group: Group, prefix: str = "", seen: frozenset[int] = frozenset({0})) -> list[str]:
+    """The paths of datasets and groups, without the leading slash."""
+    found: list[str] = []
+    links = group._links()
+    for name, number in zip(links.names, links.objects, strict=True):
+        if number is None:
+            if _leads_to_a_dataset(group, name):
+                found.append(prefix + name)
+            continue
+        if number in seen:
+            continue
+        kind = group._file.kind(number)
+        if kind in ("dataset", "group"):
+            found.append(prefix + name)
+        if kind == "group":
+            found += object_paths(Group(group._file, number, "/" + prefix + name), f"{prefix}{name}/", seen | {number})
+    return found
+
+
+def _leads_to_a_dataset(group: Group, name: str) -> bool:
+    """Whether a soft or external link can be followed to a dataset; below other groups nothing is looked for."""
+    try:
+        return isinstance(group[name], Dataset)
+    except Error:
+        return False
+
+
+def names_of(paths: list[str]) -> Names:
+    """The names of views. A view is named by its path, and by its last part if no other path has it. SQL does not tell
+    upper from lower case: paths that differ in case only get a number, `f_1` and `F_2`."""
+    whole: dict[str, list[str]] = {}
+    for path in paths:
+        whole.setdefault(path.lower(), []).append(path)
+    named: dict[str, tuple[str, str]] = {}
+    ambiguous: dict[str, list[str]] = {}
+    for lower, alike in whole.items():
+        if len(alike) == 1:
+            named[lower] = (alike[0], alike[0])
+    for lower, alike in whole.items():
+        if len(alike) > 1:
+            number, ambiguous[lower] = 0, []
+            for path in alike:
+                number += 1
+                while f"{lower}_{number}" in whole or f"{lower}_{number}" in named:
+                    number += 1
+                named[f"{lower}_{number}"] = (f"{path}_{number}", path)
+                ambiguous[lower].append(f"{path}_{number}")
+    last: dict[str, list[str]] = {}
+    for name, _ in named.values():
+        last.setdefault(name.rsplit("/", 1)[-1].lower(), []).append(name)
+    for lower, alike in last.items():
+        if lower in named:
+            continue  # a whole path comes before a last part
+        if len(alike) == 1 and lower not in ambiguous:
+            named[lower] = (alike[0].rsplit("/", 1)[-1], named[alike[0].lower()][1])
+        else:
+            ambiguous[lower] = ambiguous.get(lower, []) + [name for name in alike if name not in ambiguous.get(lower, [])]
+    return Names(named, ambiguous)
+
+
+def words_of(query: str) -> list[str]:
+    """The names in a query as it writes them, each once; SQL does not tell upper from lower case."""
+    found = (inner.replace('""', '"') if inner else plain for inner, plain in _WORDS.findall(query))
+    return list({word.lower(): word for word in found if word}.values())
+
+
+def quoted(name: str) -> str:
+    """A name as SQL quotes it."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def asks_for_views(query: str) -> bool:
+    """Whether a query lists views."""
+    return _CATALOG.search(query) is not None
+
+
+def counted(query: str) -> tuple[str, str] | None:
+    """The view and the name of the result of a query whose only result is a number of rows; `None` for other queries."""
+    found = _COUNT.fullmatch(query)
+    if found is None:
+        return None
+    alias, inner, plain = found.groups()
+    return (inner.replace('""', '"') if inner else plain).lower(), alias or "count_star()"
+
+
+class View(ScanDataset):
+    """A table for DuckDB. It has no 2-byte floats, so they are widened, and it does not distinguish names that differ only in
+    case, so these get a number."""
+
+    def __init__(self, table: Table) -> None:
+        super().__init__(table._request, table.schema)
+        self._own_names = distinct(table.schema.names)
+
+    @property
+    def schema(self) -> pa.Schema:
+        return _widened(pa.schema([field.with_name(name) for name, field in zip(self._own_names, super().schema, strict=True)]))
+
+    def scanner(self, columns: Any = None, filter: Any = None, **options: Any) -> ds.Scanner:
+        if all(name == own for name, own in self._own_names.items()):
+            scanner = super().scanner(columns, filter, **options)
+        else:
+            # An expression cannot be renamed, so it is evaluated on renamed batches.
+            chosen = list(self._own_names) if columns is None or filter is not None else columns
+            own = super().scanner([self._own_names[name] for name in chosen], None, **options)
+            renamed = ds.Scanner.from_batches(own.to_reader(), columns={name: ds.field(self._own_names[name]) for name in chosen})
+            scanner = ds.Scanner.from_batches(renamed.to_reader(), columns=columns, filter=filter)
+        wide = _widened(scanner.projected_schema)
+        if wide.equals(scanner.projected_schema):
+            return scanner
+        return ds.Scanner.from_batches(scanner.to_reader().cast(wide))
+
+
+def distinct(names: list[str]) -> dict[str, str]:
+    """The names that SQL can tell from each other, and the own name of each: those that differ in case only have a number."""
+    lower = [name.lower() for name in names]
+    taken, found = set(lower), {}
+    for name in names:
+        shown, number = name, 0
+        while lower.count(name.lower()) > 1 and (number == 0 or shown.lower() in taken):
+            number += 1
+            shown = f"{name}_{number}"
+        taken.add(shown.lower())
+        found[shown] = name
+    return found
+
+
+def _widened(schema: pa.Schema) -> pa.Schema:
+    return pa.schema([field.with_type(_wide(field.type)) for field in schema], schema.metadata)
+
+
+def _wide(type: pa.DataType) -> pa.DataType:
+    """The type with `float32` for `float16`, at any depth."""
+    if pa.types.is_float16(type):
+        return pa.float32()
+    if pa.types.is_struct(type):
+        return pa.struct([field.with_type(_wide(field.type)) for field in type])
+    if pa.types.is_fixed_size_list(type):
+        return pa.list_(type.value_field.with_type(_wide(type.value_type)), type.list_size)
+    if pa.types.is_list(type):
+        return pa.list_(type.value_field.with_type(_wide(type.value_type)))
+    return type
+
+
+def explained(error: duckdb.Error, names: Names, refused: dict[str, str], omitted: dict[str, str], views: Iterable[View], catalogs: Sequence[str] = ()) -> str:
+    """One line on a query that DuckDB refuses: what it misses, why, and what there is. `catalogs` are prefixes of names."""
+    alike: dict[str, list[str]] = {}
+    for view in views:
+        for shown, own in view._own_names.items():
+            if shown != own:
+                alike.setdefault(own.lower(), []).append(shown)
+    text = " ".join(str(error).split())
+    if missing := re.match(r"Catalog Error: Table with name (.*) does not exist!", text):
+        name = missing[1]
+        if name.lower() in refused:
+            return f"there is no view {name!r}: {refused[name.lower()]}"
+        if name.lower() in names.ambiguous:
+            return f"{name!r} may be {_quoted(names.ambiguous[name.lower()])}"
+        bare = {one: one.partition(".")[2] if one.partition(".")[0] in catalogs else one for one in names.paths}
+        alike_names = difflib.get_close_matches(name.lower(), set(bare.values()), 3, 0.5)
+        near = [one for like in alike_names for one in bare if bare[one] == like] or list(names.paths)[:5]
+        return f"there is no view {name!r}" + (f"; nearest: {_quoted([names.paths[one][0] for one in near], catalogs)}" if near else ": the file has no arrays")
+    if missing := re.match(r'Binder Error: (?:Referenced column|.* does not have a column named) "([^"]*)"', text):
+        reasons = [reason for name, reason in omitted.items() if name.lower() == missing[1].lower()]
+        if reasons:
+            return f"there is no column {missing[1]!r}: {reasons[0]}"
+        if missing[1].lower() in alike:
+            return f"{missing[1]!r} may be {_quoted(alike[missing[1].lower()])}"
+    text = re.sub(r' ?Did you mean "[^"]*"\?', "", text)
+    return text if len(text) <= MAX_MESSAGE else text[:MAX_MESSAGE] + "…"
+
+
+def _quoted(names: list[str], catalogs: Sequence[str] = ()) -> str:
+    """Names as a query writes them, the first few."""
+
+    def written(name: str) -> str:
+        catalog, dot, rest = name.partition(".")
+        if dot and catalog in catalogs:
+            return f"{written(catalog)}.{written(rest)}"
+        return name if re.fullmatch(r"[^\W\d]\w*", name) else quoted(name)
+
+    shown = [written(name) for name in names[:5]]
+    return ", ".join(shown) + (f" and {len(names) - 5} more" if len(names) > 5 else "")

@@ -1,0 +1,211 @@
+"""AnnData (h5ad): a matrix of observations and variables with annotations."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from ..errors import CorruptError, InvalidInputError, UnsupportedError
+from ..extras import require
+from ..file import File
+from ..file import open as open_files
+from ..model_view import ModelView, required
+from ..objects.dataset import Dataset
+from ..objects.group import Group
+from ..tables.table import Table
+from ..type_aliases import AnyArray, Path, Paths
+from ..writing import new_file as writing
+from . import anndata_writing, sparse_rows
+
+if TYPE_CHECKING:
+    import pandas
+    import scipy.sparse
+
+
+class AnnData(ModelView):
+    """A file of AnnData. `hyperslab.models.anndata.open` makes one."""
+
+    @property
+    def obs(self) -> Table:
+        """The annotations of the observations. Categories are Arrow dictionaries, missing values are null."""
+        return self.table("obs", omitted="ignore")
+
+    @property
+    def var(self) -> Table:
+        """The annotations of the variables."""
+        return self.table("var", omitted="ignore")
+
+    def frame(self, name: str = "obs") -> pandas.DataFrame:
+        """Reads a data frame as pandas has it in AnnData: its labels are the index, missing integers and booleans are `NA`. Needs
+        pandas.
+
+        Args:
+            name: Name of the data frame: `obs`, `var`, or another of `tables`.
+
+        Returns:
+            The data frame.
+
+        Raises:
+            NotFoundError: There is no such table.
+            MissingExtraError: pandas is not installed.
+
+        Example:
+            >>> hs.models.anndata.open("cells.h5ad").frame("obs")
+        """
+        require("data frames of AnnData", "pandas", "pandas")
+        import pandas
+
+        table = self.table(name, omitted="ignore").to_arrow()
+        label, *columns = table.column_names
+        # Labels differ from each other, so that looking for equal ones only takes time.
+        index = pandas.Index(table[label].to_pandas(deduplicate_objects=False).array, name=None if label == "_index" else label)
+        frame = table.select(columns).to_pandas()
+        for field in table.schema:
+            if not field.nullable or not (pa.types.is_integer(field.type) or pa.types.is_boolean(field.type)):
+                continue
+            kind = "boolean" if pa.types.is_boolean(field.type) else f"{'UI' if pa.types.is_unsigned_integer(field.type) else 'I'}nt{field.type.bit_width}"
+            values = table[field.name].to_pandas(types_mapper={field.type: pandas.api.types.pandas_dtype(kind)}.get)
+            categories = f"{name}/{field.name}/categories"
+            # Categories that are numbers are plain values in Arrow.
+            if categories in self.file:
+                values = pandas.Categorical(values, np.asarray(self.file[categories][...]))
+            frame[field.name] = values
+        frame.index = index
+        return frame
+
+    @property
+    def uns(self) -> dict[str, Any]:
+        """The unstructured annotations as a dictionary: arrays, texts and numbers; data frames as tables, which are read when
+        they are asked for; sparse matrices as matrices of SciPy."""
+        return dict(self._tree("/uns", (), set(self.tables))) if "uns" in self.file else {}
+
+    def _tree(self, path: str, above: tuple[int, ...], tables: set[str]) -> Iterator[tuple[str, Any]]:
+        group = self.file[path]
+        if group._number in above:
+            raise CorruptError("this group contains itself", self.file.filename, path)
+        for name in group:
+            member, place = group[name], f"{path}/{name}"
+            if isinstance(member, Dataset):
+                yield name, _value(member)
+            elif place.lstrip("/") in tables:
+                is_sparse = "indptr" in member
+                yield name, self.rows(name=place.lstrip("/")) if is_sparse else self.table(place.lstrip("/"), omitted="ignore")
+            elif isinstance(member, Group):
+                kind = str(member.attrs["encoding-type"]) if "encoding-type" in member.attrs else "dict"
+                if kind != "dict":
+                    raise UnsupportedError(f"an element of the encoding {kind} in uns", self.file.filename, place)
+                yield name, dict(self._tree(place, (*above, group._number), tables))
+            else:
+                raise UnsupportedError(f"a {member.kind} in uns", self.file.filename, place)
+
+    def rows(self, rows: Any = slice(None), name: str = "X") -> scipy.sparse.csr_array | scipy.sparse.csc_array:
+        """Reads rows of a sparse matrix that is stored by rows (CSR), or columns of one that is stored by columns (CSC). Needs SciPy.
+
+        Args:
+            rows: A slice, or increasing indexes, of rows (CSR) or columns (CSC).
+            name: Name of the matrix: `X`, or another of `tables`.
+
+        Returns:
+            The rows as a matrix of SciPy in the format of the file.
+
+        Raises:
+            NotFoundError: There is no such sparse matrix: dense ones are read as arrays, `file["X"][rows]`.
+            InvalidInputError: The indexes do not increase, or are out of range.
+            CorruptError: The offsets of the matrix decrease, or lead beyond its values.
+
+        Example:
+            >>> hs.models.anndata.open("cells.h5ad").rows(slice(0, 100))
+        """
+        require("rows of a sparse matrix", "scipy", "scipy")
+        import scipy.sparse
+
+        attributes = self.file[name].attrs
+        kind = str(attributes["encoding-type"] if "encoding-type" in attributes else attributes["h5sparse_format"])[:3]
+        shape = [int(extent) for extent in attributes["shape" if "shape" in attributes else "h5sparse_shape"]]
+        major, minor = shape if kind == "csr" else shape[::-1]
+        values, indices, offsets = sparse_rows.read(self.file, name, _increasing(rows, major), major)
+        triple, count = (values, indices, offsets), len(offsets) - 1
+        if kind == "csr":
+            return scipy.sparse.csr_array(triple, shape=(count, minor))
+        return scipy.sparse.csc_array(triple, shape=(minor, count))
+
+
+def _increasing(rows: Any, major: int) -> AnyArray:
+    """The indexes of rows, which must increase."""
+    if isinstance(rows, slice):
+        start, stop, step = rows.indices(major)
+        if step < 1:
+            raise InvalidInputError(f"a step of {step}: rows come in the order of the file")
+        return np.arange(start, max(start, stop), step)
+    chosen: AnyArray = np.asarray(rows)
+    if chosen.dtype == bool:
+        if chosen.shape != (major,):
+            raise InvalidInputError(f"a mask of shape {chosen.shape} for {major} rows")
+        return np.flatnonzero(chosen)
+    if chosen.size and (chosen.dtype.kind not in "iu" or chosen.ndim != 1):
+        raise InvalidInputError(f"rows of dtype {chosen.dtype} and shape {chosen.shape}: give a slice, increasing indexes, or a mask")
+    if chosen.size and (chosen[0] < 0 or chosen[-1] >= major or (chosen[1:] <= chosen[:-1]).any()):
+        raise InvalidInputError(f"rows must increase, from 0 to {major - 1}")
+    return chosen.astype(np.int64)
+
+
+def _value(dataset: Dataset) -> Any:
+    """An array, or a single value of a dataset without dimensions; text as `str`."""
+    values = dataset[()]
+    if isinstance(values, bytes):
+        return values.decode("utf-8", "replace")
+    if isinstance(values, np.ndarray) and values.dtype == object and values.size and isinstance(values.ravel()[0], bytes):
+        texts = np.empty(values.size, object)
+        texts[:] = [value.decode("utf-8", "replace") for value in values.ravel()]
+        return texts.reshape(values.shape)
+    return values
+
+
+def write(path: Path, obs: Any, var: Any, X: Any = None, *, layers: Mapping[str, Any] | None = None, compression: Any = None, durable: bool = True) -> None:
+    """Writes observations, variables and matrices as a file of AnnData, which appears when it is complete.
+
+    Args:
+        path: The file. An existing one is replaced.
+        obs: The annotations of the observations: a data frame of pandas, whose index has the labels, or an Arrow table, whose
+            first column has them.
+        var: The annotations of the variables.
+        X: The matrix: an array, or a matrix of SciPy, which is stored as CSR unless it is CSC.
+        layers: More matrices by their names.
+        compression: As in `create_dataset`, for arrays above 16 KiB.
+        durable: Wait until the file is on the disk.
+
+    Raises:
+        InvalidInputError: Lengths contradict each other, or a column has a type without an encoding; the message has its path.
+
+    Example:
+        >>> hs.models.anndata.write("cells.h5ad", obs, var, X, compression="gzip")
+    """
+    options = {} if compression is None else {"compression": compression}
+    with writing.NewFile(os.fsdecode(path), True, None, None, False, durable) as file:
+        anndata_writing.write_all(file, obs, var, X, layers or {}, options)
+
+
+def open(file: File | Paths, **options: Any) -> AnnData:
+    """Opens a file of AnnData.
+
+    Args:
+        file: A path or an open file.
+        options: Other arguments of `hyperslab.open`.
+
+    Returns:
+        The view of the file.
+
+    Raises:
+        NotFoundError: The file does not exist.
+        InvalidInputError: It is not a file of AnnData.
+
+    Example:
+        >>> hs.models.anndata.open("cells.h5ad").obs.to_pandas()
+    """
+    opened = file if isinstance(file, File) else open_files(file, **options)
+    view = required(opened, "anndata")
+    return AnnData(opened, view.name, view.certainty, view.reason)

@@ -1,0 +1,139 @@
+"""PyTables: tables, arrays and rows of variable length. `model_pandas` reads what pandas' HDFStore keeps in such files."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..errors import NotFoundError, UnsupportedError
+from ..file import File
+from ..file import open as open_files
+from ..model_view import ModelView, required
+from ..objects.dataset import Dataset
+from ..type_aliases import Paths
+from .pickled_lists import parsed
+
+
+class PyTables(ModelView):
+    """A file of PyTables. `hyperslab.models.pytables.open` makes one."""
+
+    def read(self, path: str) -> Any:
+        """Reads a node: an array, a table, or rows of variable length.
+
+        Args:
+            path: Path of the node: `group/table`.
+
+        Returns:
+            Of a table a structured array, of an array its elements, of rows of variable length a list with an array, a text or
+            bytes for each row. Booleans have the dtype `bool`.
+
+        Raises:
+            NotFoundError: There is no such dataset.
+            UnsupportedError: The node holds pickled Python objects, which are never unpickled; `pickles` returns their bytes.
+
+        Example:
+            >>> hs.models.pytables.open("data.h5").read("detector/readout")
+        """
+        dataset = self._dataset(path)
+        atom = _atom(dataset)
+        if atom is None:
+            return _with_booleans(np.asarray(dataset[...]), dataset._about["datatype"])
+        if atom == "object":
+            raise UnsupportedError(
+                "this array holds pickled Python objects, which are never unpickled; pickles() returns their bytes", dataset.file.filename, dataset.name
+            )
+        rows = [np.asarray(row) for row in dataset[...]]
+        if atom == "vlunicode":
+            return ["".join(map(chr, row.tolist())) for row in rows]
+        return [row.tobytes() for row in rows] if atom == "vlstring" else rows
+
+    def pickles(self, path: str) -> list[bytes]:
+        """Reads the bytes of pickled Python objects. Unpickling them runs what their author wrote; Hyperslab never does.
+
+        Args:
+            path: Path of an array of objects.
+
+        Returns:
+            The bytes of each pickle.
+
+        Raises:
+            NotFoundError: There is no such array of objects.
+
+        Example:
+            >>> hs.models.pytables.open("data.h5").pickles("objects")[0][:2]
+        """
+        dataset = self._dataset(path)
+        if _atom(dataset) != "object":
+            raise NotFoundError("this is not an array of pickled objects", dataset.file.filename, dataset.name)
+        return [np.asarray(row).tobytes() for row in dataset[...]]
+
+    def _dataset(self, path: str) -> Dataset:
+        found = self.file[path]
+        if not isinstance(found, Dataset):
+            raise NotFoundError("this is a group, not a table or an array", self.file.filename, found.name)
+        return found
+
+
+def _atom(dataset: Dataset) -> str | None:
+    """What the rows of a dataset of variable length hold; `None` for another dataset."""
+    if "PSEUDOATOM" in dataset.attrs:
+        return text(dataset.attrs["PSEUDOATOM"])
+    return "" if dataset._about["datatype"]["class"] == "sequence" else None
+
+
+def _with_booleans(values: Any, datatype: dict[str, Any]) -> Any:
+    """PyTables stores booleans as bit fields of a byte, which are integers in numpy."""
+    while datatype["class"] == "array":
+        datatype = datatype["base"]
+    if datatype["class"] == "bitfield" and datatype["size"] == 1:
+        return values.astype(bool)
+    if datatype["class"] != "compound" or values.dtype.names is None:
+        return values
+    parts = {name: _with_booleans(values[name], member) for name, _, member in datatype["members"]}
+    if all(parts[name].dtype == values.dtype[name].base for name in parts):
+        return values
+    dtype = np.dtype([(name, part.dtype, part.shape[values.ndim :]) for name, part in parts.items()])
+    out = np.empty(values.shape, dtype)
+    for name, part in parts.items():
+        out[name] = part
+    return out
+
+
+def text(value: Any) -> str:
+    """An attribute's text."""
+    if isinstance(value, np.ndarray) and value.size == 1:
+        value = value.reshape(-1)[0]
+    return value.decode("utf-8", "surrogateescape") if isinstance(value, bytes) else str(value)
+
+
+def attribute(value: Any) -> Any:
+    """The value of an attribute, which PyTables pickles unless it is a number or a text. It is parsed, not unpickled."""
+    if isinstance(value, str):
+        value = value.encode("utf-8", "surrogateescape")
+    if not isinstance(value, bytes):
+        return value.item() if isinstance(value, np.generic) else value
+    return parsed(value) if value.endswith(b".") else text(value)
+
+
+def open(file: File | Paths, **options: Any) -> PyTables:
+    """Opens a file of PyTables.
+
+    Args:
+        file: A path or an open file.
+        options: Other arguments of `hyperslab.open`.
+
+    Returns:
+        The view of the file.
+
+    Raises:
+        NotFoundError: The file does not exist.
+        InvalidInputError: The file was not written by PyTables.
+
+    Example:
+        >>> hs.models.pytables.open("data.h5").tables
+        ['detector/readout']
+    """
+    opened = file if isinstance(file, File) else open_files(file, **options)
+    view = required(opened, "pytables")
+    return PyTables(opened, view.name, view.certainty, view.reason)

@@ -1,0 +1,133 @@
+"""Parts of steps: the arrays that one writer has of one step, before anything is written."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..errors import ConflictError, InvalidInputError
+from ..type_aliases import AnyArray
+
+#: Start and count along each dimension.
+Box = tuple[tuple[int, ...], tuple[int, ...]]
+
+
+class Part(NamedTuple):
+    """What one writer has of one array.
+
+    Attributes:
+        path: Path of the dataset.
+        values: The values of this writer.
+        box: Where they are in the whole array; `None` for rows, which follow those of the writers before.
+        shape: Shape of the whole array; `None` for rows.
+        attrs: Attributes of the dataset.
+    """
+
+    path: str
+    values: AnyArray
+    box: Box | None
+    shape: tuple[int, ...] | None
+    attrs: Mapping[str, Any]
+
+
+class StepPart(NamedTuple):
+    """What one writer has of one step: attributes by path of group, and parts of arrays."""
+
+    number: int
+    groups: dict[str, dict[str, Any]]
+    parts: list[Part]
+
+
+class StepNames(NamedTuple):
+    """Names of groups of steps: `Step#0`, padded with zeros to a number of digits."""
+
+    name: str
+    padding: int
+
+    def path(self, number: int) -> str:
+        """Path of a step."""
+        return f"/{self.name}#{number:0{self.padding}d}"
+
+    def number(self, path: str) -> int | None:
+        """Number of the step that an object is in; `None` outside of steps."""
+        found = re.match(rf"/?{re.escape(self.name)}#(\d+)(/|$)", path)
+        return None if found is None else int(found[1])
+
+    def attributes(self) -> dict[str, Any]:
+        """File attributes that say how steps are called, unless they are called as usual."""
+        return {} if self == ("Step", 0) else {"__stepname__": self.name, "__stepnumwidth__": self.padding}
+
+
+def checked_names(name: str, padding: int) -> StepNames:
+    """The names of steps. `InvalidInputError` for a name that is none."""
+    if not name or "/" in name or "#" in name:
+        raise InvalidInputError(f"{name!r} cannot be the name of steps")
+    if not 0 <= padding <= 18:
+        raise InvalidInputError(f"padding={padding}: give a number of digits from 0 to 18")
+    return StepNames(name, padding)
+
+
+def numbers(name: str, values: Any, path: str) -> AnyArray:
+    """`values` as an array of integers or floats. `InvalidInputError` for anything else."""
+    array = np.asarray(values)
+    if np.ma.is_masked(values):
+        raise InvalidInputError(f"{name} has masked values: fill them first", object=path)
+    if array.dtype.kind not in "iuf":
+        raise InvalidInputError(f"{name} is {array.dtype}: give integers or floats", object=path)
+    return array
+
+
+def step_attributes(time: float | None, time_attribute: str, attrs: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Attributes of a step's group: arrays of one element for numbers, as H5hut writes them."""
+    made = dict(attrs or {})
+    if time is not None:
+        if time_attribute in made:
+            raise InvalidInputError(f"the time of the step is given twice: as time= and as attrs[{time_attribute!r}]")
+        made[time_attribute] = np.array([time], "f8")
+    return {name: np.array([value]) if isinstance(value, (bool, int, float)) else value for name, value in made.items()}
+
+
+def same_types(known: Mapping[str, tuple[str, int]], step: StepPart, names: StepNames) -> dict[str, tuple[str, int]]:
+    """Checks that arrays have the type that they had in earlier steps. Returns the types with those of new arrays."""
+    types = dict(known)
+    for part in step.parts:
+        name, dtype = part.path[len(names.path(step.number)) + 1 :], part.values.dtype.newbyteorder("=").str
+        first, where = types.setdefault(name, (dtype, step.number))
+        if first != dtype:
+            ours, theirs = np.dtype(dtype), np.dtype(first)
+            raise InvalidInputError(f"{name} is {ours} in step {step.number} and {theirs} in step {where}: give it one type", object=part.path)
+    return types
+
+
+def check_rows(rows: Iterable[tuple[int, str, int]]) -> None:
+    """Checks that each writer gave equally many rows of all arrays of a group: writer, path, number of rows."""
+    lengths: dict[str, dict[int, dict[str, int]]] = {}
+    names: dict[str, set[str]] = {}
+    for writer, path, count in rows:
+        group, _, name = path.rpartition("/")
+        lengths.setdefault(group, {}).setdefault(writer, {})[name] = count
+        names.setdefault(group, set()).add(name)
+    for group, writers in lengths.items():
+        for writer, own in sorted(writers.items()):
+            all_of_them = {name: own.get(name, 0) for name in sorted(names[group])}
+            first, count = next(iter(all_of_them.items()))
+            for name, other in all_of_them.items():
+                if other != count:
+                    message = f"writer {writer} has {count} values of {first} and {other} of {name} in {group}: give equally many"
+                    raise InvalidInputError(message, object=f"{group}/{name}")
+
+
+def check_boxes(path: str, shape: tuple[int, ...], boxes: Iterable[tuple[int, Box]]) -> None:
+    """Checks that the boxes of writers cover an array, and no element twice."""
+    given = [(writer, start, count) for writer, (start, count) in boxes if math.prod(count)]
+    for index, (writer, start, count) in enumerate(given):
+        for other, their_start, their_count in given[:index]:
+            if all(max(a, b) < min(a + c, b + d) for a, c, b, d in zip(start, count, their_start, their_count, strict=True)):
+                raise ConflictError(f"writers {other} and {writer} have overlapping parts of {path}", object=path)
+    covered, total = sum(math.prod(count) for *_, count in given), math.prod(shape)
+    if covered != total:
+        raise InvalidInputError(f"the writers have {covered} of the {total} elements of {path}: give all of them", object=path)

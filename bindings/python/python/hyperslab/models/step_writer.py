@@ -1,0 +1,139 @@
+"""Writers of steps: what the writers of all models with steps have in common."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from types import TracebackType
+from typing import Any
+
+from .. import mpi
+from ..errors import InvalidInputError
+from ..writing.new_file import create
+from ..writing.parallel import Task
+from .step_parts import StepNames, StepPart, same_types
+from .step_plan import StepPlan, steps_there
+from .step_targets import Alone, FileTarget, OnceTarget, StepTarget, Target, TaskTarget
+
+#: Options of datasets that writers of steps take.
+STORAGE = ("chunks", "compression", "compression_opts", "shuffle", "fletcher32")
+
+
+class StepWriter:
+    """Writes steps. A model adds the method that takes its arrays."""
+
+    def __init__(self, target: Target, layout: Mapping[str, Any], present: Iterable[int], types: Mapping[str, tuple[str, int]], path: str) -> None:
+        self._target, self._layout, self._path = target, layout, path
+        self._present, self._types = set(present), dict(types)
+        self._is_open = True
+        #: Numbers of the steps that this writer has written.
+        self.steps: list[int] = []
+
+    @property
+    def names(self) -> StepNames:
+        """How steps are called."""
+        return StepNames(self._layout["name"], self._layout["padding"])
+
+    def _next(self, step: int | None) -> int:
+        """The number of a new step: as given, or the one after the last."""
+        if not self._is_open:
+            raise InvalidInputError(f"the writer of '{self._path}' is closed")
+        number = max(self._present, default=-1) + 1 if step is None else int(step)
+        if number < 0:
+            raise InvalidInputError(f"step {number}: steps are numbered from 0")
+        if number in self._present:
+            raise InvalidInputError(f"step {number} is in the file already: a step is written once", object=self.names.path(number))
+        return number
+
+    def _write(self, make: Any) -> int:
+        """Writes what `make` returns, a part of a step. In a step of several processes, all learn of a failure of one."""
+        try:
+            step: StepPart = make()
+            types = same_types(self._types, step, self.names)
+        except Exception as error:
+            if isinstance(self._target, StepTarget):
+                self._target.fail(error)
+            raise
+        self._target.write(step)
+        self._types = types
+        self._present.add(step.number)
+        self.steps.append(step.number)
+        return step.number
+
+    def close(self) -> None:
+        """Completes the write. Steps that each step's commit has published are visible already.
+
+        Example:
+            >>> run.close()
+        """
+        if self._is_open:
+            self._is_open = False
+            self._target.close()
+
+    def abort(self) -> None:
+        """Discards what is not visible yet.
+
+        Example:
+            >>> run.abort()
+        """
+        if self._is_open:
+            self._is_open = False
+            self._target.abort()
+
+    def __enter__(self) -> Any:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if kind is None:
+            self.close()
+        else:
+            self.abort()
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {self._path}, {len(self.steps)} steps>"
+
+
+def begin(
+    path: Any, mode: str, comm: Any, commit: str | None, layout: dict[str, Any], attrs: Mapping[str, Any] | None, options: dict[str, Any]
+) -> tuple[Any, ...]:
+    """The target of a new write with what a `StepWriter` needs: target, layout, present steps, their types, path."""
+    name = os.fsdecode(path)
+    chosen = commit or ("close" if comm is None else "step")
+    if chosen not in ("close", "step"):
+        raise InvalidInputError(f"commit={commit!r} is none of close, step")
+    if mode not in ("create", "overwrite", "append"):
+        raise InvalidInputError(f"mode {mode!r} is none of create, overwrite, append")
+    names, storage = StepNames(layout["name"], layout["padding"]), layout["storage"]
+    given = names.attributes() | dict(attrs or {})
+    known: dict[str, Any] = {"present": [], "types": {}}
+    if comm is None and chosen == "close" and mode != "append":
+        if unknown := options.keys() - {"durable", "alignment", "threads"}:
+            raise TypeError(f"create() got an unexpected keyword argument {unknown.pop()!r} for a file of one process")
+        file = create(name, "x" if mode == "create" else "w", **options)
+        for attribute, value in given.items():
+            file.attrs[attribute] = value
+        return FileTarget(file, storage), layout, (), {}, name
+    comm = Alone() if comm is None else comm
+    if mode == "append":
+        known = mpi._shared(comm, 0, lambda: steps_there(name, names))
+    if chosen == "step":
+        return StepTarget(comm, name, mode, given, options, storage), layout, known["present"], known["types"], name
+    plan = StepPlan.from_bytes(mpi._shared(comm, 0, lambda: bytes(StepPlan(name, mode, layout, dict(attrs or {}), known, **options))))
+    assert isinstance(plan, StepPlan)
+    return OnceTarget(comm, plan, storage), layout, plan.present, plan.types, name
+
+
+def of_task(task: Task, model: str) -> tuple[Any, ...]:
+    """The target of a task of a plan of steps, with what a `StepWriter` needs."""
+    plan = task._plan
+    if not isinstance(plan, StepPlan) or plan.layout["model"] != model:
+        raise InvalidInputError(f"this task is not of a plan of {model}: make the plan with hyperslab.models.{model}.plan")
+    return TaskTarget(task, plan.layout["storage"]), plan.layout, plan.present, plan.types, plan.path
+
+
+def storage_of(options: dict[str, Any]) -> dict[str, Any]:
+    """Takes the options of datasets out of `options`."""
+    chunks = options.get("chunks")
+    if isinstance(chunks, tuple):
+        options["chunks"] = list(chunks)
+    return {name: options.pop(name) for name in STORAGE if name in options}

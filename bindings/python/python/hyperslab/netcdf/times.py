@@ -1,0 +1,246 @@
+"""Times in netCDF: dates and durations as CF's counts, and nothing of them lost."""
+
+from __future__ import annotations
+
+import datetime
+import math
+import re
+from typing import Any
+
+import numpy as np
+
+from ..errors import InvalidInputError, UnsupportedError
+
+#: Nanoseconds of each unit.
+_STEPS = {"days": 86_400 * 10**9, "hours": 3600 * 10**9, "minutes": 60 * 10**9, "seconds": 10**9, "milliseconds": 10**6, "microseconds": 1000, "nanoseconds": 1}
+_OF_NUMPY = {"D": "days", "h": "hours", "m": "minutes", "s": "seconds", "ms": "milliseconds", "us": "microseconds", "ns": "nanoseconds"}
+_SHORT = {
+    "day": "days",
+    "d": "days",
+    "hour": "hours",
+    "hr": "hours",
+    "hrs": "hours",
+    "h": "hours",
+    "minute": "minutes",
+    "min": "minutes",
+    "mins": "minutes",
+    "second": "seconds",
+    "sec": "seconds",
+    "secs": "seconds",
+    "s": "seconds",
+    "millisecond": "milliseconds",
+    "msec": "milliseconds",
+    "msecs": "milliseconds",
+    "ms": "milliseconds",
+    "microsecond": "microseconds",
+    "microsec": "microseconds",
+    "microsecs": "microseconds",
+    "nanosecond": "nanoseconds",
+}
+_EPOCH = "1970-01-01 00:00:00"
+_REFERENCE = re.compile(r"(-?\d{1,6})-(\d{1,2})-(\d{1,2})(?:[T ]+(\d{1,2}):(\d{1,2})(?::(\d{1,2})(?:\.(\d{1,9}))?)?)?\s*(?:Z|UTC|([+-]\d{1,2})(?::?(\d{2}))?)?")
+#: Calendars in which numpy's dates are what they say, some only since the reform of 1582.
+_GREGORIAN = ("standard", "gregorian", "proleptic_gregorian")
+_REFORM = int(np.datetime64("1582-10-15", "D").astype("i8")) * _STEPS["days"]
+_INT = np.iinfo(np.int64)
+
+
+def is_time(values: Any) -> bool:
+    """Whether the values are dates or durations, of numpy, of Python, or of cftime."""
+    if isinstance(values, (np.ndarray, np.generic)) and values.dtype.kind != "O":
+        return values.dtype.kind in "mM"
+    first = _first(values)
+    return isinstance(first, (datetime.date, datetime.timedelta, np.datetime64, np.timedelta64)) or _is_cftime(first)
+
+
+def _first(values: Any) -> Any:
+    """The first of nested values that is not None."""
+    if isinstance(values, np.ndarray):
+        values = values.reshape(-1).tolist() if values.dtype.kind == "O" else values.reshape(-1)[:1]
+    if not isinstance(values, (list, tuple, np.ndarray)):
+        return values
+    return next((first for first in map(_first, values) if first is not None), None)
+
+
+def _is_cftime(value: Any) -> bool:
+    return (type(value).__module__ or "").partition(".")[0] == "cftime"
+
+
+def _of_numpy(values: Any) -> np.ndarray[Any, Any]:
+    """Dates and durations as numpy has them; times with a zone in UTC."""
+    given = (
+        np.asarray(values) if not isinstance(values, np.ma.MaskedArray) else np.where(np.ma.getmaskarray(values), np.array("NaT", values.dtype), values.data)
+    )
+    if given.dtype.kind == "O":
+
+        def plain(value: Any) -> Any:
+            if isinstance(value, datetime.datetime) and value.tzinfo is not None:
+                return value.astimezone(datetime.timezone.utc).replace(tzinfo=None)
+            return value
+
+        flat = [plain(value) for value in given.reshape(-1).tolist()]
+        kind = "m" if isinstance(_first(given), (datetime.timedelta, np.timedelta64)) else "M"
+        given = np.array(flat, dtype=f"{kind}8[us]").reshape(given.shape)
+    unit, count = np.datetime_data(given.dtype)
+    if unit == "generic":
+        raise InvalidInputError("dates or durations of numpy without a unit: give one, as datetime64[s]")
+    if unit in ("Y", "M", "W") or count != 1:
+        if given.dtype.kind == "m" and unit in ("Y", "M"):
+            raise UnsupportedError("durations of years or months, which have no fixed length: give days")
+        target = "D" if unit in ("Y", "M", "W") else unit
+        given = given.astype(f"{given.dtype.kind}8[{target}]")
+    if np.datetime_data(given.dtype)[0] not in _OF_NUMPY:
+        raise UnsupportedError(
+            f"numpy's {given.dtype}: netCDF's times are of nanoseconds or longer; convert them first (`values.astype('{given.dtype.kind}8[ns]')`)"
+        )
+    return given
+
+
+def _nanoseconds(text: str, units: str) -> int:
+    """Nanoseconds from 1970 to a reference date."""
+    found = _REFERENCE.fullmatch(text.strip())
+    if found is None:
+        raise InvalidInputError(f'units={units!r}: give them as "days since 2000-01-01 00:00:00"')
+    year, month, day, hour, minute, second, fraction, zone, zone_minute = found.groups()
+    try:
+        days = int(
+            (
+                np.datetime64(f"{int(year):05d}-{int(month):02d}-{int(day):02d}" if int(year) < 0 else f"{int(year):04d}-{int(month):02d}-{int(day):02d}", "D")
+            ).astype("i8")
+        )
+    except ValueError:
+        raise InvalidInputError(f"units={units!r}: there is no such date") from None
+    offset = 0 if zone is None else (abs(int(zone)) * 60 + int(zone_minute or 0)) * (-1 if zone.startswith("-") else 1)
+    seconds = days * 86_400 + int(hour or 0) * 3600 + (int(minute or 0) - offset) * 60 + int(second or 0)
+    return seconds * 10**9 + int((fraction or "0").ljust(9, "0"))
+
+
+class TimeEncoding:
+    """How dates or durations of a variable become counts: `units` and `calendar` are its attributes."""
+
+    def __init__(self, units: str, calendar: str | None, dtype: np.dtype[Any], fill: Any) -> None:
+        self.units, self.calendar, self.dtype, self.fill = units, calendar, dtype, fill
+        word, since, reference = units.partition(" since ")
+        self.step = _SHORT.get(word.strip().lower(), word.strip().lower())
+        self.is_date = bool(since)
+        if self.step not in _STEPS and not (self.is_date and calendar not in _GREGORIAN):
+            raise InvalidInputError(f"units={units!r}: give one of {', '.join(_STEPS)}, for dates with since and a date")
+        self._reference = _nanoseconds(reference, units) if self.is_date and calendar in _GREGORIAN else 0
+
+    @property
+    def attributes(self) -> dict[str, Any]:
+        """CF's attributes."""
+        return {"units": self.units} if self.calendar is None else {"units": self.units, "calendar": self.calendar}
+
+    def counts(self, values: Any, what: str) -> tuple[np.ndarray[Any, Any], bool]:
+        """The values as counts, and whether some are missing, which are the fill value."""
+        first = _first(values)
+        if _is_cftime(first):
+            return self._counts_of_cftime(values, what)
+        times = _of_numpy(values)
+        if (times.dtype.kind == "M") != self.is_date:
+            raise InvalidInputError(f"{what}: {'dates' if times.dtype.kind == 'M' else 'durations'} with units={self.units!r}")
+        missing = np.isnat(times)
+        if self.is_date:
+            self._check_calendar(times[~missing], what)
+        step = _STEPS[_OF_NUMPY[np.datetime_data(times.dtype)[0]]]
+        top, bottom = self._ratio(times, missing, step)
+        whole = top // bottom
+        rest = top - whole * bottom
+        if self.dtype.kind == "f":
+            out = np.where(missing, self.fill, (whole + rest / bottom).astype(self.dtype))
+            return np.asarray(out.astype(self.dtype)), bool(missing.any())
+        if (rest != 0)[~missing].any():
+            worst = times[~missing][(rest != 0)[~missing]].reshape(-1)[0]
+            raise InvalidInputError(f'{what}: {worst} is not a whole number of {self.step}: give finer units, or dtype="f8"')
+        info = np.iinfo(self.dtype)
+        kept = whole[~missing]
+        if kept.size and (int(kept.min()) < info.min or int(kept.max()) > info.max):
+            raise InvalidInputError(f"{what}: times from {times[~missing].min()} to {times[~missing].max()} as {self.units!r} do not fit {self.dtype}")
+        if missing.any() and kept.size and (kept == self.fill).any():
+            raise InvalidInputError(f"{what}: a time whose count is the fill value {self.fill}, beside missing ones: give another fill_value")
+        out = np.where(missing, 0, whole).astype(self.dtype)
+        out[missing] = self.fill
+        return out, bool(missing.any())
+
+    def _ratio(self, times: np.ndarray[Any, Any], missing: np.ndarray[Any, Any], step: int) -> tuple[np.ndarray[Any, Any], int]:
+        """Counts as fractions: numerators, and the denominator of all. Python's integers if 64 bits do not hold them."""
+        divisor = math.gcd(step, _STEPS[self.step], self._reference)
+        factor, bottom, shift = step // divisor, _STEPS[self.step] // divisor, self._reference // divisor
+        given = np.where(missing, 0, times.astype("i8"))
+        largest = max(abs(int(given.min())), abs(int(given.max()))) if given.size else 0
+        if largest * factor + abs(shift) > _INT.max:
+            given = given.astype(object)
+        return given * factor - shift, bottom
+
+    def _check_calendar(self, times: np.ndarray[Any, Any], what: str) -> None:
+        if self.calendar not in _GREGORIAN:
+            raise UnsupportedError(f"{what}: numpy's dates in the calendar {self.calendar!r}: give dates of cftime")
+        step = _STEPS[_OF_NUMPY[np.datetime_data(times.dtype)[0]]]
+        before = self._reference < _REFORM or (times.size and int(times.min().astype("i8")) * step < _REFORM)
+        if self.calendar != "proleptic_gregorian" and before:
+            raise UnsupportedError(
+                f'{what}: dates before 1582-10-15 in the calendar {self.calendar!r}, which numpy\'s are not: give calendar="proleptic_gregorian"'
+            )
+
+    def _counts_of_cftime(self, values: Any, what: str) -> tuple[np.ndarray[Any, Any], bool]:
+        import cftime
+
+        given = np.asarray(values, dtype=object)
+        missing = np.array([value is None for value in given.reshape(-1)], dtype=bool).reshape(given.shape)
+        found = np.asarray(cftime.date2num(given[~missing], self.units, self.calendar))
+        if found.dtype.kind != "i" and self.dtype.kind == "i":
+            raise InvalidInputError(f'{what}: dates that are no whole numbers of {self.step}: give finer units, or dtype="f8"')
+        out = np.full(given.shape, self.fill, dtype=self.dtype)
+        out[~missing] = found
+        return out, bool(missing.any())
+
+
+def of_units(units: Any, calendar: Any) -> tuple[str, str] | None:
+    """Units and calendar of a variable of numbers, if these are CF's of dates."""
+    if not isinstance(units, str) or not isinstance(calendar or "", str):
+        return None
+    word, since, reference = units.partition(" since ")
+    is_known = _SHORT.get(word.strip().lower(), word.strip().lower()) in _STEPS and _REFERENCE.fullmatch(reference.strip()) is not None
+    return (units, (calendar or "standard").lower()) if since and is_known else None
+
+
+def chosen(values: Any, dtype: Any, units: str | None, calendar: str | None, growing: bool, fill: Any) -> TimeEncoding:
+    """The encoding of a variable whose values are `values`, or will be of numpy's `dtype`. Without `units` counts are whole
+    and since 1970, in the coarsest unit that loses nothing, or, if the variable grows, in that of the values."""
+    first = _first(values)
+    stored = np.dtype("i8") if dtype is None or np.dtype(dtype).kind in "mM" else np.dtype(dtype)
+    if stored.kind not in "if" or stored.itemsize < 4:
+        raise UnsupportedError(f"times as {stored}: give i4, i8 or f8")
+    if _is_cftime(first):
+        calendar = calendar or first.calendar
+        if units is not None:
+            return TimeEncoding(units, calendar, stored, fill)
+        import cftime
+
+        dates = np.array([value for value in np.asarray(values, dtype=object).reshape(-1) if value is not None], dtype=object)
+        for word in ("seconds", "microseconds") if growing else ("days", "hours", "minutes", "seconds", "microseconds"):
+            units = f"{word} since {_EPOCH}"
+            if np.asarray(cftime.date2num(dates, units, calendar)).dtype.kind == "i":
+                break
+        assert units is not None
+        return TimeEncoding(units, calendar, stored, fill)
+    times = _of_numpy(values) if values is not None else np.empty(0, dtype)
+    is_date = times.dtype.kind == "M"
+    if is_date and calendar is None:
+        calendar = "proleptic_gregorian"
+    if units is None:
+        units = _finest(_of_numpy(times), values is None, growing) + (f" since {_EPOCH}" if is_date else "")
+    return TimeEncoding(units, calendar if is_date else None, stored, fill)
+
+
+def _finest(times: np.ndarray[Any, Any], later: bool, growing: bool) -> str:
+    own = _OF_NUMPY[np.datetime_data(times.dtype)[0]]
+    counts = times[~np.isnat(times)].astype("i8")
+    exact = [word for word, step in _STEPS.items() if step >= _STEPS[own] and not (counts % (step // _STEPS[own])).any()]
+    if later:
+        return own
+    if growing:
+        # Later values are as fine as these; nanoseconds only if these need them.
+        return "microseconds" if own == "nanoseconds" and "microseconds" in exact else own
+    return exact[0] if counts.size else own

@@ -1,0 +1,1 @@
+"""Objects of a file that is read: groups, datasets, attributes, datatypes, links."""

@@ -1,0 +1,384 @@
+"""Dataset: an array in a file, with numpy's and h5py's interface."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any, overload
+
+import numpy as np
+
+from .. import _native, dask_collections, dtypes, indexing_keys
+from ..errors import InvalidInputError, InvalidTypeError, UnsupportedError
+from ..type_aliases import Elements
+from ..values import conversion as value_conversion
+from ..values import references, tagged_dtypes
+from ..values.references import RegionReference
+from . import chunk_iteration, plot, reading, tree, value_views
+from .attributes import Empty
+from .kept_property import kept_property
+from .read_only import DATASET_NAMES, refuse_changes
+from .stored_properties import StoredProperties
+from .text_view import TextView
+from .value_views import ConvertedView, FieldsView
+
+if TYPE_CHECKING:
+    import dask.array
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+@refuse_changes(*DATASET_NAMES)
+class Dataset(StoredProperties):
+    """A dataset: an array in a file, indexed like a numpy array. `dataset[0, :10]` reads only the chunks that it needs."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Extent of each dimension."""
+        return self._shape
+
+    @kept_property
+    def _shape(self) -> tuple[int, ...]:
+        return tuple(self._about["shape"] or ())
+
+    @property
+    def maxshape(self) -> tuple[int | None, ...]:
+        """The maximum extent of each dimension; `None` for unlimited ones."""
+        return tuple(self._about.get("maxshape") or self.shape)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The dtype, the same as in h5py."""
+        return self._dtype
+
+    @kept_property
+    def _dtype(self) -> np.dtype[Any]:
+        return tagged_dtypes.of_datatype(self._about["datatype"])
+
+    @property
+    def dims(self) -> tuple[str | None, ...]:
+        """Names of the dimensions."""
+        return tuple(name for name, _ in self._dimensions())
+
+    @property
+    def ndim(self) -> int:
+        """Number of dimensions."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return 0 if self._about["shape"] is None else int(np.prod(self.shape, dtype=object))
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of all values in memory, without variable-length data."""
+        return self.size * self.dtype.itemsize
+
+    @property
+    def compression_ratio(self) -> float | None:
+        """The size of the values divided by their size in the file; `None` without filters or values."""
+        if not self.filters or self.refusal or not self.stored_bytes:
+            return None
+        return float(self.size * self._about["datatype"]["size"] / self.stored_bytes)
+
+    @property
+    def fillvalue(self) -> Elements:
+        """The value of unwritten elements: a scalar of the dataset's dtype."""
+        datatype = self._about["datatype"]
+        raw = np.frombuffer(self._about["fill"] or bytes(datatype["size"]), np.uint8).copy()
+        return tagged_dtypes.tag(reading.convert(raw, datatype, (), _native.fill_heap(self._file, self._number), self._file), self.dtype)[()]
+
+    def _dimensions(self) -> list[tuple[str | None, int | None]]:
+        """Name of each dimension, and the number of the object that holds its coordinates."""
+        return self._file.dimensions(self._number)
+
+    def _scale(self, dimension: int) -> Dataset | None:
+        """The dataset that holds the coordinates of a dimension."""
+        dimensions = self._dimensions()
+        number = dimensions[dimension][1] if dimensions else None
+        if number is None:
+            return None
+        found = self._object(self._file, number, self._file.object_path(number))
+        return found if isinstance(found, Dataset) else None
+
+    def _summary(self) -> str:
+        if self.kind == "unreadable":
+            return super()._summary()
+        names = self.dims
+        extents = [f"{name}={extent}" if name else str(extent) for name, extent in zip(names, self.shape, strict=False)] if names else map(str, self.shape)
+        parts = [f"({', '.join(extents)})", dtypes.describe(self._about["datatype"])]
+        if self.chunks:
+            parts.append(f"chunks {'×'.join(map(str, self.chunks))}")
+        if self.filters:
+            parts.append("+".join(self.filters))
+        if (ratio := self.compression_ratio) is not None:
+            parts.append(f"{ratio:.1f}:1")
+        if self.refusal:
+            parts.append(f"cannot be read: {self.refusal}")
+        return "  ".join(parts)
+
+    def __len__(self) -> int:
+        return self.len()
+
+    def __iter__(self) -> Iterator[Any]:
+        if not self.shape:
+            raise TypeError("a scalar dataset cannot be iterated over")
+        return (self[i] for i in range(self.shape[0]))
+
+    @kept_property
+    def _reader(self) -> _native.DatasetReader | None:
+        return reading.reader(self._file, self._number, self._about, self.dtype)
+
+    def refresh(self) -> None:
+        super().refresh()
+        for made in ("_reader", "_dtype", "_shape"):
+            self.__dict__.pop(made, None)
+
+    def __getitem__(self, key: Any) -> Elements:
+        if self._reader is not None and (values := self._reader.get(key)) is not None:
+            return values
+        if self._about["shape"] is None:
+            if key is None:
+                raise InvalidTypeError("indexing with None (numpy.newaxis): read the values and index them")
+            if key is not Ellipsis and key != ():
+                raise InvalidInputError(f"{self.name} has no elements to select: give () or ...")
+            return Empty(self.dtype)
+        if isinstance(key, RegionReference):
+            found = key._found()
+            if found is None or found.selection is None or found.object != self._number or found.file != self._file:
+                raise InvalidInputError(f"this reference points at {found.path if found else 'nothing'}, not at {self.name}")
+            return references.elements(self, found.selection)
+        keys = key if isinstance(key, tuple) else (key,)
+        if any(k is None for k in keys):
+            raise InvalidTypeError("indexing with None (numpy.newaxis): read the values and index them")
+        fields = [k for k in keys if isinstance(k, str)]
+        rest = tuple(k for k in keys if not isinstance(k, str))
+        if fields:
+            value_views.FieldsView(self, fields)  # checks the names
+        selected = indexing_keys.select(rest or (Ellipsis,), self.shape)
+        values = reading.select(self._file, self._number, self.name, self._about, selected)
+        values = tagged_dtypes.tag(values, self.dtype)
+        if fields:
+            values = value_views.picked(values, fields[0] if len(fields) == 1 else fields)
+        # As in h5py, `...` keeps the array of a scalar dataset only.
+        keeps_array = not self.shape and any(k is Ellipsis for k in rest)
+        return values[()] if isinstance(values, np.ndarray) and values.ndim == 0 and not keeps_array else values
+
+    def len(self) -> int:
+        """The extent of the first dimension, which may exceed what `len()` can return.
+
+        Returns:
+            A number of elements.
+
+        Raises:
+            TypeError: The dataset has no dimensions.
+        """
+        if not self.shape:
+            raise TypeError("a scalar dataset has no length")
+        return self.shape[0]
+
+    def astype(self, dtype: Any) -> ConvertedView | Dataset:
+        """A view with values of another dtype: `d.astype("f8")[3:5]`.
+
+        Args:
+            dtype: A numpy dtype.
+
+        Returns:
+            A view whose values are converted after reading, as numpy converts them; the dataset itself for its own dtype.
+
+        Example:
+            >>> f["theta"].astype("f8")[0]
+        """
+        wanted = np.dtype(dtype)
+        if wanted.kind == "T":
+            self._check_text()
+        return self if wanted == self.dtype else ConvertedView(self, wanted)
+
+    def fields(self, names: str | Iterable[str]) -> FieldsView:
+        """A view of some fields of a compound dataset: `d.fields(["x", "y"])[3:5]`.
+
+        Args:
+            names: The name of one field, for its values, or the names of several, for compounds of these.
+
+        Returns:
+            A view.
+
+        Raises:
+            InvalidInputError: The dataset is not a compound or has no such field.
+
+        Example:
+            >>> f["obs"].fields("n_genes")[:3]
+        """
+        return FieldsView(self, names if isinstance(names, str) else list(names))
+
+    def iter_chunks(self, sel: Any = None) -> Iterator[tuple[slice, ...]]:
+        """The parts of a region that lie in one chunk each: `for part in d.iter_chunks(): d[part]`.
+
+        Args:
+            sel: A slice or an index of each dimension; by default the whole dataset.
+
+        Returns:
+            An iterator of tuples of slices, in the order of the chunks.
+
+        Raises:
+            TypeError: The dataset is not chunked.
+            InvalidInputError: The region is empty or leaves the dataset.
+
+        Example:
+            >>> sum(f["theta"][part].sum() for part in f["theta"].iter_chunks())
+        """
+        return chunk_iteration.parts(self.shape, self.chunks, sel)
+
+    def flush(self) -> None:
+        """Does nothing: a file that is open for reading has nothing to write."""
+
+    def _check_text(self) -> None:
+        if self._about["datatype"]["class"] not in ("string", "variable string"):
+            raise TypeError(f"{self.name} holds {dtypes.describe(self._about['datatype'])}, not strings")
+
+    def asstr(self, encoding: str = "utf-8", errors: str = "strict") -> TextView:
+        """A view of a string dataset with values of type `str`: `d.asstr()[3:5]`.
+
+        Args:
+            encoding: The encoding; by default that of the datatype.
+            errors: What to do with bytes that are not text, as in `bytes.decode`.
+
+        Returns:
+            A view whose elements are `str`.
+
+        Raises:
+            TypeError: The dataset is not text.
+
+        Example:
+            >>> f["names"].asstr()[0]
+        """
+        self._check_text()
+        return TextView(self, encoding, errors)
+
+    def to_dask(self, chunks: Any = "auto") -> dask.array.Array:
+        """Makes an array of Dask that reads the dataset block by block. Needs Dask (`pip install 'hyperslab[dask]'`).
+
+        Args:
+            chunks: The blocks, as for `dask.array.from_array`; by default about 128 MiB in whole chunks of the dataset.
+
+        Returns:
+            A lazy array, for threads and processes. Values are as stored: `f.table` and xarray decode netCDF conventions.
+
+        Raises:
+            MissingExtraError: Dask is not installed.
+            UnsupportedError: The dataspace is null.
+
+        Example:
+            >>> f["theta"].to_dask().mean(axis=0).compute()
+        """
+        if self._about["shape"] is None:
+            raise UnsupportedError("to_dask: the dataspace is null, so there is no array", self.file.filename, self.name)
+        return dask_collections.array(self, chunks)
+
+    @overload
+    def plot(
+        self,
+        out: None = None,
+        index: int | tuple[int, ...] = (),
+        *,
+        cmap: Any = None,
+        vmin: float | None = None,
+        vmax: float | None = None,
+        log: bool = False,
+        ax: Axes | None = None,
+    ) -> Figure: ...
+
+    @overload
+    def plot(
+        self,
+        out: str,
+        index: int | tuple[int, ...] = (),
+        *,
+        cmap: Any = None,
+        vmin: float | None = None,
+        vmax: float | None = None,
+        log: bool = False,
+        ax: Axes | None = None,
+    ) -> str: ...
+
+    def plot(
+        self,
+        out: str | None = None,
+        index: int | tuple[int, ...] = (),
+        *,
+        cmap: Any = None,
+        vmin: float | None = None,
+        vmax: float | None = None,
+        log: bool = False,
+        ax: Axes | None = None,
+    ) -> Figure | str:
+        """Draws a quick look: one dimension as a line, more as an image of the last two. Needs matplotlib.
+
+        Args:
+            out: Path of the picture.
+            index: Index of the leading dimensions that are not drawn; 0 by default.
+            cmap, vmin, vmax, log, ax: As in `hyperslab.objects.plot.plot`.
+
+        Returns:
+            `out` if it is a path, else the matplotlib figure.
+
+        Example:
+            >>> f["theta"].plot("theta.png")
+        """
+        return plot.plot(self, out, index, cmap=cmap, vmin=vmin, vmax=vmax, log=log, ax=ax)
+
+    def read_direct(self, out: np.ndarray[Any, Any], source_sel: Any = None, dest_sel: Any = None) -> None:
+        """Reads into an array, without a copy if the destination is contiguous and has the same dtype.
+
+        Args:
+            out: The array.
+            source_sel: What to read of the dataset; by default all.
+            dest_sel: Where to put it in `out`; by default everywhere.
+
+        Raises:
+            InvalidInputError: The shapes differ.
+
+        Example:
+            >>> f["theta"].read_direct(buffer, np.s_[0])
+        """
+        selected = indexing_keys.select(Ellipsis if source_sel is None else source_sel, self.shape)
+        place = out if dest_sel is None else out[dest_sel]
+        datatype = self._about["datatype"]
+        plain = selected.mask is None and all(isinstance(p, slice) or np.ndim(p) == 0 for p in selected.pick)
+        if (
+            plain
+            and np.shares_memory(place, out)
+            and place.flags.c_contiguous
+            and place.flags.writeable
+            and dtypes.is_plain(datatype)
+            and not reading.has_strings(datatype)
+            and place.dtype == self.dtype
+            and place.shape == selected.shape
+        ):
+            self._file.read_into(self._number, selected.axes, place.ctypes.data, place.nbytes)
+            return
+        values = self[Ellipsis if source_sel is None else source_sel]
+        if np.shape(values) != place.shape:
+            raise InvalidTypeError(f"shape {np.shape(values)} does not fit {place.shape}")
+        numbers = out.dtype.kind in "iuf" and self.dtype.kind in "iuf"
+        out[... if dest_sel is None else dest_sel] = value_conversion.converted(values, out.dtype) if numbers else values
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        if copy is False:
+            raise ValueError("values are read from a file, which is a copy")
+        values = self[...]
+        if isinstance(values, Empty):
+            raise InvalidTypeError(f"{self.name} has no elements, so it is no array")
+        array = np.asarray(values)
+        wanted = array.dtype if dtype is None else np.dtype(dtype)
+        numbers = wanted.kind in "iuf" and array.dtype.kind in "iuf"
+        return np.asarray(value_conversion.converted(array, wanted)) if numbers else array.astype(wanted, copy=False)
+
+    def __repr__(self) -> str:
+        if not self:
+            return self._closed()
+        return f"<Dataset {self.name}: shape {self.shape}, {dtypes.describe(self._about['datatype'])}>"
+
+    def _repr_html_(self) -> str:
+        return tree.as_html(self, f"{self.name}  {self._summary()}") if self else html.escape(self._closed())

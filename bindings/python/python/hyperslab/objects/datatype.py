@@ -1,0 +1,19 @@
+"""Datatype: a committed datatype, which a file keeps under a name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..values import tagged_dtypes
+from .node import Node
+
+
+class Datatype(Node):
+    """A committed datatype. Datasets and attributes may share it."""
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The dtype, the same as in h5py."""
+        return tagged_dtypes.of_datatype(self._about["datatype"])

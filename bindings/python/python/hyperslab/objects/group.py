@@ -1,0 +1,292 @@
+"""Group: a mapping from names to groups and datasets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, TypeAlias, TypeVar, overload
+
+from .. import _native
+from ..errors import NotFoundError, ObjectNotFoundError, UnsupportedError
+from ..values.references import Reference
+from . import tree
+from .dataset import Dataset
+from .datatype import Datatype
+from .group_views import Members, NamedMembers, Names
+from .links import ExternalLink, HardLink, SoftLink
+from .node import Node
+from .read_only import GROUP_NAMES, refuse_changes
+
+Default = TypeVar("Default")
+Result = TypeVar("Result")
+
+
+@refuse_changes(*GROUP_NAMES)
+class Group(Node, Mapping[str, "Member | None"]):
+    """A group: a mapping from the names of its members to groups and datasets. Iteration follows the file's order of
+    names; `f["a/b"]` follows a path."""
+
+    def keys(self) -> Names:
+        """The members' names.
+
+        Returns:
+            A view, in the order of the file.
+
+        Example:
+            >>> list(f.keys())
+        """
+        return Names(self)
+
+    def values(self) -> Members[Member | None]:
+        """The members; `None` for a dangling link.
+
+        Returns:
+            A view, in the order of the file.
+
+        Example:
+            >>> [member.name for member in f.values() if member is not None]
+        """
+        return Members(self)
+
+    def items(self) -> NamedMembers[Member | None]:
+        """Names and members; the member is `None` for a dangling link.
+
+        Returns:
+            A view, in the order of the file.
+
+        Example:
+            >>> dict(f.items())
+        """
+        return NamedMembers(self)
+
+    @overload
+    def get(self, path: str | bytes | Reference, default: None = None) -> Member | None: ...
+
+    @overload
+    def get(self, path: str | bytes | Reference, default: Default) -> Member | Default: ...
+
+    @overload
+    def get(self, path: str | bytes | Reference, default: Any = None, getclass: bool = False, getlink: bool = False) -> Any: ...
+
+    def get(self, path: str | bytes | Reference, default: Any = None, getclass: bool = False, getlink: bool = False) -> Any:
+        """The member at a path, its class, or its link; `default` if there is none.
+
+        Args:
+            path: Path of the member.
+            default: What is returned if there is none.
+            getclass: Return the class (of the member, or of the link) instead.
+            getlink: Return the link instead: a `SoftLink`, an `ExternalLink` or a `HardLink`. It need not lead anywhere.
+
+        Returns:
+            A group, a dataset, a link, a class, or `default`.
+
+        Raises:
+            UnsupportedError: The link is of a class that a program defined.
+
+        Example:
+            >>> f.get("theta")
+            >>> f.get("latest", getlink=True).path
+        """
+        try:
+            found: Any = self._link(_text(path)) if getlink else self[path]
+        except NotFoundError:
+            return default
+        return type(found) if getclass else found
+
+    def _link(self, path: str) -> SoftLink | ExternalLink | HardLink:
+        """The link at a path."""
+        absolute = self._absolute(path)
+        parts = [part for part in path.split("/") if part not in ("", ".")]
+        if not parts:
+            return HardLink()  # the root group, or this one
+        above, name = ("/" if path.startswith("/") else self.name.rstrip("/") + "/") + "/".join(parts[:-1]), parts[-1]
+        file, number = self._file.find(above)
+        link = _native.link(file, number, name)
+        if link is None:
+            raise ObjectNotFoundError("there is no link of this name", file.path, absolute)
+        kind, target, other = link
+        if kind == "hard":
+            return HardLink()
+        if target is None:
+            raise UnsupportedError("a link of a class that a program defined", file.path, absolute)
+        return SoftLink(target) if other is None else ExternalLink(other, target)
+
+    def visit_links(self, function: Callable[[str], Result | None]) -> Result | None:
+        """Calls `function` with the path of each link below this group, until it returns something other than `None`.
+
+        Args:
+            function: Called with the path relative to this group, in the order of the names. Each group is looked into once.
+
+        Returns:
+            The last result of `function`.
+
+        Example:
+            >>> f.visit_links(print)
+        """
+        for path in self._link_paths():
+            result = function(path)
+            if result is not None:
+                return result
+        return None
+
+    def visititems_links(self, function: Callable[[str, Any], Result | None]) -> Result | None:
+        """Calls `function` with the path of each link below this group and the link, until it returns something other than
+        `None`.
+
+        Args:
+            function: Called with the path relative to this group and a `SoftLink`, `ExternalLink` or `HardLink`, in the order of
+                the names. Each group is looked into once.
+
+        Returns:
+            The last result of `function`.
+
+        Example:
+            >>> f.visititems_links(lambda path, link: print(path, link))
+        """
+        for path in self._link_paths():
+            result = function(path, self.get(path, getlink=True))
+            if result is not None:
+                return result
+        return None
+
+    def _link_paths(self) -> Iterator[str]:
+        """The path of each link below this group, depth first."""
+        seen = {self._number}
+        above = [("", self._number)]
+        # A stack of iterators: groups may be nested deeper than Python's calls.
+        levels: list[Iterator[tuple[str, int | None]]] = [self._sorted_links(self._number)]
+        while levels:
+            following = next(levels[-1], None)
+            if following is None:
+                levels.pop()
+                above.pop()
+                continue
+            name, number = following
+            path = above[-1][0] + name
+            yield path
+            if number is not None and number not in seen and self._file.kind(number) == "group":
+                seen.add(number)
+                above.append((f"{path}/", number))
+                levels.append(self._sorted_links(number))
+
+    def _sorted_links(self, group: int) -> Iterator[tuple[str, int | None]]:
+        links = self._file.links(group)
+        return iter(sorted(zip(links.names, links.objects, strict=True), key=lambda link: link[0].encode()))
+
+    def visit(self, function: Callable[[str], Result | None]) -> Result | None:
+        """Calls `function` with the path of each object below this group, until it returns something other than `None`.
+
+        The order and what is visited are as in `visititems`, which says more.
+
+        Args:
+            function: Called with the path relative to this group.
+
+        Returns:
+            The last result of `function`.
+
+        Raises:
+            CorruptError: The members of this group cannot be listed.
+
+        Example:
+            >>> f.visit(print)
+        """
+        visit = _native.Visit(self._file, self._number, self.name)
+        while paths := visit.paths():
+            for path in paths:
+                result = function(path)
+                if result is not None:
+                    return result
+        return None
+
+    def visititems(self, function: Callable[[str, Member], Result | None]) -> Result | None:
+        """Calls `function` with the path of each object below this group and the object, until it returns something other
+        than `None`.
+
+        As in h5py, the order is that of the names, and a group comes before its members. Each object is visited once, under its
+        first path, even if several hard links lead to it. Soft and external links are not followed. An object that cannot be read
+        is visited as a `Node` with a `refusal`, and raises its error when it is used. Objects are parsed ahead, in parallel.
+
+        Args:
+            function: Called with the path relative to this group, and the object.
+
+        Returns:
+            The last result of `function`.
+
+        Raises:
+            CorruptError: The members of this group cannot be listed.
+
+        Example:
+            >>> f.visititems(lambda path, member: print(path, member.attrs))
+        """
+        file, above = self._file, self.name.rstrip("/") + "/"
+        visit = _native.Visit(file, self._number, self.name)
+        while found := visit.objects():
+            for path, number, about in found:
+                result = function(path, self._object(file, number, above + path, about))
+                if result is not None:
+                    return result
+        return None
+
+    def _links(self) -> _native.Links:
+        return self._file.links(self._number)
+
+    def _entries(self, ancestors: frozenset[int]) -> Iterator[tree.Entry]:
+        links = self._links()
+        for name, kind, number, target in zip(links.names, links.kinds, links.objects, links.targets, strict=True):
+            path = f"{self.name.rstrip('/')}/{name}"
+            if number is None:
+                yield tree.Entry(name, path, f"{kind} link", None, target, False)
+                continue
+            found = self._object(self._file, number, path)
+            yield tree.Entry(name, path, found.kind, found, "", number in ancestors)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names())
+
+    def __reversed__(self) -> Iterator[str]:
+        return reversed(self._names())
+
+    def __len__(self) -> int:
+        return self._file.link_count(self._number)
+
+    def _names(self) -> list[str]:
+        return self._file.names(self._number)
+
+    def __contains__(self, path: object) -> bool:
+        if path in ("", b""):
+            return False
+        return self._file.exists(self._absolute(_text(path)))
+
+    def _absolute(self, path: str) -> str:
+        return path if path.startswith("/") else f"{self.name.rstrip('/')}/{path}"
+
+    def __getitem__(self, path: str | bytes | Reference) -> Member:
+        if isinstance(path, Reference):
+            return self._dereferenced(path)
+        absolute = self._absolute(_text(path))
+        file, number = self._file.find(absolute)
+        file.check(number)
+        return self._object(file, number, self._name(file, number, absolute))
+
+    def _name(self, file: _native.File, number: int, path: str) -> str:
+        """What an object is called that was found at a path."""
+        return "/" + "/".join(part for part in path.split("/") if part not in ("", "."))
+
+    def __repr__(self) -> str:
+        return tree.text(self) if self else self._closed()
+
+
+#: What a group contains. A `Node` is an object that cannot be read.
+Member: TypeAlias = Group | Dataset | Datatype | Node
+
+Node._classes = {"dataset": Dataset, "datatype": Datatype, "group": Group}
+
+
+def _text(path: object) -> str:
+    """A path as text; bytes are UTF-8, as in h5py."""
+    if isinstance(path, bytes):
+        path = path.decode("utf-8", "surrogateescape")
+    if not isinstance(path, str):
+        raise TypeError(f"a group is indexed by the path of a member, not by {path!r}")
+    if not path:
+        raise ObjectNotFoundError("an empty path: give the name of a member, or '/' for the root group")
+    return path

@@ -1,0 +1,128 @@
+"""Node: an object of an open file, with what groups, datasets and others have in common."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar
+
+from .. import _native
+from ..errors import READ_ONLY, InvalidInputError, ReadOnlyError, UnsupportedError
+from ..values.references import Reference
+from . import tree
+from .attributes import Attributes
+from .region_references import RegionReferences
+
+
+class Node:
+    """An object of a file: a group, a dataset, or another one."""
+
+    #: The class of each kind of object, set by `group`; others are a `Node`.
+    _classes: ClassVar[Mapping[str, type[Node]]] = {}
+
+    def __init__(self, file: _native.File, number: int, name: str, about: dict[str, Any] | None = None) -> None:
+        self._file, self._number, self.name = file, number, name
+        self._about = file.describe(number, name) if about is None else about
+
+    @property
+    def kind(self) -> str:
+        """`group`, `dataset`, `datatype` (a committed one) or `unreadable`."""
+        return str(self._about["kind"])
+
+    @property
+    def refusal(self) -> str | None:
+        """Why the object cannot be read; `None` if it can."""
+        return self._about.get("refusal")
+
+    @property
+    def attrs(self) -> Attributes:
+        """The attributes."""
+        return Attributes(self._file, self._number)
+
+    @property
+    def path(self) -> str:
+        """The absolute path."""
+        return self.name
+
+    @property
+    def parent(self) -> Node:
+        """The group that its path names before the last `/`; of the root group itself."""
+        path = self.name.rstrip("/").rpartition("/")[0] or "/"
+        return self._object(*self._file.find(path), path)
+
+    @property
+    def file(self) -> Any:
+        """The `File` that it is in; closing it closes the file."""
+        return self._classes["file"]._of(self._file)  # type: ignore[attr-defined]
+
+    @property
+    def ref(self) -> Reference:
+        """A reference to the object: `f[x.ref] == x`."""
+        address = _native.address(self._file, self._number)
+        if address is None:
+            raise UnsupportedError("references in a file that is not HDF5", self._file.path, self.name)
+        return Reference(self._file, "Object", address.to_bytes(8, "little"), False)
+
+    @property
+    def regionref(self) -> RegionReferences:
+        """Shapes of region references."""
+        return RegionReferences(self)
+
+    def __eq__(self, other: object) -> bool:
+        """Whether it is the same object of the same open file, under any path. Copies are equal, and so is what comes out of a
+        pickle in a process where the file is still open."""
+        return isinstance(other, Node) and self._number == other._number and self._file == other._file
+
+    def __hash__(self) -> int:
+        return hash((self._file, self._number))
+
+    def __bool__(self) -> bool:
+        """Whether its file is open, as in h5py."""
+        return not self._file.closed
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self._file, self._number, self.name)
+
+    def _object(self, file: _native.File, number: int, name: str, about: dict[str, Any] | None = None) -> Node:
+        """The object with this number."""
+        about = file.describe(number, name) if about is None else about
+        return self._classes.get(about["kind"], Node)(file, number, name, about)
+
+    def _dereferenced(self, reference: Reference) -> Node:
+        """The object that a reference points at."""
+        found = reference._found()
+        if found is None:
+            raise InvalidInputError("this reference points at nothing")
+        found.file.check(found.object)
+        return self._object(found.file, found.object, found.path)
+
+    def refresh(self) -> None:
+        """Reads the metadata of the file again: a dataset that has grown shows its new shape."""
+        self._file, self._number = self._file.reopen().find(self.name)
+        self._about = self._file.describe(self._number, self.name)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        raise ReadOnlyError(READ_ONLY, self._file.path, self.name)
+
+    def __delitem__(self, key: Any) -> None:
+        raise ReadOnlyError(READ_ONLY, self._file.path, self.name)
+
+    def _summary(self) -> str:
+        """The object in one line of a tree."""
+        if self.kind == "unreadable":
+            return f"cannot be read: {self.refusal}"
+        return "" if self.kind == "group" else self.kind
+
+    def _entries(self, ancestors: frozenset[int]) -> Iterator[tree.Entry]:
+        """The links of a group, in the order of the file; only groups have some."""
+        return iter(())
+
+    def _closed(self) -> str:
+        """What `repr` shows of an object whose file is closed."""
+        return f"<closed {self.kind} {self.name}>"
+
+    def __repr__(self) -> str:
+        return f"<{self.kind} {self.name}>" if self else self._closed()
+
+    def _repr_html_(self) -> str:
+        return tree.as_html(self, self.name) if self else html.escape(self._closed())

@@ -1,0 +1,155 @@
+"""Reading: selections into numpy arrays, with heap values resolved."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+
+from .. import _native, indexing_keys, nonstandard_numbers
+from ..dtypes import is_extended_complex, is_plain, is_reference, stored_dtype, value_dtype
+from ..errors import LimitExceededError
+from ..indexing_keys import Selected, apply
+from ..values import references, tagged_dtypes
+
+Axis = "tuple[int, int, int] | list[int]"
+
+
+#: Bytes of values that are read at a time for a mask.
+_SLAB_BYTES = 32 << 20
+
+
+def select(file: _native.File, number: int, name: str, about: dict[str, Any], selected: Selected) -> np.ndarray[Any, Any]:
+    """The selected values of the dataset called `name`."""
+    try:
+        if selected.mask is not None:
+            return _masked(file, number, about, selected.mask)
+        return apply(read(file, number, about["datatype"], selected.axes, selected.box), selected)
+    except MemoryError as error:
+        if isinstance(error, LimitExceededError):
+            raise
+        raise LimitExceededError(f"an array of shape {selected.shape} exceeds the memory of this machine: read it in parts", file.path, name) from None
+
+
+def _masked(file: _native.File, number: int, about: dict[str, Any], mask: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """The elements of a mask, read part by part, so that little more than the result is in memory."""
+    datatype = about["datatype"]
+    row = max(datatype["size"] * int(np.prod(mask.shape[1:], dtype=object)), 1)
+    chunk = about["chunks"][0] if about["chunks"] else 1
+    rows = -(-max(_SLAB_BYTES // row, 1) // chunk) * chunk
+    out: np.ndarray[Any, Any] | None = None
+    done = 0
+    for axes, part in indexing_keys.slabs(mask, rows):
+        chosen = mask[part]
+        values = read(file, number, datatype, axes, chosen.shape)[chosen]
+        if out is None:
+            out = np.empty((int(np.count_nonzero(mask)), *values.shape[1:]), dtype=values.dtype)
+        out[done : done + len(values)] = values
+        done += len(values)
+    if out is None:
+        # The dtype and shape of no elements.
+        empty = (0,) * mask.ndim
+        return read(file, number, datatype, [(0, 0, 1)] * mask.ndim, empty)[np.zeros(empty, dtype=bool)]
+    return out
+
+
+def read(file: _native.File, number: int, datatype: dict[str, Any], axes: list[Any], shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
+    """The selected values as a new array of `shape`."""
+    count = int(np.prod(shape, dtype=object))
+    # numpy multiplies extents even where one of them is 0.
+    max_bytes = datatype["size"] * int(np.prod([max(extent, 1) for extent in shape], dtype=object))
+    if max_bytes > sys.maxsize:
+        raise MemoryError
+    raw = np.empty(count * datatype["size"], dtype=np.uint8)
+    heap = file.read_into(number, axes, raw.ctypes.data, raw.nbytes)
+    return convert(raw, datatype, shape, heap, file)
+
+
+def reader(file: _native.File, number: int, about: dict[str, Any], dtype: np.dtype[Any]) -> _native.DatasetReader | None:
+    """The native reader of a dataset with elements of `dtype`; `None` if they need more than a copy."""
+    datatype, inner = about["datatype"], []
+    while datatype["class"] == "array":
+        inner += datatype["shape"]
+        datatype = datatype["base"]
+    if about["shape"] is not None and about["datatype"]["class"] == "variable string":
+        return _native.DatasetReader(file, number, dtype, [])
+    if about["shape"] is None or not datatype["size"] or not is_plain(datatype) or has_strings(datatype):
+        return None
+    return _native.DatasetReader(file, number, tagged_dtypes.element(dtype), inner)
+
+
+def _cut_padding(raw: np.ndarray[Any, Any], datatype: dict[str, Any], offset: int = 0, stride: int | None = None) -> None:
+    """Clears the padding of fixed strings in place: numpy's strings end in NULs."""
+    kind, size = datatype["class"], datatype["size"]
+    stride = size if stride is None else stride
+    if kind == "compound":
+        for _, at, member in datatype["members"]:
+            _cut_padding(raw, member, offset + at, stride)
+    elif kind == "array":
+        step = datatype["base"]["size"]
+        for at in range(0, size, step) if has_strings(datatype["base"]) else ():
+            _cut_padding(raw, datatype["base"], offset + at, stride)
+    elif kind == "string" and datatype["padding"] != "NullPadded" and raw.size:
+        text = raw.reshape(-1, stride)[:, offset : offset + size]
+        if datatype["padding"] == "NullTerminated":
+            text[np.logical_or.accumulate(text == 0, axis=1)] = 0
+        else:
+            trailing = np.logical_and.accumulate(text[:, ::-1] == ord(" "), axis=1)[:, ::-1]
+            text[trailing] = 0
+
+
+def has_strings(datatype: dict[str, Any]) -> bool:
+    """Whether some part of an element is a fixed string whose padding numpy does not know."""
+    if datatype["class"] == "compound":
+        return any(has_strings(member) for _, _, member in datatype["members"])
+    return (datatype["class"] == "string" and datatype["padding"] != "NullPadded") or (datatype["class"] == "array" and has_strings(datatype["base"]))
+
+
+def convert(
+    raw: np.ndarray[Any, Any], datatype: dict[str, Any], shape: tuple[int, ...], heap: _native.Heap, file: _native.File | _native.Writer
+) -> np.ndarray[Any, Any]:
+    """Bytes as laid out in the file as an array of values."""
+    if datatype["class"] == "array":
+        shape, datatype = shape + tuple(datatype["shape"]), datatype["base"]
+        return convert(raw, datatype, shape, heap, file)
+    if datatype["class"] == "string" and datatype["size"] == 0:
+        return np.zeros(shape, dtype="S1")  # numpy's shortest
+    if is_plain(datatype):
+        _cut_padding(raw, datatype)
+        return raw.view(stored_dtype(datatype)).reshape(shape)
+    size = datatype["size"]
+    if datatype["class"] == "enum":
+        return convert(raw, datatype["base"], shape, heap, file)
+    if nonstandard_numbers.is_nonstandard(datatype):
+        return nonstandard_numbers.convert(raw, datatype).reshape(shape)
+    if datatype["class"] == "compound":
+        records = raw.reshape(-1, size)
+        if is_extended_complex(datatype):
+            real, imaginary = (
+                convert(np.ascontiguousarray(part).reshape(-1), datatype["members"][0][2], (len(records),), heap, file) for part in np.split(records, 2, axis=1)
+            )
+            pairs = np.empty(len(records), np.clongdouble)
+            pairs.real, pairs.imag = real, imaginary
+            return pairs.reshape(shape)
+        out = np.empty(len(records), dtype=value_dtype(datatype))
+        for name, offset, member in datatype["members"]:
+            part = np.ascontiguousarray(records[:, offset : offset + member["size"]]).reshape(-1)
+            out[name] = convert(part, member, (len(records),), heap, file)
+        return out.reshape(shape)
+    if is_reference(datatype):
+        out = np.empty(raw.size // size, dtype=object)
+        out[:] = references.of_elements(file, datatype, raw.tobytes())
+        return out.reshape(shape)
+    out = np.empty(raw.size // size, dtype=object)
+    if datatype["class"] == "variable string":
+        # In memory they end at the first NUL, even if the file has a longer length.
+        out[:] = [value.partition(b"\0")[0] for value in heap.values(raw.tobytes(), size, 1)]
+    else:
+        base = datatype["base"]
+        # As in h5py, which tags text of fixed length and compounds in sequences only.
+        tagged = tagged_dtypes.of_datatype(base) if base["class"] in ("string", "compound") else value_dtype(base)
+        for i, value in enumerate(heap.values(raw.tobytes(), size, base["size"])):
+            items = np.frombuffer(value, dtype=np.uint8).copy()
+            out[i] = tagged_dtypes.tag(convert(items, base, (items.size // base["size"],), heap, file), tagged)
+    return out.reshape(shape)

@@ -1,0 +1,83 @@
+"""Value views: a dataset with values of another dtype, or with some fields of its compounds."""
+
+from __future__ import annotations
+
+import abc
+from typing import Any
+
+import numpy as np
+
+from ..errors import InvalidInputError
+from ..values import conversion as value_conversion
+
+
+class _View(abc.ABC):
+    """What views of a dataset have in common."""
+
+    def __init__(self, dataset: Any, dtype: np.dtype[Any]) -> None:
+        self._dataset, self.dtype = dataset, dtype
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Extent of each dimension."""
+        return self._dataset.shape  # type: ignore[no-any-return]
+
+    @property
+    def ndim(self) -> int:
+        """Number of dimensions."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return self._dataset.size  # type: ignore[no-any-return]
+
+    def __len__(self) -> int:
+        return len(self._dataset)
+
+    @abc.abstractmethod
+    def __getitem__(self, key: Any) -> Any:
+        """The values of a selection."""
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        if copy is False:
+            raise ValueError("values are read from a file, which is a copy")
+        return np.asarray(self[()], dtype=dtype or self.dtype)
+
+
+class ConvertedView(_View):
+    """A dataset with values of another dtype."""
+
+    def __getitem__(self, key: Any) -> Any:
+        if self.dtype.kind == "T":
+            text = self._dataset.asstr()[key]
+            return text if isinstance(text, str) else np.asarray(text, dtype=self.dtype)
+        return value_conversion.converted(self._dataset[key], self.dtype)
+
+
+class FieldsView(_View):
+    """Some fields of a compound dataset: the values of one, or compounds of several."""
+
+    def __init__(self, dataset: Any, names: str | list[str]) -> None:
+        wanted = [names] if isinstance(names, str) else list(names)
+        fields = dataset.dtype.fields
+        if fields is None:
+            raise InvalidInputError(f"{dataset.name} is not a compound: it has no fields")
+        for name in wanted:
+            if name not in fields:
+                raise InvalidInputError(f"there is no field {name!r}: the fields are {', '.join(fields)}", None, dataset.name)
+        super().__init__(dataset, fields[names][0] if isinstance(names, str) else np.dtype([(name, fields[name][0]) for name in wanted]))
+        self._names = names
+
+    def __getitem__(self, key: Any) -> Any:
+        return picked(self._dataset[key], self._names)
+
+
+def picked(values: Any, names: str | list[str]) -> Any:
+    """One field of compound values, or several as compounds without gaps, as in h5py."""
+    if isinstance(names, str):
+        return values[names]
+    packed = np.empty(np.shape(values), dtype=[(name, values.dtype.fields[name][0]) for name in names])
+    for name in names:
+        packed[name] = values[name]
+    return packed if isinstance(values, np.ndarray) else packed[()]

@@ -1,0 +1,483 @@
+"""Query: which elements of arrays match a condition, and statistics of the matching rows."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
+
+import numpy as np
+import pyarrow as pa
+
+from .. import _native, record_batches
+from ..arguments import check_count
+from ..batch_reader import BatchReader
+from ..errors import InvalidInputError
+from ..extras import require
+from ..file import open as open_files
+from ..objects.dataset import Dataset
+from ..sessions import session
+from ..sources import Files, Sources, holds_arrays, opened, short
+from ..tables.constants import Named, named_lists
+from ..tables.table import Split
+from ..type_aliases import AnyArray, Int64Array, Path
+from ..values.arrays import from_arrays
+from .aggregates import Aggregates
+from .histogram_bins import Bins
+from .results import CountBounds, Step
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+def query(
+    files: Files,
+    group: str | re.Pattern[str] | None = "/",
+    text: str | None = None,
+    *,
+    rows: str | None = None,
+    variables: Mapping[str, Any] | None = None,
+    decode: bool = True,
+    threads: int | None = None,
+    index_folder: Path | None = None,
+) -> Query:
+    """Plans a query: which elements of the arrays of a group match a condition?
+
+    Planning reads metadata, the coordinates that `text` names, and, once, the indexed values of files that were copied or
+    touched since they were indexed. Valid indexes are used automatically.
+
+    Args:
+        files: A path, a list, a glob, a compiled regular expression (the whole path must match), an open file, an Arrow
+            table, the path of a Parquet file, or a mapping of names to arrays: anything with `shape`, `dtype` and
+            `__getitem__` (numpy, h5py, Zarr).
+        group: Path of a group, with wildcards, or a compiled regular expression that the whole path must match. Each match is
+            a step of the query.
+        text: The condition, such as `"energy > 1.3 && 100 < x && x < 140"`. Names are arrays of the group, or paths. Without
+            a condition, every row matches.
+        rows: The array whose elements are the rows, if `text` does not determine it.
+        variables: Arrays elsewhere by name: a `Dataset`, `"other.h5:/path[0:10]"`, or any array. A name after `in`
+            (`id in ids`) is an array or a list of constants.
+        decode: Apply the netCDF conventions (fill values, scale and offset, times). With `False`, values are as stored.
+        threads: Number of threads that decode; one per core by default.
+        index_folder: The folder of indexes that are not next to the files.
+
+    Returns:
+        The query; its methods count, read and summarize the matching rows.
+
+    Raises:
+        NotFoundError: No file or no group matches, or a name is not an array.
+        InvalidInputError: `text` is not a valid condition.
+
+    Example:
+        >>> q = hs.query("run.h5", "/Step#*", "energy > 1.3 && 100 < x && x < 140")
+        >>> q.count(), q.values("energy")
+    """
+    lists, others = _lists(text, variables)
+    bound = [(name, *_origin(name, value, threads)) for name, value in others.items()]
+    return _of(opened(files, threads, index_folder), group, text, rows, bound, lists, decode)
+
+
+def _lists(text: str | None, variables: Mapping[str, Any] | None) -> tuple[list[Named], dict[str, Any]]:
+    """The lists of constants that `text` names, and the other variables."""
+    lists = named_lists(text, variables)
+    names = {name for name, _, _ in lists}
+    return lists, {name: value for name, value in (variables or {}).items() if name not in names}
+
+
+def _of(
+    files: Sources,
+    group: str | re.Pattern[str] | None,
+    text: str | None,
+    rows: str | None,
+    variables: list[tuple[str, _native.File, str]],
+    lists: list[Named],
+    decode: bool,
+) -> Query:
+    natives, pattern, captures = files
+    where = "re:" + group.pattern if isinstance(group, re.Pattern) else "/" if group is None else str(group)
+    return Query(QueryRequest(natives, where, text, rows, variables, lists, pattern, captures, decode))
+
+
+def query_of_absolute_paths(
+    files: Files, group: str | re.Pattern[str] | None, text: str | None, rows: str | None, variables: Mapping[str, Any] | None, decode: bool
+) -> Query:
+    """A query whose files are opened by absolute paths, for processes with other working folders."""
+    natives, pattern, captures = opened(files)
+    if not holds_arrays(files):
+        natives = session().open([os.path.abspath(native.path) for native in natives])
+        pattern = None if pattern is None else os.path.abspath(pattern)
+    lists, others = _lists(text, variables)
+    bound = []
+    for name, value in others.items():
+        file, path = _origin(name, value, None)
+        named = isinstance(value, (Dataset, str))
+        bound.append((name, session().open([os.path.abspath(file.path)])[0] if named else file, path))
+    return _of(Sources(natives, pattern, captures), group, text, rows, bound, lists, decode)
+
+
+def _origin(name: str, value: Any, threads: int | None) -> tuple[_native.File, str]:
+    if isinstance(value, Dataset):
+        return value._file, value.name
+    if isinstance(value, str):
+        file, colon, path = value.rpartition(":/")
+        if not colon:
+            raise InvalidInputError(f"{name} is {value!r}: give a file and a path in it, as in 'other.h5:/path'")
+        found = open_files(file, threads=threads)
+        if len(found.files) > 1:
+            raise InvalidInputError(f"{name} is {value!r}: {len(found.files)} files match; give one")
+        return found._file, "/" + path
+    return from_arrays(session(threads), {"value": value}), "/value"
+
+
+class QueryRequest(NamedTuple):
+    """What a query is planned from."""
+
+    files: _native.Files | list[_native.File]
+    group: str
+    text: str | None
+    rows: str | None
+    variables: list[tuple[str, _native.File, str]]
+    lists: list[Named]
+    pattern: str | None
+    captures: Sequence[tuple[str, Sequence[str]]]
+    decode: bool
+    #: Further conditions with their lists of constants.
+    more: tuple[tuple[str, list[Named]], ...] = ()
+    #: The position of the only step; `None` for all of them.
+    step: int | None = None
+
+    def plan(self) -> _native.Query:
+        """The planned query."""
+        native = _native.Query(
+            self.files,
+            self.group,
+            self.text,
+            rows=self.rows,
+            variables=self.variables,
+            lists=self.lists,
+            file_pattern=self.pattern,
+            file_captures=self.captures,
+            decode=self.decode,
+        )
+        if self.step is not None:
+            native = native.step(self.step)
+        for text, lists in self.more:
+            native = native.and_also(text, lists)
+        return native
+
+
+class Query(Aggregates):
+    """A condition on the arrays of one or more groups, and questions about the matching rows.
+
+    `hs.query` makes one. Rows come in the order of the steps, and within a step in the row-major order of the array.
+
+    A query goes to another process by pickle, which opens the files there and plans it again. A file that has changed is a
+    `ConflictError`; arrays in memory are an `UnsupportedError`.
+
+    Attributes:
+        text: The condition, `None` for every row.
+    """
+
+    def __init__(self, request: QueryRequest, native: _native.Query | None = None) -> None:
+        self._request, self._native, self.text = request, native or request.plan(), request.text
+        for more, _ in request.more:
+            self.text = more if self.text is None else f"({self.text}) and ({more})"
+
+    def __eq__(self, other: object) -> bool:
+        """Whether it is the same request for the same open files."""
+        return isinstance(other, Query) and self._request == other._request
+
+    def __hash__(self) -> int:
+        return hash((tuple(self._request.files), self._request.group, self.text))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Query, (self._request,)
+
+    @property
+    def steps(self) -> list[Step]:
+        """The matched groups: file, path and array shape of each."""
+        return [Step(step.file, step.group, tuple(step.shape)) for step in self._native.steps()]
+
+    def step(self, number: int) -> Query:
+        """Restricts the query to one step.
+
+        Args:
+            number: Position of the step in `steps`.
+
+        Returns:
+            The query of that step alone.
+
+        Example:
+            >>> q.step(0).count()
+        """
+        check_count("number", number)
+        step = number if self._request.step is None else self._request.step
+        return Query(self._request._replace(step=step), self._native.step(number))
+
+    def where(self, text: str, *, variables: Mapping[str, Any] | None = None) -> Query:
+        """Adds a condition: the rows must match both.
+
+        Args:
+            text: The condition, about the variables of this query.
+            variables: Lists of constants that `text` names after `in`.
+
+        Returns:
+            A new query; this one is unchanged.
+
+        Raises:
+            InvalidInputError: `text` is not a valid condition.
+
+        Example:
+            >>> hs.query("run.h5", "/", "energy > 1.3").where("x < 140").count()
+        """
+        lists, others = _lists(text, variables)
+        if others:
+            raise InvalidInputError(f"{next(iter(others))!r} is not a list after `in`: give other variables to `query`")
+        return Query(self._request._replace(more=(*self._request.more, (text, lists))), self._native.and_also(text, lists))
+
+    def count(self) -> int:
+        """Counts the matching rows, from an index alone if one answers it.
+
+        Returns:
+            The number of rows in all steps.
+
+        Example:
+            >>> hs.query("run.h5", "/", "energy > 1.3").count()
+        """
+        return self._native.count()
+
+    def counts(self) -> Int64Array:
+        """Counts the matching rows of each step.
+
+        Returns:
+            A number for each step.
+
+        Example:
+            >>> q.counts().sum() == q.count()
+        """
+        return np.array(self._native.counts(), dtype=np.int64)
+
+    def bounds(self) -> CountBounds:
+        """Bounds the number of matching rows from indexes alone: reads no data.
+
+        With an index of level K, the bounds are off by at most 128 rows per block. Without an index, the lower bound is 0 and
+        the upper bound the number of rows.
+
+        Returns:
+            Lower and upper bound, both inclusive.
+
+        Example:
+            >>> q.bounds().upper
+        """
+        return CountBounds(*self._native.bounds())
+
+    def positions(self) -> Int64Array:
+        """Finds the positions of the matching rows.
+
+        Returns:
+            Row-major positions from 0 in the array of each step, step after step; `counts` says how many belong to each. In
+            a query of a part of an array, positions are relative to the part.
+
+        Example:
+            >>> q.positions()
+        """
+        found = self._positions()
+        return found[0] if len(found) == 1 else np.concatenate(found)
+
+    def _positions(self) -> list[Int64Array]:
+        return [record_batches.column(capsules).to_numpy().view(np.int64) for capsules in self._native.positions()]
+
+    def coordinates(self) -> Int64Array:
+        """Finds the indexes of the matching rows along each dimension.
+
+        Returns:
+            An array with a row per matching row and a column per dimension.
+
+        Raises:
+            InvalidInputError: The arrays of the steps have different numbers of dimensions.
+
+        Example:
+            >>> q.coordinates()
+        """
+        steps = self.steps
+        if len({len(step.shape) for step in steps}) > 1:
+            raise InvalidInputError("the arrays have different numbers of dimensions: ask for the coordinates of one `step`")
+        parts = [
+            np.stack(np.unravel_index(rows, step.shape), axis=1) if step.shape else np.zeros((len(rows), 0), np.int64)
+            for rows, step in zip(self._positions(), steps, strict=True)
+        ]
+        return np.concatenate(parts).astype(np.int64, copy=False)
+
+    def table(self, columns: Sequence[str] | None = None, batch_rows: int = 65536) -> pa.Table:
+        """Reads columns of the matching rows.
+
+        Args:
+            columns: Variables, dimensions, captures of wildcards, `_row` (the position) and `_file`; by default the variables
+                of the condition.
+            batch_rows: Maximum number of rows of a record batch.
+
+        Returns:
+            The rows as one table.
+
+        Example:
+            >>> hs.query("run.h5", "/Step#*", "energy > 1.3").table(["step", "x", "energy"])
+        """
+        return self.batches(columns, batch_rows).read_all()
+
+    def batches(self, columns: Sequence[str] | None = None, batch_rows: int = 65536) -> BatchReader:
+        """Reads columns of the matching rows batch by batch; arguments as in `table`.
+
+        Args:
+            columns, batch_rows: As in `table`.
+
+        Returns:
+            A reader of the record batches, which is also an Arrow stream.
+
+        Example:
+            >>> for batch in q.batches(["x", "energy"]):
+            ...     print(batch.num_rows)
+        """
+        check_count("batch_rows", batch_rows)
+        plan = self._native.table(self._named(columns), batch_rows)
+        return BatchReader(plan.read())
+
+    def _named(self, columns: str | Sequence[str] | None) -> list[str]:
+        """The requested columns; by default the variables of the condition."""
+        if columns is None:
+            return self._native.names()
+        return [columns] if isinstance(columns, str) else list(columns)
+
+    def splits(self, columns: Sequence[str] | None = None, count: int | None = None, target_bytes: int | None = None, batch_rows: int = 65536) -> list[Split]:
+        """Divides `table(columns)` into units of reading for other threads, processes or machines.
+
+        Args:
+            columns: As in `table`.
+            count: Number of splits.
+            target_bytes: Bytes of values of a split, instead of `count`.
+            batch_rows: Maximum number of rows of a record batch.
+
+        Returns:
+            Splits whose rows, one after the other, are the rows of the table in order. Splits omit rows that wildcards or
+            indexes rule out.
+
+        Raises:
+            UnsupportedError: The query is about arrays in the memory of this process, which others cannot read.
+
+        Example:
+            >>> q.splits(["x"], 8)[0].read()
+        """
+        check_count("count", count)
+        check_count("target_bytes", target_bytes)
+        check_count("batch_rows", batch_rows)
+        plan = self._native.table(self._named(columns), batch_rows)
+        schema = pa.schema(plan)
+        return [Split(data, schema) for data in plan.split(count, target_bytes)]
+
+    def _head(self, columns: Sequence[str] | None, rows: int) -> pa.Table:
+        """The first rows of a table; does not read the rest."""
+        reader, found = self.batches(columns, max(1, min(rows, 65536))), []
+        left = rows
+        while left > 0:
+            try:
+                batch = reader.read_next_batch()
+            except StopIteration:
+                break
+            found.append(batch.slice(0, left))
+            left -= found[-1].num_rows
+        return pa.Table.from_batches(found, schema=reader.schema)
+
+    @overload
+    def values(self, name: str, /) -> AnyArray: ...
+
+    @overload
+    def values(self, first: str, second: str, /, *more: str) -> tuple[AnyArray, ...]: ...
+
+    def values(self, *names: str) -> AnyArray | tuple[AnyArray, ...]:
+        """Reads the values of variables at the matching rows.
+
+        Args:
+            names: The variables.
+
+        Returns:
+            An array for one name, a tuple of arrays for several. Arrays are masked if they contain nulls.
+
+        Raises:
+            InvalidInputError: No name is given.
+
+        Example:
+            >>> x, y = hs.query("run.h5", "/", "energy > 1.3").values("x", "y")
+        """
+        if not names:
+            raise InvalidInputError("name the variables whose values are wanted")
+        once = list(dict.fromkeys(names))
+        if (found := self._native.values(once)) is not None:
+            columns = {name: record_batches.column(capsules).to_numpy() for name, capsules in zip(once, found, strict=True)}
+            return columns[names[0]] if len(names) == 1 else tuple(columns[name] for name in names)
+        table = self.table(once)
+        arrays = tuple(record_batches.as_numpy(table.column(name)) for name in names)
+        return arrays[0] if len(arrays) == 1 else arrays
+
+    @overload
+    def plot(self, out: None = None, names: Sequence[str] | None = None, bins: Bins = 100, log: bool = False) -> Figure: ...
+
+    @overload
+    def plot(self, out: str, names: Sequence[str] | None = None, bins: Bins = 100, log: bool = False) -> str: ...
+
+    def plot(self, out: str | None = None, names: Sequence[str] | None = None, bins: Bins = 100, log: bool = False) -> Figure | str:
+        """Draws a histogram of one variable, or an image of two. Needs matplotlib.
+
+        Args:
+            out: Path of the picture.
+            names: One or two variables; by default the first ones of the condition.
+            bins: As in `histogram`.
+            log: Scale the counts logarithmically.
+
+        Returns:
+            `out` if it is a path, else the matplotlib figure.
+
+        Raises:
+            InvalidInputError: More than two variables.
+            MissingExtraError: Matplotlib is not installed.
+
+        Example:
+            >>> q.plot("halo.png", ["x", "energy"])
+        """
+        require("plotting", "plot", "matplotlib")
+        from matplotlib.colors import LogNorm
+        from matplotlib.figure import Figure
+
+        shown = list(names or self._native.names()[:2])
+        if not 1 <= len(shown) <= 2:
+            raise InvalidInputError("one or two variables can be drawn")
+        figure = Figure(layout="constrained")
+        axes = figure.subplots()
+        if len(shown) == 1:
+            counts, (edges,) = self.histogram(shown[0], bins)
+            axes.stairs(counts, edges, fill=True)
+            axes.set(xlabel=shown[0], ylabel="rows", yscale="log" if log else "linear")
+        else:
+            counts, (x, y) = self.histogram2d(shown[0], shown[1], bins)
+            norm = LogNorm() if log and counts.any() else None
+            image = axes.pcolormesh(x, y, np.ma.masked_equal(counts.T, 0), norm=norm)
+            figure.colorbar(image, label="rows")
+            axes.set(xlabel=shown[0], ylabel=shown[1])
+        axes.set_title(self.text or "all rows", wrap=True)
+        if out is None:
+            return figure
+        figure.savefig(out)
+        return out
+
+    def explain(self) -> str:
+        """Describes how the query will run, as text for people.
+
+        Returns:
+            The strategy of each step, and the indexes that it uses.
+
+        Example:
+            >>> print(q.explain())
+        """
+        return self._native.explain()
+
+    def __repr__(self) -> str:
+        return f"<Query {self.text and short(self.text)!r} of {len(self.steps)} steps>"

@@ -1,0 +1,1 @@
+"""Tables: datasets and models as Arrow, with columns, conditions and splits."""

@@ -1,0 +1,377 @@
+"""Table: a planned scan of arrays as rows and columns. Planning reads metadata only."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from .. import _native
+from ..arguments import check_count
+from ..batch_reader import BatchReader
+from ..dask_collections import data_frame
+from ..errors import InvalidInputError, OmittedColumnsWarning, UnsupportedError
+from ..extras import require
+from ..sessions import session
+from ..type_aliases import Float64Array, Int64Array
+from .arrow_dataset import ScanDataset
+from .scan_request import ScanRequest
+
+if TYPE_CHECKING:
+    import dask.dataframe
+    import pandas
+    import polars
+
+#: An integer for columns of integers, a float for columns of floats.
+Number = int | float
+
+
+class Split:
+    """A unit of reading. It goes to another process by pickle or as `bytes(split)`.
+
+    Attributes:
+        schema: The columns and their types.
+    """
+
+    def __init__(self, data: bytes, schema: pa.Schema) -> None:
+        self._data, self.schema = bytes(data), schema
+
+    def __bytes__(self) -> bytes:
+        return self._data
+
+    @property
+    def rows(self) -> int:
+        """The number of rows that it scans; a condition may leave fewer."""
+        rows = json.loads(self._data.rpartition(b"\n")[0])["rows"]
+        return int(rows["end"]) - int(rows["start"])
+
+    def batches(self, threads: int | None = None) -> BatchReader:
+        """Reads the record batches one after the other.
+
+        Args:
+            threads: Number of threads that decode; one per core by default.
+
+        Returns:
+            A reader of the record batches, which is also an Arrow stream.
+
+        Raises:
+            ConflictError: A file changed since the split was planned.
+
+        Example:
+            >>> for batch in split.batches(threads=1):
+            ...     print(batch.num_rows)
+        """
+        return BatchReader(session(threads).read_split(self._data))
+
+    def read(self, threads: int | None = None) -> pa.Table:
+        """Reads all rows.
+
+        Args:
+            threads: Number of threads that decode; one per core by default.
+
+        Returns:
+            The rows as one table.
+
+        Example:
+            >>> f.table("/profiles").splits(8)[0].read()
+        """
+        return self.batches(threads).read_all()
+
+
+def listed(omitted: Mapping[str, str]) -> str:
+    """The first few names with their reasons."""
+    shown = [f"{name} {reason}" for name, reason in omitted.items()][:8]
+    more = len(omitted) - len(shown)
+    return ", ".join(shown) + (f" and {more} more" if more else "")
+
+
+class Table:
+    """A planned scan: columns, an optional condition and an optional limit. `File.table` makes one.
+
+    Arrow consumers (DuckDB, Polars, pandas, pyarrow) can take the table itself, or its `dataset()`. A table goes to another
+    process by pickle, which opens the files there; it is planned again, and a file that has changed is a `ConflictError`.
+    """
+
+    def __init__(self, files: _native.Files | list[_native.File], path: str, options: dict[str, Any]) -> None:
+        self._request = ScanRequest(files, path, options)
+        self._plan = self._request.plan()
+
+    def __eq__(self, other: object) -> bool:
+        """Whether it is the same request for the same open files."""
+        return isinstance(other, Table) and self._request == other._request
+
+    def __hash__(self) -> int:
+        return hash(self._request)
+
+    def __getstate__(self) -> ScanRequest:
+        return self._request
+
+    def __setstate__(self, request: ScanRequest) -> None:
+        self._request = request
+        self._plan = request.plan()
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns and their types."""
+        return pa.schema(self._plan)
+
+    @property
+    def omitted(self) -> dict[str, str]:
+        """The members of the group that are not columns, and why: `{"cell_type": "is a group"}`."""
+        return dict(self._plan.omitted())
+
+    def _report_omitted(self, how: str, stacklevel: int) -> None:
+        """Warns of omitted members, or raises, unless the columns were chosen by name."""
+        if how not in ("warn", "error", "ignore"):
+            raise InvalidInputError(f"omitted is {how!r}: give warn, error or ignore")
+        if how == "ignore" or (how == "warn" and self._request.options.get("columns") is not None) or not self.omitted:
+            return
+        message = f"{listed(self.omitted)} (table {self._request.path} of {self._request.files[0].path})"
+        if how == "error":
+            raise InvalidInputError(f"not columns: {message}")
+        warnings.warn(f"not columns: {message}; Table.omitted lists them, omitted='ignore' silences this", OmittedColumnsWarning, stacklevel + 1)
+
+    def batches(self) -> BatchReader:
+        """Reads the rows batch by batch, in a loop or as an Arrow stream.
+
+        An engine that is given the table itself or its `dataset()` reads only the columns and rows that it needs.
+
+        Returns:
+            A reader of the record batches, which is also an Arrow stream.
+
+        Example:
+            >>> for batch in f.table("/profiles").batches():
+            ...     print(batch.num_rows)
+        """
+        if self._request.expression is not None:
+            return self.dataset().reader()
+        return BatchReader(self._plan.read())
+
+    def to_arrow(self) -> pa.Table:
+        """Reads all rows.
+
+        Returns:
+            The rows as one table.
+
+        Example:
+            >>> f.table("/profiles", "depth < 10").to_arrow()
+        """
+        return self.batches().read_all() if self._request.expression is None else self.dataset().to_table()
+
+    def head(self, n: int = 5) -> pa.Table:
+        """Reads the first `n` rows.
+
+        Args:
+            n: Number of rows.
+
+        Returns:
+            At most `n` rows.
+
+        Example:
+            >>> f.table("/profiles").head(3)
+        """
+        check_count("n", n)
+        if self._request.expression is not None:
+            return self.dataset().head(n)
+        limit = self._request.limit
+        limit = n if limit is None else min(n, limit)
+        return BatchReader(self._request.plan(limit=limit).read()).read_all()
+
+    def count(self) -> int:
+        """Counts the rows. Without a condition, metadata is enough.
+
+        Returns:
+            The number of rows.
+
+        Example:
+            >>> f.table("/profiles", "depth < 10").count()
+        """
+        if self._request.expression is not None:
+            return sum(batch.num_rows for batch in self.dataset().to_batches())
+        return self._plan.count()
+
+    def minmax(self, column: str) -> tuple[Number, Number] | None:
+        """Finds the minimum and the maximum of a numeric column, without making record batches.
+
+        Nulls and NaN are left out. Integers of any width are exact.
+
+        Args:
+            column: A numeric column.
+
+        Returns:
+            Minimum and maximum, or `None` if no value is left.
+
+        Raises:
+            NotFoundError: There is no such column.
+            UnsupportedError: `where` is a pyarrow expression.
+
+        Example:
+            >>> f.table("/theta").minmax("theta")
+        """
+        found = self._of_column(column).summary(column)
+        return None if found.minimum is None or found.maximum is None else (found.minimum, found.maximum)
+
+    def sum(self, column: str) -> Number:
+        """Sums a numeric column; 0 if it has no values.
+
+        Nulls and NaN are left out. The sum is exact for integers and in double precision for floats, and it does not depend on
+        the number of threads. Errors are those of `minmax`.
+
+        Args:
+            column: A numeric column.
+
+        Returns:
+            An integer for integers, a float for floats.
+
+        Example:
+            >>> f.table("/theta").sum("theta")
+        """
+        found = self._of_column(column).summary(column).sum
+        return 0 if found is None else found
+
+    def histogram(self, column: str, bins: int = 10, range: tuple[float, float] | None = None) -> tuple[Int64Array, Float64Array]:
+        """Counts the values of a numeric column in bins of equal width, as `numpy.histogram` does.
+
+        Args:
+            column: A numeric column. Nulls, NaN and values outside of `range` are in no bin.
+            bins: Number of bins.
+            range: Lower and upper end of the bins; by default the minimum and maximum of the column.
+
+        Returns:
+            The count of each bin, and the `bins + 1` edges.
+
+        Raises:
+            InvalidInputError: `bins` is less than 1.
+            NotFoundError: There is no such column.
+
+        Example:
+            >>> counts, edges = f.table("/theta").histogram("theta", 20)
+        """
+        if bins < 1:
+            raise InvalidInputError(f"bins is {bins}: give 1 or more")
+        low, high = range or self.minmax(column) or (0.0, 1.0)
+        if low == high:
+            low, high = low - 0.5, high + 0.5  # as numpy
+        edges = np.linspace(low, high, bins + 1)
+        return np.array(self._of_column(column).histogram(column, edges.tolist()), dtype=np.int64), edges
+
+    def _of_column(self, column: str) -> _native.Plan:
+        if self._request.expression is not None:
+            raise UnsupportedError("aggregates of a table with an Arrow expression: give `where` as text")
+        return self._request.plan(columns=[column])
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Reads all rows into a pandas data frame. Needs pandas (`pip install 'hyperslab[pandas]'`).
+
+        Returns:
+            The rows as one data frame.
+
+        Raises:
+            MissingExtraError: pandas is not installed.
+
+        Example:
+            >>> f.table("/profiles").to_pandas()
+        """
+        require("to_pandas", "pandas", "pandas")
+        return self.to_arrow().to_pandas()
+
+    def to_polars(self) -> polars.DataFrame:
+        """Reads all rows into a Polars data frame. Needs Polars (`pip install 'hyperslab[polars]'`).
+
+        Returns:
+            The rows as one data frame.
+
+        Raises:
+            MissingExtraError: Polars is not installed.
+
+        Example:
+            >>> f.table("/profiles").to_polars()
+        """
+        require("to_polars", "polars", "polars")
+        import polars
+
+        frame = polars.from_arrow(self.to_arrow())
+        assert isinstance(frame, polars.DataFrame)  # a Series comes from arrays only
+        return frame
+
+    def to_dask(self, count: int | None = None, target_bytes: int | None = None) -> dask.dataframe.DataFrame:
+        """Makes a data frame of Dask with a partition for each split. Needs Dask (`pip install 'hyperslab[dask]'`).
+
+        Nothing is pushed down into the table later: choose its columns and its `where` first. Columns that may have nulls have
+        pandas' nullable dtypes.
+
+        Args:
+            count: Number of partitions.
+            target_bytes: Bytes of values of a partition, instead of `count`.
+
+        Returns:
+            A lazy data frame, for threads and processes.
+
+        Raises:
+            MissingExtraError: Dask or pandas is not installed.
+            UnsupportedError: `where` is a pyarrow expression.
+
+        Example:
+            >>> f.table("/profiles", columns=["depth", "t"]).to_dask().groupby("depth").mean().compute()
+        """
+        return data_frame(self.splits(count, target_bytes), self.schema)
+
+    def splits(self, count: int | None = None, target_bytes: int | None = None) -> list[Split]:
+        """Divides the scan into units of reading for other threads, processes or machines.
+
+        Args:
+            count: Number of splits.
+            target_bytes: Bytes of values of a split, instead of `count`.
+
+        Returns:
+            Splits whose rows, one after the other, are the rows of the table in order.
+
+        Raises:
+            UnsupportedError: `where` is a pyarrow expression.
+
+        Example:
+            >>> with concurrent.futures.ProcessPoolExecutor() as pool:
+            ...     parts = pool.map(hs.Split.read, f.table("/profiles").splits(8))
+        """
+        check_count("count", count)
+        check_count("target_bytes", target_bytes)
+        if self._request.expression is not None:
+            raise UnsupportedError("splits of a pyarrow expression: give `where` as text")
+        return [Split(data, self.schema) for data in self._plan.split(count, target_bytes)]
+
+    def explain(self) -> str:
+        """Describes how the scan will run, as text for people.
+
+        Returns:
+            The windows, the strategy and the indexes of the scan.
+
+        Example:
+            >>> print(f.table("/theta", "theta > 300").explain())
+        """
+        plan = self._plan if self._request.expression is None else self.dataset().pushed(self.schema.names, None).plan
+        return plan.explain()
+
+    def dataset(self) -> ScanDataset:
+        """The table as a `pyarrow.dataset.Dataset`: engines push columns and predicates into its scans.
+
+        Returns:
+            A dataset of pyarrow, for DuckDB, Polars and others.
+
+        Example:
+            >>> f.table("/theta").dataset().head(5)
+        """
+        return ScanDataset(self._request, self.schema)
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        return self.batches().__arrow_c_stream__(requested_schema)
+
+    def __arrow_c_schema__(self) -> object:
+        return self._plan.__arrow_c_schema__()
+
+    def __repr__(self) -> str:
+        omitted = f"\nnot columns: {listed(self.omitted)}" if self.omitted else ""
+        return f"<Table of {self._request.path}>\n{self.schema.to_string(show_schema_metadata=False, show_field_metadata=False)}{omitted}"

@@ -1,0 +1,1 @@
+"""Values: numpy dtypes, references, and what becomes of elements between a file and numpy."""

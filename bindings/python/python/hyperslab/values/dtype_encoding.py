@@ -1,0 +1,393 @@
+"""Dtype encoding: the stored datatype and the stored bytes of numpy values. `dtypes` does the reverse for reading."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..errors import InvalidInputError, UnsupportedError
+from . import compounds, narrow_integers, new_references
+
+Datatype = dict[str, Any]
+
+#: Bytes of a variable-length element: length, address, number.
+_REFERENCE = np.dtype([("length", "<u4"), ("address", "<u8"), ("number", "<u4")])
+
+
+def _order(dtype: np.dtype[Any]) -> str:
+    return {"=": "<" if sys.byteorder == "little" else ">", "|": "<"}.get(dtype.byteorder, dtype.byteorder)
+
+
+def _text(utf8: bool) -> Datatype:
+    return {"class": "variable string", "size": 16, "padding": "NullTerminated", "utf8": utf8}
+
+
+def of_dtype(dtype: Any, values: Any = None) -> Datatype:
+    """How elements of `dtype` are stored. h5py's special dtypes (text, enumerations, variable length) are known
+    by their metadata; of plain objects, `values` tell whether they are text."""
+    if dtype in (str, bytes):
+        return _text(dtype is str)
+    dtype = np.dtype(dtype)
+    metadata = dict(dtype.metadata or {})
+    if "enum" in metadata:
+        base = of_dtype(np.dtype(dtype.str))
+        return {"class": "enum", "size": base["size"], "base": base, "members": [(str(k), int(v)) for k, v in metadata["enum"].items()]}
+    if "ref" in metadata:
+        return new_references.datatype_of("Region" if metadata["ref"].__name__ == "RegionReference" else "Object")
+    if "vlen" in metadata:
+        inner = metadata["vlen"]
+        return _text(inner is str) if inner in (str, bytes) else {"class": "sequence", "size": 16, "base": of_dtype(inner)}
+    if dtype.subdtype is not None:
+        inner, shape = dtype.subdtype
+        base = of_dtype(inner)
+        return {"class": "array", "size": base["size"] * int(np.prod(shape, dtype=object)), "base": base, "shape": [int(n) for n in shape]}
+    if dtype.names is not None:
+        return _compound(dtype)
+    kind, size = dtype.kind, dtype.itemsize
+    if kind == "b":
+        base = {"class": "integer", "size": 1, "signed": True, "order": "<"}
+        return {"class": "enum", "size": 1, "base": base, "members": [("FALSE", 0), ("TRUE", 1)]}
+    if kind in "iu":
+        return {"class": "integer", "size": size, "signed": kind == "i", "order": _order(dtype), **narrow_integers.bits_of(dtype)}
+    if kind == "f" and size in (2, 4, 8):
+        return {"class": "float", "size": size, "order": _order(dtype)}
+    if kind == "c" and size in (8, 16):
+        part = {"class": "float", "size": size // 2, "order": _order(dtype)}
+        return {"class": "compound", "size": size, "members": [("r", 0, part), ("i", size // 2, part)]}
+    if kind == "S":
+        return {"class": "string", "size": max(size, 1), "padding": metadata.get("padding", "NullPadded"), "utf8": metadata.get("h5py_encoding") == "utf-8"}
+    if kind == "U":
+        return _text(True)
+    if kind == "V":
+        return {"class": "opaque", "size": size, "tag": ""}
+    if kind == "O" and values is not None:
+        return _of_objects(values)
+    if kind == "T":
+        return _text(True)
+    hints = {
+        "O": ": give dtype=str for text",
+        "f": ": give 'f8', which keeps fewer digits",
+        "c": ": give 'c16', which keeps fewer digits",
+        "M": " inside of structures and arrays: give counts ('i8')",
+        "m": " inside of structures and arrays: give counts ('i8')",
+    }
+    raise UnsupportedError(f"numpy's {dtype} in HDF5{hints.get(kind, '')}")
+
+
+def _compound(dtype: np.dtype[Any]) -> Datatype:
+    assert dtype.names is not None and dtype.fields is not None
+    formats = [dtype.fields[name][0] for name in dtype.names]
+    offsets = [int(dtype.fields[name][1]) for name in dtype.names]
+    types = [of_dtype(format) for format in formats]
+    size = dtype.itemsize
+    if any(inner["size"] != format.itemsize for inner, format in zip(types, formats, strict=True)):
+        # Text takes other room in a file than in memory.
+        offsets, size = [], 0
+        for inner in types:
+            offsets.append(size)
+            size += inner["size"]
+    return {"class": "compound", "size": size, "members": list(zip(dtype.names, offsets, types, strict=True))}
+
+
+def _of_objects(values: Any) -> Datatype:
+    flat = np.asarray(values, dtype=object).reshape(-1)
+    for kind in (str, bytes):
+        if len(flat) and all(isinstance(value, kind) for value in flat):
+            return _text(kind is str)
+    other = next((value for value in flat.tolist() if not isinstance(value, (str, bytes))), None)
+    what = f"a {type(other).__name__}" if len(flat) and other is not None else "None" if len(flat) else "Python objects"
+    raise UnsupportedError(f"HDF5 cannot store {what} in an array of objects: give dtype=str for text, or h5py.vlen_dtype(...) for sequences")
+
+
+def numpy_dtype(datatype: Datatype) -> np.dtype[Any]:
+    """The dtype of the bytes in the file; variable-length elements as length, address and number."""
+    kind, size = datatype["class"], int(datatype["size"])
+    if kind in ("integer", "float"):
+        letter = "f" if kind == "float" else "i" if datatype["signed"] else "u"
+        return np.dtype(f"{datatype['order']}{letter}{size}")
+    if kind == "string":
+        return np.dtype(f"S{size}")
+    if kind == "enum":
+        return numpy_dtype(datatype["base"])
+    if kind == "array":
+        return np.dtype((numpy_dtype(datatype["base"]), tuple(datatype["shape"])))
+    if kind == "compound":
+        members = datatype["members"]
+        if [m[0] for m in members] == ["r", "i"] and size in (8, 16) and all(m[2]["class"] == "float" and m[2]["size"] == size // 2 for m in members):
+            return np.dtype(f"{members[0][2]['order']}c{size}")
+        return np.dtype(
+            {"names": [m[0] for m in members], "formats": [numpy_dtype(m[2]) for m in members], "offsets": [m[1] for m in members], "itemsize": size}
+        )
+    if kind in ("variable string", "sequence"):
+        return _REFERENCE
+    return np.dtype(f"V{size}")
+
+
+def has_fields(datatype: Datatype) -> bool:
+    """Whether elements are compounds that numpy has as structures; complex numbers are not."""
+    return datatype["class"] == "compound" and numpy_dtype(datatype).names is not None
+
+
+def uses_heap(datatype: Datatype) -> bool:
+    kind = datatype["class"]
+    if kind == "compound":
+        return any(uses_heap(member) for _, _, member in datatype["members"])
+    return kind in ("variable string", "sequence") or (kind == "array" and uses_heap(datatype["base"]))
+
+
+def stored(values: Any, datatype: Datatype, heap: list[bytes]) -> np.ndarray[Any, Any]:
+    """`values` as stored in the file, contiguous. Variable-length values are added to `heap`."""
+    if isinstance(values, np.ma.MaskedArray):
+        if np.ma.is_masked(values):
+            raise InvalidInputError("masked values, which HDF5 cannot store: fill them first (`values.filled(...)`), or give the dataset a fillvalue")
+        values = values.data
+    if datatype["class"] == "reference":
+        return new_references.elements_of(values, datatype, heap)
+    target = numpy_dtype(datatype)
+    if datatype["class"] == "array":
+        return stored(values, datatype["base"], heap)
+    if has_fields(datatype):
+        return _all_fields(values, datatype, heap)
+    if datatype["class"] == "opaque":
+        raw = np.asarray(values)
+        if raw.dtype.itemsize != target.itemsize:
+            raise InvalidInputError(f"opaque values of {raw.dtype.itemsize} bytes in a dataset of {target.itemsize}-byte elements")
+        return contiguous(raw).view(target)
+    if not uses_heap(datatype):
+        given = np.asarray(values)
+        if given.dtype.kind == "U" and target.kind == "S":
+            given = np.char.encode(given, "utf-8" if datatype["utf8"] else "ascii")
+        is_wider = target.kind == "S" and given.dtype.kind == "S" and given.dtype.itemsize > target.itemsize
+        if is_wider and given.size and int(np.char.str_len(given).max()) > target.itemsize:
+            raise InvalidInputError(f"text of {int(np.char.str_len(given).max())} bytes does not fit fixed strings of {target.itemsize}")
+        numbers = contiguous(_checked_cast(given, target))
+        integer = datatype["base"] if datatype["class"] == "enum" else datatype
+        if narrow_integers.is_as_in_memory(integer):
+            return numbers
+        if integer["class"] != "integer":
+            raise UnsupportedError(f"writing floats of {integer['size']} bytes that are not IEEE's: write them to a dataset of 'f4' or 'f8'")
+        return narrow_integers.packed(numbers, integer)
+    given = np.asarray(values, dtype=object) if datatype["class"] == "variable string" else _objects(values)
+    out = np.zeros(given.shape, dtype=_REFERENCE)
+    flat = out.reshape(-1)
+    for place, value in enumerate(given.reshape(-1)):
+        count, data = _encoded(value, datatype, heap)
+        if count:
+            heap.append(data)
+            flat[place] = (count, 1, len(heap))
+    return out
+
+
+def filled(values: Any, fill: Any, datatype: Datatype) -> Any:
+    """Masked values as stored in the file, with `fill` in place of masked ones. The data under the mask need not fit the
+    datatype."""
+    mask = np.ma.getmaskarray(values)
+    if mask.dtype.names is not None or uses_heap(datatype) or has_fields(datatype):
+        raise UnsupportedError("masked values of a compound or of variable length: fill them first (`values.filled(...)`)")
+    given = np.ma.getdata(values)
+    out = np.array(stored(np.where(mask, np.zeros((), given.dtype), given), datatype, []))
+    out[mask] = stored(fill, datatype, [])
+    return out
+
+
+def stored_fields(values: Any, datatype: Datatype, heap: list[bytes], names: Sequence[str] = ()) -> tuple[np.ndarray[Any, Any], compounds.Parts]:
+    """Compound values as stored in the file, matched by field name, and the parts of an element that they cover. Without `names`, a structured array may lack fields of the datatype. With `names`, rows have these fields;
+    the values of a single one may be plain."""
+    if (
+        not names
+        and isinstance(values, np.ndarray)
+        and values.dtype == numpy_dtype(datatype)
+        and not uses_heap(datatype)
+        and narrow_integers.is_as_in_memory(datatype)
+    ):
+        return contiguous(values), None
+    members = {name: (int(offset), member) for name, offset, member in datatype["members"]}
+    compounds.check_names(names, list(members), complete=False)
+    shape: tuple[int, ...] | None = None
+    if len(names) == 1 and _structure(values) is None:
+        columns = {names[0]: values}
+    else:
+        given = compounds.rows(values, names or members)
+        fields, shape = given.dtype.names or (), given.shape
+        compounds.check_names(fields, list(names or members), complete=bool(names))
+        columns = {name: _split(given[name], members[name][1]) if given.dtype[name] == np.dtype(object) else given[name] for name in fields}
+    arrays = {name: stored(column, members[name][1], heap) for name, column in columns.items()}
+    for name, array in arrays.items():
+        inner = _inner(members[name][1])
+        if shape is None:
+            shape = array.shape[: array.ndim - len(inner)] if array.ndim >= len(inner) else ()
+        if array.shape == shape and inner:
+            # As in numpy, one value stands for all elements of an array.
+            arrays[name] = array = np.broadcast_to(array.reshape(shape + (1,) * len(inner)), shape + inner)
+        if array.shape != shape + inner:
+            raise InvalidInputError(f"field {name!r}: values of shape {array.shape[len(shape) :]} for elements of shape {inner}")
+    out = np.zeros(shape or (), dtype=numpy_dtype(datatype))
+    for name, array in arrays.items():
+        out[name] = array
+    if len(arrays) == len(members):
+        return out, None
+    return out, [(members[name][0], int(members[name][1]["size"])) for name in arrays]
+
+
+def _all_fields(values: Any, datatype: Datatype, heap: list[bytes]) -> np.ndarray[Any, Any]:
+    """Compound values that have every field of the datatype."""
+    out, parts = stored_fields(values, datatype, heap)
+    if parts is not None:
+        compounds.check_names(np.asarray(values).dtype.names or (), [member[0] for member in datatype["members"]], complete=True)
+    return out
+
+
+def _structure(values: Any) -> Any:
+    """The names of the fields of structured values, `None` of others."""
+    return values.dtype.names if isinstance(values, (np.ndarray, np.void)) else None
+
+
+def _inner(datatype: Datatype) -> tuple[int, ...]:
+    """Shape of an element."""
+    return (*datatype["shape"], *_inner(datatype["base"])) if datatype["class"] == "array" else ()
+
+
+def _split(column: np.ndarray[Any, Any], datatype: Datatype) -> Any:
+    """A column of Python objects; elements of array members become further dimensions, sequences stay elements."""
+    ndim, base = column.ndim + len(_inner(datatype)), datatype
+    while base["class"] == "array":
+        base = base["base"]
+    if base["class"] == "variable string":
+        return np.array(column.tolist(), dtype=object)
+    if base["class"] != "sequence":
+        return _as_array(column.tolist(), base)
+    while column.ndim < ndim:
+        try:
+            column = np.array([_objects(one) for one in column.reshape(-1)], dtype=object).reshape(*column.shape, -1)
+        except (TypeError, ValueError):
+            raise InvalidInputError("elements of an array member of different lengths") from None
+    return column
+
+
+def _as_array(values: Any, base: Datatype) -> Any:
+    """Values as an array of a type of their own; rows stay as they are."""
+    if has_fields(base):
+        return values
+    try:
+        return np.asarray(values)
+    except ValueError:
+        raise InvalidInputError("elements of an array member of different lengths") from None
+
+
+def contiguous(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """As `numpy.ascontiguousarray`, which makes a dimension for a scalar."""
+    same: np.ndarray[Any, Any] = np.ascontiguousarray(values).reshape(values.shape)
+    return same
+
+
+def checked(values: Any, target: np.dtype[Any]) -> Any:
+    """Numbers as `target` has them, if it can hold them; other values as they are."""
+    given = np.asarray(values)
+    return _checked_cast(given, target) if given.dtype.kind in "iufb" and target.kind in "iuf" else given
+
+
+def _checked_cast(given: np.ndarray[Any, Any], target: np.dtype[Any]) -> np.ndarray[Any, Any]:
+    """A cast that keeps numbers: one that cannot be held is an error, not another number."""
+    if given.dtype.kind == "b" and target.kind in "iu":
+        return given.astype(target)
+    if given.dtype.kind in "mM" and target.kind != given.dtype.kind:
+        raise UnsupportedError(f"numpy's {given.dtype} as {target}, which would lose its unit: write counts (`values.astype('i8')`) and a units attribute")
+    if given.dtype.kind == "O" and target.kind in "iu" and all(isinstance(value, (int, np.integer)) for value in given.reshape(-1)):
+        _check_range(min(given.reshape(-1), default=0), max(given.reshape(-1), default=0), target)
+    if given.dtype.kind in "iuf" and target.kind in "iu" and given.size:
+        if given.dtype.kind == "f" and not (np.isfinite(given).all() and (np.trunc(given) == given).all()):
+            raise InvalidInputError(f"values with a fraction, NaN or infinity do not fit {target}")
+        _check_range(given.min(), given.max(), target)
+    try:
+        return np.asarray(given.astype(target, casting="same_kind" if given.dtype.kind == "c" else "unsafe", copy=False))
+    except (TypeError, ValueError) as error:
+        raise InvalidInputError(f"values of {given.dtype} cannot be stored as {target}: {error}") from None
+
+
+def _check_range(low: Any, high: Any, target: np.dtype[Any]) -> None:
+    info = np.iinfo(target)
+    if int(low) < info.min or int(high) > info.max:
+        worst = low if int(low) < info.min else high
+        raise InvalidInputError(f"value {worst} does not fit {target}, which holds {info.min} to {info.max}")
+
+
+def _objects(values: Any) -> np.ndarray[Any, Any]:
+    """Sequences as elements, not as another dimension."""
+    if isinstance(values, np.ndarray) and values.dtype == object:
+        return values
+    if isinstance(values, np.ndarray) and values.ndim <= 1:
+        one: np.ndarray[Any, Any] = np.empty((), dtype=object)
+        one[()] = values
+        return one
+    out: np.ndarray[Any, Any] = np.empty(len(values), dtype=object)
+    for place, value in enumerate(values):
+        out[place] = value
+    return out
+
+
+def _encoded(value: Any, datatype: Datatype, heap: list[bytes]) -> tuple[int, bytes]:
+    if datatype["class"] == "sequence":
+        if value is None:
+            return 0, b""
+        items = stored(value, datatype["base"], heap)
+        return len(items), items.tobytes()
+    if value is None:
+        return 0, b""
+    if not isinstance(value, (str, bytes)):
+        raise InvalidInputError(f"{value!r} is not text")
+    data = value.encode("utf-8", "surrogateescape") if isinstance(value, str) else value
+    if not datatype["utf8"] and not data.isascii() and isinstance(value, str):
+        raise InvalidInputError(f"{value!r} is not ASCII text: give dtype=str")
+    if b"\0" in data:
+        raise InvalidInputError("text with a NUL, where HDF5 would end it")
+    return len(data), data
+
+
+def as_array(data: Any, dtype: Any) -> Any:
+    """The values as an array, of whose elements sequences and rows are not another dimension."""
+    if isinstance(data, np.ndarray):
+        return data
+    plain = dtype in (None, str, bytes)
+    metadata = None if plain else np.dtype(dtype).metadata
+    if metadata and "vlen" in metadata and metadata["vlen"] not in (str, bytes):
+        out = np.empty(len(data), dtype=object)
+        for place, value in enumerate(data):
+            out[place] = value
+        return out
+    names = None if plain else np.dtype(dtype).names
+    return np.asarray(data) if names is None else compounds.rows(data, names)
+
+
+def of_values(dtype: Any, values: Any) -> Datatype:
+    """How `values` are stored if `dtype` does not say it."""
+    if dtype is not None:
+        return of_dtype(dtype)
+    if isinstance(values, str):
+        return of_dtype(str)
+    array = np.asarray(values)
+    return of_dtype(array.dtype, array)
+
+
+def shape_of(values: Any, datatype: Datatype) -> tuple[int, ...]:
+    """Extents of `values`, without those of elements that are arrays."""
+    shape: tuple[int, ...] = tuple(np.shape(values))
+    inner = len(datatype["shape"]) if datatype["class"] == "array" else 0
+    return shape[: len(shape) - inner]
+
+
+def extents(name: str, values: Any, unlimited: bool = False) -> list[Any]:
+    """The extents of a shape, given as one number or several; `None` is allowed if `unlimited`."""
+    found = list(values) if np.iterable(values) else [values]
+    for extent in found:
+        if not (extent is None and unlimited) and (isinstance(extent, bool) or not isinstance(extent, (int, np.integer)) or extent < 0):
+            raise InvalidInputError(f"{name}={values!r}: extents are whole numbers, 0 or more{', or None without a limit' if unlimited else ''}")
+    return [None if extent is None else int(extent) for extent in found]
+
+
+def fill_of(value: Any, datatype: dict[str, Any]) -> bytes | None:
+    """The bytes of a fill value; zeros need none."""
+    fill: bytes | None = None if value is None else stored(value, datatype, []).tobytes()
+    return fill if fill and any(fill) else None

@@ -1,0 +1,153 @@
+"""References: values that point at objects, at parts of datasets, or at attributes."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .. import _native
+from ..errors import InvalidInputError
+from . import new_references
+
+
+class RegionSelection(NamedTuple):
+    """The elements that a region reference selects.
+
+    Attributes:
+        kind: `points`, `blocks`, `hyperslab`, `all` or `none`.
+        parts: Of points the coordinates of each, of blocks `[first, last]` of each, of a hyperslab
+            `[start, stride, count, block]` of each dimension; empty for `all` and `none`.
+    """
+
+    kind: str
+    parts: list[list[list[int]]]
+
+
+class Reference:
+    """Points at an object: `file[reference]` is that object. A null reference is false."""
+
+    def __init__(self, file: _native.File, kind: str, raw: bytes, null: bool) -> None:
+        self._file, self._kind, self._raw, self._null = file, kind, raw, null
+
+    def _found(self) -> _native.Dereferenced | None:
+        return self._file.dereference(self._kind, self._raw)
+
+    def __bool__(self) -> bool:
+        return not self._null
+
+    @property
+    def path(self) -> str | None:
+        """A path of the object; `None` for a null or dangling reference."""
+        found = self._found()
+        return found.path if found is not None else None
+
+    @property
+    def filename(self) -> str | None:
+        """The path of the object's file; `None` for a null or dangling reference."""
+        found = self._found()
+        return found.file.path if found is not None else None
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Reference) and (self._kind, self._file, self._raw) == (other._kind, other._file, other._raw)
+
+    def __hash__(self) -> int:
+        return hash((self._file, self._raw))
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} to {self.path}>" if self else f"<{type(self).__name__} to nothing>"
+
+
+class RegionReference(Reference):
+    """Points at elements of a dataset: `file[reference]` is the dataset, `dataset[reference]` the elements."""
+
+    @property
+    def selection(self) -> RegionSelection | None:
+        """The selected elements; `None` for a null or dangling reference."""
+        found = self._found()
+        return RegionSelection(found.selection.kind, found.selection.parts) if found is not None and found.selection is not None else None
+
+
+class AttributeReference(Reference):
+    """Points at an attribute: `file[reference]` is the object that has it, `file[reference].attrs[reference.attribute]`
+    its value."""
+
+    @property
+    def attribute(self) -> str | None:
+        """The attribute's name."""
+        found = self._found()
+        return found.attribute if found is not None else None
+
+
+def of_elements(file: _native.File | _native.Writer, datatype: dict[str, Any], raw: bytes) -> list[Any]:
+    """Decodes references: `raw` are whole elements of a reference datatype."""
+    if isinstance(file, _native.Writer):
+        return list(new_references.of_elements(file, datatype, raw))
+    kind, size = datatype["kind"], datatype["size"]
+    classes = {"object": Reference, "region": RegionReference, "attribute": AttributeReference, None: RegionReference if kind == "Region" else Reference}
+    targets = _native.reference_targets(kind, raw, size)
+    return [classes[target](file, kind, raw[i * size : (i + 1) * size], target is None) for i, target in enumerate(targets)]
+
+
+def _check_extent(dataset: Any, kind: str, parts: list[list[list[int]]]) -> None:
+    if kind == "hyperslab":
+        ends = [start + (count - 1) * stride + block if count and block else 0 for start, stride, count, block in parts[0]]
+    else:
+        ends = [max(along) + 1 for along in zip(*(point for part in parts for point in part), strict=True)]
+    if len(ends) != len(dataset.shape) or any(end > extent for end, extent in zip(ends, dataset.shape, strict=True)):
+        raise InvalidInputError(f"this reference selects elements up to {ends}, but {dataset.name} has shape {dataset.shape}")
+
+
+def selected_shape(dataset: Any, selection: _native.RegionSelection) -> tuple[int, ...]:
+    """The shape of the selected elements of a dataset: that of a grid if they form one, else their number."""
+    kind, parts = selection.kind, selection.parts
+    if kind in ("hyperslab", "points", "blocks"):
+        _check_extent(dataset, kind, parts)
+    if kind == "hyperslab":
+        return tuple(count * block for _, _, count, block in parts[0])
+    if kind == "blocks":
+        _, mask = _blocks(parts)
+        return _grid_shape(mask)
+    return {"none": (0,), "all": tuple(dataset.shape), "points": (len(parts[0]) if parts else 0,)}[kind]
+
+
+def elements(dataset: Any, selection: _native.RegionSelection) -> np.ndarray[Any, Any]:
+    """The selected elements of a dataset: with their shape if they form a grid, else in one dimension."""
+    kind, parts = selection.kind, selection.parts
+    if kind in ("hyperslab", "points", "blocks"):
+        _check_extent(dataset, kind, parts)
+    if kind == "none":
+        return np.empty(0, dataset.dtype)
+    if kind == "all":
+        return np.asarray(dataset[...])
+    if kind == "hyperslab":
+        axes = [np.add.outer(start + stride * np.arange(count), np.arange(block)).ravel() for start, stride, count, block in parts[0]]
+        low, high = [int(axis[0]) for axis in axes], [int(axis[-1]) + 1 for axis in axes]
+        box = np.asarray(dataset[tuple(map(slice, low, high))])
+        return np.asarray(box[np.ix_(*(axis - first for axis, first in zip(axes, low, strict=True)))])
+    if kind == "points":
+        points = np.array(parts[0])
+        low, high = points.min(axis=0), points.max(axis=0) + 1
+        box = np.asarray(dataset[tuple(map(slice, low.tolist(), high.tolist()))])
+        return np.asarray(box[tuple((points - low).T)])
+    first, mask = _blocks(parts)
+    box = np.asarray(dataset[tuple(slice(begin, begin + extent) for begin, extent in zip(first, mask.shape, strict=True))])
+    # Blocks that are the same rows of the same columns keep their shape.
+    return np.asarray(box[mask]).reshape(_grid_shape(mask) + box.shape[mask.ndim :])
+
+
+def _blocks(parts: list[list[list[int]]]) -> tuple[list[int], np.ndarray[Any, Any]]:
+    """The first index of the box around blocks, and which of the box's elements they are."""
+    first, last = np.array([block[0] for block in parts]), np.array([block[1] for block in parts])
+    low, high = first.min(axis=0), last.max(axis=0) + 1
+    mask = np.zeros(high - low, bool)
+    for begin, end in zip(first - low, last - low + 1, strict=True):
+        mask[tuple(map(slice, begin, end))] = True
+    return low.tolist(), mask
+
+
+def _grid_shape(mask: np.ndarray[Any, Any]) -> tuple[int, ...]:
+    """The shape of the elements of a mask: of a grid if they are the same columns of some rows, else their number."""
+    counts = [int(mask.any(axis=tuple(i for i in range(mask.ndim) if i != axis)).sum()) for axis in range(mask.ndim)]
+    count = int(mask.sum())
+    return tuple(counts) if int(np.prod(counts)) == count else (count,)

@@ -1,0 +1,68 @@
+"""Tagged dtypes: dtypes whose metadata says what numpy has no dtype for (text, enumerations, references), in h5py's form.
+
+`h5py.check_string_dtype` and its relatives read these tags. A tagged dtype is equal to the dtype without tags."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes
+from .references import Reference, RegionReference
+
+#: The datatype tag by which h5py stores numpy's dates: the dtype that follows.
+_NUMPY_TAG = re.compile(r"NUMPY:([<>=|]?[mM]8(\[[0-9]*[A-Za-zμ]+\])?)")
+
+
+def of_datatype(datatype: dict[str, Any]) -> np.dtype[Any]:
+    """The tagged dtype of a described datatype.
+
+    Raises:
+        UnsupportedError: numpy has no such dtype.
+    """
+    return _tagged(datatype, dtypes.value_dtype(datatype))
+
+
+def _tagged(datatype: dict[str, Any], plain: np.dtype[Any]) -> np.dtype[Any]:
+    kind = datatype["class"]
+    if kind == "variable string":
+        return np.dtype(object, metadata={"vlen": str if datatype["utf8"] else bytes})
+    if kind == "string":
+        return np.dtype(plain, metadata={"h5py_encoding": "utf-8" if datatype["utf8"] else "ascii"})
+    if kind == "sequence":
+        return np.dtype(object, metadata={"vlen": of_datatype(datatype["base"])})
+    if kind == "reference":
+        return np.dtype(object, metadata={"ref": RegionReference if datatype["kind"] == "Region" else Reference})
+    if kind == "enum" and not datatype["boolean"]:
+        return np.dtype(plain, metadata={"enum": dict(datatype["members"])})
+    if kind == "opaque":
+        date = _NUMPY_TAG.fullmatch(datatype["tag"])
+        return np.dtype(date[1], metadata={"h5py_opaque": True}) if date and datatype["size"] == 8 else plain
+    if kind == "array":
+        return np.dtype((of_datatype(datatype["base"]), tuple(datatype["shape"])))
+    if kind == "compound" and plain.fields is not None:
+        members = [(name, plain.fields[name]) for name, _, _ in datatype["members"]]
+        formats = [_tagged(member, field[0]) for (_, _, member), (_, field) in zip(datatype["members"], members, strict=True)]
+        return np.dtype(
+            {"names": [name for name, _ in members], "formats": formats, "offsets": [int(field[1]) for _, field in members], "itemsize": plain.itemsize}
+        )
+    return plain
+
+
+def tag(values: Any, dtype: np.dtype[Any]) -> Any:
+    """Array values with the tags of `dtype`, the dtype of an element; other values as they are."""
+    if not isinstance(values, np.ndarray):
+        return values
+    base = element(dtype)
+    # Text of no bytes has one in numpy.
+    is_tagged = (base.metadata is not None or base.names is not None) and base.itemsize == values.dtype.itemsize
+    return values.view(base) if is_tagged else values
+
+
+def element(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """The dtype of the innermost elements of arrays in arrays; `base` takes one array off."""
+    while dtype.subdtype is not None:
+        dtype = dtype.base
+    return dtype

@@ -1,0 +1,117 @@
+"""Creating: from the arguments of `create_dataset` to a shape, a datatype and a storage layout."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..errors import InvalidInputError, UnsupportedError
+from ..objects.attributes import Empty
+from ..values import dtype_encoding, narrow_integers, new_references, times
+from . import filters
+
+#: Options of h5py's create_dataset that do not change the written file: caches, and locations of other files.
+_HARMLESS = {"rdcc_nslots", "rdcc_nbytes", "rdcc_w0", "efile_prefix", "virtual_prefix", "allow_unknown_filter", "dapl"}
+#: Options that are not supported.
+_UNSUPPORTED = {
+    "external": "values are in the file itself; leave it out",
+    "track_times": "leave it out, or give False",
+    "dcpl": "give the options by name",
+}
+
+
+def checked(options: dict[str, Any]) -> dict[str, Any]:
+    """The options that remain after options of h5py that change nothing were dropped and unsupported ones refused."""
+    for option in options.keys() & _UNSUPPORTED.keys():
+        if options.pop(option) not in (None, False):
+            raise UnsupportedError(f"create_dataset with {option}: {_UNSUPPORTED[option]}")
+    return {name: value for name, value in options.items() if name not in _HARMLESS}
+
+
+@dataclass
+class Stated:
+    """Shape (`None` is null), datatype and values of a dataset; the dtype of times that are stored as counts."""
+
+    shape: tuple[int, ...] | None
+    datatype: dict[str, Any]
+    data: Any
+    times: np.dtype[Any] | None
+
+
+def stated(shape: Any, dtype: Any, data: Any, *, as_times: bool = True) -> Stated:
+    """What shape, dtype and values say of a dataset."""
+    dtype = getattr(dtype, "dtype", dtype) if type(dtype).__name__ in ("Datatype", "NewDatatype") else dtype
+    empty = isinstance(data, Empty)
+    if empty:
+        dtype, data = dtype or data.dtype, None
+    kind = new_references.kind_of(data, dtype)
+    if data is not None and kind is None and not isinstance(data, (str, bytes)):
+        data = dtype_encoding.as_array(data, dtype)
+    time = times.stored_dtype(getattr(data, "dtype", None) if dtype is None else dtype) if as_times else None
+    if time is not None:
+        dtype, data = "i8", None if data is None else times.counts(data, time)
+    if data is None and dtype is None and kind is None:
+        dtype = "f4"
+    datatype = new_references.datatype_of(kind) if kind else dtype_encoding.of_values(dtype, data)
+    if isinstance(data, bytes) and dtype is None:
+        datatype = dtype_encoding.of_dtype(f"S{max(len(data), 1)}")
+    found = None if data is None else np.shape(np.asarray(data, dtype=object)) if kind else dtype_encoding.shape_of(data, datatype)
+    if shape is not None:
+        shape = tuple(dtype_encoding.extents("shape", shape))
+        if found is not None and found != shape:
+            if math.prod(shape) != math.prod(found):
+                raise InvalidInputError(f"data of shape {found} for a dataset of shape {shape}")
+            data = np.reshape(np.asarray(data, dtype=object) if kind else data, shape + tuple(np.shape(data)[len(found) :]))
+    elif found is not None:
+        shape = found
+    elif not empty:
+        raise InvalidInputError("a dataset needs a shape or data")
+    return Stated(None if empty else shape, datatype, data, time)
+
+
+@dataclass
+class Storage:
+    """How a dataset is stored: largest shape, chunk shape (`None` is chosen or not there) and filters."""
+
+    maxshape: list[int | None] | None
+    chunks: list[int] | None
+    filters: list[tuple[int, str | None, bool, list[int]]]
+
+
+def storage(stated: Stated, chunks: Any, maxshape: Any, compression: Any, compression_opts: Any, shuffle: bool, fletcher32: bool, scaleoffset: Any) -> Storage:
+    """How the options of `create_dataset` ask for a dataset to be stored."""
+    found = filters.filters_of(compression, compression_opts, shuffle, fletcher32, scaleoffset, stated.datatype["class"])
+    if maxshape is True:
+        maxshape = (None,) * len(stated.shape or ())
+    largest = None if maxshape is None else dtype_encoding.extents("maxshape", maxshape, unlimited=True)
+    if chunks is True and not found and largest is None:
+        chunks = _halved(stated.shape or (), stated.datatype["size"])
+    chosen = None if chunks is None or isinstance(chunks, bool) else dtype_encoding.extents("chunks", chunks)
+    return Storage(largest, chosen, found)
+
+
+def _halved(shape: tuple[int, ...], size: int) -> list[int]:
+    chunks = [max(n, 1) for n in shape]
+    while math.prod(chunks) * size > 1 << 20:
+        longest = chunks.index(max(chunks))
+        chunks[longest] = -(-chunks[longest] // 2)
+    return chunks
+
+
+def like(other: Any, options: dict[str, Any]) -> dict[str, Any]:
+    """The options that create a dataset like `other`, which may be from h5py, overridden by `options`."""
+    found: dict[str, Any] = {"shape": other.shape, "dtype": other.dtype, "chunks": other.chunks, "fillvalue": other.fillvalue}
+    for name in ("compression", "compression_opts", "shuffle", "fletcher32", "scaleoffset"):
+        found[name] = getattr(other, name, None)
+    about = getattr(other, "_about", None)
+    if about is not None and "dtype" not in options:
+        found["dtype"] = narrow_integers.with_bits(other.dtype, (about() if callable(about) else about)["datatype"])
+    if other.maxshape != other.shape:
+        found["maxshape"] = other.maxshape
+    if other.dtype.kind == "O":
+        found["fillvalue"] = None
+    found.update(options)
+    return found

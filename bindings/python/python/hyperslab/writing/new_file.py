@@ -1,0 +1,230 @@
+"""Writing: new HDF5 files with h5py's interface. A file appears when it is complete."""
+
+from __future__ import annotations
+
+import operator
+import os
+from types import TracebackType
+from typing import Any
+
+from .. import _native
+from ..errors import InvalidInputError, MissingFileError, UnsupportedError
+from ..objects.links import ExternalLink, HardLink, SoftLink
+from ..type_aliases import Path
+from ..values.dtype_encoding import extents, fill_of
+from ..values.new_references import NewReference, NewRegionReference
+from . import unclosed
+from .filters import filters_of
+from .new_attributes import NewAttributes
+from .new_dataset import NewDataset
+from .new_datatype import NewDatatype
+from .new_group import NewGroup
+from .virtual_layouts import VirtualLayout, VirtualSource
+
+__all__ = [
+    "ExternalLink",
+    "HardLink",
+    "NewAttributes",
+    "NewDataset",
+    "NewDatatype",
+    "NewFile",
+    "NewGroup",
+    "NewReference",
+    "NewRegionReference",
+    "SoftLink",
+    "VirtualLayout",
+    "VirtualSource",
+    "create",
+    "extents",
+    "fill_of",
+    "filters_of",
+    "unknown_mode",
+]
+
+
+class NewFile(NewGroup):
+    """A file that is being written. It appears, complete and on the disk, with `close()` or at the end of a `with` block.
+    An exception in the block, or `abort()`, leaves nothing."""
+
+    def __init__(
+        self,
+        path: str,
+        replace: bool,
+        alignment: int | None,
+        threads: int | None,
+        track_order: bool = False,
+        durable: bool = True,
+        continued: bool = False,
+        userblock_size: int = 0,
+        page_bytes: int | None = None,
+        userblock: bytes | None = None,
+    ) -> None:
+        try:
+            writer = _native.Writer(path, alignment, threads, track_order, durable, replace, continued, userblock_size, page_bytes, userblock)
+        except MissingFileError:
+            folder = os.path.dirname(path)
+            if folder and not os.path.isdir(folder):
+                raise MissingFileError(f"there is no folder '{folder}': create it first", path) from None
+            raise
+        super().__init__(writer, "/")
+        self._replace, self.filename, self._open = replace, path, True
+        #: Bytes at the beginning of the file that readers ignore.
+        self.userblock_size = userblock_size
+        self._unclosed = unclosed.watch(self, f"'{path}' was not closed, so nothing was written: call close(), or use it in a `with` block")
+
+    def _member_type(self) -> type[NewGroup]:
+        return NewGroup
+
+    @property
+    def mode(self) -> str:
+        """`r+`, as of a file that h5py writes."""
+        return "r+"
+
+    def flush(self) -> None:
+        """Does nothing: the file is complete, and visible, when it is closed.
+
+        Example:
+            >>> f.flush()
+        """
+
+    def close(self) -> None:
+        """Completes the file and publishes it.
+
+        Example:
+            >>> f.close()
+        """
+        self._unclosed.detach()
+        if self._open:
+            self._open = False
+            self._writer.finish(self._replace)
+
+    def abort(self) -> None:
+        """Discards the file.
+
+        Example:
+            >>> f.abort()
+        """
+        self._unclosed.detach()
+        self._open = False
+        self._writer.abort()
+
+    def __enter__(self) -> NewFile:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if kind is None:
+            self.close()
+        else:
+            self.abort()
+
+    def __repr__(self) -> str:
+        return f"<new file {self.filename}>"
+
+
+def unknown_mode(mode: object) -> Exception:
+    """The error for a mode that does not create a file."""
+    if mode in ("a", "r+", "r"):
+        return UnsupportedError(
+            f"mode {mode!r}: files are created, not changed; give w (replace) or x (fail if there is one), "
+            "open one with hyperslab.open, and change one with h5py"
+        )
+    return InvalidInputError(f"mode {mode!r} is not known: give w (replace) or x (fail if there is one)")
+
+
+def create(
+    path: Path,
+    mode: str = "w",
+    *,
+    alignment: int | None = None,
+    threads: int | None = None,
+    track_order: bool = False,
+    durable: bool = True,
+    userblock_size: int = 0,
+    fs_strategy: str | None = None,
+    fs_page_size: int | None = None,
+    **more: Any,
+) -> NewFile:
+    """Creates an HDF5 file.
+
+    The file appears, complete, when the `with` block ends or `close()` is called. Until then an existing file of this name
+    stays as it was. A file that is never closed is not written, and warns (`UnclosedWarning`).
+
+    Args:
+        path: Path of the file.
+        mode: `w` replaces an existing file, `x` refuses to.
+        alignment: Blocks of this many bytes or more begin at multiples of it; by default the block or stripe size of the file
+            system.
+        threads: Number of threads that compress; one per core by default.
+        track_order: Record the order in which groups, datasets and attributes are created, so that readers list them in that
+            order instead of by name. `create_group` and `create_dataset` override it for one object.
+        durable: Wait in `close()` until the file is on the disk. With `False`, a killed process still leaves either the old or
+            the complete new file, but a crash of the machine may leave an incomplete one.
+        userblock_size: Bytes left free at the beginning of the file: 0, 512, or 512 times a power of two.
+        fs_strategy: `page` makes a file of pages, which h5py reads page by page with `page_buf_size`: metadata and values are
+            in separate pages.
+        fs_page_size: Bytes of a page: a multiple of 8 from 512 bytes to 1 GiB, by default 4096.
+        more: Other options of `h5py.File`. Those that do not change a written file (`libver`, caches) are accepted.
+
+    Returns:
+        The file; it appears when it is closed.
+
+    Raises:
+        ConflictError: `mode` is `x` and the file exists.
+        NotFoundError: The folder does not exist.
+        UnsupportedError: An option of `h5py.File` is not supported.
+
+    Example:
+        >>> with hs.create("out.h5") as f:
+        ...     f["x"] = np.arange(10)
+        ...     f.create_dataset("y", data=np.zeros((1000, 1000)), compression="zstd")
+    """
+    if mode == "w-":
+        mode = "x"
+    if mode not in ("w", "x"):
+        raise unknown_mode(mode)
+    _check_options(more)
+    page_bytes = _page_bytes(fs_strategy, fs_page_size, alignment)
+    return NewFile(os.fsdecode(path), mode == "w", alignment, threads, track_order, durable, userblock_size=userblock_size, page_bytes=page_bytes)
+
+
+def _page_bytes(strategy: str | None, page_size: int | None, alignment: int | None) -> int | None:
+    """Bytes of a page if the options ask for a file of pages."""
+    if strategy != "page":
+        _check_options({"fs_strategy": strategy, "fs_page_size": page_size})
+        return None
+    if alignment is not None:
+        raise InvalidInputError(f"alignment={alignment} in a file of pages: values begin at pages, leave it out")
+    page_bytes = 4096 if page_size is None else operator.index(page_size)
+    if page_bytes < 0:
+        raise InvalidInputError(f"fs_page_size={page_bytes}: give a multiple of 8 from 512 to 1073741824")
+    return page_bytes
+
+
+#: Options of h5py.File without effect here, and other options with the values that ask for what is written anyway.
+_HARMLESS = {"locking", "rdcc_nslots", "rdcc_nbytes", "rdcc_w0", "meta_block_size", "page_buf_size", "min_meta_keep", "min_raw_keep"}
+_ASKED_FOR: dict[str, tuple[Any, ...]] = {
+    "driver": (None, "sec2"),
+    "swmr": (None, False),
+    "fs_strategy": (None, "none", "aggregate", "fsm"),
+    "fs_persist": (None, False),
+    "fs_page_size": (None,),
+    "fs_threshold": (None, 1),
+    "alignment_threshold": (None, 1),
+    "alignment_interval": (None, 1),
+}
+_VERSIONS = ("earliest", "v108", "v110", "v112", "v114", "v200", "latest")
+
+
+def _check_options(options: dict[str, Any]) -> None:
+    """Checks the options of h5py.File: the file has the format of HDF5 1.8, which all of `libver` allow."""
+    for name, value in options.items():
+        if name == "libver":
+            for version in value if isinstance(value, (tuple, list)) else (value,):
+                if version is not None and version not in _VERSIONS:
+                    raise InvalidInputError(f"libver={version!r}: give one of {', '.join(_VERSIONS)}")
+        elif name in _ASKED_FOR:
+            if value not in _ASKED_FOR[name]:
+                hint = "; give alignment=" if name.startswith("alignment") else ""
+                raise UnsupportedError(f"{name}={value!r} of a file that is created: leave it out{hint}")
+        elif name not in _HARMLESS:
+            raise TypeError(f"create() got an unexpected keyword argument {name!r}")

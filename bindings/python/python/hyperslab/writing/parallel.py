@@ -1,0 +1,520 @@
+"""Parallel writes: a plan, tasks that write subfiles anywhere, fragments, and one commit. Readers see one file."""
+
+from __future__ import annotations
+
+import json
+import os
+import warnings
+import weakref
+from collections.abc import Iterable
+from types import TracebackType
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from .. import _native, indexing_keys
+from ..errors import InvalidInputError, UnsupportedError
+from ..type_aliases import Path
+from ..values import dtype_encoding, new_references
+from . import unclosed
+from .new_file import NewAttributes, NewDataset, NewGroup, extents, fill_of, filters_of
+
+
+class Subfile(NamedTuple):
+    """A subfile of a commit: its name, its size in bytes, and the task that wrote it (of several tasks, the first)."""
+
+    name: str
+    bytes: int
+    task: int
+
+
+class ManySubfilesWarning(UserWarning):
+    """A file has about as many subfiles as programs can have open. Other programs show fill values for those that they cannot open."""
+
+
+class Committed(NamedTuple):
+    """What a commit did.
+
+    Attributes:
+        subfiles: The subfiles of the commit.
+        repeated: Whether an earlier call had made this commit already.
+        left: Leftover files that could not be removed; the file is complete all the same.
+        remarks: What makes the file hard to read for other programs.
+    """
+
+    subfiles: list[Subfile]
+    repeated: bool
+    left: list[str]
+    remarks: list[str]
+
+
+class TaskGroup(NewGroup):
+    """A group of a task."""
+
+    _is_whole = False
+
+    def _member_type(self) -> type[NewGroup]:
+        return TaskGroup
+
+    def _more(self, given: dict[str, Any], shape: list[int] | None) -> dict[str, Any]:
+        unknown = given.keys() - {"region", "rows"}
+        if unknown:
+            raise TypeError(f"create_dataset() got an unexpected keyword argument {unknown.pop()!r}")
+        options: dict[str, Any] = {"rows": bool(given.get("rows"))}
+        if given.get("region") is not None:
+            options["region"] = box(given["region"], tuple(shape or ()))
+        return options
+
+    def create_dataset(self, name: str, shape: Any = None, dtype: Any = None, data: Any = None, **options: Any) -> NewDataset:
+        """Creates a dataset of the whole container. Every task that writes to it defines it with the same arguments.
+
+        Args:
+            name: Path of the dataset.
+            shape: Shape of the whole dataset.
+            dtype: The dtype.
+            data: Values of the region, or rows to append.
+            options: `region=np.s_[100:200]` is the part that this task writes; its subfile then holds only that part. Without
+                a region, the task may write any part. `rows=True` (with a shape that begins with 0) gives the task rows of
+                its own, added with `append`; the commit puts them after those of the tasks before. Other options are those
+                of `NewGroup.create_dataset`.
+
+        Returns:
+            The dataset.
+
+        Raises:
+            InvalidInputError: A region is given without `shape`.
+
+        Example:
+            >>> task.create_dataset("x", (1000,), "f8", region=np.s_[100:200], data=values)
+        """
+        if options.get("rows") and data is not None:
+            made = super().create_dataset(name, (0, *_shape(data)[1:]), dtype if dtype is not None else _dtype(data), **options)
+            made.append(data)
+            return made
+        if options.get("region") is not None and data is not None:
+            if shape is None:
+                raise InvalidInputError("a region needs the shape of the whole dataset")
+            made = super().create_dataset(name, shape, dtype if dtype is not None else _dtype(data), **options)
+            made[options["region"]] = data
+            return made
+        return super().create_dataset(name, shape, dtype, data, **options)
+
+
+def box(key: Any, shape: tuple[int, ...]) -> tuple[list[int], list[int]]:
+    """Start and count of what a key selects without steps."""
+    selected = indexing_keys.select(key, shape)
+    if any(not isinstance(axis, tuple) or axis[2] != 1 for axis in selected.axes):
+        raise UnsupportedError("regions of masks, lists or steps: give slices without")
+    return [axis[0] for axis in selected.axes], list(selected.box)
+
+
+def _slices(box: tuple[list[int], list[int]]) -> tuple[slice, ...]:
+    return tuple(slice(start, start + count) for start, count in zip(*box, strict=True))
+
+
+def _dtype(data: Any) -> Any:
+    array = np.asarray(data)
+    return str if array.dtype.kind in "UO" else array.dtype
+
+
+def _shape(data: Any) -> tuple[int, ...]:
+    return np.shape(data)
+
+
+#: Classes of plans that leave a note for their tasks.
+_kinds: dict[str, type[WritePlan]] = {}
+
+
+class PlanWriter:
+    """A plan as the target of groups and attributes: it takes definitions until it is sent to tasks."""
+
+    _NAMES: ClassVar[dict[str, str]] = {"create_link": "define_link", "create_datatype": "define_datatype"}
+
+    def __init__(self, native: _native.WritePlan) -> None:
+        self._native, self.sealed = native, False
+        #: Kind, number and shape of what was defined, by absolute path.
+        self._defined: dict[str, tuple[str, int, list[int] | None]] = {"/": ("group", 0, None)}
+
+    def __getattr__(self, name: str) -> Any:
+        self.check()
+        return getattr(self._native, self._NAMES.get(name, name))
+
+    def check(self) -> None:
+        """Refuses definitions that come too late."""
+        if self.sealed:
+            raise InvalidInputError("this plan has gone to its tasks: it defines no more")
+
+    def note(self, path: str, kind: str, shape: Iterable[int] | None = None) -> None:
+        """Notes a group or dataset that was defined, and the groups above it."""
+        parts = [part for part in path.split("/") if part]
+        for depth in range(1, len(parts) + 1):
+            above = "/" + "/".join(parts[:depth])
+            if above not in self._defined:
+                self._defined[above] = ("group", len(self._defined), None)
+        if kind == "dataset":
+            name = "/" + "/".join(parts)
+            self._defined[name] = (kind, self._defined[name][1], None if shape is None else list(shape))
+
+    def look_up(self, path: str) -> _native.ObjectInfo | None:
+        """The object that the plan has defined at a path, as `Writer.look_up` of a file."""
+        found = self._defined.get("/" + path.strip("/"))
+        return None if found is None else _native.ObjectInfo(found[0], found[1], "/" + path.strip("/"))
+
+    def members(self, path: str) -> list[_native.Member]:
+        """What the plan has defined in a group."""
+        above = f"/{path.strip('/')}/".replace("//", "/")
+        return [_native.Member(name[len(above) :]) for name in self._defined if name.startswith(above) and name != above and "/" not in name[len(above) :]]
+
+    def shape(self, path: str) -> list[int] | None:
+        """The extent of a dataset of the plan."""
+        return self._defined["/" + path.strip("/")][2]
+
+    def create_group(self, path: str) -> None:
+        self.check()
+        self._native.define_group(path)
+        self.note(path, "group")
+
+    def create_dataset(
+        self, path: str, datatype: dict[str, Any], shape: list[int], maxshape: list[Any] | None, chunks: Any, filters: Any, fill: bytes | None
+    ) -> None:
+        self.check()
+        self._native.define_dataset(path, datatype, shape, maxshape, chunks, filters, fill)
+        self.note(path, "dataset", shape)
+
+
+class PlanGroup(NewGroup):
+    """The root of the file of a plan, or a group in it: what all tasks have in common."""
+
+    _is_whole = False
+
+    def create_dataset(self, name: str, *_: Any, **options: Any) -> NewDataset:
+        """Refused but for references to objects: datasets are a matter of tasks, or of `WritePlan.create_dataset`."""
+        data = options.get("data")
+        kind = new_references.kind_of(data, options.get("dtype"))
+        if kind is None or data is None:
+            raise UnsupportedError(f"values of dataset {name!r} in a plan: let tasks write them")
+        made = self._given_references(self._below(name), kind, data, options.get("shape"), None)
+        self._writer.note(made.name, "dataset", np.shape(np.asarray(data, dtype=object)))
+        return made
+
+
+class Task(TaskGroup):
+    """One writer's part of a parallel write. `finish()` returns the fragment to pass to `WritePlan.commit`. A task that is
+    not finished leaves nothing."""
+
+    def __init__(self, native: _native.Writer, number: int, plan: WritePlan) -> None:
+        super().__init__(native, "/")
+        self.number, self._plan = number, plan
+        self._unclosed = unclosed.watch(self, f"task {number} of '{plan.path}' was not finished, so nothing of it was written: call finish()")
+
+    def dataset(self, path: str) -> NewDataset:
+        """A dataset of the plan, or one that this task created.
+
+        Args:
+            path: Path of a dataset of the plan.
+
+        Returns:
+            The part of the dataset that this task writes.
+
+        Example:
+            >>> task.dataset("x")[...] = values
+        """
+        if self._writer.is_planned(path):
+            self._writer.open_dataset(path)
+        found = self._writer.definition(path)
+        return NewDataset(self._writer, path, tuple(found.shape), found.datatype, None if found.chunks is None else tuple(found.chunks))
+
+    def region(self, path: str) -> tuple[slice, ...]:
+        """The part of a dataset of the plan that this task writes.
+
+        Args:
+            path: Path of a dataset of the plan.
+
+        Returns:
+            The slices of the dataset that this task writes.
+
+        Example:
+            >>> task.region("x")
+        """
+        box = self._writer.definition(path).region
+        if box is None:
+            raise InvalidInputError(f"{path} has no region: this task may write any part of it")
+        return _slices(box)
+
+    def write(self, path: str, values: Any) -> None:
+        """Writes this task's region of a dataset of the plan.
+
+        Args:
+            path: Path of a dataset of the plan.
+            values: The values of the region of this task.
+
+        Example:
+            >>> task.write("x", values)
+        """
+        self.dataset(path)[self.region(path)] = values
+
+    def finish(self) -> bytes:
+        """Completes the subfile. Readers see nothing of it before the commit.
+
+        Returns:
+            The fragment to pass to `WritePlan.commit`.
+
+        Example:
+            >>> fragment = task.finish()
+        """
+        self._unclosed.detach()
+        fragment: bytes = self._writer.finish()
+        self._plan._wrote()
+        return fragment
+
+    def abort(self) -> None:
+        """Discards the task.
+
+        Example:
+            >>> task.abort()
+        """
+        self._unclosed.detach()
+        self._writer.abort()
+
+    def __enter__(self) -> Task:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        """Discards the task unless it was finished."""
+        if kind is None:
+            self._unclosed()  # dropped without close: warns unless it was finished
+        self.abort()
+
+    def __repr__(self) -> str:
+        return f"<task {self.number}>"
+
+
+class WritePlan:
+    """A parallel write of one file. Make it once, and send it to writers by pickle or as `bytes(plan)`.
+
+    Example:
+        >>> plan = hs.WritePlan("big.h5", writers=4)
+        >>> plan.create_dataset("x", (4000,), "f8")
+        >>> fragments = []
+        >>> for number in range(4):  # in other processes, or on other machines
+        ...     with plan.task(number) as task:
+        ...         task.write("x", values(task.region("x")))
+        ...         fragments.append(task.finish())
+        >>> plan.commit(fragments)
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        mode: str = "create",
+        *,
+        alignment: int | None = None,
+        writers: int | None = None,
+        factor: int | None = None,
+        durable: bool = True,
+        checksums: bool = False,
+        track_order: bool = False,
+    ) -> None:
+        """Plans a write.
+
+        Args:
+            path: The file that readers will open.
+            mode: `create` (refuses to replace an existing file), `overwrite` (replaces the whole file) or `append`.
+            alignment: As in `hyperslab.create`.
+            writers: Number of tasks. Needed for datasets of the plan.
+            factor: Number of tasks that share a subfile for the datasets of the plan; by default chosen by file system.
+            durable: Wait until subfiles and the commit are on the disk.
+            checksums: Record checksums for `verify(values=True)`.
+            track_order: Record the order in which tasks create groups, datasets and attributes.
+        """
+        self._uncommitted: weakref.finalize[Any, Any] | None = None
+        self._is_mine = True
+        self._native = _native.WritePlan(os.fsdecode(path), mode, alignment, writers, factor, durable, checksums, track_order)
+
+    def create_dataset(
+        self,
+        path: str,
+        shape: Any,
+        dtype: Any = "f4",
+        *,
+        regions: Iterable[Any] | None = None,
+        chunks: Any = None,
+        fillvalue: Any = None,
+        compression: Any = None,
+        compression_opts: Any = None,
+        shuffle: bool = False,
+        fletcher32: bool = False,
+        fill_time: str | None = None,
+    ) -> None:
+        """Creates a dataset that all tasks write together, in subfiles that `factor` of them share. Every task has it from
+        the beginning: `task.dataset(path)`. The plan must know the number of tasks (`writers=`).
+
+        Args:
+            path: Path of the dataset.
+            shape: Shape of the whole dataset.
+            dtype: The dtype.
+            regions: The part of each task, such as `np.s_[100:200]`; by default all tasks write equally many rows.
+            chunks, fillvalue, compression, compression_opts, shuffle, fletcher32, fill_time: As in
+                `NewGroup.create_dataset`.
+
+        Example:
+            >>> plan.create_dataset("x", (1000, 1000), "f8", regions=[np.s_[:500], np.s_[500:]])
+        """
+        extent = extents("shape", shape)
+        datatype = dtype_encoding.of_dtype(dtype)
+        given = None if chunks is None or chunks is True else extents("chunks", chunks)
+        if chunks is True and not compression and not shuffle and not fletcher32:
+            raise InvalidInputError("chunks=True without a filter: give their shape")
+        filters = filters_of(compression, compression_opts, shuffle, fletcher32)
+        boxes = None if regions is None else [box(region, tuple(extent)) for region in regions]
+        self._native.create_dataset(path, datatype, extent, given, filters, fill_of(fillvalue, datatype), boxes, fill_time)
+
+    @property
+    def root(self) -> PlanGroup:
+        """The root group of the file, for groups, attributes, links and references that the plan itself defines
+        (`plan.root["latest"] = hs.SoftLink("/run")`). Tasks may define the same, and add to it."""
+        return PlanGroup(PlanWriter(self._native), "/")
+
+    @property
+    def attrs(self) -> NewAttributes:
+        """Attributes of the root group."""
+        return self.root.attrs
+
+    def region(self, path: str, task: int) -> tuple[slice, ...]:
+        """The part of a dataset of the plan that a task writes.
+
+        Args:
+            path: Path of a dataset of the plan.
+            task: Number of the task.
+
+        Returns:
+            The slices of the dataset that the task writes.
+
+        Example:
+            >>> plan.region("x", 0)
+        """
+        return _slices(self._native.region(path, task))
+
+    @property
+    def factor(self) -> int:
+        """The number of tasks that share a subfile."""
+        return self._native.factor
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> WritePlan:
+        """Restores a plan from `bytes(plan)`.
+
+        Args:
+            data: What `bytes(plan)` returned.
+
+        Returns:
+            The same plan in another process.
+
+        Example:
+            >>> hs.WritePlan.from_bytes(bytes(plan))
+        """
+        native = _native.WritePlan.decode(data)
+        if native.note:
+            # The note has the kind of the plan as its only key.
+            (kind,) = json.loads(native.note)
+            cls = cls if issubclass(cls, _kinds[kind]) else _kinds[kind]
+        plan = cls.__new__(cls)
+        plan._native, plan._uncommitted, plan._is_mine = native, None, False
+        plan._decoded()
+        return plan
+
+    def _decoded(self) -> None:
+        """Reads the note that goes with the plan."""
+
+    def _wrote(self) -> None:
+        """A task has finished: the plan is to be committed, here unless other processes know the plan."""
+        if self._is_mine and self._uncommitted is None:
+            message = f"the write of '{self.path}' was not committed, so nothing of it is visible: call commit() or abort()"
+            self._uncommitted = unclosed.watch(self, message)
+
+    def _ends(self) -> None:
+        self._is_mine = False
+        if self._uncommitted is not None:
+            self._uncommitted.detach()
+
+    def __bytes__(self) -> bytes:
+        self._ends()
+        return self._native.encode()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return WritePlan.from_bytes, (bytes(self),)
+
+    @property
+    def path(self) -> str:
+        """The file that readers will open."""
+        return self._native.path
+
+    @property
+    def id(self) -> str:
+        """The identifier of this write."""
+        return self._native.id
+
+    def task(self, number: int, *, threads: int | None = None) -> Task:
+        """Begins a task, or another attempt at it.
+
+        Args:
+            number: Number of the task, from 0. Rows that tasks append come in the order of the numbers.
+            threads: Number of threads that compress; one per core by default.
+
+        Returns:
+            The task; `with` aborts it if it was not finished.
+
+        Example:
+            >>> with plan.task(0) as task:
+            ...     task["x"] = values
+            ...     fragment = task.finish()
+        """
+        return Task(self._native.task(number, threads), number, self)
+
+    def commit(self, fragments: Iterable[bytes]) -> Committed:
+        """Publishes what the tasks wrote, atomically. Repeating a commit, for example after a killed call, is harmless.
+
+        Args:
+            fragments: The results of `Task.finish`.
+
+        Returns:
+            What the commit did.
+
+        Raises:
+            ConflictError: Tasks contradict each other, or the file changed since the plan was made. Nothing has changed.
+
+        Warns:
+            ManySubfilesWarning: Other programs may be unable to open all subfiles.
+
+        Example:
+            >>> plan.commit(fragments)
+        """
+        self._ends()
+        done = self._native.commit([bytes(fragment) for fragment in fragments])
+        remarks = done.remarks
+        for remark in remarks:
+            warnings.warn(remark, ManySubfilesWarning, stacklevel=2)
+        subfiles = [Subfile(subfile.name, subfile.bytes, subfile.task) for subfile in done.subfiles]
+        return Committed(subfiles, done.repeated, done.left, remarks)
+
+    def begin(self) -> None:
+        """Creates the folder of the subfiles now, before the plan goes to tasks. `abort` may then be called while tasks are
+        running: they fail, and tasks that begin later raise `CancelledError`.
+
+        Example:
+            >>> plan.begin()
+        """
+        self._native.begin()
+
+    def abort(self) -> None:
+        """Discards the write, and removes what its tasks wrote. May be repeated. Tasks must have ended, unless `begin` was
+        called.
+
+        Example:
+            >>> plan.abort()
+        """
+        self._ends()
+        self._native.abort()
+
+    def __repr__(self) -> str:
+        return f"<write plan {self.id} of {self.path}>"

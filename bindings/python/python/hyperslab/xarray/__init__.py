@@ -1,0 +1,1 @@
+"""xarray: the engine that opens files, many files as one, and Datasets that are written."""

@@ -1,0 +1,97 @@
+"""Accessor of xarray's datasets: `dataset.hyperslab`."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import xarray
+
+from ..engines.sql import sql
+from ..errors import InvalidInputError
+from ..file import File
+from ..file import open as open_files
+from ..tables.table import Table
+from ..type_aliases import Path
+from .opening import CONTENT_NAME
+from .writing import write_xarray
+
+#: Variables that `load` reads side by side. Each read uses all cores, too.
+_LOADED_TOGETHER = 4
+
+
+@xarray.register_dataset_accessor("hyperslab")  # type: ignore[no-untyped-call]
+class HyperslabAccessor:
+    """What Hyperslab adds to a dataset of xarray: `dataset.hyperslab`."""
+
+    def __init__(self, dataset: xarray.Dataset) -> None:
+        self._dataset = dataset
+
+    @property
+    def sources(self) -> list[str]:
+        """The paths of the files that the dataset was opened from."""
+        found = self._dataset.encoding.get("sources") or self._dataset.encoding.get("source")
+        paths = [found] if isinstance(found, str) else list(found or ())
+        return [path for path in paths if path != CONTENT_NAME]
+
+    @property
+    def file(self) -> File:
+        """The files that the dataset was opened from, as `hyperslab.open` opens them. They are what is on the disk: selections and
+        changes of the dataset are not in them."""
+        paths = self.sources
+        if not paths:
+            raise InvalidInputError("the dataset was not opened from files: write it first, dataset.hyperslab.write(path)")
+        return open_files(paths if len(paths) > 1 else paths[0])
+
+    def to_table(self, path: str | None = None, **options: Any) -> Table:
+        """Plans a scan of the files that the dataset was opened from, as Arrow.
+
+        Args:
+            path, options: As in `File.table`.
+
+        Returns:
+            A planned scan.
+
+        Example:
+            >>> dataset.hyperslab.to_table(where="theta > 290").to_pandas()
+        """
+        return self.file.table(path, **options)
+
+    def sql(self, query: str, **options: Any) -> Any:
+        """Runs SQL on the arrays of the files that the dataset was opened from.
+
+        Args:
+            query, options: As in `hyperslab.sql`.
+
+        Returns:
+            What `hyperslab.sql` returns.
+
+        Example:
+            >>> dataset.hyperslab.sql("select avg(theta) from theta")
+        """
+        return sql(query, self.file, **options)
+
+    def load(self) -> xarray.Dataset:
+        """Loads all variables side by side, where `Dataset.load` reads one after the other.
+
+        Returns:
+            The dataset, with all values in memory.
+
+        Example:
+            >>> xr.open_dataset("profiles.nc", engine="hyperslab").hyperslab.load()
+        """
+        with ThreadPoolExecutor(_LOADED_TOGETHER) as pool:
+            for _ in pool.map(lambda variable: variable.load(), self._dataset.variables.values()):
+                pass
+        return self._dataset
+
+    def write(self, path: Path, mode: str = "w", **options: Any) -> None:
+        """Writes the dataset as netCDF-4.
+
+        Args:
+            path, mode, options: As in `hyperslab.write_xarray`.
+
+        Example:
+            >>> dataset.hyperslab.write("out.nc", compression="zstd")
+        """
+        write_xarray(self._dataset, path, mode, **options)

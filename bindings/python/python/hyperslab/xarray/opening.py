@@ -1,0 +1,140 @@
+"""Opening for xarray: what a file manager of xarray keeps open, and opens again after it was closed or pickled."""
+
+from __future__ import annotations
+
+import io
+import os
+import threading
+from typing import Any, NamedTuple
+
+from .. import _native
+from ..errors import ConflictError, InvalidTypeError
+from ..file import _local
+from ..objects.dataset import Dataset
+from ..sessions import session
+
+#: What `content` is called in messages.
+CONTENT_NAME = "<bytes>"
+
+
+class FileVersion(NamedTuple):
+    """Identifies the content of a file: its inode, length in bytes, and time of the last modification in nanoseconds."""
+
+    inode: int
+    length: int
+    modified: int
+
+    @classmethod
+    def of(cls, path: str) -> FileVersion:
+        """The version that is at `path` now."""
+        found = os.stat(path)
+        return cls(found.st_ino, found.st_size, found.st_mtime_ns)
+
+
+class OpenedFile:
+    """An open file, and the datasets that were asked for by their path.
+
+    Closing only drops the reference: a read that another thread has begun ends first, and then the file is closed."""
+
+    def __init__(self, file: _native.File, version: FileVersion | None) -> None:
+        self.file, self.version = file, version
+        self._datasets: dict[str, Dataset] = {}
+
+    def dataset(self, path: str) -> Dataset:
+        """The dataset at a path. Objects are kept, since making them takes longer than a small read."""
+        found = self._datasets.get(path)
+        if found is None:
+            file, number = self.file.find(path)
+            found = self._datasets[path] = Dataset(file, number, path)
+        return found
+
+    def check_unchanged(self) -> None:
+        """Raises `ConflictError` if the file was written to since it was opened.
+
+        A file that was replaced by another under the same name (an atomic rename) stays readable: the open one is the old one.
+        """
+        if self.version is None:
+            return
+        try:
+            now = FileVersion.of(self.file.path)
+        except OSError:
+            return  # removed: what is open stays readable
+        if now.inode == self.version.inode and now != self.version:
+            raise ConflictError("the file has changed since it was opened: open it again", self.file.path)
+
+    def close(self) -> None:
+        """Nothing: the file is closed when its last user is gone."""
+
+
+def open_path(path: str, options: tuple[Any, ...], mode: str = "r") -> OpenedFile:
+    """Opens a local file; `options` are those of a session. Managers of xarray that have no mode do not survive a copy."""
+    version = FileVersion.of(path) if os.path.exists(path) else None
+    (file,) = session(*options).open([path])
+    return OpenedFile(file, version)
+
+
+def open_content(content: bytes, options: tuple[Any, ...]) -> OpenedFile:
+    """Opens a file that is in memory."""
+    return OpenedFile(session(*options).open_content(CONTENT_NAME, content), None)
+
+
+class ContentManager:
+    """Keeps a file open that is in memory. A pickle has its bytes."""
+
+    def __init__(self, content: bytes, options: tuple[Any, ...]) -> None:
+        self._content, self._options = content, options
+        self._opened: OpenedFile | None = None
+        self._lock = threading.Lock()
+
+    def acquire(self, needs_lock: bool = True) -> OpenedFile:
+        """The open file, opened again after `close`."""
+        with self._lock:
+            if self._opened is None:
+                self._opened = open_content(self._content, self._options)
+            return self._opened
+
+    def close(self, needs_lock: bool = True) -> None:
+        """Drops the parsed file; the bytes stay, and reading opens it again."""
+        self._opened = None
+
+    def __getstate__(self) -> tuple[bytes, tuple[Any, ...]]:
+        return self._content, self._options
+
+    def __setstate__(self, state: tuple[bytes, tuple[Any, ...]]) -> None:
+        self.__init__(*state)  # type: ignore[misc]
+
+
+def path_or_content(source: Any) -> str | bytes:
+    """A path, or the content of bytes and file objects.
+
+    A file object of a local file that is still at its path is read by that path. Others are read whole into memory; their
+    position stays as it was.
+    """
+    if isinstance(source, (bytes, bytearray, memoryview)):
+        return bytes(source)
+    if isinstance(source, (str, os.PathLike)):
+        return os.path.abspath(_local(os.fspath(source)))
+    if not hasattr(source, "read"):
+        raise InvalidTypeError(f"{type(source).__name__} is not a path, bytes or a file object")
+    return _local_path_of(source) or _content_of(source)
+
+
+def _local_path_of(source: Any) -> str | None:
+    name = getattr(source, "name", None)
+    if not isinstance(name, (str, bytes, os.PathLike)) or not hasattr(source, "fileno"):
+        return None
+    try:
+        opened, there = os.fstat(source.fileno()), os.stat(name)
+    except (OSError, io.UnsupportedOperation):
+        return None
+    return os.path.abspath(os.fsdecode(name)) if (opened.st_dev, opened.st_ino) == (there.st_dev, there.st_ino) else None
+
+
+def _content_of(source: Any) -> bytes:
+    position = source.tell()
+    source.seek(0)
+    content = source.read()
+    source.seek(position)
+    if not isinstance(content, bytes):
+        raise InvalidTypeError(f"{type(source).__name__} reads text, not bytes: open it in binary mode")
+    return content

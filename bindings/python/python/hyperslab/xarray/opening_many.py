@@ -1,0 +1,119 @@
+"""Many files as one dataset of xarray."""
+
+from __future__ import annotations
+
+import glob
+import importlib
+import os
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from ..errors import InvalidInputError, MissingFileError
+from ..extras import require
+from ..file import _local
+from ..natural_order import natural_key
+from ..type_aliases import Path, Paths
+from .writing import write_xarray
+
+if TYPE_CHECKING:
+    import xarray
+
+
+def open_mfdataset(
+    paths: Paths,
+    *,
+    concat_dim: str | None = None,
+    compat: str = "equals",
+    group: str | None = None,
+    drop_variables: str | Iterable[str] | None = None,
+    chunks: Any = None,
+    threads: int | None = None,
+    limits: Mapping[str, int] | None = None,
+    chunk_cache_bytes: int | None = None,
+    **decoding: Any,
+) -> xarray.Dataset:
+    """Opens many files as one dataset of xarray, whose variables follow each other along one dimension.
+
+    The files are opened in parallel. Each variable is one lazy array, without a task for each file; a selection reads the files that
+    hold it. All files have the variables of the first one, with the same datatypes, shapes and conventions; variables without the
+    dimension are compared once. Times may count from another date in each file. Files come in the order of the list, or of a glob's
+    names (`run2` before `run10`). Needs xarray.
+
+    Args:
+        paths: A list of paths, or a glob.
+        concat_dim: The dimension along which the files follow each other. By default the unlimited one, or the only one whose extent or
+            coordinates differ between the first two files.
+        compat: Variables without that dimension: `equals` compares them, `override` takes those of the first file.
+        group: Path of the group; by default the root group.
+        drop_variables: Names of variables that are left out. They are not looked at.
+        chunks: Makes arrays of Dask, as in `xarray.open_dataset`.
+        threads, limits, chunk_cache_bytes: As in `open`.
+        decoding: Other arguments of `xarray.open_dataset`: `decode_times`, `mask_and_scale` and so on.
+
+    Returns:
+        A dataset. Closing it closes all files; values that are asked for later open them again.
+
+    Raises:
+        NotFoundError: No file matches, or one does not exist.
+        ConflictError: A file does not fit the first one; the message says which, and in what.
+        InvalidInputError: The dimension is not clear, or not there.
+
+    Example:
+        >>> hs.open_mfdataset("run*.nc")["t2m"].sel(lat=50, lon=10, method="nearest").load()
+    """
+    require("open_mfdataset", "xarray", "xarray")
+    import xarray
+
+    # It needs xarray, which the package does not.
+    implementation = importlib.import_module(".mfdataset", __package__)
+    if compat not in ("equals", "override"):
+        raise InvalidInputError(f"compat={compat!r} is not known: give 'equals' or 'override'")
+    options = (threads, "netcdf4", None, None, tuple(sorted((limits or {}).items())), None, chunk_cache_bytes)
+    files = implementation.OpenFiles(_names(paths), options)
+    dropped = (drop_variables,) if isinstance(drop_variables, str) else tuple(drop_variables or ())
+    try:
+        store = implementation.FilesStore(files, group, concat_dim, compat, dropped)
+        return xarray.open_dataset(store, chunks=chunks, **decoding)
+    except Exception:
+        files.close()
+        raise
+
+
+def _names(paths: Paths) -> list[str]:
+    """The absolute paths that a list or a glob names."""
+    if isinstance(paths, (list, tuple)):
+        names = [_local(path) for path in paths]
+    else:
+        name = _local(paths)
+        names = [name] if os.path.exists(name) or not glob.has_magic(name) else sorted(glob.glob(name), key=natural_key)
+    if not names:
+        raise MissingFileError(f"no file matches {paths!r}")
+    return [os.path.abspath(name) for name in names]
+
+
+def to_netcdf(
+    dataset: xarray.Dataset | xarray.DataArray | xarray.DataTree,
+    path: Path,
+    mode: str = "w",
+    *,
+    group: str | None = None,
+    encoding: Mapping[str, Mapping[str, Any]] | None = None,
+    unlimited_dims: str | Iterable[str] | None = None,
+    **options: Any,
+) -> None:
+    """Writes an xarray object as netCDF-4, with the arguments of xarray's `to_netcdf`. Needs xarray.
+
+    Args:
+        dataset: The object to write.
+        path: Path of the file.
+        mode: `w` replaces an existing file, `x` refuses to.
+        group: The group of the dataset; by default the root group.
+        encoding: Encoding by variable, of a tree by group.
+        unlimited_dims: Names of unlimited dimensions.
+        options: Other arguments of `write_xarray`: `compression`, `threads` and so on.
+
+    Example:
+        >>> hs.to_netcdf(dataset, "out.nc", unlimited_dims="time", encoding={"t2m": {"zlib": True}})
+    """
+    unlimited = (unlimited_dims,) if isinstance(unlimited_dims, str) else tuple(unlimited_dims or ())
+    write_xarray(dataset, path, mode, unlimited=unlimited, encoding=encoding, group=group or "/", **options)
