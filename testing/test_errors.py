@@ -190,14 +190,22 @@ def test_remote_paths_and_urls_of_files(path: pathlib.Path, monkeypatch: pytest.
     assert hs.open([os.fsencode(spaced), spaced]).table("/g/x").count() == 10
 
 
-def test_open_takes_a_mode_that_reads_and_no_open_file(path: pathlib.Path) -> None:
+def test_open_takes_a_mode_that_reads_and_open_files(path: pathlib.Path) -> None:
     assert hs.open(path, "r")["g/x"].shape == hs.open(path, mode="r")["g/x"].shape == (5,)
     for mode in ("r+", "a", "w", "x", "rb"):
         text = message(lambda: hs.open(path, mode))
         assert "read-only" in text and "hyperslab.create" in text and "h5py" in text
     with open(path, "rb") as file:
-        assert f"hyperslab.open({str(path)!r})" in message(lambda: hs.open(file), TypeError)
-    assert "BytesIO" in message(lambda: hs.open(io.BytesIO()), TypeError)
+        assert hs.open(file).filename == str(path)
+        assert repr(str(path)) in message(lambda: hs.open([file]), TypeError)
+        content = io.BytesIO(file.read())
+    content.seek(7)
+    opened = hs.open(content)
+    assert opened.filename == "<bytes>" and opened["g/x"][:].tolist() == hs.open(path)["g/x"][:].tolist() and content.tell() == 7
+    assert opened.table("/g/x").to_arrow() == hs.open(path).table("/g/x").to_arrow()
+    assert "pickle its bytes" in message(lambda: pickle.dumps(opened), TypeError)
+    assert "the file is empty" in message(lambda: hs.open(io.BytesIO()), hs.InvalidInputError)
+    assert "binary mode" in message(lambda: hs.open(io.StringIO("x")), TypeError)
     assert "hyperslab.open" in message(lambda: hs.File(str(path)), TypeError)  # type: ignore[arg-type]
     for mode in ("r+", "a", "r"):
         assert "h5py" in message(lambda: hs.create(path, mode), hs.UnsupportedError)

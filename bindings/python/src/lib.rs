@@ -72,6 +72,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(stored::is_tracked, module)?)?;
     module.add_function(wrap_pyfunction!(stored::user_block_bytes, module)?)?;
     module.add_function(wrap_pyfunction!(stored::stored_chunks, module)?)?;
+    module.add_function(wrap_pyfunction!(stored::value_bytes, module)?)?;
     module.add_function(wrap_pyfunction!(stored::fill_heap, module)?)?;
     module.add_function(wrap_pyfunction!(stored::external_files, module)?)?;
     module.add_function(wrap_pyfunction!(stored::virtual_mappings, module)?)?;

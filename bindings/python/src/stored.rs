@@ -1,5 +1,7 @@
 //! Stored: how a file keeps its objects: links, addresses, places of chunks, and the files that datasets take values from.
 
+use std::os::fd::IntoRawFd;
+
 use hyperslab::{ChunkSource, LinkTarget, ObjectId, Selection};
 use pyo3::prelude::*;
 
@@ -70,6 +72,15 @@ pub(crate) fn stored_chunks(py: Python<'_>, file: PyRef<'_, File>, dataset: u64)
         });
         Ok(stored.collect())
     })
+}
+
+/// A descriptor of the file that holds all values of a dataset in one run of bytes, which the caller closes; where the run begins,
+/// and its length.
+#[pyfunction]
+pub(crate) fn value_bytes(py: Python<'_>, file: PyRef<'_, File>, dataset: u64) -> PyResult<(i32, u64, u64)> {
+    let file = file.0.clone();
+    let run = run(py, move || file.value_bytes(ObjectId(dataset)))?;
+    Ok((run.file.into_raw_fd(), run.offset, run.length))
 }
 
 /// The heap objects that a dataset's fill value points at.

@@ -80,6 +80,15 @@ pub trait Storage: Send + Sync {
     fn is_closed(&self) -> bool {
         false
     }
+    /// The file of the operating system that holds `length` bytes from `offset` on, and where they begin in it. `None` if they
+    /// are in memory, or in several files.
+    ///
+    /// # Errors
+    /// `Corrupt` if the bytes end earlier; `Io` if no descriptor can be had.
+    fn file_with(&self, offset: u64, length: u64) -> Result<Option<(std::fs::File, u64)>> {
+        let _ = (offset, length);
+        Ok(None)
+    }
     /// Name for messages: a path or URL.
     fn name(&self) -> &str;
     /// Opens the file `name` in the same folder. `NotFound` if there is none, `InvalidInput` for a name that leads to

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use hyperslab_array::{Error, Result};
+use hyperslab_array::{Error, ErrorKind, Result};
 
 use crate::descriptor::Descriptor;
 use crate::{Storage, check_open, check_range};
@@ -322,6 +322,20 @@ impl Storage for LocalFile {
         let unchanged = |file: &File| self.stamp.is_some() && file.metadata().is_ok_and(|now| Stamp::of(&now) == self.stamp && is_settled(&now));
         // Without a descriptor, all bytes are in `head`.
         self.descriptor.with(unchanged).unwrap_or_else(|| !self.is_closed())
+    }
+    fn file_with(&self, offset: u64, length: u64) -> Result<Option<(File, u64)>> {
+        check_open(self)?;
+        let file = self
+            .with_file(File::try_clone)
+            .ok_or_else(|| Error::new(ErrorKind::Conflict, "the file has changed since it was opened: open it again").in_file(&self.name))?;
+        let in_file = |error: std::io::Error| Error::from(error).in_file(&self.name);
+        let file = file.map_err(in_file)?;
+        let there = file.metadata().map_err(in_file)?.len();
+        if offset.checked_add(length).is_none_or(|end| end > there) {
+            let ends = format!("{length} bytes are needed here but the file ends at byte {there} now");
+            return Err(Error::corrupt(ends).in_file(&self.name).at_offset(offset));
+        }
+        Ok(Some((file, offset)))
     }
     fn name(&self) -> &str {
         &self.name

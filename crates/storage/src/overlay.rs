@@ -1,5 +1,6 @@
 //! Overlay: a storage with some of its bytes replaced.
 
+use std::fs::File;
 use std::sync::Arc;
 
 use hyperslab_array::{Error, Result};
@@ -47,6 +48,11 @@ impl Storage for Overlay {
             target.copy_from_slice(patch);
         }
         Ok(())
+    }
+    fn file_with(&self, offset: u64, length: u64) -> Result<Option<(File, u64)>> {
+        let end = offset.saturating_add(length);
+        let is_patched = self.patches.iter().any(|(start, bytes)| *start < end && offset < start.saturating_add(bytes.len() as u64));
+        if is_patched { Ok(None) } else { self.base.file_with(offset, length) }
     }
     fn is_unchanged(&self) -> bool {
         self.base.is_unchanged()

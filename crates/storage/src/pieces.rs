@@ -1,6 +1,7 @@
 //! Pieces: parts of several files presented as one file, for HDF5's external raw data and its family and multi (split)
 //! drivers.
 
+use std::fs::File;
 use std::sync::Arc;
 
 use hyperslab_array::{Error, Result};
@@ -78,6 +79,17 @@ impl Storage for Pieces {
             (offset, rest) = (offset + count, later);
         }
         Ok(())
+    }
+    fn file_with(&self, offset: u64, length: u64) -> Result<Option<(File, u64)>> {
+        let holds = |piece: &&Piece| offset.checked_sub(piece.start).and_then(|inside| inside.checked_add(length)).is_some_and(|end| end <= piece.length);
+        match self.pieces.iter().find(holds) {
+            Some(piece) => {
+                let first = piece.offset.saturating_add(offset - piece.start);
+                // Zeros that were never written are in no file.
+                if piece.zero_filled && first.saturating_add(length) > piece.storage.len() { Ok(None) } else { piece.storage.file_with(first, length) }
+            }
+            None => Ok(None),
+        }
     }
     fn is_unchanged(&self) -> bool {
         self.pieces.iter().all(|piece| piece.storage.is_unchanged())

@@ -8,11 +8,12 @@ import html
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
 from . import _native
 from .errors import READ_ONLY, InvalidInputError, MissingFileError, ReadOnlyError, UnsupportedError
+from .file_objects import CONTENT_NAME, path_or_content
 from .model_view import ModelView, recognized
 from .natural_order import natural_key
 from .objects import tree
@@ -318,8 +319,8 @@ def _local(path: Any) -> str:
     """The local path of a path or `file://` URL."""
     if hasattr(path, "read"):
         name = getattr(path, "name", None)
-        hint = f"open({name!r})" if isinstance(name, str) else "open() with the path of a file"
-        raise TypeError(f"open() takes a path, not an open file ({type(path).__name__}): use hyperslab.{hint}")
+        hint = repr(name) if isinstance(name, str) else "the path of a file"
+        raise TypeError(f"this takes a path, not an open file ({type(path).__name__}): use {hint}")
     name = os.fsdecode(path)
     scheme, separator, _ = name.partition("://")
     if separator and re.fullmatch(r"[A-Za-z][A-Za-z0-9+.-]+", scheme) and not os.path.exists(name):
@@ -331,7 +332,7 @@ def _local(path: Any) -> str:
 
 
 def open(
-    path: Paths,
+    path: Paths | IO[bytes],
     mode: str = "r",
     *,
     threads: int | None = None,
@@ -346,7 +347,8 @@ def open(
 
     Args:
         path: A path, a list of paths, or a glob, whose files are sorted naturally (`run2` before `run10`). A leading `~` is
-            the home folder, and `file://` URLs are paths, as in pandas.
+            the home folder, and `file://` URLs are paths, as in pandas. An open binary file of Python is read by its path, and
+            another file object (`BytesIO`, fsspec's) whole into memory; `bytes` are a path, as in `os`.
         mode: Always `r`; `hyperslab.create` writes files.
         threads: Number of threads that decode; one per core by default.
         format: `hdf5`, `netcdf3` or `netcdf4`: refuses files of other formats. `hdf5` shows a netCDF-4 file as plain HDF5.
@@ -394,8 +396,12 @@ def open(
     return File(natives) if len(natives) == 1 and pattern is None else FileSet(natives, pattern)
 
 
-def _opened(opener: _native.Session, path: Paths) -> tuple[_native.Files, str | None]:
+def _opened(opener: _native.Session, path: Paths | IO[bytes]) -> tuple[_native.Files, str | None]:
     """The files, and the glob that names them."""
+    if hasattr(path, "read"):
+        found = path_or_content(path)
+        opened = opener.open([found]) if isinstance(found, str) else _native.Files([opener.open_content(CONTENT_NAME, found)])
+        return opened, None
     if isinstance(path, (list, tuple)):
         if not path:
             raise MissingFileError(f"no file matches {path!r}")

@@ -7,7 +7,8 @@ import weakref
 from typing import Any, TypeAlias
 
 from . import _native
-from .errors import ConflictError
+from .errors import ConflictError, InvalidTypeError
+from .file_objects import CONTENT_NAME
 from .sessions import session
 
 #: Path, arguments of the session, length in bytes, and time of the last modification in nanoseconds, if the file system has one.
@@ -49,6 +50,8 @@ def _origin_of(file: _native.File) -> Origin:
 def reduced(file: _native.File) -> tuple[Any, ...]:
     """What pickles an open file: how it is opened again."""
     origin = _origin_of(file)
+    if origin[0] == CONTENT_NAME:
+        raise InvalidTypeError("a file that was opened from a file object is in this process's memory: pickle its bytes, or open a path")
     known = _open.get(origin)
     if known is None or known.closed:
         _open[origin] = file

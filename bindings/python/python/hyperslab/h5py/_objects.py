@@ -6,6 +6,7 @@ from typing import Any
 
 from .. import _native
 from ..objects.node import Node
+from .h5p import creation_properties
 
 
 class ObjectID:
@@ -47,8 +48,6 @@ class ObjectID:
 
     def get_create_plist(self) -> Any:
         """How the object was created."""
-        from .h5p import creation_properties
-
         return creation_properties(self._node)
 
     def __repr__(self) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
+import pyarrow as pa
 
 from .. import _native, dask_collections, dtypes, indexing_keys
 from ..errors import InvalidInputError, InvalidTypeError, UnsupportedError
@@ -14,7 +15,7 @@ from ..type_aliases import Elements
 from ..values import conversion as value_conversion
 from ..values import references, tagged_dtypes
 from ..values.references import RegionReference
-from . import chunk_iteration, plot, reading, tree, value_views
+from . import chunk_iteration, mapped, plot, reading, tree, value_views
 from .attributes import Empty
 from .kept_property import kept_property
 from .read_only import DATASET_NAMES, refuse_changes
@@ -275,6 +276,55 @@ class Dataset(StoredProperties):
         if self._about["shape"] is None:
             raise UnsupportedError("to_dask: the dataspace is null, so there is no array", self.file.filename, self.name)
         return dask_collections.array(self, chunks)
+
+    def mmap(self) -> np.ndarray[Any, Any]:
+        """Maps all values into memory: an array over the file's own pages, which are read when they are touched.
+
+        For values that lie in the file as they are in memory: one run of bytes, without chunks and filters. Nothing is copied, and
+        processes that map the same file share its pages. The array keeps the file as it was opened, also after `close` and after
+        the file was replaced or removed. What another program writes into the file shows in the array; if it cuts the file, touching
+        what is gone ends this process with a signal (SIGBUS). `d[...]` has neither risk.
+
+        Returns:
+            A read-only array of the dataset's shape and dtype.
+
+        Raises:
+            UnsupportedError: The values cannot be mapped; the message says why.
+            CorruptError: The file ends before the values do.
+
+        Example:
+            >>> f["particles/x"].mmap()[-1000:].mean()
+        """
+        return mapped.map_values(self)
+
+    def to_arrow(self, *, zero_copy: bool = False) -> pa.Array:
+        """All values as an Arrow array, as stored: `table` makes columns, decodes netCDF conventions, and reads in batches.
+
+        Args:
+            zero_copy: Puts the array over the file's own pages, with what `mmap` says about that. Numbers in little-endian byte order
+                that begin at a multiple of their size.
+
+        Returns:
+            An array of the elements; of more dimensions, an array of Arrow's tensors of fixed shape, one for each index of the
+            first dimension. A scalar dataset is an array of one element.
+
+        Raises:
+            UnsupportedError: The elements are no numbers, booleans or strings, or `zero_copy` is not possible; the message says why.
+
+        Example:
+            >>> pc.sum(f["particles/x"].to_arrow(zero_copy=True))
+        """
+        if zero_copy:
+            return mapped.zero_copy(self)
+        values = self[...]
+        if isinstance(values, Empty) or values.dtype.kind not in "iufbSO" or self._about["datatype"]["class"] in ("sequence", "reference"):
+            what = "a null dataspace" if isinstance(values, Empty) else dtypes.describe(self._about["datatype"])
+            raise UnsupportedError(f"to_arrow of {what}: table({self.name!r}) of the file has columns of more types", self.file.filename, self.name)
+        if values.dtype.kind in "iuf":
+            return mapped.numbers(np.ascontiguousarray(values, values.dtype.newbyteorder("=")))
+        if values.ndim > 1:
+            raise UnsupportedError(f"to_arrow of {values.ndim} dimensions of {dtypes.describe(self._about['datatype'])}", self.file.filename, self.name)
+        return pa.array(np.reshape(values if values.dtype.kind == "b" else self.asstr()[...], -1))
 
     @overload
     def plot(

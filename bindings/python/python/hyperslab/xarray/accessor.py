@@ -11,9 +11,9 @@ from ..engines.sql import sql
 from ..errors import InvalidInputError
 from ..file import File
 from ..file import open as open_files
+from ..file_objects import CONTENT_NAME
 from ..tables.table import Table
 from ..type_aliases import Path
-from .opening import CONTENT_NAME
 from .writing import write_xarray
 
 #: Variables that `load` reads side by side. Each read uses all cores, too.

@@ -98,6 +98,9 @@ class ConcatenatedArray(BackendArray):
         """A selection of one file; a single element is an array, too."""
         return converted(array_of(self._store.dataset(self._name, file), key), self._datatype, self.dtype)
 
+    def _read_points(self, file: int, indexes: list[np.ndarray[Any, Any]]) -> np.ndarray[Any, Any]:
+        return converted(read_points(self._store.dataset(self._name, file), indexes), self._datatype, self.dtype)
+
     def _at_points(self, indexes: list[np.ndarray[Any, Any]]) -> np.ndarray[Any, Any]:
         shape = np.broadcast_shapes(*(along.shape for along in indexes))
         flat = [np.broadcast_to(along, shape).reshape(-1) for along in indexes]
@@ -106,7 +109,7 @@ class ConcatenatedArray(BackendArray):
         def read(part: Part) -> None:
             chosen = [along[part.places] for along in flat]
             chosen[self._axis] = np.arange(part.local.start, part.local.stop, part.local.step) if isinstance(part.local, slice) else part.local
-            out[part.places] = converted(read_points(self._store.dataset(self._name, part.file), chosen), self._datatype, self.dtype)
+            out[part.places] = self._read_points(part.file, chosen)
 
         self._each(read, list(self._split(_indexes(flat[self._axis], self.shape[self._axis]))), out.nbytes)
         return out.reshape(shape)
@@ -132,6 +135,22 @@ class ConcatenatedArray(BackendArray):
         with ThreadPoolExecutor(workers) as pool:
             for _ in pool.map(read, parts):
                 pass
+
+
+class StackedArray(ConcatenatedArray):
+    """A lazy array with one index of its first dimension for each file, whose datasets do not have that dimension."""
+
+    __slots__ = ()
+
+    def _read(self, file: int, key: list[Any]) -> np.ndarray[Any, Any]:
+        values = super()._read(file, key[1:])
+        of_file = key[0]
+        return values if not isinstance(of_file, slice) and np.ndim(of_file) == 0 else values[np.newaxis][of_file]
+
+    def _read_points(self, file: int, indexes: list[np.ndarray[Any, Any]]) -> np.ndarray[Any, Any]:
+        if len(indexes) > 1:
+            return super()._read_points(file, indexes[1:])
+        return np.full(len(indexes[0]), super()._read(file, [])[()], dtype=self.dtype)
 
 
 def _indexes(along: Any, extent: int) -> np.ndarray[Any, Any]:

@@ -10,10 +10,11 @@ from xarray import Dataset, DataTree
 from xarray.backends import BackendEntrypoint, CachingFileManager, StoreBackendEntrypoint
 
 from ..errors import InvalidInputError
+from ..file_objects import CONTENT_NAME
 from ..sources import short
 from .accessor import HyperslabAccessor as HyperslabAccessor
 from .groups import normalized, subgroups
-from .opening import CONTENT_NAME, ContentManager, open_path, path_or_content
+from .opening import ContentManager, open_path, path_or_content
 from .store import HyperslabStore
 
 #: The first bytes of HDF5 files, which may be at 0, 512, 1024, 2048 and so on.

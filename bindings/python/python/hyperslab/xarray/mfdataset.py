@@ -1,4 +1,5 @@
-"""Many files for xarray: variables that are concatenated along one dimension, checked when they are opened."""
+"""Many files for xarray: variables that are concatenated along one dimension of the files or along a new one, checked when they are
+opened."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ from ..objects.attributes import Attributes, value_of
 from ..objects.dataset import Dataset
 from .array import converted
 from .attributes import netcdf_value
-from .concatenated import ConcatenatedArray
+from .concatenated import ConcatenatedArray, StackedArray
 from .groups import normalized
 from .open_files import OpenFiles
 from .opening import OpenedFile
@@ -54,34 +55,36 @@ class OneOf:
 class FilesStore(AbstractDataStore):
     """The variables of one group of many files. What the first file has, all have to have."""
 
-    def __init__(self, files: OpenFiles, group: str | None, concat_dim: str | None, compat: str, drop: Collection[str]) -> None:
+    def __init__(self, files: OpenFiles, group: str | None, concat_dim: str | None, new_dim: str | None, compat: str, drop: Collection[str]) -> None:
         """Opens the group of each file and compares them.
 
         Args:
             files: The files, in order.
             group: Path of the group.
             concat_dim: The dimension along which files follow each other; by default the only one that is unlimited or differs.
+            new_dim: Instead, the name of a new dimension, with an index for each file; all variables but coordinates get it.
             compat: Whether variables without that dimension are compared: `equals`, or `override` for the first file's.
             drop: Names of variables that are left out.
 
         Raises:
             ConflictError: A file differs from the first one.
-            InvalidInputError: `concat_dim` is not a dimension, or has to be given.
+            InvalidInputError: `concat_dim` is not a dimension, or has to be given; `new_dim` is one already.
         """
         self._files, self._group = files, normalized(group)
         opened = files.each()
         first = next(opened)
         self._first = HyperslabStore(OneOf(files, 0), group, files.paths[0], drop)
         self._template = self._first.get_variables()
-        self._concat_dim = concat_dim or self._only_dimension()
-        if not any(self._concat_dim in variable.dims for variable in self._template.values()):
-            names = sorted({str(dim) for variable in self._template.values() for dim in variable.dims})
-            raise InvalidInputError(f"concat_dim={self._concat_dim!r} is not a dimension of the files; they have {', '.join(names) or 'none'}")
-        self._joined = {
-            str(name): Joined(first.dataset(self._path(str(name)))._about["datatype"], [])
-            for name, variable in self._template.items()
-            if self._concat_dim in variable.dims
-        }
+        self._is_new = new_dim is not None
+        self._concat_dim = new_dim or concat_dim or self._only_dimension()
+        names = sorted({str(dim) for variable in self._template.values() for dim in variable.dims})
+        if self._is_new and self._concat_dim in {*names, *map(str, self._template)}:
+            raise InvalidInputError(f"new_dim={self._concat_dim!r} is a dimension or a variable of the files already")
+        if not self._is_new and self._concat_dim not in names:
+            others = f"they have {', '.join(names) or 'none'}; new_dim= makes a new one"
+            raise InvalidInputError(f"concat_dim={self._concat_dim!r} is not a dimension of the files; {others}")
+        follow = self._stacked_names() if self._is_new else {name for name, variable in self._template.items() if self._concat_dim in variable.dims}
+        self._joined = {str(name): Joined(first.dataset(self._path(str(name)))._about["datatype"], []) for name in self._template if name in follow}
         first_attributes = {name: _decoding(first.dataset(self._path(name))) for name in self._joined}
         self._differing_times: set[str] = set()
         if compat == "equals" and len(self._files) > 1:
@@ -135,6 +138,16 @@ class FilesStore(AbstractDataStore):
             raise InvalidInputError(f"which dimension follows from file to file is not clear; give concat_dim=, one of {', '.join(declared) or 'none'}")
         return differing[0]
 
+    def _stacked_names(self) -> set[Any]:
+        """The variables that have values of their own in each file: all but coordinates and their bounds."""
+        coordinates = {dim for variable in self._template.values() for dim in variable.dims}
+        # xarray names coordinates that belong to no variable in an attribute of the file.
+        coordinates |= set(str(self._first.get_attrs().get("coordinates", "")).split())
+        for variable in self._template.values():
+            for key in ("coordinates", "bounds", "climatology", "grid_mapping"):
+                coordinates |= set(str(variable.attrs.get(key, "")).split())
+        return {name for name in self._template if name not in coordinates}
+
     def _path(self, name: str) -> str:
         return f"{self._group.rstrip('/')}/{name}"
 
@@ -153,21 +166,26 @@ class FilesStore(AbstractDataStore):
                     self._compare(variable, found)
                 continue
             about, joined = found._about, self._joined[str(name)]
-            axis, shape = variable.dims.index(self._concat_dim), tuple(about.get("shape") or ())
+            shape = tuple(about.get("shape") or ())
             if about["kind"] != "dataset" or about["datatype"] != joined.datatype:
                 raise ConflictError(f"{path} has another datatype than in {first_path}", file.path, path)
-            if len(shape) != len(variable.shape) or shape[:axis] + shape[axis + 1 :] != variable.shape[:axis] + variable.shape[axis + 1 :]:
+            own, theirs = shape, variable.shape
+            if not self._is_new and len(shape) == variable.ndim:
+                axis = variable.dims.index(self._concat_dim)
+                own, theirs = shape[:axis] + shape[axis + 1 :], variable.shape[:axis] + variable.shape[axis + 1 :]
+            if own != theirs:
                 raise ConflictError(f"{path} has the shape {shape}, but {variable.shape} in {first_path}", file.path, path)
-            if length not in (None, shape[axis]):
-                raise ConflictError(f"{path} has {shape[axis]} elements along {self._concat_dim!r}, other variables {length}", file.path, path)
-            length = shape[axis]
+            extent = 1 if self._is_new else shape[axis]
+            if length not in (None, extent):
+                raise ConflictError(f"{path} has {extent} elements along {self._concat_dim!r}, other variables {length}", file.path, path)
+            length = extent
             decoding = _decoding(found)
             for key in _DECODING:
                 if decoding.get(key) != first_attributes[str(name)].get(key):
                     if key not in _OF_TIMES or "since" not in str(variable.attrs.get("units")):
                         raise ConflictError(f"{path} has another {key} than in {first_path}", file.path, path)
                     self._differing_times.add(str(name))
-            joined.lengths.append(shape[axis])
+            joined.lengths.append(extent)
 
     def _compare(self, variable: Variable, other: Dataset) -> None:
         first = variable.values
@@ -178,15 +196,24 @@ class FilesStore(AbstractDataStore):
 
     def _concatenated(self, name: str, variable: Variable) -> Variable:
         joined = self._joined[name]
-        axis = variable.dims.index(self._concat_dim)
-        shape = (*variable.shape[:axis], sum(joined.lengths), *variable.shape[axis + 1 :])
+        count = sum(joined.lengths)
+        if self._is_new:
+            dims, axis, shape = (self._concat_dim, *variable.dims), 0, (count, *variable.shape)
+        else:
+            dims, axis = variable.dims, variable.dims.index(self._concat_dim)
+            shape = (*variable.shape[:axis], count, *variable.shape[axis + 1 :])
         encoding = {**variable.encoding, "original_shape": shape}
+        if self._is_new and encoding.get("chunksizes"):
+            encoding["chunksizes"] = (1, *encoding["chunksizes"])
+        if self._is_new and "preferred_chunks" in encoding:
+            encoding["preferred_chunks"] = {self._concat_dim: 1, **encoding["preferred_chunks"]}
         if name in self._differing_times:
-            return self._decoded_times(name, variable, encoding)
-        data = ConcatenatedArray(self, name, joined.lengths, axis, shape, variable.dtype, joined.datatype)
-        return Variable(variable.dims, indexing.LazilyIndexedArray(data), variable.attrs, encoding)
+            return self._decoded_times(name, dims, variable, encoding)
+        kind = StackedArray if self._is_new else ConcatenatedArray
+        data = kind(self, name, joined.lengths, axis, shape, variable.dtype, joined.datatype)
+        return Variable(dims, indexing.LazilyIndexedArray(data), variable.attrs, encoding)
 
-    def _decoded_times(self, name: str, variable: Variable, encoding: dict[str, Any]) -> Variable:
+    def _decoded_times(self, name: str, dims: Any, variable: Variable, encoding: dict[str, Any]) -> Variable:
         """Times that count from another date in each file, decoded and in memory."""
         parts = []
         for index in range(len(self._files)):
@@ -196,7 +223,7 @@ class FilesStore(AbstractDataStore):
             parts.append(xarray.conventions.decode_cf_variable(name, Variable(variable.dims, values, attributes)))
         whole = Variable.concat(parts, self._concat_dim)  # type: ignore[no-untyped-call]
         kept = {key: parts[0].encoding[key] for key in ("units", "calendar") if key in parts[0].encoding}
-        return Variable(variable.dims, whole.values, parts[0].attrs, {**encoding, **kept})
+        return Variable(dims, whole.values, parts[0].attrs, {**encoding, **kept})
 
 
 def _decoding(dataset: Dataset) -> dict[str, Any]:

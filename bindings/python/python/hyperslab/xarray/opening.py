@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import io
 import os
 import threading
 from typing import Any, NamedTuple
 
-from .. import _native
+from .. import _native, file_objects
 from ..errors import ConflictError, InvalidTypeError
 from ..file import _local
+from ..file_objects import CONTENT_NAME
 from ..objects.dataset import Dataset
 from ..sessions import session
-
-#: What `content` is called in messages.
-CONTENT_NAME = "<bytes>"
 
 
 class FileVersion(NamedTuple):
@@ -105,36 +102,11 @@ class ContentManager:
 
 
 def path_or_content(source: Any) -> str | bytes:
-    """A path, or the content of bytes and file objects.
-
-    A file object of a local file that is still at its path is read by that path. Others are read whole into memory; their
-    position stays as it was.
-    """
+    """A path, or the content of bytes and file objects."""
     if isinstance(source, (bytes, bytearray, memoryview)):
         return bytes(source)
     if isinstance(source, (str, os.PathLike)):
         return os.path.abspath(_local(os.fspath(source)))
     if not hasattr(source, "read"):
         raise InvalidTypeError(f"{type(source).__name__} is not a path, bytes or a file object")
-    return _local_path_of(source) or _content_of(source)
-
-
-def _local_path_of(source: Any) -> str | None:
-    name = getattr(source, "name", None)
-    if not isinstance(name, (str, bytes, os.PathLike)) or not hasattr(source, "fileno"):
-        return None
-    try:
-        opened, there = os.fstat(source.fileno()), os.stat(name)
-    except (OSError, io.UnsupportedOperation):
-        return None
-    return os.path.abspath(os.fsdecode(name)) if (opened.st_dev, opened.st_ino) == (there.st_dev, there.st_ino) else None
-
-
-def _content_of(source: Any) -> bytes:
-    position = source.tell()
-    source.seek(0)
-    content = source.read()
-    source.seek(position)
-    if not isinstance(content, bytes):
-        raise InvalidTypeError(f"{type(source).__name__} reads text, not bytes: open it in binary mode")
-    return content
+    return file_objects.path_or_content(source)

@@ -23,6 +23,7 @@ def open_mfdataset(
     paths: Paths,
     *,
     concat_dim: str | None = None,
+    new_dim: str | Mapping[str, Any] | None = None,
     compat: str = "equals",
     group: str | None = None,
     drop_variables: str | Iterable[str] | None = None,
@@ -43,6 +44,8 @@ def open_mfdataset(
         paths: A list of paths, or a glob.
         concat_dim: The dimension along which the files follow each other. By default the unlimited one, or the only one whose extent or
             coordinates differ between the first two files.
+        new_dim: Instead, the name of a dimension that the files do not have: each file is an index of it, such as a run of an ensemble.
+            All variables get it but coordinates. `{"run": ["a", "b"]}` also gives its coordinates.
         compat: Variables without that dimension: `equals` compares them, `override` takes those of the first file.
         group: Path of the group; by default the root group.
         drop_variables: Names of variables that are left out. They are not looked at.
@@ -56,7 +59,7 @@ def open_mfdataset(
     Raises:
         NotFoundError: No file matches, or one does not exist.
         ConflictError: A file does not fit the first one; the message says which, and in what.
-        InvalidInputError: The dimension is not clear, or not there.
+        InvalidInputError: The dimension is not clear, or not there, or a new one is there already.
 
     Example:
         >>> hs.open_mfdataset("run*.nc")["t2m"].sel(lat=50, lon=10, method="nearest").load()
@@ -69,14 +72,30 @@ def open_mfdataset(
     if compat not in ("equals", "override"):
         raise InvalidInputError(f"compat={compat!r} is not known: give 'equals' or 'override'")
     options = (threads, "netcdf4", None, None, tuple(sorted((limits or {}).items())), None, chunk_cache_bytes)
+    name, coordinates = _new_dimension(new_dim)
+    if name is not None and concat_dim is not None:
+        raise InvalidInputError("concat_dim and new_dim: give one of them")
     files = implementation.OpenFiles(_names(paths), options)
     dropped = (drop_variables,) if isinstance(drop_variables, str) else tuple(drop_variables or ())
     try:
-        store = implementation.FilesStore(files, group, concat_dim, compat, dropped)
-        return xarray.open_dataset(store, chunks=chunks, **decoding)
+        store = implementation.FilesStore(files, group, concat_dim, name, compat, dropped)
+        if coordinates is not None and len(coordinates) != len(files):
+            raise InvalidInputError(f"new_dim has {len(coordinates)} coordinates for {len(files)} files")
+        opened = xarray.open_dataset(store, chunks=chunks, **decoding)
+        return opened if coordinates is None else opened.assign_coords({name: (name, coordinates)})
     except Exception:
         files.close()
         raise
+
+
+def _new_dimension(given: str | Mapping[str, Any] | None) -> tuple[str | None, Any]:
+    """The name of a new dimension, and its coordinates if there are some."""
+    if given is None or isinstance(given, str):
+        return given, None
+    if len(given) != 1:
+        raise InvalidInputError(f"new_dim has {len(given)} names: give one, with its coordinates")
+    ((name, coordinates),) = given.items()
+    return name, coordinates
 
 
 def _names(paths: Paths) -> list[str]:

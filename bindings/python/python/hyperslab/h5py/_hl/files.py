@@ -47,9 +47,9 @@ class File(Group, file.File):
 
     @staticmethod
     def _opened(name: Any) -> _native.File:
-        path = name if hasattr(name, "read") else os.fspath(name)
+        path = name if hasattr(name, "read") else [os.fspath(name)]
         try:
-            return file.open([path], format="hdf5", **open_options).files[0]._file
+            return file.open(path, format="hdf5", **open_options).files[0]._file
         except InvalidInputError as error:
             if not isinstance(error, OSError):
                 raise NotHdf5Error(error.message, error.file, error.object, error.offset) from None

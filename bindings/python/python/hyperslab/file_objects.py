@@ -1,0 +1,42 @@
+"""File objects: the path of a local file that is open in Python, or the content of any other file object."""
+
+from __future__ import annotations
+
+import io
+import os
+from typing import Any
+
+from .errors import InvalidTypeError
+
+#: What content is called in messages.
+CONTENT_NAME = "<bytes>"
+
+
+def path_or_content(source: Any) -> str | bytes:
+    """The path, or the content, of what has a method `read`.
+
+    A file object of a local file that is still at its path is read by that path. Others are read whole into memory; their
+    position stays as it was.
+    """
+    return _local_path_of(source) or _content_of(source)
+
+
+def _local_path_of(source: Any) -> str | None:
+    name = getattr(source, "name", None)
+    if not isinstance(name, (str, bytes, os.PathLike)) or not hasattr(source, "fileno"):
+        return None
+    try:
+        opened, there = os.fstat(source.fileno()), os.stat(name)
+    except (OSError, io.UnsupportedOperation):
+        return None
+    return os.path.abspath(os.fsdecode(name)) if (opened.st_dev, opened.st_ino) == (there.st_dev, there.st_ino) else None
+
+
+def _content_of(source: Any) -> bytes:
+    position = source.tell()
+    source.seek(0)
+    content = source.read()
+    source.seek(position)
+    if not isinstance(content, bytes):
+        raise InvalidTypeError(f"{type(source).__name__} reads text, not bytes: open it in binary mode")
+    return content
