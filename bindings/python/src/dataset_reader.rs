@@ -1,71 +1,93 @@
-//! Dataset reader: the values of a dataset for a numpy key, in one call. Keys, datatypes and amounts that it does not take are
-//! left to `hyperslab.objects.reading`, which also words the errors about keys.
+//! Dataset reader: the values of a dataset for a numpy key, in one call. Wrong keys are left to `hyperslab.indexing_keys`, which
+//! words the errors, and values that need more than a copy to `hyperslab.objects.reading`.
 
 use std::sync::Arc;
 
-use hyperslab::{Axis, Cancellation, Dataset, Datatype, ObjectId, Selection};
-use pyo3::exceptions::PyUnicodeDecodeError;
+use hyperslab::{Cancellation, Dataset, Datatype, Elements, Error, HeapObjects, ObjectId, Picked};
+use pyo3::exceptions::{PyMemoryError, PyUnicodeDecodeError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyByteArray, PyBytes, PyInt, PyList, PySlice, PyString, PyTuple, PyType};
+use pyo3::types::{PyByteArray, PyBytes, PyList, PyString, PyTuple};
 
 use crate::error::raise;
-use crate::file::{File, is_small};
-use crate::wait::caught;
+use crate::file::{File, SMALL_BYTES};
+use crate::heap::Heap;
+use crate::key::{Key, ndarray};
+use crate::wait::{run, wait};
 
-/// Reads small selections of a dataset whose elements have the same bytes in the file and in numpy, or are variable-length strings.
+/// Bytes of elements as in the file, the shape of the result, and what the elements point at.
+type StoredElements<'py> = (Bound<'py, PyAny>, Bound<'py, PyTuple>, Heap);
+
+/// Reads selections of a dataset.
 #[pyclass(frozen, module = "hyperslab._native")]
 pub(crate) struct DatasetReader {
     file: hyperslab::File,
     id: ObjectId,
     dataset: Arc<Dataset>,
-    /// Of the elements; of variable-length strings that of an array of objects.
-    dtype: Py<PyAny>,
+    /// Of the elements, if they have the same bytes in the file and in numpy; of variable-length strings that of an array of
+    /// objects.
+    dtype: Option<Py<PyAny>>,
     /// Extents of an element that is an array; `dtype` is that of its items.
     inner: Vec<u64>,
 }
 
-/// What a key selects.
-struct Selected<'py> {
-    axes: Vec<Axis>,
-    /// Extents of the dimensions that the key does not drop.
-    shape: Vec<u64>,
-    has_ellipsis: bool,
-    /// Names of members of a compound.
-    fields: Vec<Bound<'py, PyString>>,
-}
-
 #[pymethods]
 impl DatasetReader {
-    /// A reader for a dataset, the numpy dtype of its elements, and the extents of an element.
+    /// A reader for a dataset, the numpy dtype of its elements if they are to be copied only, and the extents of an element.
     #[new]
-    fn new(py: Python<'_>, file: &File, dataset: u64, dtype: Py<PyAny>, inner: Vec<u64>) -> PyResult<Self> {
+    fn new(py: Python<'_>, file: &File, dataset: u64, dtype: Option<Py<PyAny>>, inner: Vec<u64>) -> PyResult<Self> {
         let (file, id) = (file.0.clone(), ObjectId(dataset));
-        let dataset = py.detach(|| caught(|| file.dataset(id))).map_err(|error| raise(py, &error))?;
+        let dataset = run(py, || file.dataset(id))?;
         Ok(Self { file, id, dataset, dtype, inner })
     }
 
-    /// The values for a key, strings as `bytes`; `None` if this reader does not take the key.
+    /// The values for a key, strings as `bytes`; `None` if the key is wrong or names several members, or the elements need more
+    /// than a copy.
     fn get<'py>(&self, py: Python<'py>, key: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let Some(selected) = self.select(key) else { return Ok(None) };
-        if self.is_text() { self.strings(py, selected, self.dtype.bind(py), |text| Ok(PyBytes::new(py, text).into_any())) } else { self.elements(py, selected) }
+        let Some(dtype) = &self.dtype else { return Ok(None) };
+        let Some(key) = self.parse(key) else { return Ok(None) };
+        match self.is_text() {
+            true => self.strings(py, key, dtype.bind(py), |text| Ok(PyBytes::new(py, text).into_any())),
+            false => self.elements(py, key, dtype.bind(py)),
+        }
     }
 
-    /// The variable-length strings for a key as `str`; `None` if this reader does not take the key, or they are not all UTF-8.
+    /// The variable-length strings for a key as `str`; `None` if the key is wrong, or they are not all UTF-8.
     fn get_text<'py>(&self, py: Python<'py>, key: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let Some(selected) = self.select(key).filter(|_| self.is_text()) else { return Ok(None) };
-        match self.strings(py, selected, py.get_type::<PyAny>().as_any(), |text| Ok(PyString::from_bytes(py, text)?.into_any())) {
+        let Some(key) = self.parse(key).filter(|_| self.is_text()) else { return Ok(None) };
+        match self.strings(py, key, py.get_type::<PyAny>().as_any(), |text| Ok(PyString::from_bytes(py, text)?.into_any())) {
             Err(error) if error.is_instance_of::<PyUnicodeDecodeError>(py) => Ok(None),
             outcome => outcome,
         }
     }
+
+    /// The bytes of the elements for a key without names as in the file, the shape of the result, and what the elements point at;
+    /// `None` if the key is wrong.
+    fn get_bytes<'py>(&self, py: Python<'py>, key: &Bound<'py, PyAny>) -> PyResult<Option<StoredElements<'py>>> {
+        let Some(Key { picked, shape, .. }) = self.parse(key).filter(|key| key.fields.is_empty()) else { return Ok(None) };
+        let length = self.length(py, &picked, &shape)?;
+        let (bytes, heap) = self.read(py, picked, &shape, length)?;
+        let bytes = ndarray(py)?.call1(((length,), intern!(py, "u1"), bytes))?;
+        Ok(Some((bytes, PyTuple::new(py, shape)?, Heap(heap))))
+    }
+
+    /// Reads the elements for a key into the `length` bytes of memory at `address`, and returns `true`; `false` if the key is
+    /// wrong, or selects another shape.
+    ///
+    /// Callers (only `hyperslab.objects.dataset`) hold an array that owns that memory, writable, contiguous and not used by another
+    /// thread, until this returns.
+    fn get_into(&self, py: Python<'_>, key: &Bound<'_, PyAny>, shape: Vec<u64>, address: usize, length: usize) -> PyResult<bool> {
+        let Some(key) = self.parse(key).filter(|key| key.fields.is_empty() && key.shape == shape) else { return Ok(false) };
+        let is_small = key.picked.max_bytes(&self.dataset) <= SMALL_BYTES;
+        self.read_into(py, key.picked, address, length, is_small)?;
+        Ok(true)
+    }
 }
 
 impl DatasetReader {
-    /// What a key selects, if it is little enough for the calling thread.
-    fn select<'py>(&self, key: &Bound<'py, PyAny>) -> Option<Selected<'py>> {
-        select(key, self.dataset.dataspace.shape()).filter(|selected| is_small(&self.dataset, &selected.axes))
+    fn parse<'py>(&self, key: &Bound<'py, PyAny>) -> Option<Key<'py>> {
+        Key::parse(key, self.dataset.dataspace.shape())
     }
 
     /// Whether the dataset has no dimensions.
@@ -77,28 +99,74 @@ impl DatasetReader {
         matches!(self.dataset.datatype, Datatype::VariableString { .. })
     }
 
+    /// Bytes of the picked elements.
+    fn length(&self, py: Python<'_>, picked: &Picked, shape: &[u64]) -> PyResult<usize> {
+        let size = self.dataset.datatype.size();
+        // numpy multiplies extents even where one of them is 0.
+        let extents = shape.iter().map(|extent| (*extent).max(1)).try_fold(size, u64::checked_mul);
+        let length = extents.filter(|bytes| isize::try_from(*bytes).is_ok()).and_then(|_| picked.count().ok()?.checked_mul(size));
+        length.and_then(|length| usize::try_from(length).ok()).ok_or_else(|| self.too_large(py, shape))
+    }
+
+    /// The error of a result for which memory does not suffice.
+    fn too_large(&self, py: Python<'_>, shape: &[u64]) -> PyErr {
+        let shape = PyTuple::new(py, shape).map(|shape| shape.to_string()).unwrap_or_default();
+        let error = Error::limit_exceeded(format!("an array of shape {shape} exceeds the memory of this machine: read it in parts"));
+        raise(py, &self.file.place(self.id, error))
+    }
+
+    /// The bytes of picked elements, as an object whose memory numpy can use, and the heap objects that they point at.
+    fn read<'py>(&self, py: Python<'py>, picked: Picked, shape: &[u64], length: usize) -> PyResult<(Bound<'py, PyAny>, HeapObjects)> {
+        if picked.max_bytes(&self.dataset) > SMALL_BYTES {
+            // A bytearray would be cleared first.
+            let bytes = empty(py)?.call1((length, intern!(py, "u1"))).map_err(|error| match error.is_instance_of::<PyMemoryError>(py) {
+                true => self.too_large(py, shape),
+                false => error,
+            })?;
+            let (address, _): (usize, bool) = bytes.getattr(intern!(py, "__array_interface__"))?.get_item(intern!(py, "data"))?.extract()?;
+            let heap = self.read_into(py, picked, address, length, false)?;
+            return Ok((bytes, heap));
+        }
+        let mut heap = HeapObjects::default();
+        let bytes = PyByteArray::new_with(py, length, |out| {
+            heap = run(py, || self.file.read_picked_into(self.id, &picked, out, &Cancellation::new()))?;
+            Ok(())
+        })?;
+        Ok((bytes.into_any(), heap))
+    }
+
+    /// Reads picked elements into memory that the caller holds.
+    fn read_into(&self, py: Python<'_>, picked: Picked, address: usize, length: usize, is_small: bool) -> PyResult<HeapObjects> {
+        let (file, id) = (self.file.clone(), self.id);
+        let cancellation = Cancellation::new();
+        let shared = cancellation.clone();
+        let read = move || {
+            if length == 0 || address == 0 {
+                return file.read_picked_into(id, &picked, &mut [], &shared);
+            }
+            // SAFETY: the limited API of Python 3.10 has no buffer protocol, so memory comes as an address. By the callers'
+            // contract it is valid for `length` bytes and not used elsewhere, and `wait` does not return before this closure has
+            // ended.
+            let out = unsafe { std::slice::from_raw_parts_mut(address as *mut u8, length) };
+            file.read_picked_into(id, &picked, out, &shared)
+        };
+        if is_small { run(py, read) } else { wait(py, &cancellation, read) }
+    }
+
     /// Values whose bytes are the same in the file and in numpy.
-    fn elements<'py>(&self, py: Python<'py>, selected: Selected<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let Selected { axes, shape, has_ellipsis, fields } = selected;
+    fn elements<'py>(&self, py: Python<'py>, key: Key<'py>, dtype: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let Key { picked, shape, has_ellipsis, fields } = key;
         // Several fields, and names of none, are left to Python.
         let is_field = |name: &Bound<'py, PyString>| matches!(&self.dataset.datatype, Datatype::Compound { members, .. } if members.iter().any(|member| name == member.name.as_str()));
         if fields.len() > 1 || !fields.iter().all(is_field) {
             return Ok(None);
         }
-        let length = axes.iter().map(Axis::count).try_fold(self.dataset.datatype.size(), u64::checked_mul);
-        let Some(length) = length.and_then(|length| usize::try_from(length).ok()).filter(|length| *length > 0) else { return Ok(None) };
-        let read = |out: &mut [u8]| {
-            let selection = Selection::new(axes, self.dataset.dataspace.shape())?;
-            self.file.read_into(self.id, &selection, out, &Cancellation::new())
-        };
-        let bytes = PyByteArray::new_with(py, length, |out| {
-            py.detach(|| caught(|| read(out))).map_err(|error| raise(py, &error))?;
-            Ok(())
-        })?;
+        let length = self.length(py, &picked, &shape)?;
+        let (bytes, _) = self.read(py, picked, &shape, length)?;
         // As in h5py, `...` keeps the array of a scalar dataset only.
         let is_scalar = shape.is_empty() && self.inner.is_empty() && !(has_ellipsis && self.is_scalar());
         let shape = PyTuple::new(py, [shape.as_slice(), &self.inner].concat())?;
-        let mut values = ndarray(py)?.call1((shape, self.dtype.bind(py), bytes))?;
+        let mut values = ndarray(py)?.call1((shape, dtype, bytes))?;
         if let [field] = fields.as_slice() {
             values = values.get_item(field)?;
         }
@@ -112,19 +180,16 @@ impl DatasetReader {
     fn strings<'py>(
         &self,
         py: Python<'py>,
-        selected: Selected<'py>,
+        key: Key<'py>,
         dtype: &Bound<'py, PyAny>,
         make: impl Fn(&[u8]) -> PyResult<Bound<'py, PyAny>>,
     ) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let Selected { axes, shape, has_ellipsis, fields } = selected;
+        let Key { picked, shape, has_ellipsis, fields } = key;
         if !fields.is_empty() || !self.inner.is_empty() {
             return Ok(None);
         }
-        let read = || {
-            let selection = Selection::new(axes, self.dataset.dataspace.shape())?;
-            self.file.read(self.id, &selection, &Cancellation::new())
-        };
-        let values = py.detach(|| caught(read)).map_err(|error| raise(py, &error))?;
+        self.length(py, &picked, &shape)?;
+        let values = self.values(py, picked)?;
         let width = usize::try_from(values.datatype.size()).unwrap_or(usize::MAX);
         let string = |element: &[u8]| {
             let text = values.heap.value(element, 1).map_err(|error| raise(py, &self.file.place(self.id, error)))?;
@@ -139,96 +204,19 @@ impl DatasetReader {
         array.set_item(py.Ellipsis(), PyList::new(py, strings)?)?;
         array.call_method1(intern!(py, "reshape"), (PyTuple::new(py, shape)?,)).map(Some)
     }
+
+    /// Picked elements in memory of Rust's.
+    fn values(&self, py: Python<'_>, picked: Picked) -> PyResult<Elements> {
+        let (file, id) = (self.file.clone(), self.id);
+        let cancellation = Cancellation::new();
+        let shared = cancellation.clone();
+        let is_small = picked.max_bytes(&self.dataset) <= SMALL_BYTES;
+        let read = move || file.read_picked(id, &picked, &shared);
+        if is_small { run(py, read) } else { wait(py, &cancellation, read) }
+    }
 }
 
 fn empty(py: Python<'_>) -> PyResult<&Bound<'_, PyAny>> {
     static EMPTY: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
     EMPTY.import(py, "numpy", "empty")
-}
-
-fn ndarray(py: Python<'_>) -> PyResult<&Bound<'_, PyType>> {
-    static NDARRAY: PyOnceLock<Py<PyType>> = PyOnceLock::new();
-    NDARRAY.import(py, "numpy", "ndarray")
-}
-
-fn numpy_integer(py: Python<'_>) -> PyResult<&Bound<'_, PyType>> {
-    static INTEGER: PyOnceLock<Py<PyType>> = PyOnceLock::new();
-    INTEGER.import(py, "numpy", "integer")
-}
-
-/// What a key of integers, slices, `...` and names of members selects of `shape`; `None` for other keys, and for wrong ones.
-fn select<'py>(key: &Bound<'py, PyAny>, shape: &[u64]) -> Option<Selected<'py>> {
-    let mut selected = Selected { axes: Vec::with_capacity(shape.len()), shape: Vec::with_capacity(shape.len()), has_ellipsis: false, fields: Vec::new() };
-    let Ok(keys) = key.cast_exact::<PyTuple>() else {
-        return match selected.take(key, shape, 1) {
-            true => selected.rest(shape),
-            false => None,
-        };
-    };
-    let mut given = 0;
-    for item in keys.iter_borrowed() {
-        given += usize::from(!item.is(item.py().Ellipsis()) && !item.is_instance_of::<PyString>());
-    }
-    for item in keys.iter_borrowed() {
-        if !selected.take(&item, shape, given) {
-            return None;
-        }
-    }
-    selected.rest(shape)
-}
-
-impl<'py> Selected<'py> {
-    /// Adds an item of a key with `given` items for dimensions; `false` if it is not taken.
-    fn take(&mut self, item: &Bound<'py, PyAny>, shape: &[u64], given: usize) -> bool {
-        if item.is(item.py().Ellipsis()) {
-            let first = self.axes.len();
-            let missing = match (self.has_ellipsis, shape.len().checked_sub(given)) {
-                (false, Some(missing)) => missing,
-                _ => return false,
-            };
-            self.has_ellipsis = true;
-            return self.all(shape.get(first..first + missing).unwrap_or_default());
-        }
-        if let Ok(name) = item.cast::<PyString>() {
-            self.fields.push(name.clone());
-            return true;
-        }
-        let Some(&extent) = shape.get(self.axes.len()) else { return false };
-        if let Ok(slice) = item.cast_exact::<PySlice>() {
-            let Ok(length) = isize::try_from(extent) else { return false };
-            let Ok(indices) = slice.indices(length) else { return false };
-            let (Ok(start), Ok(step), count) = (u64::try_from(indices.start), u64::try_from(indices.step), indices.slicelength as u64) else { return false };
-            if count == 0 {
-                return false;
-            }
-            self.axes.push(Axis::Range { start, count, step });
-            self.shape.push(count);
-            return true;
-        }
-        let is_integer = item.is_instance_of::<PyInt>() || numpy_integer(item.py()).is_ok_and(|integer| item.is_instance(integer).unwrap_or(false));
-        if !is_integer {
-            return false;
-        }
-        let index = match item.extract::<i64>() {
-            Ok(index) if index < 0 => extent.checked_sub(index.unsigned_abs()),
-            Ok(index) => Some(index.unsigned_abs()).filter(|index| *index < extent),
-            Err(_) => None,
-        };
-        let Some(start) = index else { return false };
-        self.axes.push(Axis::Range { start, count: 1, step: 1 });
-        true
-    }
-
-    /// Adds whole dimensions; `false` if one is empty.
-    fn all(&mut self, extents: &[u64]) -> bool {
-        self.axes.extend(extents.iter().map(|&extent| Axis::all(extent)));
-        self.shape.extend(extents);
-        !extents.contains(&0)
-    }
-
-    /// Adds the dimensions that the key did not mention.
-    fn rest(mut self, shape: &[u64]) -> Option<Self> {
-        let rest = shape.get(self.axes.len()..).unwrap_or_default();
-        self.all(rest).then_some(self)
-    }
 }

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use hyperslab::{Axis, Cancellation, Dataset, Error, Object, ObjectId, ReferencedPart, Selection, StorageLayout};
+use hyperslab::{Axis, Cancellation, Error, Object, ObjectId, Pick, Picked, ReferencedPart, Selection};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 
@@ -35,7 +35,7 @@ pub(crate) struct Dereferenced {
 
 /// Reads that touch at most this many bytes of chunks run on the calling thread: they end before a user could press Ctrl-C, and
 /// handing them to another thread would take longer than reading.
-const SMALL_BYTES: u64 = 4 << 20;
+pub(crate) const SMALL_BYTES: u64 = 4 << 20;
 
 /// One dimension of a selection: `(start, count, step)`, or increasing indexes.
 #[derive(FromPyObject)]
@@ -51,32 +51,6 @@ impl PyAxis {
             Self::Indices(indices) => Axis::Indices(indices),
         }
     }
-}
-
-/// An upper bound for the number of chunks of this extent that are touched along a dimension.
-fn max_chunks(axis: &Axis, chunk: u64) -> u64 {
-    match axis {
-        Axis::Range { count: 0, .. } => 0,
-        Axis::Range { start, count, step } => {
-            let last = start.saturating_add((count - 1).saturating_mul(*step));
-            (*count).min((last / chunk.max(1)).saturating_sub(start / chunk.max(1)).saturating_add(1))
-        }
-        Axis::Indices(indices) => indices.len() as u64,
-    }
-}
-
-/// Whether reading this selection of a dataset takes no longer than a moment.
-pub(crate) fn is_small(dataset: &Dataset, axes: &[Axis]) -> bool {
-    let size = dataset.datatype.size();
-    let bytes = match dataset.storage {
-        // The sources are other files with chunks of their own.
-        StorageLayout::Virtual => dataset.value_bytes().unwrap_or(u64::MAX),
-        _ => {
-            let touched = axes.iter().zip(dataset.chunk_grid.chunk_shape()).map(|(axis, chunk)| max_chunks(axis, *chunk).saturating_mul(*chunk));
-            touched.fold(size, u64::saturating_mul)
-        }
-    };
-    bytes <= SMALL_BYTES
 }
 
 pub(crate) fn selection(file: &hyperslab::File, dataset: ObjectId, axes: Vec<PyAxis>) -> hyperslab::Result<Selection> {
@@ -283,26 +257,25 @@ impl File {
 
     /// Reads a selection into the `length` bytes of memory at `address`. Returns the heap.
     ///
-    /// Callers (only `hyperslab.objects.reading` and `hyperslab.objects.dataset`) hold an array that owns that memory, writable, contiguous and
+    /// Callers (only `hyperslab.objects.reading`) hold an array that owns that memory, writable, contiguous and
     /// not used by another thread, until this returns.
     fn read_into(&self, py: Python<'_>, dataset: u64, axes: Vec<PyAxis>, address: usize, length: usize) -> PyResult<Heap> {
         let file = self.0.clone();
         let cancellation = Cancellation::new();
         let shared = cancellation.clone();
-        let axes: Vec<Axis> = axes.into_iter().map(PyAxis::axis).collect();
-        let description = self.0.dataset(ObjectId(dataset)).map_err(|error| raise(py, &error))?;
-        let is_small = is_small(&description, &axes);
+        let dataset = ObjectId(dataset);
+        let picked = Picked::Outer(axes.into_iter().map(PyAxis::axis).map(Pick::Axis).collect());
+        let description = self.0.dataset(dataset).map_err(|error| raise(py, &error))?;
+        let is_small = picked.max_bytes(&description) <= SMALL_BYTES;
         let read = move || {
-            let dataset = ObjectId(dataset);
-            let selection = Selection::new(axes, description.dataspace.shape()).map_err(|e| e.in_file(file.name()))?;
             if length == 0 || address == 0 {
-                return file.read_into(dataset, &selection, &mut [], &shared);
+                return file.read_picked_into(dataset, &picked, &mut [], &shared);
             }
             // SAFETY: the limited API of Python 3.10 has no buffer protocol, so memory comes as an
             // address. By the caller's contract (above) it is valid for `length` bytes and not used
             // elsewhere, and `wait` does not return before this closure has ended.
             let out = unsafe { std::slice::from_raw_parts_mut(address as *mut u8, length) };
-            file.read_into(dataset, &selection, out, &shared)
+            file.read_picked_into(dataset, &picked, out, &shared)
         };
         let heap = if is_small { run(py, read) } else { wait(py, &cancellation, read) };
         heap.map(Heap)

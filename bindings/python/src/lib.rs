@@ -15,6 +15,7 @@ mod foreign;
 mod gather;
 mod heap;
 mod index;
+mod key;
 mod layout;
 mod list;
 mod model;

@@ -94,7 +94,7 @@ pub fn heap(file: &File, dataset: ObjectId, datatype: &Datatype, bytes: &[u8]) -
     heap_of(file, &*file.dataset(dataset)?, datatype, bytes)
 }
 
-fn heap_of(file: &File, description: &Dataset, datatype: &Datatype, bytes: &[u8]) -> Result<HeapObjects> {
+pub(crate) fn heap_of(file: &File, description: &Dataset, datatype: &Datatype, bytes: &[u8]) -> Result<HeapObjects> {
     let mut heap = HeapObjects::limited(file.session().limits().heap_budget(file.array_file().storage().len()));
     if description.virtual_mappings.is_empty() {
         file.array_file().resolve_heap(datatype, bytes, &mut heap)?;
@@ -137,7 +137,15 @@ fn check_length(dataset: &Dataset, selection: &Selection, out: &[u8]) -> Result<
 }
 
 /// Fills `out`, whose length was checked.
-fn fill(file: &File, dataset: ObjectId, description: &Dataset, selection: &Selection, out: &mut [u8], cancellation: &Cancellation, keep: Keep) -> Result<()> {
+pub(crate) fn fill(
+    file: &File,
+    dataset: ObjectId,
+    description: &Dataset,
+    selection: &Selection,
+    out: &mut [u8],
+    cancellation: &Cancellation,
+    keep: Keep,
+) -> Result<()> {
     if let Some(refusal) = &description.refusal {
         return Err(refusal.clone());
     }

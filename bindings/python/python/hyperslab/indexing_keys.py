@@ -1,4 +1,6 @@
-"""Indexing keys: turns a numpy-style key, with h5py's rules, into a hyperslab to read and the indexing left to numpy."""
+"""Indexing keys: turns a numpy-style key, with h5py's rules, into a hyperslab to write and the indexing left to numpy.
+
+Reading parses keys in Rust; this module words the errors of wrong ones."""
 
 from __future__ import annotations
 

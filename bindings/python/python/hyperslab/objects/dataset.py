@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 import pyarrow as pa
 
-from .. import _native, dask_collections, dtypes, indexing_keys
+from .. import _native, dask_collections, dtypes
 from ..errors import InvalidInputError, InvalidTypeError, UnsupportedError
 from ..type_aliases import Elements
 from ..values import conversion as value_conversion
@@ -137,9 +137,10 @@ class Dataset(StoredProperties):
             self.__dict__.pop(made, None)
 
     def __getitem__(self, key: Any) -> Elements:
-        if self._reader is not None and (values := self._reader.get(key)) is not None:
+        reader = self._reader
+        if reader is not None and (values := reader.get(key)) is not None:
             return values
-        if self._about["shape"] is None:
+        if reader is None:
             if key is None:
                 raise InvalidTypeError("indexing with None (numpy.newaxis): read the values and index them")
             if key is not Ellipsis and key != ():
@@ -157,9 +158,7 @@ class Dataset(StoredProperties):
         rest = tuple(k for k in keys if not isinstance(k, str))
         if fields:
             value_views.FieldsView(self, fields)  # checks the names
-        selected = indexing_keys.select(rest or (Ellipsis,), self.shape)
-        values = reading.select(self._file, self._number, self.name, self._about, selected)
-        values = tagged_dtypes.tag(values, self.dtype)
+        values = tagged_dtypes.tag(reading.values(reader, rest, self._file, self.name, self._about), self.dtype)
         if fields:
             values = value_views.picked(values, fields[0] if len(fields) == 1 else fields)
         # As in h5py, `...` keeps the array of a scalar dataset only.
@@ -392,21 +391,18 @@ class Dataset(StoredProperties):
         Example:
             >>> f["theta"].read_direct(buffer, np.s_[0])
         """
-        selected = indexing_keys.select(Ellipsis if source_sel is None else source_sel, self.shape)
         place = out if dest_sel is None else out[dest_sel]
         datatype = self._about["datatype"]
-        plain = selected.mask is None and all(isinstance(p, slice) or np.ndim(p) == 0 for p in selected.pick)
         if (
-            plain
+            self._reader is not None
             and np.shares_memory(place, out)
             and place.flags.c_contiguous
             and place.flags.writeable
             and dtypes.is_plain(datatype)
             and not reading.has_strings(datatype)
             and place.dtype == self.dtype
-            and place.shape == selected.shape
+            and self._reader.get_into(Ellipsis if source_sel is None else source_sel, place.shape, place.ctypes.data, place.nbytes)
         ):
-            self._file.read_into(self._number, selected.axes, place.ctypes.data, place.nbytes)
             return
         values = self[Ellipsis if source_sel is None else source_sel]
         if np.shape(values) != place.shape:

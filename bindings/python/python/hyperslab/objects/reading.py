@@ -9,49 +9,23 @@ import numpy as np
 
 from .. import _native, indexing_keys, nonstandard_numbers
 from ..dtypes import is_extended_complex, is_plain, is_reference, stored_dtype, value_dtype
-from ..errors import LimitExceededError
-from ..indexing_keys import Selected, apply
+from ..errors import InternalError, LimitExceededError
 from ..values import references, tagged_dtypes
 
-Axis = "tuple[int, int, int] | list[int]"
 
-
-#: Bytes of values that are read at a time for a mask.
-_SLAB_BYTES = 32 << 20
-
-
-def select(file: _native.File, number: int, name: str, about: dict[str, Any], selected: Selected) -> np.ndarray[Any, Any]:
-    """The selected values of the dataset called `name`."""
+def values(reader: _native.DatasetReader, key: tuple[Any, ...], file: _native.File, name: str, about: dict[str, Any]) -> np.ndarray[Any, Any]:
+    """The values for a key without names of members, of the dataset called `name`."""
     try:
-        if selected.mask is not None:
-            return _masked(file, number, about, selected.mask)
-        return apply(read(file, number, about["datatype"], selected.axes, selected.box), selected)
+        found = reader.get_bytes(key)
+        if found is None:
+            indexing_keys.select(key or (Ellipsis,), tuple(about["shape"]))  # words the error
+            raise InternalError(f"the key {key!r} is not understood", file.path, name)
+        raw, shape, heap = found
+        return convert(raw, about["datatype"], shape, heap, file)
     except MemoryError as error:
         if isinstance(error, LimitExceededError):
             raise
-        raise LimitExceededError(f"an array of shape {selected.shape} exceeds the memory of this machine: read it in parts", file.path, name) from None
-
-
-def _masked(file: _native.File, number: int, about: dict[str, Any], mask: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """The elements of a mask, read part by part, so that little more than the result is in memory."""
-    datatype = about["datatype"]
-    row = max(datatype["size"] * int(np.prod(mask.shape[1:], dtype=object)), 1)
-    chunk = about["chunks"][0] if about["chunks"] else 1
-    rows = -(-max(_SLAB_BYTES // row, 1) // chunk) * chunk
-    out: np.ndarray[Any, Any] | None = None
-    done = 0
-    for axes, part in indexing_keys.slabs(mask, rows):
-        chosen = mask[part]
-        values = read(file, number, datatype, axes, chosen.shape)[chosen]
-        if out is None:
-            out = np.empty((int(np.count_nonzero(mask)), *values.shape[1:]), dtype=values.dtype)
-        out[done : done + len(values)] = values
-        done += len(values)
-    if out is None:
-        # The dtype and shape of no elements.
-        empty = (0,) * mask.ndim
-        return read(file, number, datatype, [(0, 0, 1)] * mask.ndim, empty)[np.zeros(empty, dtype=bool)]
-    return out
+        raise LimitExceededError("the values of this selection exceed the memory of this machine: read it in parts", file.path, name) from None
 
 
 def read(file: _native.File, number: int, datatype: dict[str, Any], axes: list[Any], shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
@@ -67,15 +41,18 @@ def read(file: _native.File, number: int, datatype: dict[str, Any], axes: list[A
 
 
 def reader(file: _native.File, number: int, about: dict[str, Any], dtype: np.dtype[Any]) -> _native.DatasetReader | None:
-    """The native reader of a dataset with elements of `dtype`; `None` if they need more than a copy."""
+    """The native reader of a dataset with elements of `dtype`; `None` if it has none. It makes arrays itself of elements that need
+    no more than a copy."""
+    if about["shape"] is None:
+        return None
     datatype, inner = about["datatype"], []
+    if datatype["class"] == "variable string":
+        return _native.DatasetReader(file, number, dtype, [])
     while datatype["class"] == "array":
         inner += datatype["shape"]
         datatype = datatype["base"]
-    if about["shape"] is not None and about["datatype"]["class"] == "variable string":
-        return _native.DatasetReader(file, number, dtype, [])
-    if about["shape"] is None or not datatype["size"] or not is_plain(datatype) or has_strings(datatype):
-        return None
+    if not datatype["size"] or not is_plain(datatype) or has_strings(datatype):
+        return _native.DatasetReader(file, number, None, [])
     return _native.DatasetReader(file, number, tagged_dtypes.element(dtype), inner)
 
 
