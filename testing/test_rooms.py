@@ -17,7 +17,7 @@ ARROWS = {
     "hyperslab-reader": {"hyperslab-array", "hyperslab-storage", "hyperslab-formats"},
     "hyperslab-columns": {"hyperslab-array"},
     "hyperslab-predicate": {"hyperslab-array", "hyperslab-columns"},
-    "hyperslab-scan": {"hyperslab-array", "hyperslab-formats", "hyperslab-reader", "hyperslab-columns", "hyperslab-predicate"},
+    "hyperslab-scan": {"hyperslab-array", "hyperslab-storage", "hyperslab-formats", "hyperslab-reader", "hyperslab-columns", "hyperslab-predicate"},
     "hyperslab-write": {"hyperslab-array", "hyperslab-storage", "hyperslab-formats", "hyperslab-reader"},
     "hyperslab-index": {
         "hyperslab-array",

@@ -5,7 +5,9 @@ from __future__ import annotations
 import pathlib
 import struct
 
+import h5py
 import hyperslab as hs
+import numpy as np
 import pytest
 
 RECORDED = pathlib.Path(__file__).resolve().parent / "layouts"
@@ -136,3 +138,63 @@ def test_a_local_file_has_a_device_and_blocks(tmp_path: pathlib.Path) -> None:
     assert hs.storage_layout(tmp_path / "x").device is not None
     with pytest.raises(hs.NotFoundError):
         hs.storage_layout(tmp_path / "nowhere")
+
+
+@pytest.fixture(scope="module")
+def striped(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
+    """64 chunks of 256 KiB, each of which begins at a multiple of 256 KiB: four in a stripe of 1 MiB."""
+    path = tmp_path_factory.mktemp("striped") / "x.h5"
+    with hs.create(path, alignment=1 << 18) as f:
+        f.create_dataset("x", data=np.arange(64 << 16, dtype="i4").reshape(64, 1 << 16), chunks=(1, 1 << 16))
+        f.create_dataset("gzip", data=np.arange(64 << 16, dtype="i4").reshape(64, 1 << 16), chunks=(1, 1 << 16), compression="gzip")
+    return path
+
+
+@pytest.mark.parametrize("name", ["lustre-plain", "lustre-pattern-number", "lustre-overstriped", "lustre-mirrored", "beegfs-file"])
+def test_splits_interleave_the_targets_of_recorded_layouts(striped: pathlib.Path, name: str) -> None:
+    layout, table = recorded(name), hs.open(striped).table("/x")
+    in_rows = table.splits(16)
+    splits = table.splits(16, order="targets", layout=layout)
+    assert sorted(map(bytes, splits)) == sorted(map(bytes, in_rows)), "the same splits in another order"
+    with h5py.File(striped) as f:
+        chunks = {f["x"].id.get_chunk_info(index).chunk_offset[0]: f["x"].id.get_chunk_info(index) for index in range(64)}
+    seen = []
+    for split in splits:
+        rows = sorted({row // (1 << 16) for row in split.read()["x"].to_numpy()[:: 1 << 16].tolist()})
+        expected: dict[int, int] = {}
+        for row in rows:
+            for at in range(chunks[row].byte_offset, chunks[row].byte_offset + chunks[row].size, 4096):
+                target = layout.target(at)
+                assert target is not None
+                expected[target] = expected.get(target, 0) + 4096
+        assert split.targets == expected
+        seen.append(max(split.targets, key=lambda target: split.targets[target]))
+    different = len(set(seen))
+    for first in range(0, 16 - different + 1, different):
+        assert len(set(seen[first : first + different])) == different, f"as many tasks as targets: {seen}"
+    assert different > 1
+
+
+def test_splits_without_known_targets_are_in_row_order(striped: pathlib.Path) -> None:
+    table = hs.open(striped).table("/gzip")
+    for layout in (None, recorded("lustre-folder"), recorded("beegfs-folder")):
+        splits = table.splits(8, order="targets", layout=layout)
+        assert list(map(bytes, splits)) == list(map(bytes, table.splits(8))) and not any(split.targets for split in splits)
+
+
+def test_targets_of_a_part_and_of_several_columns(striped: pathlib.Path) -> None:
+    layout = recorded("lustre-plain")
+    few = hs.open(striped).table("/x", where="dim_0 >= 8 and dim_0 < 12").splits(1, order="targets", layout=layout)
+    assert sum(few[0].targets.values()) == 4 << 18
+    both = hs.open(striped).table("/").splits(4, order="targets", layout=layout)
+    with h5py.File(striped) as f:
+        stored = f["x"].id.get_storage_size() + f["gzip"].id.get_storage_size()
+    assert sum(sum(split.targets.values()) for split in both) == stored
+
+
+def test_orders_that_do_not_exist(striped: pathlib.Path) -> None:
+    table = hs.open(striped).table("/x")
+    with pytest.raises(hs.InvalidInputError, match="give 'rows' or 'targets'"):
+        table.splits(4, order="columns")  # type: ignore[arg-type]
+    with pytest.raises(hs.InvalidInputError, match="is for order='targets'"):
+        table.splits(4, layout=recorded("lustre-plain"))

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use arrow_schema::DataType;
-use hyperslab::scan::{ChunkCount, Plan, PlanExtent, ScanRequest, SplitPolicy, file_columns};
+use hyperslab::scan::{ChunkCount, Plan, PlanExtent, ScanRequest, Split, SplitPolicy, file_columns};
 use hyperslab::{Cancellation, Error, ErrorKind, File, Result, Session};
 use jni::JNIEnv;
 use jni::objects::{JClass, JObject, JObjectArray, JString};
@@ -16,8 +16,8 @@ use rayon::prelude::*;
 use serde_json::json;
 
 use crate::boundary::{guard, jni_error, long, text};
-use crate::partition::pack;
-use crate::request::{FileRequest, Nonconforming, TableRequest};
+use crate::partition::{by_targets, pack};
+use crate::request::{FileRequest, Nonconforming, Order, TableRequest};
 use crate::spark_type::struct_type;
 use crate::table::Table;
 use crate::union::union;
@@ -124,11 +124,16 @@ pub extern "system" fn Java_io_hyperslab_NativePlan_split<'local>(
         let target_bytes = request.target_bytes.unwrap_or(TARGET_BYTES);
         let policy = SplitPolicy::default().with_target_bytes(Some(target_bytes));
         let cancellation = PLANNINGS.find(planning)?;
-        let files = plan_each_file(&request, &cancellation, |plan| encoded_splits(plan, &policy))?;
+        let files = plan_each_file(&request, &cancellation, |plan| encoded_splits(plan, &policy, request.order))?;
         let splits: Vec<&EncodedSplit> = files.done.iter().flat_map(|(_, splits)| splits).collect();
         let file_indexes: Vec<usize> = files.done.iter().flat_map(|(index, splits)| splits.iter().map(move |_| *index)).collect();
         let weights: Vec<u64> = splits.iter().map(|split| split.value_bytes).collect();
         let partitions = pack(&weights, target_bytes, request.partitions, request.cores);
+        let targets: Vec<&[(u32, u64)]> = splits.iter().map(|split| split.targets.as_slice()).collect();
+        let partitions = match request.order {
+            Order::Rows => partitions,
+            Order::Targets => by_targets(&partitions, &targets),
+        };
         let partitions = partitions.into_iter().map(|range| {
             let members = splits.get(range.clone()).unwrap_or_default();
             let sum = |value: fn(&EncodedSplit) -> u64| members.iter().fold(0u64, |n, split| n.saturating_add(value(split)));
@@ -175,18 +180,23 @@ struct EncodedSplit {
     bytes: Vec<u8>,
     rows: u64,
     value_bytes: u64,
+    /// Storage targets with their bytes, if the order needs them.
+    targets: Vec<(u32, u64)>,
 }
 
-fn encoded_splits(plan: &Plan, policy: &SplitPolicy) -> Result<Vec<EncodedSplit>> {
+fn encoded_splits(plan: &Plan, policy: &SplitPolicy, order: Order) -> Result<Vec<EncodedSplit>> {
     let extent = plan.extent()?;
-    let splits = plan.split(policy)?;
-    let encode = |split: &hyperslab::scan::Split| {
+    let splits: Vec<(Split, Vec<(u32, u64)>)> = match order {
+        Order::Rows => plan.split(policy)?.into_iter().map(|split| (split, Vec::new())).collect(),
+        Order::Targets => plan.split_placed(policy, None)?.into_iter().map(|placed| (placed.split, placed.targets)).collect(),
+    };
+    let encode = |(split, targets): (Split, Vec<(u32, u64)>)| {
         let rows = split.rows().end.saturating_sub(split.rows().start);
         let share = u128::from(rows) * u128::from(extent.value_bytes) / u128::from(extent.rows.max(1));
         let value_bytes = u64::try_from(share).unwrap_or(u64::MAX);
-        Ok(EncodedSplit { bytes: split.encode()?, rows, value_bytes })
+        Ok(EncodedSplit { bytes: split.encode()?, rows, value_bytes, targets })
     };
-    splits.iter().map(encode).collect()
+    splits.into_iter().map(encode).collect()
 }
 
 /// The results of planning each file, with its index in the request, and the reasons why other files were skipped.

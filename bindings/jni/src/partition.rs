@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use hyperslab::scan::interleaved;
+
 /// Cost of opening a split, as the number of bytes that could be read in that time.
 const OPEN_BYTES: u64 = 256 << 10;
 
@@ -56,9 +58,34 @@ fn balanced(weights: &[u64], count: usize) -> Vec<Range<usize>> {
     partitions.into_iter().map(|(_, range)| range).collect()
 }
 
+/// The partitions in an order in which those that follow each other read from different storage targets. `targets` has those of
+/// each split with their bytes.
+pub(crate) fn by_targets(partitions: &[Range<usize>], targets: &[&[(u32, u64)]]) -> Vec<Range<usize>> {
+    let summed = partitions.iter().map(|range| {
+        let mut sums: Vec<(u32, u64)> = Vec::new();
+        for (target, bytes) in targets.get(range.clone()).unwrap_or_default().iter().copied().flatten() {
+            match sums.iter_mut().find(|(known, _)| known == target) {
+                Some((_, sum)) => *sum = sum.saturating_add(*bytes),
+                None => sums.push((*target, *bytes)),
+            }
+        }
+        sums
+    });
+    let summed: Vec<Vec<(u32, u64)>> = summed.collect();
+    interleaved(summed.iter()).into_iter().filter_map(|index| partitions.get(index).cloned()).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn partitions_of_one_target_do_not_follow_each_other() {
+        let (one, two) = ([(1, 8), (2, 1)], [(2, 8)]);
+        let targets = [&one[..], &one, &one, &two, &two, &two];
+        assert_eq!(by_targets(&[0..1, 1..3, 3..4, 4..6], &targets), [0..1, 3..4, 1..3, 4..6]);
+        assert_eq!(by_targets(&[0..1, 1..2], &[&[], &[]]), [0..1, 1..2], "nothing is known: the order of the rows");
+    }
 
     fn covers(partitions: &[Range<usize>], splits: usize) -> bool {
         partitions.iter().flat_map(Clone::clone).eq(0..splits)

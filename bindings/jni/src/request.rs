@@ -81,6 +81,17 @@ pub(crate) enum Nonconforming {
     Null,
 }
 
+/// Order of the partitions of a table. The rows of each are in order in any case.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Order {
+    /// That of the rows.
+    #[default]
+    Rows,
+    /// Partitions that follow each other read from different storage targets, if these are known.
+    Targets,
+}
+
 /// A file of a table.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(untagged)]
@@ -151,6 +162,9 @@ pub(crate) struct TableRequest {
     /// Whether the response includes the number of bytes that a partition reads from each file.
     #[serde(default)]
     pub placement: bool,
+    /// Order of the partitions.
+    #[serde(default)]
+    pub order: Order,
     #[serde(default)]
     pub session: SessionRequest,
 }

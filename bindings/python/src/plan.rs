@@ -3,7 +3,7 @@
 use hyperslab::Cancellation;
 use hyperslab::Error;
 use hyperslab::predicate::Predicate;
-use hyperslab::scan::{Layout, ScanRequest, SplitPolicy};
+use hyperslab::scan::{Layout, ScanRequest, SplitPolicy, interleaved};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCapsule};
 
@@ -12,7 +12,11 @@ use crate::files::GivenFiles;
 use crate::list;
 use crate::reader::{Reader, schema_capsule};
 use crate::results::counting::Summary;
+use crate::results::layout::StorageLayout;
 use crate::wait::{run, wait};
+
+/// An encoded split, with the numbers of its storage targets and their bytes.
+type PlacedBytes<'py> = (Bound<'py, PyBytes>, Vec<(u32, u64)>);
 
 /// A planned scan.
 #[pyclass(frozen, module = "hyperslab._native")]
@@ -116,7 +120,7 @@ impl Plan {
         self.0.explain()
     }
 
-    /// The encoded splits.
+    /// The encoded splits in row order.
     #[pyo3(signature = (count=None, target_bytes=None))]
     fn split<'py>(&self, py: Python<'py>, count: Option<usize>, target_bytes: Option<u64>) -> PyResult<Vec<Bound<'py, PyBytes>>> {
         let plan = self.0.clone();
@@ -124,6 +128,27 @@ impl Plan {
         let encoded =
             run(py, move || plan.check_open().and_then(|()| plan.split(&policy))?.iter().map(|split| split.encode()).collect::<hyperslab::Result<Vec<_>>>())?;
         Ok(encoded.iter().map(|bytes| PyBytes::new(py, bytes)).collect())
+    }
+
+    /// The encoded splits, interleaved by storage targets, each with the numbers of its targets and their bytes.
+    #[pyo3(signature = (count=None, target_bytes=None, layout=None))]
+    fn split_placed<'py>(
+        &self,
+        py: Python<'py>,
+        count: Option<usize>,
+        target_bytes: Option<u64>,
+        layout: Option<&StorageLayout>,
+    ) -> PyResult<Vec<PlacedBytes<'py>>> {
+        let (plan, layout) = (self.0.clone(), layout.map(|layout| layout.0.clone()));
+        let policy = SplitPolicy::default().with_target_bytes(target_bytes).with_count(count);
+        let placed = run(py, move || {
+            plan.check_open()?;
+            let placed = plan.split_placed(&policy, layout.as_ref())?;
+            let order = interleaved(placed.iter().map(|placed| &placed.targets));
+            let placed = order.into_iter().filter_map(|index| placed.get(index));
+            placed.map(|placed| Ok((placed.split.encode()?, placed.targets.clone()))).collect::<hyperslab::Result<Vec<_>>>()
+        })?;
+        Ok(placed.into_iter().map(|(bytes, targets)| (PyBytes::new(py, &bytes), targets)).collect())
     }
 
     /// Reads everything in row order.

@@ -61,6 +61,11 @@ impl ChunkGrid {
         }
         Ok(Region { start: origin, count })
     }
+    /// Upper bound of the number of chunks that `selection` touches, without listing them; exact if no axis has gaps.
+    pub fn max_touched(&self, selection: &Selection) -> u64 {
+        let counts = selection.axes().iter().zip(&self.chunk_shape).map(|(axis, chunk)| axis.max_touched_chunks(*chunk));
+        counts.fold(1, u64::saturating_mul)
+    }
     /// Origins (element coordinates) of the chunks that `selection` touches, row-major.
     ///
     /// # Errors

@@ -81,6 +81,12 @@ impl Axis {
         let (first, count) = self.positions_within(from, to);
         self.sub_axis(first, count)
     }
+    /// Upper bound of the number of chunks of extent `chunk` that contain selected indexes; exact without gaps.
+    pub fn max_touched_chunks(&self, chunk: u64) -> u64 {
+        let last = self.count().checked_sub(1).and_then(|last| self.index(last));
+        let Some((first, last)) = self.index(0).zip(last) else { return 0 };
+        self.count().min(last / chunk.max(1) - first / chunk.max(1) + 1)
+    }
     /// Indexes of the chunks of extent `chunk` that contain selected indexes, increasing.
     pub fn touched_chunks(&self, chunk: u64) -> Vec<u64> {
         match self {

@@ -2,6 +2,9 @@
 
 use hyperslab_array::{Error, Result};
 
+/// Most unwritten chunks that one read may request: each takes memory but no bytes in the file.
+const UNWRITTEN_CHUNKS: u64 = 1 << 24;
+
 /// Limits that valid files do not reach and hostile files cannot exceed. Start from [`Limits::default`] and change fields.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -54,6 +57,16 @@ impl Limits {
     /// fetched once a level of nesting, and no two elements of an honest file share an object.
     pub fn heap_budget(&self, file_bytes: u64) -> u64 {
         self.heap_bytes.saturating_add(file_bytes.saturating_mul(4))
+    }
+
+    /// Checks the number of chunks that one read of a file of `file_bytes` touches.
+    ///
+    /// # Errors
+    /// `LimitExceeded` for more than the limit, or if most of them cannot have been written.
+    pub fn check_read_chunks(&self, count: u64, file_bytes: u64) -> Result<()> {
+        // A stored chunk takes some bytes of the file, so most of more than these were never written.
+        let max = self.chunks.min(file_bytes.saturating_add(UNWRITTEN_CHUNKS));
+        if count > max { Err(Error::limit_exceeded(format!("a read of {count} chunks, more than {max}: read in parts"))) } else { Ok(()) }
     }
 
     /// Sets the limit called `name`, one of the fields.

@@ -6,7 +6,7 @@ use hyperslab_formats::{ChunkSource, Dataset, ObjectId, StorageLayout, poison};
 
 use crate::buffer_pool::{PooledBuffer, zeros};
 use crate::dataset_read::{DatasetRead, Keep};
-use crate::stored::fill_value;
+use crate::stored::{MAX_CHUNKS, fill_value, parts};
 use crate::{File, stored, virtual_dataset};
 
 impl File {
@@ -74,13 +74,17 @@ impl File {
                 return Ok(bytes);
             }
             let selection = Selection::all(description.dataspace.shape());
-            let located = self.array_file().locate(dataset, &selection)?;
-            let lengths = located.chunks.iter().map(|chunk| match &chunk.source {
-                ChunkSource::Stored { length, .. } => *length,
-                ChunkSource::Inline(bytes) => bytes.len() as u64,
-                ChunkSource::Fill => 0,
-            });
-            Ok(lengths.sum())
+            let mut sum = 0u64;
+            for part in parts(&description.chunk_grid, &selection, MAX_CHUNKS) {
+                let located = self.array_file().locate(dataset, &part)?;
+                let lengths = located.chunks.iter().map(|chunk| match &chunk.source {
+                    ChunkSource::Stored { length, .. } => *length,
+                    ChunkSource::Inline(bytes) => bytes.len() as u64,
+                    ChunkSource::Fill => 0,
+                });
+                sum = lengths.fold(sum, u64::saturating_add);
+            }
+            Ok(sum)
         };
         sum().map_err(|error| self.place(dataset, error))
     }

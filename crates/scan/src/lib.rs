@@ -27,6 +27,7 @@ pub use bins::counter::BinCounter;
 pub use bins::intervals::Bins;
 pub use bins::number_types::{append_doubles, is_countable};
 pub use plan::split::{Split, SplitPolicy};
+pub use plan::targets::{PlacedSplit, interleaved};
 pub use plan::{ChunkCount, Plan, PlanExtent};
 pub use read::aggregate::{Extremes, Number, Rule, Summary};
 pub use read::batches::Batches;

@@ -5,9 +5,10 @@ mod band;
 mod chunk;
 mod job;
 mod locate;
+mod parts;
 mod shared_chunks;
 
-use hyperslab_array::{Axis, Result, Selection};
+use hyperslab_array::{Axis, Error, Result, Selection};
 use hyperslab_formats::{ChunkLocation, ChunkSource, Dataset, StorageLayout};
 use rayon::prelude::*;
 
@@ -20,12 +21,34 @@ use self::shared_chunks::SharedChunks;
 use crate::dataset_read::DatasetRead;
 
 pub(crate) use self::chunk::fill_value;
+pub(crate) use self::parts::{MAX_CHUNKS, parts};
 
 /// Less than this is read by the calling thread: waking other threads costs more.
 pub(crate) const MIN_PARALLEL_BYTES: u64 = 256 << 10;
 
 /// Fills `out` from what the file stores of a dataset that is not virtual.
 pub(crate) fn fill(read: DatasetRead<'_>, out: &mut [u8]) -> Result<()> {
+    let DatasetRead { file, description, selection, cancellation, .. } = read;
+    if description.storage == StorageLayout::Chunked {
+        file.session().limits().check_read_chunks(description.chunk_grid.max_touched(selection), file.array_file().storage().len())?;
+    }
+    if description.chunk_grid.max_touched(selection) <= MAX_CHUNKS {
+        return fill_part(read, out);
+    }
+    let mut rest = out;
+    for part in parts(&description.chunk_grid, selection, MAX_CHUNKS) {
+        cancellation.check()?;
+        let bytes = part.element_count()?.checked_mul(description.datatype.size()).and_then(|bytes| usize::try_from(bytes).ok());
+        let split = bytes.and_then(|bytes| rest.split_at_mut_checked(bytes));
+        let (here, after) = split.ok_or_else(|| Error::internal("parts of a read exceed its output"))?;
+        fill_part(DatasetRead { selection: &part, ..read }, here)?;
+        rest = after;
+    }
+    Ok(())
+}
+
+/// As [`fill`]; the places of all chunks are in memory at once.
+fn fill_part(read: DatasetRead<'_>, out: &mut [u8]) -> Result<()> {
     let DatasetRead { file, dataset, description, selection, cancellation, .. } = read;
     let external = match description.storage {
         StorageLayout::External => Some(file.external_storage(dataset, &description.external_files)?),

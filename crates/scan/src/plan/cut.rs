@@ -3,7 +3,7 @@
 use hyperslab_array::{Error, Result};
 
 use super::split::{Split, SplitPolicy};
-use super::{MAX_WINDOWS, Plan};
+use super::{MAX_SPLITS, MAX_WINDOWS, Plan};
 use crate::window::{Rows, WINDOW_BYTES};
 
 impl Plan {
@@ -16,6 +16,11 @@ impl Plan {
     /// # Errors
     /// `Unsupported` for arrays that are not in a file; `Conflict` if a file has changed since it was opened.
     pub fn split(&self, policy: &SplitPolicy) -> Result<Vec<Split>> {
+        Ok(self.split_parts(policy)?.into_iter().map(|(_, split)| split).collect())
+    }
+
+    /// The splits, each with the index of its part.
+    pub(super) fn split_parts(&self, policy: &SplitPolicy) -> Result<Vec<(usize, Split)>> {
         let target = self.split_target(policy)?;
         let mut cuts: Vec<(usize, Rows, u64)> = Vec::new();
         let mut pruned = None;
@@ -54,14 +59,14 @@ impl Plan {
                 _ => groups.push((index, rows)),
             }
         }
-        let mut splits: Vec<Split> = Vec::with_capacity(groups.len());
+        let mut splits: Vec<(usize, Split)> = Vec::with_capacity(groups.len());
         let mut last_part: Option<(usize, Split)> = None;
         for (index, rows) in groups {
             let of_part = match last_part.take().filter(|(part, _)| *part == index) {
                 Some((_, split)) => split,
                 None => Split::new(self.parts.get(index).ok_or_else(|| Error::internal("no such part"))?, &self.schema, &self.request)?,
             };
-            splits.push(of_part.of_rows(rows));
+            splits.push((index, of_part.of_rows(rows)));
             last_part = Some((index, of_part));
         }
         Ok(splits)
@@ -80,6 +85,6 @@ impl Plan {
             (None, None) => 64 << 20,
         };
         // Splits cannot be finer than windows, whose number is limited.
-        Ok(target.max(total / (MAX_WINDOWS as u64 / 8)).max(1))
+        Ok(target.max(total / MAX_SPLITS).max(1))
     }
 }

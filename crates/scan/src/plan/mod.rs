@@ -3,6 +3,7 @@
 mod cut;
 mod file_stamp;
 pub(crate) mod split;
+pub(crate) mod targets;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -26,6 +27,8 @@ use crate::window::Rows;
 
 /// Maximum number of windows of one plan: 32 TiB of rows.
 const MAX_WINDOWS: usize = 1 << 22;
+/// Maximum number of splits of one plan, apart from those of small segments.
+const MAX_SPLITS: u64 = 1 << 20;
 
 /// A planned scan. Immutable, and cheap to clone.
 #[derive(Clone)]

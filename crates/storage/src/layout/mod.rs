@@ -3,6 +3,7 @@
 //! Nothing here is trusted: what a damaged attribute says is dropped with a warning, and the block size is in force.
 
 mod beegfs;
+mod bytes_on;
 mod lustre_attribute;
 mod lustre_text;
 mod reading;

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use hyperslab_array::{Envelope, Error, Result};
-use hyperslab_storage::{block_bytes_in, check_replaceable, folder_of, is_parallel_file_system, profile, real_path, unique_name};
+use hyperslab_storage::{block_bytes_in, check_replaceable, folder_of, is_parallel_file_system, profile, real_path, target_layout, unique_name};
 use serde::{Deserialize, Serialize};
 
 use super::commit_name::is_id;
@@ -124,7 +124,7 @@ impl WritePlan {
         let alignment = checked_alignment(self.alignment)?.map_or_else(|| block_bytes_in(&folder), Ok)?;
         let factor = factor
             .or(profile().settings.subfile_factor.map(|factor| factor.min(writers)))
-            .unwrap_or_else(|| chosen_factor(writers, is_parallel_file_system(&folder)));
+            .unwrap_or_else(|| chosen_factor(writers, is_parallel_file_system(&folder), stripe_count(&folder)));
         self.sharing = Some(SharedDatasets::new(writers, factor, alignment)?);
         Ok(())
     }
@@ -248,15 +248,24 @@ impl WritePlan {
     }
 }
 
+/// Number of stripes of new files in a folder; `None` if it is not known.
+fn stripe_count(folder: &Path) -> Option<u64> {
+    target_layout(folder).ok()?.components.last()?.stripe_count.map(u64::from)
+}
+
 /// Number of tasks that share one subfile. On a parallel file system 8 to 32, more if there are more tasks (the best values
-/// in published measurements). On a local disk files are cheap, and writers of one file would wait for its kernel lock.
-fn chosen_factor(writers: u64, parallel: bool) -> u64 {
-    match (parallel, writers) {
-        (false, _) => 1,
+/// in published measurements), and a multiple of the stripes of a file, so that each of its targets serves as many tasks. On a
+/// local disk files are cheap, and writers of one file would wait for its kernel lock.
+fn chosen_factor(writers: u64, parallel: bool, stripes: Option<u64>) -> u64 {
+    const MAX_FACTOR: u64 = 64;
+    let factor = match (parallel, writers) {
+        (false, _) => return 1,
         (true, ..=1024) => 8,
         (true, ..=4096) => 16,
         (true, _) => 32,
-    }
+    };
+    let even = stripes.and_then(|stripes| u64::checked_next_multiple_of(factor, stripes));
+    even.filter(|even| *even <= MAX_FACTOR && *even <= writers).unwrap_or(factor)
 }
 
 #[cfg(test)]
@@ -265,7 +274,10 @@ mod tests {
 
     #[test]
     fn more_writers_share_a_subfile_where_the_file_system_is_parallel() {
-        assert_eq!([1, 64, 2048, 10_240].map(|writers| chosen_factor(writers, true)), [8, 8, 16, 32]);
-        assert_eq!([1, 64, 10_240].map(|writers| chosen_factor(writers, false)), [1, 1, 1]);
+        assert_eq!([1, 64, 2048, 10_240].map(|writers| chosen_factor(writers, true, None)), [8, 8, 16, 32]);
+        assert_eq!([1, 64, 10_240].map(|writers| chosen_factor(writers, false, Some(4))), [1, 1, 1]);
+        // 36 targets, as on Edison's scratch3; more than a subfile should have; fewer writers than stripes.
+        assert_eq!([(4096, 36), (4096, 248), (9, 12), (64, 3)].map(|(writers, stripes)| chosen_factor(writers, true, Some(stripes))), [36, 16, 8, 9]);
+        assert_eq!(chosen_factor(64, true, Some(0)), 8);
     }
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -17,6 +17,7 @@ from ..dask_collections import data_frame
 from ..errors import InvalidInputError, OmittedColumnsWarning, UnsupportedError
 from ..extras import require
 from ..sessions import session
+from ..storage import StorageLayout
 from ..type_aliases import Float64Array, Int64Array
 from .arrow_dataset import ScanDataset
 from .scan_request import ScanRequest
@@ -35,10 +36,12 @@ class Split:
 
     Attributes:
         schema: The columns and their types.
+        targets: With `order="targets"`, bytes of the split on each storage target, in the order in which they are read first;
+            empty if they are not known.
     """
 
-    def __init__(self, data: bytes, schema: pa.Schema) -> None:
-        self._data, self.schema = bytes(data), schema
+    def __init__(self, data: bytes, schema: pa.Schema, targets: Mapping[int, int] | None = None) -> None:
+        self._data, self.schema, self.targets = bytes(data), schema, dict(targets or {})
 
     def __bytes__(self) -> bytes:
         return self._data
@@ -320,15 +323,25 @@ class Table:
         """
         return data_frame(self.splits(count, target_bytes), self.schema)
 
-    def splits(self, count: int | None = None, target_bytes: int | None = None) -> list[Split]:
+    def splits(
+        self,
+        count: int | None = None,
+        target_bytes: int | None = None,
+        *,
+        order: Literal["rows", "targets"] = "rows",
+        layout: StorageLayout | None = None,
+    ) -> list[Split]:
         """Divides the scan into units of reading for other threads, processes or machines.
 
         Args:
             count: Number of splits.
             target_bytes: Bytes of values of a split, instead of `count`.
+            order: `targets` puts splits after each other that read from different storage targets, so that those which run at
+                the same time do not wait for the same one. It reads the places of all chunks if targets are known.
+            layout: Layout of the files, if the file system does not show it; of all files the same.
 
         Returns:
-            Splits whose rows, one after the other, are the rows of the table in order.
+            Splits whose rows, one after the other, are the rows of the table in order, unless `order` is `targets`.
 
         Raises:
             UnsupportedError: `where` is a pyarrow expression.
@@ -341,7 +354,15 @@ class Table:
         check_count("target_bytes", target_bytes)
         if self._request.expression is not None:
             raise UnsupportedError("splits of a pyarrow expression: give `where` as text")
-        return [Split(data, self.schema) for data in self._plan.split(count, target_bytes)]
+        schema = self.schema
+        if order == "rows":
+            if layout is not None:
+                raise InvalidInputError("a layout is for order='targets'")
+            return [Split(data, schema) for data in self._plan.split(count, target_bytes)]
+        if order != "targets":
+            raise InvalidInputError(f"order is {order!r}: give 'rows' or 'targets'")
+        placed = self._plan.split_placed(count, target_bytes, None if layout is None else layout._native)
+        return [Split(data, schema, dict(targets)) for data, targets in placed]
 
     def explain(self) -> str:
         """Describes how the scan will run, as text for people.

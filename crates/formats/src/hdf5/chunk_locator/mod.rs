@@ -11,7 +11,7 @@ mod implicit;
 mod numbering;
 mod single;
 
-use hyperslab_array::{ChunkGrid, Error, Region, Result, Selection};
+use hyperslab_array::{ChunkGrid, Region, Result, Selection};
 
 pub(crate) use encode::encode;
 
@@ -19,9 +19,6 @@ use self::found::{Found, StoredAt};
 use super::Source;
 use super::layout::{ChunkedLayout, Locator};
 use crate::{ChunkLocation, ChunkSource};
-
-/// Most unwritten chunks that one read may request: each takes memory but no bytes in the file.
-const UNWRITTEN_CHUNKS: u64 = 1 << 24;
 
 /// The chunks of `layout` that `selection` touches, row-major by origin, each exactly once; a chunk
 /// without storage is `ChunkSource::Fill`. `selection` was checked against `layout.shape`.
@@ -31,13 +28,7 @@ pub(crate) fn locate(source: &Source, layout: &ChunkedLayout, selection: &Select
     if selection.is_empty() {
         return Ok(Vec::new());
     }
-    let counts = selection.axes().iter().zip(grid.chunk_counts()).map(|(axis, chunks)| axis.count().min(chunks));
-    let count = counts.fold(1u64, u64::saturating_mul);
-    // A stored chunk takes some bytes of the file, so of more than these most were never written.
-    let max_chunks = source.limits.chunks.min(source.storage.len().saturating_add(UNWRITTEN_CHUNKS));
-    if count > max_chunks {
-        return Err(Error::limit_exceeded(format!("a read of {count} chunks, more than {max_chunks}: read in parts")));
-    }
+    source.limits.check_read_chunks(grid.max_touched(selection), source.storage.len())?;
     let touched = grid.touched(selection)?;
     let wanted = selection.axes().iter().zip(&layout.chunk_shape).map(|(axis, &chunk)| axis.touched_chunks(chunk)).collect();
     let mut found = Found { layout, wanted, slots: vec![None; touched.len()] };

@@ -47,7 +47,8 @@ final class ReadOptions {
       "sumfloats",
       "filecolumns",
       "indexfolder",
-      "omitted");
+      "omitted",
+      "order");
 
   /** Prefix of single limits, such as {@code limits.heap_bytes}. */
   private static final String LIMIT = "limits.";
@@ -272,6 +273,9 @@ final class ReadOptions {
     request.put("decode", flag("decode", true));
     if (text("nonconforming") != null) {
       request.put("nonconforming", text("nonconforming").toLowerCase(Locale.ROOT));
+    }
+    if (text("order") != null) {
+      request.put("order", text("order").toLowerCase(Locale.ROOT));
     }
     request.put("ignoreCorrupt", ignoreCorruptFiles());
     request.put("ignoreMissing", ignoreMissingFiles());
