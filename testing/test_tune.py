@@ -15,8 +15,8 @@ import hyperslab as hs
 import numpy as np
 import pytest
 from hyperslab import _native
-from hyperslab.tuning import tuner
-from hyperslab.tuning.model import fit
+from hyperslab.tuning import draw_profile, tuner
+from hyperslab.tuning.model import fit, predictions
 from hyperslab.tuning.points import KINDS, Point, design, levels
 
 COMMAND = pathlib.Path(sys.executable).parent / "hyperslab"
@@ -204,3 +204,40 @@ def test_the_command_that_shows_the_profile(tmp_path: pathlib.Path) -> None:
     path = written(tmp_path / "p.json", {"threads": 3})
     done = subprocess.run([COMMAND, "profile"], capture_output=True, text=True, check=True, env={**os.environ, "HYPERSLAB_PROFILE": str(path)})
     assert done.stdout == f"{path}: threads=3\n"
+
+
+def test_the_command_says_of_a_profile_that_cannot_be_used_in_one_line(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "p.json"
+    path.write_text("{")
+    for words, lines in ((["--version"], 1), (["profile"], 0)):
+        done = subprocess.run([COMMAND, *words], capture_output=True, text=True, check=True, env={**os.environ, "HYPERSLAB_PROFILE": str(path)})
+        assert done.stderr.count("\n") == lines and "ProfileWarning" not in done.stderr
+        assert "the defaults are in force" in done.stderr + done.stdout
+    assert done.stderr == ""
+
+
+def test_a_profile_is_drawn(tmp_path: pathlib.Path) -> None:
+    out = tmp_path / "p.json"
+    hs.tune(tmp_path, minutes=5, size_bytes=1 << 20, points=60, out=out)
+    picture = tmp_path / "p.png"
+    done = subprocess.run(
+        [COMMAND, "profile", "--plot", picture], capture_output=True, text=True, check=True, env={**os.environ, "HYPERSLAB_PROFILE": str(out)}
+    )
+    assert done.stdout.startswith(str(out)) and picture.read_bytes().startswith(b"\x89PNG") and picture.stat().st_size > 20_000
+    missing = {**os.environ, "HYPERSLAB_PROFILE": str(tmp_path / "nothing.json")}
+    done = subprocess.run([COMMAND, "profile", "--plot", picture], capture_output=True, text=True, env=missing)
+    assert done.returncode == 1 and "there is no profile to draw" in done.stderr
+    with pytest.raises(hs.InvalidInputError, match="no measurements"):
+        draw_profile(written(tmp_path / "hand.json", {"threads": 1}), picture)
+
+
+def test_points_held_back_are_predicted_without_them() -> None:
+    points = [point for point in design(2, 200) if point.kind == "read"]
+    measured = [(point, 1.0 + index / 100) for index, point in enumerate(points)]
+    found = predictions("read", measured)
+    assert [point for point, *_ in found] == points and sum(held for *_, held in found) == len(points) // 5
+    model = fit("read", measured)
+    assert model is not None and model.held_back_error == pytest.approx(
+        float(np.median([abs(predicted / seconds - 1) for _, seconds, predicted, held in found if held]))
+    )
+    assert not any(held for *_, held in predictions("read", measured[:9])) and predictions("write", measured) == []

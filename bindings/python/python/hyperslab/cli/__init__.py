@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import importlib
 import sys
-from typing import NoReturn
+import warnings
+from typing import NoReturn, TextIO
 
 import pyarrow as pa
 
 from ..errors import Error, MissingExtraError
 from ..extras import require
+from ..profile import profile
 from .stopping import stoppable
 
 
@@ -21,6 +23,9 @@ def main() -> None:
         _end(error)
     # By its name: without typer and rich the module cannot be imported.
     app = importlib.import_module("hyperslab.cli.commands").app
+    warnings.showwarning = _warn
+    if (problem := profile().problem) is not None and sys.argv[1:2] != ["profile"]:
+        _say_warning(problem)
     try:
         with stoppable():
             app()
@@ -31,6 +36,18 @@ def main() -> None:
         if duckdb is None or not isinstance(error, duckdb.Error):
             raise
         _end(error)
+
+
+def _warn(message: Warning | str, category: type[Warning], filename: str, lineno: int, file: TextIO | None = None, line: str | None = None) -> None:
+    """Warnings of Hyperslab are one line; those of other packages are as Python shows them."""
+    if category.__module__.partition(".")[0] == "hyperslab":
+        _say_warning(str(message))
+    else:
+        print(warnings.formatwarning(message, category, filename, lineno, line), end="", file=file or sys.stderr)
+
+
+def _say_warning(message: str) -> None:
+    print(f"hyperslab: warning: {' '.join(message.split())}", file=sys.stderr)
 
 
 def _end(error: Exception) -> NoReturn:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import asdict
 from typing import Annotated
 
@@ -12,41 +13,81 @@ from rich.table import Table as Grid
 
 import hyperslab as hs
 
-from ..tuning import Tuned
+from ..errors import MissingFileError
+from ..tuning import Study, Tuned, draw_profile, run_study
 from .app import AsJson, app
 from .output import plain, say
 from .progress import counting
-from .stopping import Stopped, careful
+from .stopping import Stopped, careful, complete
 
 
 @app.command()
 def tune(
     folder: Annotated[str, typer.Argument(help="A folder of the file system that is measured.")],
-    minutes: Annotated[float, typer.Option(help="No further measurement begins after this time.")] = 5.0,
-    size: Annotated[int, typer.Option(help="MiB of values of a file.")] = 32,
+    minutes: Annotated[float | None, typer.Option(help="No further measurement begins after this time; 5, or 30 of a study.")] = None,
+    size: Annotated[int | None, typer.Option(help="MiB of values of a file; 32, or 64 of a study.")] = None,
     points: Annotated[int, typer.Option(help="Number of combinations of settings.")] = 100,
-    out: Annotated[str | None, typer.Option(help="Path of the profile; by default the one that is in force.")] = None,
+    out: Annotated[str | None, typer.Option(help="Path of the profile, by default the one that is in force; of a study its folder (hyperslab-study).")] = None,
     fresh: Annotated[bool, typer.Option("--fresh", help="Forget what an interrupted run has measured.")] = False,
+    study: Annotated[
+        bool, typer.Option("--study", help="Measure HDF5, netCDF-4 and Hyperslab next to each other instead; writes tables and pictures.")
+    ] = False,
+    clients: Annotated[int, typer.Option(help="Number of clients of a study.")] = 4,
+    repeats: Annotated[int, typer.Option(help="Measurements of each case of a study.")] = 3,
     as_json: AsJson = False,
 ) -> None:
     """Measure this machine and a file system, and write a profile of the settings that pay; reads and writes then use it."""
     done = 0
     try:
-        with careful(), counting("measuring", points) as advance:
+        with careful(), counting("measuring", None if study else points) as advance:
 
             def report(now: int, _: int) -> None:
                 nonlocal done
                 advance(now - done)
                 done = now
 
-            found = hs.tune(folder, minutes=minutes, size_bytes=size << 20, points=points, out=out, fresh=fresh, progress=report)
+            if study:
+                target, bytes_each = out or "hyperslab-study", (64 if size is None else size) << 20
+                studied = run_study(
+                    folder,
+                    target,
+                    minutes=30.0 if minutes is None else minutes,
+                    size_bytes=bytes_each,
+                    clients=clients,
+                    repeats=repeats,
+                    fresh=fresh,
+                    progress=report,
+                )
+            else:
+                found = hs.tune(
+                    folder,
+                    minutes=5.0 if minutes is None else minutes,
+                    size_bytes=(32 if size is None else size) << 20,
+                    points=points,
+                    out=out,
+                    fresh=fresh,
+                    progress=report,
+                )
     except (Stopped, KeyboardInterrupt):
         typer.echo("hyperslab: interrupted; what was measured is kept, and the same command goes on from there", err=True)
         raise
-    if as_json:
+    if study:
+        _show_study(studied, as_json)
+    elif as_json:
         print(json.dumps(plain(asdict(found)), ensure_ascii=False))
     else:
         _show(found)
+
+
+def _show_study(found: Study, as_json: bool) -> None:
+    if as_json:
+        print(json.dumps(plain({"folder": found.folder, "measured": found.measured, "wanted": found.wanted, "missing": found.missing}), ensure_ascii=False))
+        return
+    for name, reason in found.missing.items():
+        say(f"not measured: {escape(name)} ({escape(reason)})")
+    if found.measured < found.wanted:
+        say(f"{found.measured} of {found.wanted} measurements; the same command goes on from there")
+    say(f"wrote {escape(os.path.join(found.folder, 'study.md'))} and its pictures")
 
 
 def _show(found: Tuned) -> None:
@@ -77,9 +118,17 @@ def _value(setting: str, value: str) -> str:
 
 
 @app.command()
-def profile(as_json: AsJson = False) -> None:
+def profile(
+    plot: Annotated[str | None, typer.Option(help="Draw what the profile was made from into this picture.")] = None,
+    as_json: AsJson = False,
+) -> None:
     """Show the profile in force, and where it comes from."""
     found = hs.profile()
+    if plot is not None:
+        if found.path is None or not os.path.exists(found.path):
+            raise MissingFileError(f"there is no profile to draw ({found.path or 'HYPERSLAB_PROFILE is empty'}): run hyperslab tune first", found.path)
+        with complete(plot) as part:
+            draw_profile(found.path, part)
     if as_json:
         print(json.dumps(found._asdict(), ensure_ascii=False))
         return

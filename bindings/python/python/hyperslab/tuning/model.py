@@ -46,13 +46,21 @@ def fit(kind: str, measured: Sequence[tuple[Point, float]]) -> Model | None:
     mine = [(point, seconds) for point, seconds in measured if point.kind == kind and seconds > 0]
     if not mine:
         return None
-    held = [pair for index, pair in enumerate(mine) if index % HELD_BACK == HELD_BACK - 1]
-    error = None
-    if len(mine) >= 3 * HELD_BACK and held:
-        part = _fitted(kind, [pair for pair in mine if pair not in held])
-        error = _error(part, held)
+    held = [seconds / predicted for _, seconds, predicted, is_held in predictions(kind, measured) if is_held]
+    error = float(np.median([abs(1 / ratio - 1) for ratio in held])) if held else None
     whole = _fitted(kind, mine)
     return Model(kind, whole.seconds, whole.factors, error, _error(whole, mine), len(mine))
+
+
+def predictions(kind: str, measured: Sequence[tuple[Point, float]]) -> list[tuple[Point, float, float, bool]]:
+    """For each point of a kind: the measured and the predicted seconds, and whether it was held back from the model that
+    predicts it. With too few points, none is held back."""
+    mine = [(point, seconds) for point, seconds in measured if point.kind == kind and seconds > 0]
+    if not mine:
+        return []
+    is_held = [len(mine) >= 3 * HELD_BACK and index % HELD_BACK == HELD_BACK - 1 for index in range(len(mine))]
+    model = _fitted(kind, [pair for pair, held in zip(mine, is_held, strict=True) if not held])
+    return [(point, seconds, model.predict(point), held) for (point, seconds), held in zip(mine, is_held, strict=True)]
 
 
 def _error(model: Model, pairs: Sequence[tuple[Point, float]]) -> float:

@@ -7,13 +7,11 @@ import datetime
 import json
 import math
 import os
-import secrets
 import shutil
 import subprocess
 import sys
-import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -22,6 +20,7 @@ from ..errors import InvalidInputError, IoError
 from ..storage import storage_layout
 from ..type_aliases import Path
 from .model import Model, fit
+from .places import replace_file, workplace
 from .points import KINDS, Point, design
 
 #: Settings that a profile may have. What is stored (filters) and what is promised (sync) is not for a profile to change.
@@ -103,7 +102,7 @@ def tune(
     known = {point for point, _ in measured}
     end = time.monotonic() + 60 * minutes
     os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
-    with _workplace(place, size_bytes) as work, _Workers(work, size_bytes) as workers:
+    with workplace(place, size_bytes) as work, _Workers(work, size_bytes) as workers:
         for point in wanted:
             if point in known:
                 continue
@@ -183,21 +182,7 @@ def _write(path: str, folder: str, size: int, settings: dict[str, int], models: 
         "models": [asdict(model) for model in models.values()],
         "measured": [{**point.to_dict(), "seconds": seconds} for point, seconds in measured],
     }
-    _replace(path, document)
-
-
-def _replace(path: str, document: Any) -> None:
-    part = f"{path}.{secrets.token_hex(8)}.part"
-    try:
-        with open(part, "w", encoding="utf-8") as out:
-            json.dump(document, out, indent=1)
-            out.flush()
-            os.fsync(out.fileno())
-        os.replace(part, path)
-    except OSError as error:
-        with contextlib.suppress(FileNotFoundError):
-            os.remove(part)
-        raise IoError(f"the profile cannot be written: {error.strerror}", path) from None
+    replace_file(path, document)
 
 
 class _State:
@@ -220,20 +205,7 @@ class _State:
 
     def save(self, measured: Sequence[tuple[Point, float]]) -> None:
         """Keeps the points."""
-        _replace(self.path, {"about": self._about, "measured": [{**point.to_dict(), "seconds": seconds} for point, seconds in measured]})
-
-
-@contextlib.contextmanager
-def _workplace(folder: str, size: int) -> Iterator[str]:
-    """A hidden folder that is removed whatever happens."""
-    free = shutil.disk_usage(folder).free
-    if free < 4 * size:
-        raise IoError(f"{free} bytes are free, and 4 files of {size} bytes are needed: give another folder or a smaller size", folder)
-    work = tempfile.mkdtemp(prefix=".hyperslab-tune-", dir=folder)
-    try:
-        yield work
-    finally:
-        shutil.rmtree(work, ignore_errors=True)
+        replace_file(self.path, {"about": self._about, "measured": [{**point.to_dict(), "seconds": seconds} for point, seconds in measured]})
 
 
 class _Workers:
