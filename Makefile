@@ -353,6 +353,10 @@ bench-write: setup $(VPIC) ## parallel writing beside parallel HDF5, subfiling a
 	$(BIN)/python benches/write/run.py --vpic $(VPIC) --mpi $(MPI_VENV) --json $(HOME)/.cache/hyperslab/bench/write.json $(ARGUMENTS)
 	$(BIN)/python benches/write/metadata.py --vpic $(VPIC) --mpi $(MPI_VENV) --json $(HOME)/.cache/hyperslab/bench/metadata.json
 
+# ARGUMENTS="--rounds 1 --writers 2"; without --page nothing is written.
+bench-collecting: setup $(MPI_VENV)/.installed ## small interleaved pieces: each writer apart, and collected by one of the node
+	$(BIN)/python benches/write/collecting.py --mpi $(MPI_VENV) --page $(ARGUMENTS)
+
 bench-write-page: ## the tables of the last bench-write into docs/benchmarks-write.md
 	$(PYTHON) benches/write/page.py docs/benchmarks-write.md --json $(HOME)/.cache/hyperslab/bench/write.json --metadata $(HOME)/.cache/hyperslab/bench/metadata.json
 

@@ -131,5 +131,54 @@ elif case == "fields":
             padded = np.full((6, 3, 5), rank + step * 10)
             padded[0], padded[-1] = -1, -1
             run.write_step({"phi": padded}, time=step / 2, partition=np.s_[4 * rank : 4 * rank + 4, :, :], ghosts=((1, 1), (0, 0), (0, 0)))
+elif case.startswith("collect"):
+
+    class Nodes:
+        """Processes of this machine as if they were on two nodes."""
+
+        def __getattr__(self, name: str):
+            return getattr(comm, name)
+
+        def Split_type(self, kind: int) -> MPI.Comm:
+            return comm.Split(rank % 2, rank)
+
+    given = Nodes() if "nodes" in case else comm
+    total, data = 1003, np.arange(1003 * 4).reshape(1003, 4)
+
+    def create(task: hs.Task) -> None:
+        if "create fails" in case:
+            raise ZeroDivisionError("create")
+        task.create_dataset("x", (total, 4), "i8", chunks=(50, 4), compression="gzip")
+        task.create_dataset("y", (total,), "f4")
+
+    def collect() -> None:
+        mode = "create" if "plan fails" in case else "overwrite"
+        with hyperslab.mpi.collect(given, path, mode, create=create, datasets=["x", "y"], buffer_bytes=8000) as rows:
+            # Pieces of 3 rows in turns; the last process has no rows of y, so it calls write less often.
+            for first in range(3 * rank, total, 3 * size):
+                rows.write("x", first, data[first : first + 3])
+            if "one fails" in case and rank == size - 1:
+                raise ZeroDivisionError("mine")
+            if "twice" in case:
+                rows.write("x", 0, data[0])
+            others = max(size - 1, 1)
+            for row in range(rank, total, others) if rank < others else ():
+                rows.write("y", row, row)
+            if "late" in case and rank == 0:
+                rows.write("x", 0, np.zeros(7))
+
+    if "one fails" in case:
+        refused(ZeroDivisionError if rank == size - 1 else hs.CancelledError, "mine" if rank == size - 1 else "", collect)
+    elif "create fails" in case:
+        refused(ZeroDivisionError, "create", collect)
+    elif "plan fails" in case:
+        refused(hs.ConflictError, "already", collect)
+    elif "late" in case:
+        # The rows have another shape: only the process that made the mistake says so.
+        refused(hs.InvalidInputError if rank == 0 else hs.CancelledError, "shape" if rank == 0 else "", collect)
+    elif "twice" in case:
+        refused(hs.InvalidInputError, "twice", collect)
+    else:
+        collect()
 else:
     raise SystemExit(case)

@@ -96,6 +96,28 @@ def test_processes_write_one_netcdf_file(tmp_path: pathlib.Path) -> None:
         assert f["series"].dims == ("time",) and f["field"].dims == ("x",) and f.table("time").to_arrow().num_rows == 6
 
 
+@pytest.mark.parametrize(("count", "case"), [(1, "collect"), (3, "collect"), (4, "collect nodes")])
+def test_the_processes_of_a_node_hand_their_rows_to_one_of_them(tmp_path: pathlib.Path, count: int, case: str) -> None:
+    path = tmp_path / "out.h5"
+
+    def check_rows() -> None:
+        with h5py.File(path) as f:
+            assert np.array_equal(f["x"][...], np.arange(1003 * 4).reshape(1003, 4)) and np.array_equal(f["y"][...], np.arange(1003))
+        assert hs.verify(path, values=True).problems == []
+
+    done = mpiexec(count, case, tmp_path)
+    assert done.returncode == 0, done.stderr
+    check_rows()
+    # One subfile a node.
+    assert len(list((tmp_path / "out.h5.d").rglob("*.h5"))) <= (2 if "nodes" in case else 1)
+    for failing in ("one fails", "create fails", "plan fails", "late", "twice"):
+        if failing == "twice" and (count == 1 or "nodes" in case):
+            continue
+        done = mpiexec(count, f"{case} {failing}", tmp_path)
+        assert done.returncode == 0, (failing, done.stderr)
+        check_rows()
+
+
 @pytest.mark.parametrize("count", [1, 2, 4])
 def test_processes_write_particles_step_by_step(tmp_path: pathlib.Path, count: int) -> None:
     path = tmp_path / "out.h5"

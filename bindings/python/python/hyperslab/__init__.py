@@ -44,6 +44,7 @@ from .tuning import Tuned, tune
 from .values.arrays import Array
 from .values.narrow_integers import integer_dtype
 from .values.references import AttributeReference, Reference, RegionReference, RegionSelection
+from .writing.collecting import Collector
 from .writing.new_file import (
     ExternalLink,
     HardLink,
@@ -73,6 +74,7 @@ __all__ = [
     "BatchReader",
     "Batches",
     "CancelledError",
+    "Collector",
     "Committed",
     "ConflictError",
     "CorruptError",

@@ -8,12 +8,15 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from . import indexes
 from .errors import CancelledError, Error
 from .indexes import Indexed
 from .netcdf.plan import NetcdfPlan
 from .sources import Files
 from .type_aliases import Path
+from .writing.node_collecting import NodeCollector, body_of, forms_of
 from .writing.parallel import Committed, Task, WritePlan
 
 if TYPE_CHECKING:
@@ -193,3 +196,77 @@ def index(
             raise failure from None
         raise
     return done
+
+
+@contextmanager
+def collect(
+    comm: MPI.Comm,
+    path: Path,
+    mode: str = "create",
+    *,
+    create: Callable[[Any], object],
+    datasets: list[str],
+    buffer_bytes: int = 64 << 20,
+    threads: int | None = None,
+    **options: Any,
+) -> Iterator[NodeCollector]:
+    """Writes rows that the processes of each node hand to one of them through shared memory. Every process enters the `with` block.
+
+    Processes that share the rows of a dataset in turns would each write many small pieces. The first process of each node writes
+    runs of whole chunks instead. The file appears when every process has left the block; an exception in one process discards
+    the whole write.
+
+    Args:
+        comm: A communicator of mpi4py.
+        path, mode, options: As in `WritePlan`.
+        create: Called with the task of the first process of each node; creates the datasets.
+        datasets: Names of the datasets whose rows are collected; their elements have a fixed size.
+        buffer_bytes: Shared memory of each node.
+        threads: Number of threads that compress in each process that writes.
+
+    Yields:
+        What rows are handed to.
+
+    Raises:
+        CancelledError: Another process failed.
+
+    Example:
+        >>> def create(task):
+        ...     task.create_dataset("x", (10000, 64), "f4", chunks=(1000, 64))
+        >>> with hyperslab.mpi.collect(comm, "out.h5", create=create, datasets=["x"]) as rows:
+        ...     for n in range(comm.Get_rank(), 10000, comm.Get_size()):
+        ...         rows.write("x", n, values(n))
+    """
+    from mpi4py import MPI
+
+    node = comm.Split_type(MPI.COMM_TYPE_SHARED)
+    is_first = node.Get_rank() == 0
+    writers = comm.Split(0 if is_first else MPI.UNDEFINED, comm.Get_rank())
+    window = MPI.Win.Allocate_shared(buffer_bytes if is_first else 0, 1, comm=node)
+    failure: BaseException | None = None
+    buffer: Any = np.frombuffer(window.Shared_query(0)[0], np.uint8)
+    try:
+        if is_first:
+            has_begun = False
+            try:
+                with write(writers, path, mode, threads=threads, **options) as task:
+                    has_begun = True
+                    yield from body_of(node, task, node.bcast(forms_of(task, create, datasets, len(buffer)), 0), buffer)
+            except Exception as error:
+                if not has_begun:
+                    node.bcast(error, 0)  # the others wait for the forms
+                raise
+        else:
+            yield from body_of(node, None, node.bcast(None, 0), buffer)
+    except BaseException as error:
+        failure = error
+    del buffer
+    failures = comm.allgather(None if failure is None else f"{type(failure).__name__}: {failure}")
+    window.Free()
+    node.Free()
+    if is_first:
+        writers.Free()
+    if failure is not None:
+        raise failure
+    if any(failures):
+        raise CancelledError(f"another process failed, so nothing was written: {next(one for one in failures if one)}")
