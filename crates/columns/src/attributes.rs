@@ -3,11 +3,19 @@
 use std::collections::HashMap;
 
 use arrow_cast::display::{ArrayFormatter, FormatOptions};
-use hyperslab_array::Attribute;
+use hyperslab_array::{Attribute, CharacterSet, Dataspace, Datatype, Elements, HeapObjects, StringPadding};
 
 /// Attributes whose value cannot be read or displayed are omitted.
 pub(super) fn metadata(attributes: &[Attribute]) -> HashMap<String, String> {
     attributes.iter().filter_map(|a| Some((a.name.clone(), text(a)?))).collect()
+}
+
+/// An attribute of one text.
+pub(super) fn of_text(name: &str, text: &str) -> Attribute {
+    // HDF5 has no text of 0 bytes.
+    let bytes = if text.is_empty() { vec![0] } else { text.as_bytes().to_vec() };
+    let datatype = Datatype::FixedString { size: bytes.len() as u64, padding: StringPadding::NullPadded, character_set: CharacterSet::Utf8 };
+    Attribute { name: name.to_owned(), dataspace: Dataspace::Scalar, value: Ok(Elements { datatype, bytes, heap: HeapObjects::default() }) }
 }
 
 /// An attribute's value for display; `None` if it cannot be read or displayed.

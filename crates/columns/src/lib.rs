@@ -41,6 +41,7 @@ pub struct Column {
     datatype: Datatype,
     convention: Option<Convention>,
     units: Option<Units>,
+    assumed_units: Option<String>,
 }
 
 /// A conversion of units: doubles that are `factor` times the values of a file.
@@ -80,7 +81,20 @@ impl Column {
         }
         metadata.extend(types::reference_metadata(datatype));
         let field = Field::new(name, data_type, nullable).with_metadata(metadata);
-        Ok(Self { field: Arc::new(field), datatype: datatype.clone(), convention, units: None })
+        Ok(Self { field: Arc::new(field), datatype: datatype.clone(), convention, units: None, assumed_units: None })
+    }
+    /// Like [`Column::new`], with `units` in place of the attribute of this name.
+    ///
+    /// # Errors
+    /// As [`Column::new`].
+    pub fn with_assumed_units(name: &str, datatype: &Datatype, attributes: &[Attribute], decoding: Decoding, units: &str) -> Result<Self> {
+        let others = attributes.iter().filter(|attribute| attribute.name != "units").cloned();
+        let attributes: Vec<Attribute> = others.chain([attributes::of_text("units", units)]).collect();
+        Ok(Self { assumed_units: Some(units.to_owned()), ..Self::new(name, datatype, &attributes, decoding)? })
+    }
+    /// The units that count in place of the array's attribute, if the column has such.
+    pub fn assumed_units(&self) -> Option<&str> {
+        self.assumed_units.as_deref()
     }
     /// The column in other units, as doubles.
     ///

@@ -215,7 +215,8 @@ impl Session {
     pub(crate) fn open_options(&self) -> &OpenOptions {
         &self.0.options
     }
-    pub(crate) fn limits(&self) -> &Limits {
+    /// What a file may cost.
+    pub fn limits(&self) -> &Limits {
         &self.0.options.limits
     }
 }

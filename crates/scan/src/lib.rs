@@ -42,6 +42,7 @@ pub use table::literal::Literal;
 pub use table::mapping::{DimensionMapping, RowMapping};
 pub use table::members::Omitted;
 pub use table::model::{ModelTables, SessionModels};
+pub use table::ragged::Bounds;
 pub use table::resolver::{expand, expand_path, file_columns, is_literal, natural};
 pub use table::segment::{FILE, ROW, Segment, SegmentColumn, Source, array_column, capture_column, decoding, metadata_columns};
 pub use table::wildcard::{FilePattern, column_names, file_column_names, has_wildcard, matched_file};

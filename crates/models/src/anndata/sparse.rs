@@ -74,7 +74,7 @@ impl Sparse {
         if let Some((name, labels)) = self.labels(file, major)? {
             table = table.with_column(name, labels);
         }
-        let list = |path: String| Values::Lists { offsets: ArrayPart::whole(indptr.clone()), values: ArrayPart::whole(path) };
+        let list = |path: String| Values::lists(ArrayPart::whole(indptr.clone()), ArrayPart::whole(path));
         Ok(table.with_column("indices", list(indices)).with_column("values", list(data)))
     }
 

@@ -138,7 +138,7 @@ pub(crate) fn values(component: &Component, offset: Option<&Component>, kind: Ki
             None => terms.push(Term::new(ArrayPart::whole(part.path.clone()), part.unit)),
         }
     }
-    if terms.is_empty() { Values::Constant(Literal(double(Some(constant)))) } else { Values::Scaled { terms, constant } }
+    if terms.is_empty() { Values::Constant(Literal(double(Some(constant)))) } else { Values::scaled(terms, constant) }
 }
 
 /// Nulls for an iteration that lacks a component which another one has.

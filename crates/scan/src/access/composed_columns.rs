@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int32Type};
-use arrow_array::{Array, ArrayRef, DictionaryArray, Float64Array, Int32Array, ListArray, StructArray};
-use arrow_buffer::OffsetBuffer;
+use arrow_array::{Array, ArrayRef, DictionaryArray, Float64Array, Int32Array, StructArray};
 use arrow_schema::{DataType, Field};
 use hyperslab_array::{Axis, Datatype, Error, ErrorKind, Member, Result, Selection};
 use hyperslab_columns::{Column, Decoding};
 
+use super::ragged_columns::Ragged;
 use super::window_columns::Window;
 use crate::table::composed::{Composed, Elements};
 use crate::table::connectivity::IndexRule;
@@ -29,10 +29,17 @@ impl Window<'_> {
                 let flags = flags(&self.elements(mask, self.selection.axes())?).map_err(|error| mask.place(error))?;
                 masked(&shown, &flags)
             }
-            Composed::Lists { offsets, values } => self.lists_of(field, offsets, values),
-            Composed::Scaled { terms, constant } => {
+            Composed::Lists { offsets, bounds, inner, values } => self.lists_of(field, Ragged { offsets, bounds: *bounds, inner: inner.as_deref(), values }),
+            Composed::Vectors { values } => self.vectors(field, values),
+            Composed::Spread { values, axes } => self.spread(values, axes),
+            Composed::Runs { starts, values, .. } => {
+                let loaded = dictionary.ok_or_else(|| Error::internal("runs were not loaded"))?;
+                self.runs(field, &integers(loaded).map_err(|error| starts.place(error))?, values.as_deref())
+            }
+            Composed::Scaled { terms, constant, factors, .. } => {
                 let read = terms.iter().map(|(elements, factor)| Ok((self.elements(elements, self.selection.axes())?, *factor)));
-                scaled_sum(&read.collect::<Result<Vec<_>>>()?, *constant)
+                let factors = factors.as_ref().map(|(elements, axis)| self.spread(elements, &[*axis])).transpose()?;
+                scaled_sum(&read.collect::<Result<Vec<_>>>()?, *constant, factors.as_ref())
             }
             Composed::Connectivity { indexes, counts, rule } => self.index_lists(indexes, counts.as_deref(), rule),
         }
@@ -79,61 +86,20 @@ impl Window<'_> {
         let record = record.as_any().downcast_ref::<StructArray>().and_then(|record| record.column_by_name(name));
         record.cloned().ok_or_else(|| Error::internal("a compound is not a struct"))
     }
-
-    fn lists_of(&self, field: &Field, offsets: &Elements, values: &Elements) -> Result<ArrayRef> {
-        let DataType::List(item) = field.data_type() else { return Err(Error::internal("ragged rows that are not lists")) };
-        let [rows] = self.selection.axes() else { return Err(Error::internal("ragged rows of several dimensions")) };
-        let bounds = self.bounds(offsets, values, rows)?;
-        let total = bounds.iter().map(|(start, end)| end - start).sum::<u64>();
-        if i32::try_from(total).is_err() {
-            let message = format!("{} rows have {total} values, more than a batch of lists can hold: ask for fewer rows at a time", bounds.len());
-            return Err(values.place(Error::limit_exceeded(message)));
-        }
-        let adjacent = bounds.windows(2).all(|pair| matches!(pair, [(_, end), (start, _)] if end == start));
-        let axis = match (adjacent, bounds.first(), bounds.last()) {
-            (true, Some((start, _)), Some((_, end))) => Axis::range(*start, *end),
-            (_, None, _) => Axis::range(0, 0),
-            _ => Axis::Indices(bounds.iter().flat_map(|(start, end)| *start..*end).collect()),
-        };
-        let items = self.elements(values, &[axis])?;
-        let lengths = bounds.iter().map(|(start, end)| usize::try_from(end - start).unwrap_or(usize::MAX));
-        let list = ListArray::try_new(item.clone(), OffsetBuffer::from_lengths(lengths), items, None);
-        list.map(|list| Arc::new(list) as ArrayRef).map_err(|error| Error::internal(error.to_string()))
-    }
-
-    /// Where the values of each row begin and end. `Corrupt` if that contradicts the order of rows or the number of values.
-    fn bounds(&self, offsets: &Elements, values: &Elements, rows: &Axis) -> Result<Vec<(u64, u64)>> {
-        let ends = rows.index(0).zip(rows.count().checked_sub(1).and_then(|last| rows.index(last)));
-        let Some((first, last)) = ends else { return Ok(Vec::new()) };
-        let stop = last.checked_add(2).ok_or_else(|| Error::internal("a row beyond 64 bits"))?;
-        let read = self.elements(offsets, &[Axis::range(first, stop)])?;
-        let read = integers(&read).map_err(|error| offsets.place(error))?;
-        let count = values.shape()?.first().copied().unwrap_or(0);
-        let corrupt = |message: String| offsets.place(Error::new(ErrorKind::Corrupt, message));
-        let offset = |row: u64| {
-            let index = usize::try_from(row - first).map_err(|_| Error::internal("row index"))?;
-            let value = read.get(index).copied().ok_or_else(|| Error::internal("an offset that was not read"))?;
-            let offset = u64::try_from(value).ok().filter(|offset| *offset <= count);
-            offset.ok_or_else(|| corrupt(format!("offset {row} is {value}, but there are {count} values")))
-        };
-        let bound = |position: u64| {
-            let row = rows.index(position).ok_or_else(|| Error::internal("axis position"))?;
-            let (start, end) = (offset(row)?, offset(row + 1)?);
-            if end < start {
-                return Err(corrupt(format!("offsets decrease: {start} at {row}, {end} at {}", row + 1)));
-            }
-            Ok((start, end))
-        };
-        (0..rows.count()).map(bound).collect()
-    }
 }
 
-/// `constant + factor * values + …`; null where one of the values is.
-fn scaled_sum(terms: &[(ArrayRef, f64)], constant: f64) -> Result<ArrayRef> {
+/// `constant + factor * values + …`; null where one of the values is. `factors` multiply the factor of each row.
+fn scaled_sum(terms: &[(ArrayRef, f64)], constant: f64, factors: Option<&ArrayRef>) -> Result<ArrayRef> {
+    let doubles = |values: &ArrayRef| arrow_cast::cast(values, &DataType::Float64).map_err(|error| Error::internal(error.to_string()));
+    let factors = factors.map(doubles).transpose()?;
     let mut sum: Option<Float64Array> = None;
     for (values, factor) in terms {
-        let cast = arrow_cast::cast(values, &DataType::Float64).map_err(|error| Error::internal(error.to_string()))?;
-        let scaled: Float64Array = cast.as_primitive::<Float64Type>().unary(|value| value * factor);
+        let cast = doubles(values)?;
+        let values = cast.as_primitive::<Float64Type>();
+        let scaled: Float64Array = match &factors {
+            None => values.unary(|value| value * factor),
+            Some(factors) => values.iter().zip(factors.as_primitive::<Float64Type>()).map(|(value, own)| Some(value? * (factor * own?))).collect(),
+        };
         sum = Some(match sum {
             None => scaled,
             Some(sum) => sum.iter().zip(&scaled).map(|(a, b)| Some(a? + b?)).collect(),

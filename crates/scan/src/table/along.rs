@@ -16,6 +16,13 @@ pub enum AlongValues {
         /// Distance between the values of adjacent indexes.
         spacing: f64,
     },
+    /// `index / rate + origin`, as double: the times of regular samples.
+    Sampled {
+        /// Value at index 0.
+        origin: f64,
+        /// Samples for each unit of the values.
+        rate: f64,
+    },
     /// One value for each index.
     Listed(ArrayRef),
 }
@@ -24,18 +31,21 @@ pub enum AlongValues {
 const MAX_LINEAR: u64 = 1 << 24;
 
 impl AlongValues {
-    /// The value at `index` of a regular grid. One multiplication and one addition, so that every reader gets the same bits.
-    fn linear(origin: f64, spacing: f64, index: u64) -> f64 {
-        origin + index as f64 * spacing
+    /// The value at `index` of a regular grid; `None` for listed values. Two operations, so that every reader gets the same bits.
+    fn computed(&self, index: u64) -> Option<f64> {
+        match self {
+            Self::Linear { origin, spacing } => Some(origin + index as f64 * spacing),
+            Self::Sampled { origin, rate } => Some(index as f64 / rate + origin),
+            Self::Listed(_) => None,
+        }
     }
 
     /// The values of a whole dimension; `None` if they are too many.
     pub(crate) fn all(&self, extent: u64) -> Option<ArrayRef> {
         match self {
             Self::Listed(values) => Some(values.clone()),
-            Self::Linear { origin, spacing } => {
-                let value = |index| Self::linear(*origin, *spacing, index);
-                (extent <= MAX_LINEAR).then(|| Arc::new((0..extent).map(value).collect::<Float64Array>()) as ArrayRef)
+            Self::Linear { .. } | Self::Sampled { .. } => {
+                (extent <= MAX_LINEAR).then(|| Arc::new((0..extent).map(|index| self.computed(index)).collect::<Float64Array>()) as ArrayRef)
             }
         }
     }
@@ -44,8 +54,9 @@ impl AlongValues {
     pub(crate) fn at(&self, axis: &Axis) -> Result<ArrayRef> {
         let index = |position| axis.index(position).ok_or_else(|| Error::internal("axis position"));
         match self {
-            Self::Linear { origin, spacing } => {
-                let values = (0..axis.count()).map(|position| Ok(Self::linear(*origin, *spacing, index(position)?)));
+            Self::Linear { .. } | Self::Sampled { .. } => {
+                let value = |position| self.computed(index(position)?).ok_or_else(|| Error::internal("values of a regular grid"));
+                let values = (0..axis.count()).map(value);
                 Ok(Arc::new(values.collect::<Result<Vec<f64>>>().map(Float64Array::from)?))
             }
             Self::Listed(values) => {

@@ -4,7 +4,7 @@
 //! and the mapping of rows to its elements, by several arrays, by a position along a dimension, or by a constant. Readers do
 //! no name look-ups.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use arrow_array::Array;
@@ -22,6 +22,7 @@ use super::definition_arrays::{ArrayPart, Resolver, Stage, is_text_of_characters
 use super::literal::Literal;
 use super::mapping::DimensionMapping;
 use super::members::Omitted;
+use super::ragged::Bounds;
 use super::segment::{Segment, SegmentColumn, Source, metadata_columns};
 
 /// The rows and columns of a segment; files are given by their index in a list. The first is the requested file.
@@ -66,6 +67,17 @@ pub enum Values {
         /// Distance between the values of adjacent indexes.
         #[serde(with = "bits")]
         spacing: f64,
+    },
+    /// `index / rate + origin` along a dimension of the rows: the times of regular samples.
+    Sampled {
+        /// The dimension.
+        axis: usize,
+        /// Value at index 0.
+        #[serde(with = "bits")]
+        origin: f64,
+        /// Samples for each unit of the values.
+        #[serde(with = "bits")]
+        rate: f64,
     },
     /// One value for each index along a dimension of the rows.
     Listed {
@@ -123,10 +135,36 @@ pub enum Values {
     },
     /// Ragged rows, as lists.
     Lists {
-        /// A whole 1-D array, one longer than there are rows: where the values of each row begin, and where the last ends.
+        /// A whole 1-D array: where the values of each row begin, or end.
         offsets: ArrayPart,
-        /// A whole 1-D array.
+        /// What it holds.
+        #[serde(default, skip_serializing_if = "Bounds::is_offsets")]
+        bounds: Bounds,
+        /// Of lists of lists: a whole 1-D array with the end of each inner list.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        inner: Option<ArrayPart>,
+        /// A whole array. Beyond one dimension, the items are vectors.
         values: ArrayPart,
+    },
+    /// A vector for each row: all elements at an index of the first dimension of a whole array.
+    Vectors {
+        /// An array of several dimensions.
+        values: ArrayPart,
+    },
+    /// Values along some dimensions of the rows, the same at all indexes of the others.
+    Spread {
+        /// One value for each index along `axes`.
+        values: ArrayPart,
+        /// The dimensions of the rows, in the order of the array's.
+        axes: Vec<usize>,
+    },
+    /// Rows in runs: the number of the run of each row, or a value of the run.
+    Runs {
+        /// A whole 1-D array: the first row of each run.
+        starts: ArrayPart,
+        /// A whole 1-D array: a value for each run.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        values: Option<ArrayPart>,
     },
     /// Doubles: the sum of arrays, each multiplied with a factor, and of a constant.
     Scaled {
@@ -135,6 +173,12 @@ pub enum Values {
         /// What is added.
         #[serde(with = "bits")]
         constant: f64,
+        /// A further factor for each index along a dimension: a whole 1-D array, and the dimension.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        factors: Option<(ArrayPart, usize)>,
+        /// Metadata of the column, such as its unit.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        metadata: BTreeMap<String, String>,
     },
     /// Lists of indexes from a 2-D array with padding, such as the nodes of faces.
     Connectivity {
@@ -146,6 +190,18 @@ pub enum Values {
         /// What the indexes mean.
         rule: IndexRule,
     },
+}
+
+impl Values {
+    /// Ragged rows whose values begin and end at `offsets`, one more than there are rows.
+    pub fn lists(offsets: ArrayPart, values: ArrayPart) -> Self {
+        Self::Lists { offsets, bounds: Bounds::Offsets, inner: None, values }
+    }
+
+    /// The sum of `terms` and `constant`.
+    pub fn scaled(terms: Vec<Term>, constant: f64) -> Self {
+        Self::Scaled { terms, constant, factors: None, metadata: BTreeMap::new() }
+    }
 }
 
 /// An array with a factor.
@@ -232,6 +288,7 @@ impl SegmentDefinition {
                 path: path(&mapping.file, array.dataset)?,
                 dimensions: Some(mapping.dimensions.clone()),
                 member: array.member.clone(),
+                units: array.column.assumed_units().map(str::to_owned),
             })
         };
         let mut columns = Vec::new();
@@ -239,6 +296,7 @@ impl SegmentDefinition {
             let values = match &column.source {
                 Source::Index { axis } => Values::Index { axis: *axis },
                 Source::Along { axis, values: AlongValues::Linear { origin, spacing } } => Values::Linear { axis: *axis, origin: *origin, spacing: *spacing },
+                Source::Along { axis, values: AlongValues::Sampled { origin, rate } } => Values::Sampled { axis: *axis, origin: *origin, rate: *rate },
                 Source::Along { axis, values: AlongValues::Listed(values) } => Values::Listed { axis: *axis, values: Literal(values.clone()) },
                 Source::Coordinate { axis, dataset, column } if is_text_of_characters(&segment.file, *dataset, column)? => {
                     Values::Texts { axis: *axis, dataset: path(&segment.file, *dataset)? }
@@ -251,8 +309,9 @@ impl SegmentDefinition {
                     });
                     Values::Coordinate { axis: *axis, dataset: path(&segment.file, *dataset)?, part: part.transpose()?, units }
                 }
-                Source::Variable { dataset, per_row: None, .. } => {
-                    Values::Array(ArrayPart { file: index(&segment.file)?, ..ArrayPart::whole(path(&segment.file, *dataset)?) })
+                Source::Variable { dataset, per_row: None, column } => {
+                    let units = column.assumed_units().map(str::to_owned);
+                    Values::Array(ArrayPart { file: index(&segment.file)?, units, ..ArrayPart::whole(path(&segment.file, *dataset)?) })
                 }
                 Source::Mapped { dataset, column, mapping } => {
                     Values::Array(part(&Elements { dataset: *dataset, column: column.clone(), mapping: mapping.clone(), member: None })?)
@@ -263,10 +322,17 @@ impl SegmentDefinition {
                         Values::Categories { codes: part(codes)?, categories: part(categories)?, mask: mask.as_deref().map(part).transpose()?, ordered }
                     }
                     Composed::Masked { values, mask } => Values::Masked { values: part(values)?, mask: part(mask)? },
-                    Composed::Lists { offsets, values } => Values::Lists { offsets: part(offsets)?, values: part(values)? },
-                    Composed::Scaled { terms, constant } => {
+                    Composed::Lists { offsets, bounds, inner, values } => {
+                        let inner = inner.as_deref().map(part).transpose()?;
+                        Values::Lists { offsets: part(offsets)?, bounds: *bounds, inner, values: part(values)? }
+                    }
+                    Composed::Vectors { values } => Values::Vectors { values: part(values)? },
+                    Composed::Spread { values, axes } => Values::Spread { values: part(values)?, axes: axes.clone() },
+                    Composed::Runs { starts, values, .. } => Values::Runs { starts: part(starts)?, values: values.as_deref().map(part).transpose()? },
+                    Composed::Scaled { terms, constant, factors, metadata } => {
                         let terms = terms.iter().map(|(elements, factor)| Ok(Term::new(part(elements)?, *factor)));
-                        Values::Scaled { terms: terms.collect::<Result<_>>()?, constant: *constant }
+                        let factors = factors.as_ref().map(|(elements, axis)| Ok::<_, Error>((part(elements)?, *axis))).transpose()?;
+                        Values::Scaled { terms: terms.collect::<Result<_>>()?, constant: *constant, factors, metadata: metadata.clone() }
                     }
                     Composed::Connectivity { indexes, counts, rule } => {
                         let counts = counts.as_deref().map(part).transpose()?;
@@ -332,6 +398,11 @@ impl SegmentDefinition {
                 Values::Linear { axis, origin, spacing } => {
                     extent(*axis)?;
                     let values = AlongValues::Linear { origin: *origin, spacing: *spacing };
+                    (plain(DataType::Float64, false), Source::Along { axis: *axis, values })
+                }
+                Values::Sampled { axis, origin, rate } => {
+                    extent(*axis)?;
+                    let values = AlongValues::Sampled { origin: *origin, rate: *rate };
                     (plain(DataType::Float64, false), Source::Along { axis: *axis, values })
                 }
                 Values::Listed { axis, values: Literal(values) } => {
@@ -404,33 +475,61 @@ impl SegmentDefinition {
                     let mask = mask.as_ref().map(|mask| resolver.list(name, mask, None).map(Box::new)).transpose()?;
                     let (codes, categories) = (resolver.rows(name, codes, &self.shape)?, resolver.list(name, categories, None)?);
                     let composed = Composed::Categories { codes, categories, mask };
-                    (Arc::new(composed.field(name, *ordered)), Source::Composed(Arc::new(composed)))
+                    (Arc::new(composed.field(name, *ordered)?), Source::Composed(Arc::new(composed)))
                 }
                 Values::Masked { values, mask } => {
                     let composed = Composed::Masked { values: resolver.rows(name, values, &self.shape)?, mask: resolver.rows(name, mask, &self.shape)? };
-                    (Arc::new(composed.field(name, false)), Source::Composed(Arc::new(composed)))
+                    (Arc::new(composed.field(name, false)?), Source::Composed(Arc::new(composed)))
                 }
                 Values::Connectivity { indexes, counts, rule } => {
                     let [rows] = self.shape.as_slice() else { return Err(malformed("lists of indexes in rows of several dimensions")) };
                     let raw = Resolver { decode: false, ..resolver };
                     let counts = counts.as_ref().map(|counts| raw.list(name, counts, Some(*rows)).map(Box::new)).transpose()?;
                     let composed = Composed::Connectivity { indexes: raw.table(name, indexes, rule, *rows)?, counts, rule: rule.clone() };
-                    (Arc::new(composed.field(name, false)), Source::Composed(Arc::new(composed)))
+                    (Arc::new(composed.field(name, false)?), Source::Composed(Arc::new(composed)))
                 }
-                Values::Scaled { terms, constant } => {
+                Values::Scaled { terms, constant, factors, metadata } => {
                     let terms = terms.iter().map(|Term { part, factor }| Ok((resolver.numbers(name, part, &self.shape)?, *factor)));
                     let terms = terms.collect::<Result<Vec<_>>>()?;
                     if terms.is_empty() {
                         return Err(malformed("a sum without terms"));
                     }
-                    let composed = Composed::Scaled { terms, constant: *constant };
-                    (Arc::new(composed.field(name, false)), Source::Composed(Arc::new(composed)))
+                    let factors = match factors {
+                        Some((part, axis)) => Some((Box::new(resolver.numbers(name, part, &[extent(*axis)?])?), *axis)),
+                        None => None,
+                    };
+                    let composed = Composed::Scaled { terms, constant: *constant, factors, metadata: metadata.clone() };
+                    (Arc::new(composed.field(name, false)?), Source::Composed(Arc::new(composed)))
                 }
-                Values::Lists { offsets, values } => {
+                Values::Lists { offsets, bounds, inner, values } => {
                     let [rows] = self.shape.as_slice() else { return Err(malformed("ragged rows of several dimensions")) };
-                    let count = rows.checked_add(1).ok_or_else(|| malformed("too many rows"))?;
-                    let composed = Composed::Lists { offsets: resolver.list(name, offsets, Some(count))?, values: resolver.list(name, values, None)? };
-                    (Arc::new(composed.field(name, false)), Source::Composed(Arc::new(composed)))
+                    let count = bounds.length(*rows).ok_or_else(|| malformed("too many rows"))?;
+                    let offsets = resolver.list(name, offsets, Some(count))?;
+                    let inner = inner.as_ref().map(|inner| resolver.list(name, inner, None).map(Box::new)).transpose()?;
+                    let composed = Composed::Lists { offsets, bounds: *bounds, inner, values: resolver.whole(name, values, None)? };
+                    (Arc::new(composed.field(name, false)?), Source::Composed(Arc::new(composed)))
+                }
+                Values::Vectors { values } => {
+                    let [rows] = self.shape.as_slice() else { return Err(malformed("vectors in rows of several dimensions")) };
+                    let composed = Composed::Vectors { values: resolver.whole(name, values, Some(*rows))? };
+                    (Arc::new(composed.field(name, false)?), Source::Composed(Arc::new(composed)))
+                }
+                Values::Spread { values, axes } => {
+                    let distinct: BTreeSet<&usize> = axes.iter().collect();
+                    if distinct.len() != axes.len() {
+                        return Err(malformed("a dimension twice"));
+                    }
+                    let shape = axes.iter().map(|axis| extent(*axis)).collect::<Result<Vec<u64>>>()?;
+                    let composed = Composed::Spread { values: resolver.rows(name, values, &shape)?, axes: axes.clone() };
+                    (Arc::new(composed.field(name, false)?), Source::Composed(Arc::new(composed)))
+                }
+                Values::Runs { starts, values } => {
+                    let [rows] = self.shape.as_slice() else { return Err(malformed("runs in rows of several dimensions")) };
+                    let starts = resolver.list(name, starts, None)?;
+                    let runs = starts.shape()?.first().copied();
+                    let values = values.as_ref().map(|values| resolver.list(name, values, runs).map(Box::new)).transpose()?;
+                    let composed = Composed::Runs { starts, values, rows: *rows };
+                    (Arc::new(composed.field(name, false)?), Source::Composed(Arc::new(composed)))
                 }
             };
             columns.push(SegmentColumn { field, source });

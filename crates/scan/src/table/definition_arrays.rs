@@ -10,7 +10,7 @@ use std::sync::Arc;
 use super::composed::Elements;
 use super::connectivity::IndexRule;
 use super::mapping::{DimensionMapping, RowMapping};
-use super::segment::array_column;
+use super::segment::{array_column, column_with_units};
 
 /// An array of a file, and the mapping of rows to its elements.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -26,18 +26,27 @@ pub struct ArrayPart {
     /// Of a compound dataset: the member whose values are meant.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) member: Option<String>,
+    /// Units that count in place of the array's own attribute, such as `seconds since` a start that is stored elsewhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) units: Option<String>,
 }
 
 impl ArrayPart {
     /// The whole array at `path` of the requested file.
     pub fn whole(path: impl Into<String>) -> Self {
-        Self { file: 0, path: path.into(), dimensions: None, member: None }
+        Self { file: 0, path: path.into(), dimensions: None, member: None, units: None }
     }
 
     /// Part of an array: a mapping for each of its dimensions.
     #[must_use]
     pub fn with_dimensions(self, dimensions: Vec<DimensionMapping>) -> Self {
         Self { dimensions: Some(dimensions), ..self }
+    }
+
+    /// With units in place of the array's attribute `units`: `seconds since 2024-01-01T00:00:00` makes times.
+    #[must_use]
+    pub fn with_units(self, units: impl Into<String>) -> Self {
+        Self { units: Some(units.into()), ..self }
     }
 
     /// The values of one member of a compound dataset.
@@ -102,7 +111,10 @@ impl Resolver<'_> {
             return Err(file.place(id, refusal.clone()));
         }
         let column = match &part.member {
-            None => array_column(name, &file, id, &dataset, self.decode),
+            None => match &part.units {
+                Some(units) => column_with_units(name, &file, id, &dataset, self.decode, units),
+                None => array_column(name, &file, id, &dataset, self.decode),
+            },
             Some(member) => member_column(name, &dataset, member, self.decode).map_err(|error| file.place(id, error)),
         };
         let column = column.map_err(|error| error.in_file(file.name()))?;
@@ -137,6 +149,17 @@ impl Resolver<'_> {
         match array.shape()?.as_slice() {
             [extent] if length.is_none_or(|length| length == *extent) && array.mapping.dimensions == whole => Ok(array),
             shape => Err(self.misfit(&array, shape, &length.map_or_else(|| "one dimension".to_owned(), |length| format!("[{length}]")))),
+        }
+    }
+
+    /// A whole array of at least one dimension, with `length` indexes along the first if there is one.
+    pub fn whole(&self, name: &str, part: &ArrayPart, length: Option<u64>) -> Result<Elements> {
+        let array = self.array(name, part)?;
+        let shape = array.shape()?;
+        let is_whole = array.mapping.dimensions.iter().all(|dimension| *dimension == DimensionMapping::Rows { start: 0, step: 1 });
+        match shape.first() {
+            Some(extent) if is_whole && length.is_none_or(|length| length == *extent) => Ok(array),
+            _ => Err(self.misfit(&array, &shape, &length.map_or_else(|| "[n, ...]".to_owned(), |length| format!("[{length}, ...]")))),
         }
     }
 

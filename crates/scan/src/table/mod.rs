@@ -16,6 +16,7 @@ pub(crate) mod mapping;
 pub(crate) mod members;
 pub(crate) mod model;
 pub(crate) mod nulls;
+pub(crate) mod ragged;
 pub(crate) mod resolver;
 pub(crate) mod segment;
 pub(crate) mod wildcard;

@@ -174,6 +174,16 @@ pub fn array_column(name: &str, file: &File, id: ObjectId, dataset: &Dataset, de
     Column::new(name, &datatype, &attributes.list, decoding(file, decode)).map_err(|error| file.place(id, error))
 }
 
+/// Like [`array_column`], with `units` in place of the attribute of this name.
+pub(super) fn column_with_units(name: &str, file: &File, id: ObjectId, dataset: &Dataset, decode: bool, units: &str) -> Result<Column> {
+    let attributes = match file.attributes(id) {
+        Err(error) if decode => return Err(error),
+        attributes => attributes.unwrap_or_default(),
+    };
+    let datatype = if decode { dataset.datatype.clone() } else { dataset.datatype.with_references_as_bytes() };
+    Column::with_assumed_units(name, &datatype, &attributes.list, decoding(file, decode), units).map_err(|error| file.place(id, error))
+}
+
 /// The columns that every segment has: the row number and the name of the requested file.
 pub fn metadata_columns(opened: &File) -> [SegmentColumn; 2] {
     // The same for all of many files.
