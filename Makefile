@@ -132,6 +132,18 @@ $(OPENPMD_VENV)/.installed: testing/openpmd/requirements.txt
 test-openpmd: setup $(OPENPMD_VENV)/.installed ## openPMD against openpmd-api, openpmd-viewer and the examples of the validator
 	PYTHONPATH=$(abspath bindings/python/python) $(OPENPMD_VENV)/bin/python -m pytest -q -p no:cacheprovider --rootdir=testing/openpmd --confcutdir=testing/openpmd testing/openpmd
 
+# Libraries of NWB, NeXus, Keras and Photon-HDF5; the environment stays outside of the clone.
+INSTRUMENTS_VENV := $(HOME)/.cache/hyperslab/venvs/instruments
+
+$(INSTRUMENTS_VENV)/.installed: testing/instruments/requirements.txt
+	$(PYTHON) -m venv $(INSTRUMENTS_VENV)
+	$(INSTRUMENTS_VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r $<
+	$(INSTRUMENTS_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps punx==0.3.5
+	@touch $@
+
+test-instruments: setup $(INSTRUMENTS_VENV)/.installed ## NWB, NeXus, Keras and Photon-HDF5 against pynwb, nexusformat, keras and phconvert
+	PYTHONPATH=$(abspath bindings/python/python) $(INSTRUMENTS_VENV)/bin/python -m pytest -q -p no:cacheprovider --rootdir=testing/instruments --confcutdir=testing/instruments -W ignore testing/instruments
+
 # PyTorch's wheel brings gigabytes of CUDA. Debian's build has none: its packages are unpacked outside of the clone, nothing is installed.
 TORCH      := $(HOME)/.cache/hyperslab/torch
 TORCH_VENV := $(HOME)/.cache/hyperslab/venvs/torch

@@ -10,7 +10,11 @@ import h5py
 import hyperslab as hs
 import numpy as np
 import pytest
+import test_models_keras as keras
+import test_models_nexus as nexus
+import test_models_nwb as nwb
 import test_models_openpmd as openpmd
+import test_models_photon as photon
 import test_models_steps as steps
 
 MUTATIONS = 150
@@ -26,7 +30,18 @@ def series(path: pathlib.Path) -> pathlib.Path:
     return path
 
 
-@pytest.mark.parametrize("make", [steps.write_particles, steps.write_fields, series], ids=["h5part", "h5block", "openpmd"])
+MAKERS = {
+    "h5part": steps.write_particles,
+    "h5block": steps.write_fields,
+    "openpmd": series,
+    "nexus": nexus.write,
+    "nwb": nwb.write,
+    "keras": keras.model,
+    "photon_hdf5": photon.write,
+}
+
+
+@pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
 def test_damage_is_an_error_with_a_name(tmp_path: pathlib.Path, make: Callable[[pathlib.Path], pathlib.Path]) -> None:
     whole = make(tmp_path / "whole.h5").read_bytes()
     random, answered, refused = np.random.default_rng(7), 0, 0
@@ -43,6 +58,7 @@ def test_damage_is_an_error_with_a_name(tmp_path: pathlib.Path, make: Callable[[
                 warnings.simplefilter("ignore", hs.OmittedColumnsWarning)
                 for view in f.models:
                     problems = view.validate()
+                    assert isinstance(view.facts, dict) and isinstance(view.omitted, dict)
                     assert all(problem.object and problem.message for problem in problems)
                     # A damaged extent may make a table of 10^14 rows, so only some are read.
                     for table in view.tables:

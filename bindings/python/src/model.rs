@@ -48,3 +48,9 @@ pub(crate) fn model_omitted(py: Python<'_>, file: PyRef<'_, File>, model: String
     let omitted = ask(py, &file, model, |model, file| model.omitted(file))?;
     Ok(omitted.into_iter().map(|omitted| (omitted.name, omitted.reason)).collect())
 }
+
+/// What a file says of itself in a model, as JSON.
+#[pyfunction]
+pub(crate) fn model_facts(py: Python<'_>, file: PyRef<'_, File>, model: String) -> PyResult<String> {
+    ask(py, &file, model, |model, file| model.facts(file))
+}

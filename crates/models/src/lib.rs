@@ -10,25 +10,35 @@
 //!
 //! - `model`: the trait, and what a model says of a file.
 //! - `look`: questions to files that several models ask.
+//! - `budget`: memory that a file may cost.
+//! - `small_values`: numbers and texts of few elements that say what other arrays mean.
+//! - `groups`: the groups of a file, for models that look for objects by their classes.
 //! - `steps`: groups `Step#0`, `Step#1`, …, which H5Part and H5Block share.
 //! - `grid`: variables by their dimensions and tables of elements, which UGRID and MPAS share.
-//! - `h5part`, `h5block`, `anndata`, `loom`, `matlab`, `pytables`, `ugrid`, `mpas`, `openpmd`: one model each.
+//! - `h5part`, `h5block`, `anndata`, `loom`, `matlab`, `pytables`, `ugrid`, `mpas`, `openpmd`, `nexus`, `nwb`, `keras`, `photon`: one model each.
 //! - `registry`: all models; what scans ask for tables.
 #![forbid(unsafe_code)]
 #![deny(clippy::exhaustive_enums, clippy::exhaustive_structs, clippy::missing_errors_doc)]
 
 mod anndata;
+mod budget;
 mod grid;
+mod groups;
 mod h5block;
 mod h5part;
+mod keras;
 mod look;
 mod loom;
 mod matlab;
 mod model;
 mod mpas;
+mod nexus;
+mod nwb;
 mod openpmd;
+mod photon;
 mod pytables;
 mod registry;
+mod small_values;
 mod steps;
 mod ugrid;
 

@@ -115,4 +115,12 @@ pub trait Model: Send + Sync {
     /// # Errors
     /// As of [`Model::tables`].
     fn omitted(&self, file: &File) -> Result<Vec<Omitted>>;
+
+    /// What the file says of itself and of its tables beyond columns and arrays, as a JSON object: settings, descriptions, units.
+    ///
+    /// # Errors
+    /// As of [`Model::tables`].
+    fn facts(&self, _file: &File) -> Result<String> {
+        Ok("{}".to_owned())
+    }
 }

@@ -11,16 +11,20 @@ use hyperslab_scan::{ModelTables, SegmentDefinition, SessionModels};
 use crate::anndata::AnnData;
 use crate::h5block::H5Block;
 use crate::h5part::H5Part;
+use crate::keras::Keras;
 use crate::loom::Loom;
 use crate::matlab::Matlab;
 use crate::model::{Model, Recognition};
 use crate::mpas::Mpas;
+use crate::nexus::Nexus;
+use crate::nwb::Nwb;
 use crate::openpmd::OpenPmd;
+use crate::photon::Photon;
 use crate::pytables::PyTables;
 use crate::ugrid::Ugrid;
 
-/// The models, in the order in which equally sure ones are listed.
-const MODELS: [&dyn Model; 9] = [&H5Part, &H5Block, &AnnData, &Loom, &Matlab, &PyTables, &Ugrid, &Mpas, &OpenPmd];
+/// The models, in the order in which equally sure ones are listed: those that are built on others come first.
+const MODELS: [&dyn Model; 13] = [&H5Part, &H5Block, &AnnData, &Loom, &Matlab, &Nexus, &Nwb, &Keras, &Photon, &PyTables, &Ugrid, &Mpas, &OpenPmd];
 
 /// The models that recognize a file, the surest first.
 ///

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any, NamedTuple, Protocol
 
 from . import _native
@@ -73,6 +74,12 @@ class ModelView:
     def omitted(self) -> dict[str, str]:
         """The objects that are in none of the tables and arrays, and why: `{"/notes": "is not a step"}`."""
         return dict(_native.model_omitted(self._native, self.name))
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What the file says of itself beyond tables and arrays: settings, descriptions and units; empty for models without such facts."""
+        facts: dict[str, Any] = json.loads(_native.model_facts(self._native, self.name))
+        return facts
 
     def table(self, name: str, where: Any = None, **options: Any) -> Table:
         """Plans a scan of one of the model's tables. Planning reads metadata only.

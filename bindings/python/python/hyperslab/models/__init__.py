@@ -3,6 +3,23 @@
 from __future__ import annotations
 
 from ..model_view import ModelArray, ModelView, Problem
-from . import anndata, h5block, h5part, matlab, mpas, openpmd, pandas, pytables, ugrid
+from . import anndata, h5block, h5part, keras, matlab, mpas, nexus, nwb, openpmd, pandas, photon_hdf5, pytables, ugrid
 
-__all__ = ["ModelArray", "ModelView", "Problem", "anndata", "h5block", "h5part", "matlab", "mpas", "openpmd", "pandas", "pytables", "ugrid"]
+__all__ = [
+    "ModelArray",
+    "ModelView",
+    "Problem",
+    "anndata",
+    "h5block",
+    "h5part",
+    "keras",
+    "matlab",
+    "mpas",
+    "nexus",
+    "nwb",
+    "openpmd",
+    "pandas",
+    "photon_hdf5",
+    "pytables",
+    "ugrid",
+]

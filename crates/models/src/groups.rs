@@ -1,0 +1,98 @@
+//! The groups of a file with their members, for models that look for objects by their classes.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use hyperslab_array::Result;
+use hyperslab_formats::{Attributes, LinkTarget};
+use hyperslab_reader::File;
+use hyperslab_scan::Omitted;
+
+use crate::budget::Budget;
+use crate::look::{Member, join, members, optional};
+
+/// Groups below groups, as deep as is looked.
+const MAX_DEPTH: usize = 64;
+/// Bytes of a member besides the path of its group.
+const MEMBER_BYTES: u64 = 256;
+
+/// A group.
+pub(crate) struct Group {
+    pub path: String,
+    pub attributes: Arc<Attributes>,
+    pub members: Vec<Member>,
+}
+
+impl Group {
+    /// The group at `path`; `None` if there is no group.
+    pub fn at(file: &File, path: &str) -> Result<Option<Self>> {
+        let Some(member) = optional(file, path)?.filter(|member| member.group().is_some()) else { return Ok(None) };
+        Ok(Some(Self { path: path.to_owned(), attributes: member.attributes()?, members: members(file, path)? }))
+    }
+
+    pub fn member(&self, name: &str) -> Option<&Member> {
+        self.members.iter().find(|member| member.name == name)
+    }
+
+    /// The path without the first slash.
+    pub fn name(&self) -> &str {
+        self.path.trim_start_matches('/')
+    }
+}
+
+/// The groups of a file.
+pub(crate) struct Groups {
+    /// Depth first. Each group that hard links reach is there once; what soft and external links lead to is there, too, but not what is
+    /// below it, so that links in circles end.
+    pub list: Vec<Group>,
+    pub omitted: Vec<Omitted>,
+}
+
+impl Groups {
+    pub fn of(file: &File) -> Result<Self> {
+        let (mut list, mut omitted, mut seen) = (Vec::new(), Vec::new(), BTreeSet::new());
+        let mut pending = vec![("/".to_owned(), 0usize, false)];
+        let mut budget = Budget::of(file);
+        while let Some((path, depth, is_linked)) = pending.pop() {
+            let found = file.find(&path)?;
+            if !is_linked && !seen.insert(found.object) {
+                continue;
+            }
+            if depth > MAX_DEPTH {
+                omitted.push(Omitted::new(path, format!("is below {MAX_DEPTH} groups")));
+                continue;
+            }
+            let attributes = match found.file.attributes(found.object) {
+                Ok(attributes) => attributes,
+                Err(error) => {
+                    omitted.push(Omitted::new(path.clone(), format!("has attributes that cannot be read: {}", error.message())));
+                    Arc::default()
+                }
+            };
+            // Each member has the path of its group.
+            let links = found.file.link_count(found.object).unwrap_or(0);
+            budget.pay(links.saturating_mul(path.len() as u64 + MEMBER_BYTES), &path)?;
+            let members = match members(file, &path) {
+                Ok(members) => members,
+                Err(error) if depth > 0 => {
+                    omitted.push(Omitted::new(path, format!("cannot be read: {}", error.message())));
+                    continue;
+                }
+                Err(error) => return Err(error),
+            };
+            if !is_linked {
+                let links = found.file.links(found.object)?;
+                let below = members.iter().zip(links.iter()).filter(|(member, _)| member.group().is_some());
+                let below = below.map(|(member, link)| (join(&path, &member.name), depth + 1, !matches!(link.target, LinkTarget::Hard(_))));
+                pending.extend(below.collect::<Vec<_>>().into_iter().rev());
+            }
+            for member in &members {
+                if let Err(error) = &member.object {
+                    omitted.push(Omitted::new(member.path.clone(), format!("cannot be read: {}", error.message())));
+                }
+            }
+            list.push(Group { path, attributes, members });
+        }
+        Ok(Self { list, omitted })
+    }
+}
