@@ -17,6 +17,7 @@ from ..values import references, tagged_dtypes
 from ..values.references import RegionReference
 from . import chunk_iteration, mapped, plot, reading, tree, value_views
 from .attributes import Empty
+from .decoded_view import DecodedView
 from .kept_property import kept_property
 from .read_only import DATASET_NAMES, refuse_changes
 from .stored_properties import StoredProperties
@@ -211,6 +212,21 @@ class Dataset(StoredProperties):
             >>> f["obs"].fields("n_genes")[:3]
         """
         return FieldsView(self, names if isinstance(names, str) else list(names))
+
+    @property
+    def decoded(self) -> DecodedView:
+        """A view with the values that the attributes mean, as xarray decodes them: `d.decoded[3:5]`.
+
+        Packed numbers are unpacked (`scale_factor`, `add_offset`, `_Unsigned`), missing ones are NaN or `NaT` (`_FillValue`, `missing_value`), and
+        times are `datetime64[ns]`, or dates of cftime if their calendar or range needs it. Valid ranges are not applied, and flags stay numbers.
+
+        Raises:
+            InvalidInputError: An attribute is not what it must be; the message names it.
+
+        Example:
+            >>> f["time"].decoded[0]
+        """
+        return DecodedView(self)
 
     def iter_chunks(self, sel: Any = None) -> Iterator[tuple[slice, ...]]:
         """The parts of a region that lie in one chunk each: `for part in d.iter_chunks(): d[part]`.

@@ -11,7 +11,7 @@ from ..errors import InvalidInputError
 from ..values import conversion as value_conversion
 
 
-class _View(abc.ABC):
+class View(abc.ABC):
     """What views of a dataset have in common."""
 
     def __init__(self, dataset: Any, dtype: np.dtype[Any]) -> None:
@@ -45,7 +45,7 @@ class _View(abc.ABC):
         return np.asarray(self[()], dtype=dtype or self.dtype)
 
 
-class ConvertedView(_View):
+class ConvertedView(View):
     """A dataset with values of another dtype."""
 
     def __getitem__(self, key: Any) -> Any:
@@ -55,7 +55,7 @@ class ConvertedView(_View):
         return value_conversion.converted(self._dataset[key], self.dtype)
 
 
-class FieldsView(_View):
+class FieldsView(View):
     """Some fields of a compound dataset: the values of one, or compounds of several."""
 
     def __init__(self, dataset: Any, names: str | list[str]) -> None:
