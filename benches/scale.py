@@ -2,7 +2,7 @@
 
     scale.py [--most 1] [--json FILE]
 
-Sizes grow by ten up to `--most` times the aims: 10^6 splits, 10^5 files, 10^5 fragments, 10^7 chunks. A slope is the exponent by
+Sizes grow by ten up to `--most` times the aims: 10^6 splits, 10^5 files, 10^5 fragments, 10^8 chunks located, 10^7 chunks read. A slope is the exponent by
 which a cost grows from one size to the next: 1 is linear. The files are in the folder that `TMPDIR` names, and are removed."""
 
 from __future__ import annotations
@@ -24,7 +24,9 @@ import h5py
 import hyperslab as hs
 import numpy as np
 
-AIMS = {"splits": 1_000_000, "files": 100_000, "fragments": 100_000, "chunks": 10_000_000}
+AIMS = {"splits": 1_000_000, "files": 100_000, "fragments": 100_000, "chunks located": 100_000_000, "chunks read": 10_000_000}
+#: Entries of a page of HDF5's fixed array.
+PAGE = 1024
 SIZES = 4
 
 
@@ -72,23 +74,91 @@ def fragments(count: int, folder: pathlib.Path) -> Callable[[], object]:
     return lambda: plan.commit(made)
 
 
-def chunks(count: int, folder: pathlib.Path) -> Callable[[], object]:
-    """All chunks of a dataset are located and read; each has one byte."""
-    path = folder / "chunks.h5"
+def lookup3(data: bytes) -> int:
+    """HDF5's checksum of metadata: Bob Jenkins' hashlittle, initial value 0."""
+    mask = 0xFFFFFFFF
+
+    def rotated(x: int, k: int) -> int:
+        return ((x << k) | (x >> (32 - k))) & mask
+
+    a = b = c = (0xDEADBEEF + len(data)) & mask
+    while len(data) > 12:
+        a, b, c = ((x + int.from_bytes(data[at : at + 4], "little")) & mask for x, at in ((a, 0), (b, 4), (c, 8)))
+        for k in (4, 6, 8, 16, 19, 4):
+            a = (a - c) & mask ^ rotated(c, k)
+            c = (c + b) & mask
+            a, b, c = b, c, a
+        data = data[12:]
+    if not data:
+        return c
+    data = data.ljust(12, b"\0")
+    a, b, c = ((x + int.from_bytes(data[at : at + 4], "little")) & mask for x, at in ((a, 0), (b, 4), (c, 8)))
+    for x, y, k in (("c", "b", 14), ("a", "c", 11), ("b", "a", 25), ("c", "b", 16), ("a", "c", 4), ("b", "a", 14), ("c", "b", 24)):
+        values = {"a": a, "b": b, "c": c}
+        values[x] = ((values[x] ^ values[y]) - rotated(values[y], k)) & mask
+        a, b, c = values["a"], values["b"], values["c"]
+    return c
+
+
+def one_chunk_many_times(count: int, path: pathlib.Path) -> int:
+    """A dataset of `count` chunks of one byte, rounded to whole pages of its fixed array, whose entries all point at one stored chunk. So
+    its index is as large as that of a file with that many chunks, and takes seconds to write. Returns the number of chunks."""
+    count = max(count // PAGE, 2) * PAGE
     with h5py.File(path, "w", libver="latest") as f:
-        made = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
-        made.set_chunk((1,))
-        made.set_filter(h5py.h5z.FILTER_SHUFFLE, h5py.h5z.FLAG_OPTIONAL)
-        dataset = h5py.h5d.create(f.id, b"x", h5py.h5t.NATIVE_UINT8, h5py.h5s.create_simple((count,), (count,)), made)
-        dataset.write(h5py.h5s.ALL, h5py.h5s.ALL, np.zeros(count, "u1"))
+        x = f.create_dataset("x", (count,), "u1", chunks=(1,))
+        x[0] = 7
+        chunk = x.id.get_chunk_info(0).byte_offset
+    with open(path, "rb") as start:
+        data = start.read(1 << 20)
+    header = data.index(b"FAHD")
+    block = int.from_bytes(data[header + 16 : header + 24], "little")
+    pages = count // PAGE
+    bitmap = bytearray(pages // 8) + (bytes([0xFF << (8 - pages % 8) & 0xFF]) if pages % 8 else b"")
+    bitmap[: pages // 8] = b"\xff" * (pages // 8)
+    with open(path, "r+b") as out:
+        out.seek(block)
+        head = out.read(14)
+        if head[:4] != b"FADB":
+            raise SystemExit("the data block of a fixed array is not where its header says")
+        head += bytes(bitmap)
+        page = chunk.to_bytes(8, "little") * PAGE
+        page += lookup3(page).to_bytes(4, "little")
+        out.seek(block)
+        out.write(head + lookup3(head).to_bytes(4, "little"))
+        for first in range(0, pages, PAGE):
+            out.write(page * min(PAGE, pages - first))
+    return count
+
+
+def chunks_located(count: int, folder: pathlib.Path) -> Callable[[], object]:
+    """All chunks of a dataset are located, and the bytes that they take are added."""
+    path = folder / "chunks.h5"
+    count = one_chunk_many_times(count, path)
 
     def work() -> object:
-        return hs.open(path)["x"][...]
+        found = hs.open(path)["x"].stored_bytes
+        if found != count:
+            raise SystemExit(f"{found} bytes in {count} chunks")
+        return found
 
     return work
 
 
-WAYS = {"splits": splits, "files": files, "fragments": fragments, "chunks": chunks}
+def chunks_read(count: int, folder: pathlib.Path) -> Callable[[], object]:
+    """All chunks of a dataset are located and read; each has one byte."""
+    path = folder / "chunks.h5"
+    one_chunk_many_times(count, path)
+
+    def work() -> object:
+        found = hs.open(path)["x"][...]
+        if not (found == 7).all():
+            raise SystemExit("wrong values")
+        return found
+
+    return work
+
+
+WAYS = {"splits": splits, "files": files, "fragments": fragments, "chunks located": chunks_located, "chunks read": chunks_read}
 
 
 def one(way: str, count: int) -> None:
@@ -130,7 +200,8 @@ def main() -> None:
             if before is not None:
                 grown = math.log(row["count"] / before["count"])
                 slopes = [
-                    f"{math.log(row[key] / before[key]) / grown:.2f}" if before[key] > floor else "" for key, floor in (("seconds", 1e-3), ("bytes", 1 << 20))
+                    f"{math.log(row[key] / before[key]) / grown:.2f}" if min(before[key], row[key]) > floor else ""
+                    for key, floor in (("seconds", 1e-3), ("bytes", 1 << 20))
                 ]
             each = row["seconds"] / count
             print(
