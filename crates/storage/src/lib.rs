@@ -6,6 +6,7 @@
 mod appended;
 mod coalesce;
 mod descriptor;
+mod entry_name;
 mod file_system;
 mod folder;
 mod fork_mutex;
@@ -23,6 +24,7 @@ mod temporary_name;
 
 pub use appended::{Appended, is_marked};
 pub use coalesce::{CoalescedRange, coalesce};
+pub use entry_name::{EntryName, UniqueName};
 pub use folder::{FolderLock, folder_of, sync_folder, sync_place};
 pub use fork_mutex::ForkMutex;
 pub use layout::{StripedPart, TargetLayout, target_layout};

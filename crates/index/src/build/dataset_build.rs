@@ -25,9 +25,9 @@ use crate::freshness::fingerprint::{chunk_hash, fingerprint};
 use crate::store::block_directory::BlockDirectory;
 use crate::store::index_file::{BATCH_BLOCKS, IndexFileWriter, Row};
 use crate::store::index_files::IndexFiles;
+use crate::store::index_file_name::{IndexFileName, IndexFilePlace};
 use crate::store::manifest::IndexFileEntry;
 use crate::store::shared_file::SharedFile;
-use crate::store::sweep::new_file_name;
 
 /// What each build needs besides its task.
 #[derive(Clone, Copy)]
@@ -143,8 +143,8 @@ impl Build<'_> {
         let task = self.task;
         let (units, previous) = self.prepare()?;
         std::fs::create_dir_all(&task.folder).map_err(|error| Error::from(error).in_file(task.folder.display().to_string()))?;
-        let name = new_file_name(task.is_local);
-        let writer = IndexFileWriter::create(&task.folder.join(&name), task.shape.len())?;
+        let name = IndexFileName::generate(task.is_local);
+        let writer = IndexFileWriter::create(&name.path_in(&task.folder), task.shape.len())?;
         let (built, kept) = (AtomicU64::new(0), AtomicU64::new(0));
         let groups = groups(&units, session.thread_count()?.max(1));
         // A thread syncs what was written while the rest is built, so that the final sync is short.
@@ -196,7 +196,7 @@ impl Build<'_> {
         let kept_blocks = kept.load(Ordering::Relaxed);
         let index_file = match built {
             0 => None,
-            blocks => Some(IndexFileEntry { bytes: writer.finish()?, name, blocks, build: task.build_number(), offset: 0 }),
+            blocks => Some(IndexFileEntry { bytes: writer.finish()?, place: IndexFilePlace::Sidecar(name), blocks, build: task.build_number(), offset: 0 }),
         };
         Ok(self.fragment(index_file, kept_blocks))
     }

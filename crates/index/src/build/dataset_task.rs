@@ -9,7 +9,7 @@ use hyperslab_scan::pruner::Level;
 use serde::{Deserialize, Serialize};
 
 use crate::block::block_grid::BlockGrid;
-use crate::store::manifest::{IndexFileEntry, SIDECAR_SUFFIX, check_index_files, is_index_file_name};
+use crate::store::manifest::{IndexFileEntry, SIDECAR_SUFFIX, check_index_files};
 use crate::store::stamp::Stamp;
 use crate::store::sweep;
 
@@ -69,7 +69,7 @@ impl DatasetFragment {
         self.task.check()?;
         check_index_files(&self.kept)?;
         match &self.index_file {
-            Some(index_file) if !is_index_file_name(&index_file.name) => {
+            Some(index_file) if index_file.place.name().is_none() => {
                 Err(Error::invalid_input("not a valid index fragment: its index file is outside the sidecar"))
             }
             _ => Ok(()),
@@ -78,8 +78,8 @@ impl DatasetFragment {
 
     /// Removes its index file, which will not be committed; best effort.
     pub(crate) fn discard(&self) {
-        if let Some(index_file) = &self.index_file {
-            let _ = std::fs::remove_file(self.task.folder.join(&index_file.name));
+        if let Some(name) = self.index_file.as_ref().and_then(|index_file| index_file.place.name()) {
+            let _ = name.remove_from(&self.task.folder);
         }
     }
 }

@@ -168,6 +168,7 @@ pub(crate) fn build(file: &File, datasets: &[&DatasetTask], cancellation: &Cance
 mod tests {
     use super::*;
     use crate::block::block_grid::BlockGrid;
+    use crate::store::index_file_name::{IndexFileName, IndexFilePlace};
     use crate::store::manifest::IndexFileEntry;
     use crate::store::stamp::Stamp;
     use hyperslab_scan::pruner::Level;
@@ -175,7 +176,7 @@ mod tests {
     fn task() -> IndexTask {
         let grid = BlockGrid { outer: vec![100], inner: vec![100] };
         let text = |text: &str| text.to_owned();
-        let entry = IndexFileEntry { name: format!("{}.arrow", "0".repeat(32)), bytes: 10, blocks: 1, build: 0, offset: 0 };
+        let entry = IndexFileEntry { place: IndexFilePlace::Sidecar(IndexFileName::generate(false)), bytes: 10, blocks: 1, build: 0, offset: 0 };
         let dataset = DatasetTask {
             file: text("/data/a.h5"),
             path: text("/x"),

@@ -11,18 +11,19 @@ use hyperslab_array::{Error, ErrorKind, Result};
 use hyperslab_formats::StorageLayout;
 use hyperslab_formats::hdf5::StatedEnd;
 use hyperslab_reader::Session;
-use hyperslab_storage::{Appended, Existing, FolderLock, Output, open_regular};
+use hyperslab_storage::{Appended, Existing, FolderLock, Output};
 
 use crate::freshness::column::column_with_identity;
 use crate::freshness::compare;
 use crate::store::block_directory::open_directory;
 use crate::store::embedded::{self, HEADER, MAX_CLOCK_LAG, MAX_TRAILER_DELAY, TRAILER_BYTES, Trailer, Validity, data_end};
 use crate::store::index_file::FILE_ALIGNMENT;
+use crate::store::index_file_name::{IndexFileName, IndexFilePlace};
 use crate::store::index_files::IndexFiles;
-use crate::store::manifest::{IndexedFile, Manifest, is_index_file_name};
+use crate::store::manifest::{IndexedFile, Manifest};
 use crate::store::places::sidecar_next_to;
 use crate::store::stamp::Stamp;
-use crate::store::sweep::{new_file_name, remove_sidecar};
+use crate::store::sweep::remove_sidecar;
 
 /// Size of the copy buffer in bytes.
 const COPY_BYTES: usize = 1 << 20;
@@ -67,7 +68,7 @@ pub fn stage(path: &Path) -> Result<bool> {
 pub fn unstage(path: &Path) -> Result<()> {
     let folder = sidecar_next_to(path);
     let manifest = Manifest::read(&folder)?;
-    if manifest.index_files().iter().all(|name| !is_index_file_name(name)) { remove_sidecar(&folder) } else { Ok(()) }
+    if manifest.index_files().is_empty() { remove_sidecar(&folder) } else { Ok(()) }
 }
 
 /// Moves the index in the sidecar of the HDF5 file at `path` to the end of the file. The HDF5 data are not changed.
@@ -143,7 +144,7 @@ fn append(end: &mut Appended, data_end: StatedEnd, folder: &Path, indexed: &mut 
             .columns
             .iter()
             .flat_map(|column| &column.index_files)
-            .filter(|index_file| index_file.embedded_offset().is_some() == is_inside)
+            .filter(|index_file| index_file.place.embedded_offset().is_some() == is_inside)
             .map(|index_file| index_file.bytes.next_multiple_of(FILE_ALIGNMENT))
             .sum::<u64>()
     };
@@ -162,12 +163,13 @@ fn append(end: &mut Appended, data_end: StatedEnd, folder: &Path, indexed: &mut 
     let mut header = HEADER.to_vec();
     header.resize(FILE_ALIGNMENT as usize, 0);
     end.write(&header)?;
-    for index_file in indexed.columns.iter_mut().flat_map(|column| &mut column.index_files).filter(|index_file| index_file.embedded_offset().is_none()) {
-        let from = open_regular(folder.join(&index_file.name))?;
+    for index_file in indexed.columns.iter_mut().flat_map(|column| &mut column.index_files) {
+        let IndexFilePlace::Sidecar(name) = &index_file.place else { continue };
+        let from = name.open_in(folder)?;
         let place = end.end();
         copy(&from, index_file.offset, index_file.bytes, |bytes| end.write(bytes))?;
         end.align(FILE_ALIGNMENT)?;
-        (index_file.name, index_file.offset) = (format!("@{place}"), 0);
+        (index_file.place, index_file.offset) = (IndexFilePlace::Embedded(place), 0);
     }
     Ok(())
 }
@@ -264,10 +266,10 @@ fn unload(path: &Path, manifest: Manifest, validity: Validity) -> Result<bool> {
     let (Some(now), Some(mut indexed)) = (now, manifest.files.into_iter().next()) else { return Ok(false) };
     let (folder, file) = (sidecar_next_to(path), File::open(path)?);
     std::fs::create_dir_all(&folder)?;
-    let name = new_file_name(true);
-    let (output, mut end) = (Output::create_own(folder.join(&name))?, 0u64);
+    let name = IndexFileName::generate(true);
+    let (output, mut end) = (Output::create_own(name.path_in(&folder))?, 0u64);
     for index_file in indexed.columns.iter_mut().flat_map(|column| &mut column.index_files) {
-        let Some(place) = index_file.embedded_offset() else { continue };
+        let Some(place) = index_file.place.embedded_offset() else { continue };
         let start = end.next_multiple_of(FILE_ALIGNMENT);
         end = start;
         copy(&file, place, index_file.bytes, |bytes| {
@@ -275,7 +277,7 @@ fn unload(path: &Path, manifest: Manifest, validity: Validity) -> Result<bool> {
             end += bytes.len() as u64;
             Ok(())
         })?;
-        (index_file.name, index_file.offset) = (name.clone(), start);
+        (index_file.place, index_file.offset) = (IndexFilePlace::Sidecar(name.clone()), start);
     }
     output.publish(end, Existing::Keep)?;
     let name = file_name(path)?.to_owned();

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, Weak};
 use hyperslab_array::Result;
 use hyperslab_storage::LocalFile;
 
+use super::index_file_name::IndexFilePlace;
 use super::index_reader::IndexFile;
 use super::manifest::IndexFileEntry;
 
@@ -26,10 +27,10 @@ impl IndexFiles {
     /// Opens an index file of blocks with `ndim` dimensions, which belongs to the data file `file`. `Corrupt` if it cannot be
     /// read.
     pub fn open(&self, file: &Path, index_file: &IndexFileEntry, ndim: usize) -> Result<IndexFile> {
-        match index_file.embedded_offset() {
+        match &index_file.place {
             // Data files may be written to, so that they are opened each time.
-            Some(base) => IndexFile::open(Arc::new(LocalFile::open(file)?), base, index_file.bytes, ndim),
-            None => IndexFile::open(self.file(&self.sidecar.join(&index_file.name))?, index_file.offset, index_file.bytes, ndim),
+            IndexFilePlace::Embedded(base) => IndexFile::open(Arc::new(LocalFile::open(file)?), *base, index_file.bytes, ndim),
+            IndexFilePlace::Sidecar(name) => IndexFile::open(self.file(&name.path_in(&self.sidecar))?, index_file.offset, index_file.bytes, ndim),
         }
     }
 

@@ -10,6 +10,7 @@ use hyperslab_scan::pruner::Level;
 use hyperslab_storage::{Existing, FolderLock, Output};
 use serde::{Deserialize, Serialize};
 
+use super::index_file_name::{IndexFileName, IndexFilePlace};
 use super::stamp::Stamp;
 use crate::block::block_grid::BlockGrid;
 
@@ -63,8 +64,9 @@ pub(crate) struct IndexedDataset {
 /// One index file: where its bytes are, and which build wrote it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(crate) struct IndexFileEntry {
-    /// Name of the file in the sidecar; `@` and an offset if the bytes are in the data file.
-    pub name: String,
+    /// The file with its bytes.
+    #[serde(rename = "name")]
+    pub place: IndexFilePlace,
     /// Its length in bytes.
     pub bytes: u64,
     /// Its number of blocks.
@@ -81,42 +83,13 @@ fn is_zero(offset: &u64) -> bool {
     *offset == 0
 }
 
-impl IndexFileEntry {
-    /// Where it begins in the data file, if it is embedded there.
-    pub fn embedded_offset(&self) -> Option<u64> {
-        self.name.strip_prefix('@')?.parse().ok()
-    }
-}
-
-/// Whether an entry may have this name: a file of the sidecar, or an offset in the data file. A manifest may come from an
-/// untrusted source, and the files that it names are opened and removed.
-pub(crate) fn is_entry_name(name: &str) -> bool {
-    let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit()) && text.parse::<u64>().is_ok();
-    is_index_file_name(name) || name.strip_prefix('@').is_some_and(is_number)
-}
-
-/// Whether this is the name of an index file in a sidecar.
-pub(crate) fn is_index_file_name(name: &str) -> bool {
-    name.strip_suffix(".arrow").is_some_and(is_unique_name)
-}
-
-/// Whether a name has the form of those that [`hyperslab_storage::unique_name`] returns.
-pub(crate) fn is_unique_name(name: &str) -> bool {
-    name.len() == 32 && name.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
-}
-
-/// Refuses entries whose names cannot belong to index files, and entries that occur twice.
+/// Refuses entries that occur twice.
 pub(crate) fn check_index_files(index_files: &[IndexFileEntry]) -> Result<()> {
     let mut seen = HashSet::new();
-    match index_files.iter().find(|index_file| !is_entry_name(&index_file.name) || !seen.insert((&index_file.name, index_file.offset))) {
-        Some(wrong) => Err(Error::corrupt(format!("an index names the index file '{}', which cannot belong to it, or names it twice", quoted(&wrong.name)))),
+    match index_files.iter().find(|index_file| !seen.insert((&index_file.place, index_file.offset))) {
+        Some(twice) => Err(Error::corrupt(format!("an index names the index file '{}' twice", twice.place))),
         None => Ok(()),
     }
-}
-
-/// The beginning of an untrusted text, escaped for an error message.
-fn quoted(text: &str) -> String {
-    text.chars().take(80).flat_map(char::escape_default).collect()
 }
 
 /// The file format of a manifest.
@@ -206,9 +179,9 @@ impl Manifest {
         change(&mut manifest)?;
         let after = manifest.index_files();
         manifest.publish(folder)?;
-        for gone in before.difference(&after).filter(|name| is_index_file_name(name)) {
+        for gone in before.difference(&after) {
             // A file that cannot be removed now is removed by the next build or by `vacuum`.
-            let _ = std::fs::remove_file(folder.join(gone));
+            let _ = gone.remove_from(folder);
         }
         drop(lock);
         Ok(())
@@ -226,10 +199,10 @@ impl Manifest {
         self
     }
 
-    /// The names of all index files.
-    pub fn index_files(&self) -> BTreeSet<String> {
+    /// The names of all index files in the sidecar.
+    pub fn index_files(&self) -> BTreeSet<IndexFileName> {
         let datasets = self.files.iter().flat_map(|file| &file.columns);
-        datasets.flat_map(|dataset| dataset.index_files.iter().map(|index_file| index_file.name.clone())).collect()
+        datasets.flat_map(|dataset| dataset.index_files.iter().filter_map(|index_file| index_file.place.name().cloned())).collect()
     }
 
     /// The indexes of the files with this name: one for each stamp, the latest build first.

@@ -4,6 +4,7 @@ pub(crate) mod block_directory;
 pub(crate) mod catalog;
 pub(crate) mod embedded;
 pub(crate) mod index_file;
+pub(crate) mod index_file_name;
 pub(crate) mod index_files;
 pub(crate) mod index_reader;
 pub(crate) mod manifest;

@@ -6,28 +6,16 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use hyperslab_array::{Error, ErrorKind, Result};
-use hyperslab_storage::{FolderLock, is_abandoned, locks_reach_all, open_regular, unique_name};
+use hyperslab_storage::{FolderLock, is_abandoned, locks_reach_all, open_regular, UniqueName};
 
-use super::manifest::{MANIFEST_NAME, Manifest, is_index_file_name, is_unique_name};
+use super::index_file_name::IndexFileName;
+use super::manifest::{MANIFEST_NAME, Manifest};
 
 /// Each process that builds into a sidecar and commits its own build holds a shared lock on this file.
 const BUILDING: &str = ".building";
 /// How long uncommitted files of tasks are kept: tasks may run on any machine and end before the commit, so that no lock
 /// shows whether they are still needed.
 pub(crate) const TASK_FILE_MAX_AGE: Duration = Duration::from_secs(24 * 3600);
-
-/// A new name for an index file. Its first digit is 0 to 7 if the process that writes the file also commits it, else 8 to f.
-pub(crate) fn new_file_name(is_local: bool) -> String {
-    let name = unique_name();
-    let (first, rest) = name.split_at(1);
-    // A unique name begins with a hexadecimal digit.
-    let digit = u32::from_str_radix(first, 16).unwrap_or_default() % 8 + if is_local { 0 } else { 8 };
-    format!("{digit:x}{rest}.arrow")
-}
-
-fn is_local(name: &str) -> bool {
-    name.starts_with(|first| ('0'..='7').contains(&first))
-}
 
 /// Builds in progress in this process. While this value exists, their files are not swept.
 pub(crate) struct Building(#[expect(dead_code, reason = "the locks live as long as their files are open")] Vec<File>);
@@ -63,7 +51,7 @@ fn marker(folder: &Path) -> std::io::Result<File> {
 /// Whether a file has the name of an output file that is not yet complete.
 fn is_part(name: &str) -> bool {
     let inner = name.strip_prefix('.').and_then(|rest| rest.strip_suffix(".part")).and_then(|rest| rest.rsplit_once('.'));
-    inner.is_some_and(|(target, unique)| is_unique_name(unique) && (is_index_file_name(target) || target == MANIFEST_NAME))
+    inner.is_some_and(|(target, unique)| UniqueName::parse(unique).is_ok() && (IndexFileName::parse(target).is_some() || target == MANIFEST_NAME))
 }
 
 /// Removes leftover files from a sidecar and returns their names. Uncommitted files of tasks are removed if they are older
@@ -92,7 +80,7 @@ pub(crate) fn sweep(folder: &Path, age: Duration, dry_run: bool) -> Result<Vec<S
         let is_left = if is_part(&name) {
             open_regular(entry.path()).is_ok_and(|file| is_abandoned(&file, age))
         } else {
-            is_index_file_name(&name) && !used.contains(&name) && (is_older(age) || (is_quiet && is_local(&name)))
+            IndexFileName::parse(&name).is_some_and(|name| !used.contains(&name) && (is_older(age) || (is_quiet && name.is_local())))
         };
         if is_left && metadata.is_file() {
             if !dry_run {
@@ -124,7 +112,7 @@ pub(crate) fn remove_sidecar(folder: &Path) -> Result<()> {
     for entry in std::fs::read_dir(folder).map_err(failed)? {
         let entry = entry.map_err(failed)?;
         let Ok(name) = entry.file_name().into_string() else { continue };
-        if [MANIFEST_NAME, BUILDING].contains(&name.as_str()) || is_index_file_name(&name) || is_part(&name) {
+        if [MANIFEST_NAME, BUILDING].contains(&name.as_str()) || IndexFileName::parse(&name).is_some() || is_part(&name) {
             std::fs::remove_file(entry.path()).map_err(failed)?;
         }
     }

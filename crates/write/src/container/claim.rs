@@ -29,7 +29,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 fn key(state: &State) -> String {
     match state {
         State::Absent => "none".to_owned(),
-        State::Committed { commit } => commit.id.clone(),
+        State::Committed { commit } => commit.id.to_string(),
         State::Foreign { bytes, modified_nanos } => format!("{bytes:x}-{modified_nanos:x}"),
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use hyperslab_array::{Error, ErrorKind, Result};
-use hyperslab_storage::{Existing, FolderLock, Output, folder_of, sync_folder, sync_place};
+use hyperslab_storage::{Existing, FolderLock, Output, UniqueName, folder_of, sync_folder, sync_place};
 use rayon::prelude::*;
 
 use super::claim::{claim, release};
@@ -63,7 +63,7 @@ pub(crate) fn too_many_subfiles_remark(master: &Path, subfiles: usize) -> Option
 }
 
 /// The tail of a commit that later commits added rows to.
-fn tail_subfiles(container: &Path, folder: &str) -> Result<Vec<SubfileRecord>> {
+fn tail_subfiles(container: &Path, folder: &UniqueName) -> Result<Vec<SubfileRecord>> {
     let subfiles = read_record(container, folder)?.subfiles;
     Ok(subfiles.into_iter().filter(|subfile| subfile.name == TAIL).collect())
 }
@@ -177,7 +177,7 @@ impl WritePlan {
             }
         }
         for subfile in &subfiles {
-            if let Some(content) = contents.get(subfile.name.as_str()) {
+            if let Some(content) = contents.get(&*subfile.name) {
                 self.write_subfile(&subfile.name, content)?;
             }
         }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use hyperslab_array::{Attribute, Datatype, Result};
 use hyperslab_formats::Limits;
 use hyperslab_formats::hdf5::root_attributes;
-use hyperslab_storage::LocalFile;
+use hyperslab_storage::{LocalFile, UniqueName};
 use serde::{Deserialize, Serialize};
 
 use crate::file::reserved_attributes::COMMIT_ATTRIBUTE;
@@ -16,17 +16,17 @@ use crate::file::reserved_attributes::COMMIT_ATTRIBUTE;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub(crate) struct CommitName {
-    pub id: String,
+    pub id: UniqueName,
     /// The folder in the container with the commit's record: the commit's own, or that of an earlier commit whose tail took
     /// the rows of this one.
-    pub folder: String,
+    pub folder: UniqueName,
 }
 
 impl CommitName {
-    /// Parses a name. Names come from files and are used as folder names, so only ids are accepted.
+    /// Parses a name; `None` for any other text.
     pub fn parse(text: &str) -> Option<Self> {
         let (id, folder) = text.split_once(' ').unwrap_or((text, text));
-        (is_id(id) && is_id(folder)).then(|| Self { id: id.to_owned(), folder: folder.to_owned() })
+        Some(Self { id: UniqueName::parse(id).ok()?, folder: UniqueName::parse(folder).ok()? })
     }
 }
 
@@ -48,11 +48,6 @@ impl TryFrom<String> for CommitName {
     fn try_from(text: String) -> std::result::Result<Self, String> {
         Self::parse(&text).ok_or_else(|| format!("{text:?} is not the name of a commit"))
     }
-}
-
-/// Whether this is a valid commit id: 32 hexadecimal digits.
-pub(crate) fn is_id(id: &str) -> bool {
-    id.len() == 32 && id.bytes().all(|b| b.is_ascii_hexdigit())
 }
 
 /// The last commit according to the attributes of a master's root group.
@@ -78,9 +73,9 @@ mod tests {
     #[test]
     fn names_of_commits_are_text_and_back() {
         let (a, b) = ("0123456789abcdef0123456789abcdef", "fedcba9876543210fedcba9876543210");
-        assert_eq!(CommitName::parse(a), Some(CommitName { id: a.to_owned(), folder: a.to_owned() }));
-        let name = CommitName { id: a.to_owned(), folder: b.to_owned() };
-        assert_eq!((name.to_string(), CommitName::parse(&name.to_string())), (format!("{a} {b}"), Some(name)));
+        assert!(CommitName::parse(a).is_some_and(|name| name.id == a && name.folder == a && name.to_string() == a));
+        let name = format!("{a} {b}");
+        assert!(CommitName::parse(&name).is_some_and(|found| found.id == a && found.folder == b && found.to_string() == name));
         for bad in ["", "x", &a[1..], &format!("{a} .."), &format!("{a} {b} {a}"), &format!(" {a}")] {
             assert_eq!(CommitName::parse(bad), None, "{bad}");
         }

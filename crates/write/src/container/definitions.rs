@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use hyperslab_array::{Dataspace, Datatype, Elements, Error, Result};
 use hyperslab_formats::hdf5::writer::encode_datatype;
+use hyperslab_storage::UniqueName;
 use serde::{Deserialize, Serialize};
 
 use super::fragment::{AttributeFragment, DatasetFragment, EntryKind, Fragment, ObjectFragment, OtherFragment, StoredValue};
@@ -163,8 +164,8 @@ impl Definitions {
     }
 
     /// All definitions as a fragment.
-    pub(crate) fn fragment(&self, write_id: &str) -> Fragment {
-        let mut fragment = Fragment::new(write_id, 0, "");
+    pub(crate) fn fragment(&self, write_id: &UniqueName) -> Fragment {
+        let mut fragment = Fragment::new(write_id, 0, write_id.clone().into());
         fragment.objects.clone_from(&self.objects);
         fragment
     }

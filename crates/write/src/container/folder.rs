@@ -4,8 +4,8 @@ use std::io::ErrorKind::{AlreadyExists, DirectoryNotEmpty, NotFound};
 use std::path::{Path, PathBuf};
 
 use hyperslab_array::{Error, ErrorKind, Result};
+use hyperslab_storage::UniqueName;
 
-use super::commit_name::is_id;
 use super::lineage::{living, records};
 use super::plan::WritePlan;
 use super::record::RECORD;
@@ -105,8 +105,8 @@ fn remove_aborted(folder: &Path) -> Result<()> {
 }
 
 /// The id of the write that this folder name belongs to; also for folders that are being removed.
-pub(crate) fn write_id_of(name: &str) -> Option<&str> {
-    Some(name.strip_suffix(REMOVED).unwrap_or(name)).filter(|id| is_id(id))
+pub(crate) fn write_id_of(name: &str) -> Option<UniqueName> {
+    UniqueName::parse(name.strip_suffix(REMOVED).unwrap_or(name)).ok()
 }
 
 /// Whether this folder is left over from an abort that was killed.

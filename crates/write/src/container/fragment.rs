@@ -6,6 +6,7 @@ use std::sync::Arc;
 use hyperslab_array::{Elements, Envelope, Error, HeapObjects, HeapReference, Result};
 use hyperslab_formats::filter::{Filter, Pipeline};
 use hyperslab_formats::hdf5::writer::{HeapWriter, StoredChunk, encode_dataspace, encode_datatype, parse_dataspace, parse_datatype, store_values};
+use hyperslab_storage::{EntryName, UniqueName};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -47,10 +48,10 @@ impl std::fmt::Display for EntryKind {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fragment {
     version: u32,
-    pub(crate) write_id: String,
+    pub(crate) write_id: UniqueName,
     pub(crate) task: u64,
     /// File name of the subfile in the plan's folder.
-    pub(crate) name: String,
+    pub(crate) name: EntryName,
     /// Length of the subfile in bytes; `None` if everything is in a shared subfile.
     pub(crate) bytes: Option<u64>,
     /// Content of a small subfile that was not written to the plan's folder: the commit moves its rows to a tail, or writes it.
@@ -298,12 +299,12 @@ impl DatasetFragment {
 }
 
 impl Fragment {
-    pub(crate) fn new(write_id: &str, task: u64, name: &str) -> Self {
+    pub(crate) fn new(write_id: &UniqueName, task: u64, name: EntryName) -> Self {
         Self {
             version: ENVELOPE.version(),
-            write_id: write_id.to_owned(),
+            write_id: write_id.clone(),
             task,
-            name: name.to_owned(),
+            name,
             bytes: None,
             content: None,
             checksums: None,
@@ -377,7 +378,7 @@ impl Fragment {
     /// `InvalidInput` for damaged bytes, other versions and other data.
     pub fn decode(bytes: &[u8]) -> Result<Self> {
         let fragment: Self = ENVELOPE.decode(bytes)?;
-        if fragment.name.contains('/') || fragment.name.starts_with('.') || !fragment.name.ends_with(".h5") {
+        if fragment.name.starts_with('.') || !fragment.name.ends_with(".h5") {
             return Err(Error::invalid_input(format!("a fragment with an invalid subfile name {:?}", fragment.name)));
         }
         if fragment.content.as_ref().is_some_and(|content| fragment.bytes != Some(content.0.len() as u64)) {

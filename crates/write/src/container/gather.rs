@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use hyperslab_array::{Cancellation, Dataspace, Error, Result};
 use hyperslab_reader::{File, Session};
-use hyperslab_storage::{Existing, max_open_files, unique_name};
+use hyperslab_storage::{EntryName, Existing, UniqueName, max_open_files};
 
 use super::master::Master;
 use super::movable_parts::{MovableDataset, MovablePart};
@@ -123,7 +123,7 @@ pub(crate) fn gather(
         }
     }
     for index in 0..files {
-        let name = format!("gathered-{index:04}-{}.h5", unique_name().chars().take(8).collect::<String>());
+        let name = EntryName::parse(&format!("gathered-{index:04}-{}.h5", UniqueName::generate().prefix(8)))?;
         let place = plan.folder().join(&name);
         let mut out = FileWriter::in_place(&place, checked_alignment(plan.alignment)?, &reading_session()?)?;
         if !plan.durable {

@@ -5,11 +5,13 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use hyperslab_array::{Error, Result};
-use hyperslab_storage::folder_of;
+use hyperslab_storage::{UniqueName, folder_of};
 
 use super::commit_name::{CommitName, commit_of};
 use super::record::{RECORD, Record, read_record};
 
+/// Suffix of a container's name, after the name of its master.
+pub(crate) const CONTAINER_SUFFIX: &str = ".d";
 /// Maximum number of commits of a container.
 const MAX_COMMITS: usize = 1 << 20;
 
@@ -45,7 +47,7 @@ pub(crate) fn home_of(master: &Path, commit: &CommitName) -> Option<PathBuf> {
 /// The container folder of a master that was not renamed. `path` must not be a symbolic link.
 pub(crate) fn container_of(path: &Path) -> PathBuf {
     let mut name = path.file_name().unwrap_or_default().to_os_string();
-    name.push(".d");
+    name.push(CONTAINER_SUFFIX);
     path.with_file_name(name)
 }
 
@@ -53,7 +55,7 @@ pub(crate) fn container_of(path: &Path) -> PathBuf {
 #[derive(Debug, Default)]
 pub(crate) struct LivingCommits {
     /// Folders of commits that a master uses.
-    pub folders: BTreeSet<String>,
+    pub folders: BTreeSet<UniqueName>,
     /// Folders of commits that used commits replaced, and that no master uses; oldest first.
     pub superseded: Vec<Superseded>,
     /// Set if masters may use more: the error of a file or record that cannot be read.
@@ -69,9 +71,9 @@ impl LivingCommits {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Superseded {
-    pub folder: String,
+    pub folder: UniqueName,
     /// Folder of the commit that replaced it.
-    pub by: String,
+    pub by: UniqueName,
 }
 
 /// Finds the used commits by reading every file in the folder of `container`.
@@ -79,7 +81,7 @@ pub(crate) fn living(container: &Path) -> Result<LivingCommits> {
     let parent = folder_of(container);
     let failed = |error: std::io::Error| Error::from(error).in_file(parent.display().to_string());
     let mut living = LivingCommits::default();
-    let mut replaced: Vec<(CommitName, String)> = Vec::new();
+    let mut replaced: Vec<(CommitName, UniqueName)> = Vec::new();
     for entry in std::fs::read_dir(&parent).map_err(failed)? {
         let path = entry.map_err(failed)?.path();
         // Files with this suffix are still being written.

@@ -20,7 +20,7 @@ impl Master {
 
     /// Merges the definitions of the plan.
     pub fn merge_plan(&mut self, plan: &WritePlan) -> Result<()> {
-        let mut fragment = plan.definitions.fragment(plan.id());
+        let mut fragment = plan.definitions.fragment(&plan.id);
         if plan.tracked {
             fragment.objects.values_mut().for_each(|object| object.tracked = true);
         }
@@ -94,7 +94,7 @@ impl Master {
             if let Some(dataset) = &new.dataset {
                 let name = match &fragment.shared {
                     Some(shared) if dataset.shared => name_of(shared.group),
-                    _ => fragment.name.clone(),
+                    _ => fragment.name.to_string(),
                 };
                 object.merge_dataset(path, dataset, by, (&format!("{folder}/{name}"), own))?;
             }

@@ -1,14 +1,16 @@
 //! The plan of a parallel write, as plain data for other processes and machines.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use hyperslab_array::{Envelope, Error, Result};
-use hyperslab_storage::{block_bytes_in, check_replaceable, folder_of, is_parallel_file_system, profile, real_path, target_layout, unique_name};
+use hyperslab_storage::{
+    EntryName, UniqueName, block_bytes_in, check_replaceable, folder_of, is_parallel_file_system, profile, real_path, target_layout,
+};
 use serde::{Deserialize, Serialize};
 
-use super::commit_name::is_id;
 use super::definitions::Definitions;
-use super::lineage::{container_of, home_of};
+use super::lineage::{CONTAINER_SUFFIX, container_of, home_of};
 use super::state::{State, state_of};
 use crate::file::allocator::checked_alignment;
 use crate::file::definition::DatasetDefinition;
@@ -36,10 +38,10 @@ pub enum WriteMode {
 pub struct WritePlan {
     version: u32,
     /// Unique id of this write.
-    pub(crate) id: String,
+    pub(crate) id: UniqueName,
     path: String,
     /// Name of the container folder next to the master, if the master was renamed. Otherwise it is the master's name plus `.d`.
-    container: Option<String>,
+    container: Option<EntryName>,
     pub(crate) mode: WriteMode,
     /// State of the master when the plan was made. The commit replaces this state only.
     pub(crate) base: State,
@@ -92,10 +94,10 @@ impl WritePlan {
             State::Committed { commit } => home_of(&path, commit).filter(|home| *home != container_of(&path)),
             _ => None,
         };
-        let container = renamed.as_deref().and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
+        let container = renamed.as_deref().and_then(Path::file_name).and_then(OsStr::to_str).map(EntryName::parse).transpose()?;
         Ok(Self {
             version: ENVELOPE.version(),
-            id: unique_name(),
+            id: UniqueName::generate(),
             path: text,
             container,
             mode,
@@ -208,7 +210,7 @@ impl WritePlan {
     /// The container folder, which holds the subfiles of all commits.
     pub(crate) fn container(&self) -> PathBuf {
         match &self.container {
-            Some(name) => self.path().with_file_name(name),
+            Some(name) => name.path_in(&folder_of(self.path())),
             None => container_of(self.path()),
         }
     }
@@ -237,11 +239,7 @@ impl WritePlan {
     /// `InvalidInput` for damaged bytes, other versions and other data.
     pub fn decode(bytes: &[u8]) -> Result<Self> {
         let plan: Self = ENVELOPE.decode(bytes)?;
-        // The id names the folder that `abort` removes.
-        if !is_id(&plan.id) {
-            return Err(Error::invalid_input("these bytes are not a write plan: its id is not 32 hexadecimal digits"));
-        }
-        if plan.container.as_ref().is_some_and(|name| name.contains('/') || !name.ends_with(".d")) {
+        if plan.container.as_ref().is_some_and(|name| !name.ends_with(CONTAINER_SUFFIX)) {
             return Err(Error::invalid_input("these bytes are not a write plan: its folder is not next to its file"));
         }
         Ok(plan)

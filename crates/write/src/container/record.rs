@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use hyperslab_array::{Envelope, Error, Result};
+use hyperslab_storage::{EntryName, UniqueName};
 use serde::{Deserialize, Serialize};
 
 use super::commit_name::CommitName;
@@ -18,7 +19,7 @@ const ENVELOPE: Envelope = Envelope::new("a record of a commit", 1);
 #[non_exhaustive]
 pub struct SubfileRecord {
     /// File name in the commit's folder.
-    pub name: String,
+    pub name: EntryName,
     /// Length in bytes.
     pub bytes: u64,
     /// Index of the task that wrote it, or of the first of several.
@@ -33,7 +34,7 @@ pub struct SubfileRecord {
 
 impl SubfileRecord {
     /// The record of a subfile that several tasks wrote.
-    pub(crate) fn of_tasks(name: String, bytes: u64, tasks: Vec<u64>, checksums: Option<Vec<u32>>) -> Result<Self> {
+    pub(crate) fn of_tasks(name: EntryName, bytes: u64, tasks: Vec<u64>, checksums: Option<Vec<u32>>) -> Result<Self> {
         let task = *tasks.first().ok_or_else(|| Error::internal("a subfile that no task wrote"))?;
         Ok(Self { name, bytes, task, tasks, checksums })
     }
@@ -48,7 +49,7 @@ impl SubfileRecord {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Record {
     version: u32,
-    pub id: String,
+    pub id: UniqueName,
     /// The previous commit, if this one adds to it.
     pub previous: Option<CommitName>,
     /// The previous commit, if this one replaced it.
@@ -58,8 +59,8 @@ pub(crate) struct Record {
 }
 
 impl Record {
-    pub fn new(id: &str, previous: Option<CommitName>, replaced: Option<CommitName>, subfiles: Vec<SubfileRecord>) -> Self {
-        Self { version: ENVELOPE.version(), id: id.to_owned(), previous, replaced, subfiles }
+    pub fn new(id: &UniqueName, previous: Option<CommitName>, replaced: Option<CommitName>, subfiles: Vec<SubfileRecord>) -> Self {
+        Self { version: ENVELOPE.version(), id: id.clone(), previous, replaced, subfiles }
     }
     pub fn encode(&self) -> Result<Vec<u8>> {
         serde_json::to_vec_pretty(self).map_err(|e| Error::internal(format!("cannot encode a commit: {e}")))
@@ -67,13 +68,13 @@ impl Record {
 }
 
 /// Reads the record in a folder of `container`.
-pub(crate) fn read_record(container: &Path, folder: &str) -> Result<Record> {
+pub(crate) fn read_record(container: &Path, folder: &UniqueName) -> Result<Record> {
     let place = container.join(folder).join(RECORD);
     let shown = place.display().to_string();
     let bytes = std::fs::read(&place).map_err(|error| Error::from(error).in_file(&shown))?;
     ENVELOPE.check_version(&bytes).map_err(|error| error.in_file(&shown))?;
     let record: Record = serde_json::from_slice(&bytes).map_err(|e| Error::corrupt(format!("not a record of a commit: {e}")).in_file(&shown))?;
-    if record.id != folder {
+    if record.id != *folder {
         return Err(Error::corrupt(format!("the folder of commit {folder} has the record of commit {}", record.id)).in_file(&shown));
     }
     Ok(record)

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use hyperslab_array::{Error, Result};
 use hyperslab_formats::hdf5::writer::StoredChunk;
-use hyperslab_storage::{SharedFile, unique_name};
+use hyperslab_storage::{EntryName, SharedFile, UniqueName};
 
 use super::fragment::Fragment;
 use super::plan::WritePlan;
@@ -39,12 +39,12 @@ pub(crate) fn complete(plan: &WritePlan, sharing: &SharedDatasets, group: u64, f
     // An attempt that began here without a fragment may still be writing, so complete a copy.
     let loose = sharing.tasks(group).any(|task| mark_of(&folder, task).exists() && !fragments.iter().any(|fragment| fragment.task == task));
     let (name, place) = if loose {
-        let name = format!("shared-{group:04}-{}.h5", unique_name().chars().take(8).collect::<String>());
-        let copy = folder.join(&name);
+        let name = EntryName::parse(&format!("shared-{group:04}-{}.h5", UniqueName::generate().prefix(8)))?;
+        let copy = name.path_in(&folder);
         std::fs::copy(&place, &copy).map_err(|error| Error::from(error).in_file(&shown))?;
         (name, copy)
     } else {
-        (name_of(group), place)
+        (EntryName::parse(&name_of(group))?, place)
     };
     let file = SharedFile::open(&place)?;
     let length = file.length()?;

@@ -31,10 +31,10 @@ use hyperslab_formats::Limits;
 use hyperslab_formats::hdf5::root_attributes;
 use hyperslab_formats::hdf5::writer::{encode_datatype, parse_datatype};
 use hyperslab_reader::File;
-use hyperslab_storage::{Existing, LocalFile, SharedFile, Storage};
+use hyperslab_storage::{EntryName, Existing, LocalFile, SharedFile, Storage, UniqueName};
 use serde::{Deserialize, Serialize};
 
-use super::commit_name::{CommitName, is_id};
+use super::commit_name::CommitName;
 use super::gather::{InlineContents, MAX_SMALL_BYTES, MAX_SMALL_SUBFILES, open_subfile};
 use super::master::Master;
 use super::movable_parts::{MovableDataset, MovablePart};
@@ -81,7 +81,7 @@ pub(crate) enum Appended {
     /// Into a new tail in the commit's folder.
     New(SubfileRecord),
     /// Into the existing tail in this folder.
-    Existing(String),
+    Existing(UniqueName),
 }
 
 /// Where the datasets of a tail are, so that a commit need not read the tail's objects.
@@ -282,7 +282,7 @@ pub(crate) fn append(
     out.set_attribute("", LAYOUT_ATTRIBUTE, text_attribute(&layout))?;
     let bytes = out.finish(Existing::Keep)?;
     let tasks: Vec<u64> = subfiles.iter().map(|subfile| subfile.task).collect();
-    Ok(Appended::New(SubfileRecord::of_tasks(TAIL.to_owned(), bytes, tasks, None)?))
+    Ok(Appended::New(SubfileRecord::of_tasks(EntryName::parse(TAIL)?, bytes, tasks, None)?))
 }
 
 /// Moves a part in the master to `row` of the tail and returns the next free row.
@@ -308,7 +308,7 @@ fn values(files: &[(String, &SubfileRecord, File)], loose: &MovableDataset, part
 
 /// Whether a file in the folder of a commit is the list of commits of its tail, or a claim of its capacity.
 pub(crate) fn is_claim(name: &str) -> bool {
-    name == COMMITS || name.strip_prefix('.').and_then(|name| name.strip_suffix(".next")).is_some_and(is_id)
+    name == COMMITS || name.strip_prefix('.').and_then(|name| name.strip_suffix(".next")).is_some_and(|id| UniqueName::parse(id).is_ok())
 }
 
 /// Marker file: a commit has claimed the capacity after the rows of commit `id`.
@@ -329,14 +329,14 @@ fn claim(folder: &Path, base: &CommitName, id: &str, views: u64) -> Result<Optio
         Ok::<_, Error>(String::from_utf8_lossy(line.get(..32).unwrap_or_default()).into_owned())
     };
     let last = match length.checked_sub(LINE_BYTES) {
-        None => base.folder.clone(),
+        None => base.folder.to_string(),
         Some(at) => line(at)?,
     };
     // Appending is not atomic on every file system, creating a file is. The marker of the previous commit is not needed any
     // more, because its line is not the last one.
     // The commit that created the tail has view 0.
     let view = length / LINE_BYTES + 1;
-    if view >= views || !length.is_multiple_of(LINE_BYTES) || last != base.id || !hyperslab_storage::claim(&claim_mark(folder, &base.id))? {
+    if view >= views || !length.is_multiple_of(LINE_BYTES) || base.id != last.as_str() || !hyperslab_storage::claim(&claim_mark(folder, &base.id))? {
         return Ok(None);
     }
     if let Some(at) = length.checked_sub(2 * LINE_BYTES) {
@@ -351,9 +351,9 @@ fn claim(folder: &Path, base: &CommitName, id: &str, views: u64) -> Result<Optio
 }
 
 /// The commits that added rows to a tail, up to `last`, oldest first.
-pub(crate) fn commits_in(container: &Path, last: &CommitName) -> Vec<String> {
+pub(crate) fn commits_in(container: &Path, last: &CommitName) -> Vec<UniqueName> {
     let list = std::fs::read_to_string(container.join(&last.folder).join(COMMITS)).unwrap_or_default();
-    let mut commits: Vec<String> = list.lines().take_while(|line| is_id(line)).map(str::to_owned).collect();
+    let mut commits: Vec<UniqueName> = list.lines().map_while(|line| UniqueName::parse(line).ok()).collect();
     match commits.iter().position(|id| *id == last.id) {
         Some(at) => commits.truncate(at + 1),
         // The commit that created the folder, or one whose line was lost in a crash.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use hyperslab_array::{Dataspace, Datatype, Elements, Error, HeapObjects, HeapReference, Result};
 use hyperslab_reader::Session;
-use hyperslab_storage::{SharedFile, unique_name};
+use hyperslab_storage::{EntryName, SharedFile, UniqueName};
 
 use super::definitions::Definitions;
 use super::plan::{WriteMode, WritePlan};
@@ -36,9 +36,9 @@ pub enum Extent {
 
 /// A running task. Dropping it without [`Task::finish`] leaves nothing.
 pub struct Task {
-    pub(crate) write_id: String,
+    pub(crate) write_id: UniqueName,
     pub(crate) index: u64,
-    pub(crate) name: String,
+    pub(crate) name: EntryName,
     pub(crate) subfile: FileWriter,
     pub(crate) datasets: BTreeMap<String, TaskDataset>,
     /// Index of the shared subfile, if the task has a part of it.
@@ -63,8 +63,8 @@ pub(crate) struct TaskDataset {
 impl Task {
     pub(crate) fn begin(plan: &WritePlan, index: u64, session: &Session) -> Result<Self> {
         let folder = plan.folder_for_writing()?;
-        let attempt: String = unique_name().chars().take(8).collect();
-        let name = format!("{index:04}-{attempt}.h5");
+        let attempt: String = UniqueName::generate().prefix(8).to_owned();
+        let name = EntryName::parse(&format!("{index:04}-{attempt}.h5"))?;
         let place = folder.join(&name);
         let claimed = plan.sharing.as_ref().map(|sharing| Ok::<_, Error>((sharing, claimed(plan, sharing, index)?))).transpose()?;
         let subfile = match &claimed {

@@ -36,7 +36,7 @@ impl Task {
     /// `Io` if the subfile cannot be written; `Unsupported` for too many separate parts of a dataset.
     pub fn finish(mut self) -> Result<Fragment> {
         self.subfile.flush()?;
-        let mut fragment = Fragment::new(&self.write_id, self.index, &self.name);
+        let mut fragment = Fragment::new(&self.write_id, self.index, self.name.clone());
         for (path, object) in self.subfile.objects() {
             let (kind, other) = match (&object.link, &object.references, &object.datatype) {
                 (Some(link), ..) => (EntryKind::Link, Some(OtherFragment::Link(link.clone()))),

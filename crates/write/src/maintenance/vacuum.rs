@@ -97,7 +97,7 @@ pub fn vacuum(master: &Path, options: VacuumOptions) -> Result<VacuumResult> {
             }
             continue;
         }
-        let Some(name) = place.file_name().and_then(|name| write_id_of(name.to_str()?)).map(str::to_owned) else { continue };
+        let Some(name) = place.file_name().and_then(|name| write_id_of(name.to_str()?)) else { continue };
         let rank = living.superseded.iter().position(|other| other.folder == name);
         writes.push((rank, name, place));
     }
@@ -111,7 +111,7 @@ pub fn vacuum(master: &Path, options: VacuumOptions) -> Result<VacuumResult> {
         let replaced = rank.and_then(|rank| living.superseded.get(rank));
         if !is_aborted_folder && place.join(RECORD).exists() {
             if replaced.is_none() && !orphans {
-                result.orphans.push(name);
+                result.orphans.push(name.into());
                 continue;
             }
             living.require_complete()?;
@@ -124,9 +124,9 @@ pub fn vacuum(master: &Path, options: VacuumOptions) -> Result<VacuumResult> {
             if !is_dry {
                 remove_folder(&place)?;
             }
-            result.removed.push(name);
+            result.removed.push(name.into());
         } else {
-            result.young.push(name);
+            result.young.push(name.into());
         }
     }
     for names in [&mut result.removed, &mut result.young, &mut result.orphans, &mut result.files] {

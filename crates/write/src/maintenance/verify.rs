@@ -123,8 +123,9 @@ fn orphans(container: &Path, folder_name: &str) -> Result<Vec<String>> {
     let (living, mut orphans) = (living(container)?, Vec::new());
     for entry in std::fs::read_dir(container).map_err(|error| Error::from(error).in_file(container.display().to_string()))?.flatten() {
         let (name, place) = (entry.file_name().to_string_lossy().into_owned(), entry.path());
-        let is_known = living.folders.contains(&name) || living.superseded.iter().any(|old| old.folder == name);
-        if write_id_of(&name) == Some(&name) && !is_known && place.join(RECORD).exists() {
+        let Some(id) = write_id_of(&name).filter(|id| *id == name.as_str()) else { continue };
+        let is_known = living.folders.contains(&id) || living.superseded.iter().any(|old| old.folder == id);
+        if !is_known && place.join(RECORD).exists() {
             orphans.push(format!("{folder_name}/{name}: belongs to no master in this folder; vacuum removes it with `orphans`"));
         }
     }
