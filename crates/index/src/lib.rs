@@ -26,6 +26,7 @@
 //! - `store`: index files, manifests, sidecars.
 //! - `freshness`: whether an index still describes the values of a file.
 //! - `query`: answers questions about one column from its blocks.
+//! - `trust`, `notices`: whose indexes are used, and what users must hear of them.
 //! - `registry`: finds the index of an open file; the pruner of scans.
 //! - `build`: plan, tasks, commit.
 //! - `maintenance`: embed, verify, vacuum.
@@ -36,9 +37,11 @@ mod block;
 mod build;
 mod freshness;
 mod maintenance;
+mod notices;
 mod query;
 mod registry;
 mod store;
+mod trust;
 
 pub use build::commit::commit;
 pub use build::plan::{IndexPlan, PlannedIndex};
@@ -47,4 +50,6 @@ pub use build::task::{IndexFragment, IndexTask};
 pub use maintenance::embed::{embed, stage, unstage};
 pub use maintenance::vacuum::vacuum;
 pub use maintenance::verify::verify;
+pub use notices::take_notices;
 pub use registry::extensions;
+pub use trust::IndexTrust;

@@ -15,6 +15,8 @@ use hyperslab_scan::pruner::{ColumnIndex, Pruner, SessionPruner};
 use crate::freshness::column::{identity, indexed_column};
 use crate::freshness::compare;
 use crate::freshness::fingerprint;
+use crate::notices;
+use crate::query::audit::{AuditBudget, audit_claims};
 use crate::query::indexed_column::IndexedColumn;
 use crate::store::block_directory::{BlockDirectory, open_directory};
 use crate::store::catalog::Catalog;
@@ -23,12 +25,17 @@ use crate::store::index_files::IndexFiles;
 use crate::store::manifest::{IndexedDataset, IndexedFile, MANIFEST_NAME, Manifest};
 use crate::store::places::{Place, PlaceKind, Version, places};
 use crate::store::stamp::Stamp;
+use crate::trust::IndexTrust;
+
+/// What remarks say of an index that this session does not trust.
+const STRANGE: &str = "was not built by this user: check it with indexes=\"any\" and verify, or build it again";
 
 /// The sidecars that a session has read, by path.
-#[derive(Default)]
 pub struct Indexes {
     sidecars: Mutex<HashMap<PathBuf, Arc<Sidecar>>>,
     index_folder: Option<PathBuf>,
+    trust: IndexTrust,
+    audits: Arc<AuditBudget>,
 }
 
 /// One version of a sidecar or of an embedded index.
@@ -71,9 +78,9 @@ struct DirectoryKey {
 }
 
 /// The session extensions that find indexes and let scans use them: in `folder` first, then next to the data files and in
-/// them.
-pub fn extensions(folder: Option<PathBuf>) -> Extensions {
-    let indexes = Arc::new(Indexes::new(folder));
+/// them. `trust` decides which of those are used.
+pub fn extensions(folder: Option<PathBuf>, trust: IndexTrust) -> Extensions {
+    let indexes = Arc::new(Indexes::new(folder, trust));
     Extensions::default().with(SessionPruner(indexes.clone())).with(indexes)
 }
 
@@ -87,10 +94,16 @@ pub(super) fn index_folder(session: &Session) -> Option<&Path> {
     session.extension::<Arc<Indexes>>().and_then(|indexes| indexes.index_folder())
 }
 
+/// Whether indexes of this session's place for new ones are used whoever built them: it has a folder for indexes, or trusts
+/// all.
+pub(super) fn trusts_all(session: &Session) -> bool {
+    session.extension::<Arc<Indexes>>().is_some_and(|indexes| indexes.trust == IndexTrust::Any || indexes.index_folder.is_some())
+}
+
 impl Indexes {
     /// An empty registry. `index_folder` is a folder for the indexes of files in any folder.
-    pub fn new(index_folder: Option<PathBuf>) -> Self {
-        Self { sidecars: Mutex::default(), index_folder }
+    pub fn new(index_folder: Option<PathBuf>, trust: IndexTrust) -> Self {
+        Self { sidecars: Mutex::default(), index_folder, trust, audits: Arc::default() }
     }
 
     /// The folder for the indexes of files in any folder.
@@ -127,7 +140,7 @@ impl Indexes {
         let mut problem = None;
         for place in self.places(file) {
             let Some(sidecar) = self.sidecar(&place) else { continue };
-            match sidecar.directory(file, &place.name, dataset, column) {
+            match sidecar.directory(file, &place.name, dataset, column, self.trust) {
                 Ok(Some(directory)) => return Ok(Some(directory)),
                 Ok(None) => {}
                 Err(error) => problem = Some(error.in_file(place.path.display().to_string())),
@@ -216,6 +229,15 @@ impl Sidecar {
         called.into_iter().chain(others.into_iter().filter(move |_| may_be_renamed))
     }
 
+    /// Whether a session uses an index of this sidecar.
+    fn is_trusted(&self, indexed: &IndexedDataset, trust: IndexTrust) -> bool {
+        match trust {
+            IndexTrust::None => false,
+            IndexTrust::Own => indexed.is_own || self.place.is_asked,
+            IndexTrust::Any => true,
+        }
+    }
+
     /// Whether the stamp of a file alone shows that an index is up to date.
     fn is_up_to_date(&self, indexed: &IndexedFile, name: &str, now: Stamp) -> bool {
         match &self.validity {
@@ -225,7 +247,7 @@ impl Sidecar {
     }
 
     /// The block directory of a column of the data file called `name`. `None` if there is none, `Conflict` if it is stale.
-    fn directory(&self, file: &File, name: &str, dataset: ObjectId, column: &Column) -> Result<Option<Arc<BlockDirectory>>> {
+    fn directory(&self, file: &File, name: &str, dataset: ObjectId, column: &Column, trust: IndexTrust) -> Result<Option<Arc<BlockDirectory>>> {
         let catalog = self.catalog.as_ref().map_err(Error::clone)?;
         let path = &*file.path_of(dataset)?;
         let identity = identity(column)?;
@@ -235,6 +257,10 @@ impl Sidecar {
         }
         if found.is_empty() {
             return Ok(None);
+        }
+        found.retain(|(_, indexed)| self.is_trusted(indexed, trust));
+        if found.is_empty() {
+            return Err(Error::new(ErrorKind::Conflict, format!("the index of {path} {STRANGE}")));
         }
         let stale = |why: &str| Error::new(ErrorKind::Conflict, format!("the index of {path} is stale: {why}"));
         let now = Stamp::now(file.path());
@@ -306,6 +332,7 @@ impl Sidecar {
             let is_up_to_date = now.is_some_and(|now| Stamp::of(file) == Some(now) && self.is_up_to_date(indexed, name, now));
             for column in &indexed.columns {
                 let why = match indexed_column(file, column) {
+                    _ if !self.is_trusted(column, indexes.trust) => Some(STRANGE.to_owned()),
                     None => Some("is stale: the dataset no longer exists, or its type or attributes have changed; refresh it".to_owned()),
                     Some((dataset, _)) if is_up_to_date => has_other_source(file, dataset, column).unwrap_or(true).then(|| {
                         "is stale: a source of this virtual dataset has changed since the build, or the index is of another array; refresh it".to_owned()
@@ -336,6 +363,9 @@ impl Sidecar {
                     remarks.push(format!("the index of {} in {name} is not used: {}", key.path, error.message()));
                 }
                 Err(_) => {}
+                Ok(directory) if directory.is_refuted() => {
+                    remarks.push(format!("the index of {} in {name} is not used: it disagrees with the data; rebuild it", key.path));
+                }
                 Ok(directory) => {
                     let missing = directory.entries().iter().filter(|entry| entry.row.is_none()).count();
                     if missing > 0 {
@@ -367,13 +397,26 @@ fn has_other_source(file: &File, dataset: ObjectId, found: &IndexedDataset) -> R
 
 impl Pruner for Indexes {
     fn column(&self, file: &File, dataset: ObjectId, column: &Column) -> Option<Arc<dyn ColumnIndex>> {
-        let directory = self.directory(file, dataset, column).ok().flatten()?;
+        if self.trust == IndexTrust::None {
+            return None;
+        }
+        let directory = self.directory(file, dataset, column).ok().flatten().filter(|directory| !directory.is_refuted())?;
         let key_type = KeyType::of(column.field().data_type());
-        Some(Arc::new(IndexedColumn { file: file.clone(), dataset, column: column.clone(), directory, key_type }))
+        let column = IndexedColumn { file: file.clone(), dataset, column: column.clone(), directory, key_type, audits: self.audits.clone() };
+        match audit_claims(&column) {
+            Ok(()) => Some(Arc::new(column)),
+            Err(refuted) => {
+                notices::add(refuted.to_string());
+                None
+            }
+        }
     }
 
     fn remarks(&self, file: &File) -> Vec<String> {
         let mut remarks = Vec::new();
+        if self.trust == IndexTrust::None {
+            return remarks;
+        }
         for place in self.places(file) {
             match self.sidecar(&place) {
                 Some(sidecar) => remarks.extend(sidecar.remarks(self, file, &place.name)),

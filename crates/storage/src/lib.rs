@@ -35,7 +35,7 @@ pub use output::{Existing, Output};
 pub use overlay::Overlay;
 pub use pieces::{Piece, Pieces};
 pub use profile::{Profile, ProfileSettings, default_profile_path, machine, profile};
-pub use replace::{check_replaceable, create_whole, real_path};
+pub use replace::{check_replaceable, create_private, create_whole, real_path};
 pub use shared::{SharedFile, block_bytes_in, claim, is_parallel_file_system};
 pub use temporary_name::{is_aside, unique_name};
 

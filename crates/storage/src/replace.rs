@@ -3,7 +3,8 @@
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::ErrorKind::{AlreadyExists, NotFound};
-use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
+use std::io::Write;
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use hyperslab_array::{Error, Result};
@@ -146,9 +147,19 @@ pub(crate) fn rename_new(aside: &Path, target: &Path) -> std::io::Result<()> {
 
 /// Creates a small file with its whole content unless it exists; returns whether it did. Does not sync it to disk.
 pub fn create_whole(path: &Path, content: &[u8]) -> Result<bool> {
+    create_with_mode(path, content, 0o666)
+}
+
+/// As [`create_whole`], for a file that only its owner may read.
+pub fn create_private(path: &Path, content: &[u8]) -> Result<bool> {
+    create_with_mode(path, content, 0o600)
+}
+
+fn create_with_mode(path: &Path, content: &[u8], mode: u32) -> Result<bool> {
     let failed = |error: std::io::Error| Error::from(error).in_file(path.display().to_string());
     let aside = path.with_file_name(format!(".{}.part", crate::unique_name()));
-    let created = std::fs::write(&aside, content).and_then(|()| rename_new(&aside, path));
+    let write = || OpenOptions::new().write(true).create_new(true).mode(mode).open(&aside)?.write_all(content);
+    let created = write().and_then(|()| rename_new(&aside, path));
     if created.is_err() {
         let _ = std::fs::remove_file(&aside);
     }

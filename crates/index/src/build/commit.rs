@@ -91,5 +91,7 @@ fn joined(parts: &[&DatasetFragment]) -> Result<IndexedDataset> {
         grid: task.grid.clone(),
         fingerprint: task.fingerprint.clone(),
         index_files,
+        seal: None,
+        is_own: true,
     })
 }

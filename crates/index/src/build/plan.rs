@@ -19,7 +19,7 @@ use super::task::{IndexTask, build};
 use crate::block::block_grid::BlockGrid;
 use crate::freshness::column::{column_of, identity, supported_level};
 use crate::freshness::fingerprint;
-use crate::registry::index_folder;
+use crate::registry::{index_folder, trusts_all};
 use crate::store::catalog::Catalog;
 use crate::store::manifest::{IndexFileEntry, Manifest};
 use crate::store::places;
@@ -138,6 +138,8 @@ impl IndexPlan {
             file.path().file_name().and_then(|name| name.to_str()).ok_or_else(|| Error::unsupported("an index of a file whose name is not valid UTF-8"))?;
         let read = || Catalog::new(Manifest::read(&folder).unwrap_or_else(|_| Manifest::empty()).renamed(name, request.shared_sidecar));
         let indexed = catalogs.entry(folder.clone()).or_insert_with(read).dataset(name, &path, &identity);
+        // Blocks of a stranger's index are not kept: they would become part of an index of this user.
+        let indexed = indexed.filter(|(_, before)| before.is_own || trusts_all(file.session()));
         let before = indexed.map(|(_, before)| before);
         let (level, reason) = match (request.level, before) {
             (Some(level), _) => (supported_level(level, &column)?, "as requested".to_owned()),

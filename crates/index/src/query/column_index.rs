@@ -5,6 +5,7 @@ use hyperslab_array::{Cancellation, Result, Selection};
 use hyperslab_predicate::{Condition, KeyType};
 use hyperslab_scan::pruner::{Blocks, ColumnIndex, CountBounds, Edge, KeyRange, Level, Matches, MatchingValues, RowSelection};
 
+use super::audit::audit_decisions;
 use super::counts::{block_count, counts_below};
 use super::indexed_column::IndexedColumn;
 use super::matching_positions::{MatchingPositions, matching_positions};
@@ -23,7 +24,9 @@ impl ColumnIndex for IndexedColumn {
     }
 
     fn rows(&self, selection: &Selection, condition: &Condition, cancellation: &Cancellation) -> Result<Matches> {
-        let entries = self.candidate_blocks(self.directory.touched(selection)?, condition);
+        let touched = self.directory.touched(selection)?;
+        audit_decisions(self, &touched, condition)?;
+        let entries = self.candidate_blocks(touched, condition);
         let is_whole = self.directory.is_whole(selection);
         let parts = self.for_each_block(&entries, cancellation, |sum: &mut (RowCollector, RowCollector), entry, scratch| {
             let MatchingPositions { certain, possible } = matching_positions(self, entry, condition, scratch)?;
@@ -44,7 +47,9 @@ impl ColumnIndex for IndexedColumn {
     }
 
     fn count(&self, selection: &Selection, condition: &Condition, cancellation: &Cancellation) -> Result<CountBounds> {
-        let entries = self.candidate_blocks(self.directory.touched(selection)?, condition);
+        let touched = self.directory.touched(selection)?;
+        audit_decisions(self, &touched, condition)?;
+        let entries = self.candidate_blocks(touched, condition);
         let parts = self.for_each_block(&entries, cancellation, |sum: &mut CountBounds, entry, scratch| {
             *sum = *sum + block_count(self, entry, selection, condition, scratch)?;
             Ok(())

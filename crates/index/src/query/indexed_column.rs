@@ -11,6 +11,7 @@ use hyperslab_reader::File;
 use hyperslab_scan::pruner::Level;
 use rayon::prelude::*;
 
+use super::audit::AuditBudget;
 use super::data_lookup::DataLookup;
 use crate::block::rank_query::RankQuery;
 use crate::store::block_directory::{BlockDirectory, BlockEntry};
@@ -35,6 +36,8 @@ pub(crate) struct IndexedColumn {
     pub directory: Arc<BlockDirectory>,
     /// `None` for text.
     pub key_type: Option<KeyType>,
+    /// Time for comparing what the index says with the data.
+    pub audits: Arc<AuditBudget>,
 }
 
 /// How many values of a block pass a condition, judged by its zone alone.
@@ -85,6 +88,11 @@ pub(crate) fn is_costly(row: &StoredRow, set: &ValueSet) -> bool {
 }
 
 impl IndexedColumn {
+    /// Reads values of a block from the data.
+    pub fn data<'a>(&'a self, entry: &'a BlockEntry, key_type: KeyType) -> DataLookup<'a> {
+        DataLookup { file: &self.file, dataset: self.dataset, column: &self.column, key_type, entry, all: OnceCell::new() }
+    }
+
     /// Calls `work` with a rank query on a block, at most at `level`. `Corrupt` if the samples are damaged.
     pub fn with_ranks<T>(
         &self,
@@ -100,7 +108,7 @@ impl IndexedColumn {
             return Err(Error::corrupt("a checksum of the index does not match"));
         }
         let payload = RowPayload { index_file, row };
-        let data = DataLookup { file: &self.file, dataset: self.dataset, column: &self.column, key_type, entry, all: OnceCell::new() };
+        let data = self.data(entry, key_type);
         let by_position = |position: u16| data.key(position);
         work(&RankQuery {
             level: row.level.min(level),

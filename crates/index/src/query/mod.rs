@@ -1,5 +1,6 @@
 //! Queries: what an index knows of the values of a dataset.
 
+pub(crate) mod audit;
 pub(crate) mod column_index;
 pub(crate) mod counts;
 pub(crate) mod data_lookup;

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use hyperslab_array::{Error, Region, Result, Selection};
@@ -35,9 +36,33 @@ pub(crate) struct BlockDirectory {
     entries: Vec<BlockEntry>,
     by_origin: HashMap<Vec<u64>, usize>,
     index_files: Vec<Arc<IndexFile>>,
+    /// Whether it was found to disagree with the data.
+    is_refuted: AtomicBool,
+    /// Whether what it says was compared with the data, and whether what it decided was.
+    audited: [AtomicBool; 2],
 }
 
 impl BlockDirectory {
+    /// Notes that it disagrees with the data, so that no later query uses it.
+    pub fn refute(&self) {
+        self.is_refuted.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether its claims are audited for the first time.
+    pub fn is_first_audit(&self) -> bool {
+        !self.audited[0].swap(true, Ordering::Relaxed)
+    }
+
+    /// Whether its decisions are audited for the first time.
+    pub fn is_first_decision(&self) -> bool {
+        !self.audited[1].swap(true, Ordering::Relaxed)
+    }
+
+    /// Whether it was found to disagree with the data.
+    pub fn is_refuted(&self) -> bool {
+        self.is_refuted.load(Ordering::Relaxed)
+    }
+
     /// The directory of a dataset of `shape`. If several index files have a block, the last one counts.
     pub fn new(grid: BlockGrid, shape: Vec<u64>, level: Level, index_files: Vec<Arc<IndexFile>>) -> Result<Self> {
         let blocks = grid.all(&shape)?;
@@ -58,7 +83,7 @@ impl BlockDirectory {
                 }
             }
         }
-        Ok(Self { shape, level, grid, entries, by_origin, index_files })
+        Ok(Self { shape, level, grid, entries, by_origin, index_files, is_refuted: AtomicBool::new(false), audited: Default::default() })
     }
 
     /// All blocks.

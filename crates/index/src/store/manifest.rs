@@ -11,6 +11,7 @@ use hyperslab_storage::{Existing, FolderLock, Output};
 use serde::{Deserialize, Serialize};
 
 use super::index_file_name::{IndexFileName, IndexFilePlace};
+use super::seal;
 use super::stamp::Stamp;
 use crate::block::block_grid::BlockGrid;
 
@@ -59,6 +60,12 @@ pub(crate) struct IndexedDataset {
     pub fingerprint: String,
     /// If several index files have a block, the one of the latest build counts.
     pub index_files: Vec<IndexFileEntry>,
+    /// See [`seal`]; written by [`Manifest::encode`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seal: Option<String>,
+    /// Whether this user built it: its seal was right when the manifest was read, or it was built since.
+    #[serde(skip)]
+    pub is_own: bool,
 }
 
 /// One index file: where its bytes are, and which build wrote it.
@@ -147,15 +154,25 @@ impl Manifest {
         if sealed.manifest.checksum()? != sealed.checksum {
             return Err(Error::corrupt("the checksum of the index's manifest does not match"));
         }
-        for dataset in sealed.manifest.files.iter().flat_map(|file| &file.columns) {
-            check_index_files(&dataset.index_files)?;
+        let mut manifest = sealed.manifest;
+        for file in &mut manifest.files {
+            for dataset in &mut file.columns {
+                check_index_files(&dataset.index_files)?;
+                dataset.is_own = seal::is_sealed(file.stamp, dataset);
+            }
         }
-        Ok(sealed.manifest)
+        Ok(manifest)
     }
 
-    /// Encodes it; `decode` reads the result.
+    /// Encodes it, with seals of the indexes that this user built; `decode` reads the result.
     pub fn encode(&self) -> Result<Vec<u8>> {
-        let sealed = StoredManifest { checksum: self.checksum()?, manifest: self.clone() };
+        let mut manifest = self.clone();
+        for file in &mut manifest.files {
+            for dataset in file.columns.iter_mut().filter(|dataset| dataset.is_own) {
+                dataset.seal = Some(seal::seal(file.stamp, dataset)?);
+            }
+        }
+        let sealed = StoredManifest { checksum: manifest.checksum()?, manifest };
         serde_json::to_vec_pretty(&sealed).map_err(|error| Error::internal(format!("cannot encode a manifest: {error}")))
     }
 

@@ -9,6 +9,7 @@ pub(crate) mod index_files;
 pub(crate) mod index_reader;
 pub(crate) mod manifest;
 pub(crate) mod places;
+pub(crate) mod seal;
 pub(crate) mod shared_file;
 pub(crate) mod stamp;
 pub(crate) mod sweep;

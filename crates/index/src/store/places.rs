@@ -25,6 +25,8 @@ pub(crate) struct Place {
     pub path: PathBuf,
     /// The name of the data file in the manifest of this place.
     pub name: String,
+    /// Whether it is in the folder that the user gave for indexes.
+    pub is_asked: bool,
 }
 
 /// The places to look at, in this order. `index_folder` is a folder for the indexes of files in any folder. If `file` is a
@@ -33,14 +35,14 @@ pub(crate) fn places(file: &Path, index_folder: Option<&Path>) -> Vec<Place> {
     let is_link = file.symlink_metadata().is_ok_and(|found| found.is_symlink());
     let real = is_link.then(|| file.canonicalize().ok()).flatten();
     let names = || [Some(file), real.as_deref()].into_iter().flatten();
-    let kept = index_folder.into_iter().flat_map(|index_folder| names().map(move |file| (file, mirrored(index_folder, file))));
-    let folders = kept.chain(names().map(|file| (file, folder_of(file))));
+    let kept = index_folder.into_iter().flat_map(|index_folder| names().map(move |file| (file, mirrored(index_folder, file), true)));
+    let folders = kept.chain(names().map(|file| (file, folder_of(file), false)));
     let name_of = |file: &Path| file.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_owned();
-    let sidecars = folders.flat_map(|(file, folder)| {
-        let place = |kind, path| Place { kind, path, name: name_of(file) };
+    let sidecars = folders.flat_map(|(file, folder, is_asked)| {
+        let place = |kind, path| Place { kind, path, name: name_of(file), is_asked };
         [place(PlaceKind::FileSidecar, sidecar_in(&folder, file)), place(PlaceKind::FolderSidecar, folder.join(FOLDER_SIDECAR_NAME))]
     });
-    sidecars.chain([Place { kind: PlaceKind::Embedded, path: file.to_path_buf(), name: name_of(file) }]).collect()
+    sidecars.chain([Place { kind: PlaceKind::Embedded, path: file.to_path_buf(), name: name_of(file), is_asked: false }]).collect()
 }
 
 /// The sidecar that a build for `file` writes to. `is_shared` selects the sidecar that the files of the folder share.
