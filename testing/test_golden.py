@@ -75,8 +75,8 @@ def test_a_plan_and_its_fragments(placed: pathlib.Path) -> None:
 @every("index")
 def test_an_index(placed: pathlib.Path) -> None:
     values = make.values()
-    assert hs.indexes.status(placed / "data.h5") == [] and hs.indexes.verify(placed / "data.h5") == []
-    query = hs.query(placed / "data.h5", "/", "x < 100 and y > 20")
+    assert hs.indexes.status(placed / "data.h5", indexes="any") == [] and hs.indexes.verify(placed / "data.h5", indexes="any") == []
+    query = hs.query(placed / "data.h5", "/", "x < 100 and y > 20", indexes="any")
     before = hs.counters()
     assert query.count() == ((values["x"] < 100) & (values["y"] > 20)).sum()
     assert sorted(query.table(["x"])["x"].to_pylist()) == sorted(values["x"][(values["x"] < 100) & (values["y"] > 20)].tolist())

@@ -308,7 +308,7 @@ def test_a_task_whose_names_lead_elsewhere_is_refused(tmp_path: pathlib.Path, ch
         hs.indexes.commit([sealed(fragment)])
     fragment = unsealed(hs.indexes.build(task))
     fragment["datasets"][0]["index_file"]["name"] = "../../victim.txt"
-    with pytest.raises(hs.InvalidInputError, match="its index file is outside the sidecar"):
+    with pytest.raises(hs.InvalidInputError, match="which cannot belong to it"):
         hs.indexes.commit([sealed(fragment)])
 
 

@@ -402,3 +402,99 @@ def test_the_command_vacuum(tmp_path: pathlib.Path) -> None:
     ]
     assert json.loads(run("--dry-run", "--json"))["files"] == [left] and parts(tmp_path) == [left]
     assert "removed 1 files of killed writers" in run() and parts(tmp_path) == []
+
+
+@pytest.mark.parametrize("earlier", [False, True])
+def test_a_late_task_whose_look_ups_are_old_writes_into_no_committed_subfile(tmp_path: pathlib.Path, earlier: bool) -> None:
+    """What a machine on NFS may not see yet is taken away for the time of the task: the record and `.closed`."""
+
+    def work() -> None:
+        faults.refuse(faults.LOCAL_LOCKS)
+        path = tmp_path / "out.h5"
+        plan = hs.WritePlan(path, "create", writers=2, factor=2)
+        plan.create_dataset("x", (8,), "i4", fillvalue=-1)
+        late = plan.task(1) if earlier else None
+        with plan.task(0) as task:
+            task.dataset("x")[0:4] = [1, 2, 3, 4]
+            fragment = task.finish()
+        assert not plan.commit([fragment]).repeated
+        folder = next(tmp_path.glob("out.h5.d/*/commit.json")).parent
+        before = {file.name: file.read_bytes() for file in folder.glob("*.h5") if file.name in (folder / "commit.json").read_text()}
+        assert len(before) == 1
+        for name in ("commit.json", ".closed"):
+            if (folder / name).exists():
+                (folder / name).rename(tmp_path / name)
+        with late or plan.task(1) as task:
+            task.dataset("x")[4:8] = [5, 6, 7, 8]
+            task.finish()
+        for name in ("commit.json", ".closed"):
+            if (tmp_path / name).exists():
+                (tmp_path / name).rename(folder / name)
+        assert {name: (folder / name).read_bytes() for name in before} == before
+        assert hs.open(path)["x"][:].tolist() == [1, 2, 3, 4, -1, -1, -1, -1]
+
+    faults.in_child(work)
+
+
+@pytest.mark.parametrize("local", [True, False], ids=["one_machine", "many_machines"])
+def test_a_commit_that_has_just_ended_is_known_by_its_claim(tmp_path: pathlib.Path, local: bool) -> None:
+    """A machine on NFS may look up the old master for a minute: it is put back for the time of the second commit."""
+
+    def work() -> None:
+        if not local:
+            faults.refuse(faults.LOCAL_LOCKS)
+        path = tmp_path / "out.h5"
+        by_plan(path, "create")
+        old = path.read_bytes()
+        first, second = prepared(path, "append", 1), prepared(path, "append", 2)
+        assert not first[0].commit(first[1]).repeated
+        new = path.read_bytes()
+        path.write_bytes(old)
+        if local:
+            # Nothing is ever old here: somebody has put the old master back.
+            assert not second[0].commit(second[1]).repeated
+            return
+        with pytest.raises(hs.ConflictError, match="try again"):
+            second[0].commit(second[1])
+        assert path.read_bytes() == old
+        path.write_bytes(new)
+        with pytest.raises(hs.ConflictError, match="has changed"):
+            second[0].commit(second[1])
+        assert hs.open(path)["x"][:].tolist() == [0, 1, 2, 1]
+        assert hs.verify(path, values=True).problems == []
+        # After the time for which look-ups are kept, claims of earlier states are removed.
+        for claim in tmp_path.glob("out.h5.d/.*.claim"):
+            os.utime(claim, (0, 0))
+        third = prepared(path, "append", 3)
+        third[0].commit(third[1])
+        assert len(list(tmp_path.glob("out.h5.d/.*.claim"))) == 1
+
+    faults.in_child(work)
+
+
+def test_without_waiting_for_the_disk_the_state_before_the_last_stays_until_it_is_safe(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "out.h5"
+
+    def overwrite(number: int) -> None:
+        plan = hs.WritePlan(path, "overwrite" if path.exists() else "create", durable=False)
+        with plan.task(0) as task:
+            task.create_dataset("x", data=np.full(100_000, number))
+            plan.commit([task.finish()])
+
+    def folders() -> int:
+        return len([entry for entry in (tmp_path / "out.h5.d").iterdir() if entry.is_dir()])
+
+    for number in range(3):
+        overwrite(number)
+    assert folders() == 2, "the state that was replaced stays until the next commit"
+
+    def work() -> None:
+        faults.refuse({"fsync": errno.EIO, "fdatasync": errno.EIO})
+        overwrite(3)
+        # The state before could not be brought to the disk, so that the one before that is not removed.
+        assert folders() == 3
+
+    faults.in_child(work)
+    assert hs.open(path)["x"][0] == 3
+    overwrite(4)
+    assert folders() == 2 and hs.open(path)["x"][0] == 4

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use hyperslab::index::IndexTrust;
 use hyperslab::predicate::Predicate;
 use hyperslab::scan::{Layout, ScanRequest};
 use hyperslab::{Error, Interpretation, Limits, MissingSources, PathPolicy, Result, Session, SessionOptions, new_session_with_indexes};
@@ -21,6 +22,7 @@ pub(crate) struct SessionRequest {
     missing_sources: Option<String>,
     limits: BTreeMap<String, u64>,
     index_folder: Option<std::path::PathBuf>,
+    indexes: Option<String>,
 }
 
 impl SessionRequest {
@@ -57,7 +59,8 @@ impl SessionRequest {
             .with_missing_sources(missing_sources)
             .with_limits(limits);
         report_profile();
-        new_session_with_indexes(options, self.index_folder.clone())
+        let trust = self.indexes.as_deref().map_or(Ok(IndexTrust::default()), str::parse)?;
+        new_session_with_indexes(options, self.index_folder.clone(), trust)
     }
 }
 

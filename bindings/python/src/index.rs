@@ -7,7 +7,7 @@ use std::time::Duration;
 use arrow_array::ffi::to_ffi;
 use arrow_array::{Array, ArrayRef, UInt64Array};
 use hyperslab::columns::Column;
-use hyperslab::index::{IndexFragment, IndexPlan as CorePlan, IndexRequest, IndexTask};
+use hyperslab::index::{IndexFragment, IndexPlan as CorePlan, IndexRequest, IndexTask, IndexTrust};
 use hyperslab::predicate::Condition;
 use hyperslab::predicate::Predicate;
 use hyperslab::scan::decoding;
@@ -135,7 +135,7 @@ pub(crate) fn index_unstage(py: Python<'_>, path: PathBuf) -> PyResult<()> {
 #[pyo3(signature = (path, seconds, index_folder=None, dry_run=false))]
 pub(crate) fn index_vacuum(py: Python<'_>, path: PathBuf, seconds: f64, index_folder: Option<PathBuf>, dry_run: bool) -> PyResult<Vec<String>> {
     let age = Duration::try_from_secs_f64(seconds).map_err(|_| raise(py, &Error::invalid_input(format!("an age of {seconds} seconds"))))?;
-    run(py, move || hyperslab::index::vacuum(&new_session_with_indexes(SessionOptions::default(), index_folder)?, &path, age, dry_run))
+    run(py, move || hyperslab::index::vacuum(&new_session_with_indexes(SessionOptions::default(), index_folder, IndexTrust::Own)?, &path, age, dry_run))
 }
 
 /// Length and modification time of a file, or of everything in a folder.

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use hyperslab::foreign::{ForeignArray, file_of_arrays};
+use hyperslab::index::IndexTrust;
 use hyperslab::scan::{Split, matching_files};
 use hyperslab::{Cancellation, Error, Interpretation, Limits, MissingSources, PathPolicy, SessionOptions};
 use pyo3::prelude::*;
@@ -30,14 +31,15 @@ pub(crate) struct Arguments {
     limits: Vec<(String, u64)>,
     index_folder: Option<PathBuf>,
     chunk_cache_bytes: Option<u64>,
+    indexes: Option<String>,
 }
 
 impl Arguments {
     /// As `hyperslab.sessions.session` takes them.
     pub fn as_tuple<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        let Self { threads, format, paths, missing_sources, limits, index_folder, chunk_cache_bytes } = self;
+        let Self { threads, format, paths, missing_sources, limits, index_folder, chunk_cache_bytes, indexes } = self;
         let folder = index_folder.as_ref().map(|folder| folder.as_os_str());
-        (threads, format, paths, missing_sources, PyTuple::new(py, limits)?, folder, chunk_cache_bytes).into_pyobject(py)
+        (threads, format, paths, missing_sources, PyTuple::new(py, limits)?, folder, chunk_cache_bytes, indexes).into_pyobject(py)
     }
 }
 
@@ -45,7 +47,7 @@ impl Arguments {
 impl Session {
     #[new]
     #[expect(clippy::too_many_arguments, reason = "each is an argument of hyperslab.open")]
-    #[pyo3(signature = (threads=None, format=None, paths=None, missing_sources=None, limits=Vec::new(), index_folder=None, chunk_cache_bytes=None))]
+    #[pyo3(signature = (threads=None, format=None, paths=None, missing_sources=None, limits=Vec::new(), index_folder=None, chunk_cache_bytes=None, indexes=None))]
     fn new(
         py: Python<'_>,
         threads: Option<usize>,
@@ -55,9 +57,11 @@ impl Session {
         limits: Vec<(String, u64)>,
         index_folder: Option<PathBuf>,
         chunk_cache_bytes: Option<u64>,
+        indexes: Option<String>,
     ) -> PyResult<Self> {
         let unknown = |name: &str, given: &str, known: &str| Err(raise(py, &Error::invalid_input(format!("{name}={given:?} is not known: give {known}"))));
-        let arguments = Arguments { threads, format, paths, missing_sources, limits, index_folder, chunk_cache_bytes };
+        let arguments = Arguments { threads, format, paths, missing_sources, limits, index_folder, chunk_cache_bytes, indexes };
+        let trust = arguments.indexes.as_deref().map_or(Ok(IndexTrust::default()), str::parse).map_err(|error| raise(py, &error))?;
         let interpretation = match arguments.format.as_deref() {
             None => Interpretation::Automatic,
             Some("hdf5") => Interpretation::Hdf5,
@@ -87,7 +91,7 @@ impl Session {
             .with_paths(paths)
             .with_missing_sources(missing_sources)
             .with_limits(bounds);
-        let extensions = hyperslab::index::extensions(arguments.index_folder.clone()).with(hyperslab::models::extension()).with(arguments);
+        let extensions = hyperslab::index::extensions(arguments.index_folder.clone(), trust).with(hyperslab::models::extension()).with(arguments);
         hyperslab::Session::with_extensions(options, extensions).map(Self).map_err(|error| raise(py, &error))
     }
 

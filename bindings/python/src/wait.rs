@@ -1,5 +1,6 @@
 //! Wait: work without the interpreter. Long work runs on another thread while Python checks for Ctrl-C.
 
+use std::ffi::CString;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
@@ -16,7 +17,18 @@ const POLL: Duration = Duration::from_millis(50);
 /// Runs `work` on this thread, without the interpreter: for work that is short or cannot be cancelled. A panic becomes an
 /// `Internal` error.
 pub(crate) fn run<T: Send>(py: Python<'_>, work: impl FnOnce() -> Result<T> + Send) -> PyResult<T> {
-    py.detach(|| caught(work)).map_err(|error| raise(py, &error))
+    let done = py.detach(|| caught(work));
+    warn(py)?;
+    done.map_err(|error| raise(py, &error))
+}
+
+/// Gives Python the notices about indexes as warnings. An error is a warning that the program has made one.
+fn warn(py: Python<'_>) -> PyResult<()> {
+    for notice in hyperslab::index::take_notices() {
+        let category = py.import("hyperslab.errors")?.getattr("IndexWarning")?;
+        PyErr::warn(py, &category, &CString::new(notice)?, 2)?;
+    }
+    Ok(())
 }
 
 /// Runs `work`; a panic becomes an `Internal` error.
@@ -56,6 +68,7 @@ pub(crate) fn until<T: Send + 'static>(py: Python<'_>, cancellation: &Cancellati
         match message {
             Ok(result) => {
                 worker.give_back();
+                warn(py)?;
                 return match interrupted {
                     Some(interrupt) => Err(interrupt),
                     None => Ok(result),

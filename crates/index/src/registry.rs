@@ -406,7 +406,7 @@ impl Pruner for Indexes {
         match audit_claims(&column) {
             Ok(()) => Some(Arc::new(column)),
             Err(refuted) => {
-                notices::add(refuted.to_string());
+                notices::add(refuted.message().to_owned());
                 None
             }
         }

@@ -113,10 +113,14 @@ impl Appended {
         let _ = rustix::fs::fsetxattr(&self.file, MARK, b"1", rustix::fs::XattrFlags::empty());
     }
 
-    /// Removes the bytes after `end`, and the mark. For cleanup only: the lock is held, and the file has not changed since
-    /// it was opened.
-    pub fn cut(&mut self, end: u64) -> Result<()> {
-        self.modified_nanoseconds()?;
+    /// Removes the bytes after the end that `stated_end` returns, and the mark. For cleanup only: the lock is held, and
+    /// `Conflict` if the file has changed since its time of change was `unchanged_since`. `stated_end` reads the end from the
+    /// file itself, directly before it is cut.
+    pub fn cut(&mut self, unchanged_since: u64, stated_end: impl FnOnce() -> Result<u64>) -> Result<()> {
+        let end = stated_end()?;
+        if self.modified_nanoseconds()? != unchanged_since || end > self.end {
+            return Err(self.changed());
+        }
         self.file.set_len(end).map_err(|error| self.failed(error, "cannot cut"))?;
         self.end = end;
         let _ = rustix::fs::fremovexattr(&self.file, MARK);
@@ -149,8 +153,16 @@ mod tests {
         // A program without locks.
         std::os::unix::fs::FileExt::write_all_at(&OpenOptions::new().write(true).open(&path)?, b"other", 8)?;
         assert!(matches!(end.write(b"f"), Err(error) if error.kind() == ErrorKind::Conflict));
-        assert!(matches!(end.cut(3), Err(error) if error.kind() == ErrorKind::Conflict));
+        assert!(matches!(end.cut(0, || Ok(3)), Err(error) if error.kind() == ErrorKind::Conflict));
         assert_eq!(std::fs::read(&path)?, b"abcde\0\0\0other");
+        drop(end);
+        let mut end = Appended::open(&path)?;
+        let now = end.modified_nanoseconds()?;
+        for (since, stated) in [(now - 1, 3), (now, 100)] {
+            assert!(matches!(end.cut(since, || Ok(stated)), Err(error) if error.kind() == ErrorKind::Conflict));
+        }
+        end.cut(now, || Ok(3))?;
+        assert_eq!(std::fs::read(&path)?, b"abc");
         Ok(())
     }
 }

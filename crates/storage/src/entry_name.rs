@@ -91,9 +91,9 @@ macro_rules! is_text {
             }
         }
         impl TryFrom<String> for $name {
-            type Error = Error;
-            fn try_from(name: String) -> Result<Self> {
-                Self::parse(&name)
+            type Error = String;
+            fn try_from(name: String) -> std::result::Result<Self, String> {
+                Self::parse(&name).map_err(|error| error.message().to_owned())
             }
         }
         impl From<$name> for String {

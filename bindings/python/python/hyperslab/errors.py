@@ -209,6 +209,10 @@ class InternalError(Error, RuntimeError):
     kind = ErrorKind.INTERNAL
 
 
+class IndexWarning(UserWarning):
+    """An index disagrees with its data. It is not used any more: the answer was read from the data."""
+
+
 class OmittedColumnsWarning(UserWarning):
     """Some members of a group are not columns of its table."""
 

@@ -342,6 +342,7 @@ def open(
     limits: Mapping[str, int] | None = None,
     index_folder: Path | None = None,
     chunk_cache_bytes: int | None = None,
+    indexes: str | None = None,
 ) -> File:
     """Opens one or more HDF5 or netCDF files for reading.
 
@@ -361,6 +362,8 @@ def open(
             queries and SQL look there first.
         chunk_cache_bytes: Bytes of decoded chunks that are kept for small reads, over all files that are opened with the same
             options; 64 MiB by default. 0 keeps none.
+        indexes: Which value indexes are used: those that you built and those in `index_folder` (`own`, the default), those of
+            others, too (`any`), or none (`none`).
 
     Returns:
         A `File`, or for a list or a glob a `FileSet`.
@@ -388,6 +391,7 @@ def open(
         tuple(sorted((limits or {}).items())),
         None if index_folder is None else os.path.abspath(os.fsdecode(index_folder)),
         chunk_cache_bytes,
+        indexes,
     )
     natives, pattern = _opened(opener, path)
     if wanted is not None and any(known.lower() != wanted for known in natives.formats()):

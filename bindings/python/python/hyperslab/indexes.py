@@ -278,12 +278,13 @@ def commit(fragments: Iterable[bytes]) -> Indexed:
     return Indexed(done.datasets, done.built_blocks, done.kept_blocks)
 
 
-def status(files: Files, *, index_folder: Path | None = None) -> list[str]:
+def status(files: Files, *, index_folder: Path | None = None, indexes: str | None = None) -> list[str]:
     """Explains why existing indexes are not used, or only in part: stale, damaged, of another version, not readable, truncated.
 
     Args:
         files: As in `hyperslab.open`, or an open file.
         index_folder: The folder of indexes that are not next to the files.
+        indexes: Which indexes: `own` (the default), `any` or `none`, as in `hyperslab.open`.
 
     Returns:
         One remark per problem; none if all indexes are used.
@@ -291,16 +292,17 @@ def status(files: Files, *, index_folder: Path | None = None) -> list[str]:
     Example:
         >>> hs.indexes.status("run.h5")
     """
-    return [remark for native in opened(files, None, index_folder).files for remark in _native.index_remarks(native)]
+    return [remark for native in opened(files, None, index_folder, indexes).files for remark in _native.index_remarks(native)]
 
 
-def verify(files: Files, *, index_folder: Path | None = None) -> list[str]:
+def verify(files: Files, *, index_folder: Path | None = None, indexes: str | None = None) -> list[str]:
     """Reads the values of indexed datasets again, and finds those that changed although the size and modification time of
     the file did not: damage that nothing else detects. Skips datasets without a valid index.
 
     Args:
         files: As in `hyperslab.open`, or an open file.
         index_folder: The folder of indexes that are not next to the files.
+        indexes: Which indexes: `own` (the default), `any` or `none`, as in `hyperslab.open`.
 
     Returns:
         One message per dataset with changed values.
@@ -309,4 +311,4 @@ def verify(files: Files, *, index_folder: Path | None = None) -> list[str]:
         >>> hs.indexes.verify("run.h5")
         []
     """
-    return [problem for native in opened(files, None, index_folder).files for problem in _native.index_verify(native)]
+    return [problem for native in opened(files, None, index_folder, indexes).files for problem in _native.index_verify(native)]

@@ -16,6 +16,7 @@ def session(
     limits: tuple[tuple[str, int], ...] = (),
     index_folder: str | None = None,
     chunk_cache_bytes: int | None = None,
+    indexes: str | None = None,
 ) -> _native.Session:
     """The session with these options. A process keeps the 16 used last, so that equal options share threads."""
-    return _native.Session(threads, format, paths, missing_sources, limits, index_folder, chunk_cache_bytes)
+    return _native.Session(threads, format, paths, missing_sources, limits, index_folder, chunk_cache_bytes, indexes)

@@ -31,15 +31,15 @@ class Sources(NamedTuple):
     captures: Sequence[tuple[str, Sequence[str]]] = ()
 
 
-def opened(files: Files, threads: int | None = None, index_folder: Path | None = None) -> Sources:
+def opened(files: Files, threads: int | None = None, index_folder: Path | None = None, indexes: str | None = None) -> Sources:
     """Opens `files`; arrays become a file of the core."""
     folder = None if index_folder is None else os.path.abspath(os.fsdecode(index_folder))
     if isinstance(files, File):
-        if folder is None:
+        if folder is None and indexes is None:
             return Sources(files._natives, files._pattern)
-        return Sources(session(threads, index_folder=folder).open(files._natives.paths()), files._pattern)
+        return Sources(session(threads, index_folder=folder, indexes=indexes).open(files._natives.paths()), files._pattern)
     if holds_arrays(files):
-        return Sources([from_arrays(session(threads, index_folder=folder), files)])
+        return Sources([from_arrays(session(threads, index_folder=folder, indexes=indexes), files)])
     if isinstance(files, str) and files.startswith("re:"):
         pattern = files[3:]
         try:
@@ -47,8 +47,8 @@ def opened(files: Files, threads: int | None = None, index_folder: Path | None =
         except re.error as error:
             raise InvalidInputError(f"{short(pattern)!r} is not a regular expression: {error.msg}") from None
     if isinstance(files, re.Pattern):
-        return _matching(files, threads, folder)
-    found = open_files(cast(Paths, files), threads=threads, index_folder=folder)
+        return _matching(files, threads, folder, indexes)
+    found = open_files(cast(Paths, files), threads=threads, index_folder=folder, indexes=indexes)
     return Sources(found._natives, found._pattern if isinstance(found, FileSet) else None)
 
 
@@ -59,7 +59,7 @@ def holds_arrays(files: Any) -> bool:
     return isinstance(files, (Mapping, pa.Table, pa.RecordBatch)) or (isinstance(files, (str, os.PathLike)) and os.fspath(files).endswith(".parquet"))
 
 
-def _matching(pattern: re.Pattern[str], threads: int | None, index_folder: str | None = None) -> Sources:
+def _matching(pattern: re.Pattern[str], threads: int | None, index_folder: str | None = None, indexes: str | None = None) -> Sources:
     """The files whose whole path matches. The folder is what stands before the first special character."""
     plain = re.match(r"[^\\.^$*+?{}\[\]|()]*(?=/)", pattern.pattern)
     folder = plain.group() if plain else "."
@@ -71,7 +71,7 @@ def _matching(pattern: re.Pattern[str], threads: int | None, index_folder: str |
     captures = [
         (named.get(n, "part" if n == 1 else f"part_{n}"), [match.group(n) or "" if match else "" for match in found]) for n in range(1, pattern.groups + 1)
     ]
-    return Sources(open_files(names, threads=threads, index_folder=index_folder)._natives, None, captures)
+    return Sources(open_files(names, threads=threads, index_folder=index_folder, indexes=indexes)._natives, None, captures)
 
 
 def _below(folder: str) -> Iterator[str]:

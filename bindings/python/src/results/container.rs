@@ -48,7 +48,7 @@ pub(crate) struct Committed {
 
 impl Committed {
     pub fn new(py: Python<'_>, done: hyperslab::write::Committed) -> PyResult<Self> {
-        let subfile = |subfile: hyperslab::write::SubfileRecord| Py::new(py, Subfile { name: subfile.name, bytes: subfile.bytes, task: subfile.task });
+        let subfile = |subfile: hyperslab::write::SubfileRecord| Py::new(py, Subfile { name: subfile.name.into(), bytes: subfile.bytes, task: subfile.task });
         let subfiles = done.subfiles.into_iter().map(subfile).collect::<PyResult<_>>()?;
         Ok(Self { subfiles, repeated: done.repeated, left: done.left, remarks: done.remarks })
     }

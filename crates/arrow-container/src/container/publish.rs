@@ -144,17 +144,49 @@ impl Container {
     }
 }
 
+/// Whether a container gives files such a name: `links.G.arrow`, `attributes.G.arrow`, or the values of a dataset,
+/// `NAME-ID.G.arrow` or `NAME-ID.G.N.arrow`. Users may keep other Arrow files in the folder.
+fn is_own_name(name: &str) -> bool {
+    fn number(text: &str) -> Option<(&str, &str)> {
+        text.rsplit_once('.').filter(|(_, digits)| !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit()))
+    }
+    let is_values = |front: &str| {
+        let id = front.rsplit_once('-').map(|(_, id)| id);
+        id.is_some_and(|id| !id.is_empty() && id.bytes().all(|digit| digit.is_ascii_digit())) && !front.contains('.')
+    };
+    let Some((front, _)) = name.strip_suffix(".arrow").and_then(number) else { return false };
+    ["links", "attributes"].contains(&front) || is_values(front) || number(front).is_some_and(|(front, _)| is_values(front))
+}
+
 /// Removes files of earlier generations, recognized by their names, that the catalog no longer refers to.
 fn remove_superseded(folder: &Path, kept: &BTreeSet<String>) {
     let Ok(entries) = std::fs::read_dir(folder) else { return };
     for entry in entries.flatten() {
         let name = entry.file_name();
         let Some(name) = name.to_str() else { continue };
-        let stem = name.strip_suffix(".arrow").unwrap_or_default();
-        let numbered =
-            stem.rsplit_once('.').is_some_and(|(front, number)| !front.is_empty() && !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit()));
-        if numbered && !kept.contains(name) {
+        if is_own_name(name) && !kept.contains(name) {
             let _ = std::fs::remove_file(entry.path());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_names_that_containers_give_are_removed() -> std::io::Result<()> {
+        let ours = ["links.1.arrow", "attributes.12.arrow", "x-3.4.arrow", "a_b-c-17.2.arrow", "x-3.4.1.arrow", "-3.4.arrow"];
+        let theirs =
+            ["run.2024.arrow", "x.arrow", "x-3.arrow", "catalog.arrow", "links.arrow", "my.links.1.arrow", "x-y.4.arrow", "a.b-3.4.arrow", "x-3.4.parquet"];
+        let folder = tempfile::tempdir()?;
+        for name in ours.iter().chain(&theirs) {
+            std::fs::write(folder.path().join(name), b"")?;
+        }
+        remove_superseded(folder.path(), &BTreeSet::from([ours[0].to_owned()]));
+        for (name, stays) in ours.iter().map(|name| (name, *name == ours[0])).chain(theirs.iter().map(|name| (name, true))) {
+            assert_eq!(folder.path().join(name).exists(), stays, "{name}");
+        }
+        Ok(())
     }
 }

@@ -24,8 +24,8 @@ use crate::freshness::column::column_of;
 use crate::freshness::fingerprint::{chunk_hash, fingerprint};
 use crate::store::block_directory::BlockDirectory;
 use crate::store::index_file::{BATCH_BLOCKS, IndexFileWriter, Row};
-use crate::store::index_files::IndexFiles;
 use crate::store::index_file_name::{IndexFileName, IndexFilePlace};
+use crate::store::index_files::IndexFiles;
 use crate::store::manifest::IndexFileEntry;
 use crate::store::shared_file::SharedFile;
 

@@ -94,8 +94,8 @@ fn embed_inner(session: &Session, path: &Path) -> Result<()> {
     let sidecar = Manifest::read(&folder)?;
     let valid = sidecar.files_called(name).find(|file| file.stamp == before);
     let mut indexed: IndexedFile = valid.cloned().ok_or_else(|| Error::not_found("the file has no valid index"))?;
-    let is_embedded =
-        embedded::read(path).is_ok_and(|(there, validity)| validity.holds(before) && there.files.first().is_some_and(|there| there.columns == indexed.columns));
+    let is_same = |there: &IndexedFile| there.columns.len() == indexed.columns.len() && there.columns.iter().zip(&indexed.columns).all(|(a, b)| a.is_same(b));
+    let is_embedded = embedded::read(path).is_ok_and(|(there, validity)| validity.holds(before) && there.files.first().is_some_and(is_same));
     if !is_embedded {
         append(&mut end, data_end, &folder, &mut indexed)?;
         let manifest = Manifest { files: vec![indexed.clone()], ..Manifest::empty() }.encode()?;
@@ -228,8 +228,11 @@ pub(crate) fn remove_unused(session: &Session, path: &Path, dry_run: bool) -> Re
         if !path.is_file() || !embedded::has_header(path).unwrap_or(false) {
             return Ok(None);
         }
-        let data_end = data_end(path)?;
         let mut end = Appended::open(path)?;
+        let quiet = end.modified_nanoseconds()?;
+        // Later writes must get another time of change.
+        std::thread::sleep(CLOCK_TICK);
+        let data_end = data_end(path)?;
         let used = embedded::read(path).ok();
         let live = used.as_ref().map_or(0, |(manifest, validity)| {
             let index_files = manifest.files.iter().flat_map(|file| &file.columns).flat_map(|column| &column.index_files);
@@ -249,7 +252,11 @@ pub(crate) fn remove_unused(session: &Session, path: &Path, dry_run: bool) -> Re
             Some((manifest, validity)) => unload(path, manifest, validity)?,
             None => false,
         };
-        end.cut(data_end.end)?;
+        end.cut(quiet, || {
+            let now = self::data_end(path)?;
+            let is_same = now.end == data_end.end && !now.is_open_for_writing;
+            if is_same { Ok(now.end) } else { Err(Error::busy("another program is writing to the file; try again when it is done")) }
+        })?;
         drop(end);
         if staged {
             restamp(path)?;

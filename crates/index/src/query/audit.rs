@@ -77,12 +77,12 @@ impl IndexedColumn {
         Ok(is_read_in_place && dataset.filters.is_empty() && dataset.written_shape.is_none() && self.column.is_as_stored())
     }
 
-    /// Refutes the index; the error says so.
-    fn refuted(&self) -> Error {
+    /// Refutes the index; the error says so, and `what_follows`.
+    fn refuted(&self, what_follows: &str) -> Error {
         self.directory.refute();
         let path = self.file.path_of(self.dataset).map(|path| path.to_string()).unwrap_or_default();
-        let message = format!("the index of {path} disagrees with the data and is not used any more: ask again, and rebuild or remove the index");
-        Error::new(ErrorKind::Conflict, message).in_file(self.file.name())
+        let message = format!("the index of {path} in {} disagrees with the data: {what_follows}; rebuild or remove the index", self.file.name());
+        Error::new(ErrorKind::Conflict, message)
     }
 }
 
@@ -95,7 +95,7 @@ pub(crate) fn audit_claims(column: &IndexedColumn) -> Result<()> {
     let has_ranks = column.key_type.is_some() && matches!(column.directory.level, Level::Positions | Level::Exact);
     let is_costly = !has_ranks || !column.has_plain_values().unwrap_or(false);
     column.audits.spend(column.directory.is_first_audit(), is_costly, || match block_is_right(column) {
-        Ok(false) => Err(column.refuted()),
+        Ok(false) => Err(column.refuted("the answers are read from the data")),
         _ => Ok(()),
     })
 }
@@ -174,7 +174,7 @@ pub(crate) fn audit_decisions(column: &IndexedColumn, touched: &[&BlockEntry], c
     // Costly ones have had a look at their claims.
     let is_first = !is_costly && column.directory.is_first_decision();
     column.audits.spend(is_first, is_costly, || match decisions_are_right(column, key_type, set, touched, condition) {
-        Ok(false) => Err(column.refuted()),
+        Ok(false) => Err(column.refuted("it is not used any more, but a part of this answer may have used it: ask again")),
         _ => Ok(()),
     })
 }

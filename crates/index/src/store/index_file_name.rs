@@ -5,7 +5,6 @@ use std::fmt;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use hyperslab_array::Error;
 use hyperslab_storage::{UniqueName, open_regular};
 use serde::{Deserialize, Serialize};
 
@@ -103,8 +102,8 @@ impl From<IndexFilePlace> for String {
 }
 
 impl TryFrom<String> for IndexFilePlace {
-    type Error = Error;
-    fn try_from(text: String) -> Result<Self, Error> {
+    type Error = String;
+    fn try_from(text: String) -> Result<Self, String> {
         let offset = |digits: &str| digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| digits.parse().ok()).flatten();
         let place = match text.strip_prefix('@') {
             Some(digits) => offset(digits).map(Self::Embedded),
@@ -112,7 +111,7 @@ impl TryFrom<String> for IndexFilePlace {
         };
         place.ok_or_else(|| {
             let shown: String = text.chars().take(80).flat_map(char::escape_default).collect();
-            Error::corrupt(format!("an index names the index file '{shown}', which cannot belong to it"))
+            format!("an index names the index file '{shown}', which cannot belong to it")
         })
     }
 }
@@ -128,7 +127,8 @@ mod tests {
             let place = IndexFilePlace::try_from(good.to_owned());
             assert!(place.is_ok_and(|place| place.to_string() == good), "{good}");
         }
-        for bad in ["", "@", "@-1", "@1x", "@99999999999999999999999", "..", "../x", "manifest.json", &name[1..], &format!("x/{name}"), &name.replace('0', "G")] {
+        for bad in ["", "@", "@-1", "@1x", "@99999999999999999999999", "..", "../x", "manifest.json", &name[1..], &format!("x/{name}"), &name.replace('0', "G")]
+        {
             assert!(IndexFilePlace::try_from(bad.to_owned()).is_err(), "{bad}");
         }
         for is_local in [true, false] {

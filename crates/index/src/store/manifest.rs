@@ -68,6 +68,14 @@ pub(crate) struct IndexedDataset {
     pub is_own: bool,
 }
 
+impl IndexedDataset {
+    /// Whether both are the same index, for whatever state of the data file they were sealed.
+    pub fn is_same(&self, other: &Self) -> bool {
+        let unsealed = |dataset: &Self| Self { seal: None, ..dataset.clone() };
+        unsealed(self) == unsealed(other)
+    }
+}
+
 /// One index file: where its bytes are, and which build wrote it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(crate) struct IndexFileEntry {

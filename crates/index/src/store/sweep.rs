@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use hyperslab_array::{Error, ErrorKind, Result};
-use hyperslab_storage::{FolderLock, is_abandoned, locks_reach_all, open_regular, UniqueName};
+use hyperslab_storage::{FolderLock, UniqueName, is_abandoned, locks_reach_all, open_regular};
 
 use super::index_file_name::IndexFileName;
 use super::manifest::{MANIFEST_NAME, Manifest};

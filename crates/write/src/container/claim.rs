@@ -1,12 +1,17 @@
-//! Claims decide which commit follows a state of the master, even if file locks are missing or work on one machine only.
+//! Claims decide which commit follows a state of the master, even if file locks are missing or work on one machine only, and if
+//! look-ups on this machine are old.
 //!
 //! A committer writes its new master to a temporary file, then claims the state that it wants to replace: it creates a file
 //! named after that state, which only one process can do. The claim contains the name of the temporary file. If the state
 //! is still the same, the committer renames the temporary file to the master.
 //!
 //! A committer that was killed in between blocks no other: the next one removes the temporary file, which then cannot be
-//! renamed any more, and creates the next claim of the same state. Claims are removed after the state has changed, the last
-//! one first, so that a late committer sees another state.
+//! renamed any more, and creates the next claim of the same state. On file systems of one machine, claims are removed after the
+//! state has changed, the last one first, so that a late committer sees another state. On file systems that machines share, a
+//! late committer may see the old state for as long as its machine keeps look-ups; claims stay for longer than that, and a
+//! young claim without its temporary file means that the state was replaced.
+//!
+//! Creating a claim, removing a temporary file and renaming it are decided by the server of a file system. All else may be old.
 
 use std::fs::File;
 use std::io::ErrorKind::NotFound;
@@ -24,86 +29,202 @@ const ENDING: &str = ".claim";
 const MAX_CLAIMS: u32 = 10_000;
 /// Time that a committer may take from its claim to the rename, if no lock shows whether it still runs.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// Longest time that a machine keeps look-ups of a shared file system: NFS does for up to 60 s.
+const MAX_LOOKUP_AGE: Duration = Duration::from_secs(120);
+/// Claims on shared file systems are removed after this time.
+const MAX_CLAIM_AGE: Duration = Duration::from_secs(600);
 
-/// Name of claims of this state, without index and suffix.
-fn key(state: &State) -> String {
-    match state {
-        State::Absent => "none".to_owned(),
-        State::Committed { commit } => commit.id.to_string(),
-        State::Foreign { bytes, modified_nanos } => format!("{bytes:x}-{modified_nanos:x}"),
-    }
+/// What is known of the committer of a claim, by its temporary file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Committer {
+    /// The temporary file is gone: it was renamed, or another committer has removed it.
+    Gone,
+    /// It still runs.
+    Alive,
+    /// It has ended, for certain.
+    Ended,
+    /// No lock says.
+    Unknown,
 }
 
-fn claim_path(container: &Path, state: &State, index: u32) -> PathBuf {
-    container.join(format!(".{}.{index}{ENDING}", key(state)))
+/// What a committer asks of the file system about the claims of one state.
+trait Claims {
+    /// Whether a claim exists; may be old.
+    fn exists(&self, index: u32) -> Result<bool>;
+    /// Creates a claim with the name of this committer's temporary file; whether this call did.
+    fn create(&self, index: u32) -> Result<bool>;
+    /// What a claim contains; `None` if it is gone.
+    fn content(&self, index: u32) -> Result<Option<String>>;
+    /// Whether a claim is at least this old.
+    fn is_older(&self, index: u32, age: Duration) -> Result<bool>;
+    /// Whether a content is the name of a temporary file of the master.
+    fn is_aside(&self, content: &str) -> bool;
+    /// The committer whose temporary file has this name.
+    fn committer(&self, aside: &str) -> Result<Committer>;
+    /// Removes a temporary file; whether this call did.
+    fn remove_aside(&self, aside: &str) -> Result<bool>;
+    /// Whether look-ups are never old: a file system of this machine, or a state that renaming does not replace.
+    fn is_coherent(&self) -> Result<bool>;
+    /// The error while another commit is in progress.
+    fn busy(&self) -> Error;
 }
 
-/// Claims `state` of `master` for the temporary file `aside`, which is to be renamed next. Returns `Conflict` while another
-/// committer is between its claim and its rename.
-pub(crate) fn claim(container: &Path, state: &State, master: &Path, aside: &Path) -> Result<()> {
-    let name = aside.file_name().and_then(|name| name.to_str()).ok_or_else(|| Error::internal("a temporary file without a name"))?;
+/// Claims the state; returns the index of the claim. A retryable `Conflict` while another committer is between its claim and its
+/// rename.
+fn claim_next(claims: &impl Claims) -> Result<u32> {
     for index in 0..MAX_CLAIMS {
-        let place = claim_path(container, state, index);
-        if place.exists() {
-            end_claim(&place, master)?;
-        } else if create_whole(&place, name.as_bytes())? {
-            return Ok(());
+        if claims.exists(index)? {
+            end_claim(claims, index)?;
+        } else if claims.create(index)? {
+            return Ok(index);
         } else {
-            return Err(busy(master));
+            return Err(claims.busy());
         }
     }
     Err(Error::limit_exceeded("too many commits were interrupted: `hyperslab vacuum` removes what they left"))
 }
 
-fn busy(master: &Path) -> Error {
-    Error::busy("another commit is in progress: try again").in_file(master.display().to_string())
-}
-
-/// Makes sure that the commit of an existing claim cannot happen any more. Returns `Conflict` if it still may.
-fn end_claim(claim: &Path, master: &Path) -> Result<()> {
-    let failed = |error: std::io::Error| Error::from(error).in_file(claim.display().to_string());
-    let name = match std::fs::read_to_string(claim) {
-        Err(error) if error.kind() == NotFound => return Err(busy(master)),
-        name => name.map_err(failed)?,
-    };
-    let is_old = || claim.metadata().and_then(|found| found.modified()).is_ok_and(|at| at.elapsed().is_ok_and(|age| age >= PATIENCE));
-    if !is_aside(master, &name) {
+/// Makes sure that the commit of an existing claim cannot happen any more, and has not happened if look-ups may be old.
+/// Otherwise a retryable `Conflict`.
+fn end_claim(claims: &impl Claims, index: u32) -> Result<()> {
+    let Some(aside) = claims.content(index)? else { return Err(claims.busy()) };
+    let if_so = |is_ended: bool| if is_ended { Ok(()) } else { Err(claims.busy()) };
+    if !claims.is_aside(&aside) {
         // The claim is incomplete. A killed committer can leave one on file systems without hard links and without
         // rename that does not replace.
-        return if is_old() { Ok(()) } else { Err(busy(master)) };
+        return if_so(claims.is_older(index, PATIENCE)?);
     }
-    let aside = folder_of(master).join(name);
-    let file = match File::open(&aside) {
-        Err(error) if error.kind() == NotFound => return Ok(()),
-        file => file.map_err(failed)?,
+    let is_removed = match claims.committer(&aside)? {
+        Committer::Gone => false,
+        Committer::Alive => return Err(claims.busy()),
+        Committer::Ended => claims.remove_aside(&aside)?,
+        Committer::Unknown if claims.is_older(index, PATIENCE)? => claims.remove_aside(&aside)?,
+        Committer::Unknown => return Err(claims.busy()),
     };
-    let has_ended = match is_left(&file) {
-        Some(false) => false,
-        Some(true) if locks_reach_all(&file) => true,
-        // A free lock does not show whether a process on another machine still runs.
-        _ => is_old(),
-    };
-    if !has_ended {
-        return Err(busy(master));
+    // What we have not removed may have been renamed: then the state was replaced, which a look-up may not show yet.
+    if_so(is_removed || claims.is_coherent()? || claims.is_older(index, MAX_LOOKUP_AGE)?)
+}
+
+/// The claims of a state as files in the container.
+pub(crate) struct ClaimFiles<'a> {
+    pub container: &'a Path,
+    pub state: &'a State,
+    pub master: &'a Path,
+}
+
+/// [`ClaimFiles`] for a committer with this temporary file.
+struct Claimant<'a> {
+    files: &'a ClaimFiles<'a>,
+    aside: &'a str,
+}
+
+impl ClaimFiles<'_> {
+    /// Claims the state for the temporary file `aside`, which is to be renamed next; returns the index of the claim. A retryable
+    /// `Conflict` while another committer is between its claim and its rename.
+    pub fn claim(&self, aside: &Path) -> Result<u32> {
+        let aside = aside.file_name().and_then(|name| name.to_str()).ok_or_else(|| Error::internal("a temporary file without a name"))?;
+        claim_next(&Claimant { files: self, aside })
     }
-    match std::fs::remove_file(&aside) {
-        Err(error) if error.kind() != NotFound => Err(failed(error)),
-        _ => Ok(()),
+
+    /// Takes back a claim whose commit does not happen. Best effort.
+    pub fn withdraw(&self, index: u32) {
+        let _ = std::fs::remove_file(self.path(index));
+    }
+
+    /// Removes claims that are not needed any more after the state was replaced. Best effort: vacuum removes them, too.
+    pub fn settle(&self) {
+        if self.is_coherent() {
+            let claims: Vec<PathBuf> = (0..MAX_CLAIMS).map(|index| self.path(index)).take_while(|place| place.exists()).collect();
+            for claim in claims.iter().rev() {
+                let _ = std::fs::remove_file(claim);
+            }
+            return;
+        }
+        for entry in std::fs::read_dir(self.container).into_iter().flatten().flatten() {
+            let is_old = || entry.metadata().and_then(|found| found.modified()).is_ok_and(|at| at.elapsed().is_ok_and(|age| age >= MAX_CLAIM_AGE));
+            if entry.file_name().to_str().is_some_and(is_claim_file) && is_old() {
+                let _ = std::fs::remove_file(entry.path());
+            }
+        }
+    }
+
+    fn path(&self, index: u32) -> PathBuf {
+        let key = match self.state {
+            State::Absent => "none".to_owned(),
+            State::Committed { commit } => commit.id.to_string(),
+            State::Foreign { bytes, modified_nanos } => format!("{bytes:x}-{modified_nanos:x}"),
+        };
+        self.container.join(format!(".{key}.{index}{ENDING}"))
+    }
+
+    fn is_coherent(&self) -> bool {
+        // A new name never replaces a file, whatever a look-up says.
+        *self.state == State::Absent || has_fresh_lookups(self.container)
     }
 }
 
-/// Removes the claims of a state that the master no longer has. Best effort: vacuum removes them, too.
-pub(crate) fn release(container: &Path, state: &State) {
-    let claims: Vec<PathBuf> = (0..MAX_CLAIMS).map(|index| claim_path(container, state, index)).take_while(|place| place.exists()).collect();
-    for claim in claims.iter().rev() {
-        let _ = std::fs::remove_file(claim);
+impl Claims for Claimant<'_> {
+    fn exists(&self, index: u32) -> Result<bool> {
+        Ok(self.files.path(index).exists())
     }
+    fn create(&self, index: u32) -> Result<bool> {
+        create_whole(&self.files.path(index), self.aside.as_bytes())
+    }
+    fn content(&self, index: u32) -> Result<Option<String>> {
+        let claim = self.files.path(index);
+        match std::fs::read_to_string(&claim) {
+            Err(error) if error.kind() == NotFound => Ok(None),
+            content => content.map(Some).map_err(|error| Error::from(error).in_file(claim.display().to_string())),
+        }
+    }
+    fn is_older(&self, index: u32, age: Duration) -> Result<bool> {
+        let modified = self.files.path(index).metadata().and_then(|found| found.modified());
+        Ok(modified.is_ok_and(|at| at.elapsed().is_ok_and(|since| since >= age)))
+    }
+    fn is_aside(&self, content: &str) -> bool {
+        is_aside(self.files.master, content)
+    }
+    fn committer(&self, aside: &str) -> Result<Committer> {
+        let path = folder_of(self.files.master).join(aside);
+        let file = match File::open(&path) {
+            Err(error) if error.kind() == NotFound => return Ok(Committer::Gone),
+            file => file.map_err(|error| Error::from(error).in_file(path.display().to_string()))?,
+        };
+        Ok(match is_left(&file) {
+            Some(false) => Committer::Alive,
+            Some(true) if locks_reach_all(&file) => Committer::Ended,
+            // A free lock does not show whether a process on another machine still runs.
+            _ => Committer::Unknown,
+        })
+    }
+    fn remove_aside(&self, aside: &str) -> Result<bool> {
+        let path = folder_of(self.files.master).join(aside);
+        match std::fs::remove_file(&path) {
+            Err(error) if error.kind() == NotFound => Ok(false),
+            removed => removed.map(|()| true).map_err(|error| Error::from(error).in_file(path.display().to_string())),
+        }
+    }
+    fn is_coherent(&self) -> Result<bool> {
+        Ok(self.files.is_coherent())
+    }
+    fn busy(&self) -> Error {
+        Error::busy("another commit is in progress, or has just ended: try again").in_file(self.files.master.display().to_string())
+    }
+}
+
+/// Whether look-ups in a folder are never old: its file system belongs to this machine alone.
+pub(crate) fn has_fresh_lookups(folder: &Path) -> bool {
+    File::open(folder).is_ok_and(|folder| locks_reach_all(&folder))
 }
 
 /// Whether a file name in a container is that of a claim, complete or not.
 pub(crate) fn is_claim_file(name: &str) -> bool {
     name.starts_with('.') && (name.ends_with(ENDING) || name.ends_with(".part"))
 }
+
+#[cfg(test)]
+#[path = "claim_model.rs"]
+mod model;
 
 #[cfg(test)]
 mod tests {
@@ -126,20 +247,25 @@ mod tests {
         let folder = tempfile::tempdir()?;
         let (master, container) = (folder.path().join("out.h5"), folder.path().join("out.h5.d"));
         std::fs::create_dir(&container)?;
-        let busy = |claimed: Result<()>| claimed.is_err_and(|error| error.retryable());
+        let busy = |claimed: Result<u32>| claimed.is_err_and(|error| error.retryable());
         let (first, alive) = aside(folder.path(), 1)?;
         let (second, _second) = aside(folder.path(), 2)?;
-        claim(&container, &State::Absent, &master, &first)?;
-        assert!(busy(claim(&container, &State::Absent, &master, &second)) && first.exists());
+        let absent = ClaimFiles { container: &container, state: &State::Absent, master: &master };
+        assert_eq!(absent.claim(&first)?, 0);
+        assert!(busy(absent.claim(&second)) && first.exists());
         drop(alive);
-        claim(&container, &State::Absent, &master, &second)?;
+        assert_eq!(absent.claim(&second)?, 1);
         assert!(!first.exists(), "the temporary file of the killed commit is removed");
         let (third, _third) = aside(folder.path(), 3)?;
-        assert!(busy(claim(&container, &State::Absent, &master, &third)) && second.exists());
+        assert!(busy(absent.claim(&third)) && second.exists());
         // Another state of the master can be claimed.
-        claim(&container, &State::Foreign { bytes: 1, modified_nanos: 2 }, &master, &third)?;
-        release(&container, &State::Absent);
+        let state = State::Foreign { bytes: 1, modified_nanos: 2 };
+        let foreign = ClaimFiles { state: &state, ..absent };
+        assert_eq!(foreign.claim(&third)?, 0);
+        absent.settle();
         assert_eq!(std::fs::read_dir(&container)?.count(), 1);
+        foreign.withdraw(0);
+        assert_eq!(std::fs::read_dir(&container)?.count(), 0);
         Ok(())
     }
 
@@ -150,13 +276,14 @@ mod tests {
         std::fs::create_dir(&container)?;
         std::fs::write(folder.path().join("precious"), b"")?;
         let (mine, _mine) = aside(folder.path(), 1)?;
+        let absent = ClaimFiles { container: &container, state: &State::Absent, master: &master };
         for (index, content) in ["", "precious", "../precious"].into_iter().enumerate() {
-            let place = claim_path(&container, &State::Absent, u32::try_from(index)?);
+            let place = absent.path(u32::try_from(index)?);
             std::fs::write(&place, content)?;
-            assert!(claim(&container, &State::Absent, &master, &mine).is_err_and(|error| error.retryable()));
+            assert!(absent.claim(&mine).is_err_and(|error| error.retryable()));
             File::options().write(true).open(&place)?.set_modified(SystemTime::now() - 2 * PATIENCE)?;
         }
-        claim(&container, &State::Absent, &master, &mine)?;
+        assert_eq!(absent.claim(&mine)?, 3);
         assert!(folder.path().join("precious").exists());
         Ok(())
     }

@@ -7,7 +7,7 @@ use hyperslab_array::{Error, ErrorKind, Result};
 use hyperslab_storage::{Existing, FolderLock, Output, UniqueName, folder_of, sync_folder, sync_place};
 use rayon::prelude::*;
 
-use super::claim::{claim, release};
+use super::claim::{ClaimFiles, has_fresh_lookups};
 use super::commit_name::CommitName;
 use super::fragment::Fragment;
 use super::gather::{InlineContents, gather};
@@ -15,7 +15,7 @@ use super::lineage::{living, records};
 use super::master::Master;
 use super::plan::{WriteMode, WritePlan};
 use super::record::{RECORD, Record, SubfileRecord, read_record};
-use super::shared_subfile::{CLOSED, check, complete};
+use super::shared_subfile::{CLOSED, check, complete, is_mark};
 use super::state::{State, state_of};
 use super::tail;
 use super::tail::{Appended, TAIL, commits_in};
@@ -184,21 +184,26 @@ impl WritePlan {
         subfiles.extend(shared.into_values());
         master.join_parts();
         let existing = if now == State::Absent { Existing::Keep } else { Existing::Replace };
-        let (mut is_recorded, mut is_claimed) = (false, false);
+        let is_base_kept = self.sync_base();
+        let claims = ClaimFiles { container: &container, state: &now, master: self.path() };
+        let (mut is_recorded, mut claimed, mut is_decided) = (false, None, false);
         let written = master.write(self.path(), self, &name, existing, |aside| {
-            claim(&container, &now, self.path(), aside)?;
-            is_claimed = true;
+            claimed = Some(claims.claim(aside)?);
             // Earlier claims of this state have ended, or the state has changed.
             self.check_base(&state_of(self.path())?)?;
             if name.folder == self.id {
                 is_recorded = true;
                 self.write_record(&now, &subfiles)?;
             }
+            is_decided = true;
             Ok(())
         });
         let is_same = written.is_err() && state_of(self.path()).is_ok_and(|state| state == now);
-        if is_claimed && !is_same {
-            release(&container, &now);
+        match claimed {
+            // The temporary file is not renamed any more.
+            Some(index) if !is_decided => claims.withdraw(index),
+            Some(_) if !is_same => claims.settle(),
+            _ => {}
         }
         if let Err(error) = written {
             // A failed commit leaves no record, unless the error came after the rename or another process has committed
@@ -208,7 +213,7 @@ impl WritePlan {
             }
             return Err(error.into());
         }
-        let left = if name.folder == self.id { self.remove_unused(&subfiles, &master) } else { failure_text(remove_folder(&folder)) };
+        let left = if name.folder == self.id { self.remove_unused(&subfiles, &master, is_base_kept) } else { failure_text(remove_folder(&folder)) };
         Ok(Committed { subfiles, repeated: false, left, remarks: too_many_subfiles_remark(self.path(), master.sources()).into_iter().collect() })
     }
 
@@ -244,9 +249,10 @@ impl WritePlan {
             }
             sync_place(self.path())?;
         }
-        release(&container, &self.base);
+        ClaimFiles { container: &container, state: &self.base, master: self.path() }.settle();
         let left = match (name.folder == self.id).then(|| Master::load(self.path())) {
-            Some(Ok(master)) => self.remove_unused(&subfiles, &master),
+            // The base is gone, so that it is unknown whether it was on the disk.
+            Some(Ok(master)) => self.remove_unused(&subfiles, &master, self.durable),
             // It is unknown what the master uses, so remove nothing.
             Some(Err(error)) => vec![error.to_string()],
             None => failure_text(remove_folder(&self.folder())),
@@ -302,21 +308,52 @@ impl WritePlan {
     }
 
     /// Removes files that the commit does not use: subfiles of other attempts, and what earlier commits replaced.
-    fn remove_unused(&self, subfiles: &[SubfileRecord], master: &Master) -> Vec<String> {
+    /// Earlier ones only if `is_base_kept`: after a power failure, one of them or this one must be whole.
+    fn remove_unused(&self, subfiles: &[SubfileRecord], master: &Master, is_base_kept: bool) -> Vec<String> {
         let mut left = Vec::new();
         let files = master.files();
         // Without locks, another attempt at this commit may have rewritten the record.
         let is_used = |name: &str| files.iter().any(|file| file.ends_with(&format!("{}/{name}", self.id)));
-        let kept = |name: &str| name == RECORD || tail::is_claim(name) || is_used(name) || subfiles.iter().any(|subfile| subfile.name == name);
+        // A task of another machine that begins late may not see the record yet, but it cannot take a mark that is there.
+        let has_old_lookups = !has_fresh_lookups(&self.folder());
+        let kept = |name: &str| {
+            (has_old_lookups && is_mark(name)) || name == RECORD || tail::is_claim(name) || is_used(name) || subfiles.iter().any(|subfile| subfile.name == name)
+        };
         if let Err(error) = remove_files(&self.folder(), |name| !kept(name)) {
             left.push(error.to_string());
         }
-        if let (State::Committed { commit }, false) = (&self.base, self.mode == WriteMode::Create)
+        if let (State::Committed { commit }, true, true) = (&self.base, self.mode != WriteMode::Create, is_base_kept)
             && let Err(error) = self.remove_superseded(commit)
         {
             left.push(error.to_string());
         }
         left
+    }
+
+    /// Before a commit that does not wait for the disk replaces another one, and removes what that one had replaced: waits until
+    /// the other one is on the disk, so that a power failure leaves it. Returns whether it or this commit will be there.
+    fn sync_base(&self) -> bool {
+        let State::Committed { commit } = &self.base else { return true };
+        let container = self.container();
+        let found = if self.durable || self.mode == WriteMode::Create { Ok(Vec::new()) } else { records(&container, commit) };
+        let Ok(records) = found else { return false };
+        if !records.iter().any(|record| record.replaced.is_some()) {
+            return true;
+        }
+        let sync = || {
+            for record in &records {
+                let folder = container.join(&record.id);
+                for subfile in &record.subfiles {
+                    sync_folder(&subfile.name.path_in(&folder))?;
+                }
+                sync_folder(&folder.join(RECORD))?;
+                sync_folder(&folder)?;
+            }
+            sync_folder(&container)?;
+            sync_folder(self.path())?;
+            sync_place(self.path())
+        };
+        sync().is_ok()
     }
 
     /// Removes what `base`, the previous commit, and earlier commits replaced. What this commit replaced stays until the next

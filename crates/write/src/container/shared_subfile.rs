@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use hyperslab_array::{Error, Result};
 use hyperslab_formats::hdf5::writer::StoredChunk;
-use hyperslab_storage::{EntryName, SharedFile, UniqueName};
+use hyperslab_storage::{EntryName, SharedFile, UniqueName, create_whole};
 
 use super::fragment::Fragment;
 use super::plan::WritePlan;
@@ -22,9 +22,29 @@ use crate::shared::shared_datasets::SharedDatasets;
 /// Marker file: tasks that begin from now on write their own files.
 pub(crate) const CLOSED: &str = ".closed";
 
+const MARK: &str = ".claimed";
+
+/// Content of the marks that the commit has taken.
+const TAKEN: &[u8] = b"commit";
+
 /// Marker file: an attempt at this task writes into a shared subfile.
 pub(crate) fn mark_of(folder: &Path, task: u64) -> PathBuf {
-    folder.join(format!(".{task:04}.claimed"))
+    folder.join(format!(".{task:04}{MARK}"))
+}
+
+/// Whether a file name is that of a mark.
+pub(crate) fn is_mark(name: &str) -> bool {
+    name.starts_with('.') && name.ends_with(MARK)
+}
+
+/// Takes the mark of a task, so that no attempt at it writes into the shared subfile from now on; whether none has it. Creating a
+/// file is decided by the server, also if this machine's look-ups are old.
+fn close(mark: &Path) -> Result<bool> {
+    if create_whole(mark, TAKEN)? {
+        return Ok(true);
+    }
+    // An earlier call of this commit may have taken it.
+    std::fs::read(mark).map(|content| content == TAKEN).map_err(|error| Error::from(error).in_file(mark.display().to_string()))
 }
 
 /// Completes the shared subfile `group` with the data of these fragments. Idempotent, even after it was killed halfway.
@@ -37,7 +57,10 @@ pub(crate) fn complete(plan: &WritePlan, sharing: &SharedDatasets, group: u64, f
         return Err(Error::not_found("the subfile that these tasks wrote does not exist").in_file(shown));
     }
     // An attempt that began here without a fragment may still be writing, so complete a copy.
-    let loose = sharing.tasks(group).any(|task| mark_of(&folder, task).exists() && !fragments.iter().any(|fragment| fragment.task == task));
+    let mut loose = false;
+    for task in sharing.tasks(group).filter(|task| !fragments.iter().any(|fragment| fragment.task == *task)) {
+        loose |= !close(&mark_of(&folder, task))?;
+    }
     let (name, place) = if loose {
         let name = EntryName::parse(&format!("shared-{group:04}-{}.h5", UniqueName::generate().prefix(8)))?;
         let copy = name.path_in(&folder);
@@ -125,7 +148,7 @@ pub(crate) fn claimed(plan: &WritePlan, sharing: &SharedDatasets, task: u64) -> 
     if sharing.factor == 1 {
         return Ok(None);
     }
-    // In this order, because a commit first closes the subfile and then looks for marks.
+    // The mark decides: a commit takes those that no attempt has. `CLOSED` saves tasks that begin late from writing in vain.
     if !hyperslab_storage::claim(&mark_of(&folder, task))? || folder.join(CLOSED).exists() || folder.join(RECORD).exists() {
         return Ok(None);
     }

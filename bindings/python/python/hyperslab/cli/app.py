@@ -39,6 +39,8 @@ def _root(
     missing_sources: Annotated[str, typer.Option(help="If a source of a virtual dataset is missing: error or fill.")] = "error",
     threads: Annotated[int | None, typer.Option(min=1, help="Number of threads; one per core by default.")] = None,
     index_folder: Annotated[str | None, typer.Option(help="Folder of indexes that are not next to the files.")] = None,
+    indexes: Annotated[str, typer.Option(help="Indexes to use: own (those that you built), any, or none.")] = "own",
+    no_index: Annotated[bool, typer.Option("--no-index", help="Use no index: the same as --indexes none.")] = False,
 ) -> None:
     """HDF5 and netCDF as tables."""
     limits = {}
@@ -47,7 +49,9 @@ def _root(
         if not value.isdecimal():
             raise typer.BadParameter(f"{given}: give a name and a whole number, as in chunk_bytes=1000000")
         limits[name] = int(value)
-    OPEN.update(paths=paths, missing_sources=missing_sources, threads=threads, limits=limits, index_folder=index_folder)
+    OPEN.update(
+        paths=paths, missing_sources=missing_sources, threads=threads, limits=limits, index_folder=index_folder, indexes="none" if no_index else indexes
+    )
 
 
 def open_file(file: str) -> hs.File:

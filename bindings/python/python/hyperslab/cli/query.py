@@ -123,6 +123,7 @@ def query(
             rows=rows,
             threads=OPEN.get("threads"),
             index_folder=OPEN.get("index_folder"),
+            indexes=OPEN.get("indexes"),
         )
     if explain:
         print(asked.explain())

@@ -41,6 +41,7 @@ def query(
     decode: bool = True,
     threads: int | None = None,
     index_folder: Path | None = None,
+    indexes: str | None = None,
 ) -> Query:
     """Plans a query: which elements of the arrays of a group match a condition?
 
@@ -61,6 +62,7 @@ def query(
         decode: Apply the netCDF conventions (fill values, scale and offset, times). With `False`, values are as stored.
         threads: Number of threads that decode; one per core by default.
         index_folder: The folder of indexes that are not next to the files.
+        indexes: Which value indexes are used: `own` (the default), `any` or `none`, as in `hyperslab.open`.
 
     Returns:
         The query; its methods count, read and summarize the matching rows.
@@ -75,7 +77,7 @@ def query(
     """
     lists, others = _lists(text, variables)
     bound = [(name, *_origin(name, value, threads)) for name, value in others.items()]
-    return _of(opened(files, threads, index_folder), group, text, rows, bound, lists, decode)
+    return _of(opened(files, threads, index_folder, indexes), group, text, rows, bound, lists, decode)
 
 
 def _lists(text: str | None, variables: Mapping[str, Any] | None) -> tuple[list[Named], dict[str, Any]]:

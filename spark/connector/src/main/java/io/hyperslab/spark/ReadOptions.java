@@ -47,6 +47,7 @@ final class ReadOptions {
       "sumfloats",
       "filecolumns",
       "indexfolder",
+      "indexes",
       "omitted",
       "order");
 
@@ -220,6 +221,9 @@ final class ReadOptions {
     }
     if (text("indexfolder") != null) {
       session.put("indexFolder", text("indexfolder"));
+    }
+    if (text("indexes") != null) {
+      session.put("indexes", text("indexes"));
     }
     if (text("limits") != null) {
       try {
