@@ -11,7 +11,7 @@ use hyperslab_reader::File;
 use hyperslab_scan::pruner::Level;
 use rayon::prelude::*;
 
-use super::audit::AuditBudget;
+use super::audit_budget::AuditBudget;
 use super::data_lookup::DataLookup;
 use crate::block::rank_query::RankQuery;
 use crate::store::block_directory::{BlockDirectory, BlockEntry};

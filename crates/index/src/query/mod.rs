@@ -1,6 +1,7 @@
 //! Queries: what an index knows of the values of a dataset.
 
 pub(crate) mod audit;
+pub(crate) mod audit_budget;
 pub(crate) mod column_index;
 pub(crate) mod counts;
 pub(crate) mod data_lookup;

@@ -11,7 +11,7 @@ use hyperslab_storage::{Existing, FolderLock, Output};
 use serde::{Deserialize, Serialize};
 
 use super::index_file_name::{IndexFileName, IndexFilePlace};
-use super::seal;
+use super::seal::seal;
 use super::stamp::Stamp;
 use crate::block::block_grid::BlockGrid;
 
@@ -68,7 +68,27 @@ pub(crate) struct IndexedDataset {
     pub is_own: bool,
 }
 
+/// What is sealed: all of an entry but its seal, and the state of its data file.
+#[derive(Serialize)]
+struct Sealed<'a> {
+    stamp: Stamp,
+    path: &'a str,
+    identity: &'a str,
+    data_type: &'a str,
+    level: Level,
+    shape: &'a [u64],
+    grid: &'a BlockGrid,
+    fingerprint: &'a str,
+    index_files: &'a [IndexFileEntry],
+}
+
 impl IndexedDataset {
+    /// The seal of this user for an index of a data file with this stamp.
+    fn seal_for(&self, stamp: Stamp) -> Result<String> {
+        let Self { path, identity, data_type, level, shape, grid, fingerprint, index_files, seal: _, is_own: _ } = self;
+        seal(&Sealed { stamp, path, identity, data_type, level: *level, shape, grid, fingerprint, index_files })
+    }
+
     /// Whether both are the same index, for whatever state of the data file they were sealed.
     pub fn is_same(&self, other: &Self) -> bool {
         let unsealed = |dataset: &Self| Self { seal: None, ..dataset.clone() };
@@ -166,7 +186,7 @@ impl Manifest {
         for file in &mut manifest.files {
             for dataset in &mut file.columns {
                 check_index_files(&dataset.index_files)?;
-                dataset.is_own = seal::is_sealed(file.stamp, dataset);
+                dataset.is_own = dataset.seal.is_some() && dataset.seal == dataset.seal_for(file.stamp).ok();
             }
         }
         Ok(manifest)
@@ -177,7 +197,7 @@ impl Manifest {
         let mut manifest = self.clone();
         for file in &mut manifest.files {
             for dataset in file.columns.iter_mut().filter(|dataset| dataset.is_own) {
-                dataset.seal = Some(seal::seal(file.stamp, dataset)?);
+                dataset.seal = Some(dataset.seal_for(file.stamp)?);
             }
         }
         let sealed = StoredManifest { checksum: manifest.checksum()?, manifest };

@@ -8,14 +8,9 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use hyperslab_array::{Error, Result};
-use hyperslab_scan::pruner::Level;
 use hyperslab_storage::{create_private, open_regular};
 use serde::Serialize;
 use siphasher::sip128::{Hasher128, SipHasher24};
-
-use super::manifest::{IndexFileEntry, IndexedDataset};
-use super::stamp::Stamp;
-use crate::block::block_grid::BlockGrid;
 
 /// Environment variable with the path of the key file: for users who share their indexes.
 const VARIABLE: &str = "HYPERSLAB_INDEX_KEY";
@@ -23,35 +18,14 @@ const KEY_BYTES: usize = 16;
 
 type Key = [u8; KEY_BYTES];
 
-/// The seal of an index for a data file with this stamp: 32 hexadecimal digits.
-pub(crate) fn seal(stamp: Stamp, dataset: &IndexedDataset) -> Result<String> {
-    seal_with(key(), stamp, dataset)
+/// The seal of this user for `value`: 32 hexadecimal digits.
+pub(crate) fn seal(value: &impl Serialize) -> Result<String> {
+    seal_with(key(), value)
 }
 
-/// Whether this user built the index for a data file with this stamp.
-pub(crate) fn is_sealed(stamp: Stamp, dataset: &IndexedDataset) -> bool {
-    dataset.seal.as_ref().is_some_and(|found| seal(stamp, dataset).is_ok_and(|seal| seal == *found))
-}
-
-/// What is sealed: all of an entry but its seal.
-#[derive(Serialize)]
-struct Sealed<'a> {
-    stamp: Stamp,
-    path: &'a str,
-    identity: &'a str,
-    data_type: &'a str,
-    level: Level,
-    shape: &'a [u64],
-    grid: &'a BlockGrid,
-    fingerprint: &'a str,
-    index_files: &'a [IndexFileEntry],
-}
-
-fn seal_with(key: &Key, stamp: Stamp, dataset: &IndexedDataset) -> Result<String> {
-    let IndexedDataset { path, identity, data_type, level, shape, grid, fingerprint, index_files, seal: _, is_own: _ } = dataset;
+fn seal_with(key: &Key, value: &impl Serialize) -> Result<String> {
     let mut hashed = Hashed(SipHasher24::new_with_key(key));
-    let sealed = Sealed { stamp, path, identity, data_type, level: *level, shape, grid, fingerprint, index_files };
-    serde_json::to_writer(&mut hashed, &sealed).map_err(|error| Error::internal(format!("cannot seal an index: {error}")))?;
+    serde_json::to_writer(&mut hashed, value).map_err(|error| Error::internal(format!("cannot seal an index: {error}")))?;
     Ok(format!("{:032x}", hashed.0.finish128().as_u128()))
 }
 
@@ -120,31 +94,12 @@ mod tests {
 
     use super::*;
 
-    fn dataset() -> IndexedDataset {
-        IndexedDataset {
-            path: "/x".to_owned(),
-            identity: "1".to_owned(),
-            data_type: "Float32".to_owned(),
-            level: Level::Exact,
-            shape: vec![100],
-            grid: BlockGrid { outer: vec![100], inner: vec![100] },
-            fingerprint: "2".to_owned(),
-            index_files: Vec::new(),
-            seal: None,
-            is_own: false,
-        }
-    }
-
     #[test]
-    fn a_seal_holds_for_one_key_one_stamp_and_one_entry() -> Result<()> {
-        let (a, b) = (dataset(), IndexedDataset { shape: vec![101], ..dataset() });
-        let (now, later) = (Stamp { bytes: 1, modified_nanoseconds: 2 }, Stamp { bytes: 1, modified_nanoseconds: 3 });
+    fn a_seal_holds_for_one_key_and_one_value() -> Result<()> {
         let (mine, other) = ([1; KEY_BYTES], [2; KEY_BYTES]);
-        let first = seal_with(&mine, now, &a)?;
-        assert_eq!(first, seal_with(&mine, now, &IndexedDataset { seal: Some("x".to_owned()), is_own: true, ..dataset() })?);
-        for (key, stamp, dataset) in [(&mine, now, &b), (&mine, later, &a), (&other, now, &a)] {
-            assert_ne!(first, seal_with(key, stamp, dataset)?);
-        }
+        let first = seal_with(&mine, &("x", 1))?;
+        assert_eq!((first.len(), &first), (32, &seal_with(&mine, &("x", 1))?));
+        assert!(first != seal_with(&mine, &("x", 2))? && first != seal_with(&other, &("x", 1))?);
         Ok(())
     }
 
