@@ -19,4 +19,5 @@ def session(
     indexes: str | None = None,
 ) -> _native.Session:
     """The session with these options. A process keeps the 16 used last, so that equal options share threads."""
-    return _native.Session(threads, format, paths, missing_sources, limits, index_folder, chunk_cache_bytes, indexes)
+    trust = () if indexes is None else (indexes,)
+    return _native.Session(threads, format, paths, missing_sources, limits, index_folder, chunk_cache_bytes, *trust)

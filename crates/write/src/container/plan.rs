@@ -4,9 +4,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use hyperslab_array::{Envelope, Error, Result};
-use hyperslab_storage::{
-    EntryName, UniqueName, block_bytes_in, check_replaceable, folder_of, is_parallel_file_system, profile, real_path, target_layout,
-};
+use hyperslab_storage::{EntryName, UniqueName, block_bytes_in, check_replaceable, folder_of, is_parallel_file_system, profile, real_path, target_layout};
 use serde::{Deserialize, Serialize};
 
 use super::definitions::Definitions;

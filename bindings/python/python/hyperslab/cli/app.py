@@ -39,7 +39,7 @@ def _root(
     missing_sources: Annotated[str, typer.Option(help="If a source of a virtual dataset is missing: error or fill.")] = "error",
     threads: Annotated[int | None, typer.Option(min=1, help="Number of threads; one per core by default.")] = None,
     index_folder: Annotated[str | None, typer.Option(help="Folder of indexes that are not next to the files.")] = None,
-    indexes: Annotated[str, typer.Option(help="Indexes to use: own (those that you built), any, or none.")] = "own",
+    indexes: Annotated[str | None, typer.Option(help="Indexes to use: own (those that you built, the default), any, or none.")] = None,
     no_index: Annotated[bool, typer.Option("--no-index", help="Use no index: the same as --indexes none.")] = False,
 ) -> None:
     """HDF5 and netCDF as tables."""
