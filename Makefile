@@ -118,6 +118,17 @@ $(GRIDS_VENV)/.installed: testing/grids/requirements.txt
 test-grids: setup $(GRIDS_VENV)/.installed ## UGRID, MPAS and polygons against xugrid, uxarray and GeoPandas
 	PYTHONPATH=$(abspath bindings/python/python) $(GRIDS_VENV)/bin/python -m pytest -q -p no:cacheprovider --rootdir=testing/grids --confcutdir=testing/grids -W ignore testing/grids
 
+# cf-xarray and the checker of CF; the environment stays outside of the clone.
+CF_VENV := $(HOME)/.cache/hyperslab/venvs/cf
+
+$(CF_VENV)/.installed: testing/cf/requirements.txt
+	$(PYTHON) -m venv $(CF_VENV)
+	$(CF_VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r $<
+	@touch $@
+
+test-cf: setup $(CF_VENV)/.installed ## CF netCDF against cf-xarray and netCDF4, on the real files that are cached
+	PYTHONPATH=$(abspath bindings/python/python) $(CF_VENV)/bin/python -m pytest -q -p no:cacheprovider --rootdir=testing/cf --confcutdir=testing/cf -W ignore testing/cf
+
 bench-grids: setup $(GRIDS_VENV)/.installed ## polygons and topology of CELLS=1000000 cells next to xugrid
 	PYTHONPATH=$(abspath bindings/python/python) $(GRIDS_VENV)/bin/python benches/grids/run.py --cells $(or $(CELLS),1000000)
 

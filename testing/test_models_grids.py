@@ -99,7 +99,8 @@ def lists(table: pa.Table, name: str) -> list[list[int | None]]:
 
 def test_faces_and_nodes_have_coordinates_lists_and_data(mesh: pathlib.Path) -> None:
     with hs.open(mesh) as f:
-        (view,) = f.models
+        view, general = f.models
+        assert general.name == "cf", "a mesh is what a file means more precisely"
         assert (view.name, view.certainty, view.reason) == ("ugrid", "certain", "mesh is a mesh_topology")
         assert view.tables == ["faces", "faces_time_layer", "nodes", "nodes_time"]
         assert view.validate() == [] and view.omitted == {}
@@ -193,6 +194,14 @@ def test_several_meshes_and_a_network(tmp_path: pathlib.Path) -> None:
     assert view.validate() == [] and view.omitted == {}
 
 
+def test_meshes_of_groups_are_named(mesh: pathlib.Path) -> None:
+    with netCDF4.Dataset(mesh, "a") as f:
+        inner = f.createGroup("run").createGroup("1")
+        inner.createVariable("inner_mesh", "i4").cf_role = "mesh_topology"
+    omitted = hs.models.ugrid.open(mesh).omitted
+    assert omitted["/run/1/inner_mesh"] == "is a mesh of a group, which this model does not read" and omitted["/run"] == "is a group"
+
+
 def test_sql_the_command_line_and_other_processes(mesh: pathlib.Path, tmp_path: pathlib.Path) -> None:
     area, depth = data_of("area", 4), data_of("depth", 8)
     sums = hs.sql("select face, sum(depth) as s from (select face, unnest(nodes) as node from faces) join nodes using (node) group by face order by face", mesh)
@@ -202,7 +211,7 @@ def test_sql_the_command_line_and_other_processes(mesh: pathlib.Path, tmp_path: 
     done = subprocess.run(
         [sys.executable, "-c", "from hyperslab.cli import main; main()", "info", str(mesh), "--json"], capture_output=True, text=True, check=True
     )
-    assert json.loads(done.stdout)["models"] == {"ugrid": "certain: mesh is a mesh_topology"}
+    assert json.loads(done.stdout)["models"] == {"ugrid": "certain: mesh is a mesh_topology", "cf": 'certain: Conventions is "CF-1.8 UGRID-1.0"'}
     table = hs.open(mesh).table("faces_time_layer", "speed > 0", model="ugrid")
     (tmp_path / "splits").write_bytes(pickle.dumps(table.splits(3)))
     code = "import pickle, sys, pyarrow as pa; s = pickle.load(open(sys.argv[1], 'rb')); print(pa.concat_tables(x.read() for x in s)['speed'].to_pylist())"

@@ -4,6 +4,7 @@ use hyperslab::models::{Model, required};
 use hyperslab::{File as Opened, Result};
 use pyo3::prelude::*;
 
+use crate::error::raise;
 use crate::file::File;
 use crate::results::model::{NamedArray, Recognition};
 use crate::wait::run;
@@ -53,4 +54,11 @@ pub(crate) fn model_omitted(py: Python<'_>, file: PyRef<'_, File>, model: String
 #[pyfunction]
 pub(crate) fn model_facts(py: Python<'_>, file: PyRef<'_, File>, model: String) -> PyResult<String> {
     ask(py, &file, model, |model, file| model.facts(file))
+}
+
+/// The methods of an attribute `cell_methods`, as JSON.
+#[pyfunction]
+pub(crate) fn parse_cell_methods(py: Python<'_>, text: &str) -> PyResult<String> {
+    let refused = |reason| hyperslab::Error::invalid_input(format!("these cell methods do not parse: {reason}: {text:?}"));
+    hyperslab::models::cell_methods_json(text).map_err(|reason| raise(py, &refused(reason)))
 }

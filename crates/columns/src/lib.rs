@@ -14,7 +14,7 @@ use arrow_array::ArrayRef;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Float64Type;
 use arrow_buffer::Buffer;
-use arrow_schema::{DataType, Field};
+use arrow_schema::{DataType, Field, Metadata};
 use convention::Convention;
 use hyperslab_array::{Attribute, Datatype, Error, HeapObjects, Result};
 
@@ -109,6 +109,11 @@ impl Column {
         metadata.insert("units".to_owned(), units.name.clone());
         let field = Field::new(self.field.name(), DataType::Float64, self.field.is_nullable()).with_metadata(metadata);
         Ok(Self { field: Arc::new(field), units: Some(units), ..self })
+    }
+    /// The column with other metadata.
+    #[must_use]
+    pub fn with_metadata(self, metadata: Metadata) -> Self {
+        Self { field: Arc::new(self.field.as_ref().clone().with_metadata(metadata)), ..self }
     }
     /// The conversion of units, if there is one.
     pub fn units(&self) -> Option<&Units> {

@@ -14,14 +14,15 @@
 //! - `small_values`: numbers and texts of few elements that say what other arrays mean.
 //! - `groups`: the groups of a file, for models that look for objects by their classes.
 //! - `steps`: groups `Step#0`, `Step#1`, …, which H5Part and H5Block share.
-//! - `grid`: variables by their dimensions and tables of elements, which UGRID and MPAS share.
-//! - `h5part`, `h5block`, `anndata`, `loom`, `matlab`, `pytables`, `ugrid`, `mpas`, `openpmd`, `nexus`, `nwb`, `keras`, `photon`: one model each.
+//! - `grid`: variables by their dimensions and tables of elements, which UGRID, MPAS and CF share.
+//! - `h5part`, `h5block`, `anndata`, `loom`, `matlab`, `pytables`, `ugrid`, `mpas`, `openpmd`, `nexus`, `nwb`, `keras`, `photon`, `cf`: one model each.
 //! - `registry`: all models; what scans ask for tables.
 #![forbid(unsafe_code)]
 #![deny(clippy::exhaustive_enums, clippy::exhaustive_structs, clippy::missing_errors_doc)]
 
 mod anndata;
 mod budget;
+mod cf;
 mod grid;
 mod groups;
 mod h5block;
@@ -42,5 +43,6 @@ mod small_values;
 mod steps;
 mod ugrid;
 
+pub use cf::cell_methods_json;
 pub use model::{Certainty, Model, NamedArray, Problem, Recognition};
 pub use registry::{extension, find, recognize, required};

@@ -125,7 +125,7 @@ impl Table<'_> {
         columns.extend(metadata_columns(&self.step.file));
         let chunk_shape = first.chunk_shape()?;
         let (opened, path) = (self.step.file.clone(), self.step.path.clone());
-        Ok(Segment { file, opened, path, shape, chunk_shape, columns, coordinate_parts, named: true, omitted: Vec::new() })
+        Ok(Segment { file, opened, path, shape, chunk_shape, columns, coordinate_parts, named: true, omitted: Vec::new(), condition: None })
     }
 
     /// Whether the step is a dataset, whose columns the names stand for.

@@ -1,4 +1,4 @@
-//! The variables of a file's root with their dimensions.
+//! The variables of a group with their dimensions.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use hyperslab_scan::Omitted;
 
 use crate::look::members;
 
-/// A variable of the root.
+/// A variable.
 pub(crate) struct Variable {
     pub name: String,
     pub path: String,
@@ -39,17 +39,23 @@ impl Variable {
     }
 }
 
-/// The variables of the root, in the order of the file.
+/// The variables of a group, in the order of the file.
 pub(crate) struct Variables {
     pub list: Vec<Variable>,
-    /// Other members of the root.
+    /// Other members of the group.
     pub omitted: Vec<Omitted>,
 }
 
 impl Variables {
+    /// The variables of the root.
     pub fn of(file: &File) -> Result<Self> {
+        Self::of_group(file, "/")
+    }
+
+    /// The variables of the group at `path`.
+    pub fn of_group(file: &File, path: &str) -> Result<Self> {
         let (mut list, mut omitted) = (Vec::new(), Vec::new());
-        for member in members(file, "/")? {
+        for member in members(file, path)? {
             let (found, object) = match &member.object {
                 Ok(object) => object,
                 Err(error) => {

@@ -14,7 +14,7 @@ use hyperslab_scan::{Omitted, SegmentDefinition};
 
 use crate::grid::tables::{DataTable, Location};
 use crate::grid::variables::{Variable, Variables};
-use crate::look::{members, no_table, text_of};
+use crate::look::{Member, group_paths, members, no_table, text_of};
 use crate::model::{Certainty, Model, NamedArray, Problem, Recognition};
 use mesh::{KINDS, Kind, Mesh, UNREAD, is_mesh, meshes};
 
@@ -49,6 +49,12 @@ fn parts<'a>(meshes: &'a [Mesh<'a>]) -> Vec<Part<'a>> {
     meshes.iter().flat_map(|mesh| KINDS.iter().filter_map(|kind| Part::of(mesh, *kind).ok().flatten())).collect()
 }
 
+/// Whether a member describes a mesh.
+fn is_topology(member: &Member) -> bool {
+    let role = || text_of(&*member.attributes().ok()?, "cf_role").ok().flatten();
+    member.dataset().is_some() && role().as_deref() == Some("mesh_topology")
+}
+
 impl Model for Ugrid {
     fn name(&self) -> &'static str {
         "ugrid"
@@ -60,11 +66,7 @@ impl Model for Ugrid {
         if !says_so && file.link_count(file.root())? > MAX_MEMBERS {
             return Ok(None);
         }
-        let has_mesh = |member: &crate::look::Member| {
-            let role = || text_of(&*member.attributes().ok()?, "cf_role").ok().flatten();
-            member.dataset().is_some() && role().as_deref() == Some("mesh_topology")
-        };
-        let names: Vec<String> = members(file, "/")?.into_iter().filter(has_mesh).map(|member| member.name).collect();
+        let names: Vec<String> = members(file, "/")?.into_iter().filter(is_topology).map(|member| member.name).collect();
         Ok(match names.as_slice() {
             [] => None,
             [one] => Some(Recognition::new(self.name(), Certainty::Certain, format!("{one} is a mesh_topology"))),
@@ -146,6 +148,10 @@ impl Model for Ugrid {
             }
         }
         let known: BTreeSet<String> = omitted.iter().map(|omitted| omitted.name.clone()).collect();
+        for path in group_paths(file)?.iter().filter(|path| *path != "/") {
+            let below = members(file, path)?.into_iter().filter(is_topology);
+            omitted.extend(below.map(|mesh| Omitted::new(mesh.path, "is a mesh of a group, which this model does not read")));
+        }
         let rest = variables.list.iter().filter(|variable| !is_mesh(variable) && !used.contains(&variable.path) && !known.contains(&variable.path));
         omitted.extend(rest.map(|variable| Omitted::new(variable.path.clone(), reason(variable, &variables))));
         Ok(omitted)

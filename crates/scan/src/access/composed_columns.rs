@@ -11,17 +11,18 @@ use hyperslab_columns::{Column, Decoding};
 
 use super::ragged_columns::Ragged;
 use super::window_columns::Window;
-use crate::table::composed::{Composed, Elements};
+use crate::table::composed::{Composed, Loaded};
 use crate::table::connectivity::IndexRule;
 use crate::table::definition_arrays::member_index;
+use crate::table::elements::Elements;
 use crate::table::nulls::{flags, integers, masked};
 
 impl Window<'_> {
-    /// The values of a composed column at the window's rows. `dictionary` has the categories, if there are any.
-    pub(super) fn composed(&self, field: &Field, composed: &Composed, dictionary: Option<&ArrayRef>) -> Result<ArrayRef> {
+    /// The values of a composed column at the window's rows. `loaded` is what was read once for all windows.
+    pub(super) fn composed(&self, field: &Field, composed: &Composed, loaded: Option<&Loaded>) -> Result<ArrayRef> {
         match composed {
             Composed::Categories { codes, .. } => {
-                let categories = dictionary.ok_or_else(|| Error::internal("categories were not loaded"))?;
+                let categories = loaded.and_then(|loaded| loaded.values.as_ref()).ok_or_else(|| Error::internal("categories were not loaded"))?;
                 categorical(field, codes, &self.elements(codes, self.selection.axes())?, categories)
             }
             Composed::Masked { values, mask } => {
@@ -33,7 +34,7 @@ impl Window<'_> {
             Composed::Vectors { values } => self.vectors(field, values),
             Composed::Spread { values, axes } => self.spread(values, axes),
             Composed::Runs { starts, values, .. } => {
-                let loaded = dictionary.ok_or_else(|| Error::internal("runs were not loaded"))?;
+                let loaded = loaded.and_then(|loaded| loaded.values.as_ref()).ok_or_else(|| Error::internal("runs were not loaded"))?;
                 self.runs(field, &integers(loaded).map_err(|error| starts.place(error))?, values.as_deref())
             }
             Composed::Scaled { terms, constant, factors, .. } => {
@@ -42,6 +43,11 @@ impl Window<'_> {
                 scaled_sum(&read.collect::<Result<Vec<_>>>()?, *constant, factors.as_ref())
             }
             Composed::Connectivity { indexes, counts, rule } => self.index_lists(indexes, counts.as_deref(), rule),
+            Composed::Repeated { values, axes } => self.repeated(field, values, axes),
+            Composed::Joined(joined) => {
+                let loaded = loaded.ok_or_else(|| Error::internal("owners were not loaded"))?;
+                self.joined(field, joined.axis, &joined.steps, loaded)
+            }
         }
     }
 

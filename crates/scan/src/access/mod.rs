@@ -19,6 +19,7 @@ pub(crate) mod dimension_ranges;
 pub(crate) mod index_lookup;
 pub(crate) mod index_pruning;
 pub(crate) mod indexed_predicate;
+pub(crate) mod joined_columns;
 pub(crate) mod ragged_columns;
 mod raw_column;
 pub(crate) mod row_gather;

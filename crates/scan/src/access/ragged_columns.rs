@@ -8,7 +8,7 @@ use arrow_schema::{DataType, Field, FieldRef};
 use hyperslab_array::{Axis, Error, Result};
 
 use super::window_columns::Window;
-use crate::table::composed::Elements;
+use crate::table::elements::Elements;
 use crate::table::nulls::integers;
 use crate::table::ragged::Bounds;
 

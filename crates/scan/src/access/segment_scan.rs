@@ -14,6 +14,7 @@ use super::coordinate_columns::CoordinateCache;
 use super::dimension_ranges;
 use super::indexed_predicate::{IndexedPredicate, indexed_predicates};
 use crate::table::columns::top_level;
+use crate::table::composed::Loaded;
 use crate::table::segment::{Segment, Source};
 use crate::window::{self, WINDOW_BYTES, Windows};
 
@@ -28,8 +29,8 @@ pub(crate) struct SegmentScan {
     pub residual: Option<(BoundPredicate, Vec<String>)>,
     /// Values of the coordinate datasets in use.
     pub coordinates: HashMap<ObjectId, ArrayRef>,
-    /// The categories of the columns in use, by column.
-    pub dictionaries: HashMap<String, ArrayRef>,
+    /// What is read once for the composed columns in use, by column.
+    pub loaded: HashMap<String, Loaded>,
     /// The parts of the residual predicate that indexes can answer.
     pub indexed_predicates: Vec<IndexedPredicate>,
     /// Whether these parts are the whole residual predicate.
@@ -50,6 +51,8 @@ impl SegmentScan {
         cancellation: &Cancellation,
     ) -> Result<Self> {
         static NEXT_ID: AtomicU64 = AtomicU64::new(0);
+        let own = segment.condition.clone().map(Predicate::conjuncts).unwrap_or_default();
+        let conjuncts = &[own.as_slice(), conjuncts].concat();
         let mut dimensions = Dimensions::whole(&segment);
         let mut left: Vec<&Predicate> = Vec::new();
         for conjunct in conjuncts {
@@ -86,7 +89,7 @@ impl SegmentScan {
             wanted: wanted.clone(),
             residual,
             coordinates: HashMap::new(),
-            dictionaries: HashMap::new(),
+            loaded: HashMap::new(),
             indexed_predicates,
             is_fully_indexed,
             id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
@@ -99,9 +102,8 @@ impl SegmentScan {
                     load(&part.segment, *dataset, column, &mut coordinates, cancellation)?;
                 }
                 Some(Source::Composed(composed)) => {
-                    if let Some(categories) = composed.dictionary(cancellation)? {
-                        part.dictionaries.insert(name, categories);
-                    }
+                    let loaded = composed.load(part.loaded.values(), &part.segment.shape, cancellation)?;
+                    part.loaded.insert(name, loaded);
                 }
                 _ => {}
             }

@@ -5,7 +5,7 @@ use arrow_schema::Field;
 use hyperslab_array::{Axis, Error, Result};
 
 use super::window_columns::Window;
-use crate::table::composed::Elements;
+use crate::table::elements::Elements;
 
 impl Window<'_> {
     /// For each row of the window, the value at its indexes along `axes`.

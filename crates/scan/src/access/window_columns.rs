@@ -111,7 +111,7 @@ impl<'a> Window<'a> {
                 let mine = self.selection.axes().get(*axis).ok_or_else(|| Error::internal("no such axis"))?;
                 self.along(name, *axis, Along::Selected, || values.at(mine))
             }
-            Source::Composed(composed) => self.composed(&column.field, composed, self.part.dictionaries.get(name)),
+            Source::Composed(composed) => self.composed(&column.field, composed, self.part.loaded.get(name)),
             Source::Row => self.row_numbers(),
             Source::Constant(value) => match broadcast(self.part.segment.file.session(), value, &Axis::all(1), self.count, 1)? {
                 Some(column) => Ok(column),
@@ -204,7 +204,7 @@ impl<'a> Window<'a> {
     }
 
     /// How often the values of a dimension are repeated as a whole, the dimension, and the number of cells per value.
-    fn around(&self, axis: usize) -> Result<(usize, &Axis, usize)> {
+    pub(super) fn around(&self, axis: usize) -> Result<(usize, &Axis, usize)> {
         let shape = self.selection.shape();
         let size = |extents: &[u64]| usize::try_from(extents.iter().product::<u64>());
         let (outer, inner) = (shape.get(..axis), shape.get(axis + 1..));
@@ -263,7 +263,7 @@ fn indexes(axis: Option<&Axis>, extent: u64) -> Result<ArrayRef> {
 }
 
 /// Each index of an axis `inner` times, and the whole `outer` times.
-fn positions(axis: &Axis, inner: usize, outer: usize) -> Result<Vec<u64>> {
+pub(super) fn positions(axis: &Axis, inner: usize, outer: usize) -> Result<Vec<u64>> {
     let mut once = Vec::new();
     for position in 0..axis.count() {
         let index = axis.index(position).ok_or_else(|| Error::internal("axis position"))?;
@@ -272,6 +272,6 @@ fn positions(axis: &Axis, inner: usize, outer: usize) -> Result<Vec<u64>> {
     Ok(once.repeat(outer))
 }
 
-fn take(values: &ArrayRef, positions: Vec<u64>) -> Result<ArrayRef> {
+pub(super) fn take(values: &ArrayRef, positions: Vec<u64>) -> Result<ArrayRef> {
     arrow_select::take::take(values, &UInt64Array::from(positions), None).map_err(|e| Error::internal(e.to_string()))
 }

@@ -43,6 +43,7 @@ impl Segment {
             coordinate_parts: Vec::new(),
             named: false,
             omitted: built.omitted,
+            condition: None,
         }
         .with_captures(captures))
     }

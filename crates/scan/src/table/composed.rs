@@ -1,31 +1,27 @@
 //! Columns that are put together from several arrays: codes with categories, values with a mask, ragged rows, scaled sums.
-#![expect(clippy::exhaustive_enums, clippy::exhaustive_structs, reason = "a new composition must be handled by each reader")]
+#![expect(clippy::exhaustive_enums, reason = "a new composition must be handled by each reader")]
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, Int64Array};
 use arrow_schema::{DataType, Field, Metadata};
-use hyperslab_array::{Axis, Cancellation, Error, ErrorKind, Result, Selection};
-use hyperslab_columns::Column;
-use hyperslab_formats::ObjectId;
+use hyperslab_array::{Cancellation, Error, ErrorKind, Result};
 
 use super::connectivity::IndexRule;
-use super::mapping::RowMapping;
+use super::elements::Elements;
 use super::nulls::{flags, integers, masked};
+use super::owners::{OwnerArray, Owners};
 use super::ragged::Bounds;
+use super::repeated::RepeatedAxis;
 
-/// Elements of an array: those of the segment's rows, or the whole array.
-#[derive(Debug, Clone)]
-pub struct Elements {
-    /// The dataset.
-    pub dataset: ObjectId,
-    /// How its values become Arrow values.
-    pub column: Column,
-    /// The file that holds it, and the mapping of rows (or of its own indexes) to its elements.
-    pub mapping: Arc<RowMapping>,
-    /// Of a compound dataset: the member whose values are meant.
-    pub member: Option<String>,
+/// What is read once for a composed column.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Loaded {
+    /// Categories, or the values of owners.
+    pub values: Option<ArrayRef>,
+    /// The owners of rows.
+    pub owners: Option<Arc<Owners>>,
 }
 
 /// A column's values from several arrays.
@@ -99,35 +95,27 @@ pub enum Composed {
         /// What the indexes mean.
         rule: IndexRule,
     },
+    /// Elements of an array along some dimensions of the rows, repeated along the others.
+    Repeated {
+        /// The whole array.
+        values: Elements,
+        /// What its dimensions are.
+        axes: Vec<RepeatedAxis>,
+    },
+    /// Values of the owner of each index along a dimension of the rows.
+    Joined(Box<Joined>),
 }
 
-impl Elements {
-    /// Shape of the dataset.
-    pub(crate) fn shape(&self) -> Result<Vec<u64>> {
-        Ok(self.mapping.file.dataset(self.dataset)?.dataspace.shape().to_vec())
-    }
-
-    /// The elements for `rows`, axes of the segment or of the array itself.
-    pub(crate) fn selection(&self, rows: &[Axis]) -> Result<Selection> {
-        Selection::new(self.mapping.axes(rows)?, &self.shape()?)
-    }
-
-    /// All elements of the array itself.
-    pub(crate) fn read_all(&self, cancellation: &Cancellation) -> Result<ArrayRef> {
-        let file = &self.mapping.file;
-        let mut elements = file.read(self.dataset, &Selection::all(&self.shape()?), cancellation)?;
-        let named = file.name_references(self.column.datatype(), &elements.bytes, &mut elements.heap);
-        named.and_then(|()| self.column.to_arrow(&elements.bytes, &elements.heap)).map_err(|error| self.place(error))
-    }
-
-    pub(crate) fn place(&self, error: Error) -> Error {
-        self.mapping.file.place(self.dataset, error)
-    }
-
-    /// Bytes of an element.
-    pub(crate) fn width(&self) -> u64 {
-        self.mapping.file.dataset(self.dataset).map_or(8, |dataset| dataset.datatype.size())
-    }
+/// Values of owners.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Joined {
+    /// The dimension of the rows.
+    pub(crate) axis: usize,
+    /// From the rows to their owners.
+    pub(crate) steps: Vec<OwnerArray>,
+    /// A value for each owner; `None` for the indexes of the owners.
+    pub(crate) values: Option<Elements>,
 }
 
 impl Composed {
@@ -143,11 +131,25 @@ impl Composed {
             Self::Vectors { values } | Self::Spread { values, .. } => vec![values],
             Self::Runs { starts, values, .. } => std::iter::once(starts).chain(values.as_deref()).collect(),
             Self::Connectivity { indexes, counts, .. } => std::iter::once(indexes).chain(counts.as_deref()).collect(),
+            Self::Repeated { values, .. } => vec![values],
+            Self::Joined(joined) => joined.steps.iter().map(|step| &step.array).chain(&joined.values).collect(),
         }
     }
 
+    /// Reads what all windows need. `known` is what was read for other columns; `shape` is that of the rows.
+    pub(crate) fn load<'a>(&self, mut known: impl Iterator<Item = &'a Loaded>, shape: &[u64], cancellation: &Cancellation) -> Result<Loaded> {
+        let Self::Joined(joined) = self else { return Ok(Loaded { values: self.dictionary(cancellation)?, owners: None }) };
+        let elements = shape.get(joined.axis).copied().ok_or_else(|| Error::internal("no such axis"))?;
+        let owners = match known.find_map(|known| known.owners.as_ref().filter(|owners| owners.is_of(&joined.steps))) {
+            Some(owners) => owners.clone(),
+            None => Arc::new(Owners::load(&joined.steps, elements, cancellation)?),
+        };
+        let values = joined.values.as_ref().map(|values| values.read_all(cancellation)).transpose()?;
+        Ok(Loaded { values, owners: Some(owners) })
+    }
+
     /// What all windows need, if there is such: the categories, null where their mask says so; the first rows of runs.
-    pub(crate) fn dictionary(&self, cancellation: &Cancellation) -> Result<Option<ArrayRef>> {
+    fn dictionary(&self, cancellation: &Cancellation) -> Result<Option<ArrayRef>> {
         if let Self::Runs { starts, rows, .. } = self {
             return run_starts(starts, *rows, cancellation).map(Some);
         }
@@ -193,6 +195,24 @@ impl Composed {
             Self::Runs { values: Some(values), .. } => values.column.field().as_ref().clone().with_name(name).with_nullable(true),
             Self::Runs { values: None, .. } => Field::new(name, DataType::Int64, true),
             Self::Connectivity { rule, .. } => Field::new(name, DataType::List(Arc::new(rule.item())), false),
+            Self::Repeated { values, axes } => {
+                let item = values.column.field();
+                let length = match axes.last() {
+                    Some(RepeatedAxis::List) => values.shape().ok().and_then(|shape| i32::try_from(*shape.last()?).ok()),
+                    _ => None,
+                };
+                let Some(length) = length else { return Ok(item.as_ref().clone().with_name(name)) };
+                let list = DataType::FixedSizeList(Arc::new(Field::new("item", item.data_type().clone(), item.is_nullable())), length);
+                Field::new(name, list, false).with_metadata(item.metadata().clone())
+            }
+            Self::Joined(joined) => match &joined.values {
+                None => Field::new(name, DataType::Int64, false),
+                Some(values) => {
+                    let field = values.column.field().as_ref().clone().with_name(name);
+                    let dictionary = DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8));
+                    if *field.data_type() == DataType::Utf8 { field.with_data_type(dictionary) } else { field }
+                }
+            },
         })
     }
 
@@ -216,6 +236,11 @@ impl Composed {
                 let count = indexes.shape().map_or(0, |shape| shape.iter().fold(1, |n: u64, extent| n.saturating_mul(*extent)));
                 count.saturating_mul(8) / rows.max(1)
             }
+            Self::Repeated { values, axes } => match axes.last() {
+                Some(RepeatedAxis::List) => values.shape().map_or(1, |shape| shape.last().copied().unwrap_or(1)).saturating_mul(values.width()),
+                _ => values.column.datatype().size(),
+            },
+            Self::Joined(joined) => joined.values.as_ref().map_or(8, |values| values.column.datatype().size().min(8)),
         }
     }
 }

@@ -109,7 +109,7 @@ impl IndexRule {
 }
 
 /// The numbers of an array: integers, or floating-point numbers that are whole.
-fn whole_numbers(array: &ArrayRef) -> Result<Vec<i64>> {
+pub(crate) fn whole_numbers(array: &ArrayRef) -> Result<Vec<i64>> {
     match array.data_type() {
         DataType::UInt64 => Ok(array.as_primitive::<UInt64Type>().values().iter().map(|number| number.cast_signed()).collect()),
         DataType::Float32 | DataType::Float64 => {

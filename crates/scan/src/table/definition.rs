@@ -12,17 +12,20 @@ use arrow_schema::{DataType, Field};
 use hyperslab_array::{Axis, Datatype, Error, Result};
 use hyperslab_columns::Units;
 use hyperslab_formats::ObjectId;
+use hyperslab_predicate::Predicate;
 use hyperslab_reader::File;
 use serde::{Deserialize, Serialize};
 
 use super::along::AlongValues;
-use super::composed::{Composed, Elements};
+use super::composed::{Composed, Joined};
 use super::connectivity::IndexRule;
-use super::definition_arrays::{ArrayPart, Resolver, Stage, is_text_of_characters, member_index};
+use super::definition_arrays::{ArrayPart, OwnerStep, Resolver, Stage, is_text_of_characters, member_index};
+use super::elements::Elements;
 use super::literal::Literal;
 use super::mapping::DimensionMapping;
 use super::members::Omitted;
 use super::ragged::Bounds;
+use super::repeated::RepeatedAxis;
 use super::segment::{Segment, SegmentColumn, Source, metadata_columns};
 
 /// The rows and columns of a segment; files are given by their index in a list. The first is the requested file.
@@ -39,13 +42,22 @@ pub struct SegmentDefinition {
     /// What the model knows of and does not make a column.
     #[serde(default, skip)]
     omitted: Vec<Omitted>,
+    /// Which elements are rows; all of them without a condition.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    condition: Option<Predicate>,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct ColumnDefinition {
     name: String,
     values: Values,
+    /// Metadata of the column besides the attributes of its array; the keys begin with [`METADATA_PREFIX`].
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    metadata: BTreeMap<String, String>,
 }
+
+/// How keys of metadata begin that are not attributes of the file.
+const METADATA_PREFIX: &str = "hyperslab:";
 
 /// The values of a column.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -190,6 +202,22 @@ pub enum Values {
         /// What the indexes mean.
         rule: IndexRule,
     },
+    /// An array along some dimensions of the rows, whose elements are repeated along the others.
+    Repeated {
+        /// The whole array.
+        values: ArrayPart,
+        /// What each of its dimensions is. A dimension of the rows occurs once at most.
+        axes: Vec<RepeatedAxis>,
+    },
+    /// Values of owners, such as the position of the station that observed.
+    Joined {
+        /// The dimension of the rows whose indexes have owners.
+        axis: usize,
+        /// From rows to their owners, the owners of these, and so on; at least one.
+        steps: Vec<OwnerStep>,
+        /// A value for each of the last owners: a whole 1-D array, or a 2-D array of characters. `None` for their indexes.
+        values: Option<ArrayPart>,
+    },
 }
 
 impl Values {
@@ -256,14 +284,29 @@ mod bits {
 impl SegmentDefinition {
     /// Rows of `shape` without columns. `chunk_shape` has the chunk extents of the first array along the rows.
     pub fn new(path: impl Into<String>, shape: Vec<u64>, chunk_shape: Vec<u64>) -> Self {
-        Self { path: path.into(), file: 0, shape, chunk_shape, columns: Vec::new(), omitted: Vec::new() }
+        Self { path: path.into(), file: 0, shape, chunk_shape, columns: Vec::new(), omitted: Vec::new(), condition: None }
     }
 
     /// With one more column.
     #[must_use]
-    pub fn with_column(mut self, name: impl Into<String>, values: Values) -> Self {
-        self.columns.push(ColumnDefinition { name: name.into(), values });
+    pub fn with_column(self, name: impl Into<String>, values: Values) -> Self {
+        self.with_described_column(name, values, BTreeMap::new())
+    }
+
+    /// With one more column that has metadata besides the attributes of its array. Keys get the prefix `hyperslab:`.
+    #[must_use]
+    pub fn with_described_column(mut self, name: impl Into<String>, values: Values, metadata: BTreeMap<String, String>) -> Self {
+        let metadata = metadata.into_iter().map(|(key, value)| (format!("{METADATA_PREFIX}{key}"), value)).collect();
+        self.columns.push(ColumnDefinition { name: name.into(), values, metadata });
         self
+    }
+
+    /// Without elements that are null in all of these columns: they are padding, not rows.
+    #[must_use]
+    pub fn without_padding(self, columns: Vec<String>) -> Self {
+        let nulls: Vec<Predicate> = columns.into_iter().map(|column| Predicate::IsNull { column }).collect();
+        let condition = (!nulls.is_empty()).then(|| Predicate::Not(Box::new(Predicate::And(nulls))));
+        Self { condition, ..self }
     }
 
     /// With what is known of and is not a column.
@@ -289,8 +332,11 @@ impl SegmentDefinition {
                 dimensions: Some(mapping.dimensions.clone()),
                 member: array.member.clone(),
                 units: array.column.assumed_units().map(str::to_owned),
+                inherits: array.inherits.clone(),
             })
         };
+        // Of these parts the dimensions are given by other means.
+        let whole = |array: &Elements| part(array).map(|part| ArrayPart { dimensions: None, ..part });
         let mut columns = Vec::new();
         for column in &segment.columns {
             let values = match &column.source {
@@ -314,7 +360,7 @@ impl SegmentDefinition {
                     Values::Array(ArrayPart { file: index(&segment.file)?, units, ..ArrayPart::whole(path(&segment.file, *dataset)?) })
                 }
                 Source::Mapped { dataset, column, mapping } => {
-                    Values::Array(part(&Elements { dataset: *dataset, column: column.clone(), mapping: mapping.clone(), member: None })?)
+                    Values::Array(part(&Elements { dataset: *dataset, column: column.clone(), mapping: mapping.clone(), member: None, inherits: None })?)
                 }
                 Source::Composed(composed) => match composed.as_ref() {
                     Composed::Categories { codes, categories, mask } => {
@@ -338,6 +384,12 @@ impl SegmentDefinition {
                         let counts = counts.as_deref().map(part).transpose()?;
                         Values::Connectivity { indexes: part(indexes)?, counts, rule: rule.clone() }
                     }
+                    Composed::Repeated { values, axes } => Values::Repeated { values: whole(values)?, axes: axes.clone() },
+                    Composed::Joined(joined) => {
+                        let steps = joined.steps.iter().map(|step| Ok(OwnerStep::new(whole(&step.array)?, step.ownership, step.owners)));
+                        let values = joined.values.as_ref().map(whole).transpose()?;
+                        Values::Joined { axis: joined.axis, steps: steps.collect::<Result<_>>()?, values }
+                    }
                 },
                 Source::Constant(value) if !column.is_metadata() => Values::Constant(Literal(value.clone())),
                 // Every segment has a row number and the name of its file.
@@ -354,10 +406,20 @@ impl SegmentDefinition {
                 }
                 Source::Variable { .. } => return Err(Error::internal("a column that is not an array")),
             };
-            columns.push(ColumnDefinition { name: column.field.name().clone(), values });
+            let metadata = column.field.metadata().iter().filter(|(key, _)| key.starts_with(METADATA_PREFIX));
+            let metadata = metadata.map(|(key, value)| (key.clone(), value.clone())).collect();
+            columns.push(ColumnDefinition { name: column.field.name().clone(), values, metadata });
         }
         let (shape, chunk_shape) = (segment.shape.clone(), segment.chunk_shape.clone());
-        Ok(Self { path: segment.path.clone(), file: index(&segment.file)?, shape, chunk_shape, columns, omitted: Vec::new() })
+        Ok(Self {
+            path: segment.path.clone(),
+            file: index(&segment.file)?,
+            shape,
+            chunk_shape,
+            columns,
+            omitted: Vec::new(),
+            condition: segment.condition.clone(),
+        })
     }
 
     /// The segment of a model's definition in `file`.
@@ -388,7 +450,7 @@ impl SegmentDefinition {
         let resolver = Resolver { files, decode, stage };
         let mut columns: Vec<SegmentColumn> = Vec::with_capacity(self.columns.len() + 2);
         let mut coordinate_parts = Vec::new();
-        for ColumnDefinition { name, values } in &self.columns {
+        for ColumnDefinition { name, values, metadata } in &self.columns {
             let plain = |data_type: DataType, nullable| Arc::new(Field::new(name, data_type, nullable));
             let (field, source) = match values {
                 Values::Index { axis } => {
@@ -456,9 +518,10 @@ impl SegmentDefinition {
                 }
                 Values::Array(part) => {
                     let array = resolver.rows(name, part, &self.shape)?;
-                    let Elements { dataset, column, mapping, member } = array;
+                    let Elements { dataset, column, mapping, member, .. } = array;
                     let field = column.field().clone();
                     if let Some(member) = member {
+                        let field = described(field, metadata);
                         if part.dimensions.is_some() || mapping.file != *file {
                             return Err(malformed("part of a member of a compound dataset"));
                         }
@@ -531,8 +594,18 @@ impl SegmentDefinition {
                     let composed = Composed::Runs { starts, values, rows: *rows };
                     (Arc::new(composed.field(name, false)?), Source::Composed(Arc::new(composed)))
                 }
+                Values::Repeated { values, axes } => {
+                    let composed = Composed::Repeated { values: resolver.repeated(name, values, axes, &self.shape)?, axes: axes.clone() };
+                    (Arc::new(composed.field(name, false)?), Source::Composed(Arc::new(composed)))
+                }
+                Values::Joined { axis, steps, values } => {
+                    let (steps, owners) = resolver.owners(name, steps, extent(*axis)?)?;
+                    let values = values.as_ref().map(|values| resolver.of_owners(name, values, owners)).transpose()?;
+                    let composed = Composed::Joined(Box::new(Joined { axis: *axis, steps, values }));
+                    (Arc::new(composed.field(name, false)?), Source::Composed(Arc::new(composed)))
+                }
             };
-            columns.push(SegmentColumn { field, source });
+            columns.push(SegmentColumn { field: described(field, metadata), source });
         }
         let mut names: BTreeSet<&String> = BTreeSet::new();
         if let Some(twice) = columns.iter().find(|column| !names.insert(column.field.name())) {
@@ -552,8 +625,19 @@ impl SegmentDefinition {
             coordinate_parts,
             named: true,
             omitted: self.omitted.clone(),
+            condition: self.condition.clone(),
         })
     }
+}
+
+/// The field with more metadata.
+fn described(field: Arc<Field>, metadata: &BTreeMap<String, String>) -> Arc<Field> {
+    if metadata.is_empty() {
+        return field;
+    }
+    let mut all = field.metadata().clone();
+    all.extend(metadata.iter().map(|(key, value)| (key.clone(), value.clone())));
+    Arc::new(field.as_ref().clone().with_metadata(all))
 }
 
 #[cfg(test)]

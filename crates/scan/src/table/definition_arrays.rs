@@ -7,10 +7,12 @@ use hyperslab_reader::File;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-use super::composed::Elements;
 use super::connectivity::IndexRule;
+use super::elements::Elements;
 use super::mapping::{DimensionMapping, RowMapping};
-use super::segment::{array_column, column_with_units};
+use super::owners::{OwnerArray, Ownership};
+use super::repeated::RepeatedAxis;
+use super::segment::{array_column, column_with_units, decoding, readable_attributes};
 
 /// An array of a file, and the mapping of rows to its elements.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -29,12 +31,15 @@ pub struct ArrayPart {
     /// Units that count in place of the array's own attribute, such as `seconds since` a start that is stored elsewhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) units: Option<String>,
+    /// Path of a variable whose units and calendar hold for this array, too, unless it has its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) inherits: Option<String>,
 }
 
 impl ArrayPart {
     /// The whole array at `path` of the requested file.
     pub fn whole(path: impl Into<String>) -> Self {
-        Self { file: 0, path: path.into(), dimensions: None, member: None, units: None }
+        Self { file: 0, path: path.into(), dimensions: None, member: None, units: None, inherits: None }
     }
 
     /// Part of an array: a mapping for each of its dimensions.
@@ -49,10 +54,34 @@ impl ArrayPart {
         Self { units: Some(units.into()), ..self }
     }
 
+    /// An array with the units and the calendar of the variable at `path`, unless it has its own, as bounds do (CF 7.1).
+    #[must_use]
+    pub fn with_units_of(self, path: impl Into<String>) -> Self {
+        Self { inherits: Some(path.into()), ..self }
+    }
+
     /// The values of one member of a compound dataset.
     #[must_use]
     pub fn with_member(self, member: impl Into<String>) -> Self {
         Self { member: Some(member.into()), ..self }
+    }
+}
+
+/// One step from elements to their owners.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct OwnerStep {
+    /// A whole 1-D array of counts or indexes.
+    pub(super) part: ArrayPart,
+    pub(super) ownership: Ownership,
+    /// Number of owners.
+    pub(super) owners: u64,
+}
+
+impl OwnerStep {
+    /// Elements of which `part` has the counts of each owner, or the owner of each element.
+    pub fn new(part: ArrayPart, ownership: Ownership, owners: u64) -> Self {
+        Self { part, ownership, owners }
     }
 }
 
@@ -88,6 +117,22 @@ fn member_column(name: &str, dataset: &Dataset, member: &str, decode: bool) -> R
     Column::new(name, &shown, &[], Decoding::Raw)
 }
 
+/// The column of an array of single characters whose last dimension is the length of texts; `None` for other arrays.
+fn text_column(name: &str, array: &Elements) -> Result<Option<Column>> {
+    let dataset = array.mapping.file.dataset(array.dataset)?;
+    let (Datatype::FixedString { size: 1, character_set, .. }, Some(length @ 1..)) = (&dataset.datatype, dataset.dataspace.shape().last()) else {
+        return Ok(None);
+    };
+    // Programs pad with zeros, Fortran with spaces.
+    let text = Datatype::FixedString { size: *length, padding: StringPadding::SpacePadded, character_set: *character_set };
+    let metadata = array.column.field().metadata().clone();
+    let column = Column::new(name, &text, &[], Decoding::Raw)?;
+    Ok(Some(column.with_metadata(metadata)))
+}
+
+/// What bounds have of the variable that they bound.
+const INHERITED: [&str; 5] = ["units", "calendar", "month_lengths", "leap_month", "leap_year"];
+
 /// Finds the arrays of a definition.
 #[derive(Clone, Copy)]
 pub(super) struct Resolver<'a> {
@@ -113,14 +158,29 @@ impl Resolver<'_> {
         let column = match &part.member {
             None => match &part.units {
                 Some(units) => column_with_units(name, &file, id, &dataset, self.decode, units),
-                None => array_column(name, &file, id, &dataset, self.decode),
+                None => match &part.inherits {
+                    None => array_column(name, &file, id, &dataset, self.decode),
+                    Some(of) => self.inheriting_column(name, &file, id, &dataset, of),
+                },
             },
             Some(member) => member_column(name, &dataset, member, self.decode).map_err(|error| file.place(id, error)),
         };
         let column = column.map_err(|error| error.in_file(file.name()))?;
         let identity = || vec![DimensionMapping::Rows { start: 0, step: 1 }; dataset.dataspace.ndim()];
         let dimensions = part.dimensions.clone().unwrap_or_else(identity);
-        Ok(Elements { dataset: id, column, mapping: Arc::new(RowMapping { file, dimensions }), member: part.member.clone() })
+        Ok(Elements { dataset: id, column, mapping: Arc::new(RowMapping { file, dimensions }), member: part.member.clone(), inherits: part.inherits.clone() })
+    }
+
+    /// A column with the units and the calendar of the variable at `of`.
+    fn inheriting_column(&self, name: &str, file: &File, id: ObjectId, dataset: &Dataset, of: &str) -> Result<Column> {
+        let mut attributes = readable_attributes(file, id, self.decode)?.list.clone();
+        let parent = file.find(of)?;
+        for attribute in &readable_attributes(&parent.file, parent.object, self.decode)?.list {
+            if INHERITED.contains(&attribute.name.as_str()) && !attributes.iter().any(|own| own.name == attribute.name) {
+                attributes.push(attribute.clone());
+            }
+        }
+        Column::new(name, &dataset.datatype, &attributes, decoding(file, self.decode)).map_err(|error| file.place(id, error))
     }
 
     /// An array with an element for each row.
@@ -178,18 +238,62 @@ impl Resolver<'_> {
     /// A 2-D array of single characters as `count` texts.
     pub fn texts(&self, name: &str, path: &str, count: u64) -> Result<Elements> {
         let array = self.array(name, &ArrayPart::whole(path))?;
-        let dataset = array.mapping.file.dataset(array.dataset)?;
-        let shape = dataset.dataspace.shape();
-        let (Datatype::FixedString { size: 1, character_set, .. }, [rows, length]) = (&dataset.datatype, shape) else {
-            return Err(self.misfit(&array, shape, &format!("[{count}, n] of characters")));
-        };
-        if *rows != count || *length == 0 {
-            return Err(self.misfit(&array, shape, &format!("[{count}, n] of characters")));
+        let shape = array.shape()?;
+        match (text_column(name, &array)?, shape.as_slice()) {
+            (Some(column), [rows, _]) if *rows == count => Ok(Elements { column, ..array }),
+            _ => Err(self.misfit(&array, &shape, &format!("[{count}, n] of characters"))),
         }
-        // Programs pad with zeros, Fortran with spaces.
-        let text = Datatype::FixedString { size: *length, padding: StringPadding::SpacePadded, character_set: *character_set };
-        let column = Column::new(name, &text, &[], Decoding::Raw)?;
-        Ok(Elements { column, ..array })
+    }
+
+    /// An array along some dimensions of rows of this shape.
+    pub fn repeated(&self, name: &str, part: &ArrayPart, axes: &[RepeatedAxis], rows: &[u64]) -> Result<Elements> {
+        let array = self.array(name, part)?;
+        let shape = array.shape()?;
+        let text = if axes.last() == Some(&RepeatedAxis::Text) { text_column(name, &array)? } else { None };
+        let is_last = |place: usize| place + 1 == axes.len();
+        let fits = |(place, (axis, extent)): (usize, (&RepeatedAxis, &u64))| match axis {
+            RepeatedAxis::Row(row) => rows.get(*row) == Some(extent) && !axes.iter().take(place).any(|before| before == axis),
+            RepeatedAxis::Fixed(index) => index < extent,
+            RepeatedAxis::List => is_last(place) && i32::try_from(*extent).is_ok(),
+            RepeatedAxis::Text => is_last(place) && text.is_some(),
+            RepeatedAxis::Low | RepeatedAxis::High => is_last(place) && *extent == 2,
+        };
+        if axes.len() != shape.len() || !axes.iter().zip(&shape).enumerate().all(fits) {
+            return Err(self.misfit(&array, &shape, &format!("one along the rows {rows:?}")));
+        }
+        Ok(match text {
+            Some(column) => Elements { column, ..array },
+            None => array,
+        })
+    }
+
+    /// The arrays that lead from `elements` elements to their owners, and the number of these.
+    pub fn owners(&self, name: &str, steps: &[OwnerStep], elements: u64) -> Result<(Vec<OwnerArray>, u64)> {
+        let raw = Resolver { decode: false, ..*self };
+        let (mut arrays, mut count) = (Vec::with_capacity(steps.len()), elements);
+        for step in steps {
+            let length = match step.ownership {
+                Ownership::Counts => step.owners,
+                Ownership::Indexes => count,
+            };
+            arrays.push(OwnerArray { array: raw.list(name, &step.part, Some(length))?, ownership: step.ownership, owners: step.owners });
+            count = step.owners;
+        }
+        match arrays.is_empty() {
+            true => Err(Error::invalid_input("these bytes are not a split: owners without a step")),
+            false => Ok((arrays, count)),
+        }
+    }
+
+    /// A value for each of `owners` owners: of a 1-D array, or texts of a 2-D array of characters.
+    pub fn of_owners(&self, name: &str, part: &ArrayPart, owners: u64) -> Result<Elements> {
+        let array = self.array(name, part)?;
+        let shape = array.shape()?;
+        match (text_column(name, &array)?, shape.as_slice()) {
+            (Some(column), [rows, _]) if *rows == owners => Ok(Elements { column, ..array }),
+            (_, [rows]) if *rows == owners => Ok(array),
+            _ => Err(self.misfit(&array, &shape, &format!("[{owners}]"))),
+        }
     }
 
     pub fn check_whole(&self, array: &Elements, shape: &[u64]) -> Result<()> {

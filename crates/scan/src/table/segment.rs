@@ -8,7 +8,8 @@ use arrow_array::{ArrayRef, Int64Array, StringArray};
 use arrow_schema::{DataType, Field};
 use hyperslab_array::{Axis, Cancellation, Result, Selection};
 use hyperslab_columns::{Column, Decoding};
-use hyperslab_formats::{Dataset, ObjectId};
+use hyperslab_formats::{Attributes, Dataset, ObjectId};
+use hyperslab_predicate::Predicate;
 use hyperslab_reader::File;
 
 use super::along::AlongValues;
@@ -113,6 +114,8 @@ pub struct Segment {
     pub named: bool,
     /// Members of the group that are not columns.
     pub omitted: Vec<Omitted>,
+    /// A condition that makes elements rows, such as that they are no padding.
+    pub condition: Option<Predicate>,
 }
 
 /// Name of the column with each row's number in its segment.
@@ -123,7 +126,11 @@ pub const FILE: &str = "_file";
 impl Segment {
     /// The segment without the columns that are not among `names`, except those of Hyperslab.
     pub(crate) fn with_only(&self, names: &BTreeSet<String>) -> Self {
-        let kept = self.columns.iter().filter(|column| column.is_metadata() || names.contains(column.field.name()));
+        let tested: BTreeSet<String> = self.condition.iter().flat_map(Predicate::columns).collect();
+        let kept = self.columns.iter().filter(|column| {
+            let name = column.field.name();
+            column.is_metadata() || names.contains(name) || tested.contains(name)
+        });
         Self { columns: kept.cloned().collect(), ..self.clone() }
     }
 
@@ -166,10 +173,7 @@ impl Segment {
 /// `Unsupported` for a datatype without an Arrow type; `Corrupt` or `InvalidInput` for attributes that contradict the
 /// convention.
 pub fn array_column(name: &str, file: &File, id: ObjectId, dataset: &Dataset, decode: bool) -> Result<Column> {
-    let attributes = match file.attributes(id) {
-        Err(error) if decode => return Err(error),
-        attributes => attributes.unwrap_or_default(),
-    };
+    let attributes = readable_attributes(file, id, decode)?;
     let datatype = if decode { dataset.datatype.clone() } else { dataset.datatype.with_references_as_bytes() };
     Column::new(name, &datatype, &attributes.list, decoding(file, decode)).map_err(|error| file.place(id, error))
 }
@@ -182,6 +186,14 @@ pub(super) fn column_with_units(name: &str, file: &File, id: ObjectId, dataset: 
     };
     let datatype = if decode { dataset.datatype.clone() } else { dataset.datatype.with_references_as_bytes() };
     Column::with_assumed_units(name, &datatype, &attributes.list, decoding(file, decode), units).map_err(|error| file.place(id, error))
+}
+
+/// The attributes of a dataset. If values are decoded, attributes that cannot be read are an error: they may say how.
+pub(crate) fn readable_attributes(file: &File, id: ObjectId, decode: bool) -> Result<Arc<Attributes>> {
+    match file.attributes(id) {
+        Err(error) if decode => Err(error),
+        attributes => Ok(attributes.unwrap_or_default()),
+    }
 }
 
 /// The columns that every segment has: the row number and the name of the requested file.

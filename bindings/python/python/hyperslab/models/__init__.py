@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from ..model_view import ModelArray, ModelView, Problem
-from . import anndata, h5block, h5part, keras, matlab, mpas, nexus, nwb, openpmd, pandas, photon_hdf5, pytables, ugrid
+from . import anndata, cf, h5block, h5part, keras, matlab, mpas, nexus, nwb, openpmd, pandas, photon_hdf5, pytables, ugrid
 
 __all__ = [
     "ModelArray",
     "ModelView",
     "Problem",
     "anndata",
+    "cf",
     "h5block",
     "h5part",
     "keras",
