@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import pathlib
@@ -17,7 +18,6 @@ import pytest
 from hyperslab.tuning import run_study
 from hyperslab.tuning.study import libraries, parallel_hdf5, runner
 from hyperslab.tuning.study.cases import COLUMNS, EXPERIMENTS, LIBRARIES, ROW_BYTES, Case, cases
-import itertools
 
 COMMAND = pathlib.Path(sys.executable).parent / "hyperslab"
 MIB = 1 << 20
