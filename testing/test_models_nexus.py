@@ -176,6 +176,16 @@ def test_plots_use_the_axes(view: Any, tmp_path: pathlib.Path) -> None:
     assert figure.axes[0].get_ylabel() == "y [mm]" and view.plot(str(tmp_path / "p.png")) == str(tmp_path / "p.png")
 
 
+def test_a_line_is_drawn_over_the_values_of_its_axis(tmp_path: pathlib.Path) -> None:
+    pytest.importorskip("matplotlib")
+    with h5py.File(tmp_path / "scan.nxs", "w") as f:
+        data = group(group(f, "entry", "NXentry"), "data", "NXdata")
+        data.attrs.update(signal="counts", axes=["energy"])
+        data["counts"], data["energy"] = np.arange(5), np.linspace(8, 7, 5)
+    figure = hs.models.nexus.open(tmp_path / "scan.nxs").plot()
+    assert figure.axes[0].lines[0].get_xdata().tolist() == np.linspace(8, 7, 5).tolist()
+
+
 def attribute(path: str, name: str, value: Any) -> Callable[[h5py.File], None]:
     def change(f: h5py.File) -> None:
         f[path].attrs[name] = value

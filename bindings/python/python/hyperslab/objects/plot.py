@@ -323,7 +323,8 @@ def _coordinate(dataset: Dataset, dimension: int, step: int) -> Coordinate:
         return unknown
     try:
         plan = _native.Plan([scale._file], scale.name)
-        column = BatchReader(plan.read()).read_all().column(0)
+        # The last column: in front of it is an index, unless the scale is a coordinate of itself.
+        column = BatchReader(plan.read()).read_all().columns[-1]
     except Error:
         return unknown  # a coordinate that no column can hold leaves the picture with indexes
     values = column.to_numpy()
