@@ -25,6 +25,11 @@ pub(crate) struct DataLookup<'a> {
 impl DataLookup<'_> {
     /// The key of the value at a position of the block, which must be a number.
     pub fn key(&self, position: u16) -> Result<u64> {
+        self.number(position)?.ok_or_else(|| Error::corrupt("the index has a number where the data have none"))
+    }
+
+    /// The key of the value at a position of the block; `None` if there is no number.
+    pub fn number(&self, position: u16) -> Result<Option<u64>> {
         let stored = match self.entry.stored.get() {
             Some(stored) => stored,
             None => {
@@ -33,7 +38,7 @@ impl DataLookup<'_> {
             }
         };
         if let Some(chunks) = stored {
-            return self.read_one(chunks, position);
+            return self.read_one(chunks, position).map(Some);
         }
         let keys = match self.all.get() {
             Some(keys) => keys,
@@ -42,7 +47,7 @@ impl DataLookup<'_> {
                 self.all.get_or_init(|| keys)
             }
         };
-        keys.get(usize::from(position)).copied().flatten().ok_or_else(|| Error::corrupt("the index has a number where the data have none"))
+        Ok(keys.get(usize::from(position)).copied().flatten())
     }
 
     /// The chunks of the block, if single values can be read from them.
