@@ -268,10 +268,11 @@ def test_a_value_index_skips_chunks_and_keeps_the_rows(spark: Any, tmp_path: pat
     hs.index(path, ["/charge", "/energy"], "X")
     after = metrics(some())
     assert [row.number for row in some().collect()] == [3 * (1 << 16) + 5]
-    assert after["chunksDecoded"] == 1 < before["chunksDecoded"]
+    # An audit compares the index with at most two more chunks of the column.
+    assert 1 <= after["chunksDecoded"] <= 3 < before["chunksDecoded"]
     # Spark treats NaN as greater than every number.
     assert [row.number for row in high().collect()] == [2 * (1 << 16) + 9, 6 * (1 << 16) + 1]
-    assert metrics(high())["chunksDecoded"] == 2 < floats["chunksDecoded"]
+    assert 2 <= metrics(high())["chunksDecoded"] <= 5 < floats["chunksDecoded"]
     assert [row.number for row in high("> 6.5 and energy < 100").collect()] == [2 * (1 << 16) + 9]
     assert high("<= 6.5").count() == (8 << 16) - 2
     # The index of a changed file is stale and not used.
@@ -294,7 +295,7 @@ def test_a_value_index_may_lie_in_another_folder(spark: Any, tmp_path: pathlib.P
         return spark.read.format("hdf5").options(dataset="/charge", **options).load(str(path)).where("charge = 7")
 
     assert metrics(some())["chunksDecoded"] == 8
-    assert metrics(some(indexFolder=str(tmp_path / "indexes")))["chunksDecoded"] <= 1
+    assert metrics(some(indexFolder=str(tmp_path / "indexes")))["chunksDecoded"] <= 3
     assert some(indexFolder=str(tmp_path / "indexes")).count() == 1
 
 
