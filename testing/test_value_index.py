@@ -289,8 +289,8 @@ def test_counters_say_what_was_read_and_what_an_index_has_saved(tmp_path: pathli
         told = cost(ask)
         # Some ask the index twice: how many there are, and which.
         assert told.index_blocks in (7, 14) and told.index_blocks_pruned * 7 == told.index_blocks * 4
-        # An audit compares the index with at most three blocks.
-        assert told.chunks_decoded <= 3
+        # An audit compares the index with at most three blocks each time that it is asked.
+        assert told.chunks_decoded <= told.index_blocks // 7 * 3
     # Also what another session reads.
     assert cost(lambda: hs.open(path, threads=1).table("/", columns=["x"]).to_arrow()).chunks_decoded == 7
 
