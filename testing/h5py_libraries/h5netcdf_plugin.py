@@ -11,7 +11,6 @@ from typing import Any
 import h5netcdf.core
 import h5py
 import hyperslab as hs
-import pytest
 
 _real = {name: module for name, module in sys.modules.items() if name == "h5py" or name.startswith("h5py.")}
 hs.install_as_h5py()
@@ -21,12 +20,6 @@ for _name in [name for name in sys.modules if name == "h5py" or name.startswith(
     del sys.modules[_name]
 sys.modules.update(_real)
 
-#: Tests that fail, and why. They must.
-EXCEPTIONS = {
-    "test_fileobj[True]": "open file objects",
-    "test_fileobj[False]": "open file objects",
-    "test_fileobj_pyfive[legacyapi]": "open file objects",
-}
 #: It reads a file that h5netcdf's wheel does not contain.
 LEFT_OUT = ("test_is_classic",)
 
@@ -53,9 +46,6 @@ def pytest_collection_modifyitems(config: Any, items: list[Any]) -> None:
     left_out = [item for item in items if item.name in LEFT_OUT]
     items[:] = [item for item in items if item not in left_out]
     config.hook.pytest_deselected(items=left_out)
-    for item in items:
-        if item.name in EXCEPTIONS:
-            item.add_marker(pytest.mark.xfail(reason=EXCEPTIONS[item.name], strict=True))
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
