@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pathlib
+import re
 import warnings
 from typing import Any
 
@@ -17,6 +18,9 @@ from cf_xarray.utils import parse_cell_methods_attr
 ROOT = pathlib.Path(__file__).parent.parent.parent
 CACHE = pathlib.Path.home() / ".cache/hyperslab/conformance/files"
 FILES = {path.name: path for path in [*(ROOT / "examples/data").glob("*.nc"), *CACHE.rglob("*.nc")] if path.stat().st_size < 4 << 20}
+
+#: Names with one method each, and nothing else.
+_SIMPLE = re.compile(r"(\w+: \w+\s*)+")
 
 
 def opened() -> list[tuple[pathlib.Path, hs.models.cf.Cf]]:
@@ -42,13 +46,13 @@ def test_cell_methods_and_bounds_are_those_of_cf_xarray() -> None:
                 continue
         with data:
             for name, variable in data.variables.items():
-                if "cell_methods" in variable.attrs and view.validate() == []:
+                # cf-xarray takes words of comments, intervals and `where` for names, and knows one name a method.
+                if _SIMPLE.fullmatch(variable.attrs.get("cell_methods", "").strip()) and view.validate() == []:
                     theirs = parse_cell_methods_attr(variable.attrs["cell_methods"])
                     ours: dict[str, str] = {}
                     for method in view.cell_methods(str(name)):
                         ours |= dict.fromkeys(method.names, method.method)
-                    # In comments cf-xarray takes words for names.
-                    assert {key: theirs[key].partition("(")[0].split()[0] for key in ours} == ours, f"{path.name} {name}"
+                    assert dict(theirs) == ours, f"{path.name} {name}"
                     methods += 1
             for name, of in data.cf.bounds.items():
                 tables = [view.table(table, omitted="ignore") for table in view.tables if view.validate() == []]
