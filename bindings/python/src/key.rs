@@ -55,7 +55,7 @@ impl<'py> Key<'py> {
     }
 }
 
-/// A key of which the first items are parsed.
+/// Parses a key, item by item.
 struct Parser<'a> {
     /// Shape of the dataset.
     extents: &'a [u64],

@@ -95,8 +95,8 @@ pub(super) fn index_folder(session: &Session) -> Option<&Path> {
     session.extension::<Arc<Indexes>>().and_then(|indexes| indexes.index_folder())
 }
 
-/// Whether indexes of this session's place for new ones are used whoever built them: it has a folder for indexes, or trusts
-/// all.
+/// Whether indexes are used where this session would put new ones, no matter who built them: because it has a folder for indexes,
+/// or trusts all.
 pub(super) fn trusts_all(session: &Session) -> bool {
     session.extension::<Arc<Indexes>>().is_some_and(|indexes| indexes.trust == IndexTrust::Any || indexes.index_folder.is_some())
 }

@@ -1,4 +1,4 @@
-//! Trust: whose indexes a session uses. An index is an answer without the data: whoever writes one decides what queries return.
+//! Trust: whose indexes a session uses. Queries believe an index and do not read the data, so its author decides what they return.
 
 use std::str::FromStr;
 
@@ -13,7 +13,7 @@ pub enum IndexTrust {
     /// Indexes that this user built, which their seals show, and those in the folder that was given for indexes.
     #[default]
     Own,
-    /// All indexes, whoever built them.
+    /// All indexes, no matter who built them.
     Any,
 }
 

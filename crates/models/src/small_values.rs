@@ -60,7 +60,7 @@ pub(crate) fn number_in(member: Option<&Member>) -> Result<Option<f64>> {
     Ok(doubles.as_primitive::<Float64Type>().iter().flatten().next())
 }
 
-/// An array as JSON: one value, or a list of several. Numbers that JSON has not are text: `NaN`, `Infinity`.
+/// An array as JSON: one value, or a list of several. Numbers that JSON cannot express become text: `NaN`, `Infinity`.
 pub(crate) fn json(array: &ArrayRef) -> Value {
     let mut items: Vec<Value> = (0..array.len()).map(|index| item(array, index)).collect();
     if items.len() == 1 { items.pop().unwrap_or(Value::Null) } else { Value::Array(items) }

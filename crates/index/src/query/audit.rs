@@ -25,7 +25,7 @@ use crate::store::index_reader::{IndexFile, StoredRow};
 /// Number of rows that an audit tests.
 const ROWS: usize = 4;
 
-/// A number that nobody can foresee.
+/// An unpredictable number, so that forged blocks cannot avoid the audit.
 fn random() -> u64 {
     RandomState::new().build_hasher().finish()
 }

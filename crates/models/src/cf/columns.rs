@@ -18,7 +18,7 @@ enum Part<'a> {
     Coordinate(usize, &'a Variable),
     /// Indexes along a dimension.
     Index(usize, String),
-    /// Indexes of instances of a dimension, by so many steps.
+    /// The index of each observation's instance along a dimension, found by following the steps.
     Owner(usize, Vec<Step>),
     /// A variable of instances.
     OfOwner(usize, Vec<Step>, &'a Variable),

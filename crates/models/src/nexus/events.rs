@@ -106,7 +106,7 @@ pub(super) fn omitted(group: &Group) -> Vec<Omitted> {
     }
     let events = group.member("event_id").or(group.member("event_time_offset")).and_then(shape);
     let heights = group.member("pulse_height").filter(|member| shape(member) != events);
-    omitted.extend(heights.map(|member| Omitted::new(member.path.clone(), "is no column: it has not one value for each event")));
+    omitted.extend(heights.map(|member| Omitted::new(member.path.clone(), "is no column: it does not have one value for each event")));
     let cues = group.members.iter().filter(|member| member.name.starts_with("cue_"));
     omitted.extend(cues.map(|member| Omitted::new(member.path.clone(), "is an index into the events, which is not used")));
     omitted

@@ -79,7 +79,7 @@ pub struct OwnerStep {
 }
 
 impl OwnerStep {
-    /// Elements of which `part` has the counts of each owner, or the owner of each element.
+    /// A step to the owners of elements. `part` has the number of elements of each owner, or the owner of each element.
     pub fn new(part: ArrayPart, ownership: Ownership, owners: u64) -> Self {
         Self { part, ownership, owners }
     }

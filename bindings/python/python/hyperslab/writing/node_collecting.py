@@ -17,7 +17,7 @@ from .collecting import row_form, runs, window_rows
 
 
 class _Pieces:
-    """Rows of one dataset that a process has not copied to the window yet."""
+    """Rows of one dataset that a process still has to copy to the shared window."""
 
     def __init__(self) -> None:
         self.rows: list[np.ndarray[Any, np.dtype[np.int64]]] = []
