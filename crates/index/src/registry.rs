@@ -19,6 +19,7 @@ use crate::notices;
 use crate::query::audit::audit_claims;
 use crate::query::audit_budget::AuditBudget;
 use crate::query::indexed_column::IndexedColumn;
+use crate::store::audit_memory::IndexState;
 use crate::store::block_directory::{BlockDirectory, open_directory};
 use crate::store::catalog::Catalog;
 use crate::store::embedded::{self, Validity};
@@ -281,7 +282,7 @@ impl Sidecar {
         let version = if file.array_file().is_stored() { Version::of(file.path()).ok() } else { None };
         let key = DirectoryKey { name: name.to_owned(), path: path.to_owned(), identity, stamp: now, version };
         let load = || {
-            let directory = self.load(file, dataset, found)?;
+            let directory = self.load(file, dataset, found, version)?;
             if !is_up_to_date {
                 compare::check(file, dataset, column, &directory, &self.compared)?;
                 if Version::of(file.path()).ok() != version || version.is_none() {
@@ -308,7 +309,7 @@ impl Sidecar {
     }
 
     /// Opens the index files of a dataset. Damaged ones are omitted: their blocks are read from the data.
-    fn load(&self, file: &File, dataset: ObjectId, found: &IndexedDataset) -> Result<Arc<BlockDirectory>> {
+    fn load(&self, file: &File, dataset: ObjectId, found: &IndexedDataset, version: Option<Version>) -> Result<Arc<BlockDirectory>> {
         let description = file.dataset(dataset)?;
         let shape = description.dataspace.shape();
         let changed = shape != found.shape || fingerprint::fingerprint(file, dataset)? != found.fingerprint || fingerprint::grid(&description) != found.grid;
@@ -316,7 +317,10 @@ impl Sidecar {
             let path = &found.path;
             return Err(Error::new(ErrorKind::Conflict, format!("the index of {path} is stale: its chunks have changed; refresh it")));
         }
-        open_directory(&self.index_files, file.path(), found)
+        let mut directory = open_directory(&self.index_files, file.path(), found)?;
+        // After the files were opened: a file that replaces one of them has another version.
+        directory.state = IndexState::new(found, version, self.index_files.versions(found).into_iter().chain(fingerprint::source_versions(file, dataset)?))?;
+        Ok(Arc::new(directory))
     }
 
     /// Why the index is not used for `file`, or only in part.

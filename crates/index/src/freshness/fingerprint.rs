@@ -9,6 +9,7 @@ use hyperslab_reader::{File, virtual_dataset};
 use super::type_text::quoted;
 use crate::block::block_grid::BlockGrid;
 use crate::block::hash::hash;
+use crate::store::places::Version;
 use crate::store::stamp::Stamp;
 
 /// Why a dataset cannot have an index; `None` if it can.
@@ -54,6 +55,18 @@ pub(crate) fn address_hash(file: &File, dataset: ObjectId, selection: &Selection
             ChunkSource::Fill => hash(all, b"fill"),
         }
     }))
+}
+
+/// The versions of the files that the values of a virtual dataset are in; none for other datasets.
+pub(crate) fn source_versions(file: &File, dataset: ObjectId) -> Result<Vec<Option<Version>>> {
+    let (description, mut versions) = (file.dataset(dataset)?, Vec::new());
+    if description.storage == StorageLayout::Virtual {
+        virtual_dataset::sources(file, &description, &Selection::all(description.dataspace.shape()), |_, _, source| {
+            versions.extend(source.map(|source| Version::of(source.path()).ok()));
+            Ok(())
+        })?;
+    }
+    Ok(versions)
 }
 
 /// A hash of the chunks in `around`, the box of whole chunks around a block: their addresses and, if they are filtered, their

@@ -195,7 +195,7 @@ fn verify(session: &Session, path: &Path, indexed: &IndexedFile) -> Result<()> {
         let is_same = match column_with_identity(&file, dataset, &column.identity) {
             // A virtual dataset has no values in the file; each query compares the stamps of its sources.
             Some(_) if file.dataset(dataset)?.storage == StorageLayout::Virtual => true,
-            Some(found) => compare::is_same(&file, dataset, &found, &*open_directory(&IndexFiles::new(path), file.path(), column)?)?,
+            Some(found) => compare::is_same(&file, dataset, &found, &open_directory(&IndexFiles::new(path), file.path(), column)?)?,
             None => false,
         };
         if !is_same {

@@ -1,8 +1,9 @@
 //! Audits: compare a few rows of what an index says with the data. An index that was copied from another file, or forged, is
 //! found with the first queries, not after the answers were believed.
 //!
-//! The time of audits is bounded: the first one of a dataset is always made if single values can be read, and the first few of
-//! a session also if chunks must be decoded; later ones take up to 1/50 of the time since the session began.
+//! The time of audits is bounded: the first one of an index in a process is always made if single values can be read, and the
+//! first few of a session also if chunks must be decoded; all others take up to 1/50 of the process's time. The process remembers
+//! which indexes passed, so that a session which begins later does not pay again.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 
@@ -19,11 +20,17 @@ use super::row_collector::Positions;
 use crate::block::bitmaps::{self, Distinct};
 use crate::block::block_builder::Builder;
 use crate::freshness::block_values::read_block;
+use crate::store::audit_memory::Finding;
 use crate::store::block_directory::BlockEntry;
 use crate::store::index_reader::{IndexFile, StoredRow};
 
 /// Number of rows that an audit tests.
 const ROWS: usize = 4;
+
+/// What follows if an index is refuted before a query uses it.
+const FROM_DATA: &str = "the answers are read from the data";
+/// What follows if it is refuted later.
+const ASK_AGAIN: &str = "it is not used any more, but a part of this answer may have used it: ask again";
 
 /// An unpredictable number, so that forged blocks cannot avoid the audit.
 fn random() -> u64 {
@@ -43,6 +50,16 @@ impl IndexedColumn {
         Ok(is_read_in_place && dataset.filters.is_empty() && dataset.written_shape.is_none() && self.column.is_as_stored())
     }
 
+    /// Notes the result of an audit. Data that cannot be read neither refute nor confirm the index.
+    fn judge(&self, is_right: Result<bool>, passed: Finding, what_follows: &str) -> Result<()> {
+        match is_right {
+            Ok(false) => return Err(self.refuted(what_follows)),
+            Ok(true) => self.directory.note(passed),
+            Err(_) => {}
+        }
+        Ok(())
+    }
+
     /// Refutes the index; the error says so, and `what_follows`.
     fn refuted(&self, what_follows: &str) -> Error {
         self.directory.refute();
@@ -58,12 +75,12 @@ pub(crate) fn audit_claims(column: &IndexedColumn) -> Result<()> {
     if !column.file.array_file().is_stored() || column.directory.entries().is_empty() {
         return Ok(());
     }
+    if column.directory.has(Finding::Refuted) {
+        return Err(column.refuted(FROM_DATA));
+    }
     let has_ranks = column.key_type.is_some() && matches!(column.directory.level, Level::Positions | Level::Exact);
     let is_costly = !has_ranks || !column.has_plain_values().unwrap_or(false);
-    column.audits.spend(column.directory.is_first_audit(), is_costly, || match block_is_right(column) {
-        Ok(false) => Err(column.refuted("the answers are read from the data")),
-        _ => Ok(()),
-    })
+    column.audits.spend(column.directory.is_first_audit(), is_costly, || column.judge(block_is_right(column), Finding::Claims, FROM_DATA))
 }
 
 /// Whether the index agrees with the data about a random block.
@@ -136,10 +153,8 @@ pub(crate) fn audit_decisions(column: &IndexedColumn, touched: &[&BlockEntry], c
     let is_costly = !column.has_plain_values()?;
     // Costly ones have had a look at their claims.
     let is_first = !is_costly && column.directory.is_first_decision();
-    column.audits.spend(is_first, is_costly, || match decisions_are_right(column, key_type, set, touched, condition) {
-        Ok(false) => Err(column.refuted("it is not used any more, but a part of this answer may have used it: ask again")),
-        _ => Ok(()),
-    })
+    let audit = || decisions_are_right(column, key_type, set, touched, condition);
+    column.audits.spend(is_first, is_costly, || column.judge(audit(), Finding::Decisions, ASK_AGAIN))
 }
 
 fn decisions_are_right(column: &IndexedColumn, key_type: KeyType, set: &ValueSet, touched: &[&BlockEntry], condition: &Condition) -> Result<bool> {

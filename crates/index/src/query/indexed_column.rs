@@ -36,7 +36,7 @@ pub(crate) struct IndexedColumn {
     pub directory: Arc<BlockDirectory>,
     /// `None` for text.
     pub key_type: Option<KeyType>,
-    /// Time for comparing what the index says with the data.
+    /// Which audits the session has made.
     pub audits: Arc<AuditBudget>,
 }
 

@@ -9,6 +9,7 @@ use hyperslab_array::{Error, Region, Result, Selection};
 use hyperslab_formats::ChunkLocation;
 use hyperslab_scan::pruner::Level;
 
+use super::audit_memory::{Finding, IndexState};
 use super::index_files::IndexFiles;
 use super::index_reader::{IndexFile, StoredRow};
 use super::manifest::IndexedDataset;
@@ -38,7 +39,9 @@ pub(crate) struct BlockDirectory {
     index_files: Vec<Arc<IndexFile>>,
     /// Whether it was found to disagree with the data.
     is_refuted: AtomicBool,
-    /// Whether what it says was compared with the data, and whether what it decided was.
+    /// What the process remembers its audits by; `None` if they are not remembered.
+    pub state: Option<IndexState>,
+    /// Whether this session has compared what it says with the data, and what it decided.
     audited: [AtomicBool; 2],
 }
 
@@ -46,16 +49,29 @@ impl BlockDirectory {
     /// Notes that it disagrees with the data, so that no later query uses it.
     pub fn refute(&self) {
         self.is_refuted.store(true, Ordering::Relaxed);
+        self.note(Finding::Refuted);
     }
 
-    /// Whether its claims are audited for the first time.
+    /// Whether neither this session nor another one of the process has audited its claims.
     pub fn is_first_audit(&self) -> bool {
-        !self.audited[0].swap(true, Ordering::Relaxed)
+        !self.audited[0].swap(true, Ordering::Relaxed) && !self.has(Finding::Claims)
     }
 
-    /// Whether its decisions are audited for the first time.
+    /// Whether neither this session nor another one of the process has audited its decisions.
     pub fn is_first_decision(&self) -> bool {
-        !self.audited[1].swap(true, Ordering::Relaxed)
+        !self.audited[1].swap(true, Ordering::Relaxed) && !self.has(Finding::Decisions)
+    }
+
+    /// Whether an audit in this process has found this.
+    pub fn has(&self, finding: Finding) -> bool {
+        self.state.is_some_and(|state| state.has(finding))
+    }
+
+    /// Remembers what an audit has found.
+    pub fn note(&self, finding: Finding) {
+        if let Some(state) = self.state {
+            state.note(finding);
+        }
     }
 
     /// Whether it was found to disagree with the data.
@@ -83,7 +99,7 @@ impl BlockDirectory {
                 }
             }
         }
-        Ok(Self { shape, level, grid, entries, by_origin, index_files, is_refuted: AtomicBool::new(false), audited: Default::default() })
+        Ok(Self { shape, level, grid, entries, by_origin, index_files, is_refuted: AtomicBool::new(false), state: None, audited: Default::default() })
     }
 
     /// All blocks.
@@ -148,7 +164,7 @@ fn linear(block: &Region, shape: &[u64]) -> Option<u64> {
 
 /// Opens the index files of a dataset of the data file `file`. The blocks of a build replace those of earlier builds: if an
 /// index file of a build is damaged, it is unknown which blocks it replaced, so that the files of earlier builds are not used.
-pub(crate) fn open_directory(files: &IndexFiles, file: &Path, indexed: &IndexedDataset) -> Result<Arc<BlockDirectory>> {
+pub(crate) fn open_directory(files: &IndexFiles, file: &Path, indexed: &IndexedDataset) -> Result<BlockDirectory> {
     let mut opened: Vec<(u64, bool, Option<IndexFile>)> = indexed
         .index_files
         .iter()
@@ -162,5 +178,5 @@ pub(crate) fn open_directory(files: &IndexFiles, file: &Path, indexed: &IndexedD
     opened.retain(|(build, _, _)| *build >= trusted);
     opened.sort_by_key(|(build, _, _)| *build);
     let index_files = opened.into_iter().filter_map(|(_, _, index_file)| index_file.map(Arc::new)).collect();
-    BlockDirectory::new(indexed.grid.clone(), indexed.shape.clone(), indexed.level, index_files).map(Arc::new)
+    BlockDirectory::new(indexed.grid.clone(), indexed.shape.clone(), indexed.level, index_files)
 }

@@ -1,6 +1,6 @@
 //! Opens index files. A file that several index files share is opened once.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, Weak};
 
@@ -9,7 +9,8 @@ use hyperslab_storage::LocalFile;
 
 use super::index_file_name::IndexFilePlace;
 use super::index_reader::IndexFile;
-use super::manifest::IndexFileEntry;
+use super::manifest::{IndexFileEntry, IndexedDataset};
+use super::places::Version;
 
 /// Opens the index files of one sidecar, and those that are embedded in data files.
 pub(crate) struct IndexFiles {
@@ -32,6 +33,12 @@ impl IndexFiles {
             IndexFilePlace::Embedded(base) => IndexFile::open(Arc::new(LocalFile::open(file)?), *base, index_file.bytes, ndim),
             IndexFilePlace::Sidecar(name) => IndexFile::open(self.file(&name.path_in(&self.sidecar))?, index_file.offset, index_file.bytes, ndim),
         }
+    }
+
+    /// The versions of an index's files in the sidecar. Those inside of the data file have its version.
+    pub fn versions(&self, indexed: &IndexedDataset) -> Vec<Option<Version>> {
+        let names: BTreeSet<_> = indexed.index_files.iter().filter_map(|entry| entry.place.name()).collect();
+        names.into_iter().map(|name| Version::of_link(&name.path_in(&self.sidecar)).ok()).collect()
     }
 
     fn file(&self, path: &Path) -> Result<Arc<LocalFile>> {

@@ -1,5 +1,6 @@
 //! Storage: index files, the manifest that names them, and the places where they may be.
 
+pub(crate) mod audit_memory;
 pub(crate) mod block_directory;
 pub(crate) mod catalog;
 pub(crate) mod embedded;
