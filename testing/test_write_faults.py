@@ -147,6 +147,33 @@ def race(attempts: list[Callable[[], Any]], lack: dict[str, int]) -> list[str]:
     return ended
 
 
+@pytest.mark.parametrize("mode", ["create", "append"])
+def test_a_claim_whose_commit_failed_stays_until_the_state_changes(tmp_path: pathlib.Path, mode: str) -> None:
+    # Another committer may have ended it and hold the next claim: the name must not become free (`ClaimsAreTakenBack` of the model).
+    path = tmp_path / "out.h5"
+    if mode == "append":
+        by_plan(path, "create")
+    plan, fragments = prepared(path, mode, 5)
+    other, theirs = prepared(path, mode, 7)
+    folders = [folder for folder in (tmp_path / "out.h5.d").iterdir() if folder.is_dir() and not (folder / "commit.json").exists()]
+    for folder in folders:
+        (folder / "commit.json").mkdir()  # the record cannot be written
+    before = path.read_bytes() if path.exists() else None
+    for failing, fragment in ((plan, fragments), (other, theirs)):
+        with pytest.raises(hs.Error):
+            failing.commit(fragment)
+    assert (path.read_bytes() if path.exists() else None) == before
+    claims = sorted(name for name in names(tmp_path / "out.h5.d") if name.endswith(".claim"))
+    assert [name.rsplit(".", 2)[1] for name in claims] == ["0", "1"]
+    for folder in folders:
+        (folder / "commit.json").rmdir()
+    assert not other.commit(theirs).repeated
+    assert hs.open(path)["x"][-1:].tolist() == [7]
+    assert [name for name in names(tmp_path) if name.endswith((".part", ".claim"))] == []
+    with pytest.raises(hs.ConflictError):
+        plan.commit(fragments)
+
+
 @pytest.mark.parametrize("mode", ["create", "append", "overwrite"])
 @pytest.mark.parametrize("lack", [LACKING["no_locks"], LACKING["local_locks"], LACKING["nothing"]], ids=["no_locks", "local_locks", "nothing"])
 def test_of_several_commits_at_once_one_wins_and_nothing_is_lost(tmp_path: pathlib.Path, lack: dict[str, int], mode: str) -> None:

@@ -11,6 +11,9 @@
 //! late committer may see the old state for as long as its machine keeps look-ups; claims stay for longer than that, and a
 //! young claim without its temporary file means that the state was replaced.
 //!
+//! A claim whose commit failed stays while the state is the same: another committer may have ended it and may hold the next
+//! claim, so that a third one must not find its name free.
+//!
 //! Creating a claim, removing a temporary file and renaming it are decided by the server of a file system. All else may be old.
 
 use std::fs::File;
@@ -63,6 +66,8 @@ trait Claims {
     fn committer(&self, aside: &str) -> Result<Committer>;
     /// Removes a temporary file; whether this call did.
     fn remove_aside(&self, aside: &str) -> Result<bool>;
+    /// Removes a claim. Best effort.
+    fn remove(&self, index: u32) -> Result<()>;
     /// Whether look-ups are never old: a file system of this machine, or a state that renaming does not replace.
     fn is_coherent(&self) -> Result<bool>;
     /// The error while another commit is in progress.
@@ -105,6 +110,15 @@ fn end_claim(claims: &impl Claims, index: u32) -> Result<()> {
     if_so(is_removed || claims.is_coherent()? || claims.is_older(index, MAX_LOOKUP_AGE)?)
 }
 
+/// Removes claims that are not needed any more after the state was replaced, the last one first.
+fn settle_claims(claims: &impl Claims) -> Result<()> {
+    let mut count = 0;
+    while count < MAX_CLAIMS && claims.exists(count)? {
+        count += 1;
+    }
+    (0..count).rev().try_for_each(|index| claims.remove(index))
+}
+
 /// The claims of a state as files in the container.
 pub(crate) struct ClaimFiles<'a> {
     pub container: &'a Path,
@@ -126,18 +140,10 @@ impl ClaimFiles<'_> {
         claim_next(&Claimant { files: self, aside })
     }
 
-    /// Takes back a claim whose commit does not happen. Best effort.
-    pub fn withdraw(&self, index: u32) {
-        let _ = std::fs::remove_file(self.path(index));
-    }
-
     /// Removes claims that are not needed any more after the state was replaced. Best effort: vacuum removes them, too.
     pub fn settle(&self) {
         if self.is_coherent() {
-            let claims: Vec<PathBuf> = (0..MAX_CLAIMS).map(|index| self.path(index)).take_while(|place| place.exists()).collect();
-            for claim in claims.iter().rev() {
-                let _ = std::fs::remove_file(claim);
-            }
+            let _ = settle_claims(&Claimant { files: self, aside: "" });
             return;
         }
         for entry in std::fs::read_dir(self.container).into_iter().flatten().flatten() {
@@ -204,6 +210,10 @@ impl Claims for Claimant<'_> {
             removed => removed.map(|()| true).map_err(|error| Error::from(error).in_file(path.display().to_string())),
         }
     }
+    fn remove(&self, index: u32) -> Result<()> {
+        let _ = std::fs::remove_file(self.files.path(index));
+        Ok(())
+    }
     fn is_coherent(&self) -> Result<bool> {
         Ok(self.files.is_coherent())
     }
@@ -264,7 +274,7 @@ mod tests {
         assert_eq!(foreign.claim(&third)?, 0);
         absent.settle();
         assert_eq!(std::fs::read_dir(&container)?.count(), 1);
-        foreign.withdraw(0);
+        foreign.settle();
         assert_eq!(std::fs::read_dir(&container)?.count(), 0);
         Ok(())
     }

@@ -186,24 +186,22 @@ impl WritePlan {
         let existing = if now == State::Absent { Existing::Keep } else { Existing::Replace };
         let is_base_kept = self.sync_base();
         let claims = ClaimFiles { container: &container, state: &now, master: self.path() };
-        let (mut is_recorded, mut claimed, mut is_decided) = (false, None, false);
+        let (mut is_recorded, mut is_claimed) = (false, false);
         let written = master.write(self.path(), self, &name, existing, |aside| {
-            claimed = Some(claims.claim(aside)?);
+            claims.claim(aside)?;
+            is_claimed = true;
             // Earlier claims of this state have ended, or the state has changed.
             self.check_base(&state_of(self.path())?)?;
             if name.folder == self.id {
                 is_recorded = true;
                 self.write_record(&now, &subfiles)?;
             }
-            is_decided = true;
             Ok(())
         });
         let is_same = written.is_err() && state_of(self.path()).is_ok_and(|state| state == now);
-        match claimed {
-            // The temporary file is not renamed any more.
-            Some(index) if !is_decided => claims.withdraw(index),
-            Some(_) if !is_same => claims.settle(),
-            _ => {}
+        // While the state is the same, the claim stays: see `claim`.
+        if is_claimed && !is_same {
+            claims.settle();
         }
         if let Err(error) = written {
             // A failed commit leaves no record, unless the error came after the rename or another process has committed
