@@ -24,7 +24,15 @@ import h5py
 import hyperslab as hs
 import numpy as np
 
-AIMS = {"splits": 1_000_000, "files": 100_000, "fragments": 100_000, "chunks located": 100_000_000, "chunks read": 10_000_000}
+AIMS = {
+    "splits": 1_000_000,
+    "files": 100_000,
+    "fragments": 100_000,
+    "fragments of rows": 100_000,
+    "fragments of columns": 100_000,
+    "chunks located": 100_000_000,
+    "chunks read": 10_000_000,
+}
 #: Entries of a page of HDF5's fixed array.
 PAGE = 1024
 SIZES = 4
@@ -70,6 +78,31 @@ def fragments(count: int, folder: pathlib.Path) -> Callable[[], object]:
     for number in range(count):
         with plan.task(number, threads=1) as task:
             task.create_group("group")
+            made.append(task.finish())
+    return lambda: plan.commit(made)
+
+
+def fragments_of_rows(count: int, folder: pathlib.Path) -> Callable[[], object]:
+    """The commit of `count` tasks, each with a part of the rows of a dataset in shared subfiles."""
+    plan = hs.WritePlan(folder / f"rows-{count}.h5", "overwrite", writers=count, factor=32, durable=False)
+    plan.create_dataset("x", (count, 4), "f4")
+    made = []
+    for number in range(count):
+        with plan.task(number, threads=1) as task:
+            task.write("x", float(number))
+            made.append(task.finish())
+    return lambda: plan.commit(made)
+
+
+def fragments_of_columns(count: int, folder: pathlib.Path) -> Callable[[], object]:
+    """The same, but each task has some columns of all rows."""
+    regions = [np.s_[:, number * 2 : number * 2 + 2] for number in range(count)]
+    plan = hs.WritePlan(folder / f"columns-{count}.h5", "overwrite", writers=count, factor=32, durable=False)
+    plan.create_dataset("x", (2, 2 * count), "f4", regions=regions)
+    made = []
+    for number in range(count):
+        with plan.task(number, threads=1) as task:
+            task.write("x", float(number))
             made.append(task.finish())
     return lambda: plan.commit(made)
 
@@ -158,7 +191,15 @@ def chunks_read(count: int, folder: pathlib.Path) -> Callable[[], object]:
     return work
 
 
-WAYS = {"splits": splits, "files": files, "fragments": fragments, "chunks located": chunks_located, "chunks read": chunks_read}
+WAYS = {
+    "splits": splits,
+    "files": files,
+    "fragments": fragments,
+    "fragments of rows": fragments_of_rows,
+    "fragments of columns": fragments_of_columns,
+    "chunks located": chunks_located,
+    "chunks read": chunks_read,
+}
 
 
 def one(way: str, count: int) -> None:

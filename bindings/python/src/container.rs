@@ -1,7 +1,7 @@
 //! Container: plans of parallel writes, their tasks, and the commit.
 
 use std::path::PathBuf;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use hyperslab::filter::{Filter, Pipeline};
@@ -18,18 +18,19 @@ use crate::writer::{PyFilter, Writer, attribute, dataspace, definition, fill_tim
 
 /// A parallel write: the container, what tasks have in common, and how it is stored.
 #[pyclass(frozen, module = "hyperslab._native")]
-pub(crate) struct WritePlan(Mutex<CorePlan>);
+pub(crate) struct WritePlan(Mutex<Arc<CorePlan>>);
 
 const FAILED: &str = "an earlier change to the plan failed half-way";
 
 impl WritePlan {
     fn define(&self, py: Python<'_>, work: impl FnOnce(&mut Definitions) -> hyperslab::Result<()>) -> PyResult<()> {
         let mut plan = self.0.lock().map_err(|_| raise(py, &Error::internal(FAILED)))?;
-        work(plan.definitions()).map_err(|error| raise(py, &error))
+        work(Arc::make_mut(&mut plan).definitions()).map_err(|error| raise(py, &error))
     }
 
-    fn plan(&self, py: Python<'_>) -> PyResult<CorePlan> {
-        Ok(self.0.lock().map_err(|_| raise(py, &Error::internal(FAILED)))?.clone())
+    /// The plan as it is now. Tasks share it, because it may have a region for each of 100,000 tasks.
+    fn plan(&self, py: Python<'_>) -> PyResult<Arc<CorePlan>> {
+        Ok(Arc::clone(&*self.0.lock().map_err(|_| raise(py, &Error::internal(FAILED)))?))
     }
 }
 
@@ -74,7 +75,7 @@ impl WritePlan {
             }
             Ok(plan)
         });
-        made.map(|plan| Self(Mutex::new(plan)))
+        made.map(|plan| Self(Mutex::new(Arc::new(plan))))
     }
 
     /// Adds a dataset that all tasks write together; `regions` are start and count for each.
@@ -96,7 +97,7 @@ impl WritePlan {
         let definition = definition(self::datatype(datatype)?, Dataspace::fixed(shape), chunks, filters, fill, time);
         let regions = regions.map(|regions| regions.into_iter().map(|(start, count)| Region { start, count }).collect());
         let mut plan = self.0.lock().map_err(|_| raise(py, &Error::internal(FAILED)))?;
-        plan.create_dataset(&path, definition, regions).map_err(|error| raise(py, &error))
+        Arc::make_mut(&mut plan).create_dataset(&path, definition, regions).map_err(|error| raise(py, &error))
     }
 
     /// Text that the program that made the plan attached for its tasks.
@@ -106,7 +107,7 @@ impl WritePlan {
     }
 
     fn set_note(&self, py: Python<'_>, note: String) -> PyResult<()> {
-        self.0.lock().map_err(|_| raise(py, &Error::internal(FAILED)))?.set_note(note);
+        Arc::make_mut(&mut *self.0.lock().map_err(|_| raise(py, &Error::internal(FAILED)))?).set_note(note);
         Ok(())
     }
 
@@ -203,7 +204,7 @@ impl WritePlan {
     /// Decodes a plan.
     #[staticmethod]
     fn decode(py: Python<'_>, bytes: &[u8]) -> PyResult<Self> {
-        CorePlan::decode(bytes).map(|plan| Self(Mutex::new(plan))).map_err(|error| raise(py, &error))
+        CorePlan::decode(bytes).map(|plan| Self(Mutex::new(Arc::new(plan)))).map_err(|error| raise(py, &error))
     }
 
     fn encode<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
@@ -254,7 +255,7 @@ impl WritePlan {
     /// Creates the folder of the tasks' subfiles.
     fn begin(&self, py: Python<'_>) -> PyResult<()> {
         let mut plan = self.0.lock().map_err(|_| raise(py, &Error::internal(FAILED)))?;
-        plan.begin().map_err(|error| raise(py, &error))
+        Arc::make_mut(&mut plan).begin().map_err(|error| raise(py, &error))
     }
 
     /// Discards the write.

@@ -1,6 +1,6 @@
 //! Commits a write: the only step that readers see.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
 
 use hyperslab_array::{Error, ErrorKind, Result};
@@ -158,8 +158,11 @@ impl WritePlan {
         }
         master.check_overlaps()?;
         let shared = self.complete_shared(&by_task)?;
-        for (group, record) in &shared {
-            master.rename_subfile(&format!("{seen_from_master}/{}", name_of(*group)), &format!("{seen_from_master}/{}", record.name));
+        let renamed = shared.iter().map(|(group, record)| (name_of(*group), record.name.to_string())).filter(|(expected, name)| expected != name);
+        let renamed: HashMap<String, String> =
+            renamed.map(|(expected, name)| (format!("{seen_from_master}/{expected}"), format!("{seen_from_master}/{name}"))).collect();
+        if !renamed.is_empty() {
+            master.rename_subfiles(&renamed);
         }
         let mut name = CommitName { id: self.id.clone(), folder: self.id.clone() };
         let appended = match (&now, self.mode) {
@@ -309,14 +312,12 @@ impl WritePlan {
     /// Earlier ones only if `is_base_kept`: after a power failure, one of them or this one must be whole.
     fn remove_unused(&self, subfiles: &[SubfileRecord], master: &Master, is_base_kept: bool) -> Vec<String> {
         let mut left = Vec::new();
-        let files = master.files();
         // Without locks, another attempt at this commit may have rewritten the record.
-        let is_used = |name: &str| files.iter().any(|file| file.ends_with(&format!("{}/{name}", self.id)));
+        let used = master.files_in(&self.id);
+        let recorded: HashSet<&str> = subfiles.iter().map(|subfile| &*subfile.name).collect();
         // A task of another machine that begins late may not see the record yet, but it cannot take a mark that is there.
         let has_old_lookups = !has_fresh_lookups(&self.folder());
-        let kept = |name: &str| {
-            (has_old_lookups && is_mark(name)) || name == RECORD || tail::is_claim(name) || is_used(name) || subfiles.iter().any(|subfile| subfile.name == name)
-        };
+        let kept = |name: &str| (has_old_lookups && is_mark(name)) || name == RECORD || tail::is_claim(name) || used.contains(name) || recorded.contains(name);
         if let Err(error) = remove_files(&self.folder(), |name| !kept(name)) {
             left.push(error.to_string());
         }

@@ -1,11 +1,12 @@
 //! Parts of a master's datasets: checks overlaps, merges adjacent parts, and moves parts to other subfiles.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use hyperslab_array::{Error, Result};
 
 use super::master::{BEFORE, MappedPart, Master, conflict, escaped};
 use crate::file::definition::DatasetDefinition;
+use crate::file::overlap::overlap;
 use crate::file::region::Region;
 use crate::file::stored_box::{region_of, selection_of};
 
@@ -32,12 +33,14 @@ pub(crate) struct MovablePart {
 }
 
 impl Master {
-    /// Renames a subfile in all parts.
-    pub fn rename_subfile(&mut self, expected: &str, name: &str) {
-        let (expected, name) = (escaped(expected), escaped(name));
+    /// Renames subfiles in all parts. `names` maps names in the master to new ones.
+    pub fn rename_subfiles(&mut self, names: &HashMap<String, String>) {
+        let names: HashMap<String, String> = names.iter().map(|(expected, name)| (escaped(expected), escaped(name))).collect();
         let parts = self.objects.values_mut().filter_map(|object| object.dataset.as_mut()).flat_map(|dataset| &mut dataset.parts);
-        for part in parts.filter(|part| part.mapping.file == expected) {
-            part.mapping.file.clone_from(&name);
+        for part in parts {
+            if let Some(name) = names.get(&part.mapping.file) {
+                part.mapping.file.clone_from(name);
+            }
         }
     }
 
@@ -106,6 +109,13 @@ impl Master {
         parts.map(|part| part.mapping.file.as_str()).collect()
     }
 
+    /// Names of the subfiles in the folder of the write `id` that the datasets use, as in the folder.
+    pub fn files_in(&self, id: &str) -> HashSet<String> {
+        // Names in the master are escaped, those in a folder are not.
+        let name = |file: &str| Some(file.rsplit_once('/').filter(|(folder, _)| folder.ends_with(id))?.1.replace("%%", "%"));
+        self.files().into_iter().filter_map(name).collect()
+    }
+
     /// Merges parts that are adjacent both in the dataset and in a subfile, so that readers have fewer mappings to search. Call
     /// it after [`Master::check_overlaps`], because merged parts do not keep their writers.
     pub fn join_parts(&mut self) {
@@ -125,19 +135,17 @@ impl Master {
         }
     }
 
-    /// Returns `Conflict` if two tasks wrote the same elements.
+    /// Sorts the parts by their first row. Returns `Conflict` if two tasks wrote the same elements.
     pub fn check_overlaps(&mut self) -> Result<()> {
         for (path, object) in &mut self.objects {
             let Some(dataset) = &mut object.dataset else { continue };
-            let first = |part: &MappedPart| part.region.rows_range().start;
-            dataset.parts.sort_by_key(first);
-            for (index, part) in dataset.parts.iter().enumerate() {
-                let end = part.region.rows_range().end;
-                let after = dataset.parts.iter().skip(index + 1).take_while(|other| first(other) < end);
-                if let Some((other, shared)) = after.filter(|other| other.by != part.by).find_map(|other| Some((other, other.region.shared(&part.region)?))) {
-                    let (a, b) = (&part.by, &other.by);
-                    return Err(conflict(path, format!("{a} and {b} both wrote the {:?} elements from {:?} on", shared.count, shared.start)));
-                }
+            dataset.parts.sort_by_key(|part| part.region.rows_range().start);
+            let regions: Vec<&Region> = dataset.parts.iter().map(|part| &part.region).collect();
+            let by: Vec<&str> = dataset.parts.iter().map(|part| part.by.as_str()).collect();
+            if let Some((a, b, shared)) = overlap(&regions, |a, b| by.get(a) != by.get(b)) {
+                let name = |index: usize| by.get(index).copied().unwrap_or_default();
+                let (a, b) = (name(a), name(b));
+                return Err(conflict(path, format!("{a} and {b} both wrote the {:?} elements from {:?} on", shared.count, shared.start)));
             }
         }
         Ok(())

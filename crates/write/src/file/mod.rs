@@ -21,6 +21,7 @@ pub(crate) mod object;
 pub(crate) mod object_path;
 pub(crate) mod object_references;
 pub(crate) mod ordered;
+pub(crate) mod overlap;
 pub(crate) mod partial_chunk;
 pub(crate) mod placement;
 pub(crate) mod reading_session;

@@ -3,6 +3,7 @@
 use hyperslab_array::{Error, Result};
 use serde::{Deserialize, Serialize};
 
+use crate::file::overlap::overlap;
 use crate::file::region::Region;
 
 /// The region of each task.
@@ -43,18 +44,11 @@ pub(crate) fn check_regions(regions: &[Region], writers: u64, shape: &[u64]) -> 
     if let Some((task, region)) = regions.iter().enumerate().find(|(_, region)| !region.fits(shape)) {
         return Err(Error::invalid_input(format!("task {task} with {region} of a dataset of shape {shape:?}")));
     }
-    let first = |region: &Region| region.rows_range().start;
-    let mut sorted: Vec<(usize, &Region)> = regions.iter().enumerate().filter(|(_, region)| !region.count.contains(&0)).collect();
-    sorted.sort_by_key(|(_, region)| first(region));
-    for (index, (task, region)) in sorted.iter().enumerate() {
-        let end = region.rows_range().end;
-        let after = sorted.iter().skip(index + 1).take_while(|(_, other)| first(other) < end);
-        if let Some((other, shared)) = after.into_iter().find_map(|(other, found)| Some((other, found.shared(region)?))) {
-            return Err(Error::invalid_input(format!(
-                "the regions of tasks {task} and {other} overlap: both write the {:?} elements from {:?} on",
-                shared.count, shared.start
-            )));
-        }
+    if let Some((task, other, shared)) = overlap(&regions.iter().collect::<Vec<_>>(), |_, _| true) {
+        return Err(Error::invalid_input(format!(
+            "the regions of tasks {task} and {other} overlap: both write the {:?} elements from {:?} on",
+            shared.count, shared.start
+        )));
     }
     Ok(())
 }
