@@ -420,7 +420,7 @@ lint: setup fmt-check rustdoc ## formats, clippy, rustdoc, ruff, mypy, spelling,
 	$(BIN)/ruff check --quiet $(PYTHON_FOLDERS)
 	$(BIN)/typos
 	$(BIN)/python testing/licenses.py
-	$(BIN)/mypy --strict --python-version 3.10 --ignore-missing-imports bindings/python/python/hyperslab
+	$(BIN)/mypy --strict --python-version 3.10 --ignore-missing-imports bindings/python/python/hyperslab bindings/python/python/hyperslab_command
 	$(BIN)/python -m mypy.stubtest hyperslab._native
 
 # The artifacts are of a commit: a dirty tree is refused.

@@ -253,6 +253,29 @@ def test_a_signal_ends_a_command_at_once_and_leaves_nothing(tmp_path: pathlib.Pa
     assert seconds < 5, f"{seconds:.1f} s, where the query takes far longer"
 
 
+def test_control_c_during_the_imports_of_the_command_prints_nothing() -> None:
+    """Importing hyperslab and what it needs takes most of a second the first time."""
+    script = """
+        import sys, time
+        class Slow:
+            def find_spec(self, name, *_):
+                if name == "hyperslab.sources":
+                    print("importing", flush=True)
+                    time.sleep(50)
+        sys.meta_path.insert(0, Slow())
+        from hyperslab_command import main
+        main()
+    """
+    process = subprocess.Popen([sys.executable, "-c", textwrap.dedent(script)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None and process.stdout.readline() == "importing\n"
+        process.send_signal(signal.SIGINT)
+        assert process.communicate(timeout=20) == ("", "")
+        assert process.returncode == 128 + signal.SIGINT
+    finally:
+        process.kill()
+
+
 @pytest.mark.parametrize("place", ["time.sleep(50)", "try: time.sleep(50)\n    finally: time.sleep(50)"], ids=["at work", "in its cleanup"])
 def test_a_signal_does_not_wait_for_what_takes_its_time(tmp_path: pathlib.Path, place: str) -> None:
     """As DuckDB, which has heard of the signal and waits for its threads; `careful` work is waited for."""
