@@ -58,7 +58,7 @@ def test_what_a_read_takes(text: str, shape: tuple[int, ...], dims: tuple[str | 
     assert pattern.counts() == counts
     values = np.zeros(shape)
     for seed in range(20):
-        assert list(values[pattern.key(random.Random(seed))].shape) == counts
+        assert list(values[pattern.keys(random.Random(seed), 1)[0]].shape) == counts
 
 
 def test_weights_and_conditions() -> None:
@@ -80,7 +80,7 @@ def test_chunks_are_counted_as_they_are_touched() -> None:
         pattern = parse_accesses(text)[0].pattern((12, 15), (None, None))
         found = []
         for seed in range(4000):
-            key = pattern.key(random.Random(seed))
+            key = pattern.keys(random.Random(seed), 1)[0]
             found.append([(part.stop - 1) // chunk - part.start // chunk + 1 for part, chunk in zip(key, chunks)])
         for predicted, counted in zip(pattern.touched(chunks), np.mean(found, axis=0)):
             assert abs(predicted - counted) < 0.06, (text, chunks)
@@ -95,7 +95,7 @@ def test_the_counters_agree_with_the_work(tmp_path: pathlib.Path) -> None:
     with hs.open(tmp_path / "x.h5", chunk_cache_bytes=0, threads=1) as f:
         for text in ("[5, :, :]", "[:, 7, 9]", "[3:20, 5, :]", "whole"):
             pattern = parse_accesses(text)[0].pattern(values.shape, (None,) * 3)
-            key = pattern.key(random.Random(1))
+            key = pattern.keys(random.Random(1), 1)[0]
             for name, filter in (("packed", GZIP), ("plain", NO_FILTER)):
                 before = hs.counters()
                 f[name][key]

@@ -55,17 +55,20 @@ class Pattern:
     shape: tuple[int, ...]
     along: tuple[Along, ...]
 
-    def key(self, chance: random.Random) -> Key:
-        """One read, at a random place."""
-        key = []
+    def keys(self, chance: random.Random, count: int) -> list[Key]:
+        """Reads at random places. Along each dimension, each of `count` equal parts of the possible places has one read (a Latin hypercube), so that few reads
+        stand for all of the array."""
+        columns: list[list[slice]] = []
         for along, extent in zip(self.along, self.shape, strict=True):
             if isinstance(along, slice):
-                key.append(along)
-            else:
-                width = extent if isinstance(along, str) else min(along, extent)
-                start = chance.randint(0, extent - width)
-                key.append(slice(start, start + width))
-        return tuple(key)
+                columns.append([along] * count)
+                continue
+            width = extent if isinstance(along, str) else min(along, extent)
+            places = extent - width + 1
+            starts = [min(int((part + chance.random()) * places / count), places - 1) for part in range(count)]
+            chance.shuffle(starts)
+            columns.append([slice(start, start + width) for start in starts])
+        return [tuple(key) for key in zip(*columns, strict=True)]
 
     def counts(self) -> list[int]:
         """How many elements a read takes along each dimension."""

@@ -11,6 +11,8 @@ import time
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+import numpy as np
+
 from ..file import open as open_file
 from ..objects.dataset import Dataset
 from ..writing.new_file import create
@@ -18,8 +20,13 @@ from .accesses import Key, Pattern
 from .layouts import Layout
 from .sampling import dataset_at, source_bytes
 
-#: Reads of an access that are timed, values that they may take in all, and values that may be decoded for a pilot.
-READS = 9
+#: Reads of an access that are timed: at most, and at least unless they are large. Chunks differ in how well they compress, so few places say little about the
+#: others.
+READS = 48
+MIN_READS = 9
+#: Time that one pass over the reads of an access may take in a file; it is timed at as many places as fit.
+PASS_SECONDS = 0.1
+#: Values that the reads of an access may take in all, and values that may be decoded for a pilot.
 WANTED_BYTES = 128 << 20
 PILOT_SOURCE_BYTES = 1 << 30
 #: A read that takes more than this is timed on its first part.
@@ -30,6 +37,11 @@ MAX_REPETITIONS = 100
 #: After so many repetitions, this time is enough.
 MIN_REPETITIONS = 8
 QUICK_SECONDS = 0.3
+#: Bytes that are overwritten before each timed read: more than a core's own caches hold. A read at a random place of a large file finds nothing there, while
+#: repeated reads of a small pilot would find all of it.
+SWEPT_BYTES = 4 << 20
+#: Bytes in a pilot before its chunks. Files of a few KiB are kept in memory when they are opened, so they need no reads.
+LEADING_BYTES = 64 << 10
 #: What reads are timed by. `make bench-advise` takes the processor's time on a machine that has other work.
 clock: Callable[[], float] = time.perf_counter
 
@@ -43,7 +55,7 @@ class Reads(NamedTuple):
 
 def choose_reads(pattern: Pattern, element_bytes: int, chance: random.Random, along: Sequence[int]) -> Reads:
     """Reads at random places. A large read is cut along its longest dimension, in multiples of `along`."""
-    keys = [pattern.key(chance) for _ in range(READS)]
+    keys = pattern.keys(chance, READS)
     if pattern.counts() == list(pattern.shape):
         keys = keys[:1]
     wanted = element_bytes
@@ -73,7 +85,7 @@ def affordable(dataset: Dataset, layout: Layout, reads: Sequence[Reads]) -> list
     """As many of the reads as can be written into a pilot without decoding too much; `None` if two of each are too many."""
     if dataset.nbytes <= PILOT_SOURCE_BYTES // 2:
         return list(reads)
-    for count in range(READS, 1, -1):
+    for count in (READS, 32, 20, *range(12, 1, -1)):
         kept = [Reads(some.keys[:count], some.scale) for some in reads]
         boxes = [box_of(key, layout.chunks, dataset.shape) for some in kept for key in some.keys]
         if sum(source_bytes(dataset, box) for box in boxes) <= PILOT_SOURCE_BYTES:
@@ -90,6 +102,7 @@ def make_pilot(dataset: Dataset, layout: Layout, reads: Sequence[Reads], path: s
     is_cheaper = sum(source_bytes(dataset, key) for key in keys) > dataset.nbytes
     source = dataset[...] if is_cheaper and dataset.nbytes <= PILOT_SOURCE_BYTES // 2 else dataset
     with create(path) as out:
+        out.create_dataset("leading", data=np.ones(LEADING_BYTES, "u1"))
         made = out.create_dataset("x", dataset.shape, dataset.dtype, chunks=chunks, **dict(layout.filter.options))
         for key in keys:
             made[key] = source[key]
@@ -105,28 +118,63 @@ class Source(NamedTuple):
 
 def time_reads(sources: Sequence[Source], *, threads: int | None = None, cold: bool = False) -> list[list[float]]:
     """Mean seconds of a whole read, for each source and access. The sources take turns, so that what else the machine does
-    slows all of them; each read is repeated, and its fastest run counts."""
-    best = [[[float("inf")] * len(some.keys) for some in source.reads] for source in sources]
+    slows all of them; each read is repeated, and its fastest run counts. Slow reads are timed at fewer places."""
     began = time.perf_counter()
     with contextlib.ExitStack() as stack:
         # Without the cache of decoded chunks: in a large file, reads at random places hardly meet. The files stay open, so that the
         # fastest repetition finds the places of its chunks, of which a pilot has fewer.
-        datasets = [dataset_at(stack.enter_context(open_file(one.path, threads=threads, chunk_cache_bytes=0)), one.name) for one in sources]
+        timed = [
+            _Timed(one.path, dataset_at(stack.enter_context(open_file(one.path, threads=threads, chunk_cache_bytes=0)), one.name), some, [])
+            for one in sources
+            for some in one.reads
+        ]
+        for one in timed:
+            one.choose_places(cold)
         for repetition in range(MAX_REPETITIONS):
-            for source, dataset, fastest in zip(sources, datasets, best, strict=True):
-                for some, times in zip(source.reads, fastest, strict=True):
-                    for i, key in enumerate(some.keys):
-                        if cold:
-                            drop_pages(source.path)
-                        start = clock()
-                        dataset[key]
-                        times[i] = min(times[i], clock() - start)
+            for one in timed:
+                one.repeat(cold)
             elapsed = time.perf_counter() - began
             if (repetition >= 4 and elapsed > PATIENCE_SECONDS * len(sources)) or (repetition >= MIN_REPETITIONS and elapsed > QUICK_SECONDS * len(sources)):
                 break
-    return [
-        [sum(times) / len(times) * some.scale for some, times in zip(source.reads, fastest, strict=True)] for source, fastest in zip(sources, best, strict=True)
-    ]
+    seconds = iter(one.mean() for one in timed)
+    return [[next(seconds) for _ in source.reads] for source in sources]
+
+
+class _Timed(NamedTuple):
+    """The reads of one access from one source, with the fastest time of each place."""
+
+    path: str
+    dataset: Dataset
+    reads: Reads
+    fastest: list[float]
+
+    def choose_places(self, cold: bool) -> None:
+        """Times each place once, until a pass has taken its time."""
+        taken = 0.0
+        for key in self.reads.keys:
+            if len(self.fastest) >= MIN_READS and taken > PASS_SECONDS:
+                break
+            self.fastest.append(self._once(key, cold))
+            taken += self.fastest[-1]
+
+    def repeat(self, cold: bool) -> None:
+        for i, before in enumerate(self.fastest):
+            self.fastest[i] = min(before, self._once(self.reads.keys[i], cold))
+
+    def mean(self) -> float:
+        """Of a whole read."""
+        return sum(self.fastest) / len(self.fastest) * self.reads.scale
+
+    def _once(self, key: Key, cold: bool) -> float:
+        if cold:
+            drop_pages(self.path)
+        _swept.fill(1)
+        start = clock()
+        self.dataset[key]
+        return clock() - start
+
+
+_swept = np.zeros(SWEPT_BYTES, "u1")
 
 
 def drop_pages(path: str) -> None:
