@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import pathlib
 import struct
+import sys
 
 import h5py
 import hyperslab as hs
+import lustre
 import numpy as np
 import pytest
 
@@ -198,3 +201,47 @@ def test_orders_that_do_not_exist(striped: pathlib.Path) -> None:
         table.splits(4, order="columns")  # type: ignore[arg-type]
     with pytest.raises(hs.InvalidInputError, match="is for order='targets'"):
         table.splits(4, layout=recorded("lustre-plain"))
+
+
+#: Writes a file of 8 chunks of 64 KiB where new files are on Lustre, and says what is known of it.
+ON_LUSTRE = """
+import json, sys
+import hyperslab as hs
+import numpy as np
+values = np.arange(8 * 16384, dtype="f4").reshape(8, 16384)
+with hs.create(sys.argv[1]) as f:
+    f.create_dataset("x", data=values, chunks=(1, 16384))
+for _ in range(3):
+    found = hs.storage_layout(sys.argv[1])
+f = hs.open(sys.argv[1])
+targets = [list(split.targets) for split in f.table("/x").splits(8, order="targets")]
+assert (f["x"][:] == values).all()
+print(json.dumps([found.file_system, found.stripe_bytes if found.parts else None, targets]))
+"""
+
+
+def on_lustre(tmp_path: pathlib.Path, attribute: bytes) -> tuple[list[object], str]:
+    """What is known of the file, and what the process said on standard error."""
+    done = lustre.run([sys.executable, "-c", ON_LUSTRE, str(tmp_path / "x.h5")], attribute)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout), done.stderr
+
+
+def test_a_file_on_lustre_is_aligned_and_read_in_the_order_of_its_targets(tmp_path: pathlib.Path) -> None:
+    (system, stripe, targets), said = on_lustre(tmp_path, lustre.layout(1 << 16, [5, 3, 9, 1]))
+    assert (system, stripe, said) == ("lustre", 1 << 16, "")
+    # Each chunk is one stripe, so it has one target, and splits that follow each other have different ones.
+    assert sorted(targets) == [[1], [1], [3], [3], [5], [5], [9], [9]]
+    assert all(len({target for (target,) in targets[first : first + 4]}) == 4 for first in (0, 4))
+
+
+@pytest.mark.parametrize(
+    ("attribute", "words"),
+    [(lustre.layout(0, [5, 3]), "a stripe size of 0 bytes"), (lustre.layout(1 << 16, [5, 3])[:20], "20 bytes is too short"), (b"", "0 bytes is too short")],
+    ids=["stripe size 0", "cut", "empty"],
+)
+def test_a_file_system_that_lies_warns_once_and_blocks_are_in_force(tmp_path: pathlib.Path, attribute: bytes, words: str) -> None:
+    (system, stripe, targets), said = on_lustre(tmp_path, attribute)
+    assert (system, stripe, targets) == ("lustre", None, [[]] * 8)
+    (message,) = said.splitlines()
+    assert words in message and "the block size is in force" in message and str(tmp_path / "x.h5") in message

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import pathlib
 import signal
@@ -147,6 +148,42 @@ def speculation(folder: pathlib.Path) -> None:
         spark.stop()
 
 
+def targets(folder: pathlib.Path) -> None:
+    """Partitions in the order of the rows and of storage targets. Run where `statfs` and `getxattr` say that the file is striped over four targets."""
+    from pyspark.sql import SparkSession
+    from pyspark.sql.functions import max, min, spark_partition_id, sum
+
+    values = np.arange(64 * 16384, dtype="f4").reshape(64, 16384)
+    path = str(folder / "striped.h5")
+    with hs.create(path) as f:
+        f.create_dataset("x", data=values, chunks=(1, 16384))
+    found = hs.storage_layout(path)
+    assert found.file_system == "lustre" and found.stripe_bytes == 1 << 20, found
+    spark = hs.spark.configure(SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")).getOrCreate()
+    spark.sparkContext.setLogLevel("OFF")
+    rows = {}
+    for order in ("rows", "TARGETS"):
+        # A partition has 8 rows of 64 KiB, half of a stripe.
+        frame = spark.read.format("hdf5").option("dataset", "/x").option("partitions", 8).option("order", order).load(path)
+        each = frame.groupBy(spark_partition_id().alias("partition")).agg(min("dim_0"), max("dim_0"), sum("x")).orderBy("partition").collect()
+        rows[order] = [(first, last) for _, first, last, _ in each]
+        for _, first, last, total in each:
+            assert total == values[first : last + 1].sum(dtype="f8"), (order, first, last)
+    assert rows["rows"] == [(first, first + 7) for first in range(0, 64, 8)], rows
+    assert sorted(rows["TARGETS"]) == rows["rows"] != rows["TARGETS"], rows
+    # The order that Python's splits have; their first rows are read from what they contain.
+    splits = hs.open(path).table("/x").splits(8, order="targets")
+    assert [first for first, _ in rows["TARGETS"]] == [split.read()["dim_0"][0].as_py() for split in splits], rows
+    assert all(set(one.targets) != set(other.targets) for one, other in itertools.pairwise(splits)), rows
+    try:
+        spark.read.format("hdf5").option("dataset", "/x").option("order", "stripes").load(path).count()
+    except Exception as error:
+        assert "`stripes`, expected `rows` or `targets`" in str(error), error
+    else:
+        raise AssertionError("an order that does not exist")
+    spark.stop()
+
+
 @contextlib.contextmanager
 def standalone(folder: pathlib.Path, hosts: list[str]) -> Iterator[str]:
     """Starts a cluster with a one-core worker on each of these addresses of this machine; yields the master's address."""
@@ -190,5 +227,5 @@ def connect(folder: pathlib.Path) -> None:
 
 
 if __name__ == "__main__":
-    {"cluster": cluster, "connect": connect, "speculation": speculation}[sys.argv[1]](pathlib.Path(sys.argv[2]))
+    {"cluster": cluster, "connect": connect, "speculation": speculation, "targets": targets}[sys.argv[1]](pathlib.Path(sys.argv[2]))
     print("as it should be")

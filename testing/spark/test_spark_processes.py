@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import pathlib
 import subprocess
 import sys
@@ -18,4 +19,13 @@ def test_other_processes(what: str, tmp_path: pathlib.Path) -> None:
     if what == "connect" and int(pyspark.__version__.split(".")[0]) < 4:
         pytest.skip("the package of Spark 3.5 has no Connect server")
     run = subprocess.run([sys.executable, str(SCRIPT), what, str(tmp_path)], capture_output=True, text=True, timeout=400, cwd=tmp_path, start_new_session=True)
+    assert run.returncode == 0 and run.stdout.rstrip().endswith("as it should be"), run.stdout + run.stderr
+
+
+@pytest.mark.once
+def test_partitions_in_the_order_of_storage_targets(tmp_path: pathlib.Path) -> None:
+    """The system calls of Python, of Java and of the native library are answered as on Lustre."""
+    sys.path.append(str(SCRIPT.parent.parent))
+    lustre = importlib.import_module("lustre")
+    run = lustre.run([sys.executable, str(SCRIPT), "targets", str(tmp_path)], lustre.layout(1 << 20, [0, 1, 2, 3]), timeout=400, cwd=tmp_path)
     assert run.returncode == 0 and run.stdout.rstrip().endswith("as it should be"), run.stdout + run.stderr
