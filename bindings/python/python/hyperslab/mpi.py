@@ -16,7 +16,7 @@ from .indexes import Indexed
 from .netcdf.plan import NetcdfPlan
 from .sources import Files
 from .type_aliases import Path
-from .writing.node_collecting import NodeCollector, body_of, forms_of
+from .writing.node_collecting import NodeCollector, body_of, forms_of, sleep_until_all
 from .writing.parallel import Committed, Task, WritePlan
 
 if TYPE_CHECKING:
@@ -206,7 +206,7 @@ def collect(
     *,
     create: Callable[[Any], object],
     datasets: list[str],
-    buffer_bytes: int = 64 << 20,
+    buffer_bytes: int = 16 << 20,
     threads: int | None = None,
     **options: Any,
 ) -> Iterator[NodeCollector]:
@@ -261,6 +261,8 @@ def collect(
     except BaseException as error:
         failure = error
     del buffer
+    # The first process of each node still completes its subfile.
+    sleep_until_all(comm)
     failures = comm.allgather(None if failure is None else f"{type(failure).__name__}: {failure}")
     window.Free()
     node.Free()

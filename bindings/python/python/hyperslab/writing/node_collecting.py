@@ -3,10 +3,13 @@
 The first process of each node writes; the others never touch the file. Each process keeps its rows until they are a share of the
 window, and then joins a round, which is one `allgather` of the node: each process says which rows it has, and copies those that are
 in the window to their places in shared memory. When rows are left that are not, or the window is full, its first process writes it.
-A process that has left the block takes part in rounds, with the rows that it has left, until all have left."""
+A process that has left the block takes part in rounds, with the rows that it has left, until all have left.
+
+Processes that wait sleep. MPI's blocking calls spin, and the process that writes and compresses needs the cores."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -15,23 +18,60 @@ import numpy as np
 from ..errors import CancelledError, InvalidInputError
 from .collecting import row_form, runs, window_rows
 
+#: Bytes of rows that a process keeps before it joins a round: so few that they stay in the processor's caches, so many that rounds do not matter.
+SHARE_BYTES = 1 << 20
+SHARE_CHUNKS = 4
+#: How long a process sleeps at most before it looks again.
+MAX_PAUSE_SECONDS = 5e-4
+
 
 class _Pieces:
-    """Rows of one dataset that a process still has to copy to the shared window."""
+    """Rows of one dataset that a process still has to copy to the shared window, in memory that is used again."""
 
-    def __init__(self) -> None:
-        self.rows: list[np.ndarray[Any, np.dtype[np.int64]]] = []
-        self.values: list[np.ndarray[Any, Any]] = []
+    def __init__(self, dtype: np.dtype[Any], row: tuple[int, ...]) -> None:
+        self._rows: np.ndarray[Any, np.dtype[np.int64]] = np.empty(0, np.int64)
+        self._values: np.ndarray[Any, Any] = np.empty((0, *row), dtype)
+        self._count = 0
 
-    def joined(self) -> tuple[np.ndarray[Any, np.dtype[np.int64]], np.ndarray[Any, Any]]:
-        """The index of each row, and the rows."""
-        if len(self.rows) > 1:
-            self.rows, self.values = [np.concatenate(self.rows)], [np.concatenate(self.values)]
-        return self.rows[0], self.values[0]
+    def add(self, first: int, piece: np.ndarray[Any, Any]) -> None:
+        """Copies rows from `first` on."""
+        end = self._count + len(piece)
+        if end > len(self._rows):
+            longer = max(end, 2 * len(self._rows))
+            rows, values = np.empty(longer, np.int64), np.empty((longer, *self._values.shape[1:]), self._values.dtype)
+            rows[: self._count], values[: self._count] = self.rows, self.values
+            self._rows, self._values = rows, values
+        self._rows[self._count : end] = np.arange(first, first + len(piece))
+        self._values[self._count : end] = piece
+        self._count = end
+
+    def keep(self, is_kept: np.ndarray[Any, np.dtype[np.bool_]]) -> None:
+        """Forgets the other rows."""
+        count = int(np.count_nonzero(is_kept))
+        self._rows[:count], self._values[:count] = self.rows[is_kept], self.values[is_kept]
+        self._count = count
+
+    @property
+    def rows(self) -> np.ndarray[Any, np.dtype[np.int64]]:
+        """The index of each row."""
+        return self._rows[: self._count]
+
+    @property
+    def values(self) -> np.ndarray[Any, Any]:
+        """The rows, in the same order."""
+        return self._values[: self._count]
+
+
+def sleep_until_all(comm: Any) -> None:
+    """Returns when all processes have come here."""
+    request, pause = comm.Ibarrier(), 1e-5
+    while not request.Test():
+        time.sleep(pause)
+        pause = min(2 * pause, MAX_PAUSE_SECONDS)
 
 
 #: First and last plus one of each run of rows, by dataset.
-_Runs = dict[str, list[tuple[int, int]]]
+_Runs = dict[str, np.ndarray[Any, np.dtype[np.int64]]]
 
 
 class NodeCollector:
@@ -39,9 +79,11 @@ class NodeCollector:
 
     def __init__(self, node: Any, task: Any, names: dict[str, tuple[Any, ...]], buffer: np.ndarray[Any, np.dtype[np.uint8]]) -> None:
         self._node, self._task, self._buffer = node, task, buffer
-        #: Rows of the dataset, dtype, shape of a row, rows of a window, by name.
+        #: Rows of the dataset, dtype, shape of a row, rows of a window, bytes of a row of chunks, by name.
         self._datasets = names
-        self._share = max(len(buffer) // node.Get_size(), 1)
+        # If processes write at places far apart, a round of one of them should have some whole chunks.
+        wanted = max([SHARE_BYTES, *(SHARE_CHUNKS * chunk_bytes for *_, chunk_bytes in names.values())])
+        self._share = max(min(len(buffer) // node.Get_size(), wanted), 1)
         self._pieces: dict[str, _Pieces] = {}
         self._bytes = 0
         #: The window.
@@ -69,8 +111,8 @@ class NodeCollector:
         """
         if name not in self._datasets:
             raise InvalidInputError(f"there is no dataset {name!r}: create it in create=")
-        total, dtype, row, _ = self._datasets[name]
-        piece = np.array(values, dtype)
+        total, dtype, row, *_ = self._datasets[name]
+        piece = np.asarray(values, dtype)
         if piece.shape == row:
             piece = piece[None]
         if piece.shape[1:] != row or first < 0 or first + len(piece) > total:
@@ -79,9 +121,9 @@ class NodeCollector:
             raise InvalidInputError("the block of this collector has ended, or a process has failed")
         if not len(piece):
             return
-        mine = self._pieces.setdefault(name, _Pieces())
-        mine.rows.append(np.arange(first, first + len(piece)))
-        mine.values.append(piece)
+        if name not in self._pieces:
+            self._pieces[name] = _Pieces(dtype, row)
+        self._pieces[name].add(first, piece)
         self._bytes += piece.nbytes
         while self._bytes >= self._share:
             self._round(False)
@@ -103,7 +145,8 @@ class NodeCollector:
 
     def _round(self, leaving: bool, failed: bool = False) -> None:
         """One round: copies rows of this process to the window, and writes the window if it is time."""
-        mine: _Runs = {name: _runs_of(pieces.joined()[0]) for name, pieces in self._pieces.items()}
+        mine: _Runs = {name: _runs_of(pieces.rows) for name, pieces in self._pieces.items() if len(pieces.rows)}
+        sleep_until_all(self._node)
         everyone: list[tuple[_Runs, bool, bool]] = self._node.allgather((mine, leaving, failed))
         if any(failed for *_, failed in everyone):
             self._is_over = self._has_failed = True
@@ -115,8 +158,8 @@ class NodeCollector:
             self._is_over = all(leaving for _, leaving, _ in everyone)
             return
         if not self._name:
-            self._name, self._first = min((name, first) for given, *_ in everyone for name, found in given.items() for first, _ in found)
-            total, _, _, rows = self._datasets[self._name]
+            self._name, self._first = min((name, int(found[:, 0].min())) for given, *_ in everyone for name, found in given.items())
+            total, _, _, rows, _ = self._datasets[self._name]
             self._first -= self._first % rows
             self._filled = np.zeros(min(rows, total - self._first), bool)
         is_complete = self._mark([given for given, *_ in everyone])
@@ -126,19 +169,24 @@ class NodeCollector:
 
     def _mark(self, everyone: list[_Runs]) -> bool:
         """Marks the rows that are copied in this round; returns whether these are all that the processes have."""
-        is_complete = True
         end = self._first + len(self._filled)
-        for mine in everyone:
-            is_complete &= all(name == self._name for name in mine)
-            for first, last in mine.get(self._name, ()):
-                is_complete &= self._first <= first and last <= end
-                inside = slice(max(first, self._first) - self._first, max(min(last, end) - self._first, 0))
-                if self._filled[inside].any():
-                    # Every process raises it.
-                    self._is_over = self._has_failed = True
-                    again = self._first + inside.start + int(np.flatnonzero(self._filled[inside])[0])
-                    raise InvalidInputError(f"row {again} of {self._name} was handed in twice")
-                self._filled[inside] = True
+        is_complete = all(name == self._name for mine in everyone for name in mine)
+        found = np.concatenate([mine[self._name] for mine in everyone if self._name in mine] or [np.empty((0, 2), np.int64)])
+        inside = np.clip(found, self._first, end) - self._first
+        is_complete &= bool((inside + self._first == found).all())
+        lengths = inside[:, 1] - inside[:, 0]
+        # The rows of all runs: each run's first row, and its distance from there.
+        rows = np.repeat(inside[:, 0] - np.cumsum(lengths) + lengths, lengths) + np.arange(lengths.sum())
+        again = rows[self._filled[rows]]
+        if not len(again):
+            self._filled[rows] = True
+            if len(rows) > 1:
+                sorted_rows = np.sort(rows)
+                again = sorted_rows[1:][sorted_rows[1:] == sorted_rows[:-1]]
+        if len(again):
+            # Every process raises it.
+            self._is_over = self._has_failed = True
+            raise InvalidInputError(f"row {self._first + int(again.min())} of {self._name} was handed in twice")
         return is_complete
 
     def _copy(self) -> None:
@@ -146,17 +194,14 @@ class NodeCollector:
         pieces = self._pieces.get(self._name)
         if pieces is None:
             return
-        rows, values = pieces.joined()
-        is_inside = (rows >= self._first) & (rows < self._first + len(self._filled))
-        self._view()[rows[is_inside] - self._first] = values[is_inside]
-        self._bytes -= values[is_inside].nbytes
-        if is_inside.all():
-            del self._pieces[self._name]
-        else:
-            pieces.rows, pieces.values = [rows[~is_inside]], [values[~is_inside]]
+        is_inside = (pieces.rows >= self._first) & (pieces.rows < self._first + len(self._filled))
+        values = pieces.values if is_inside.all() else pieces.values[is_inside]
+        self._view()[pieces.rows[is_inside] - self._first] = values
+        self._bytes -= values.nbytes
+        pieces.keep(~is_inside)
 
     def _view(self) -> np.ndarray[Any, Any]:
-        _, dtype, row, _ = self._datasets[self._name]
+        _, dtype, row, *_ = self._datasets[self._name]
         count = len(self._filled) * int(np.prod(row, dtype=np.int64))
         return np.frombuffer(self._buffer, dtype, count).reshape(len(self._filled), *row)
 
@@ -164,8 +209,8 @@ class NodeCollector:
         """Writes the window. Every process of the node calls it."""
         if not self._name:
             return
-        # All copies are made before the first process reads them; `bcast` ends when it has written.
-        self._node.Barrier()
+        # All copies are made before the first process reads them, and nobody goes on before it has written.
+        sleep_until_all(self._node)
         failure: Exception | None = None
         if self._task is not None:
             try:
@@ -174,6 +219,7 @@ class NodeCollector:
                     self._task.dataset(self._name)[self._first + first : self._first + end] = view[first:end]
             except Exception as error:  # the others must learn of it, or wait forever
                 failure = error
+        sleep_until_all(self._node)
         failure = self._node.bcast(failure, 0)
         self._name = ""
         if failure is not None:
@@ -181,11 +227,11 @@ class NodeCollector:
             raise failure
 
 
-def _runs_of(rows: np.ndarray[Any, np.dtype[np.int64]]) -> list[tuple[int, int]]:
+def _runs_of(rows: np.ndarray[Any, np.dtype[np.int64]]) -> np.ndarray[Any, np.dtype[np.int64]]:
     """Runs of the rows in the order in which they were handed in; a row that is there twice is in two runs."""
     starts = np.flatnonzero(np.diff(rows, prepend=rows[0] - 2) != 1)
     ends = np.append(starts[1:], len(rows)) - 1
-    return list(zip(rows[starts].tolist(), (rows[ends] + 1).tolist(), strict=True))
+    return np.stack([rows[starts], rows[ends] + 1], axis=1)
 
 
 def forms_of(task: Any, create: Callable[[Any], object], datasets: list[str], buffer_bytes: int) -> dict[str, tuple[Any, ...]] | Exception:
@@ -210,9 +256,10 @@ def body_of(node: Any, task: Any, forms: dict[str, tuple[Any, ...]] | Exception,
     collector.leave(failed=False)
 
 
-def _form(dataset: Any, buffer_bytes: int) -> tuple[int, np.dtype[Any], tuple[int, ...], int]:
+def _form(dataset: Any, buffer_bytes: int) -> tuple[int, np.dtype[Any], tuple[int, ...], int, int]:
     dtype, row = row_form(dataset)
     row_bytes = dtype.itemsize * int(np.prod(row, dtype=np.int64))
     if row_bytes > buffer_bytes:
         raise InvalidInputError(f"a row of {dataset.name} has {row_bytes} bytes, and buffer_bytes is {buffer_bytes}")
-    return dataset.shape[0], dtype, row, window_rows(dataset, row_bytes, buffer_bytes)
+    chunk_rows = dataset.chunks[0] if dataset.chunks else 1
+    return dataset.shape[0], dtype, row, window_rows(dataset, row_bytes, buffer_bytes), chunk_rows * row_bytes
