@@ -12,12 +12,14 @@ const MAX_TRIES: u32 = 10_000;
 pub(crate) struct Descriptor {
     file: RwLock<Option<File>>,
     is_closed: AtomicBool,
+    /// Whether it was used since the pool last asked.
+    is_used: AtomicBool,
 }
 
 impl Descriptor {
     /// Of an open file.
     pub fn new(file: File) -> Self {
-        Self { file: RwLock::new(Some(file)), is_closed: AtomicBool::new(false) }
+        Self { file: RwLock::new(Some(file)), ..Self::default() }
     }
 
     fn read(&self) -> Option<RwLockReadGuard<'_, Option<File>>> {
@@ -39,6 +41,10 @@ impl Descriptor {
     /// Uses the file, if there is one and it was not closed.
     pub fn with<T>(&self, work: impl FnOnce(&File) -> T) -> Option<T> {
         let file = self.read()?;
+        // Threads that read side by side should not write the same line of the cache again and again.
+        if !self.is_used.load(Ordering::Relaxed) {
+            self.is_used.store(true, Ordering::Relaxed);
+        }
         let done = file.as_ref().filter(|_| !self.is_closed()).map(work);
         drop(file);
         fence(Ordering::SeqCst);
@@ -55,6 +61,11 @@ impl Descriptor {
                 Ok(mut slot) => {
                     if !self.is_closed() {
                         slot.get_or_insert(file);
+                    }
+                    drop(slot);
+                    fence(Ordering::SeqCst);
+                    if self.is_closed() {
+                        self.release();
                     }
                     return;
                 }
@@ -75,6 +86,20 @@ impl Descriptor {
     /// Whether it was closed.
     pub fn is_closed(&self) -> bool {
         self.is_closed.load(Ordering::SeqCst)
+    }
+
+    /// Whether it was used since the last call.
+    pub fn take_used(&self) -> bool {
+        self.is_used.swap(false, Ordering::Relaxed)
+    }
+
+    /// Closes the file for now, unless a thread uses it. Returns whether there is no open file left.
+    pub fn park(&self) -> bool {
+        let Ok(mut slot) = self.file.try_write() else { return false };
+        let file = slot.take();
+        drop(slot);
+        drop(file);
+        true
     }
 
     /// Closes the file unless a thread uses it: then that thread does so afterwards.

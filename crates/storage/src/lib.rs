@@ -6,6 +6,7 @@
 mod appended;
 mod coalesce;
 mod descriptor;
+mod descriptor_pool;
 mod entry_name;
 mod file_system;
 mod folder;
@@ -24,12 +25,13 @@ mod temporary_name;
 
 pub use appended::{Appended, is_marked};
 pub use coalesce::{CoalescedRange, coalesce};
+pub use descriptor_pool::max_open_files;
 pub use entry_name::{EntryName, UniqueName};
 pub use folder::{FolderLock, folder_of, sync_folder, sync_place};
 pub use fork_mutex::ForkMutex;
 pub use layout::{StripedPart, TargetLayout, target_layout};
 pub use leftovers::{is_abandoned, is_left, locks_reach_all, remove_leftovers};
-pub use local::{LocalFile, max_open_files, modified, open_regular};
+pub use local::{LocalFile, modified, open_regular};
 pub use memory::Memory;
 pub use output::{Existing, Output};
 pub use overlay::Overlay;

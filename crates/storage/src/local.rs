@@ -2,8 +2,8 @@
 
 use std::cell::RefCell;
 use std::fs::File;
-use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
-use std::path::{Component, Path};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::path::{Component, Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -11,7 +11,7 @@ use std::time::Duration;
 use hyperslab_array::{Error, ErrorKind, Result};
 
 use crate::descriptor::Descriptor;
-use crate::{Storage, check_open, check_range};
+use crate::{Storage, check_open, check_range, descriptor_pool};
 
 /// Bytes read from the beginning of a file when it is opened: its metadata, or all of a small file.
 const HEAD_BYTES: usize = 16 << 10;
@@ -26,9 +26,11 @@ const BEFORE_BYTES: u64 = 1536;
 /// An open local file.
 #[derive(Debug)]
 pub struct LocalFile {
-    /// None is open if `head` is the whole file, so that a hundred thousand small files need no open descriptors. Opened
-    /// again if the file turns out to be longer.
-    descriptor: Descriptor,
+    /// None is open if `head` is the whole file, so that a hundred thousand small files need no open descriptors, or if the
+    /// process has too many open (`reopened_at`). Opened again if it is needed.
+    descriptor: Arc<Descriptor>,
+    /// The absolute path, if the descriptor may be closed and opened again.
+    reopened_at: Option<PathBuf>,
     head: Box<[u8]>,
     /// Other bytes that are kept, with their offset.
     tail: OnceLock<(u64, Box<[u8]>)>,
@@ -44,13 +46,15 @@ pub struct LocalFile {
 /// What changes when bytes of a file change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Stamp {
+    device: u64,
+    inode: u64,
     bytes: u64,
     modified_nanoseconds: u64,
 }
 
 impl Stamp {
     fn of(metadata: &std::fs::Metadata) -> Option<Self> {
-        Some(Self { bytes: metadata.len(), modified_nanoseconds: modified(metadata)? })
+        Some(Self { device: metadata.dev(), inode: metadata.ino(), bytes: metadata.len(), modified_nanoseconds: modified(metadata)? })
     }
 }
 
@@ -89,7 +93,8 @@ impl LocalFile {
         let modified_nanoseconds = OnceLock::from(modified(&metadata));
         let length = AtomicU64::new(metadata.len());
         let stamp = Stamp::of(&metadata);
-        Ok(Self { descriptor: Descriptor::new(file), head: Box::default(), tail: OnceLock::new(), length, modified_nanoseconds, stamp, name })
+        let descriptor = Arc::new(Descriptor::new(file));
+        Ok(Self { descriptor, reopened_at: None, head: Box::default(), tail: OnceLock::new(), length, modified_nanoseconds, stamp, name })
     }
 
     fn open_with_head(path: &Path, head_bytes: usize) -> Result<Self> {
@@ -97,11 +102,10 @@ impl LocalFile {
         let in_file = |error: std::io::Error| Error::from(error).in_file(&name);
         // A FIFO without a writer would block.
         let without_blocking = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap_or(0);
-        let file = std::fs::OpenOptions::new()
-            .read(true)
-            .custom_flags(without_blocking)
-            .open(path)
-            .map_err(|error| other_kind(path.metadata()).unwrap_or_else(|| Error::from(error)).in_file(&name))?;
+        let mut options = std::fs::OpenOptions::new();
+        options.read(true).custom_flags(without_blocking);
+        let file =
+            open_within_limit(|| options.open(path)).map_err(|error| other_kind(path.metadata()).unwrap_or_else(|| Error::from(error)).in_file(&name))?;
         let head = HEAD.with_borrow_mut(|scratch| {
             scratch.resize(head_bytes, 0);
             let there = read_head(&file, scratch)?;
@@ -116,7 +120,8 @@ impl LocalFile {
         if head.len() < head_bytes {
             let length = AtomicU64::new(head.len() as u64);
             let modified_nanoseconds = OnceLock::new();
-            return Ok(Self { descriptor: Descriptor::default(), head, tail: OnceLock::new(), length, modified_nanoseconds, stamp: None, name });
+            let descriptor = Arc::default();
+            return Ok(Self { descriptor, reopened_at: None, head, tail: OnceLock::new(), length, modified_nanoseconds, stamp: None, name });
         }
         let metadata = file.metadata().map_err(in_file)?;
         if let Some(error) = other_kind(Ok(metadata.clone())) {
@@ -125,25 +130,48 @@ impl LocalFile {
         let modified_nanoseconds = OnceLock::from(modified(&metadata));
         let length = AtomicU64::new(metadata.len());
         let stamp = Stamp::of(&metadata);
-        Ok(Self { descriptor: Descriptor::new(file), head, tail: OnceLock::new(), length, modified_nanoseconds, stamp, name })
+        let descriptor = Arc::new(Descriptor::new(file));
+        // A file that is being written has another stamp each time.
+        let reopened_at = std::path::absolute(path).ok().filter(|_| head_bytes > 0 && stamp.is_some());
+        if reopened_at.is_some() {
+            descriptor_pool::admit(&descriptor);
+        }
+        Ok(Self { descriptor, reopened_at, head, tail: OnceLock::new(), length, modified_nanoseconds, stamp, name })
     }
 }
 
 impl LocalFile {
-    /// Uses the open file, which stays open meanwhile. A file that has no descriptor because `head` seemed to be all of it is
-    /// opened again, provided that it still begins with the same bytes.
-    fn with_file<T>(&self, work: impl FnOnce(&File) -> T) -> Option<T> {
+    /// Uses the open file, which stays open meanwhile.
+    ///
+    /// # Errors
+    /// `InvalidInput` if it was closed; `Conflict` if it has to be opened again and is not the same any more; `Io`.
+    fn with_file<T>(&self, work: impl FnOnce(&File) -> T) -> Result<T> {
         let mut work = Some(work);
         let mut once = |file: &File| work.take().map(|work| work(file));
-        if let Some(done) = self.descriptor.with(&mut once) {
-            return done;
+        if let Some(Some(done)) = self.descriptor.with(&mut once) {
+            return Ok(done);
         }
-        if self.descriptor.is_closed() {
-            return None;
-        }
-        let file = File::open(&self.name).ok().filter(|file| self.begins(file))?;
+        check_open(self)?;
+        let file = self.reopened().map_err(|error| error.in_file(&self.name))?;
+        let done = once(&file).ok_or_else(|| Error::internal("the work on a file was done already"))?;
         self.descriptor.open(file);
-        self.descriptor.with(once)?
+        if self.reopened_at.is_some() {
+            descriptor_pool::admit(&self.descriptor);
+        }
+        Ok(done)
+    }
+
+    /// Opens the file again. It must have the same stamp as before; a small file must begin with the same bytes.
+    fn reopened(&self) -> Result<File> {
+        let Some(path) = &self.reopened_at else {
+            let file = open_within_limit(|| File::open(&self.name))?;
+            return if self.begins(&file) { Ok(file) } else { Err(changed()) };
+        };
+        let file = open_within_limit(|| File::open(path)).map_err(|error| match error.kind() {
+            std::io::ErrorKind::NotFound => gone(),
+            _ => Error::from(error),
+        })?;
+        if Stamp::of(&file.metadata()?) == self.stamp { Ok(file) } else { Err(changed()) }
     }
 
     /// Reads as many bytes as `buffer` has.
@@ -177,6 +205,29 @@ impl LocalFile {
         let (before, same, after) = (stamp()?, self.begins(&file), stamp()?);
         (same && before == after && before.1 == self.head.len() as u64).then_some(before.0)
     }
+}
+
+/// Opens a file. If the process cannot open any more, descriptors that can be opened again are closed first.
+fn open_within_limit(open: impl Fn() -> std::io::Result<File>) -> std::io::Result<File> {
+    let too_many = |error: &std::io::Error| error.raw_os_error().is_some_and(|code| code == rustix::io::Errno::MFILE.raw_os_error());
+    open().or_else(|error| {
+        if !too_many(&error) {
+            return Err(error);
+        }
+        descriptor_pool::park_all();
+        open()
+    })
+}
+
+/// The error for a file whose path leads to other bytes now.
+fn changed() -> Error {
+    Error::new(ErrorKind::Conflict, "the file has changed since it was opened: open it again")
+}
+
+/// The error for a file that was removed while it was closed for a time.
+fn gone() -> Error {
+    let limit = "it was closed to stay below the limit of open files (`ulimit -n`)";
+    Error::new(ErrorKind::Conflict, format!("the file was removed or renamed since it was opened, and {limit}: raise the limit, or open fewer files"))
 }
 
 /// The error for a path that is not a regular file.
@@ -213,12 +264,6 @@ pub fn modified(metadata: &std::fs::Metadata) -> Option<u64> {
         Ok(since) => u64::try_from(since.as_nanos()).ok(),
         Err(before) => i64::try_from(before.duration().as_nanos()).ok().map(|nanoseconds| (-nanoseconds).cast_unsigned()),
     }
-}
-
-/// How many files this process may have open at once.
-pub fn max_open_files() -> usize {
-    let allowed = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
-    allowed.and_then(|allowed| usize::try_from(allowed).ok()).unwrap_or(usize::MAX)
 }
 
 thread_local! {
@@ -268,7 +313,7 @@ impl Storage for LocalFile {
         if end <= self.len() {
             return true;
         }
-        let Some(now) = self.with_file(|file| file.metadata().map_or(0, |metadata| metadata.len())) else { return false };
+        let Ok(now) = self.with_file(|file| file.metadata().map_or(0, |metadata| metadata.len())) else { return false };
         self.length.fetch_max(now, Ordering::Relaxed);
         end <= now
     }
@@ -279,11 +324,7 @@ impl Storage for LocalFile {
             buffer.copy_from_slice(kept);
             return Ok(());
         }
-        match self.with_file(|file| self.fill(file, offset, buffer)) {
-            Some(filled) => filled,
-            // Another thread may have closed it meanwhile.
-            None => check_open(self).and(Err(Error::internal("a range beyond a whole file"))),
-        }
+        self.with_file(|file| self.fill(file, offset, buffer))?
     }
     fn close(&self) {
         self.descriptor.close();
@@ -320,14 +361,14 @@ impl Storage for LocalFile {
     }
     fn is_unchanged(&self) -> bool {
         let unchanged = |file: &File| self.stamp.is_some() && file.metadata().is_ok_and(|now| Stamp::of(&now) == self.stamp && is_settled(&now));
-        // Without a descriptor, all bytes are in `head`.
-        self.descriptor.with(unchanged).unwrap_or_else(|| !self.is_closed())
+        if self.stamp.is_none() && self.descriptor.is_none() {
+            return !self.is_closed(); // all bytes are in `head`
+        }
+        self.with_file(unchanged).unwrap_or(false)
     }
     fn file_with(&self, offset: u64, length: u64) -> Result<Option<(File, u64)>> {
         check_open(self)?;
-        let file = self
-            .with_file(File::try_clone)
-            .ok_or_else(|| Error::new(ErrorKind::Conflict, "the file has changed since it was opened: open it again").in_file(&self.name))?;
+        let file = self.with_file(File::try_clone)?;
         let in_file = |error: std::io::Error| Error::from(error).in_file(&self.name);
         let file = file.map_err(in_file)?;
         let there = file.metadata().map_err(in_file)?.len();
@@ -401,6 +442,42 @@ mod tests {
             assert_eq!(file.modified_nanoseconds(), None, "{name}");
             std::fs::remove_file(&path)?;
         }
+        Ok(())
+    }
+
+    #[test]
+    fn a_parked_file_is_opened_again_if_it_is_the_same() -> Result<()> {
+        let path = std::env::temp_dir().join(format!("hyperslab-local-{}-parked", std::process::id()));
+        let write = |value: u8| std::fs::write(&path, vec![value; 3 * HEAD_BYTES]);
+        let far = 2 * HEAD_BYTES as u64;
+        let read = |file: &LocalFile| {
+            let mut byte = [0];
+            file.read_exact_at(far, &mut byte).map(|()| byte[0]).map_err(|error| error.kind())
+        };
+        write(1)?;
+        let file = LocalFile::open(&path)?;
+        assert!(file.descriptor.park());
+        assert_eq!(read(&file), Ok(1));
+        assert!(!file.descriptor.is_none(), "open again");
+
+        // Replaced: what is open is the old file, but it cannot be opened again.
+        let other = path.with_extension("other");
+        std::fs::write(&other, vec![2; 3 * HEAD_BYTES])?;
+        std::fs::rename(&other, &path)?;
+        assert_eq!(read(&file), Ok(1));
+        assert!(file.descriptor.park());
+        assert_eq!(read(&file), Err(ErrorKind::Conflict));
+        assert!(!file.is_unchanged());
+
+        let file = LocalFile::open(&path)?;
+        assert!(file.descriptor.park());
+        std::fs::remove_file(&path)?;
+        assert_eq!(read(&file), Err(ErrorKind::Conflict), "removed");
+        write(3)?;
+        assert_eq!(read(&file), Err(ErrorKind::Conflict), "written anew");
+        file.close();
+        assert_eq!(read(&file), Err(ErrorKind::InvalidInput));
+        std::fs::remove_file(&path)?;
         Ok(())
     }
 }
