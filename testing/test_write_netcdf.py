@@ -65,7 +65,7 @@ def test_an_xarray_dataset_comes_back(tmp_path: pathlib.Path) -> None:
         coords={"time": pd.date_range("2001-02-03", periods=4, freq="6h"), "station": ["a", "b", "ç"], "height": 2.0},
         attrs={"title": "stations"},
     )
-    hs.write_xarray(dataset, path, unlimited=["time"], compression="zstd")
+    hs.write_xarray(dataset, path, unlimited_dims=["time"], compression="zstd")
     with xarray.open_dataset(path, engine="netcdf4") as f:
         xarray.testing.assert_identical(f.load().drop_encoding(), dataset)
     with netCDF4.Dataset(path) as f:

@@ -86,7 +86,7 @@ def test_the_same_is_stored_as_by_xarray(tmp_path: pathlib.Path, case: str, wher
             dataset[name].encoding = dict(given)
         encoding = {}
     dataset.to_netcdf(tmp_path / "theirs.nc", engine="netcdf4", encoding=encoding, unlimited_dims=unlimited)
-    hs.write_xarray(dataset, tmp_path / "ours.nc", encoding=encoding, unlimited=unlimited)
+    hs.write_xarray(dataset, tmp_path / "ours.nc", encoding=encoding, unlimited_dims=unlimited)
     ours, theirs = stored(tmp_path / "ours.nc"), stored(tmp_path / "theirs.nc")
     # xarray makes a dimension without elements one without limit, as netCDF-C reads both.
     assert ours[0] == theirs[0] and ours[2] == theirs[2] and list(ours[1]) == list(theirs[1])

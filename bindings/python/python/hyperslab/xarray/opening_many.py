@@ -134,5 +134,4 @@ def to_netcdf(
     Example:
         >>> hs.to_netcdf(dataset, "out.nc", unlimited_dims="time", encoding={"t2m": {"zlib": True}})
     """
-    unlimited = (unlimited_dims,) if isinstance(unlimited_dims, str) else tuple(unlimited_dims or ())
-    write_xarray(dataset, path, mode, unlimited=unlimited, encoding=encoding, group=group or "/", **options)
+    write_xarray(dataset, path, mode, unlimited_dims=unlimited_dims, encoding=encoding, group=group, **options)

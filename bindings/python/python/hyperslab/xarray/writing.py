@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..errors import InvalidInputError, UnsupportedError
+from ..netcdf.plan import NetcdfPlan
 from ..netcdf.writing import NetcdfGroup, create_netcdf
 from ..type_aliases import Path
+from ..writing.new_file import unknown_mode
+from .subfiles import Subfiles
 
 if TYPE_CHECKING:
     import xarray
@@ -28,12 +31,13 @@ def write_xarray(
     path: Path,
     mode: str = "w",
     *,
-    unlimited: Sequence[str] = (),
+    unlimited_dims: str | Iterable[str] | None = None,
     encoding: Mapping[str, Mapping[str, Any]] | None = None,
-    group: str = "/",
+    group: str | None = None,
     compression: Any = None,
     compression_opts: Any = None,
     shuffle: bool = False,
+    subfiles: int | None = None,
     threads: int | None = None,
     durable: bool = True,
 ) -> None:
@@ -44,35 +48,69 @@ def write_xarray(
         dataset: The object to write.
         path: Path of the file.
         mode: `w` replaces an existing file, `x` refuses to.
-        unlimited: Names of unlimited dimensions.
+        unlimited_dims: Names of unlimited dimensions.
         encoding: Encoding by variable (of a tree: by group), as in `to_netcdf`; it overrides the variables' own `encoding`.
             Of storage: zlib, complevel, zstd, compression, shuffle, fletcher32, chunksizes, contiguous.
-        group: The group of the dataset.
+        group: The group of the dataset; by default the root group.
         compression, compression_opts, shuffle: For numeric variables whose encoding has none of these.
-        threads: Number of threads that compress; one per core by default.
+        subfiles: Number of files for the values of large variables: each is cut into as many parts along a dimension, and the parts are
+            computed and written side by side. `path` becomes a file of virtual datasets over them (`NetcdfPlan`). Arrays of Dask
+            are computed some chunks at a time, so they may be larger than the memory.
+        threads: Number of threads that compress; one per core by default. Of `subfiles`, as many are written at a time.
         durable: Wait until the file is on the disk.
 
     Example:
-        >>> hs.write_xarray(dataset, "out.nc", unlimited=["time"], compression="zstd")
+        >>> hs.write_xarray(dataset, "out.nc", unlimited_dims=["time"], compression="zstd")
     """
     from xarray import DataArray
 
     if isinstance(dataset, DataArray):
         dataset = dataset.to_dataset(name=dataset.name or "data")
     default = {"compression": compression, "compression_opts": compression_opts, "shuffle": shuffle}
-    with create_netcdf(path, mode, threads=threads, durable=durable) as f:
-        if hasattr(dataset, "subtree"):
-            for node in dataset.subtree:
-                # Coordinates of nodes above are seen by those below, as dimensions are.
-                own = node.to_dataset(inherit=node is dataset)
-                below = "/" + node.relative_to(dataset).strip("./") if node is not dataset else "/"
-                given = (encoding or {}).get(below, encoding if below == "/" and not any(key.startswith("/") for key in encoding or {}) else {})
-                _write(f, below, own, unlimited, given or {}, default)
-        else:
-            _write(f, "/" + group.strip("/"), dataset, unlimited, encoding or {}, default)
+    unlimited = (unlimited_dims,) if isinstance(unlimited_dims, str) else tuple(unlimited_dims or ())
+    if subfiles is None:
+        with create_netcdf(path, mode, threads=threads, durable=durable) as f:
+            _write_nodes(f, dataset, group or "/", unlimited, encoding or {}, default, None)
+        return
+    parts = Subfiles(subfiles)
+    if mode not in ("w", "x"):
+        raise unknown_mode(mode)
+    plan = NetcdfPlan(path, "overwrite" if mode == "w" else "create", durable=durable)
+    _write_nodes(plan, dataset, group or "/", unlimited, encoding or {}, default, parts)
+    parts.write(plan, threads)
 
 
-def _write(file: NetcdfGroup, path: str, dataset: Any, unlimited: Sequence[str], encoding: Mapping[str, Mapping[str, Any]], default: dict[str, Any]) -> None:
+def _write_nodes(
+    file: NetcdfGroup,
+    dataset: Any,
+    group: str,
+    unlimited: Sequence[str],
+    encoding: Mapping[str, Any],
+    default: dict[str, Any],
+    parts: Subfiles | None,
+) -> None:
+    """Writes a dataset into a group, or all datasets of a tree."""
+    if not hasattr(dataset, "subtree"):
+        _write(file, "/" + group.strip("/"), dataset, unlimited, encoding, default, parts)
+        return
+    for node in dataset.subtree:
+        # Coordinates of nodes above are seen by those below, as dimensions are.
+        own = node.to_dataset(inherit=node is dataset)
+        below = "/" + node.relative_to(dataset).strip("./") if node is not dataset else "/"
+        given = encoding.get(below, encoding if below == "/" and not any(key.startswith("/") for key in encoding) else {})
+        _write(file, below, own, unlimited, given or {}, default, parts)
+
+
+def _write(
+    file: NetcdfGroup,
+    path: str,
+    dataset: Any,
+    unlimited: Sequence[str],
+    encoding: Mapping[str, Mapping[str, Any]],
+    default: dict[str, Any],
+    parts: Subfiles | None,
+) -> None:
+    """Writes a dataset into a group; of `parts`, the values of large variables are left to tasks."""
     from xarray.coding.strings import CharacterArrayCoder, EncodedStringCoder
     from xarray.conventions import cf_encoder, encode_dataset_coordinates
 
@@ -105,25 +143,34 @@ def _write(file: NetcdfGroup, path: str, dataset: Any, unlimited: Sequence[str],
         if seen is None or seen.size != size:
             target.create_dimension(str(name), size)
     for name, variable in variables.items():
-        values = np.asarray(variable.values)
-        attrs = dict(variable.attrs)
+        place = "/".join((path.rstrip("/"), str(name)))
+        dims, attrs = [str(dim) for dim in variable.dims], dict(variable.attrs)
         fill = attrs.pop("_FillValue", None)
-        dtype: Any = None if values.dtype.kind != "O" else str
-        if values.dtype.kind == "b":
-            values, attrs["dtype"] = values.astype("i1"), "bool"
-        if enumeration := (variable.dtype.metadata or {}).get("enum"):
-            dtype, values = _enumeration(target, variable.dtype, enumeration), values.astype(variable.dtype.str)
-        options = (
-            storage[name]
-            if values.ndim and dtype is not str and values.dtype.kind != "S"
-            else {key: storage[name][key] for key in ("chunks",) if key in storage[name]}
-        )
-        if values.ndim != len(options.get("chunks") or (None,) * values.ndim):
+        dtype, stored = _stored_as(target, variable, attrs)
+        kind = variable.dtype.kind
+        options = storage[name] if variable.ndim and kind not in "OS" else {key: storage[name][key] for key in ("chunks",) if key in storage[name]}
+        if variable.ndim != len(options.get("chunks") or (None,) * variable.ndim):
             options.pop("chunks")
-        target.create_variable(
-            "/".join((path.rstrip("/"), str(name))), [str(dim) for dim in variable.dims], dtype, values, fill_value=fill, attrs=attrs, **options
-        )
+        if parts is not None and parts.takes(variable):
+            options["shape"] = variable.shape
+            target.create_variable(place, dims, dtype, fill_value=fill, attrs=attrs, **options)
+            parts.add(place, variable, options.get("chunks"), stored)
+        else:
+            values = stored(np.asarray(variable.values))
+            target.create_variable(place, dims, dtype, values, fill_value=fill, attrs=attrs, **options)
     target.attrs.update(attributes)
+
+
+def _stored_as(target: Any, variable: Any, attrs: dict[str, Any]) -> tuple[Any, Callable[[Any], Any]]:
+    """The type of an encoded variable in the file, and the function that makes stored values of encoded ones. Booleans are marked in
+    `attrs`, as xarray does."""
+    if enumeration := (variable.dtype.metadata or {}).get("enum"):
+        numbers = np.dtype(variable.dtype.str)
+        return _enumeration(target, variable.dtype, enumeration), lambda values: values.astype(numbers)
+    if variable.dtype.kind == "b":
+        attrs["dtype"] = "bool"
+        return np.dtype("i1"), lambda values: values.astype("i1")
+    return str if variable.dtype.kind == "O" else variable.dtype, lambda values: values
 
 
 def _enumeration(target: Any, dtype: np.dtype[Any], members: Mapping[str, int]) -> Any:
