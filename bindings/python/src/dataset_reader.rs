@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use hyperslab::{Cancellation, Dataset, Datatype, Elements, Error, HeapObjects, ObjectId, Picked};
+use hyperslab::{Cancellation, Dataset, Datatype, Elements, Error, HeapObjects, ObjectId, Picked, Unpacking};
 use pyo3::exceptions::{PyMemoryError, PyUnicodeDecodeError};
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -83,7 +83,39 @@ impl DatasetReader {
         self.read_into(py, key.picked, address, length, is_small)?;
         Ok(true)
     }
+
+    /// Reads the numbers for a key as floats, scaled and masked, into the `length` bytes of memory at `address`, and returns `true`;
+    /// `false` if the key is wrong, or selects another shape.
+    ///
+    /// Callers (only `hyperslab.xarray.unpacked`) hold an array that owns that memory, writable, contiguous and not used by another
+    /// thread, until this returns.
+    fn get_unpacked(&self, py: Python<'_>, key: &Bound<'_, PyAny>, shape: Vec<u64>, unpacking: PyUnpacking, address: usize, length: usize) -> PyResult<bool> {
+        let Some(key) = self.parse(key).filter(|key| key.fields.is_empty() && key.shape == shape) else { return Ok(false) };
+        let (is_double, fills, scale, offset) = unpacking;
+        let unpacking = Unpacking::new(is_double).with_fills(fills).with_factors(scale, offset);
+        let (file, id, picked) = (self.file.clone(), self.id, key.picked);
+        let is_small = picked.max_bytes(&self.dataset) <= SMALL_BYTES;
+        let cancellation = Cancellation::new();
+        let shared = cancellation.clone();
+        let read = move || {
+            if length == 0 || address == 0 {
+                return file.read_unpacked_into(id, &picked, &unpacking, &mut [], &shared);
+            }
+            // SAFETY: as in `read_into`.
+            let out = unsafe { std::slice::from_raw_parts_mut(address as *mut u8, length) };
+            file.read_unpacked_into(id, &picked, &unpacking, out, &shared)
+        };
+        if is_small {
+            run(py, read)?
+        } else {
+            wait(py, &cancellation, read)?
+        }
+        Ok(true)
+    }
 }
+
+/// Whether results are doubles, numbers that mean a missing value, the factor, and what is added.
+type PyUnpacking = (bool, Vec<f64>, Option<f64>, Option<f64>);
 
 impl DatasetReader {
     fn parse<'py>(&self, key: &Bound<'py, PyAny>) -> Option<Key<'py>> {

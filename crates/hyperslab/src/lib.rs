@@ -160,7 +160,7 @@ pub use hyperslab_formats::{
     Link, LinkTarget, Links, Object, ObjectId, StorageLayout, VirtualMapping,
 };
 pub use hyperslab_reader::{
-    Counters, File, FileVersion, Found, Gathered, Mask, MissingSources, PathPolicy, Pick, Picked, Referenced, Session, SessionOptions, Visit, Walk, Walked,
-    reference_target,
+    Counters, File, FileVersion, Found, Gathered, Mask, MissingSources, PathPolicy, Pick, Picked, Referenced, Session, SessionOptions, Unpacking, Visit, Walk,
+    Walked, reference_target,
 };
 pub use session::{new_session, new_session_with_indexes};

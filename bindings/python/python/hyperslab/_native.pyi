@@ -226,6 +226,14 @@ class DatasetReader:
     def get_text(self, key: object) -> Any | None: ...
     def get_bytes(self, key: object) -> tuple[Any, tuple[int, ...], Heap] | None: ...
     def get_into(self, key: object, shape: Sequence[int], address: int, length: int) -> bool: ...
+    def get_unpacked(
+        self,
+        key: object,
+        shape: Sequence[int],
+        unpacking: tuple[bool, Sequence[float], float | None, float | None],
+        address: int,
+        length: int,
+    ) -> bool: ...
 
 @final
 class Files:

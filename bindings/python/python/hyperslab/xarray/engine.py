@@ -44,6 +44,7 @@ class HyperslabBackendEntrypoint(BackendEntrypoint):
         "decode_timedelta",
         "group",
         "phony_dims",
+        "fused_decoding",
         "threads",
         "paths",
         "missing_sources",
@@ -85,6 +86,7 @@ class HyperslabBackendEntrypoint(BackendEntrypoint):
         decode_timedelta: Any = None,
         group: str | None = None,
         phony_dims: str | None = None,
+        fused_decoding: bool = False,
         threads: int | None = None,
         paths: str | None = None,
         missing_sources: str | None = None,
@@ -101,6 +103,8 @@ class HyperslabBackendEntrypoint(BackendEntrypoint):
             group: Path of the group; by default the root group.
             phony_dims: How dimensions without a name are numbered: `sort` (the default) as the netCDF library does, over the whole
                 file; `access` from 0 on in the groups that are opened.
+            fused_decoding: Scale and mask numbers while they are read, in parallel, instead of in xarray afterwards. The values are
+                the same; times, unsigned numbers (`_Unsigned`) and big-endian ones are left to xarray.
             threads, paths, missing_sources, limits, chunk_cache_bytes: As in `hyperslab.open`.
 
         Returns:
@@ -114,7 +118,7 @@ class HyperslabBackendEntrypoint(BackendEntrypoint):
             >>> xr.open_dataset("profiles.nc", engine="hyperslab")
         """
         manager, source = _manager(filename_or_obj, _options(threads, paths, missing_sources, limits, chunk_cache_bytes))
-        store = HyperslabStore(manager, group, source, _dropped(drop_variables), _names(phony_dims))
+        store = HyperslabStore(manager, group, source, _dropped(drop_variables), _names(phony_dims), fused_decoding and mask_and_scale)
         return _decoded(
             store,
             mask_and_scale=mask_and_scale,
@@ -165,6 +169,7 @@ class HyperslabBackendEntrypoint(BackendEntrypoint):
         decode_timedelta: Any = None,
         group: str | None = None,
         phony_dims: str | None = None,
+        fused_decoding: bool = False,
         threads: int | None = None,
         paths: str | None = None,
         missing_sources: str | None = None,
@@ -188,7 +193,7 @@ class HyperslabBackendEntrypoint(BackendEntrypoint):
         for path in subgroups(manager.acquire().file, top):
             relative = path[len(top.rstrip("/")) :].lstrip("/")
             opened["/" + relative if top == "/" else relative or "."] = _decoded(
-                HyperslabStore(manager, path, source, dropped, names),
+                HyperslabStore(manager, path, source, dropped, names, fused_decoding and mask_and_scale),
                 mask_and_scale=mask_and_scale,
                 decode_times=decode_times,
                 concat_characters=concat_characters,

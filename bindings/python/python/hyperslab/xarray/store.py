@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
@@ -19,13 +19,22 @@ from .attributes import read_attributes
 from .encoding import storage_of
 from .groups import Member, enum_name, find_group, leave_out, members, normalized
 from .opening import OpenedFile
+from .unpacked import unpacked
 
 
 class HyperslabStore(AbstractDataStore):
     """One group of an open file. It pickles, and is opened again if it was closed; if the file has changed meanwhile, that is a
     `ConflictError`."""
 
-    def __init__(self, manager: Any, group: str | None = None, source: str = "", drop: Collection[str] = (), names: dict[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        manager: Any,
+        group: str | None = None,
+        source: str = "",
+        drop: Collection[str] = (),
+        names: dict[str, str] | None = None,
+        unpack: bool | Mapping[str, bool] = False,
+    ) -> None:
         """A store of the group `group`.
 
         Args:
@@ -34,7 +43,9 @@ class HyperslabStore(AbstractDataStore):
             source: Path of the file, for `encoding`.
             drop: Names of variables that are not looked at.
             names: New names of phony dimensions, in order of access; `None` keeps the names of the netCDF library.
+            unpack: Whether variables are scaled and masked while they are read, by name.
         """
+        self._unpack = unpack
         self._manager, self._source, self._drop, self._names = manager, source, frozenset(drop), names
         self._group = normalized(group)
         self._version = manager.acquire().version
@@ -57,7 +68,7 @@ class HyperslabStore(AbstractDataStore):
             if member.about["kind"] in ("group", "datatype"):
                 continue
             try:
-                variables[name] = self._variable(member)
+                variables[name] = self._variable(name, member)
             except UnsupportedError as error:
                 raise UnsupportedError(f"{error.message}; {leave_out(name)}", file.path, member.path) from error
         return variables
@@ -95,7 +106,7 @@ class HyperslabStore(AbstractDataStore):
             return name
         return self._names.setdefault(name, f"phony_dim_{len(self._names)}")
 
-    def _variable(self, member: Member) -> Variable:
+    def _variable(self, name: str, member: Member) -> Variable:
         about = member.about
         if about["kind"] == "unreadable":
             raise UnsupportedError(f"{member.path} cannot be read: {about['refusal']}")
@@ -120,7 +131,8 @@ class HyperslabStore(AbstractDataStore):
             encoding["least_significant_digit"] = attributes.pop("least_significant_digit")
         encoding.update(source=self._source, original_shape=shape)
         data = indexing.LazilyIndexedArray(HyperslabArray(self, member.path, datatype, dtype, shape))
-        return Variable(dimensions, data, attributes, encoding)
+        variable = Variable(dimensions, data, attributes, encoding)
+        return unpacked(name, variable, self, member.path, datatype, self._unpack)
 
     def _types(self, member: Member, datatype: dict[str, Any]) -> tuple[np.dtype[Any], dict[str, Any]]:
         """The dtype of the values, and the encoding that has the type in the file."""
