@@ -6,7 +6,7 @@ import io
 import os
 from typing import Any
 
-from .errors import InvalidTypeError
+from .errors import InvalidTypeError, IoError
 
 #: What content is called in messages.
 CONTENT_NAME = "<bytes>"
@@ -17,6 +17,9 @@ def path_or_content(source: Any) -> str | bytes:
 
     A file object of a local file that is still at its path is read by that path. Others are read whole into memory; their
     position stays as it was.
+
+    Raises:
+        IoError: The file object raises an exception, which is the cause of this one.
     """
     return _local_path_of(source) or _content_of(source)
 
@@ -33,10 +36,16 @@ def _local_path_of(source: Any) -> str | None:
 
 
 def _content_of(source: Any) -> bytes:
-    position = source.tell()
-    source.seek(0)
-    content = source.read()
-    source.seek(position)
+    kind = type(source).__name__
+    try:
+        position = source.tell()
+        source.seek(0)
+        content = source.read()
+        source.seek(position)
+    except MemoryError:
+        raise
+    except Exception as error:  # of whatever library it is
+        raise IoError(f"the file object ({kind}) failed while it was read: {type(error).__name__}: {error}", CONTENT_NAME) from error
     if not isinstance(content, bytes):
-        raise InvalidTypeError(f"{type(source).__name__} reads text, not bytes: open it in binary mode")
+        raise InvalidTypeError(f"{kind} reads text, not bytes: open it in binary mode")
     return content
