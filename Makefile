@@ -324,12 +324,19 @@ bench-filters: setup ## how fast each filter is undone, beside h5py with hdf5plu
 	cargo build --release --locked --quiet -p hyperslab-formats --example decode_chunks
 	$(BIN)/python benches/filters/run.py $(CARGO_TARGET_DIR)/release/examples/decode_chunks $(ARGUMENTS)
 
-# ARGUMENTS="--files 10000 --only files", or "--mebibytes 256 --rounds 9".
 bench-advise: setup ## predicted and measured gains of advice, into docs/advise.md (minutes)
 	$(BIN)/python benches/advise/run.py $(ARGUMENTS)
 
-bench-xarray: setup ## xarray on Hyperslab, beside the engines netcdf4 and h5netcdf (with h5py and with pyfive)
-	$(BIN)/python benches/xarray/run.py --folder $(HOME)/.cache/hyperslab/bench/xarray $(ARGUMENTS)
+XARRAY_BENCH_VENV := $(HOME)/.cache/hyperslab/venvs/xarray-bench
+
+$(XARRAY_BENCH_VENV)/.installed: benches/xarray/requirements.txt
+	$(PYTHON) -m venv $(XARRAY_BENCH_VENV)
+	$(XARRAY_BENCH_VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r $<
+	@touch $@
+
+# ARGUMENTS="--files 10000 --only files", or "--mebibytes 256 --rounds 9".
+bench-xarray: setup $(XARRAY_BENCH_VENV)/.installed ## xarray on Hyperslab, next to netcdf4, h5netcdf, pyfive, hidefix and zarr with references
+	PYTHONPATH=$(abspath bindings/python/python) $(XARRAY_BENCH_VENV)/bin/python -W ignore benches/xarray/run.py --folder $(HOME)/.cache/hyperslab/bench/xarray $(ARGUMENTS)
 
 # ARGUMENTS="--steps 100 --particles 1000000 --rounds 7"; the file of 2 GB stays in the folder.
 bench-h5part: setup ## one column of all steps of H5Part, beside plain reads and h5py

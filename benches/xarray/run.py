@@ -1,4 +1,5 @@
-"""xarray on Hyperslab's engine, next to the engines `netcdf4` and `h5netcdf`.
+"""xarray on Hyperslab's engine, next to the engines `netcdf4`, `h5netcdf` (with h5py and with pyfive) and `hidefix`, and next to zarr with
+references that kerchunk's format has and VirtualiZarr makes. The references of a file are made before it is measured.
 
 Each round runs all contestants of a case in turn, from a warm page cache, in one process that stays. The table has the medians, and the
 spread of the middle half of the rounds. A result is compared with the first contestant's before it counts.
@@ -9,6 +10,7 @@ spread of the middle half of the rounds. A result is compared with the first con
 from __future__ import annotations
 
 import argparse
+import functools
 import glob
 import os
 import pathlib
@@ -22,13 +24,19 @@ import dask
 import hyperslab as hs
 import numpy as np
 import xarray as xr
+from hyperslab.xarray.engine import HyperslabBackendEntrypoint
 
 ENGINES: dict[str, dict[str, Any]] = {
-    "hyperslab": {"engine": "hyperslab"},
+    "hyperslab": {"engine": HyperslabBackendEntrypoint},
     "netcdf4": {"engine": "netcdf4"},
     "h5netcdf": {"engine": "h5netcdf"},
     "h5netcdf, pyfive": {"engine": "h5netcdf", "driver_kwds": {"backend": "pyfive"}},
+    "hidefix": {"engine": "hidefix"},
+    "kerchunk's references, zarr": {"engine": "kerchunk"},
+    "VirtualiZarr's manifests, zarr": {"engine": "zarr"},
 }
+#: The same engine with another option, for the cases of packed values.
+FUSED: dict[str, dict[str, Any]] = {"hyperslab, fused_decoding": {"engine": HyperslabBackendEntrypoint, "fused_decoding": True}}
 Case = tuple[str, dict[str, Callable[[], Any]]]
 
 
@@ -60,6 +68,66 @@ def make_files(folder: pathlib.Path, count: int) -> str:
                 file.create_variable("lon", ("lon",), "f4", data=np.arange(30, dtype="f4"))
                 file.create_variable("t2m", ("time", "lat", "lon"), "f4", data=np.random.default_rng(number).random((4, 20, 30), dtype="f4"))
     return str(files / "*.nc")
+
+
+def make_packed(folder: pathlib.Path, mebibytes: int) -> pathlib.Path:
+    """The same field as integers of 2 bytes, with missing values."""
+    path = folder / f"packed{mebibytes}.nc"
+    if not path.exists():
+        with xr.open_dataset(make_field(folder, mebibytes), engine="netcdf4") as field:
+            packing = {"dtype": "i2", "scale_factor": np.float32(0.01), "add_offset": np.float32(280), "_FillValue": np.int16(-32768)}
+            chunks = {"zlib": True, "complevel": 4, "shuffle": True, "chunksizes": (1, *field["t2m"].shape[1:])}
+            field.where(field["t2m"] > 262).to_netcdf(path, encoding={"t2m": {**packing, **chunks}}, engine="netcdf4")
+    return path
+
+
+def parsed() -> tuple[Any, Any]:
+    """VirtualiZarr's parser of HDF5, and where it finds local files."""
+    from obspec_utils.registry import ObjectStoreRegistry
+    from obstore.store import LocalStore
+    from virtualizarr.parsers import HDFParser
+
+    return HDFParser(), ObjectStoreRegistry({"file://": LocalStore()})
+
+
+@functools.cache
+def place_of(path: pathlib.Path, engine: str) -> Any:
+    """What an engine opens to read a file: the file, or references to it."""
+    if engine == "zarr":
+        parser, registry = parsed()
+        return parser(f"file://{path}", registry=registry)
+    if engine != "kerchunk":
+        return path
+    references = path.with_suffix(".json")
+    if not references.exists():
+        from virtualizarr import open_virtual_dataset
+
+        parser, registry = parsed()
+        open_virtual_dataset(f"file://{path}", registry=registry, parser=parser, loadable_variables=[]).vz.to_kerchunk(str(references), format="json")
+    return str(references)
+
+
+def opened_by(path: pathlib.Path, engine: dict[str, Any], **options: Any) -> xr.Dataset:
+    """The file as an engine opens it."""
+    more = {"consolidated": False, "zarr_format": 3} if engine["engine"] == "zarr" else {}
+    return xr.open_dataset(place_of(path, engine["engine"]), **options, **engine, **more)
+
+
+def of_packed(path: pathlib.Path, engines: dict[str, dict[str, Any]]) -> list[Case]:
+    """The cases that read packed values with missing ones."""
+
+    def load(engine: dict[str, Any]) -> Any:
+        with opened_by(path, engine, cache=False) as dataset:
+            return float(np.nanmean(dataset["t2m"].values[::7, ::5, ::3].astype("f8")))
+
+    def row(engine: dict[str, Any]) -> Any:
+        with opened_by(path, engine, cache=False) as dataset:
+            return float(dataset["t2m"].mean(dtype="f8"))
+
+    def each(work: Callable[[dict[str, Any]], Any]) -> dict[str, Callable[[], Any]]:
+        return {name: (lambda engine=engine: work(engine)) for name, engine in {**engines, **FUSED}.items()}
+
+    return [("packed values, loaded", each(load)), ("packed values, mean", each(row))]
 
 
 def of_field(path: pathlib.Path, engines: dict[str, dict[str, Any]]) -> list[Case]:
@@ -108,15 +176,45 @@ def of_files(pattern: str, count: int, engines: dict[str, dict[str, Any]]) -> li
         with xr.open_mfdataset(pattern, **fast, **engine) as dataset:
             return np.asarray(dataset["t2m"][:, 3, 4])
 
+    def virtual() -> Any:
+        from virtualizarr import open_virtual_mfdataset
+
+        parser, registry = parsed()
+        urls = [f"file://{path}" for path in sorted(glob.glob(pattern))]
+        options = {"combine": "nested", "concat_dim": "time", **fast}
+        return open_virtual_mfdataset(urls, registry=registry, parser=parser, loadable_variables=["time", "lat", "lon"], decode_times=False, **options)
+
+    def from_references(work: Callable[[xr.Dataset], Any]) -> Any:
+        with xr.open_dataset(references, engine="kerchunk") as dataset:
+            return np.asarray(work(dataset))
+
+    def references_and(work: Callable[[xr.Dataset], Any]) -> dict[str, Callable[[], Any]]:
+        return {"zarr, ready references": lambda: from_references(work)} if is_virtual else {}
+
+    references = pathlib.Path(pattern).parent.with_suffix(".json")
+    is_virtual = "kerchunk's references, zarr" in engines
+    if is_virtual and not references.exists():
+        virtual().vz.to_kerchunk(str(references), format="json")
+    engines = {name: engine for name, engine in engines.items() if engine["engine"] not in ("kerchunk", "zarr")}
     theirs = {f"open_mfdataset, {name}": (lambda engine=engine: opened(engine)) for name, engine in engines.items()}
     quick = {f"open_mfdataset, {name}, compat=override": (lambda engine=engine: opened(engine, **fast)) for name, engine in engines.items()}
     return [
-        (f"open {count} files", {"hs.open_mfdataset": lambda: ours(lambda dataset: dataset.sizes["time"]), **theirs, **quick}),
+        (
+            f"open {count} files",
+            {
+                "hs.open_mfdataset": lambda: ours(lambda dataset: dataset.sizes["time"]),
+                **theirs,
+                **quick,
+                **({"VirtualiZarr, references made": lambda: virtual().sizes["time"]} if is_virtual else {}),
+                **references_and(lambda dataset: dataset.sizes["time"]),
+            },
+        ),
         (
             f"open {count} files and read a time series",
             {
                 "hs.open_mfdataset": lambda: ours(lambda dataset: dataset["t2m"][:, 3, 4]),
                 **{f"open_mfdataset, {name}, compat=override": (lambda engine=engine: series(engine)) for name, engine in engines.items()},
+                **references_and(lambda dataset: dataset["t2m"][:, 3, 4]),
             },
         ),
     ]
@@ -148,7 +246,7 @@ def usable(path: pathlib.Path) -> dict[str, dict[str, Any]]:
     found = {}
     for name, engine in ENGINES.items():
         try:
-            with xr.open_dataset(path, **engine) as dataset:
+            with opened_by(path, engine) as dataset:
                 dataset["t2m"][0].load()
             found[name] = engine
         except Exception as error:
@@ -170,7 +268,7 @@ def main() -> None:
         path = make_field(folder, arguments.mebibytes)
         engines = usable(path)
         print(f"{os.cpu_count()} cores, xarray {xr.__version__}, {arguments.mebibytes} MiB of values")
-        cases = of_field(path, engines)
+        cases = [*of_field(path, engines), *of_packed(make_packed(folder, arguments.mebibytes), engines)]
         if not arguments.only or "files" in arguments.only:
             pattern = make_files(folder, arguments.files)
             cases += of_files(pattern, arguments.files, usable(pathlib.Path(sorted(glob.glob(pattern))[0])))
