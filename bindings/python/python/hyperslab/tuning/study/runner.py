@@ -97,7 +97,6 @@ def run_study(
     lustre = _no_stripes(layout.file_system)
     wanted = list(cases(reasons, clients, size_bytes, layout.block_bytes, lustre))
     about = _about(place, layout.file_system, size_bytes, clients)
-    os.makedirs(target, exist_ok=True)
     path = os.path.join(target, "study.json")
     found = {} if fresh else _load(path, about)
     end, total = time.monotonic() + 60 * minutes, len(wanted) * repeats
@@ -113,11 +112,14 @@ def run_study(
             seconds = workers.measure(case)
             written.append(seconds[0])
             read.append(seconds[1])
+            # Only now: a measurement that fails at once leaves no folder.
+            os.makedirs(target, exist_ok=True)
             _save(path, about, found)
             if progress is not None:
                 progress(sum(len(one) for one, _ in found.values()), total)
     results = [Result(case, *found[case]) for case in wanted if found.get(case, ([], []))[0]]
     absent = {name: reason for name, reason in reasons.items() if reason is not None} | ({"stripes": lustre} if lustre is not None else {})
+    os.makedirs(target, exist_ok=True)
     drawn = draw(target, results, stored_bytes(size_bytes)) if pictures else {}
     write_report(target, about, results, absent, drawn)
     return Study(target, results, absent, total)
