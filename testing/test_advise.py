@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import pathlib
@@ -15,6 +16,7 @@ import hyperslab as hs
 import netCDF4
 import numpy as np
 import pytest
+from hyperslab.advising import dataset_advice, pilot
 from hyperslab.advising.accesses import parse_accesses
 from hyperslab.advising.comparing import check_copy
 from hyperslab.advising.layouts import NO_FILTER, Costs, Filter, Layout, chunk_shapes, work_of
@@ -347,3 +349,20 @@ def test_the_command(grid: pathlib.Path, tmp_path: pathlib.Path) -> None:
     for wrong in (["--access", "never"], ["--apply", str(tmp_path / "out.h5")]):
         done = subprocess.run([COMMAND, "advise", grid, *wrong], capture_output=True, text=True)
         assert done.returncode == 1 and done.stderr.startswith("hyperslab: ") and done.stderr.count("\n") == 1
+
+
+def test_a_layout_that_the_dataset_has_is_not_advised(tmp_path: pathlib.Path) -> None:
+    """Its filter was measured, so it is another object, and a pilot of the same layout may be faster by chance."""
+    with h5py.File(tmp_path / "x.h5", "w") as f:
+        f["x"] = np.zeros((512, 1024), "f4")
+    dataset = hs.open(tmp_path / "x.h5")["x"]
+    current = Layout(None, dataclasses.replace(NO_FILTER, ratio=1.01, is_current=True))
+    assert Layout(None, NO_FILTER) != current and Layout(None, NO_FILTER).stores_like(current)
+    assert not Layout(None, GZIP).stores_like(current) and not Layout((512, 1024), NO_FILTER).stores_like(current)
+    wishes = dataset_advice.Wishes(parse_accesses("whole"), "balanced", False, False, 1, 1, str(tmp_path))
+    patterns = [wishes.accesses[0].pattern(dataset.shape, (None, None))]
+    reads = [pilot.choose_reads(patterns[0], 4, random.Random(1), (1, 1))]
+    best, before, after, basis = dataset_advice._best(
+        dataset, str(tmp_path / "x.h5"), [Layout(None, NO_FILTER)], reads, patterns, wishes, dataset_advice.Costs(), current
+    )
+    assert best is current and before == after and basis == "none"

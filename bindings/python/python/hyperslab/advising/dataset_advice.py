@@ -197,7 +197,7 @@ def _best(
     try:
         for number, layout in enumerate(finalists):
             kept = affordable(dataset, layout, reads)
-            if layout == current or kept is None or (layout.chunks is None and dataset.nbytes > MAX_CONTIGUOUS_BYTES):
+            if layout.stores_like(current) or kept is None or (layout.chunks is None and dataset.nbytes > MAX_CONTIGUOUS_BYTES):
                 continue
             path = os.path.join(wishes.folder, f"pilot{number}.h5")
             make_pilot(dataset, layout, kept, path)
@@ -212,7 +212,7 @@ def _best(
         # If size matters most, the layouts are in its order, and the times only say what the first costs.
         chosen = 0 if wishes.prefer == "size" else weighted.index(min(weighted))
         return layouts[chosen], before, timed[chosen], "pilot"
-    changed = [layout for layout in finalists if layout != current]
+    changed = [layout for layout in finalists if not layout.stores_like(current)]
     if not changed:
         return current, before, before, "none"
     # By the model's ratio to what it says of the present layout, so that its errors in common cancel.

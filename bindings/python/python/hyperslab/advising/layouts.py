@@ -50,6 +50,10 @@ class Layout:
     chunks: tuple[int, ...] | None
     filter: Filter
 
+    def stores_like(self, other: Layout) -> bool:
+        """Whether a dataset is stored the same way in both, whatever was measured of their filters."""
+        return self.chunks == other.chunks and dict(self.filter.options) == dict(other.filter.options)
+
     def describe(self) -> str:
         """In a few words."""
         shape = "contiguous" if self.chunks is None else "×".join(map(str, self.chunks))
