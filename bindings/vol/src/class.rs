@@ -131,6 +131,7 @@ pub extern "C" fn H5PLget_plugin_type() -> H5PL_type_t {
 /// Entry point of HDF5's plug-in loader: the class for the calling library; null if that is not found.
 #[unsafe(no_mangle)]
 pub extern "C" fn H5PLget_plugin_info() -> *const c_void {
+    crate::host::stay_loaded();
     crate::host::Host::calling().map_or(ptr::null(), |host| {
         crate::legacy_api::redirect(host);
         of(host.slot).cast()

@@ -2,6 +2,7 @@
 
 use std::ffi::{CStr, c_void};
 
+use crate::encoded::check_datatype;
 use crate::ffi::*;
 use crate::handle::Handle;
 use crate::host::{Host, Owned, check};
@@ -34,11 +35,9 @@ pub(crate) fn encode(host: &Host, id: hid_t) -> Result<Vec<u8>> {
 
 /// Decodes the bytes of `H5Tencode` to a datatype in memory form.
 pub(crate) fn decode(host: &Host, bytes: &[u8]) -> Result<Owned> {
-    // H5Tdecode trusts the lengths in the bytes: padding keeps it from reading other memory.
-    let mut padded = bytes.to_vec();
-    padded.resize(bytes.len() + 64, 0);
-    // SAFETY: the bytes outlive the call.
-    own(host, unsafe { (host.call.H5Tdecode)(padded.as_ptr().cast()) }, "a datatype in the catalog cannot be decoded")
+    check_datatype(bytes)?;
+    // SAFETY: the bytes outlive the call, and HDF5 reads no more of them than were checked.
+    own(host, unsafe { (host.call.H5Tdecode)(bytes.as_ptr().cast()) }, "a datatype in the catalog cannot be decoded")
 }
 
 /// The base type of a datatype.

@@ -50,6 +50,14 @@ fn symbol(library: usize, name: &CStr) -> Option<*mut c_void> {
     (!found.is_null()).then_some(found)
 }
 
+/// Keeps the connector in memory until the process ends: HDF5 and other libraries hold addresses of its functions.
+pub(crate) fn stay_loaded() {
+    if let Some(name) = name_of(stay_loaded as *const () as usize).and_then(|name| std::ffi::CString::new(name).ok()) {
+        // SAFETY: a zero-terminated name; the library is loaded, and its initializers have run.
+        unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_LAZY | libc::RTLD_NOLOAD | libc::RTLD_NODELETE) };
+    }
+}
+
 /// The file name of the library that contains `address`.
 pub(crate) fn name_of(address: usize) -> Option<String> {
     // SAFETY: `Dl_info` is plain data that dladdr fills in; dladdr reads no memory at the address.
@@ -81,6 +89,25 @@ fn caller() -> Option<(usize, usize)> {
     None
 }
 
+/// The version of a library whose connector class or references may have another layout than those that are known.
+fn unknown_version(library: usize) -> Option<String> {
+    let (major, minor, release) = version_of(library)?;
+    let is_known = matches!((major, minor), (1, 14) | (2, 0..=2));
+    (!is_known).then(|| format!("{major}.{minor}.{release}"))
+}
+
+/// The version of a library; `None` if it does not say.
+fn version_of(library: usize) -> Option<(u32, u32, u32)> {
+    let call = symbol(library, c"H5get_libversion")?;
+    let (mut major, mut minor, mut release) = (0, 0, 0);
+    // SAFETY: the function has this signature in every HDF5, and the output pointers are our variables.
+    let status = unsafe {
+        let call: unsafe extern "C" fn(*mut u32, *mut u32, *mut u32) -> herr_t = std::mem::transmute(call);
+        call(&raw mut major, &raw mut minor, &raw mut release)
+    };
+    (status >= 0).then_some((major, minor, release))
+}
+
 impl Host {
     /// The calling library; `None` if there is none, or no slot is free.
     pub(crate) fn calling() -> Option<&'static Self> {
@@ -92,6 +119,10 @@ impl Host {
                     // HDF5 2 has the old signature of this function under another name.
                     symbol(library, &text).or_else(|| (name == "H5Tdecode").then(|| symbol(library, c"H5Tdecode1")).flatten())
                 };
+                if let Some(version) = unknown_version(library) {
+                    eprintln!("hyperslab-vol: HDF5 {version} is unknown to this connector, which serves HDF5 1.14 to 2.2");
+                    return None;
+                }
                 match Functions::load(find) {
                     Ok(call) => drop(place.set(Self { slot, base, library, call })),
                     Err(missing) => {
@@ -131,14 +162,8 @@ impl Host {
     /// Whether the library is probing connectors for a file that it could not open itself, and would mistake the result for a
     /// native file, as HDF5 2.0 to 2.2 do, which crashes the program.
     pub(crate) fn would_mistake(&self) -> bool {
-        let (mut major, mut minor, mut release) = (0u32, 0u32, 0u32);
-        let Some(call) = self.address(c"H5get_libversion") else { return false };
-        // SAFETY: the function has this signature in every HDF5, and the output pointers are our variables.
-        unsafe {
-            let call: unsafe extern "C" fn(*mut u32, *mut u32, *mut u32) -> herr_t = std::mem::transmute(call);
-            if call(&raw mut major, &raw mut minor, &raw mut release) < 0 || major < 2 {
-                return false;
-            }
+        if version_of(self.library).is_none_or(|(major, ..)| major < 2) {
+            return false;
         }
         let mut frames = [std::ptr::null_mut(); 64];
         // SAFETY: the array has space for the requested number of addresses.

@@ -1,5 +1,6 @@
 //! Property lists: stored encoded (`H5Pencode2`), queried for single properties.
 
+use crate::encoded::{ListClass, check_properties};
 use crate::ffi::*;
 use crate::host::{Host, Owned, check};
 use hyperslab_arrow_container::error::{Error, Result, error};
@@ -88,16 +89,21 @@ pub(crate) fn give_fill(host: &Host, list: &Owned, memory: &Owned, target: &Owne
     }
 }
 
-/// Decodes a property list; no bytes mean the default list of `class`, such as `H5P_CLS_GROUP_CREATE_ID_g`.
-pub(crate) fn decode(host: &Host, bytes: &[u8], class: &std::ffi::CStr) -> Result<Owned> {
-    // SAFETY: the bytes are of H5Pencode2; a class is a valid ID of the host.
-    let id = unsafe {
-        if bytes.is_empty() {
-            (host.call.H5Pcreate)(host.global(class).ok_or_else(|| error!("the HDF5 library does not export this class of property lists"))?)
-        } else {
-            (host.call.H5Pdecode)(bytes.as_ptr().cast())
-        }
-    };
+/// The default property list of a class, such as `H5P_CLS_GROUP_CREATE_ID_g`.
+pub(crate) fn default_of(host: &Host, class: &std::ffi::CStr) -> Result<Owned> {
+    let class = host.global(class).ok_or_else(|| error!("the HDF5 library does not export this class of property lists"))?;
+    // SAFETY: a class is a valid ID of the host.
+    Owned::new(unsafe { (host.call.H5Pcreate)(class) }, host.call.H5Pclose, "the property list cannot be created")
+}
+
+/// Decodes a property list; no bytes mean the default list of the class.
+pub(crate) fn decode(host: &Host, bytes: &[u8], class: ListClass) -> Result<Owned> {
+    if bytes.is_empty() {
+        return default_of(host, class.global());
+    }
+    check_properties(bytes, class)?;
+    // SAFETY: the bytes outlive the call, and HDF5 reads no more of them than were checked.
+    let id = unsafe { (host.call.H5Pdecode)(bytes.as_ptr().cast()) };
     Owned::new(id, host.call.H5Pclose, "the property list cannot be decoded")
 }
 
@@ -187,7 +193,7 @@ pub(crate) fn tracks_attributes(host: &Host, plist: hid_t) -> bool {
 /// The creation property list of a group. The root group has none of its own, because it is created with the file's list, so
 /// creation-order tracking is set from the object.
 pub(crate) fn of_group(host: &Host, object: &Object) -> Result<Owned> {
-    let list = decode(host, &object.creation, c"H5P_CLS_GROUP_CREATE_ID_g")?;
+    let list = decode(host, &object.creation, ListClass::Group)?;
     if object.creation.is_empty() {
         let tracked = matches!(object.body, Body::Group { tracked: true, .. });
         // SAFETY: a valid ID of the host.

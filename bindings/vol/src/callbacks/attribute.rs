@@ -124,7 +124,7 @@ pub(crate) unsafe extern "C" fn get<const S: usize>(obj: *mut c_void, args: *mut
             let args = args.as_mut().ok_or_else(|| error!("HDF5 passed no arguments"))?;
             match args.op_type {
                 H5VL_ATTR_GET_ACPL => {
-                    let list = plist::decode(host, &[], c"H5P_CLS_ATTRIBUTE_CREATE_ID_g")?;
+                    let list = plist::default_of(host, c"H5P_CLS_ATTRIBUTE_CREATE_ID_g")?;
                     if lock(handle.attribute()?).utf8 {
                         (host.call.H5Pset_char_encoding)(list.id, 1);
                     }

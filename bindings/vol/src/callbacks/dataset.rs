@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use super::group::{add, open_at, opened};
 use super::iterate::registered;
 use super::location::{Located, locate};
+use crate::encoded::ListClass;
 use crate::ffi::*;
 use crate::guard;
 use crate::handle::{Handle, What};
@@ -26,7 +27,7 @@ pub(crate) fn fill_of(host: &'static Host, container: &Arc<Container>, object: &
     if object.creation.is_empty() {
         return Ok(Vec::new());
     }
-    let list = plist::decode(host, &object.creation, c"H5P_CLS_DATASET_CREATE_ID_g")?;
+    let list = plist::decode(host, &object.creation, ListClass::Dataset)?;
     let memory = datatype::decode(host, &stored.encoded)?;
     let place = Place::new(Arc::clone(container), hyperslab_arrow_container::model::ROOT);
     let raw = Handle::give(host, place, What::Group, String::new());
@@ -224,7 +225,7 @@ pub(crate) unsafe extern "C" fn get<const S: usize>(obj: *mut c_void, args: *mut
                     let copy = lock(&handle.access).as_ref().map(|list| (host.call.H5Pcopy)(list.id));
                     args.args.get_dapl.dapl_id = match copy {
                         Some(copy) => Owned::new(copy, host.call.H5Pclose, "the access property list cannot be copied")?.give(),
-                        None => plist::decode(host, &[], c"H5P_CLS_DATASET_ACCESS_ID_g")?.give(),
+                        None => plist::default_of(host, c"H5P_CLS_DATASET_ACCESS_ID_g")?.give(),
                     };
                 }
                 H5VL_DATASET_GET_DCPL => {
@@ -233,7 +234,7 @@ pub(crate) unsafe extern "C" fn get<const S: usize>(obj: *mut c_void, args: *mut
                         let object = tree.object(handle.place.object)?;
                         (object.creation.clone(), object.fill.as_ref().map(|fill| lock(fill).bytes.clone()))
                     };
-                    let list = plist::decode(host, &creation, c"H5P_CLS_DATASET_CREATE_ID_g")?;
+                    let list = plist::decode(host, &creation, ListClass::Dataset)?;
                     if let Some(fill) = fill {
                         let memory = datatype::decode(host, &dataset.datatype.encoded)?;
                         let target = datatype::in_file(host, handle.raw(), memory.id)?;
@@ -295,7 +296,7 @@ pub(crate) unsafe extern "C" fn specific<const S: usize>(
                     let ndims = lock(&handle.dataset()?.extent).space.shape().len();
                     let list = {
                         let creation = lock(&handle.place.container.tree).object(handle.place.object)?.creation.clone();
-                        plist::decode(host, &creation, c"H5P_CLS_DATASET_CREATE_ID_g")?
+                        plist::decode(host, &creation, ListClass::Dataset)?
                     };
                     if (host.call.H5Pget_layout)(list.id) != 2 {
                         return Err(error!("only chunked datasets can be resized"));

@@ -5,6 +5,7 @@ use std::ffi::{c_char, c_void};
 use super::group::{add, open_at, opened};
 use super::location::locate;
 use crate::datatype;
+use crate::encoded::ListClass;
 use crate::ffi::*;
 use crate::guard;
 use crate::handle::{Handle, What};
@@ -72,7 +73,7 @@ pub(crate) unsafe extern "C" fn get<const S: usize>(obj: *mut c_void, args: *mut
                 }
                 H5VL_DATATYPE_GET_TCPL => {
                     let creation = lock(&handle.place.container.tree).object(handle.place.object)?.creation.clone();
-                    args.args.get_tcpl.tcpl_id = plist::decode(host, &creation, c"H5P_CLS_DATATYPE_CREATE_ID_g")?.give();
+                    args.args.get_tcpl.tcpl_id = plist::decode(host, &creation, ListClass::Datatype)?.give();
                 }
                 other => return Err(Error::unsupported(format!("query {other} of a datatype is not supported"))),
             }

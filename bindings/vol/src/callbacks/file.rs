@@ -7,6 +7,7 @@ use std::sync::atomic::Ordering;
 
 use super::{info, location::join};
 use crate::datatype::decode_stored;
+use crate::encoded::ListClass;
 use crate::ffi::*;
 use crate::guard;
 use crate::handle::{Handle, What, give_text, open_in, text};
@@ -184,7 +185,7 @@ pub(crate) unsafe extern "C" fn get<const S: usize>(obj: *mut c_void, args: *mut
                 }
                 H5VL_FILE_GET_FCPL => {
                     let creation = lock(&container.tree).creation.clone();
-                    args.args.get_fcpl.fcpl_id = plist::decode(host, &creation, c"H5P_CLS_FILE_CREATE_ID_g")?.give();
+                    args.args.get_fcpl.fcpl_id = plist::decode(host, &creation, ListClass::File)?.give();
                 }
                 H5VL_FILE_GET_FILENO => *args.args.get_fileno.fileno = container.number,
                 H5VL_FILE_GET_INTENT => {

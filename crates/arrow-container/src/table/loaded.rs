@@ -67,7 +67,7 @@ impl Table {
             }
         }
         if let Some(file) = file {
-            table.backing = Backing::Published(Published::new(file, ""));
+            table.backing = Backing::Published(Published::foreign(file));
         }
         (table.count, table.capacity, table.touched) = (count, count, count);
         (table.arenas, table.changed) = (arenas, false);

@@ -3,6 +3,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::os::fd::AsRawFd;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
@@ -67,15 +68,21 @@ struct Map {
 }
 
 impl Map {
+    /// A map of a file of this user. Another user could cut it, which ends a process that reads the map.
     fn of(file: &File) -> Option<Self> {
-        let bytes = usize::try_from(file.metadata().ok()?.len()).ok().filter(|bytes| *bytes > 0)?;
+        let metadata = file.metadata().ok()?;
+        // SAFETY: geteuid always succeeds.
+        if metadata.uid() != unsafe { libc::geteuid() } {
+            return None;
+        }
+        let bytes = usize::try_from(metadata.len()).ok().filter(|bytes| *bytes > 0)?;
         // SAFETY: a new map at an address that the system chooses; the descriptor is open.
         let address = unsafe { libc::mmap(std::ptr::null_mut(), bytes, libc::PROT_READ, libc::MAP_SHARED, file.as_raw_fd(), 0) };
         (address != libc::MAP_FAILED).then_some(Self { address: address as usize, bytes })
     }
 
     fn bytes(&self) -> &[u8] {
-        // SAFETY: the map lives as long as `self`; published files are never modified or truncated.
+        // SAFETY: the map lives as long as `self`; files of a container are never modified or truncated once they are published.
         unsafe { std::slice::from_raw_parts(self.address as *const u8, self.bytes) }
     }
 }
@@ -87,7 +94,7 @@ impl Drop for Map {
     }
 }
 
-/// A published file, which is never modified again.
+/// A published file, which is never modified again if it is of a container.
 #[derive(Debug)]
 pub(super) struct Published {
     pub(super) file: File,
@@ -100,7 +107,12 @@ impl Published {
         Self { file, name: name.to_owned(), map: OnceLock::new() }
     }
 
-    /// A mapped range of the file; `None` if the file cannot be mapped or is shorter.
+    /// A file that another program wrote, and may write again: it is read, never mapped.
+    pub(super) fn foreign(file: File) -> Self {
+        Self { file, name: String::new(), map: OnceLock::from(None) }
+    }
+
+    /// A mapped range of the file; `None` if the file is not mapped or is shorter.
     pub(super) fn mapped(&self, at: u64, bytes: usize) -> Option<&[u8]> {
         let map = self.map.get_or_init(|| Map::of(&self.file)).as_ref()?;
         let at = usize::try_from(at).ok()?;
