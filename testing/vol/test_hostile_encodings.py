@@ -13,7 +13,7 @@ import pytest
 from programs import run, script
 
 #: A longer run: HYPERSLAB_VOL_MUTATIONS=100000.
-MUTATIONS = int(os.environ.get("HYPERSLAB_VOL_MUTATIONS", "3000"))
+MUTATIONS = int(os.environ.get("HYPERSLAB_VOL_MUTATIONS", "1000"))
 
 MAKE = """
 import sys, h5py, numpy as np
