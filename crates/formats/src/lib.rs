@@ -17,6 +17,7 @@ mod object;
 mod open;
 mod other_format;
 mod poison;
+mod recent;
 mod tree;
 mod tree_in_memory;
 

@@ -57,7 +57,7 @@ fn open_named(storage: Arc<dyn Storage>, options: &OpenOptions) -> Result<Arc<dy
     match options.interpretation {
         Interpretation::Hdf5 => {}
         Interpretation::Automatic => file.detect_netcdf4()?,
-        Interpretation::Netcdf4 => file.interpret_netcdf4()?,
+        Interpretation::Netcdf4 => file.interpret_netcdf4(),
     }
     Ok(Arc::new(file))
 }

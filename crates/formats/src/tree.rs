@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use hyperslab_array::{Error, Result};
+use hyperslab_array::{Attribute, Error, ErrorKind, Result};
 
 use crate::{Attributes, Dataset, Dimension, DimensionScale, Link, Links, Object, ObjectId};
 
@@ -34,6 +34,14 @@ pub trait Tree: Send + Sync {
     fn has_attribute(&self, id: ObjectId, names: &[&str]) -> Result<bool> {
         let attributes = self.attributes(id)?;
         Ok(names.iter().any(|name| attributes.get(name).is_some()))
+    }
+    /// The attributes of an object that have one of these names. Does not read the values of others.
+    ///
+    /// # Errors
+    /// As of [`Tree::attributes`].
+    fn attributes_named(&self, id: ObjectId, names: &[&str]) -> Result<Vec<Attribute>> {
+        let attributes = self.attributes(id)?;
+        Ok(attributes.iter().filter(|attribute| names.contains(&attribute.name.as_str())).cloned().collect())
     }
     /// All links of a group; none of an object that is no group.
     ///
@@ -93,5 +101,14 @@ pub(crate) fn dataset(tree: &dyn Tree, id: ObjectId) -> Result<Arc<Dataset>> {
     match tree.object(id)? {
         Object::Dataset(dataset) => Ok(dataset),
         other => Err(Error::internal(format!("a dataset is expected, this is {}", other.kind()))),
+    }
+}
+
+/// What was parsed; `None` if it is damaged or not supported, which is an error when it is used itself.
+pub(crate) fn unless_damaged<T>(parsed: Result<T>) -> Result<Option<T>> {
+    match parsed {
+        Ok(parsed) => Ok(Some(parsed)),
+        Err(error) if matches!(error.kind(), ErrorKind::Corrupt | ErrorKind::Unsupported) => Ok(None),
+        Err(error) => Err(error),
     }
 }

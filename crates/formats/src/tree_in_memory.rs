@@ -1,10 +1,9 @@
-//! A tree that is in memory as a whole: for formats whose header describes everything (netCDF classic), for arrays of a
-//! program, and for netCDF-4, whose conventions relate all objects of a file to each other.
+//! A tree that is in memory as a whole: for formats whose header describes everything (netCDF classic), and for arrays of a
+//! program.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
-use hyperslab_array::{Attribute, Datatype, Error, Result};
+use hyperslab_array::{Attribute, Error, Result};
 
 use crate::tree::PathOf;
 use crate::{Attributes, Dataset, Dimension, DimensionScale, Link, Links, Object, ObjectId, Tree};
@@ -21,14 +20,10 @@ pub struct TreeBuilder {
 pub struct Node {
     /// The first absolute path found by which it can be reached (`/` for the root).
     pub path: String,
-    /// HDF5: address of the object header, relative to the base address.
-    pub address: Option<u64>,
     /// Attributes in the order of their creation if the object tracks it, else in name order.
     pub attributes: Vec<Attribute>,
     /// Whether the object tracks the order in which its attributes were created.
     pub attributes_tracked: bool,
-    /// Why the attributes cannot be listed; then there are none above.
-    pub attributes_error: Option<Error>,
     /// What it is.
     pub content: Content,
 }
@@ -40,10 +35,6 @@ pub enum Content {
     Group(Group),
     /// A dataset and its dimensions.
     Dataset(Box<Dataset>, Vec<DimensionScale>),
-    /// A committed (named) datatype.
-    Datatype(Datatype),
-    /// An object that cannot be read, with its reason; the rest of the file can.
-    Unreadable(Error),
 }
 
 /// A group's members.
@@ -71,55 +62,26 @@ impl ObjectId {
 impl Node {
     /// An object without attributes.
     pub fn new(path: impl Into<String>, content: Content) -> Self {
-        Self { path: path.into(), address: None, attributes: Vec::new(), attributes_tracked: false, attributes_error: None, content }
-    }
-}
-
-impl Group {
-    /// The link called `name`.
-    pub fn link(&self, name: &str) -> Option<&Link> {
-        self.links.iter().find(|link| link.name == name)
+        Self { path: path.into(), attributes: Vec::new(), attributes_tracked: false, content }
     }
 }
 
 impl TreeBuilder {
-    /// The object with this ID.
-    pub fn node(&self, id: ObjectId) -> Option<&Node> {
-        self.nodes.get(id.index())
-    }
-    /// The dataset with this ID, if it is one.
-    pub fn dataset(&self, id: ObjectId) -> Option<&Dataset> {
-        match &self.node(id)?.content {
-            Content::Dataset(dataset, _) => Some(dataset),
-            _ => None,
-        }
-    }
-    /// The group with this ID, if it is one.
-    pub fn group(&self, id: ObjectId) -> Option<&Group> {
-        match &self.node(id)?.content {
-            Content::Group(group) => Some(group),
-            _ => None,
-        }
-    }
     /// The finished tree.
     pub fn build(self) -> TreeInMemory {
-        let addressed = self.nodes.iter().enumerate();
-        let addresses = addressed.filter_map(|(index, node)| Some((node.address?, ObjectId::of_index(index)))).collect();
-        TreeInMemory { entries: self.nodes.into_iter().map(Entry::from).collect(), addresses }
+        TreeInMemory { entries: self.nodes.into_iter().map(Entry::from).collect() }
     }
 }
 
 /// A finished tree.
 pub struct TreeInMemory {
     entries: Vec<Entry>,
-    addresses: HashMap<u64, ObjectId>,
 }
 
 struct Entry {
     path: String,
-    address: Option<u64>,
-    object: Result<Object>,
-    attributes: Result<Arc<Attributes>>,
+    object: Object,
+    attributes: Arc<Attributes>,
     links: Arc<Links>,
     dimensions: Arc<[DimensionScale]>,
     declared: Arc<[Dimension]>,
@@ -127,24 +89,18 @@ struct Entry {
 
 impl From<Node> for Entry {
     fn from(node: Node) -> Self {
-        let Node { path, address, attributes, attributes_tracked, attributes_error, content } = node;
-        let attributes = match attributes_error {
-            None => Ok(Arc::new(Attributes { list: attributes, tracked: attributes_tracked })),
-            Some(error) => Err(error),
-        };
-        let mut entry =
-            Self { path, address, object: Ok(Object::Group), attributes, links: Arc::default(), dimensions: Arc::default(), declared: Arc::default() };
+        let Node { path, attributes, attributes_tracked, content } = node;
+        let attributes = Arc::new(Attributes { list: attributes, tracked: attributes_tracked });
+        let mut entry = Self { path, object: Object::Group, attributes, links: Arc::default(), dimensions: Arc::default(), declared: Arc::default() };
         match content {
             Content::Group(group) => {
                 entry.links = Arc::new(Links::new(group.links, group.links_tracked));
                 entry.declared = group.dimensions.into();
             }
             Content::Dataset(dataset, dimensions) => {
-                entry.object = Ok(Object::Dataset(Arc::new(*dataset)));
+                entry.object = Object::Dataset(Arc::new(*dataset));
                 entry.dimensions = dimensions.into();
             }
-            Content::Datatype(datatype) => entry.object = Ok(Object::Datatype(Arc::new(datatype))),
-            Content::Unreadable(error) => entry.object = Err(error),
         }
         entry
     }
@@ -161,10 +117,10 @@ impl Tree for TreeInMemory {
         ObjectId(0)
     }
     fn object(&self, id: ObjectId) -> Result<Object> {
-        self.entry(id)?.object.clone()
+        Ok(self.entry(id)?.object.clone())
     }
     fn attributes(&self, id: ObjectId) -> Result<Arc<Attributes>> {
-        self.entry(id)?.attributes.clone()
+        Ok(self.entry(id)?.attributes.clone())
     }
     fn links(&self, group: ObjectId) -> Result<Arc<Links>> {
         Ok(self.entry(group)?.links.clone())
@@ -175,11 +131,11 @@ impl Tree for TreeInMemory {
     fn declared_dimensions(&self, group: ObjectId) -> Result<Arc<[Dimension]>> {
         Ok(self.entry(group)?.declared.clone())
     }
-    fn address(&self, id: ObjectId) -> Option<u64> {
-        self.entry(id).ok()?.address
+    fn address(&self, _: ObjectId) -> Option<u64> {
+        None
     }
-    fn at_address(&self, address: u64) -> Option<ObjectId> {
-        self.addresses.get(&address).copied()
+    fn at_address(&self, _: u64) -> Option<ObjectId> {
+        None
     }
     fn path(&self, id: ObjectId) -> Option<&str> {
         Some(self.entry(id).ok()?.path.as_str())

@@ -57,7 +57,7 @@ pub fn file_of_arrays(session: &Session, name: &str, arrays: Vec<(String, Arc<dy
     let mut objects = Vec::new();
     let mut kept: Vec<Option<Arc<dyn ForeignArray>>> = vec![None];
     for (name, array) in arrays {
-        if name.is_empty() || name.contains('/') || group.link(&name).is_some() {
+        if name.is_empty() || name.contains('/') || group.links.iter().any(|link| link.name == name) {
             return Err(Error::invalid_input(format!("an array cannot be called {name:?}: a name has no slash, and is there once")));
         }
         let number = kept.len();

@@ -59,6 +59,21 @@ pub(super) fn has_any(source: &Source, header: &ObjectHeader<'_>, names: &[&str]
     Ok(if info.is_some_and(|info| info.heap.is_some()) { None } else { Some(false) })
 }
 
+/// The attributes in the header that have one of these names, in any order; `None` if there are others in dense storage.
+pub(super) fn named(source: &Source, header: &ObjectHeader<'_>, names: &[&str]) -> Result<Option<Vec<Attribute>>> {
+    let info = header.find(kind::ATTRIBUTE_INFO).map(|message| message.parse(source, attribute_info::parse)).transpose()?;
+    if info.is_some_and(|info| info.heap.is_some()) {
+        return Ok(None);
+    }
+    let mut found = Vec::new();
+    for message in header.all(kind::ATTRIBUTE) {
+        if names.contains(&message.parse(source, attribute::name)?.as_str()) {
+            found.push(resolve(source, message.parse(source, |cursor| attribute::parse(source, cursor))?));
+        }
+    }
+    Ok(Some(found))
+}
+
 fn dense(source: &Source, heap: u64, tree: u64, raw: &mut Vec<(u32, RawAttribute)>) -> Result<()> {
     /// Flag of a record whose attribute is in the shared message heap.
     const SHARED: u8 = 1 << 1;

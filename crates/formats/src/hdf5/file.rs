@@ -9,17 +9,17 @@ use super::heap::GlobalHeap;
 use super::layout::{Layout, StoredDataset};
 use super::lazy_tree::{Kept, LazyTree};
 use super::superblock::Superblock;
-use super::{Source, chunk_locator, reference, whole_tree};
+use super::{Source, chunk_locator, reference};
+use crate::netcdf4::{self, Netcdf4Tree};
 use crate::tree::dataset;
-use crate::tree_in_memory::TreeInMemory;
-use crate::{ArrayFile, ChunkLocation, ChunkLocations, ChunkSource, Dataset, Format, Limits, ObjectId, Tree, netcdf4};
+use crate::{ArrayFile, ChunkLocation, ChunkLocations, ChunkSource, Dataset, Format, Limits, ObjectId, Tree};
 
 /// An open HDF5 file.
 pub struct Hdf5File {
     source: Source,
-    objects: LazyTree,
+    objects: Arc<LazyTree>,
     /// The tree as the netCDF-4 conventions show it, of a file that follows them.
-    interpreted: Option<TreeInMemory>,
+    interpreted: Option<Netcdf4Tree>,
 }
 
 /// A dataset to be located or decoded.
@@ -48,24 +48,21 @@ impl Hdf5File {
     pub fn open(storage: Arc<dyn Storage>, superblock: u64, limits: &Limits) -> Result<Self> {
         let Superblock { source, root, .. } = Superblock::read(storage, superblock, limits)?;
         source.storage.keep(source.absolute(root)?);
-        Ok(Self { objects: LazyTree::open(source.clone(), root)?, source, interpreted: None })
+        Ok(Self { objects: Arc::new(LazyTree::open(source.clone(), root)?), source, interpreted: None })
     }
     /// Shows the file as the netCDF-4 conventions say, if the netCDF-4 library wrote it.
     ///
     /// # Errors
-    /// As [`Hdf5File::interpret_netcdf4`].
-    pub fn detect_netcdf4(&mut self) -> Result<()> {
-        if netcdf4::is_netcdf4(&self.objects)? { self.interpret_netcdf4() } else { Ok(()) }
-    }
-    /// Shows the file as the netCDF-4 conventions say. These relate all objects of a file, which are parsed at once.
-    ///
-    /// # Errors
     /// `Corrupt`, `Unsupported`, `LimitExceeded` or `Io` if the root group cannot be parsed.
-    pub fn interpret_netcdf4(&mut self) -> Result<()> {
-        let mut tree = whole_tree::build(&self.source, self.objects.root().0)?;
-        netcdf4::interpret(&mut tree);
-        self.interpreted = Some(tree.build());
+    pub fn detect_netcdf4(&mut self) -> Result<()> {
+        if netcdf4::is_netcdf4(self.objects.as_ref())? {
+            self.interpret_netcdf4();
+        }
         Ok(())
+    }
+    /// Shows the file as the netCDF-4 conventions say.
+    pub fn interpret_netcdf4(&mut self) {
+        self.interpreted = Some(Netcdf4Tree::new(self.objects.clone()));
     }
 
     fn stored(&self, id: ObjectId) -> Result<Stored> {
@@ -73,8 +70,7 @@ impl Hdf5File {
         if let Some(refusal) = &dataset.refusal {
             return Err(refusal.clone());
         }
-        let address = self.tree().address(id).ok_or_else(|| Error::internal("an object without address"))?;
-        Ok(Stored { dataset, kept: self.objects.kept(ObjectId(address))? })
+        Ok(Stored { dataset, kept: self.objects.kept(id)? })
     }
 
     /// The blocks of a contiguous dataset that a selection touches.
@@ -130,7 +126,7 @@ impl ArrayFile for Hdf5File {
     fn tree(&self) -> &dyn Tree {
         match &self.interpreted {
             Some(tree) => tree,
-            None => &self.objects,
+            None => self.objects.as_ref(),
         }
     }
 

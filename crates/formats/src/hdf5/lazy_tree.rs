@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use hyperslab_array::{Error, Result};
+use hyperslab_array::{Attribute, Error, Result};
 use hyperslab_storage::ForkMutex;
 
 use super::layout::StoredDataset;
 use super::parsed_object::{ParsedObject, parse};
-use super::recent::Recent;
 use super::{Source, attributes, group};
+use crate::recent::Recent;
 use crate::tree::PathOf;
 use crate::{Attributes, Dataset, Dimension, DimensionScale, Link, Links, Object, ObjectId, Tree, netcdf4};
 
@@ -136,7 +136,7 @@ impl Tree for LazyTree {
         }
         let header = &kept.parsed.header;
         let list = self.pay(id, Part::Attributes, |source| attributes::read(source, header))?;
-        let bytes = |attribute: &hyperslab_array::Attribute| attribute.value.as_ref().map_or(0, |value| value.bytes.len() as u64);
+        let bytes = |attribute: &Attribute| attribute.value.as_ref().map_or(0, |value| value.bytes.len() as u64);
         let cost = list.iter().map(|attribute| bytes(attribute).saturating_add(ATTRIBUTE_BYTES)).fold(0, u64::saturating_add);
         let attributes = Arc::new(Attributes { list, tracked: header.tracks_attributes });
         if kept.attributes.set(attributes.clone()).is_ok()
@@ -149,6 +149,15 @@ impl Tree for LazyTree {
     fn has_attribute(&self, id: ObjectId, names: &[&str]) -> Result<bool> {
         let found = attributes::has_any(&self.source, &self.kept(id)?.parsed.header, names)?;
         let listed = || Ok(self.attributes(id)?.iter().any(|attribute| names.contains(&attribute.name.as_str())));
+        found.map_or_else(listed, Ok)
+    }
+    fn attributes_named(&self, id: ObjectId, names: &[&str]) -> Result<Vec<Attribute>> {
+        let kept = self.kept(id)?;
+        let found = match kept.attributes.get() {
+            None => attributes::named(&self.source.with_own_budget(), &kept.parsed.header, names)?,
+            Some(_) => None,
+        };
+        let listed = || Ok(self.attributes(id)?.iter().filter(|attribute| names.contains(&attribute.name.as_str())).cloned().collect());
         found.map_or_else(listed, Ok)
     }
     fn links(&self, group: ObjectId) -> Result<Arc<Links>> {

@@ -23,7 +23,6 @@ mod lazy_tree;
 mod message;
 mod object_header;
 mod parsed_object;
-mod recent;
 mod reference;
 mod shared_message_table;
 mod shared_messages;
@@ -31,7 +30,6 @@ mod source;
 mod superblock;
 mod virtual_dataset;
 mod visited;
-mod whole_tree;
 pub mod writer;
 
 pub use attributes::of_root as root_attributes;

@@ -48,14 +48,7 @@ impl Netcdf3File {
         };
         let Header { dimensions, attributes, variables, .. } = header;
         let extents: Vec<u64> = dimensions.iter().map(|d| if d.extent == 0 { records } else { d.extent }).collect();
-        let mut objects = vec![Node {
-            path: "/".to_owned(),
-            address: None,
-            attributes,
-            attributes_tracked: true,
-            attributes_error: None,
-            content: Content::Group(Group::default()),
-        }];
+        let mut objects = vec![Node { path: "/".to_owned(), attributes, attributes_tracked: true, content: Content::Group(Group::default()) }];
         let mut links = Vec::new();
         let mut locations = vec![VariableLocation { begin: 0, record_stride: None }];
         let coordinate = |index: &usize| {
@@ -78,10 +71,8 @@ impl Netcdf3File {
             let dataset = dataset(variable, shape, record.then_some(record_bytes))?;
             objects.push(Node {
                 path: format!("/{}", variable.name),
-                address: None,
                 attributes: variable.attributes.clone(),
                 attributes_tracked: true,
-                attributes_error: None,
                 content: Content::Dataset(Box::new(dataset), dimensions),
             });
         }

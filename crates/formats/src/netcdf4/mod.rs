@@ -1,12 +1,17 @@
 //! netCDF-4: names, dimensions and conventions over HDF5; parses no bytes.
 
 mod attribute;
+mod described;
 mod detect;
 mod fill;
-mod interpret;
+mod grown;
+mod interpreted;
 mod phony;
 mod scales;
+mod shown;
+mod tree;
+mod whole_file;
 
 pub(crate) use detect::is_netcdf4;
-pub(crate) use interpret::interpret;
 pub(crate) use scales::attached;
+pub(crate) use tree::Netcdf4Tree;

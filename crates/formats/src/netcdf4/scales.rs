@@ -1,23 +1,16 @@
-//! Dimension scales of plain HDF5 (HDF5 Dimension Scale Specification): names and coordinates.
+//! Dimension scales (HDF5 Dimension Scale Specification): what marks one, and the names and coordinates that plain HDF5 has
+//! from them.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use hyperslab_array::Result;
 
 use super::attribute;
 use crate::tree::PathOf;
-use crate::tree_in_memory::TreeBuilder;
 use crate::{Attributes, DimensionScale, Object, ObjectId, Tree};
 
 /// How the NAME of a scale begins that netCDF made for a dimension without variable.
 pub(super) const NO_VARIABLE: &str = "This is a netCDF dimension but not a netCDF variable";
-
-/// Object header address to object.
-pub(super) fn by_address(tree: &TreeBuilder) -> HashMap<u64, ObjectId> {
-    let addressed = tree.nodes.iter().enumerate();
-    addressed.filter_map(|(index, object)| Some((object.address?, ObjectId::of_index(index)))).collect()
-}
 
 /// The last part of an object's path.
 pub(super) fn last_part(path: &str) -> String {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 /// Values by address, in trees: a file chooses the addresses, so hashing would need a keyed hash, and most files have few
 /// objects. When those that were used since the last turn reach half of the bound, all others are dropped.
-pub(super) struct Recent<T> {
+pub(crate) struct Recent<T> {
     young: BTreeMap<u64, (T, u64)>,
     old: BTreeMap<u64, (T, u64)>,
     young_bytes: u64,
