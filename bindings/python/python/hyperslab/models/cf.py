@@ -14,8 +14,9 @@ from ..file import File
 from ..file import open as open_files
 from ..model_view import ModelView, Problem, required
 from ..type_aliases import Paths
+from .cf_writing import create, write_observations
 
-__all__ = ["CellMethod", "Cf", "Flag", "Interval", "cell_methods", "open"]
+__all__ = ["CellMethod", "Cf", "Flag", "Interval", "cell_methods", "create", "open", "write_observations"]
 
 
 class Interval(NamedTuple):
@@ -23,6 +24,9 @@ class Interval(NamedTuple):
 
     value: float
     units: str
+
+    def __str__(self) -> str:
+        return f"interval: {repr(self.value).removesuffix('.0')} {self.units}"
 
 
 class CellMethod(NamedTuple):
@@ -45,6 +49,18 @@ class CellMethod(NamedTuple):
     within: str | None = None
     intervals: tuple[Interval, ...] = ()
     comment: str | None = None
+
+    def __str__(self) -> str:
+        """The text of the attribute (CF 7.3)."""
+        words = [*(f"{name}:" for name in self.names), self.method]
+        for key in ("where", "over", "within"):
+            value = getattr(self, key)
+            words += [] if value is None else [key, value]
+        about = [str(interval) for interval in self.intervals]
+        if self.comment is not None:
+            # Without an interval the comment needs no word before it.
+            about += [f"comment: {self.comment}" if about else self.comment]
+        return " ".join([*words, f"({' '.join(about)})"] if about else words)
 
 
 class Flag(NamedTuple):

@@ -13,6 +13,7 @@ from ..errors import InvalidInputError, UnsupportedError
 from ..type_aliases import Path
 from ..values import dtype_encoding
 from ..writing.new_file import NewFile, NewGroup, extents, fill_of, filters_of, unknown_mode
+from . import conventions
 from . import times as netcdf_times
 from . import types as netcdf_types
 from .types import DEFAULT_FILLS, NetcdfType, checked_name, checked_path, fixed_text, stored_type
@@ -197,6 +198,10 @@ class NetcdfGroup(NewGroup):
         attrs: Mapping[str, Any] | None = None,
         units: str | None = None,
         calendar: str | None = None,
+        bounds: Any = None,
+        coordinates: str | Sequence[str] | None = None,
+        cell_methods: Any = None,
+        grid_mapping: str | None = None,
         **options: Any,
     ) -> NetcdfVariable:
         """Creates a variable over existing dimensions.
@@ -213,16 +218,23 @@ class NetcdfGroup(NewGroup):
                 `fill_value=False` unwritten elements are 0.
             attrs: Attributes.
             units, calendar: How dates and durations are counted; by default units that represent them exactly.
+            bounds: The bounds of the cells (CF 7.1), in the units of `data`, with one more dimension of 2 or more vertices. They become the variable
+                `NAME_bnds`, or `NAME_vertices` if there are more than 2.
+            coordinates: Names of auxiliary and scalar coordinates, which exist (CF 5).
+            cell_methods: CF's text, or a list of `hyperslab.models.cf.CellMethod` (CF 7.3).
+            grid_mapping: Name of a grid mapping that `create_grid_mapping` made (CF 5.6).
             options: Those of `create_dataset`, such as `compression` and `chunks`.
 
         Returns:
             The variable.
 
         Raises:
-            InvalidInputError: A dimension does not exist, or `data` does not fit the dimensions.
+            InvalidInputError: A dimension, coordinate or grid mapping does not exist, `data` or `bounds` do not fit the dimensions, or
+                `cell_methods` does not parse.
 
         Example:
             >>> f.create_variable("t2m", ["time", "x"], "f4", units="K", compression="zstd")
+            >>> f.create_variable("time", ["time"], data=[0.5, 1.5], units="days since 2001-01-01", bounds=[[0, 1], [1, 2]])
         """
         path = self._place(name, "variable")
         if path in self._contents.variables:
@@ -232,7 +244,7 @@ class NetcdfGroup(NewGroup):
         found = tuple(self._contents.dimension(group, checked_name(dim, "dimension")) for dim in dims)
         if path in (dim.path for dim in found) and len({dim.path for dim in found}) != len(found):
             raise InvalidInputError(f"coordinate variable {name} with a dimension twice")
-        shown = {**(attrs or {})}
+        shown = {**(attrs or {}), **conventions.attributes(self._contents, group, name, dims, coordinates, cell_methods, grid_mapping)}
         sizes = [dim.size for dim in found]
         times, later, has_missing = None, None, False
         is_time = (
@@ -306,7 +318,45 @@ class NetcdfGroup(NewGroup):
             made.show_fill()
         for key, value in shown.items():
             made.attrs[key] = value
+        if bounds is not None:
+            place, values = conventions.bounds_of(made, name, bounds)
+            vertices = self._vertices(place.rpartition("/")[0], values.shape[-1])
+            made.attrs["bounds"] = place.rpartition("/")[2]
+            self.create_variable(place, [*dims, vertices], data=values, fill_value=False)
         return made
+
+    def _vertices(self, above: str, count: int) -> str:
+        """The name of the dimension of so many vertices, made if it is not there."""
+        short = conventions.short_name(count)
+        for name in (short, f"{short}{count}"):
+            try:
+                size = self._contents.dimension(self._place(above, "group") if above else self._path.strip("/"), name).size
+            except InvalidInputError:
+                self.create_dimension(f"{above}/{name}".strip("/"), count)
+                return name
+            if size == count:
+                return name
+        raise InvalidInputError(f"the dimensions {short} and {short}{count} have other sizes than {count}")
+
+    def create_grid_mapping(self, name: str, grid_mapping_name: str, **parameters: Any) -> NetcdfVariable:
+        """Creates a grid mapping (CF 5.6): a variable without dimensions whose attributes are the parameters of a projection.
+
+        Args:
+            name: Name of the variable, or its path.
+            grid_mapping_name: CF's name of the projection (CF appendix F).
+            parameters: The parameters by CF's names: numbers, lists of numbers, texts.
+
+        Returns:
+            The variable; `create_variable(..., grid_mapping=name)` uses it.
+
+        Raises:
+            InvalidInputError: A parameter is neither numbers nor text, or there is a variable of this name.
+
+        Example:
+            >>> f.create_grid_mapping("crs", "latitude_longitude", earth_radius=6371229.0)
+        """
+        attrs = {"grid_mapping_name": grid_mapping_name, **conventions.checked_parameters(parameters)}
+        return self.create_variable(name, (), "i4", 0, attrs=attrs)
 
     def _new_variable(
         self, path: str, shape: tuple[int, ...], sizes: tuple[int | None, ...], given: Any, fill: Any, options: dict[str, Any], data: Any, missing: Any

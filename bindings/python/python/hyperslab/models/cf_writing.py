@@ -1,0 +1,196 @@
+"""CF netCDF written: a file with its conventions, and tables of observations as discrete sampling geometries."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import InvalidInputError
+from ..netcdf.writing import NetcdfGroup, NewNetcdf, create_netcdf
+from ..type_aliases import Path
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+#: The version of CF that files state.
+CONVENTIONS = "CF-1.11"
+#: The instances of each geometry, and the role of the variable that identifies one (CF 9.5).
+_INSTANCES = {"profile": ("profile", "profile_id"), "timeSeries": ("station", "timeseries_id"), "trajectory": ("trajectory", "trajectory_id")}
+_REPRESENTATIONS = ("contiguous", "indexed")
+
+
+def create(path: Path, mode: str = "w", **options: Any) -> NewNetcdf:
+    """Creates a netCDF-4 file that states CF's conventions.
+
+    Args:
+        path: Path of the file.
+        mode: `w` replaces an existing file, `x` refuses to.
+        options: Other arguments of `hyperslab.create_netcdf`.
+
+    Returns:
+        The file, with `Conventions`; `bounds`, `coordinates`, `cell_methods` and `grid_mapping` are arguments of its `create_variable`.
+
+    Raises:
+        ConflictError: `mode` is `x` and the file exists.
+
+    Example:
+        >>> with hs.models.cf.create("tas.nc") as f:
+        ...     f.create_dimension("time")
+        ...     f.create_variable("time", ["time"], data=[0.5, 1.5], units="days since 2001-01-01", bounds=[[0, 1], [1, 2]])
+        ...     f.create_variable("tas", ["time"], data=[280.0, 281.0], units="K", cell_methods="time: mean")
+    """
+    made = create_netcdf(path, mode, **options)
+    made.attrs["Conventions"] = CONVENTIONS
+    return made
+
+
+def write_observations(
+    target: NetcdfGroup | Path,
+    table: pa.Table,
+    feature_type: str,
+    *,
+    instance: str | None = None,
+    instance_columns: Sequence[str] = (),
+    coordinates: Sequence[str] = (),
+    attrs: Mapping[str, Mapping[str, Any]] | None = None,
+    representation: str = "contiguous",
+    sample_dimension: str = "obs",
+    **options: Any,
+) -> None:
+    """Writes a table with a row for each observation as a discrete sampling geometry (CF chapter 9).
+
+    Args:
+        target: Path of a new file, or a group that is being written.
+        table: The observations: an Arrow table of numbers, times and text, with names that netCDF allows.
+        feature_type: `point`, `profile`, `timeSeries` or `trajectory`.
+        instance: The column whose values tell the profile, station or trajectory of an observation; not for points. Its value and the
+            `instance_columns` are stored once for each instance.
+        instance_columns: Columns that have one value in each instance, such as the position of a station.
+        coordinates: Columns that are coordinates of the others: time, position, depth.
+        attrs: Attributes of columns by name, such as `units` and `standard_name`.
+        representation: `contiguous` stores the observations of each instance together, in the order of the instances' first rows, with the
+            number of each (`row_size`). `indexed` keeps the order of the rows and stores the instance of each.
+        sample_dimension: Name of the dimension of the observations.
+        options: How variables are stored, as in `create_variable`, such as `compression`.
+
+    Raises:
+        InvalidInputError: A column does not exist, an instance column has several values in an instance, or a column cannot be
+            stored; the message names it.
+        UnsupportedError: netCDF has no type for a column.
+
+    Example:
+        >>> hs.models.cf.write_observations("casts.nc", table, "profile", instance="cast", instance_columns=["lat", "lon"],
+        ...     coordinates=["depth"], attrs={"depth": {"units": "m", "positive": "down"}})
+    """
+    if feature_type != "point" and feature_type not in _INSTANCES:
+        raise InvalidInputError(f"feature_type={feature_type!r}: give one of point, {', '.join(_INSTANCES)}")
+    if representation not in _REPRESENTATIONS:
+        raise InvalidInputError(f"representation={representation!r}: give one of {', '.join(_REPRESENTATIONS)}")
+    if (instance is None) != (feature_type == "point"):
+        raise InvalidInputError("instance= names the column of the instances" if instance is None else "points have no instances: leave out instance=")
+    for name in [*([instance] if instance else []), *instance_columns, *coordinates, *(attrs or {})]:
+        if table.column_names.count(name) != 1:
+            raise InvalidInputError(f"the table has {table.column_names.count(name)} columns {name!r}: its columns are {', '.join(table.column_names)}")
+    if instance is None and instance_columns:
+        raise InvalidInputError("points have no instances: leave out instance_columns=")
+    columns = {name: _values(table[name], name) for name in table.column_names}
+    if isinstance(target, NetcdfGroup):
+        _write(target, columns, feature_type, instance, instance_columns, coordinates, attrs or {}, representation, sample_dimension, options)
+        return
+    with create(target) as made:
+        _write(made, columns, feature_type, instance, instance_columns, coordinates, attrs or {}, representation, sample_dimension, options)
+
+
+def _write(
+    group: NetcdfGroup,
+    columns: dict[str, np.ndarray[Any, Any]],
+    feature_type: str,
+    instance: str | None,
+    instance_columns: Sequence[str],
+    coordinates: Sequence[str],
+    attrs: Mapping[str, Mapping[str, Any]],
+    representation: str,
+    sample_dimension: str,
+    options: dict[str, Any],
+) -> None:
+    count = len(next(iter(columns.values()), ()))
+    group.attrs["featureType"] = feature_type
+    group.create_dimension(sample_dimension, count)
+    of_instances = [] if instance is None else [instance, *(name for name in instance_columns if name != instance)]
+    if instance is not None:
+        dimension, role = _INSTANCES[feature_type]
+        dimension = f"{dimension}_instance" if dimension in columns else dimension
+        first, owner = _instances(columns[instance], instance)
+        group.create_dimension(dimension, len(first))
+        for name in of_instances:
+            once = columns[name][first]
+            _check_constant(columns[name], once[owner], name, instance)
+            about = {**attrs.get(name, {}), **({"cf_role": role} if name == instance else {})}
+            group.create_variable(name, [dimension], data=once, attrs=about, **options)
+        if representation == "contiguous":
+            order = np.argsort(owner, kind="stable")
+            columns = {name: values if name in of_instances else values[order] for name, values in columns.items()}
+            sizes = np.bincount(owner, minlength=len(first)).astype("i8")
+            group.create_variable(_free("row_size", columns), [dimension], data=sizes, attrs={"sample_dimension": sample_dimension}, fill_value=False)
+        else:
+            name = _free(f"{dimension}_index", columns)
+            group.create_variable(name, [sample_dimension], data=owner.astype("i8"), attrs={"instance_dimension": dimension}, fill_value=False)
+    named = [name for name in [*of_instances[1:], *coordinates] if name != instance]
+    samples = [name for name in columns if name not in of_instances]
+    for name in [*(name for name in samples if name in coordinates), *(name for name in samples if name not in coordinates)]:
+        found = None if name in coordinates or not named else named
+        group.create_variable(name, [sample_dimension], data=columns[name], attrs=attrs.get(name, {}), coordinates=found, **options)
+
+
+def _values(column: pa.ChunkedArray, name: str) -> np.ndarray[Any, Any]:
+    """The values of a column; missing ones are masked, NaN or NaT."""
+    import pyarrow as pa
+
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        column, kind = column.cast(kind.value_type), kind.value_type
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        if column.null_count:
+            raise InvalidInputError(f"column {name!r} has {column.null_count} missing texts, for which netCDF has no value: fill them first")
+        return np.array(column.to_pylist(), dtype=object)
+    if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_temporal(kind) or pa.types.is_boolean(kind)):
+        raise InvalidInputError(f"column {name!r} of type {kind}: give numbers, times or text")
+    if pa.types.is_date(kind):
+        column = column.cast(pa.timestamp("s" if pa.types.is_date32(kind) else "ms"))
+    if column.null_count and (pa.types.is_integer(kind) or pa.types.is_boolean(kind)):
+        mask = column.is_null().to_numpy()
+        return np.ma.MaskedArray(column.fill_null(0 if pa.types.is_integer(kind) else False).to_numpy(), mask)
+    return np.asarray(column.to_numpy())
+
+
+def _instances(values: np.ndarray[Any, Any], name: str) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """The first row of each instance in the order of the rows, and the instance of each row."""
+    if np.ma.is_masked(values) or (values.dtype.kind == "f" and np.isnan(values).any()) or (values.dtype.kind in "mM" and np.isnat(values).any()):
+        raise InvalidInputError(f"column {name!r} tells the instance of each row, and has missing values")
+    _, first, owner = np.unique(values.astype(str) if values.dtype.kind == "O" else np.asarray(values), return_index=True, return_inverse=True)
+    order = np.argsort(first, kind="stable")
+    place = np.empty_like(order)
+    place[order] = np.arange(len(order))
+    return first[order], place[owner]
+
+
+def _check_constant(values: np.ndarray[Any, Any], expected: np.ndarray[Any, Any], name: str, instance: str) -> None:
+    # A missing value equals a missing value.
+    same = np.ma.filled(np.ma.asarray(values) == np.ma.asarray(expected), False) | (_missing(values) & _missing(expected))
+    if not np.all(same):
+        row = int(np.argmin(same))
+        raise InvalidInputError(f"column {name!r} has several values in one {instance}: {expected[row]!r} and, in row {row}, {values[row]!r}")
+
+
+def _missing(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    if values.dtype.kind == "f":
+        return np.asarray(np.isnan(np.asarray(values)))
+    return np.asarray(np.isnat(values) if values.dtype.kind in "mM" else np.ma.getmaskarray(values))
+
+
+def _free(name: str, columns: Mapping[str, Any]) -> str:
+    while name in columns:
+        name += "_"
+    return name
