@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import pathlib
+import signal
+import subprocess
+import sys
+import time
 from typing import Any
 
 import dask.array
@@ -122,3 +126,23 @@ def test_parts_of_dask_are_computed_some_chunks_at_a_time(tmp_path: pathlib.Path
     hs.write_xarray(xarray.Dataset({"x": ("n", values)}), tmp_path / "x.nc", subfiles=1, durable=False)
     read = hs.open(tmp_path / "x.nc")["x"][...]
     assert (np.diff(read) == 1).all() and read[0] == 0 and read.nbytes == 80 << 20
+
+
+def test_control_c_ends_all_parts(tmp_path: pathlib.Path) -> None:
+    script = """if True:
+        import sys, dask.array, xarray
+        import hyperslab as hs
+        lazy = dask.array.random.random((400_000, 500), chunks=(1000, 500))
+        print("ready", flush=True)
+        hs.write_xarray(xarray.Dataset({"x": (("t", "y"), lazy)}), sys.argv[1], subfiles=4, compression="gzip", durable=False)
+    """
+    process = subprocess.Popen([sys.executable, "-c", script, str(tmp_path / "x.nc")], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None and process.stdout.readline() == "ready\n"
+        time.sleep(1)
+        process.send_signal(signal.SIGINT)
+        errors = process.communicate(timeout=60)[1]
+    finally:
+        process.kill()
+    assert process.returncode == -signal.SIGINT and "KeyboardInterrupt" in errors
+    assert list(tmp_path.iterdir()) == []

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 import os
+import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import InvalidInputError
+from ..errors import CancelledError, InvalidInputError
 from ..netcdf.plan import NetcdfPlan, NetcdfTask
 
 #: Variables up to this size go into the master, as long as all of them together stay below the second limit.
@@ -45,6 +46,8 @@ class Subfiles:
         if isinstance(count, bool) or not isinstance(count, int) or count < 1:
             raise InvalidInputError(f"subfiles={count!r} is not a number of subfiles: give 1 or more")
         self._count, self._master_bytes = count, 0
+        #: Set when a part has failed, or the user has interrupted: other parts end after the block that they write.
+        self._stopped = threading.Event()
         self._deferred: list[Deferred] = []
 
     def takes(self, variable: Any) -> bool:
@@ -76,6 +79,7 @@ class Subfiles:
                 try:
                     fragments = [task.result() for task in started]
                 except BaseException:
+                    self._stopped.set()
                     for task in started:
                         task.cancel()
                     raise
@@ -90,23 +94,24 @@ class Subfiles:
             for deferred in self._deferred:
                 first, stop = deferred.bounds[part : part + 2]
                 if first < stop:
-                    _write_part(task, deferred, first, stop)
+                    self._write_part(task, deferred, first, stop)
             return task.finish()
 
+    def _write_part(self, task: NetcdfTask, deferred: Deferred, first: int, stop: int) -> None:
+        """Computes and writes the indexes `first` to `stop` of a variable, some chunks at a time."""
 
-def _write_part(task: NetcdfTask, deferred: Deferred, first: int, stop: int) -> None:
-    """Computes and writes the indexes `first` to `stop` of a variable, some chunks at a time."""
+        def along(start: int, end: int) -> tuple[slice, ...]:
+            parts = [slice(0, extent) for extent in deferred.variable.shape]
+            parts[deferred.axis] = slice(start, end)
+            return tuple(parts)
 
-    def along(start: int, end: int) -> tuple[slice, ...]:
-        parts = [slice(0, extent) for extent in deferred.variable.shape]
-        parts[deferred.axis] = slice(start, end)
-        return tuple(parts)
-
-    target = task.variable(deferred.path, along(first, stop))
-    step = target.chunks[deferred.axis] if target.chunks else 1
-    for start, end in _blocks(first, stop, step, deferred):
-        values = deferred.variable[along(start, end)].values
-        target[along(start, end)] = deferred.stored(values)
+        target = task.variable(deferred.path, along(first, stop))
+        step = target.chunks[deferred.axis] if target.chunks else 1
+        for start, end in _blocks(first, stop, step, deferred):
+            if self._stopped.is_set():
+                raise CancelledError("another part of the dataset was not written")
+            values = deferred.variable[along(start, end)].values
+            target[along(start, end)] = deferred.stored(values)
 
 
 def _blocks(first: int, stop: int, step: int, deferred: Deferred) -> Iterator[tuple[int, int]]:
