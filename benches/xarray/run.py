@@ -1,8 +1,8 @@
 """xarray on Hyperslab's engine, next to the engines `netcdf4`, `h5netcdf` (with h5py and with pyfive) and `hidefix`, and next to zarr with
 references that kerchunk's format has and VirtualiZarr makes. The references of a file are made before it is measured.
 
-Each round runs all contestants of a case in turn, from a warm page cache, in one process that stays. The table has the medians, and the
-spread of the middle half of the rounds. A result is compared with the first contestant's before it counts.
+Each round runs all contestants of a case in turn, from a warm page cache, in one process that stays. The table has the medians, the
+spread of the middle half of the rounds, and the processor time of all threads, which depends less on what else the machine does. A result is compared with the first contestant's before it counts.
 
     python benches/xarray/run.py [--rounds 5] [--only TEXT] [--files 1000] [--mebibytes 64] [--folder FOLDER]
 """
@@ -185,7 +185,7 @@ def of_files(pattern: str, count: int, engines: dict[str, dict[str, Any]]) -> li
         return open_virtual_mfdataset(urls, registry=registry, parser=parser, loadable_variables=["time", "lat", "lon"], decode_times=False, **options)
 
     def from_references(work: Callable[[xr.Dataset], Any]) -> Any:
-        with xr.open_dataset(references, engine="kerchunk") as dataset:
+        with xr.open_dataset(str(references), engine="kerchunk") as dataset:
             return np.asarray(work(dataset))
 
     def references_and(work: Callable[[xr.Dataset], Any]) -> dict[str, Callable[[], Any]]:
@@ -225,20 +225,25 @@ def measure(case: Case, rounds: int) -> None:
     title, contestants = case
     expected: Any = None
     seconds: dict[str, list[float]] = {name: [] for name in contestants}
+    processor: dict[str, list[float]] = {name: [] for name in contestants}
     for turn in range(rounds + 1):  # the first one warms up
         for name, run in contestants.items():
-            start = time.perf_counter()
+            start, used = time.perf_counter(), time.process_time()
             found = run()
             if turn:
                 seconds[name].append(time.perf_counter() - start)
+                processor[name].append(time.process_time() - used)
             expected = found if expected is None else expected
             np.testing.assert_allclose(found, expected, rtol=1e-6, err_msg=f"{title}: {name}")
-    print(f"\n## {title}\n\n| | ms | middle half | times as long |\n|---|---|---|---|")
+    print(f"\n## {title}\n\n| | ms | middle half | times as long | ms of processor |\n|---|---|---|---|---|")
     first = statistics.median(next(iter(seconds.values())))
     for name, spent in seconds.items():
         low, _, high = statistics.quantiles(spent, n=4) if len(spent) > 1 else (spent[0],) * 3
         median = statistics.median(spent)
-        print(f"| {name} | {median * 1e3:.1f} | {low * 1e3:.1f} to {high * 1e3:.1f} | {median / first:.2f} |", flush=True)
+        print(
+            f"| {name} | {median * 1e3:.1f} | {low * 1e3:.1f} to {high * 1e3:.1f} | {median / first:.2f} | {statistics.median(processor[name]) * 1e3:.1f} |",
+            flush=True,
+        )
 
 
 def usable(path: pathlib.Path) -> dict[str, dict[str, Any]]:
