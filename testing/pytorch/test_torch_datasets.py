@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pathlib
+import subprocess
+import sys
 from typing import Any
 
 import h5py
@@ -128,3 +130,36 @@ def test_what_is_refused(file: hs.File) -> None:
         RowDataset(file.table("/y"))
     with pytest.raises(hs.InvalidInputError, match="numpy"):
         BatchDataset(hs.batches(file["y"], output="arrow"))
+
+
+def test_a_worker_that_is_killed(tmp_path: pathlib.Path) -> None:
+    """PyTorch says so, the process ends, and the file is readable in new workers."""
+    path = tmp_path / "x.h5"
+    with h5py.File(path, "w") as f:
+        f.create_dataset("x", data=np.arange(400_000).reshape(4000, 100), chunks=(100, 100), compression="gzip")
+    script = """if True:
+        import os, signal, sys
+        import hyperslab as hs, torch
+        from hyperslab.torch_datasets import BatchDataset, RowDataset
+
+        class Fatal(torch.utils.data.Dataset):
+            def __init__(self, rows):
+                self.rows = rows
+            def __len__(self):
+                return len(self.rows)
+            def __getitem__(self, index):
+                if index == 1500:
+                    os.kill(os.getpid(), signal.SIGKILL)
+                return self.rows[index]["x"]
+
+        x = hs.open(sys.argv[1])["x"]
+        try:
+            for batch in torch.utils.data.DataLoader(Fatal(RowDataset({"x": x})), batch_size=50, num_workers=2):
+                pass
+        except RuntimeError as error:
+            print("DataLoader worker" in str(error) and not isinstance(error, hs.Error))
+        loader = BatchDataset(hs.batches({"x": x}, 50, order="block"))
+        print(sum(int(batch["x"].sum()) for batch in torch.utils.data.DataLoader(loader, batch_size=None, num_workers=2)) == int(x[...].sum()))
+    """
+    done = subprocess.run([sys.executable, "-c", script, str(path)], capture_output=True, text=True, timeout=60)
+    assert done.stdout == "True\nTrue\n", done.stderr
