@@ -6,7 +6,9 @@ import os
 import pathlib
 import pickle
 import pty
+import re
 import signal
+import stat
 import subprocess
 import sys
 import textwrap
@@ -405,17 +407,60 @@ def test_a_part_file_has_a_name_that_nobody_can_guess(tmp_path: pathlib.Path) ->
     out, seen = str(tmp_path / "a.csv"), []
     for _ in range(2):
         with complete(out) as part:
-            seen.append(os.path.basename(part))
-            assert os.path.dirname(part) == str(tmp_path) and part.endswith(".csv") and not os.path.exists(out)
-            pathlib.Path(part).write_text("done")
+            (name,) = os.listdir(tmp_path)
+            seen.append(name)
+            assert re.fullmatch(r"\.a\.csv\.[0-9a-f]{32}\.part", name)
+            part.write(b"done")
         assert pathlib.Path(out).read_text() == "done"
         os.remove(out)
-    assert seen[0] != seen[1] and all(str(os.getpid()) != name.split(".")[2] for name in seen)
+    assert seen[0] != seen[1] and all(str(os.getpid()) not in name for name in seen)
     with pytest.raises(RuntimeError), complete(out) as part:
         raise RuntimeError
     assert list(tmp_path.iterdir()) == []
     with pytest.raises(FileNotFoundError, match="there is no folder"), complete(str(tmp_path / "none" / "a.csv")):
         pass
+
+
+def test_a_part_file_is_read_by_its_owner_only_and_written_where_it_was_opened(tmp_path: pathlib.Path) -> None:
+    from hyperslab.cli.stopping import complete
+
+    out, victim = tmp_path / "a.csv", tmp_path / "victim"
+    out.write_text("old")
+    out.chmod(0o640)
+    victim.write_text("precious")
+    with complete(str(out)) as part:
+        (aside,) = tmp_path.glob(".a.csv.*.part")
+        assert stat.S_IMODE(aside.stat().st_mode) == 0o600
+        part.write(b"new")
+        part.flush()
+        # Who may write to the folder puts a link in its place: nothing is written through it.
+        aside.unlink()
+        aside.symlink_to(victim)
+    assert victim.read_text() == "precious" and victim.stat().st_mode & 0o777 != 0o640
+
+
+def test_what_a_killed_export_has_left_goes_with_the_next_one(tmp_path: pathlib.Path) -> None:
+    from hyperslab.cli.stopping import complete
+
+    out = str(tmp_path / "a.csv")
+    code = "import os, signal, sys\nfrom hyperslab.cli.stopping import complete\nwith complete(sys.argv[1]) as part:\n    part.write(b'x')\n    os.kill(os.getpid(), signal.SIGKILL)"
+    assert subprocess.run([sys.executable, "-c", code, out]).returncode == -signal.SIGKILL
+    (left,) = os.listdir(tmp_path)
+    with complete(out) as part:
+        part.write(b"y")
+    assert sorted(os.listdir(tmp_path)) == [left, "a.csv"], "a young one may be in use"
+    os.utime(tmp_path / left, (0, 0))
+    (tmp_path / ".a.csv.notours.part").write_text("")
+    with complete(out) as part:
+        # One that is being written stays.
+        (mine,) = {name for name in os.listdir(tmp_path) if name.endswith(".part")} - {".a.csv.notours.part"}
+        os.utime(tmp_path / mine, (0, 0))
+        with complete(out) as other:
+            other.write(b"other")
+        assert mine in os.listdir(tmp_path)
+        part.write(b"z")
+    assert sorted(os.listdir(tmp_path)) == [".a.csv.notours.part", "a.csv"]
+    assert pathlib.Path(out).read_bytes() == b"z"
 
 
 UNCLOSED = {

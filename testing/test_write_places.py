@@ -216,7 +216,7 @@ def test_exports_follow_links_and_keep_permissions(tmp_path: pathlib.Path) -> No
         assert stat.S_IMODE((tmp_path / "far/x.csv").stat().st_mode) == mode
     os.mkfifo(tmp_path / "pipe.csv")
     failed = subprocess.run([*command, str(tmp_path / "pipe.csv")], capture_output=True, text=True)
-    assert failed.returncode == 1 and "is not a regular file" in failed.stderr and stat.S_ISFIFO((tmp_path / "pipe.csv").stat().st_mode)
+    assert failed.returncode == 1 and "this is a named pipe" in failed.stderr and stat.S_ISFIFO((tmp_path / "pipe.csv").stat().st_mode)
     assert sorted(os.listdir(tmp_path)) == ["far", "pipe.csv", "x.csv", "x.h5"] and os.listdir(tmp_path / "far") == ["x.csv"]
 
 

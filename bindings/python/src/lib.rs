@@ -19,6 +19,7 @@ mod key;
 mod layout;
 mod list;
 mod model;
+mod part_file;
 mod plan;
 mod query;
 mod reader;
@@ -91,6 +92,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<file::File>()?;
     module.add_class::<files::Files>()?;
     module.add_class::<heap::Heap>()?;
+    module.add_class::<part_file::PartFile>()?;
     module.add_class::<plan::Plan>()?;
     module.add_class::<query::Query>()?;
     module.add_class::<reader::Reader>()?;

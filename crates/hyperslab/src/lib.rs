@@ -146,7 +146,7 @@ pub use hyperslab_write as write;
 
 /// Where bytes lie, and what was measured on this machine.
 pub mod storage {
-    pub use hyperslab_storage::{Profile, ProfileSettings, StripedPart, TargetLayout, default_profile_path, machine, profile, target_layout};
+    pub use hyperslab_storage::{Output, Profile, ProfileSettings, StripedPart, TargetLayout, default_profile_path, machine, profile, target_layout};
 }
 
 pub use hyperslab_array::{

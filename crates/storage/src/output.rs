@@ -97,6 +97,16 @@ impl Output {
         &self.target
     }
 
+    /// The name that it has while it is written.
+    pub fn temporary(&self) -> &Path {
+        &self.aside
+    }
+
+    /// Another handle of the file, for a library that writes it.
+    pub fn handle(&self) -> Result<File> {
+        self.file.try_clone().map_err(|error| self.failed(error, "cannot open again"))
+    }
+
     /// The file system's preferred block size in bytes; the stripe size if it has stripes.
     pub fn block_bytes(&self) -> u64 {
         use std::os::unix::fs::MetadataExt;

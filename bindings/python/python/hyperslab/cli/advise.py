@@ -44,8 +44,8 @@ def advise(
             file, access or "whole", dataset, prefer=prefer, plugins=plugins, cold=cold, threads=OPEN.get("threads"), seed=seed, work_folder=work_folder
         )  # fmt: skip
     if html is not None:
-        with complete(html) as part, open(part, "w", encoding="utf-8") as out:
-            out.write(found.to_html())
+        with complete(html) as out:
+            out.write(found.to_html().encode())
     applied = None
     if apply is not None:
         done = 0

@@ -9,7 +9,7 @@ import os
 import re
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 import pyarrow as pa
@@ -19,7 +19,7 @@ from rich.table import Table as Grid
 
 import hyperslab as hs
 
-from .progress import counting
+from .progress import counting, waiting
 from .stopping import complete
 
 
@@ -104,10 +104,19 @@ def write_file(out: str, reader: pa.RecordBatchReader | hs.BatchReader, total: i
     print(f"wrote {out}: {rows} rows, {os.path.getsize(out)} bytes")
 
 
-def _maker(out: str) -> Callable[[str, pa.Schema], Any]:
+def draw(out: str, figure: Callable[[], Any], metadata: dict[str, Any] | None = None) -> None:
+    """Writes the picture of a matplotlib figure; `out` appears when it is complete. Its ending says the format."""
+    ending = os.path.splitext(out)[1]
+    if not ending:
+        raise hs.InvalidInputError(f"{out}: name it .png, .pdf or .svg")
+    with complete(out) as part, waiting("drawing"):
+        figure().savefig(part, format=ending[1:].lower(), metadata=metadata)
+
+
+def _maker(out: str) -> Callable[[BinaryIO, pa.Schema], Any]:
     from pyarrow import csv, ipc, parquet
 
-    makers: dict[str, Callable[[str, pa.Schema], Any]] = {".parquet": parquet.ParquetWriter, ".arrow": ipc.new_file, ".csv": csv.CSVWriter}
+    makers: dict[str, Callable[[BinaryIO, pa.Schema], Any]] = {".parquet": parquet.ParquetWriter, ".arrow": ipc.new_file, ".csv": csv.CSVWriter}
     make = makers.get(os.path.splitext(out)[1])
     if make is None:
         raise hs.InvalidInputError(f"{out}: name it .parquet, .arrow or .csv")

@@ -12,9 +12,8 @@ import hyperslab as hs
 
 from ..tables.table import listed
 from .app import OPEN, AsJson, Columns, Layout, Raw, Where, app, only_file, open_file, split
-from .output import print_bins, print_facts, print_rows, write_file
+from .output import draw, print_bins, print_facts, print_rows, write_file
 from .progress import waiting
-from .stopping import complete
 
 
 @app.command()
@@ -90,8 +89,7 @@ def plot(
         at = tuple(int(i) for i in index.split(",")) if index else ()
     except ValueError:
         raise hs.InvalidInputError(f"--index {index}: give whole numbers separated by commas") from None
-    with complete(out) as part, waiting("drawing"):
-        found.plot(part, at, cmap=cmap, vmin=vmin, vmax=vmax, log=log)
+    draw(out, lambda: found.plot(None, at, cmap=cmap, vmin=vmin, vmax=vmax, log=log))
     print(f"wrote {out}: {os.path.getsize(out)} bytes")
 
 
@@ -147,8 +145,7 @@ def query(
             ends = asked.minmax(minmax)
         print_facts({"variable": minmax, "minimum": ends and ends[0], "maximum": ends and ends[1]}, as_json)
     elif out is not None and out.endswith((".png", ".pdf", ".svg")):
-        with complete(out) as part, waiting("drawing"):
-            asked.plot(part, split(values))
+        draw(out, lambda: asked.plot(None, split(values)))
         print(f"wrote {out}: {os.path.getsize(out)} bytes")
     elif out is not None:
         write_file(out, asked.batches(split(values)), None)

@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import contextlib
 import os
-import secrets
 import signal
-import stat
 import threading
 import time
 from collections.abc import Iterator
 from types import FrameType
-from typing import NoReturn
+from typing import BinaryIO, NoReturn
 
-from ..errors import InvalidInputError, MissingFileError
+from .. import _native
+from ..errors import MissingFileError
 
 PATIENCE_SECONDS = 0.15
 """How long a signal waits for the main thread, which may be in native code that does not check for signals or takes
 long to end."""
 
-_parts: set[str] = set()
+_parts: set[_native.PartFile] = set()
 _first: int | None = None
 _careful = threading.Event()
 
@@ -82,8 +81,7 @@ def _watch(reader: int) -> None:
 def end(number: int) -> NoReturn:
     """Removes the part files and ends the process."""
     for part in tuple(_parts):
-        with contextlib.suppress(OSError):
-            os.remove(part)
+        part.discard()
     with contextlib.suppress(OSError):
         if os.isatty(2):
             os.write(2, b"\r\x1b[K\x1b[?25h")  # the line and the cursor, which a progress bar has hidden
@@ -91,37 +89,20 @@ def end(number: int) -> NoReturn:
 
 
 @contextlib.contextmanager
-def complete(out: str) -> Iterator[str]:
-    """A path to write to, which becomes `out` when the block ends well, and is removed if it does not. Symbolic links are
-    followed, and a file that is replaced passes on its permissions."""
-    out = os.path.realpath(out) if os.path.islink(out) else out
-    if os.path.exists(out) and not os.path.isfile(out):
-        raise InvalidInputError(f"'{out}' is not a regular file: it is not replaced", out)
-    folder, name = os.path.split(out)
-    stem, ending = os.path.splitext(name)
-    part = os.path.join(folder, f".{stem[:100]}.{secrets.token_hex(8)}.part{ending}")
+def complete(out: str) -> Iterator[BinaryIO]:
+    """A file to write to, which appears as `out` when the block ends well, and is removed if it does not. It has a name that
+    cannot be guessed, is opened once, and nobody else may read it if it replaces a file: it takes over permissions, owner
+    and group when it is complete. Symbolic links are followed as far as the kernel follows them. What killed processes have
+    left of the same file is removed."""
+    folder = os.path.dirname(os.path.realpath(out))
+    if not os.path.isdir(folder):
+        raise MissingFileError(f"there is no folder '{folder}'", out)
+    part = _native.PartFile(out)
     try:
         _parts.add(part)
-        os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
-    except FileNotFoundError:
-        _parts.discard(part)
-        raise MissingFileError(f"there is no folder '{folder}'", out) from None
-    try:
-        yield part
-        with contextlib.suppress(OSError):
-            os.chmod(part, stat.S_IMODE(os.stat(out).st_mode))
-        _sync(part)
-        os.replace(part, out)
-        _sync(folder or ".")
+        with os.fdopen(part.descriptor(), "w+b") as file:
+            yield file
+        part.publish()
     finally:
-        with contextlib.suppress(FileNotFoundError):
-            os.remove(part)
+        part.discard()
         _parts.discard(part)
-
-
-def _sync(path: str) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

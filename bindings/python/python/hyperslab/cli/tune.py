@@ -14,11 +14,12 @@ from rich.table import Table as Grid
 import hyperslab as hs
 
 from ..errors import MissingFileError
-from ..tuning import Study, Tuned, draw_profile, run_study
+from ..tuning import Study, Tuned, run_study
+from ..tuning.pictures import profile_figure
 from .app import AsJson, app
-from .output import plain, say
+from .output import draw, plain, say
 from .progress import counting
-from .stopping import Stopped, careful, complete
+from .stopping import Stopped, careful
 
 
 @app.command()
@@ -127,8 +128,8 @@ def profile(
     if plot is not None:
         if found.path is None or not os.path.exists(found.path):
             raise MissingFileError(f"there is no profile to draw ({found.path or 'HYPERSLAB_PROFILE is empty'}): run hyperslab tune first", found.path)
-        with complete(plot) as part:
-            draw_profile(found.path, part)
+        path = found.path
+        draw(plot, lambda: profile_figure(path), {"Software": None} if plot.endswith(".png") else None)
     if as_json:
         print(json.dumps(found._asdict(), ensure_ascii=False))
         return

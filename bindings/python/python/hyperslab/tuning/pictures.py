@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +13,9 @@ from ..extras import require
 from ..type_aliases import Path
 from .model import Model, predictions
 from .points import KINDS, Point
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 def draw_profile(profile: Path, out: Path) -> None:
@@ -31,17 +34,23 @@ def draw_profile(profile: Path, out: Path) -> None:
     Example:
         >>> hs.tuning.draw_profile("profile.json", "profile.png")
     """
+    figure = profile_figure(os.fsdecode(profile))
+    figure.savefig(os.fsdecode(out), metadata={"Software": None} if os.fsdecode(out).endswith(".png") else None)
+
+
+def profile_figure(profile: str) -> Figure:
+    """What `draw_profile` draws."""
     require("pictures of a profile", "plot", "matplotlib")
     from matplotlib.figure import Figure
 
-    measured, models = _read(os.fsdecode(profile))
+    measured, models = _read(profile)
     kinds = [kind for kind in KINDS if kind in models]
     picture = Figure(figsize=(11, 3.4 * len(kinds)), layout="constrained", dpi=90)
     rows: Any = picture.subplots(len(kinds), 2, squeeze=False)
     for (left, right), kind in zip(rows, kinds, strict=True):
         _predicted(left, kind, measured, models[kind])
         _factors(right, models[kind])
-    picture.savefig(os.fsdecode(out), metadata={"Software": None} if os.fsdecode(out).endswith(".png") else None)
+    return picture
 
 
 def _read(path: str) -> tuple[list[tuple[Point, float]], dict[str, Model]]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import secrets
 import shutil
 import tempfile
 from collections.abc import Iterator
 from typing import Any
 
+from .. import _native
 from ..errors import IoError
 
 
@@ -29,14 +29,19 @@ def workplace(folder: str, size: int) -> Iterator[str]:
 
 def replace_file(path: str, document: Any) -> None:
     """Writes JSON to a file, completely or not at all."""
-    part = f"{path}.{secrets.token_hex(8)}.part"
+    replace_text(path, json.dumps(document, indent=1))
+
+
+def replace_text(path: str, text: str) -> None:
+    """Writes a text to a file, completely or not at all."""
+    part = None
     try:
-        with open(part, "w", encoding="utf-8") as out:
-            json.dump(document, out, indent=1)
-            out.flush()
-            os.fsync(out.fileno())
-        os.replace(part, path)
+        part = _native.PartFile(path)
+        with os.fdopen(part.descriptor(), "w", encoding="utf-8") as out:
+            out.write(text)
+        part.publish()
     except OSError as error:
-        with contextlib.suppress(FileNotFoundError):
-            os.remove(part)
-        raise IoError(f"'{os.path.basename(path)}' cannot be written: {error.strerror}", path) from None
+        raise IoError(f"'{os.path.basename(path)}' cannot be written: {error.strerror or error}", path) from None
+    finally:
+        if part is not None:
+            part.discard()

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..places import replace_text
 from .cases import EXPERIMENTS, ROW_BYTES, Case
 
 
@@ -91,11 +92,4 @@ def write_report(folder: str, about: dict[str, Any], results: Sequence[Result], 
             if experiment in drawn:
                 lines += [f"![{title}]({drawn[experiment]})", ""]
             lines.append(table(of_it, size))
-    part = os.path.join(folder, f".study.md.{os.getpid()}.part")
-    try:
-        with open(part, "w", encoding="utf-8") as out:
-            out.write("\n".join(lines) + "\n")
-        os.replace(part, os.path.join(folder, "study.md"))
-    finally:
-        if os.path.exists(part):
-            os.remove(part)
+    replace_text(os.path.join(folder, "study.md"), "\n".join(lines) + "\n")
