@@ -21,6 +21,7 @@ __all__ = [
     "Member",
     "NamedArray",
     "ObjectInfo",
+    "PartFile",
     "Plan",
     "PlannedIndex",
     "Query",
