@@ -311,7 +311,10 @@ miri: ## the array crate and the filter kernels under Miri (nightly Rust with it
 # Other people's files, once `make conformance` has gathered them.
 GATHERED    := $(HOME)/.cache/hyperslab/conformance/files
 
-hostile: setup ## COUNT=100000 damaged files, for SECONDS=... at most, compared with h5py
+GRAPHS      ?= 3000
+
+hostile: setup ## GRAPHS=3000 files of shared structures; COUNT=100000 damaged files, for SECONDS=... at most, compared with h5py
+	$(BIN)/python testing/hostile/run_graphs.py --count $(GRAPHS)
 	HYPERSLAB_POISON=1 $(BIN)/python testing/hostile/run.py --count $(COUNT) $(if $(wildcard $(GATHERED)),--gathered $(GATHERED)) $(if $(filter file,$(origin SECONDS)),,--seconds $(SECONDS))
 
 # PARTS=build,fastbit,answers,queries,steps,gzip,spark measures some; what was measured is kept, and printed each time.

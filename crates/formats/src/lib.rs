@@ -7,6 +7,7 @@
 #![deny(clippy::missing_errors_doc)]
 
 mod array_file;
+mod budget;
 pub mod filter;
 mod format;
 pub mod hdf5;

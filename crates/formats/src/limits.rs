@@ -3,7 +3,7 @@
 use hyperslab_array::{Error, Result};
 
 /// Most unwritten chunks that one read may request: each takes memory but no bytes in the file.
-const UNWRITTEN_CHUNKS: u64 = 1 << 24;
+const UNWRITTEN_CHUNKS: u64 = 1 << 20;
 
 /// Limits that valid files do not reach and hostile files cannot exceed. Start from [`Limits::default`] and change fields.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,7 +41,7 @@ impl Default for Limits {
             links_per_group: 10_000_000,
             messages_per_object: 1_000_000,
             metadata_block_bytes: 1 << 30,
-            metadata_bytes: 1 << 30,
+            metadata_bytes: 64 << 20,
             chunk_bytes: 4 << 30,
             attribute_bytes: 1 << 30,
             heap_bytes: 1 << 30,

@@ -27,6 +27,8 @@ import functools
 import os
 from typing import ClassVar
 
+from .visible import visible
+
 
 class ErrorKind(str, enum.Enum):
     """The kinds of errors, equal to their names as text: `error.kind == "NotFound"`. New versions may add kinds."""
@@ -86,7 +88,8 @@ class Error(Exception):
 
     def __str__(self) -> str:
         places = [f"{word} {value}" for word, value in (("file", self.file), ("object", self.object), ("offset", self.offset)) if value is not None]
-        return f"{self.message} ({', '.join(places)})" if places else self.message
+        # Names of a file are in messages: a terminal must not act on them.
+        return visible(f"{self.message} ({', '.join(places)})" if places else self.message)
 
     def __reduce__(self) -> tuple[object, ...]:
         return type(self), (self.message, self.file, self.object, self.offset, getattr(self, "errno", None))

@@ -13,9 +13,6 @@ use super::superblock::{Superblock, find_superblock};
 use super::{Source, btree, shared_messages};
 use crate::Limits;
 
-/// Budget charged for an attribute in addition to its message, in bytes.
-const ATTRIBUTE_COST: u64 = 300;
-
 /// The attributes of the root group alone; `None` for files that are not HDF5. Does not parse other objects.
 ///
 /// # Errors
@@ -87,7 +84,6 @@ fn dense(source: &Source, heap: u64, tree: u64, raw: &mut Vec<(u32, RawAttribute
             0 => heap.object(id)?,
             _ => shared_messages::body(source, kind::ATTRIBUTE, id)?.into(),
         };
-        source.budget.charge((object.len() as u64).saturating_add(ATTRIBUTE_COST))?;
         raw.push((order, attribute::parse(source, &mut source.cursor(&object, tree))?));
         Ok(())
     })

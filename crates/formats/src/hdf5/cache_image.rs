@@ -48,7 +48,8 @@ fn entries(source: &Source, block: &[u8], address: u64) -> Result<Vec<(u64, Vec<
         for _ in 0..parents {
             cursor.address()?;
         }
-        patches.push((source.absolute(at)?, cursor.take_u64(size)?.to_vec()));
+        cursor.keep(2 * size_of::<(u64, Vec<u8>)>())?;
+        patches.push((source.absolute(at)?, cursor.bytes(size)?));
     }
     Ok(patches)
 }

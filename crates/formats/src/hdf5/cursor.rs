@@ -2,6 +2,8 @@
 
 use hyperslab_array::{Error, Result};
 
+use crate::budget::Budget;
+
 /// A position in bytes that were read from the file. All integers are little endian.
 #[derive(Clone)]
 pub(crate) struct Cursor<'a> {
@@ -11,12 +13,14 @@ pub(crate) struct Cursor<'a> {
     start: u64,
     offset_size: u8,
     length_size: u8,
+    /// Pays for what is kept of the bytes.
+    budget: &'a Budget,
 }
 
 impl<'a> Cursor<'a> {
     #[inline]
-    pub fn new(bytes: &'a [u8], start: u64, offset_size: u8, length_size: u8) -> Self {
-        Self { bytes, position: 0, start, offset_size, length_size }
+    pub fn new(bytes: &'a [u8], start: u64, offset_size: u8, length_size: u8, budget: &'a Budget) -> Self {
+        Self { bytes, position: 0, start, offset_size, length_size, budget }
     }
     /// Absolute offset in the file of the next byte.
     pub fn offset_in_file(&self) -> u64 {
@@ -37,6 +41,34 @@ impl<'a> Cursor<'a> {
     /// Bytes of a length in this file.
     pub fn length_size(&self) -> u8 {
         self.length_size
+    }
+    /// The budget that pays for what is kept.
+    pub fn budget(&self) -> &'a Budget {
+        self.budget
+    }
+    /// Pays for `bytes` of memory.
+    pub fn keep(&self, bytes: usize) -> Result<()> {
+        self.budget.charge(bytes as u64).map_err(|error| error.at_offset(self.offset_in_file()))
+    }
+    /// A vector with room for `count` values, which are paid for.
+    pub fn list<T>(&self, count: usize) -> Result<Vec<T>> {
+        self.keep(count.saturating_mul(size_of::<T>()))?;
+        let mut list = Vec::new();
+        list.try_reserve_exact(count).map_err(|_| Error::limit_exceeded(format!("no memory for {count} values")).at_offset(self.offset_in_file()))?;
+        Ok(list)
+    }
+    /// A copy of the next `count` bytes.
+    pub fn bytes(&mut self, count: u64) -> Result<Vec<u8>> {
+        let bytes = self.take_u64(count)?;
+        let mut copy = self.list(bytes.len())?;
+        copy.extend_from_slice(bytes);
+        Ok(copy)
+    }
+    /// `bytes` as text up to the first NUL, where names end for the library. Bytes that are no UTF-8 become replacement characters.
+    pub fn text(&self, bytes: &[u8]) -> Result<String> {
+        let bytes = bytes.split(|&b| b == 0).next().unwrap_or_default();
+        self.keep(bytes.len())?;
+        Ok(String::from_utf8_lossy(bytes).into_owned())
     }
     /// A `Corrupt` error at the present place.
     pub fn corrupt(&self, message: impl Into<String>) -> Error {

@@ -63,6 +63,7 @@ fn external_files(source: &Source, header: &ObjectHeader) -> Result<Arc<[Externa
     let Some(message) = header.find(kind::EXTERNAL_FILES) else { return Ok(Arc::default()) };
     let files = message.parse(source, external_files::parse)?;
     let heap = LocalHeap::read(source, files.heap)?;
+    source.budget.charge((files.slots.len() * 2 * size_of::<ExternalFile>()) as u64)?;
     let named = files.slots.into_iter().map(|slot| Ok(ExternalFile { file: heap.text(slot.name)?, offset: slot.offset, length: slot.length }));
     named.collect()
 }
@@ -126,8 +127,11 @@ fn layout_of(message: LayoutMessage, datatype: &Datatype, dataspace: &Dataspace,
     })
 }
 
+/// Bytes that a chunk takes while all of them are looked at.
+const CHUNK_COST: u64 = 256;
+
 /// Whether every chunk skipped the unknown filters, as writers do if a filter would not help. Called only
-/// for datasets that would otherwise be refused.
+/// for datasets that would otherwise be refused; those of more chunks than the file's length justifies are.
 fn reads_without_filters(source: &Source, datatype: &Datatype, layout: &Layout, pipeline: &Pipeline) -> bool {
     let Layout::Chunked(layout) = layout else { return false };
     if datatype.unsupported_class().is_some() {
@@ -137,7 +141,12 @@ fn reads_without_filters(source: &Source, datatype: &Datatype, layout: &Layout, 
         ChunkSource::Stored { filter_mask, .. } => pipeline.skips_unknown(filter_mask),
         _ => true,
     };
-    let chunks = chunk_locator::locate(source, layout, &Selection::all(&layout.shape));
+    let all = Selection::all(&layout.shape);
+    let count = layout.shape.iter().zip(&layout.chunk_shape).try_fold(CHUNK_COST, |n, (extent, chunk)| n.checked_mul(extent.div_ceil(*chunk)));
+    if count.is_none_or(|cost| source.budget.charge(cost).is_err()) {
+        return false;
+    }
+    let chunks = chunk_locator::locate(source, layout, &all);
     chunks.is_ok_and(|chunks| chunks.iter().any(|chunk| matches!(chunk.source, ChunkSource::Stored { .. })) && chunks.iter().all(skips))
 }
 

@@ -22,6 +22,9 @@ pub struct Hdf5File {
     interpreted: Option<Netcdf4Tree>,
 }
 
+/// A buffer that needs no try.
+const SURELY_THERE: usize = 16 << 20;
+
 /// A dataset to be located or decoded.
 struct Stored {
     /// As the tree shows it.
@@ -151,7 +154,7 @@ impl ArrayFile for Hdf5File {
             }
             Layout::Contiguous { address: None, .. } => self.blocks(dataset, ContiguousStart::Nowhere, selection)?,
             Layout::Contiguous { address: Some(address), size } => self.blocks(dataset, ContiguousStart::Here { address: *address, size: *size }, selection)?,
-            Layout::Chunked(layout) => chunk_locator::locate(&self.source, layout, selection)?,
+            Layout::Chunked(layout) => chunk_locator::locate(&self.source.with_own_budget(), layout, selection)?,
             Layout::External => self.blocks(dataset, ContiguousStart::External, selection)?,
             Layout::Virtual => return Err(Error::internal("a virtual dataset has no chunks of its own")),
         };
@@ -180,6 +183,7 @@ impl ArrayFile for Hdf5File {
             _ => true,
         };
         if !plain && !stored.pipeline.filters.is_empty() {
+            reserve(&mut out.bytes, bytes)?;
             let least = used_bytes(location, dataset).and_then(|n| usize::try_from(n).ok()).unwrap_or(bytes);
             let element = usize::try_from(dataset.datatype.size()).unwrap_or(usize::MAX);
             return stored.pipeline.decode_chunk(raw, filter_mask, least.min(bytes)..=bytes, element, out);
@@ -188,17 +192,18 @@ impl ArrayFile for Hdf5File {
             return Err(Error::corrupt(format!("a chunk of {} bytes where {bytes} belong", raw.len())));
         }
         out.arrangement = Arrangement::Elements;
+        reserve(&mut out.bytes, bytes)?;
         out.bytes.clear();
         out.bytes.extend_from_slice(raw);
         Ok(())
     }
 
     fn references(&self, kind: ReferenceKind, size: usize, bytes: &[u8]) -> Result<Vec<Option<StoredReference>>> {
-        reference::read(&self.source, kind, size, bytes)
+        reference::read(&self.source.with_own_budget(), kind, size, bytes)
     }
 
     fn heap_objects(&self, references: &[HeapReference], objects: &mut HeapObjects) -> Result<()> {
-        GlobalHeap::fetch(&self.source, references, objects)
+        GlobalHeap::fetch(&self.source.with_own_budget(), references, objects)
     }
 }
 
@@ -207,6 +212,19 @@ impl Stored {
         let (_, stored) = self.kept.dataset().ok_or_else(|| Error::internal("a dataset without layout"))?;
         Ok((&self.dataset, stored))
     }
+}
+
+/// Makes room for a decoded chunk, and tries whether there is room for what is between two filters. The file decides the size.
+fn reserve(out: &mut Vec<u8>, bytes: usize) -> Result<()> {
+    let no_room = |_| Error::limit_exceeded(format!("no memory to decode a chunk of {bytes} bytes"));
+    out.try_reserve_exact(bytes.saturating_sub(out.len())).map_err(no_room)?;
+    if bytes > SURELY_THERE {
+        let mut between: Vec<u8> = Vec::new();
+        between.try_reserve_exact(bytes).map_err(no_room)?;
+        // Otherwise the compiler may optimize the attempt away.
+        std::hint::black_box(&mut between);
+    }
+    Ok(())
 }
 
 /// Bytes of a chunk up to the last element that lies in its dataset; `None` beyond 64 bits.

@@ -4,22 +4,21 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use hyperslab_array::{Attribute, Error, Result};
+use hyperslab_array::{Attribute, Error, ErrorKind, Result};
 use hyperslab_storage::ForkMutex;
 
 use super::layout::StoredDataset;
 use super::parsed_object::{ParsedObject, parse};
 use super::{Source, attributes, group};
+use crate::budget::Budget;
 use crate::recent::Recent;
 use crate::tree::PathOf;
 use crate::{Attributes, Dataset, Dimension, DimensionScale, Link, Links, Object, ObjectId, Tree, netcdf4};
 
 /// Bytes of parsed objects that are kept for each file, about.
 const KEPT_BYTES: u64 = 16 << 20;
-/// Bytes that an object, an attribute and a link take, besides their texts and values.
+/// Bytes that an object takes, besides what its budget paid for.
 const OBJECT_BYTES: u64 = 1 << 10;
-const ATTRIBUTE_BYTES: u64 = 300;
-const LINK_BYTES: u64 = 100;
 /// Searching a link costs about as much as listing this many.
 const LINKS_PER_SEARCH: u64 = 256;
 const MIN_SEARCHES: u64 = 8;
@@ -78,11 +77,10 @@ impl LazyTree {
         if let Some(kept) = self.recent().and_then(|mut recent| recent.get(id.0)) {
             return Ok(kept);
         }
-        let parsed = self.pay(id, Part::Object, |source| parse(source, id.0))?;
-        let messages = parsed.header.messages.iter().map(|message| message.body.len() as u64).sum::<u64>();
+        let (parsed, cost) = self.pay(id, Part::Object, |source| parse(source, id.0))?;
         let kept = Arc::new(Kept { parsed, attributes: OnceLock::new(), links: OnceLock::new(), searches: AtomicU64::new(0) });
         if let Some(mut recent) = self.recent() {
-            recent.insert(id.0, kept.clone(), OBJECT_BYTES.saturating_add(messages));
+            recent.insert(id.0, kept.clone(), OBJECT_BYTES.saturating_add(cost));
         }
         Ok(kept)
     }
@@ -105,20 +103,30 @@ impl LazyTree {
     }
 
     /// Parses a part of an object. The first time, the budget of the file pays for it, so that structures which share bytes
-    /// cannot expand without bound. A part that is parsed again because it was not kept costs that budget nothing.
-    fn pay<T>(&self, id: ObjectId, part: Part, parse: impl FnOnce(&Source) -> Result<T>) -> Result<T> {
+    /// cannot expand without bound. A part that is parsed again because it was not kept, or was found to be damaged, costs that
+    /// budget nothing more. Also returns what was paid, which is about what the part takes in memory.
+    fn pay<T>(&self, id: ObjectId, part: Part, parse: impl FnOnce(&Source) -> Result<T>) -> Result<(T, u64)> {
         let state = self.paid.lock().map(|paid| (paid.get(&id.0).copied(), paid.len() as u64));
         match state {
             Some((Some(parts), _)) if parts & part as u8 == 0 => {}
             Some((None, count)) if count < self.source.limits.objects => {}
             Some((None, _)) => return Err(Error::limit_exceeded(format!("more than {} objects in one file", self.source.limits.objects))),
-            Some(_) | None => return parse(&self.source.with_own_budget()),
+            Some(_) | None => {
+                let source = self.source.with_own_budget();
+                return parse(&source).map(|parsed| (parsed, source.budget.spent()));
+            }
         }
-        let parsed = parse(&self.source)?;
-        if let Some(mut paid) = self.paid.lock() {
+        let source = self.source.with_budget(Budget::of(self.source.budget.left()));
+        let parsed = parse(&source);
+        let cost = source.budget.spent();
+        self.source.budget.charge(cost)?;
+        // A part that cost too much does so each time that it is asked for.
+        if !parsed.as_ref().is_err_and(|error| error.kind() == ErrorKind::LimitExceeded)
+            && let Some(mut paid) = self.paid.lock()
+        {
             *paid.entry(id.0).or_default() |= part as u8;
         }
-        Ok(parsed)
+        parsed.map(|parsed| (parsed, cost))
     }
 }
 
@@ -135,9 +143,7 @@ impl Tree for LazyTree {
             return Ok(attributes.clone());
         }
         let header = &kept.parsed.header;
-        let list = self.pay(id, Part::Attributes, |source| attributes::read(source, header))?;
-        let bytes = |attribute: &Attribute| attribute.value.as_ref().map_or(0, |value| value.bytes.len() as u64);
-        let cost = list.iter().map(|attribute| bytes(attribute).saturating_add(ATTRIBUTE_BYTES)).fold(0, u64::saturating_add);
+        let (list, cost) = self.pay(id, Part::Attributes, |source| attributes::read(source, header))?;
         let attributes = Arc::new(Attributes { list, tracked: header.tracks_attributes });
         if kept.attributes.set(attributes.clone()).is_ok()
             && let Some(mut recent) = self.recent()
@@ -147,7 +153,7 @@ impl Tree for LazyTree {
         Ok(attributes)
     }
     fn has_attribute(&self, id: ObjectId, names: &[&str]) -> Result<bool> {
-        let found = attributes::has_any(&self.source, &self.kept(id)?.parsed.header, names)?;
+        let found = attributes::has_any(&self.source.with_own_budget(), &self.kept(id)?.parsed.header, names)?;
         let listed = || Ok(self.attributes(id)?.iter().any(|attribute| names.contains(&attribute.name.as_str())));
         found.map_or_else(listed, Ok)
     }
@@ -168,8 +174,7 @@ impl Tree for LazyTree {
         if !kept.parsed.object.is_group() {
             return Ok(Arc::default());
         }
-        let raw = self.pay(group, Part::Links, |source| group::links(source, &kept.parsed.header))?;
-        let cost = raw.links.iter().map(|link| (link.name.len() as u64).saturating_add(LINK_BYTES)).sum();
+        let (raw, cost) = self.pay(group, Part::Links, |source| group::links(source, &kept.parsed.header))?;
         let links = Arc::new(Links::new(raw.links.into_iter().map(Link::from).collect(), raw.tracked));
         if kept.links.set(links.clone()).is_ok()
             && let Some(mut recent) = self.recent()
@@ -210,7 +215,7 @@ impl Tree for LazyTree {
         known.map_or_else(|| Ok(self.links(group)?.as_slice().len() as u64), Ok)
     }
     fn tracks_links(&self, group: ObjectId) -> Result<bool> {
-        group::is_tracked(&self.source, &self.kept(group)?.parsed.header)
+        group::is_tracked(&self.source.with_own_budget(), &self.kept(group)?.parsed.header)
     }
     fn dimensions(&self, dataset: ObjectId, path_of: &PathOf<'_>) -> Result<Arc<[DimensionScale]>> {
         netcdf4::attached(self, dataset, path_of)

@@ -5,7 +5,6 @@
 
 mod attributes;
 mod btree;
-mod budget;
 mod cache_image;
 mod checksum;
 mod chunk_locator;
@@ -24,6 +23,7 @@ mod message;
 mod object_header;
 mod parsed_object;
 mod reference;
+mod shared_heaps;
 mod shared_message_table;
 mod shared_messages;
 mod source;

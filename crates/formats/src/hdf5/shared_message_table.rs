@@ -3,7 +3,7 @@
 use hyperslab_array::Result;
 
 use super::object_header::{ObjectHeader, kind};
-use super::source::SharedMessageHeap;
+use super::shared_heaps::SharedMessageHeap;
 use super::{Source, checksum};
 
 /// The file's heaps of shared messages; empty without a superblock extension that refers to them.

@@ -7,16 +7,9 @@ use hyperslab_array::{Error, HeapObjects, Result};
 use hyperslab_storage::Storage;
 
 use super::Cursor;
-use super::budget::Budget;
+use super::shared_heaps::SharedMessages;
 use crate::Limits;
-
-/// A heap that holds shared messages of some kinds.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct SharedMessageHeap {
-    /// Bit `1 << kind` for each kind of message.
-    pub kinds: u16,
-    pub heap: u64,
-}
+use crate::budget::Budget;
 
 /// What every HDF5 parser needs: the bytes, the base of addresses, and the widths of addresses and lengths.
 #[derive(Clone)]
@@ -30,7 +23,7 @@ pub(crate) struct Source {
     pub length_size: u8,
     pub limits: Limits,
     /// Heaps of shared messages; empty in most files.
-    pub shared_messages: Arc<[SharedMessageHeap]>,
+    pub shared_messages: Arc<SharedMessages>,
     /// Budget for all metadata of the file.
     pub budget: Arc<Budget>,
 }
@@ -38,9 +31,13 @@ pub(crate) struct Source {
 impl Source {
     /// The same file with a fresh budget, for one use of limited extent.
     pub fn with_own_budget(&self) -> Self {
-        Self { budget: Arc::new(Budget::new(self.storage.len(), self.limits.metadata_bytes)), ..self.clone() }
+        self.with_budget(Budget::new(self.storage.len(), self.limits.metadata_bytes))
     }
-    /// `length` bytes at `address` (relative to the base address).
+    /// The same file with another budget.
+    pub fn with_budget(&self, budget: Budget) -> Self {
+        Self { budget: Arc::new(budget), ..self.clone() }
+    }
+    /// `length` bytes at `address` (relative to the base address). The budget pays for them each time.
     pub fn read(&self, address: u64, length: u64) -> Result<Cow<'_, [u8]>> {
         let absolute = self.absolute(address)?;
         if length > self.limits.metadata_block_bytes {
@@ -56,10 +53,11 @@ impl Source {
             .at_offset(absolute));
         }
         let length = usize::try_from(length).map_err(|_| Error::limit_exceeded("a block exceeds memory"))?;
+        self.budget.charge_read(length as u64)?;
         if let Some(kept) = self.storage.kept(absolute, length) {
             return Ok(Cow::Borrowed(kept));
         }
-        let mut bytes = vec![0; length];
+        let mut bytes = zeroed(length)?;
         self.storage.read_exact_at(absolute, &mut bytes)?;
         Ok(Cow::Owned(bytes))
     }
@@ -77,7 +75,15 @@ impl Source {
         self.base_address.checked_add(address).ok_or_else(|| Error::corrupt(format!("address {address:#x} exceeds 64 bits")))
     }
     /// A cursor over `bytes` that were read at `address`.
-    pub fn cursor<'a>(&self, bytes: &'a [u8], address: u64) -> Cursor<'a> {
-        Cursor::new(bytes, self.base_address.saturating_add(address), self.offset_size, self.length_size)
+    pub fn cursor<'a>(&'a self, bytes: &'a [u8], address: u64) -> Cursor<'a> {
+        Cursor::new(bytes, self.base_address.saturating_add(address), self.offset_size, self.length_size, &self.budget)
     }
+}
+
+/// `length` zeros; `LimitExceeded` if memory is too short for them.
+pub(crate) fn zeroed(length: usize) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    bytes.try_reserve_exact(length).map_err(|_| Error::limit_exceeded(format!("no memory for {length} bytes of metadata")))?;
+    bytes.resize(length, 0);
+    Ok(bytes)
 }

@@ -5,10 +5,11 @@ use std::sync::Arc;
 use hyperslab_array::{Error, Result};
 use hyperslab_storage::Storage;
 
-use super::budget::Budget;
 use super::object_header::{ObjectHeader, kind};
+use super::shared_heaps::SharedMessages;
 use super::{Cursor, Encoder, Source, cache_image, checksum, driver, shared_message_table};
 use crate::Limits;
+use crate::budget::Budget;
 
 const SIGNATURE: [u8; 8] = *b"\x89HDF\r\n\x1a\n";
 
@@ -110,7 +111,8 @@ impl Superblock {
         let bytes = room.get_mut(..available).unwrap_or_default();
         storage.read_exact_at(place, bytes)?;
         let bytes: &[u8] = bytes;
-        let mut cursor = Cursor::new(bytes, place, 8, 8);
+        let budget = Arc::new(Budget::new(storage.len(), limits.metadata_bytes));
+        let mut cursor = Cursor::new(bytes, place, 8, 8, &budget);
         cursor.skip(8)?;
         let version = cursor.u8()?;
         let (offset_size, length_size) = match version {
@@ -130,7 +132,7 @@ impl Superblock {
                 return Err(cursor.corrupt(format!("offsets or lengths of {size} bytes")));
             }
         }
-        let budget = Arc::new(Budget::new(storage.len(), limits.metadata_bytes));
+        let budget = budget.clone();
         let source = Source { storage, base_address: place, offset_size, length_size, limits: limits.clone(), shared_messages: Arc::default(), budget };
         let mut fields = source.cursor(bytes, 0);
         fields.skip(cursor.position())?;
@@ -172,7 +174,7 @@ impl Superblock {
             self.source = driver::joined_by_message(self.source.clone(), &mut cursor)?;
         }
         self.source = cache_image::with_image(self.source, &header)?;
-        self.source.shared_messages = shared_message_table::heaps(&self.source, &header)?.into();
+        self.source.shared_messages = Arc::new(SharedMessages::new(shared_message_table::heaps(&self.source, &header)?));
         Ok(self)
     }
 }

@@ -37,27 +37,33 @@ fn parse(source: &Source, block: &[u8], address: u64) -> Result<Arc<[VirtualMapp
     let mut mappings: Vec<VirtualMapping> = Vec::new();
     for _ in 0..count {
         let flags = if version == 1 { cursor.u8()? } else { 0 };
-        let before = |mappings: &[VirtualMapping], number: u64| {
-            let number = usize::try_from(number).ok();
-            number.and_then(|n| mappings.get(n)).cloned().ok_or_else(|| Error::corrupt("a virtual mapping that shares a later one's name"))
-        };
         let file = if flags & flag::SAME_FILE != 0 {
             ".".to_owned()
         } else if flags & flag::FILE_SHARED != 0 {
-            before(&mappings, cursor.length()?)?.file
+            shared(&mut cursor, &mappings, |mapping| &mapping.file)?
         } else {
             text(&mut cursor)?
         };
-        let dataset = if flags & flag::DATASET_SHARED != 0 { before(&mappings, cursor.length()?)?.dataset } else { text(&mut cursor)? };
+        let dataset = if flags & flag::DATASET_SHARED != 0 { shared(&mut cursor, &mappings, |mapping| &mapping.dataset)? } else { text(&mut cursor)? };
         let source_selection = selection::parse(&mut cursor)?;
         let selection = selection::parse(&mut cursor)?;
+        cursor.keep(2 * size_of::<VirtualMapping>())?;
         mappings.push(VirtualMapping { file, dataset, source_selection, selection });
     }
     Ok(mappings.into())
 }
 
+/// A name of the earlier mapping whose number follows.
+fn shared(cursor: &mut Cursor<'_>, mappings: &[VirtualMapping], name: impl Fn(&VirtualMapping) -> &String) -> Result<String> {
+    let number = usize::try_from(cursor.length()?).ok();
+    let mapping = number.and_then(|number| mappings.get(number)).ok_or_else(|| cursor.corrupt("a virtual mapping that shares a later one's name"))?;
+    cursor.keep(name(mapping).len())?;
+    Ok(name(mapping).clone())
+}
+
 fn text(cursor: &mut Cursor<'_>) -> Result<String> {
     let bytes = cursor.null_terminated()?;
+    cursor.keep(bytes.len())?;
     String::from_utf8(bytes.to_vec()).map_err(|_| cursor.corrupt("a name in a virtual mapping that is no UTF-8"))
 }
 

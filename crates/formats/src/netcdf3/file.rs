@@ -40,7 +40,7 @@ impl Netcdf3File {
     /// # Errors
     /// `Corrupt`, `Unsupported`, `LimitExceeded` or `Io` if the header cannot be parsed.
     pub fn open(storage: Arc<dyn Storage>, limits: &Limits) -> Result<Self> {
-        let header = header::parse(storage.as_ref(), limits.metadata_block_bytes)?;
+        let header = header::parse(storage.as_ref(), limits)?;
         let record_bytes = record_bytes(&header)?;
         let records = match header.records {
             Some(records) => records,
@@ -51,16 +51,12 @@ impl Netcdf3File {
         let mut objects = vec![Node { path: "/".to_owned(), attributes, attributes_tracked: true, content: Content::Group(Group::default()) }];
         let mut links = Vec::new();
         let mut locations = vec![VariableLocation { begin: 0, record_stride: None }];
-        let coordinate = |index: &usize| {
-            let name = &dimensions.get(*index)?.name;
-            let found = variables.iter().position(|v| v.name == *name && v.dimensions == [*index])?;
-            Some(ObjectId::of_index(found + 1))
-        };
-        let scales: Vec<Option<ObjectId>> = (0..dimensions.len()).map(|index| coordinate(&index)).collect();
-        for variable in &variables {
+        let scales = coordinates(&dimensions, &variables);
+        for mut variable in variables {
+            let own_attributes = std::mem::take(&mut variable.attributes);
             let id = ObjectId::of_index(objects.len());
             links.push(Link { name: variable.name.clone(), target: LinkTarget::Hard(id) });
-            let record = is_record(variable, &dimensions);
+            let record = is_record(&variable, &dimensions);
             locations.push(VariableLocation { begin: variable.begin, record_stride: record.then_some(record_bytes) });
             let shape: Vec<u64> = variable.dimensions.iter().filter_map(|n| extents.get(*n)).copied().collect();
             let names = variable
@@ -68,10 +64,10 @@ impl Netcdf3File {
                 .iter()
                 .map(|index| DimensionScale { name: dimensions.get(*index).map(|d| d.name.clone()), scale: scales.get(*index).copied().flatten() });
             let dimensions = names.collect();
-            let dataset = dataset(variable, shape, record.then_some(record_bytes))?;
+            let dataset = dataset(&variable, shape, record.then_some(record_bytes))?;
             objects.push(Node {
                 path: format!("/{}", variable.name),
-                attributes: variable.attributes.clone(),
+                attributes: own_attributes,
                 attributes_tracked: true,
                 content: Content::Dataset(Box::new(dataset), dimensions),
             });
@@ -82,6 +78,20 @@ impl Netcdf3File {
         }
         Ok(Self { storage, tree: TreeBuilder { nodes: objects }.build(), locations })
     }
+}
+
+/// For each dimension, the first variable with its name that has it alone.
+fn coordinates(dimensions: &[header::HeaderDimension], variables: &[Variable]) -> Vec<Option<ObjectId>> {
+    let mut scales = vec![None; dimensions.len()];
+    for (number, variable) in variables.iter().enumerate() {
+        if let [index] = variable.dimensions.as_slice()
+            && dimensions.get(*index).is_some_and(|dimension| dimension.name == variable.name)
+            && let Some(scale) = scales.get_mut(*index)
+        {
+            scale.get_or_insert(ObjectId::of_index(number + 1));
+        }
+    }
+    scales
 }
 
 fn is_record(variable: &Variable, dimensions: &[header::HeaderDimension]) -> bool {

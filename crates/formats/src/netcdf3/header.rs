@@ -3,6 +3,9 @@
 use hyperslab_array::{Attribute, ByteOrder, CharacterSet, Dataspace, Datatype, Elements, Error, HeapObjects, Result, StringPadding};
 use hyperslab_storage::Storage;
 
+use crate::Limits;
+use crate::budget::Budget;
+
 /// A dimension; extent 0 is the record dimension.
 pub(super) struct HeaderDimension {
     pub name: String,
@@ -33,15 +36,28 @@ const DIMENSION: u64 = 0x0a;
 const VARIABLE: u64 = 0x0b;
 const ATTRIBUTE: u64 = 0x0c;
 
+/// Bytes that a dimension, an attribute and a variable take besides their texts and values: here, and as objects of the tree.
+const DIMENSION_COST: usize = 150;
+const ATTRIBUTE_COST: usize = 200;
+const VARIABLE_COST: usize = 1000;
+const VARIABLE_DIMENSION_COST: usize = 150;
+
 /// Parses the header.
-pub(super) fn parse(storage: &dyn Storage, max_bytes: u64) -> Result<Header> {
+pub(super) fn parse(storage: &dyn Storage, limits: &Limits) -> Result<Header> {
+    let max_bytes = limits.metadata_block_bytes;
     // The header does not state its length: read more and more of the file until it parses.
     let mut length = 64 << 10;
     loop {
         let available = storage.len().min(length);
-        let mut bytes = vec![0; usize::try_from(available).map_err(|_| Error::limit_exceeded("a header exceeds memory"))?];
+        let too_long = || Error::limit_exceeded(format!("no memory for a netCDF header of {available} bytes"));
+        let mut bytes = Vec::new();
+        let room = usize::try_from(available).map_err(|_| too_long())?;
+        bytes.try_reserve_exact(room).map_err(|_| too_long())?;
+        bytes.resize(room, 0);
         storage.read_exact_at(0, &mut bytes)?;
-        let mut reader = Reader { bytes: &bytes, position: 0, version: 0, ran_out: false };
+        // What was kept of a part of the header is gone when more of it is read.
+        let budget = Budget::new(storage.len(), limits.metadata_bytes);
+        let mut reader = Reader { bytes: &bytes, position: 0, version: 0, ran_out: false, budget, limits };
         match reader.header() {
             Err(_) if reader.ran_out && available < storage.len() => {
                 if length >= max_bytes {
@@ -59,11 +75,17 @@ struct Reader<'a> {
     position: usize,
     version: u8,
     ran_out: bool,
+    budget: Budget,
+    limits: &'a Limits,
 }
 
 impl<'a> Reader<'a> {
     fn corrupt(&self, message: impl Into<String>) -> Error {
         Error::corrupt(message).at_offset(self.position as u64)
+    }
+    /// Pays for `bytes` of memory.
+    fn keep(&self, bytes: usize) -> Result<()> {
+        self.budget.charge(bytes as u64).map_err(|error| error.at_offset(self.position as u64))
     }
     fn take(&mut self, count: usize) -> Result<&'a [u8]> {
         let range = self.position.checked_add(count).and_then(|end| self.bytes.get(self.position..end));
@@ -97,6 +119,8 @@ impl<'a> Reader<'a> {
         let text = self.padded(length)?;
         // Early writers counted the closing NUL in; the netCDF library reads a name as far as it.
         let text = text.split(|&byte| byte == 0).next().unwrap_or_default();
+        // The name of a variable is in its path, too.
+        self.keep(text.len().saturating_mul(3))?;
         Ok(String::from_utf8_lossy(text).into_owned())
     }
     /// `length` bytes and the padding to four.
@@ -124,6 +148,7 @@ impl<'a> Reader<'a> {
         let records = (records != streaming).then_some(records);
         let mut dimensions = Vec::new();
         for _ in 0..self.list(DIMENSION, "dimension")? {
+            self.keep(DIMENSION_COST)?;
             dimensions.push(HeaderDimension { name: self.name()?, extent: self.count()? });
         }
         if dimensions.iter().filter(|d| d.extent == 0).count() > 1 {
@@ -132,12 +157,17 @@ impl<'a> Reader<'a> {
         let attributes = self.attributes()?;
         let mut variables = Vec::new();
         for _ in 0..self.list(VARIABLE, "variable")? {
-            variables.push(self.variable(dimensions.len())?);
+            let count = variables.len() as u64;
+            if count >= self.limits.objects.min(self.limits.links_per_group) {
+                return Err(Error::limit_exceeded(format!("more than {count} variables in one file")).at_offset(self.position as u64));
+            }
+            variables.push(self.variable(&dimensions)?);
         }
         Ok(Header { records, dimensions, attributes, variables })
     }
 
-    fn variable(&mut self, dimensions: usize) -> Result<Variable> {
+    fn variable(&mut self, dimensions: &[HeaderDimension]) -> Result<Variable> {
+        self.keep(VARIABLE_COST)?;
         let name = self.name()?;
         let ndim = self.items(4)?;
         if ndim > 1024 {
@@ -146,9 +176,11 @@ impl<'a> Reader<'a> {
         let mut numbers = Vec::new();
         for _ in 0..ndim {
             let number = usize::try_from(self.count()?).unwrap_or(usize::MAX);
-            if number >= dimensions {
-                return Err(self.corrupt(format!("variable {name} uses dimension {number} of {dimensions}")));
-            }
+            let Some(dimension) = dimensions.get(number) else {
+                return Err(self.corrupt(format!("variable {name} uses dimension {number} of {}", dimensions.len())));
+            };
+            // The variable shows the name of each of its dimensions.
+            self.keep(VARIABLE_DIMENSION_COST.saturating_add(dimension.name.len()))?;
             numbers.push(number);
         }
         let attributes = self.attributes()?;
@@ -185,7 +217,12 @@ impl<'a> Reader<'a> {
             let name = self.name()?;
             let datatype = self.datatype()?;
             let count = self.items(datatype.size())?;
-            let bytes = self.padded(count * datatype.size())?.to_vec();
+            let bytes = self.padded(count.saturating_mul(datatype.size()))?;
+            self.keep(ATTRIBUTE_COST.saturating_add(bytes.len()))?;
+            if bytes.len() as u64 > self.limits.attribute_bytes {
+                return Err(Error::limit_exceeded("an attribute beyond the limit").at_offset(self.position as u64));
+            }
+            let bytes = bytes.to_vec();
             attributes.push(attribute(name, datatype, count, bytes));
         }
         Ok(attributes)

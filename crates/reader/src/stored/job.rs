@@ -22,6 +22,9 @@ const MAX_PENDING_BYTES: u64 = 64 << 20;
 /// Longest coalesced read if the profile of this machine says nothing; bounds a worker's scratch memory.
 const COALESCE_BYTES: u64 = 4 << 20;
 
+/// A scratch that has grown beyond this is not kept for the next read.
+const MAX_KEPT_BYTES: usize = 64 << 20;
+
 thread_local! {
     /// Kept from read to read: touching fresh memory costs more than most work on it.
     static SCRATCH: Cell<Scratch> = Cell::default();
@@ -32,7 +35,9 @@ thread_local! {
 pub(super) fn with_scratch<T>(work: impl FnOnce(&mut Scratch) -> T) -> T {
     let mut scratch = SCRATCH.take();
     let outcome = work(&mut scratch);
-    SCRATCH.set(scratch);
+    if scratch.bytes() <= MAX_KEPT_BYTES {
+        SCRATCH.set(scratch);
+    }
     outcome
 }
 
@@ -61,10 +66,36 @@ pub(super) struct Scratch {
     spare: Vec<u8>,
 }
 
+impl Scratch {
+    /// The memory of its buffers.
+    fn bytes(&self) -> usize {
+        self.raw.capacity() + self.decoded.bytes.capacity() + self.spare.capacity()
+    }
+}
+
+/// Makes `buffer` `length` bytes long. A file may claim any length: `LimitExceeded` if memory is too short for it.
+fn resize(buffer: &mut Vec<u8>, length: usize) -> Result<()> {
+    let more = length.saturating_sub(buffer.len());
+    buffer.try_reserve_exact(more).map_err(|_| Error::limit_exceeded(format!("no memory for a chunk of {length} bytes: read with fewer threads")))?;
+    buffer.resize(length, 0);
+    Ok(())
+}
+
 impl Job<'_> {
+    /// Puts fill values into a band with chunks that were never written, and leaves these out: they may be of any size.
+    fn fill_unwritten<'b>(&self, mut band: Band<'b>) -> Result<Band<'b>> {
+        let is_stored = |chunk: &&ChunkLocation| !matches!(chunk.source, ChunkSource::Fill);
+        if !band.chunks.iter().all(is_stored) {
+            fill_value(self.read.description.fill_value.as_deref(), self.element_size()?, band.part.out);
+            band.chunks.retain(is_stored);
+        }
+        Ok(band)
+    }
+
     /// Fills a band from its chunks, one coalesced read after another.
     pub fn read_band(&self, band: Band<'_>, scratch: &mut Scratch) -> Result<()> {
         let Some(band) = self.read_direct(band)? else { return Ok(()) };
+        let band = self.fill_unwritten(band)?;
         if let Some(shared) = self.shared {
             return self.read_shared(band, shared, scratch);
         }
@@ -194,7 +225,8 @@ impl Job<'_> {
     /// For few bands with many chunks: decodes a group of chunks in parallel, then fills parts of the output in parallel from
     /// all of them.
     pub fn read_band_in_parallel(&self, band: Band<'_>, threads: usize) -> Result<()> {
-        let Some(Band { part, chunks }) = self.read_direct(band)? else { return Ok(()) };
+        let Some(band) = self.read_direct(band)? else { return Ok(()) };
+        let Band { part, chunks } = self.fill_unwritten(band)?;
         // Whether to join the planes of a chunk: decided once, not in each part.
         let chunks = chunks
             .into_iter()
@@ -232,7 +264,7 @@ impl Job<'_> {
 
     fn fetch(&self, raw: &mut Vec<u8>, offset: u64, length: u64) -> Result<()> {
         let length = usize::try_from(length).map_err(|_| Error::limit_exceeded("a chunk exceeds memory"))?;
-        raw.resize(length, 0);
+        resize(raw, length)?;
         if length == 0 {
             return Ok(());
         }
@@ -257,7 +289,7 @@ impl Job<'_> {
             ChunkSource::Inline(inline) => return Ok(Some(inline)),
             ChunkSource::Fill => {
                 let element = usize::try_from(size).map_err(|_| Error::internal("element size"))?;
-                out.bytes.resize(bytes, 0);
+                resize(&mut out.bytes, bytes)?;
                 fill_value(self.read.description.fill_value.as_deref(), element, &mut out.bytes);
             }
             ChunkSource::Stored { offset, .. } => {

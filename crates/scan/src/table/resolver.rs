@@ -110,18 +110,33 @@ pub fn expand_path(file: &File, pattern: &str) -> Result<Vec<String>> {
     Ok(paths)
 }
 
+/// Paths that one pattern may lead through, times their depth, and bytes of these paths.
+const MAX_MATCH_STEPS: u64 = 1 << 22;
+const MAX_MATCH_BYTES: u64 = 64 << 20;
+
 /// Paths that match a pattern, each with the text that its wildcards matched.
 ///
 /// # Errors
 /// As [`expand_path`].
 pub fn expand(file: &File, pattern: &str) -> Result<Vec<(String, Vec<String>)>> {
     let mut here: Vec<(String, Vec<String>)> = vec![(String::new(), Vec::new())];
-    for part in pattern.split('/').filter(|part| !part.is_empty()) {
+    let (mut steps, mut bytes) = (0u64, 0u64);
+    // Groups that share members have any number of paths.
+    let mut pay = |path: &str, depth: usize| -> Result<()> {
+        steps = steps.saturating_add(1 + depth as u64);
+        bytes = bytes.saturating_add(path.len() as u64);
+        match steps > MAX_MATCH_STEPS || bytes > MAX_MATCH_BYTES {
+            true => Err(Error::limit_exceeded(format!("{pattern} matches too many paths: give more of them"))),
+            false => Ok(()),
+        }
+    };
+    for (depth, part) in pattern.split('/').filter(|part| !part.is_empty()).enumerate() {
         let mut next = Vec::new();
         for (path, captured) in here {
             if !wildcard::has_wildcard(part) {
                 let below = format!("{path}/{part}");
                 // Skip matches that do not have the rest of the path.
+                pay(&below, depth)?;
                 if file.exists(&below).unwrap_or(false) {
                     next.push((below, captured));
                 }
@@ -130,7 +145,9 @@ pub fn expand(file: &File, pattern: &str) -> Result<Vec<(String, Vec<String>)>> 
             let group = file.find(if path.is_empty() { "/" } else { &path })?;
             for link in &*group.file.links(group.object)? {
                 if let Some(matched) = wildcard::matched(part, &link.name) {
-                    next.push((format!("{path}/{}", link.name), [captured.clone(), matched].concat()));
+                    let below = format!("{path}/{}", link.name);
+                    pay(&below, depth)?;
+                    next.push((below, [captured.clone(), matched].concat()));
                 }
             }
         }

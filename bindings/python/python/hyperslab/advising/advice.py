@@ -224,4 +224,4 @@ def _datasets(group: Group) -> Iterator[Dataset]:
         if isinstance(node, Dataset):
             yield node
         elif isinstance(node, Group):
-            pending += [entry.object for entry in node._entries(frozenset(seen)) if entry.object is not None]
+            pending += [entry.object for entry in node._entries() if entry.object is not None]

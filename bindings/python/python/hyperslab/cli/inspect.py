@@ -15,8 +15,9 @@ from rich.table import Table as Grid
 import hyperslab as hs
 
 from ..objects import tree
+from ..visible import visible
 from .app import AsJson, app, only_file, open_file
-from .output import plain, printable, say
+from .output import plain, say
 from .progress import waiting
 
 
@@ -39,14 +40,14 @@ def ls(
     found = files[0] if path == "/" else files[0][path]
     bold, dim, end = ("\x1b[1m", "\x1b[2m", "\x1b[0m") if Console().color_system is not None else ("", "", "")
     itself = tree.line(_itself(found))
-    print(f"{bold}{printable(files[0].filename)}{end} {printable('' if path == '/' else found.name)}  {printable(itself)}".rstrip())
+    print(f"{bold}{visible(files[0].filename)}{end} {visible('' if path == '/' else found.name)}  {visible(itself)}".rstrip())
     # Line by line as they are made: the first screen of a file of many objects comes at once.
     for prefix, name, rest, entry in tree.branches(found, attributes):
-        print(f"{prefix}{dim}{printable(rest)}{end}" if entry is None else f"{prefix}{bold}{printable(name)}{end}{printable(rest)}")
+        print(f"{prefix}{dim}{visible(rest)}{end}" if entry is None else f"{prefix}{bold}{visible(name)}{end}{visible(rest)}")
 
 
 def _itself(node: tree.Shown) -> tree.Entry:
-    return tree.Entry(node.name, node.name, node.kind, node, "", False)
+    return tree.Entry(node.name, node.name, node.kind, node, "")
 
 
 def _tree_facts(file: hs.File, path: str, attributes: bool) -> list[dict[str, Any]]:
@@ -154,4 +155,4 @@ def _nodes(group: hs.Group) -> Iterator[tree.Shown]:
             continue
         seen.add(node._number)
         yield node
-        pending += [entry.object for entry in node._entries(frozenset(seen)) if entry.object is not None]
+        pending += [entry.object for entry in node._entries() if entry.object is not None]

@@ -6,7 +6,6 @@ import base64
 import json
 import math
 import os
-import re
 import sys
 from collections.abc import Callable
 from typing import Any, BinaryIO
@@ -26,11 +25,6 @@ from .stopping import complete
 def say(what: Any) -> None:
     """Prints for people. Lines are wrapped only on a terminal."""
     Console(soft_wrap=not sys.stdout.isatty(), width=None if sys.stdout.isatty() else 200).print(what)
-
-
-def printable(text: str) -> str:
-    """A text of a file for a terminal: control characters are shown as escapes."""
-    return text if text.isprintable() else re.sub(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]", lambda found: repr(found.group())[1:-1], text)
 
 
 def plain(value: Any) -> Any:

@@ -41,29 +41,55 @@ class Names(NamedTuple):
     ambiguous: dict[str, list[str]]
 
 
-def object_paths(group: Group, prefix: str = "", seen: frozenset[int] = frozenset({0})) -> list[str]:
-    """The paths of datasets and groups, without the leading slash."""
+#: Objects of a file that have a view of their own, at most, and characters of their paths: views are found by names, and more of
+#: them take longer to list than to name in a query with wildcards.
+MAX_VIEWS = 100_000
+MAX_PATH_CHARS = 1 << 16
+#: Soft and external links that are followed to see whether they lead to a dataset.
+MAX_LINKS = 10_000
+#: Characters of a link's target, beyond which it is not followed.
+MAX_TARGET_CHARS = 1000
+
+
+def object_paths(group: Group) -> list[str]:
+    """The paths of datasets and groups, without the leading slash. A group's members are listed at the first of its paths."""
     found: list[str] = []
-    links = group._links()
-    for name, number in zip(links.names, links.objects, strict=True):
-        if number is None:
-            if _leads_to_a_dataset(group, name):
-                found.append(prefix + name)
-            continue
-        if number in seen:
-            continue
-        kind = group._file.kind(number)
-        if kind in ("dataset", "group"):
-            found.append(prefix + name)
-        if kind == "group":
-            found += object_paths(Group(group._file, number, "/" + prefix + name), f"{prefix}{name}/", seen | {number})
-    return found
+    chars = followed = 0
+    seen = {group._number}
+    pending = [("", group._number)]
+    while pending and len(found) < MAX_VIEWS and chars < MAX_VIEWS * 100:
+        prefix, at = pending.pop()
+        here = Group(group._file, at, "/" + prefix.rstrip("/"))
+        links = here._links()
+        below: list[tuple[str, int]] = []
+        for name, number, target in zip(links.names, links.objects, links.targets, strict=True):
+            path = prefix + name
+            if len(path) > MAX_PATH_CHARS:
+                continue
+            if number is None:
+                followed += 1
+                if followed <= MAX_LINKS and len(target) <= MAX_TARGET_CHARS and _leads_to_a_dataset(here, name):
+                    found.append(path)
+                    chars += len(path)
+                continue
+            kind = group._file.kind(number)
+            if number in seen and kind == "group":
+                continue
+            if kind in ("dataset", "group"):
+                found.append(path)
+                chars += len(path)
+            if kind == "group":
+                seen.add(number)
+                below.append((path + "/", number))
+        pending += reversed(below)
+    return found[:MAX_VIEWS]
 
 
 def _leads_to_a_dataset(group: Group, name: str) -> bool:
     """Whether a soft or external link can be followed to a dataset; below other groups nothing is looked for."""
     try:
-        return isinstance(group[name], Dataset)
+        # First whether there is anything: an error would look for names that are alike.
+        return name in group and isinstance(group[name], Dataset)
     except Error:
         return False
 
@@ -97,7 +123,7 @@ def names_of(paths: list[str]) -> Names:
         if len(alike) == 1 and lower not in ambiguous:
             named[lower] = (alike[0].rsplit("/", 1)[-1], named[alike[0].lower()][1])
         else:
-            ambiguous[lower] = ambiguous.get(lower, []) + [name for name in alike if name not in ambiguous.get(lower, [])]
+            ambiguous[lower] = list(dict.fromkeys([*ambiguous.get(lower, ()), *alike]))
     return Names(named, ambiguous)
 
 

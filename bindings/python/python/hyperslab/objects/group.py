@@ -229,15 +229,15 @@ class Group(Node, Mapping[str, "Member | None"]):
     def _links(self) -> _native.Links:
         return self._file.links(self._number)
 
-    def _entries(self, ancestors: frozenset[int]) -> Iterator[tree.Entry]:
+    def _entries(self) -> Iterator[tree.Entry]:
         links = self._links()
         for name, kind, number, target in zip(links.names, links.kinds, links.objects, links.targets, strict=True):
             path = f"{self.name.rstrip('/')}/{name}"
             if number is None:
-                yield tree.Entry(name, path, f"{kind} link", None, target, False)
+                yield tree.Entry(name, path, f"{kind} link", None, target)
                 continue
             found = self._object(self._file, number, path)
-            yield tree.Entry(name, path, found.kind, found, "", number in ancestors)
+            yield tree.Entry(name, path, found.kind, found, "")
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._names())

@@ -113,7 +113,7 @@ class Node:
             return f"cannot be read: {self.refusal}"
         return "" if self.kind == "group" else self.kind
 
-    def _entries(self, ancestors: frozenset[int]) -> Iterator[tree.Entry]:
+    def _entries(self) -> Iterator[tree.Entry]:
         """The links of a group, in the order of the file; only groups have some."""
         return iter(())
 

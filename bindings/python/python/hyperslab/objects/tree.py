@@ -8,15 +8,21 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple, Protocol, TypeVar
 
 from ..errors import Error
+from ..visible import visible
 from .attributes import Attributes, shown
 
-#: Characters of an attribute's value that are shown.
+#: Characters of a name, a link's target, a description or an attribute's value that are shown.
 MAX_VALUE_CHARS = 200
 #: Number of members of one group, and of objects in all, that `repr` and notebooks show.
 MAX_MEMBERS = 200
 MAX_OBJECTS = 2000
-#: What follows the last object that is shown.
+#: Groups below groups, and characters of a path, down to which trees are shown: more of them take memory that grows with the
+#: square of their number.
+MAX_DEPTH = 64
+MAX_PATH_CHARS = 1 << 16
+#: What follows the last object that is shown, and what stands for the members of a group that is too deep.
 MORE = "… and more: keys() has the names, and the command hyperslab ls shows all"
+DEEPER = "… and more: open the group to see what is below it"
 
 Item = TypeVar("Item")
 
@@ -38,24 +44,49 @@ class Shown(Protocol):
 
     def _summary(self) -> str: ...
 
-    def _entries(self, ancestors: frozenset[int]) -> Iterator[Entry]: ...
+    def _entries(self) -> Iterator[Entry]: ...
 
 
 class Entry(NamedTuple):
-    """One link: `object` is the target of a hard link, `target` the text of another kind of link. `repeated` says that the
-    object is one of its own ancestors."""
+    """One link: `object` is the target of a hard link, `target` the text of another kind of link."""
 
     name: str
     path: str
     kind: str
     object: Shown | None
     target: str
-    repeated: bool
 
 
-def line(entry: Entry) -> str:
-    """A link in one line, without its name."""
-    return f"-> {entry.target}" if entry.object is None else entry.object._summary()
+def cut(text: str) -> str:
+    """Text that fits a line, with control characters made visible."""
+    return visible(text if len(text) <= MAX_VALUE_CHARS else text[:MAX_VALUE_CHARS] + "…")
+
+
+def line(entry: Entry, shown_at: str | None = None) -> str:
+    """A link in one line, without its name; a group whose members are shown elsewhere says where."""
+    if entry.object is None:
+        return f"-> {cut(entry.target)}"
+    return cut(entry.object._summary() if shown_at is None else f"the group {shown_at}")
+
+
+class Seen:
+    """Where the members of each group are shown: groups may have any number of paths, and be their own members."""
+
+    def __init__(self, root: Shown) -> None:
+        self.paths = {root._number: root.name}
+
+    def find(self, entry: Entry) -> str | None:
+        """The path at which the members of a group are shown; `None` if that is here, and if it is no group."""
+        if entry.object is None or entry.object.kind != "group":
+            return None
+        path = entry.path if len(entry.path) <= MAX_VALUE_CHARS else "above"
+        known = self.paths.setdefault(entry.object._number, path)
+        return None if known is path else known
+
+
+def is_deep(path: str, depth: int) -> bool:
+    """Whether what is below a path is left out."""
+    return depth >= MAX_DEPTH or len(path) > MAX_PATH_CHARS
 
 
 def attribute_lines(node: Shown) -> Iterator[tuple[str, str]]:
@@ -63,14 +94,14 @@ def attribute_lines(node: Shown) -> Iterator[tuple[str, str]]:
     try:
         attributes = node.attrs
     except Error as error:
-        yield "attributes", f"cannot be read: {error}"
+        yield "attributes", cut(f"cannot be read: {error}")
         return
     for name in attributes:
         try:
             value = " ".join(shown(attributes[name]).split())
         except Error as error:
             value = f"cannot be read: {error}"
-        yield name, value if len(value) <= MAX_VALUE_CHARS else value[:MAX_VALUE_CHARS] + "…"
+        yield cut(name), cut(value)
 
 
 def with_last(items: Iterable[Item]) -> Iterator[tuple[Item, bool]]:
@@ -83,9 +114,9 @@ def with_last(items: Iterable[Item]) -> Iterator[tuple[Item, bool]]:
         yield item, True
 
 
-def first_entries(group: Shown, ancestors: frozenset[int], budget: Iterator[int]) -> Iterator[Entry | None]:
+def first_entries(group: Shown, budget: Iterator[int]) -> Iterator[Entry | None]:
     """The first entries of a group as long as there is a `budget`; then `None` if there are more."""
-    for number, entry in enumerate(group._entries(ancestors)):
+    for number, entry in enumerate(group._entries()):
         if number >= MAX_MEMBERS or next(budget, None) is None:
             yield None
             return
@@ -95,18 +126,24 @@ def first_entries(group: Shown, ancestors: frozenset[int], budget: Iterator[int]
 def text(group: Shown) -> str:
     """The tree below a group as text, without what is too much for a screen."""
     budget = iter(range(MAX_OBJECTS))
+    seen = Seen(group)
 
-    def below(group: Shown, indent: str, ancestors: frozenset[int]) -> Iterator[str]:
-        for entry in first_entries(group, ancestors, budget):
+    def below(group: Shown, indent: str, depth: int) -> Iterator[str]:
+        for entry in first_entries(group, budget):
             if entry is None:
                 yield indent + MORE
                 continue
             is_group = entry.object is not None and entry.object.kind == "group"
-            yield f"{indent}{entry.name}{'/' if is_group else ''}  {line(entry)}".rstrip()
-            if entry.object is not None and is_group and not entry.repeated:
-                yield from below(entry.object, indent + "  ", ancestors | {entry.object._number})
+            shown_at = seen.find(entry)
+            yield f"{indent}{cut(entry.name)}{'/' if is_group else ''}  {line(entry, shown_at)}".rstrip()
+            if entry.object is None or not is_group or shown_at is not None:
+                continue
+            if is_deep(entry.path, depth):
+                yield f"{indent}  {DEEPER}"
+            else:
+                yield from below(entry.object, indent + "  ", depth + 1)
 
-    return "\n".join([group.name, *below(group, "  ", frozenset({group._number}))])
+    return "\n".join([cut(group.name), *below(group, "  ", 1)])
 
 
 class Branch(NamedTuple):
@@ -120,47 +157,64 @@ class Branch(NamedTuple):
 
 def branches(node: Shown, attributes: bool) -> Iterator[Branch]:
     """The tree below a node line by line, each made when it is asked for: with `attributes` if wanted. Those have no entry."""
+    seen = Seen(node)
 
-    def below(node: Shown, guides: str, ancestors: frozenset[int], repeated: bool) -> Iterator[Branch]:
+    def items(node: Shown, lists_members: bool) -> Iterator[tuple[tuple[str, str] | Entry, bool]]:
         values = attribute_lines(node) if attributes else iter(())
-        entries = iter(()) if repeated else node._entries(ancestors)
-        for item, is_last in with_last(itertools.chain(values, entries)):
+        return with_last(itertools.chain(values, node._entries() if lists_members else ()))
+
+    described = {node._number}
+
+    def below(node: Shown, guides: str, depth: int, lists_members: bool) -> Iterator[Branch]:
+        for item, is_last in items(node, lists_members):
             prefix, further = guides + ("└── " if is_last else "├── "), guides + ("    " if is_last else "│   ")
             if not isinstance(item, Entry):
                 yield Branch(prefix, "", f"@{item[0]} = {item[1]}", None)
                 continue
             is_group = item.object is not None and item.object.kind == "group"
-            yield Branch(prefix, item.name, f"{'/' if is_group else ''}  {line(item)}".rstrip(), item)
-            if item.object is not None:
-                yield from below(item.object, further, ancestors | {item.object._number}, item.repeated)
+            shown_at = seen.find(item)
+            yield Branch(prefix, cut(item.name), f"{'/' if is_group else ''}  {line(item, shown_at)}".rstrip(), item)
+            # Attributes of an object stand at the first of its paths, as its members do.
+            if item.object is None or item.object._number in described:
+                continue
+            described.add(item.object._number)
+            if is_group and is_deep(item.path, depth):
+                yield Branch(further + "└── ", "", DEEPER, None)
+            else:
+                yield from below(item.object, further, depth + 1, shown_at is None)
 
-    return below(node, "", frozenset({node._number}), False)
+    return below(node, "", 1, True)
 
 
 def as_html(node: Shown, title: str) -> str:
     """An object as HTML that folds: attributes, then members, without what is too much for a screen."""
     budget = iter(range(MAX_OBJECTS))
+    seen = Seen(node)
 
     def cells(node: Shown) -> str:
-        rows = "".join(f"<tr><td>{html.escape(k)}</td><td style='text-align:left'>{html.escape(v)}</td></tr>" for k, v in attribute_lines(node))
+        shown = itertools.islice(attribute_lines(node), MAX_MEMBERS)
+        rows = "".join(f"<tr><td>{html.escape(k)}</td><td style='text-align:left'>{html.escape(v)}</td></tr>" for k, v in shown)
         return f"<table>{rows}</table>" if rows else ""
 
-    def fold(title: str, node: Shown, ancestors: frozenset[int], opened: bool) -> str:
+    def fold(title: str, node: Shown, depth: int, opened: bool) -> str:
         inner = cells(node)
-        for entry in first_entries(node, ancestors, budget):
+        for entry in first_entries(node, budget):
             if entry is None:
                 inner += f"<div>{html.escape(MORE)}</div>"
                 continue
-            label = f"<b>{html.escape(entry.name)}</b> {html.escape(line(entry))}"
-            if entry.object is None or entry.repeated:
+            shown_at = seen.find(entry)
+            label = f"<b>{html.escape(cut(entry.name))}</b> {html.escape(line(entry, shown_at))}"
+            if entry.object is None or shown_at is not None:
                 inner += f"<div>{label}</div>"
+            elif entry.object.kind == "group" and is_deep(entry.path, depth):
+                inner += f"<div>{label} {html.escape(DEEPER)}</div>"
             else:
-                inner += fold(label, entry.object, ancestors | {entry.object._number}, False)
+                inner += fold(label, entry.object, depth + 1, False)
         if not inner:
             return f"<div>{title}</div>"
         return f"<details{' open' if opened else ''}><summary>{title}</summary><div style='margin-left:1.5em'>{inner}</div></details>"
 
-    return fold(html.escape(title), node, frozenset({node._number}), True)
+    return fold(html.escape(cut(title)), node, 1, True)
 
 
 def set_as_html(title: str, paths: list[str], first: Shown) -> str:

@@ -5,6 +5,10 @@ use hyperslab_array::{Error, Result};
 use super::big_endian::big_endian;
 use super::chunk::Chunk;
 
+/// A chunk may have this many tiles of fewer bytes than a row of the usual ones has.
+const MAX_SMALL_TILES: usize = 1 << 20;
+const MIN_TILE_BYTES: usize = 64;
+
 const MAX_DIMENSIONS: usize = 16;
 /// Tiles may stand out at the edges, but a chunk that is mostly edge is a lie.
 const MAX_PADDING: usize = 64;
@@ -65,6 +69,10 @@ impl Tiles {
         };
         if padded_bytes / MAX_PADDING > array_bytes.max(MIN_CHECKED_BYTES) {
             return Err(Error::corrupt(format!("tiles of {padded_bytes} bytes for {array_bytes}")));
+        }
+        // Each tile costs a walk over all dimensions.
+        if tile_bytes < MIN_TILE_BYTES && padded_bytes / tile_bytes.max(1) > MAX_SMALL_TILES {
+            return Err(Error::limit_exceeded(format!("{padded_bytes} bytes in tiles of {tile_bytes}")));
         }
         Ok(Self { dimensions, item_bytes, array_bytes, tile_bytes, padded_bytes })
     }

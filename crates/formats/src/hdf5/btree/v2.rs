@@ -6,6 +6,7 @@ use std::slice::ChunksExact;
 
 use hyperslab_array::{Error, Result};
 
+use crate::hdf5::visited::Visited;
 use crate::hdf5::{Cursor, Source, checksum};
 
 /// Signature, version, type and checksum of a node.
@@ -53,7 +54,7 @@ struct Tree {
 pub(crate) fn records(source: &Source, address: u64, record_types: &[u8], visit: &mut dyn FnMut(u8, &[u8]) -> Result<()>) -> Result<()> {
     let Some(Tree { shape, root, total, place }) = open(source, address, record_types)? else { return Ok(()) };
     let mut seen = 0u64;
-    shape.walk(source, &root, &mut |record| {
+    shape.walk(source, &root, &mut Visited::default(), &mut |record| {
         seen += 1;
         if seen > total {
             return Err(Error::corrupt(format!("a B-tree holds more than the {total} records it promises")).at_offset(place));
@@ -82,7 +83,7 @@ pub(crate) fn search(
     visit: &mut dyn FnMut(&[u8]) -> Result<bool>,
 ) -> Result<()> {
     match open(source, address, record_types)? {
-        Some(tree) => tree.shape.search(source, &tree.root, compare, visit).map(drop),
+        Some(tree) => tree.shape.search(source, &tree.root, &mut Visited::default(), compare, visit).map(drop),
         None => Ok(()),
     }
 }
@@ -151,15 +152,15 @@ impl Shape {
     }
 
     // Recursion is bounded: each step lowers the depth, which the header's check bounded.
-    fn walk(&self, source: &Source, node: &Child, visit: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
-        let bytes = self.read(source, node)?;
+    fn walk(&self, source: &Source, node: &Child, seen: &mut Visited, visit: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
+        let bytes = self.read(source, node, seen)?;
         let (mut records, mut cursor) = self.parts(source, node, &bytes)?;
         if node.depth == 0 {
             return records.try_for_each(visit);
         }
         for _ in 0..=node.records {
             let child = self.child(&mut cursor, node.depth)?;
-            self.walk(source, &child, visit)?;
+            self.walk(source, &child, seen, visit)?;
             if let Some(record) = records.next() {
                 visit(record)?;
             }
@@ -172,10 +173,11 @@ impl Shape {
         &self,
         source: &Source,
         node: &Child,
+        seen: &mut Visited,
         compare: &mut dyn FnMut(&[u8]) -> Result<Ordering>,
         visit: &mut dyn FnMut(&[u8]) -> Result<bool>,
     ) -> Result<bool> {
-        let bytes = self.read(source, node)?;
+        let bytes = self.read(source, node, seen)?;
         let (records, mut cursor) = self.parts(source, node, &bytes)?;
         let records: Vec<&[u8]> = records.collect();
         // The first record that is not below the key, and the first after that one which is above it.
@@ -209,7 +211,7 @@ impl Shape {
         }
         for between in 0..=equal.len() {
             let child = self.child(&mut cursor, node.depth)?;
-            if self.search(source, &child, compare, visit)? {
+            if self.search(source, &child, seen, compare, visit)? {
                 return Ok(true);
             }
             if let Some(record) = equal.get(between)
@@ -221,9 +223,12 @@ impl Shape {
         Ok(false)
     }
 
-    /// The used bytes of a node, checked.
-    fn read<'a>(&self, source: &'a Source, node: &Child) -> Result<Cow<'a, [u8]>> {
+    /// The used bytes of a node, checked. A node is below one parent only: each is read once.
+    fn read<'a>(&self, source: &'a Source, node: &Child, seen: &mut Visited) -> Result<Cow<'a, [u8]>> {
         let place = source.absolute(node.address)?;
+        if !seen.insert(node.address) {
+            return Err(Error::corrupt("a B-tree node that is in its tree twice").at_offset(place));
+        }
         let level = self.level(node.depth)?;
         if node.records > level.max_records {
             return Err(Error::corrupt(format!("{} records in a B-tree node that holds {}", node.records, level.max_records)).at_offset(place));
@@ -240,7 +245,7 @@ impl Shape {
     }
 
     /// The records of a node, and a cursor at its child pointers.
-    fn parts<'a>(&self, source: &Source, node: &Child, bytes: &'a [u8]) -> Result<(ChunksExact<'a, u8>, Cursor<'a>)> {
+    fn parts<'a>(&self, source: &'a Source, node: &Child, bytes: &'a [u8]) -> Result<(ChunksExact<'a, u8>, Cursor<'a>)> {
         let mut cursor = source.cursor(bytes, node.address);
         cursor.signature(if node.depth == 0 { b"BTLF" } else { b"BTIN" })?;
         if cursor.u8()? != 0 || cursor.u8()? != self.record_type {

@@ -13,8 +13,8 @@ use std::sync::Arc;
 use hyperslab_storage::Memory;
 
 use super::Source;
-use super::budget::Budget;
 use crate::Limits;
+use crate::budget::Budget;
 
 /// `bytes` as a file whose addresses begin at 0 and have 8 bytes, as lengths have.
 pub(super) fn source(bytes: &[u8], limits: &Limits) -> Source {
@@ -24,7 +24,7 @@ pub(super) fn source(bytes: &[u8], limits: &Limits) -> Source {
         offset_size: 8,
         length_size: 8,
         limits: limits.clone(),
-        shared_messages: Arc::new([]),
+        shared_messages: Arc::default(),
         budget: Arc::new(Budget::new(bytes.len() as u64, limits.metadata_bytes)),
     }
 }

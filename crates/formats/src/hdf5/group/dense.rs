@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use hyperslab_array::Result;
 
-use super::limits::{add, check_count};
+use super::limits::check_count;
 use crate::hdf5::checksum::lookup3;
 use crate::hdf5::heap::FractalHeap;
 use crate::hdf5::message::link::{self, RawLink};
@@ -22,7 +22,7 @@ pub(super) fn read(source: &Source, heap: u64, tree: u64, links: &mut Vec<RawLin
     let mut heap = FractalHeap::open(source, heap)?;
     btree::v2::records(source, tree, &[BY_NAME], &mut |_, record| {
         let link = parse(source, &mut heap, tree, NAME_KEY_BYTES, record)?;
-        add(source, links, link)?;
+        links.push(link);
         check_count(source, links.len())
     })
 }
@@ -33,7 +33,7 @@ pub(super) fn read_first(source: &Source, heap: u64, order_tree: u64, max: usize
     let mut heap = FractalHeap::open(source, heap)?;
     btree::v2::search(source, order_tree, &[BY_ORDER], &mut |_| Ok(Ordering::Equal), &mut |record| {
         let link = parse(source, &mut heap, order_tree, ORDER_KEY_BYTES, record)?;
-        add(source, links, link)?;
+        links.push(link);
         Ok(links.len() >= max)
     })
 }

@@ -6,7 +6,7 @@ mod symbol_table;
 
 use hyperslab_array::{Error, Result};
 
-use self::limits::{add, check_count};
+use self::limits::check_count;
 use super::Source;
 use super::heap::LocalHeap;
 use super::message::link::{self, RawLink, RawTarget};
@@ -29,7 +29,7 @@ pub(crate) fn links(source: &Source, header: &ObjectHeader<'_>) -> Result<RawLin
         symbol_table::read(source, table.tree, table.heap, &mut links)?;
     }
     for message in header.all(kind::LINK) {
-        add(source, &mut links, message.parse(source, link::parse)?)?;
+        links.push(message.parse(source, link::parse)?);
     }
     if let Some((heap, tree)) = dense_storage(source, header)? {
         dense::read(source, heap, tree, &mut links)?;
@@ -65,7 +65,7 @@ pub(crate) fn is_tracked(source: &Source, header: &ObjectHeader<'_>) -> Result<b
 pub(crate) fn first_links(source: &Source, header: &ObjectHeader<'_>, max: usize) -> Result<Vec<RawLink>> {
     let mut links = Vec::new();
     for message in header.all(kind::LINK).take(max) {
-        add(source, &mut links, message.parse(source, link::parse)?)?;
+        links.push(message.parse(source, link::parse)?);
     }
     if let Some(table) = SymbolTable::of(source, header)?.filter(|_| links.len() < max) {
         symbol_table::read_first(source, table.tree, table.heap, max, &mut links)?;

@@ -4,9 +4,9 @@ use std::cmp::Ordering;
 
 use hyperslab_array::{Error, Result};
 
-use super::limits::{add, check_count};
+use super::limits::check_count;
 use crate::hdf5::heap::{self, LocalHeap};
-use crate::hdf5::message::link::{RawLink, RawTarget};
+use crate::hdf5::message::link::{LINK_COST, RawLink, RawTarget};
 use crate::hdf5::visited::Visited;
 use crate::hdf5::writer::Space;
 use crate::hdf5::{Encoder, Source};
@@ -41,7 +41,7 @@ fn read_until(source: &Source, tree: u64, heap: &LocalHeap<'_>, max: usize, link
                     return Err(Error::corrupt("a symbol table node that is in its group twice").at_offset(source.absolute(child)?));
                 }
                 leaf(source, child, &mut |entry| {
-                    add(source, links, entry.link(heap)?)?;
+                    links.push(entry.link(source, heap)?);
                     Ok(false)
                 })?;
                 check_count(source, links.len())?;
@@ -87,7 +87,7 @@ pub(super) fn find(source: &Source, tree: u64, heap: u64, name: &str) -> Result<
         let mut link = None;
         leaf(source, *child, &mut |entry| {
             if heap.compare(entry.name, name)? == Ordering::Equal {
-                link = Some(entry.link(&heap)?);
+                link = Some(entry.link(source, &heap)?);
             }
             Ok(link.is_some())
         })?;
@@ -140,7 +140,8 @@ struct Entry {
 }
 
 impl Entry {
-    fn link(&self, heap: &LocalHeap<'_>) -> Result<RawLink> {
+    fn link(&self, source: &Source, heap: &LocalHeap<'_>) -> Result<RawLink> {
+        source.budget.charge(LINK_COST as u64)?;
         let target = match self.soft {
             Some(path) => RawTarget::Soft(heap.text(path.into())?),
             None => RawTarget::Hard(self.header.ok_or_else(|| Error::corrupt("a link to an undefined address").at_offset(self.place))?),

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use hyperslab_array::{Error, Result};
 
 use crate::filter::Pipeline;
+use crate::hdf5::shared_heaps::{Block, Blocks};
 use crate::hdf5::{Cursor, Source, btree, checksum, message};
 
 /// An open fractal heap. Blocks are read once.
@@ -25,10 +26,9 @@ pub(crate) struct FractalHeap<'a> {
     root: Option<u64>,
     root_rows: u16,
     filters: Option<HeapFilters>,
-    blocks: HashMap<u64, Arc<[u8]>>,
+    blocks: Blocks,
     /// The direct block that was used last and the heap offsets that it holds: the next object is often in it.
     recent: Option<(Range<u64>, Arc<[u8]>)>,
-    indirect: HashMap<u64, Arc<[Block]>>,
     huge: Option<HashMap<u64, Huge>>,
 }
 
@@ -38,14 +38,6 @@ struct HeapFilters {
     root_mask: u32,
 }
 
-/// An entry of an indirect block.
-#[derive(Clone, Copy)]
-struct Block {
-    address: Option<u64>,
-    /// Stored bytes and filter mask, of direct blocks of a filtered heap.
-    filtered: Option<(u64, u32)>,
-}
-
 /// A huge object.
 #[derive(Clone, Copy)]
 struct Huge {
@@ -53,6 +45,9 @@ struct Huge {
     length: u64,
     filtered: Option<(u32, u64)>,
 }
+
+/// Bytes that the list of huge objects takes for each.
+const HUGE_COST: u64 = 64;
 
 fn log2(n: u64) -> u32 {
     n.checked_ilog2().unwrap_or(0)
@@ -133,11 +128,19 @@ impl<'a> FractalHeap<'a> {
             root,
             root_rows,
             filters,
-            blocks: HashMap::new(),
+            blocks: Blocks::default(),
             recent: None,
-            indirect: HashMap::new(),
             huge: None,
         })
+    }
+
+    /// The same heap, with blocks of it that were read before.
+    pub fn with_blocks(self, blocks: Blocks) -> Self {
+        Self { blocks, ..self }
+    }
+    /// The blocks that were read.
+    pub fn into_blocks(self) -> Blocks {
+        self.blocks
     }
 
     /// Bytes of a heap ID.
@@ -171,7 +174,7 @@ impl<'a> FractalHeap<'a> {
 
     fn managed(&mut self, id: &[u8]) -> Result<Cow<'_, [u8]>> {
         let length_bytes = log2(self.max_direct).div_ceil(8).min(log2(u64::from(self.max_managed_bytes)) / 8 + 1);
-        let mut cursor = Cursor::new(id, 0, 8, 8);
+        let mut cursor = Cursor::new(id, 0, 8, 8, &self.source.budget);
         cursor.skip(1)?;
         let offset = cursor.uint(self.offset_bytes())?;
         let length = cursor.uint(usize::try_from(length_bytes).unwrap_or(8))?;
@@ -251,7 +254,7 @@ impl<'a> FractalHeap<'a> {
     }
 
     fn indirect(&mut self, address: u64, rows: u32, direct_rows: u32) -> Result<Arc<[Block]>> {
-        if let Some(entries) = self.indirect.get(&address) {
+        if let Some(entries) = self.blocks.indirect.get(&address) {
             return Ok(entries.clone());
         }
         let offset_size = u64::from(self.source.offset_size);
@@ -265,6 +268,9 @@ impl<'a> FractalHeap<'a> {
         checksum::verify(&bytes, self.source.absolute(address)?, "a fractal heap indirect block")?;
         self.check_block(&mut cursor, "a fractal heap indirect block")?;
         cursor.skip(self.offset_bytes())?;
+        let cost = direct.saturating_add(deeper).saturating_mul(size_of::<Block>() as u64);
+        self.source.budget.charge(cost)?;
+        self.blocks.bytes = self.blocks.bytes.saturating_add(cost);
         let mut entries = Vec::new();
         for _ in 0..direct {
             let address = cursor.address()?;
@@ -278,7 +284,7 @@ impl<'a> FractalHeap<'a> {
             entries.push(Block { address: cursor.address()?, filtered: None });
         }
         let entries: Arc<[Block]> = entries.into();
-        self.indirect.insert(address, entries.clone());
+        self.blocks.indirect.insert(address, entries.clone());
         Ok(entries)
     }
 
@@ -292,10 +298,13 @@ impl<'a> FractalHeap<'a> {
     }
 
     fn direct(&mut self, address: u64, size: u64, filtered: Option<(u64, u32)>) -> Result<Arc<[u8]>> {
-        if let Some(bytes) = self.blocks.get(&address) {
+        if let Some(bytes) = self.blocks.direct.get(&address) {
             return Ok(bytes.clone());
         }
         let place = self.source.absolute(address)?;
+        // Blocks are kept, and a filtered one may be larger than what is stored of it.
+        self.source.budget.charge(size)?;
+        self.blocks.bytes = self.blocks.bytes.saturating_add(size);
         let bytes = match (&self.filters, filtered) {
             (Some(filters), Some((stored, mask))) => {
                 let raw = self.source.read(address, stored)?;
@@ -313,7 +322,7 @@ impl<'a> FractalHeap<'a> {
         }
         self.check_block(&mut cursor, "a fractal heap direct block")?;
         let bytes: Arc<[u8]> = bytes.into();
-        self.blocks.insert(address, bytes.clone());
+        self.blocks.direct.insert(address, bytes.clone());
         Ok(bytes)
     }
 
@@ -353,6 +362,7 @@ impl<'a> FractalHeap<'a> {
                 if size > self.source.limits.metadata_block_bytes {
                     return Err(Error::limit_exceeded(format!("a heap object of {size} bytes")));
                 }
+                self.source.budget.charge(size)?;
                 let size = usize::try_from(size).map_err(|_| bad())?;
                 filters.pipeline.decode(&raw, mask, size, &mut out)?;
                 Ok(out)
@@ -370,6 +380,7 @@ impl<'a> FractalHeap<'a> {
             let length = cursor.length()?;
             let filtered = if kind == 2 { Some((cursor.u32()?, cursor.length()?)) } else { None };
             let key = cursor.length()?;
+            self.source.budget.charge(HUGE_COST)?;
             objects.insert(key, Huge { address, length, filtered });
             Ok(())
         })?;

@@ -75,7 +75,7 @@ fn collection(source: &Source, address: u64) -> Result<Cow<'_, [u8]>> {
 }
 
 /// Visits the objects of a collection of these bytes: index and value of each.
-fn visit<'a>(source: &Source, address: u64, bytes: &'a [u8], visit: &mut dyn FnMut(u32, &'a [u8])) -> Result<()> {
+fn visit<'a>(source: &'a Source, address: u64, bytes: &'a [u8], visit: &mut dyn FnMut(u32, &'a [u8])) -> Result<()> {
     let mut cursor = source.cursor(bytes, address);
     cursor.take_u64(header_bytes(source))?;
     let padding = usize::from(source.length_size).next_multiple_of(8) - usize::from(source.length_size);
@@ -219,7 +219,7 @@ mod tests {
             length_size: 8,
             limits: Limits::default(),
             shared_messages: Arc::default(),
-            budget: Arc::new(crate::hdf5::budget::Budget::new(40, 0)),
+            budget: Arc::new(crate::budget::Budget::new(40, 0)),
         };
         let result = GlobalHeap::fetch(&source, &[HeapReference { address: 0, index: 1 }], &mut HeapObjects::limited(1000));
         assert!(matches!(result, Err(e) if e.kind() == hyperslab_array::ErrorKind::Corrupt));

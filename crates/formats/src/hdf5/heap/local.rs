@@ -48,10 +48,10 @@ impl<'a> LocalHeap<'a> {
         let data = if length <= max_whole_bytes { Some(source.read(address, length)?) } else { None };
         Ok(Self { source, address, length, data })
     }
-    /// The NUL-terminated text at `offset` of the data segment.
+    /// The NUL-terminated text at `offset` of the data segment, paid each time: entries may share one text.
     pub fn text(&self, offset: u64) -> Result<String> {
-        let text = self.with_text(offset, |text| text.map(|text| String::from_utf8_lossy(text).into_owned()))?;
-        text.ok_or_else(|| self.no_text(offset))
+        let copy = |text: &[u8]| self.source.budget.charge(text.len() as u64).map(|()| String::from_utf8_lossy(text).into_owned());
+        self.with_text(offset, |text| text.map(copy))?.ok_or_else(|| self.no_text(offset))?
     }
     /// How the bytes of the text at `offset` are ordered relative to `name`.
     pub fn compare(&self, offset: u64, name: &[u8]) -> Result<Ordering> {

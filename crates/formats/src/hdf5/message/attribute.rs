@@ -18,7 +18,11 @@ pub(crate) fn name(cursor: &mut Cursor<'_>) -> Result<String> {
     head(cursor).map(|head| head.name)
 }
 
+/// Bytes that an attribute takes besides its name, datatype and value.
+const ATTRIBUTE_COST: usize = 300;
+
 pub(crate) fn parse(source: &Source, cursor: &mut Cursor<'_>) -> Result<RawAttribute> {
+    cursor.keep(ATTRIBUTE_COST)?;
     let Head { name, flags, datatype_bytes, dataspace_bytes } = head(cursor)?;
     let value = value(source, cursor, flags, datatype_bytes, dataspace_bytes);
     Ok(RawAttribute { name, value })
@@ -47,8 +51,8 @@ fn head(cursor: &mut Cursor<'_>) -> Result<Head> {
         cursor.skip(1)?;
     }
     let padded = |length: usize| if version == 1 { length.next_multiple_of(8) } else { length };
-    let name = cursor.take(padded(name_bytes))?.split(|&b| b == 0).next().unwrap_or_default();
-    let name = String::from_utf8_lossy(name).into_owned();
+    let name = cursor.take(padded(name_bytes))?;
+    let name = cursor.text(name)?;
     Ok(Head { name, flags, datatype_bytes: padded(datatype_bytes), dataspace_bytes: padded(dataspace_bytes) })
 }
 
@@ -56,7 +60,7 @@ fn value(source: &Source, cursor: &mut Cursor<'_>, flags: u8, datatype_bytes: us
     let mut part = |length: usize| {
         let place = cursor.offset_in_file();
         let body = cursor.take(length)?;
-        Ok::<_, Error>(Cursor::new(body, place, source.offset_size, source.length_size))
+        Ok::<_, Error>(Cursor::new(body, place, source.offset_size, source.length_size, cursor.budget()))
     };
     let mut datatype_cursor = part(datatype_bytes)?;
     let mut dataspace_cursor = part(dataspace_bytes)?;
@@ -77,7 +81,7 @@ fn value(source: &Source, cursor: &mut Cursor<'_>, flags: u8, datatype_bytes: us
         .checked_mul(datatype.size())
         .filter(|bytes| *bytes <= source.limits.attribute_bytes)
         .ok_or_else(|| Error::limit_exceeded("an attribute beyond the limit").at_offset(cursor.offset_in_file()))?;
-    let bytes = cursor.take_u64(bytes)?.to_vec();
+    let bytes = cursor.bytes(bytes)?;
     Ok((datatype, dataspace, bytes))
 }
 

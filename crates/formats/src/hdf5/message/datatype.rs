@@ -14,6 +14,7 @@ pub(crate) fn parse(cursor: &mut Cursor<'_>, depth: u32) -> Result<Datatype> {
 }
 
 fn nested(cursor: &mut Cursor<'_>, depth: u32) -> Result<Datatype> {
+    cursor.keep(size_of::<Datatype>())?;
     let Some(depth) = depth.checked_sub(1) else {
         return Err(Error::limit_exceeded("datatypes nested too deeply").at_offset(cursor.offset_in_file()));
     };
@@ -48,8 +49,7 @@ fn nested(cursor: &mut Cursor<'_>, depth: u32) -> Result<Datatype> {
         }
         5 => {
             let tag = cursor.take(usize::try_from(bits & 0xff).unwrap_or(0))?;
-            let text = tag.split(|&b| b == 0).next().unwrap_or_default();
-            Ok(Datatype::Opaque { size, tag: String::from_utf8_lossy(text).into_owned() })
+            Ok(Datatype::Opaque { size, tag: cursor.text(tag)? })
         }
         6 => compound(cursor, &start, version, bits & 0xffff, size, depth),
         7 => {
@@ -88,6 +88,10 @@ fn nested(cursor: &mut Cursor<'_>, depth: u32) -> Result<Datatype> {
         }
         11 => {
             let base = nested(cursor, depth)?;
+            // Other bases would double what is kept with each level.
+            if !matches!(base, Datatype::Float { .. }) {
+                return Err(start.corrupt("a complex number that is not made of floating-point numbers"));
+            }
             let half = base.size();
             if half.checked_mul(2) != Some(size) {
                 return Err(start.corrupt("a complex number that is not two parts"));
@@ -174,7 +178,7 @@ fn name(cursor: &mut Cursor<'_>, version: u8) -> Result<String> {
         let length = text.len() + 1;
         cursor.skip(length.next_multiple_of(8) - length)?;
     }
-    Ok(String::from_utf8_lossy(text).into_owned())
+    cursor.text(text)
 }
 
 fn array(place: &Cursor<'_>, base: Datatype, shape: Vec<u64>, size: u64) -> Result<Datatype> {
@@ -186,8 +190,12 @@ fn array(place: &Cursor<'_>, base: Datatype, shape: Vec<u64>, size: u64) -> Resu
     Ok(Datatype::Array { base: Box::new(base), shape })
 }
 
+/// Bytes of the shortest member of a compound: an empty name, an offset, a datatype.
+const MIN_MEMBER_BYTES: usize = 1 + 1 + 8;
+
 fn compound(cursor: &mut Cursor<'_>, start: &Cursor<'_>, version: u8, count: u32, size: u64, depth: u32) -> Result<Datatype> {
-    let mut members = Vec::new();
+    // Each member takes some bytes of the message.
+    let mut members = cursor.list(usize::try_from(count).unwrap_or(usize::MAX).min(cursor.remaining() / MIN_MEMBER_BYTES))?;
     let offset_bytes = usize::try_from((64 - size.leading_zeros()).div_ceil(8)).unwrap_or(8);
     for _ in 0..count {
         let name = name(cursor, version)?;
@@ -226,6 +234,8 @@ fn enumeration(cursor: &mut Cursor<'_>, start: &Cursor<'_>, version: u8, count: 
     let Datatype::Integer { size, signed, order, .. } = base else {
         return Err(start.corrupt("an enumeration over something that is no integer"));
     };
+    let count = usize::try_from(count).unwrap_or(usize::MAX).min(cursor.remaining() + 1);
+    cursor.keep(count.saturating_mul(size_of::<EnumMember>()))?;
     let names = (0..count).map(|_| name(cursor, version)).collect::<Result<Vec<_>>>()?;
     let mut members = Vec::new();
     for name in names {

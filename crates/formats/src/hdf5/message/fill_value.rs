@@ -8,7 +8,7 @@ use crate::hdf5::{Cursor, Encoder};
 /// The user's fill value of the old message; `None` if it is the default (zeros).
 pub(crate) fn parse_old(cursor: &mut Cursor<'_>) -> Result<Option<Vec<u8>>> {
     let size = u64::from(cursor.u32()?);
-    Ok(Some(cursor.take_u64(size)?.to_vec()).filter(|value| !value.is_empty()))
+    Ok(Some(cursor.bytes(size)?).filter(|value| !value.is_empty()))
 }
 
 /// The user's fill value (`None` if it is the default, zeros, or undefined), and when it is written.
@@ -39,7 +39,7 @@ pub(crate) fn parse(cursor: &mut Cursor<'_>) -> Result<(Option<Vec<u8>>, FillTim
     if size == 0 || size == u32::MAX {
         return Ok((None, time));
     }
-    Ok((Some(cursor.take_u64(u64::from(size))?.to_vec()), time))
+    Ok((Some(cursor.bytes(u64::from(size))?), time))
 }
 
 /// Where the flags of version 3 have the time.

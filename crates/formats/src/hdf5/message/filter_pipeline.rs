@@ -24,8 +24,9 @@ pub(crate) fn parse(cursor: &mut Cursor<'_>) -> Result<Pipeline> {
         let flags = cursor.u16()?;
         let parameters = cursor.u16()?;
         let padded = if version == 1 { name_bytes.next_multiple_of(8) } else { name_bytes };
-        let name = cursor.take(padded)?.split(|&b| b == 0).next().unwrap_or_default();
-        let name = (!name.is_empty()).then(|| String::from_utf8_lossy(name).into_owned());
+        let name = cursor.take(padded)?;
+        let name = Some(cursor.text(name)?).filter(|name| !name.is_empty());
+        cursor.keep(size_of::<Filter>() + 4 * usize::from(parameters))?;
         let parameters = (0..parameters).map(|_| cursor.u32()).collect::<Result<Vec<_>>>()?;
         if version == 1 && parameters.len() % 2 == 1 {
             cursor.skip(4)?;

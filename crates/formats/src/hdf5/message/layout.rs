@@ -49,7 +49,7 @@ fn old(cursor: &mut Cursor<'_>) -> Result<LayoutMessage> {
     match class {
         0 => {
             let size = u64::from(cursor.u32()?);
-            Ok(LayoutMessage::Compact(Arc::from(cursor.take_u64(size)?)))
+            Ok(LayoutMessage::Compact(cursor.bytes(size)?.into()))
         }
         1 => Ok(LayoutMessage::Contiguous { address, size: None }),
         2 => chunked_btree(cursor, extents, address),
@@ -72,8 +72,8 @@ fn version3(cursor: &mut Cursor<'_>) -> Result<LayoutMessage> {
 }
 
 fn compact(cursor: &mut Cursor<'_>) -> Result<LayoutMessage> {
-    let size = usize::from(cursor.u16()?);
-    Ok(LayoutMessage::Compact(Arc::from(cursor.take(size)?)))
+    let size = u64::from(cursor.u16()?);
+    Ok(LayoutMessage::Compact(cursor.bytes(size)?.into()))
 }
 
 fn contiguous(cursor: &mut Cursor<'_>) -> Result<LayoutMessage> {

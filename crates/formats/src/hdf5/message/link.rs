@@ -15,6 +15,9 @@ pub(crate) enum RawTarget {
     UserDefined(u8),
 }
 
+/// Bytes that a link takes besides its texts, as it is stored and as it is shown.
+pub(crate) const LINK_COST: usize = 100;
+
 /// A named link as it is stored.
 #[derive(Debug, Clone)]
 pub(crate) struct RawLink {
@@ -38,6 +41,7 @@ impl From<RawLink> for Link {
 }
 
 pub(crate) fn parse(cursor: &mut Cursor<'_>) -> Result<RawLink> {
+    cursor.keep(LINK_COST)?;
     let version = cursor.u8()?;
     if version != 1 {
         return Err(cursor.corrupt(format!("version {version} of the link message")));
@@ -49,12 +53,14 @@ pub(crate) fn parse(cursor: &mut Cursor<'_>) -> Result<RawLink> {
         cursor.skip(1)?;
     }
     let length = cursor.uint(1 << (flags & 3))?;
-    let name = text(cursor.take_u64(length)?);
+    let name = cursor.take_u64(length)?;
+    let name = cursor.text(name)?;
     let target = match class {
         0 => RawTarget::Hard(cursor.defined_address("a hard link")?),
         1 => {
             let length = usize::from(cursor.u16()?);
-            RawTarget::Soft(text(cursor.take(length)?))
+            let path = cursor.take(length)?;
+            RawTarget::Soft(cursor.text(path)?)
         }
         64 => {
             let length = usize::from(cursor.u16()?);
@@ -63,17 +69,11 @@ pub(crate) fn parse(cursor: &mut Cursor<'_>) -> Result<RawLink> {
             let (Some(file), Some(path)) = (parts.next(), parts.next()) else {
                 return Err(cursor.corrupt("an external link without file or path"));
             };
-            RawTarget::External { file: text(file), path: text(path) }
+            RawTarget::External { file: cursor.text(file)?, path: cursor.text(path)? }
         }
         other => RawTarget::UserDefined(other),
     };
     Ok(RawLink { name, target, creation_order })
-}
-
-/// Up to a NUL, where names end for the library.
-fn text(bytes: &[u8]) -> String {
-    let bytes = bytes.split(|&b| b == 0).next().unwrap_or_default();
-    String::from_utf8_lossy(bytes).into_owned()
 }
 
 /// Flag: the link's creation order is stored.

@@ -117,6 +117,8 @@ fn ndim(cursor: &mut Cursor<'_>) -> Result<usize> {
 
 fn enough(cursor: &Cursor<'_>, count: u64, bytes: usize) -> Result<()> {
     let needed = count.checked_mul(bytes as u64);
+    // In memory, each is one or two lists of numbers.
+    cursor.budget().charge(count.saturating_mul(96))?;
     if needed.is_none_or(|needed| needed > cursor.remaining() as u64) {
         return Err(cursor.corrupt(format!("a selection of {count} parts in {} bytes", cursor.remaining())));
     }

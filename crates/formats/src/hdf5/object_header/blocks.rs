@@ -11,7 +11,7 @@ use crate::hdf5::visited::Visited;
 /// Budget charged for a message in addition to its body, in bytes.
 const MESSAGE_COST: u64 = 48;
 /// Capacity that holds the messages of most objects.
-pub(super) const USUAL_MESSAGES: usize = 8;
+const USUAL_MESSAGES: usize = 8;
 
 /// One message, body included.
 pub(crate) struct Message<'a> {
@@ -23,6 +23,47 @@ pub(crate) struct Message<'a> {
     pub address: u64,
     /// When the message was added, in headers that track it: of attributes only.
     pub creation_order: u16,
+}
+
+/// The messages of a header so far. Adding one pays for it.
+pub(crate) struct Messages<'a> {
+    source: &'a Source,
+    list: Vec<Message<'a>>,
+}
+
+impl<'a> Messages<'a> {
+    pub fn new(source: &'a Source) -> Self {
+        Self { source, list: Vec::with_capacity(USUAL_MESSAGES) }
+    }
+    /// Adds a message. One of kind NIL is room that is not used, and not kept.
+    pub fn push(&mut self, message: Message<'a>) -> Result<()> {
+        if message.kind == kind::NIL {
+            return Ok(());
+        }
+        self.source.budget.charge((message.body.len() as u64).saturating_add(MESSAGE_COST))?;
+        if self.list.len() as u64 >= self.source.limits.messages_per_object {
+            return Err(Error::limit_exceeded(format!("more than {} messages in one object header", self.source.limits.messages_per_object)));
+        }
+        self.list.push(message);
+        Ok(())
+    }
+    /// All of them, once those of the `pending` continuation blocks are read: `read_block` parses one. No block is read twice.
+    pub fn complete(mut self, mut pending: Vec<Continuation>, read_block: &mut dyn FnMut(&Continuation, &mut Self) -> Result<()>) -> Result<Vec<Message<'a>>> {
+        let source = self.source;
+        let mut seen = Visited::default();
+        let mut next = 0;
+        pending.extend(continuations(source, &self.list)?);
+        while let Some(block) = pending.get(next) {
+            next += 1;
+            if !seen.insert(block.address) {
+                return Err(Error::corrupt("an object header that continues in itself").at_offset(source.absolute(block.address)?));
+            }
+            let before = self.list.len();
+            read_block(block, &mut self)?;
+            pending.append(&mut continuations(source, self.list.get(before..).unwrap_or_default())?);
+        }
+        Ok(self.list)
+    }
 }
 
 /// A continuation block that was not read yet.
@@ -45,34 +86,7 @@ pub(super) fn within<'a>(bytes: &Cow<'a, [u8]>, start: usize, length: u64) -> Op
     body(bytes, start, usize::try_from(length).ok()?)
 }
 
-/// Reads continuation blocks one after the other; `read_block` parses one and returns more of them.
-/// Bounded by the number of messages and by refusing to read a block twice.
-pub(super) fn read_blocks<'a>(
-    source: &'a Source,
-    mut pending: Vec<Continuation>,
-    messages: &mut Vec<Message<'a>>,
-    read_block: &mut dyn FnMut(&Continuation, &mut Vec<Message<'a>>) -> Result<()>,
-) -> Result<()> {
-    let mut seen = Visited::default();
-    let mut next = 0;
-    while let Some(block) = pending.get(next) {
-        next += 1;
-        if !seen.insert(block.address) {
-            return Err(Error::corrupt("an object header that continues in itself").at_offset(source.absolute(block.address)?));
-        }
-        let before = messages.len();
-        read_block(block, messages)?;
-        let cost = |message: &Message| (message.body.len() as u64).saturating_add(MESSAGE_COST);
-        source.budget.charge(messages.get(before..).unwrap_or_default().iter().map(cost).sum())?;
-        if messages.len() as u64 > source.limits.messages_per_object {
-            return Err(Error::limit_exceeded(format!("more than {} messages in one object header", source.limits.messages_per_object)));
-        }
-        pending.append(&mut continuations(source, messages.get(before..).unwrap_or_default())?);
-    }
-    Ok(())
-}
-
-pub(super) fn continuations(source: &Source, messages: &[Message<'_>]) -> Result<Vec<Continuation>> {
+fn continuations(source: &Source, messages: &[Message<'_>]) -> Result<Vec<Continuation>> {
     let found = messages.iter().filter(|message| message.kind == kind::CONTINUATION);
     found
         .map(|message| {

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use hyperslab_array::{Error, Result};
 
-use super::blocks::{Continuation, Message, USUAL_MESSAGES, body, read_blocks, within};
+use super::blocks::{Continuation, Message, Messages, body, within};
 use crate::hdf5::Source;
 
 const PREFIX_BYTES: usize = 16;
@@ -18,8 +18,7 @@ pub(super) fn read<'a>(source: &'a Source, address: u64, start: Cow<'a, [u8]>) -
     cursor.skip(2 + 4)?;
     let length = u64::from(cursor.u32()?);
     let first = address.checked_add(PREFIX_BYTES as u64).ok_or_else(|| Error::corrupt("an object header beyond 64 bits"))?;
-    let mut messages = Vec::with_capacity(USUAL_MESSAGES);
-    let mut read = |block: &Continuation, messages: &mut Vec<Message<'a>>| {
+    let mut read = |block: &Continuation, messages: &mut Messages<'a>| {
         let in_start = if block.address == first { within(&start, PREFIX_BYTES, block.length) } else { None };
         let bytes = in_start.map_or_else(|| source.read(block.address, block.length), Ok)?;
         let mut cursor = source.cursor(&bytes, block.address);
@@ -32,10 +31,9 @@ pub(super) fn read<'a>(source: &'a Source, address: u64, start: Cow<'a, [u8]>) -
             let start = cursor.position();
             cursor.skip(length.into())?;
             let body = body(&bytes, start, length.into()).ok_or_else(|| cursor.corrupt("a message beyond its block"))?;
-            messages.push(Message { kind, flags, body, address, creation_order: 0 });
+            messages.push(Message { kind, flags, body, address, creation_order: 0 })?;
         }
         Ok(())
     };
-    read_blocks(source, vec![Continuation { address: first, length }], &mut messages, &mut read)?;
-    Ok(messages)
+    Messages::new(source).complete(vec![Continuation { address: first, length }], &mut read)
 }

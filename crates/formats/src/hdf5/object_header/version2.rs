@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use hyperslab_array::{Error, Result};
 
-use super::blocks::{Continuation, Message, USUAL_MESSAGES, body, continuations, read_blocks, within};
+use super::blocks::{Continuation, Message, Messages, body, within};
 use super::kind;
 use crate::hdf5::{Cursor, Encoder, Source, checksum};
 
@@ -36,25 +36,23 @@ pub(super) fn read<'a>(source: &'a Source, address: u64, start_bytes: Cow<'a, [u
     let whole = whole.ok_or_else(|| cursor.corrupt("an object header beyond 64 bits"))?;
     let bytes = within(&start_bytes, 0, whole).map_or_else(|| source.read(address, whole), Ok)?;
     checksum::verify(&bytes, source.absolute(address)?, "an object header")?;
-    let mut messages = Vec::with_capacity(USUAL_MESSAGES);
+    let mut messages = Messages::new(source);
     let mut cursor = source.cursor(&bytes, address);
     cursor.take_u64(start)?;
     block(&bytes, &mut cursor, address, flags, &mut messages)?;
-    let mut read = |next: &Continuation, messages: &mut Vec<Message<'a>>| {
+    let mut read = |next: &Continuation, messages: &mut Messages<'a>| {
         let bytes = source.read(next.address, next.length)?;
         let mut cursor = source.cursor(&bytes, next.address);
         cursor.signature(b"OCHK")?;
         checksum::verify(&bytes, source.absolute(next.address)?, "an object header continuation")?;
         block(&bytes, &mut cursor, next.address, flags, messages)
     };
-    let more = continuations(source, &messages)?;
-    read_blocks(source, more, &mut messages, &mut read)?;
-    Ok((messages, flags & CREATION_ORDER_TRACKED != 0))
+    Ok((messages.complete(Vec::new(), &mut read)?, flags & CREATION_ORDER_TRACKED != 0))
 }
 
 /// Messages up to the gap and the checksum that end a block.
 #[expect(clippy::ptr_arg, reason = "bodies of bytes that are kept for 'a are not copied")]
-fn block<'a>(bytes: &Cow<'a, [u8]>, cursor: &mut Cursor<'_>, address: u64, flags: u8, messages: &mut Vec<Message<'a>>) -> Result<()> {
+fn block<'a>(bytes: &Cow<'a, [u8]>, cursor: &mut Cursor<'_>, address: u64, flags: u8, messages: &mut Messages<'a>) -> Result<()> {
     let prefix = if flags & CREATION_ORDER_TRACKED != 0 { 6 } else { 4 };
     while cursor.remaining() >= prefix + 4 {
         let kind = u16::from(cursor.u8()?);
@@ -68,7 +66,7 @@ fn block<'a>(bytes: &Cow<'a, [u8]>, cursor: &mut Cursor<'_>, address: u64, flags
         let start = cursor.position();
         cursor.skip(length.into())?;
         let body = body(bytes, start, length.into()).ok_or_else(|| cursor.corrupt("a message beyond its block"))?;
-        messages.push(Message { kind, flags: message_flags, body, address: place, creation_order });
+        messages.push(Message { kind, flags: message_flags, body, address: place, creation_order })?;
     }
     Ok(())
 }

@@ -35,7 +35,9 @@ pub fn encode_datatype(datatype: &Datatype) -> Result<Vec<u8>> {
 /// # Errors
 /// `Corrupt`, `Unsupported` or `LimitExceeded` for bytes that are not one.
 pub fn parse_datatype(bytes: &[u8]) -> Result<Datatype> {
-    super::message::datatype::parse(&mut super::Cursor::new(bytes, 0, 8, 8), crate::Limits::default().depth)
+    let limits = crate::Limits::default();
+    let budget = crate::budget::Budget::new(bytes.len() as u64, limits.metadata_bytes);
+    super::message::datatype::parse(&mut super::Cursor::new(bytes, 0, 8, 8, &budget), limits.depth)
 }
 
 /// A dataspace as its header message.
@@ -51,7 +53,8 @@ pub fn encode_dataspace(dataspace: &Dataspace) -> Result<Vec<u8>> {
 /// # Errors
 /// `Corrupt` or `Unsupported` for bytes that are not one.
 pub fn parse_dataspace(bytes: &[u8]) -> Result<Dataspace> {
-    super::message::dataspace::parse(&mut super::Cursor::new(bytes, 0, 8, 8))
+    let budget = crate::budget::Budget::new(bytes.len() as u64, crate::Limits::default().metadata_bytes);
+    super::message::dataspace::parse(&mut super::Cursor::new(bytes, 0, 8, 8, &budget))
 }
 
 /// A selection as region references and virtual datasets keep it.

@@ -7,8 +7,8 @@ use hyperslab_storage::Storage;
 
 use crate::Limits;
 use crate::array_file::resolve_heap;
+use crate::budget::Budget;
 use crate::hdf5::Source;
-use crate::hdf5::budget::Budget;
 use crate::hdf5::heap::{GlobalHeap, HeapWriter};
 
 /// What variable-length parts point at, by reference.

@@ -1,0 +1,31 @@
+"""Visible text: names and values of files as terminals may print them."""
+
+from __future__ import annotations
+
+import unicodedata
+
+#: Categories of characters that terminals act on, or that change the direction and look of what is around them: controls,
+#: formats, surrogates, private use, separators of lines and paragraphs.
+_INVISIBLE = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
+
+
+def visible(text: str) -> str:
+    """Text with control and format characters as escapes, such as `\\x1b`; other text as it is.
+
+    Args:
+        text: Any text of a file.
+
+    Returns:
+        Text of one line that a terminal prints without acting on it.
+
+    Example:
+        >>> visible("a\\x1b[2Jb")
+        'a\\\\x1b[2Jb'
+    """
+    if text.isprintable():
+        return text
+    return "".join(_escaped(char) if unicodedata.category(char) in _INVISIBLE else char for char in text)
+
+
+def _escaped(char: str) -> str:
+    return char.encode("unicode_escape").decode("ascii")

@@ -1,0 +1,205 @@
+"""Structures that share parts, lead back into themselves or claim too much: a value or one clear error, within bounds of memory and time."""
+
+from __future__ import annotations
+
+import pathlib
+import struct
+import subprocess
+import sys
+from collections.abc import Callable
+
+import pytest
+
+HOSTILE = pathlib.Path(__file__).resolve().parent / "hostile"
+sys.path.insert(0, str(HOSTILE))
+
+import blocks as b  # noqa: E402
+import run_graphs  # noqa: E402
+
+Maker = Callable[[b.Image], int]
+
+
+def chain(image: b.Image, count: int, links: int, name: bytes) -> int:
+    """Groups, each with the next one under one or several names."""
+    at = image.put(b.header_v2([b.link_info()]))
+    for _ in range(count):
+        at = image.put(b.header_v2([b.link_info(), *(b.message(6, b.link(bytes([97 + k]) + name, at)) for k in range(links))]))
+    return at
+
+
+def nested_complex(image: b.Image) -> int:
+    datatype, size = b.integer(), 1
+    for _ in range(31):
+        size *= 2
+        datatype = b.head(11, size, 0, 5) + datatype
+    at = image.put(b.header_v2([b.message(3, datatype)]))
+    return image.put(b.header_v2([b.link_info(), b.message(6, b.link(b"t", at))]))
+
+
+def soft_links_with_one_target(image: b.Image) -> int:
+    data, names = bytearray(8), []
+    for index in range(15_000):
+        names.append(len(data))
+        data += b"n%05d\0" % index
+    target = len(data)
+    heap = b.local_heap(image, bytes(data) + b"x" * 300_000 + b"\0")
+    node = image.put(b.symbol_node([(name, b.UNDEFINED, target) for name in names]))
+    tree = image.put(b.tree_v1(0, [node], [bytes(8), bytes(8)]))
+    return image.put(b.header_v2([b.message(0x11, struct.pack("<QQ", tree, heap))]))
+
+
+def one_attribute_often(image: b.Image) -> int:
+    holder = image.put(b.header_v2([b.message(0x0C, b.attribute(b"a", b.integer(), b.dataspace([60_000]), bytes(60_000)))]))
+    return image.put(b.header_v2([b.link_info(), *[b.shared(0x0C, holder)] * 60_000]))
+
+
+def attribute_in_a_long_header(image: b.Image) -> int:
+    padding = [b.message(0, bytes(60_000))] * 14
+    holder = image.put(b.header_v2([b.message(0x0C, b.attribute(b"a", b.integer(), b.dataspace([1]), b"\0")), *padding]))
+    return image.put(b.header_v2([b.link_info(), *[b.shared(0x0C, holder)] * 10_000]))
+
+
+def nodes_with_many_parents(kind: int) -> Maker:
+    """A tree of huge objects (1), of links (5): each level has one node, which is each child of the node above."""
+
+    def make(image: b.Image) -> int:
+        # Links of 300 bytes, and the same name each time.
+        link = b.link(b"name", soft=b"/" + b"t" * 30_000)
+        heap = b.fractal_heap(image, link)
+        place = b.managed_id(b.OBJECTS, len(link))
+        record = struct.pack("<QQQ", 200, 1, 7) if kind == 1 else struct.pack("<I", 0) + place[:7]
+        shape = b.TreeV2(kind, len(record), 12)
+        records, at = 3, image.put(shape.leaf([record] * 3))
+        for level in range(1, 13):
+            count = min(3, shape.levels[level][0])
+            at = image.put(shape.inner(level, [record] * count, [(at, records)] * (count + 1)))
+            records = count
+        tree = image.put(shape.header(at, records, b.UNDEFINED))
+        if kind == 5:
+            # A heap whose IDs have 7 bytes, as those of links.
+            return image.put(b.header_v2([b.link_info(b.fractal_heap(image, link, id_bytes=7), tree)]))
+        heap = b.fractal_heap(image, b"", huge_tree=tree)
+        named = b"\x10" + struct.pack("<Q", 7)[:7] + struct.pack("<BII", 0, 0, 0)
+        names = b.TreeV2(8, len(named), 0)
+        header = image.put(names.header(image.put(names.leaf([named])), 1, 1))
+        return image.put(b.header_v2([b.link_info(), b.attribute_info(heap, header)]))
+
+    return make
+
+
+def datasets(datatype: tuple[int, bytes, int], size: int, count: int, more: list[tuple[int, bytes, int]]) -> Maker:
+    def make(image: b.Image) -> int:
+        messages = [b.message(1, b.dataspace([])), datatype, b.message(8, bytes([3, 1]) + struct.pack("<QQ", b.UNDEFINED, size)), *more]
+        made = [image.put(b.header_v2(messages)) for _ in range(count)]
+        return image.put(b.header_v2([b.link_info(), *(b.message(6, b.link(b"d%d" % i, at)) for i, at in enumerate(made))]))
+
+    return make
+
+
+def one_large_type(image: b.Image) -> int:
+    members = [(b"%d" % i, i, b.integer()) for i in range(3500)]
+    at = image.put(b.header_v2([b.message(3, b.compound(members, 3500))]))
+    return datasets(b.shared(3, at), 3500, 20, [])(image)
+
+
+def external_names(image: b.Image) -> int:
+    heap = b.local_heap(image, bytes(8) + b"x" * 500_000 + b"\0")
+    slots = bytes([1, 0, 0, 0]) + struct.pack("<HHQ", 2700, 2700, heap) + struct.pack("<QQQ", 8, 0, 1) * 2700
+    return datasets(b.message(3, b.integer()), 1, 5, [b.message(7, slots)])(image)
+
+
+def virtual_names(image: b.Image) -> int:
+    everything = struct.pack("<II8x", 3, 1)
+    first = b"\0" + b"x" * 50_000 + b"\0d\0" + everything * 2
+    later = b"\x03" + struct.pack("<QQ", 0, 0) + everything * 2
+    block = b"\1" + struct.pack("<Q", 20_001) + first + later * 20_000
+    heap = image.put(b.global_heap([b.summed(block)]))
+    messages = [b.message(1, b.dataspace([4])), b.message(3, b.integer()), b.message(8, b"\4\3" + struct.pack("<QI", heap, 1))]
+    at = image.put(b.header_v2(messages))
+    return image.put(b.header_v2([b.link_info(), b.message(6, b.link(b"v", at))]))
+
+
+def unwritten_chunks(unknown_filter: bool, shape: int, chunk: int) -> Maker:
+    def make(image: b.Image) -> int:
+        layout = b.message(8, bytes([3, 2, 2]) + struct.pack("<QII", b.UNDEFINED, chunk, 1))
+        filters = [b.message(0x0B, bytes([2, 1]) + struct.pack("<HHHH", 4242, 0, 0, 0))] if unknown_filter else []
+        at = image.put(b.header_v2([b.message(1, b.dataspace([shape])), b.message(3, b.integer()), layout, *filters]))
+        return image.put(b.header_v2([b.link_info(), *(b.message(6, b.link(b"d%d" % i, at)) for i in range(40))]))
+
+    return make
+
+
+def messages_of_no_bytes(image: b.Image) -> int:
+    return image.put(b.header_v2([b.link_info(), *[b.message(0, b"")] * 1_000_000]))
+
+
+def shared_message_heap(image: b.Image) -> int:
+    body = b.attribute(b"a", b.integer(), b.dataspace([1]), b"\0")
+    heap = b.fractal_heap(image, body + bytes(50_000))
+    table = image.put(b.summed(b"SMTB" + bytes([0, 0]) + struct.pack("<HIHHHQQ", 0xFFFF, 0, 0, 50, 40, b.UNDEFINED, heap)))
+    image.extension = image.put(b.header_v2([b.message(0x0F, b"\0" + struct.pack("<QB", table, 1))]))
+    shared = b.message(0x0C, b"\3\1" + b.managed_id(b.OBJECTS, len(body)), 2)
+    return image.put(b.header_v2([b.link_info(), *[shared] * 50_000]))
+
+
+def cache_image_of_many_entries(image: b.Image) -> int:
+    root = chain(image, 2000, 1, b"n")
+    entries = b"".join(bytes(14) + struct.pack("<QQ", (1 << 30) + 8 * i, 8) + bytes(8) for i in range(50_000))
+    block = b.summed(b"MDCI\0\0" + struct.pack("<QI", 0, 50_000) + entries)
+    image.extension = image.put(b.header_v2([b.message(0x18, b"\0" + struct.pack("<QQ", image.put(block), len(block)))]))
+    return root
+
+
+def classic(dimensions: int, variables: int) -> bytes:
+    header = b"CDF\1" + bytes(4) + struct.pack(">II", 0x0A, dimensions) + struct.pack(">II", 0, 1) * dimensions + bytes(8)
+    return header + struct.pack(">II", 0x0B, variables) + struct.pack(">IIIIIII", 0, 0, 0, 0, 1, 1, 0) * variables
+
+
+#: One for each way that a small file cost much: name, what makes it, and whether everything but some object is read.
+ATTACKS: dict[str, Maker] = {
+    "complex numbers of complex numbers": nested_complex,
+    "paths that grow with the depth": lambda image: chain(image, 10_000, 1, b"a" * 50),
+    "groups with 2 to the 40 paths": lambda image: chain(image, 40, 2, b""),
+    "soft links with one long target": soft_links_with_one_target,
+    "one attribute, shared by 60,000 messages": one_attribute_often,
+    "attributes in a long header": attribute_in_a_long_header,
+    "nodes of huge objects with four parents": nodes_with_many_parents(1),
+    "nodes of links with four parents": nodes_with_many_parents(5),
+    "datasets of one large committed type": one_large_type,
+    "external files with one long name": external_names,
+    "virtual mappings with one long name": virtual_names,
+    "unwritten chunks behind an unknown filter": unwritten_chunks(True, 1 << 24, 1),
+    "unwritten chunks of one byte": unwritten_chunks(False, 1 << 24, 1),
+    "unwritten chunks of 4 GiB": unwritten_chunks(False, (1 << 34) - 4, (1 << 32) - 1),
+    "messages of no bytes": messages_of_no_bytes,
+    "a heap of shared messages": shared_message_heap,
+    "a metadata cache image of many entries": cache_image_of_many_entries,
+}
+
+
+def checked(path: pathlib.Path) -> None:
+    """Reads the file in a process of its own, forked from one that nothing else was done in."""
+    done = subprocess.run([sys.executable, HOSTILE / "run_graphs.py", "--file", path], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_small_files_that_cost_much_end_within_bounds(tmp_path: pathlib.Path) -> None:
+    for name, make in ATTACKS.items():
+        image = b.Image()
+        root = make(image)
+        (tmp_path / f"{name}.h5").write_bytes(image.finish(root, 2))
+    (tmp_path / "dimensions and variables.nc").write_bytes(classic(100_000, 300))
+    checked(tmp_path)
+
+
+def test_random_structures_end_in_values_or_errors() -> None:
+    """`make hostile` reads more of them."""
+    done = subprocess.run([sys.executable, HOSTILE / "run_graphs.py", "--count", "60", "--seconds", "15"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_a_finding_is_seen(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The net has no hole where it looks: too little memory to allow is a finding."""
+    (tmp_path / "x.h5").write_bytes(run_graphs.graphs.graph(0))
+    done = subprocess.run([sys.executable, HOSTILE / "run_graphs.py", "--file", tmp_path, "--most-mib", "0"], capture_output=True, text=True)
+    assert done.returncode == 1 and "memory" in done.stdout, done.stdout + done.stderr
