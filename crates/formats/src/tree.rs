@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use hyperslab_array::{Attribute, Error, ErrorKind, Result};
+use hyperslab_array::{Error, ErrorKind, Result};
 
 use crate::{Attributes, Dataset, Dimension, DimensionScale, Link, Links, Object, ObjectId};
 
@@ -35,13 +35,13 @@ pub trait Tree: Send + Sync {
         let attributes = self.attributes(id)?;
         Ok(names.iter().any(|name| attributes.get(name).is_some()))
     }
-    /// The attributes of an object that have one of these names. Does not read the values of others.
+    /// The attributes of an object whose names are `wanted`. Does not read the values of others.
     ///
     /// # Errors
     /// As of [`Tree::attributes`].
-    fn attributes_named(&self, id: ObjectId, names: &[&str]) -> Result<Vec<Attribute>> {
-        let attributes = self.attributes(id)?;
-        Ok(attributes.iter().filter(|attribute| names.contains(&attribute.name.as_str())).cloned().collect())
+    fn attributes_where(&self, id: ObjectId, wanted: &dyn Fn(&str) -> bool) -> Result<Attributes> {
+        let all = self.attributes(id)?;
+        Ok(Attributes { list: all.iter().filter(|attribute| wanted(&attribute.name)).cloned().collect(), tracked: all.tracked })
     }
     /// All links of a group; none of an object that is no group.
     ///

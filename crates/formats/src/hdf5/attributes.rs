@@ -21,21 +21,26 @@ pub fn of_root(storage: Arc<dyn Storage>, limits: &Limits) -> Result<Option<Vec<
     let Some(place) = find_superblock(storage.as_ref())? else { return Ok(None) };
     let superblock = Superblock::read(storage, place, limits)?;
     let header = ObjectHeader::read(&superblock.source, superblock.root)?;
-    read(&superblock.source, &header).map(Some)
+    read(&superblock.source, &header, None).map(Some)
 }
 
-/// The attributes, compact and dense ones, with their values: in the order of their creation if the object tracks it,
-/// else in name order.
-pub(super) fn read(source: &Source, header: &ObjectHeader<'_>) -> Result<Vec<Attribute>> {
+/// Whether an attribute of this name is wanted.
+type Wanted<'a> = &'a dyn Fn(&str) -> bool;
+
+/// The attributes, compact and dense ones, whose names are `wanted` (all of them without a condition), with their values: in the
+/// order of their creation if the object tracks it, else in name order.
+pub(super) fn read(source: &Source, header: &ObjectHeader<'_>, wanted: Option<Wanted<'_>>) -> Result<Vec<Attribute>> {
     // Each with its creation order.
     let mut raw: Vec<(u32, RawAttribute)> = Vec::new();
     for message in header.all(kind::ATTRIBUTE) {
-        raw.push((message.creation_order.into(), message.parse(source, |cursor| attribute::parse(source, cursor))?));
+        if wanted.map_or(Ok(true), |wanted| message.parse(source, attribute::name).map(|name| wanted(&name)))? {
+            raw.push((message.creation_order.into(), message.parse(source, |cursor| attribute::parse(source, cursor))?));
+        }
     }
     if let Some(message) = header.find(kind::ATTRIBUTE_INFO) {
         let info = message.parse(source, attribute_info::parse)?;
         if let (Some(heap), Some(tree)) = (info.heap, info.name_tree) {
-            dense(source, heap, tree, &mut raw)?;
+            dense(source, heap, tree, wanted, &mut raw)?;
         }
     }
     raw.sort_by(|(_, a), (_, b)| a.name.as_bytes().cmp(b.name.as_bytes()));
@@ -56,22 +61,7 @@ pub(super) fn has_any(source: &Source, header: &ObjectHeader<'_>, names: &[&str]
     Ok(if info.is_some_and(|info| info.heap.is_some()) { None } else { Some(false) })
 }
 
-/// The attributes in the header that have one of these names, in any order; `None` if there are others in dense storage.
-pub(super) fn named(source: &Source, header: &ObjectHeader<'_>, names: &[&str]) -> Result<Option<Vec<Attribute>>> {
-    let info = header.find(kind::ATTRIBUTE_INFO).map(|message| message.parse(source, attribute_info::parse)).transpose()?;
-    if info.is_some_and(|info| info.heap.is_some()) {
-        return Ok(None);
-    }
-    let mut found = Vec::new();
-    for message in header.all(kind::ATTRIBUTE) {
-        if names.contains(&message.parse(source, attribute::name)?.as_str()) {
-            found.push(resolve(source, message.parse(source, |cursor| attribute::parse(source, cursor))?));
-        }
-    }
-    Ok(Some(found))
-}
-
-fn dense(source: &Source, heap: u64, tree: u64, raw: &mut Vec<(u32, RawAttribute)>) -> Result<()> {
+fn dense(source: &Source, heap: u64, tree: u64, wanted: Option<Wanted<'_>>, raw: &mut Vec<(u32, RawAttribute)>) -> Result<()> {
     /// Flag of a record whose attribute is in the shared message heap.
     const SHARED: u8 = 1 << 1;
     let mut heap = FractalHeap::open(source, heap)?;
@@ -84,7 +74,9 @@ fn dense(source: &Source, heap: u64, tree: u64, raw: &mut Vec<(u32, RawAttribute
             0 => heap.object(id)?,
             _ => shared_messages::body(source, kind::ATTRIBUTE, id)?.into(),
         };
-        raw.push((order, attribute::parse(source, &mut source.cursor(&object, tree))?));
+        if wanted.map_or(Ok(true), |wanted| attribute::name(&mut source.cursor(&object, tree)).map(|name| wanted(&name)))? {
+            raw.push((order, attribute::parse(source, &mut source.cursor(&object, tree))?));
+        }
         Ok(())
     })
 }

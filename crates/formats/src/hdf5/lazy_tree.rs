@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use hyperslab_array::{Attribute, Error, ErrorKind, Result};
+use hyperslab_array::{Error, ErrorKind, Result};
 use hyperslab_storage::ForkMutex;
 
 use super::layout::StoredDataset;
@@ -143,7 +143,7 @@ impl Tree for LazyTree {
             return Ok(attributes.clone());
         }
         let header = &kept.parsed.header;
-        let (list, cost) = self.pay(id, Part::Attributes, |source| attributes::read(source, header))?;
+        let (list, cost) = self.pay(id, Part::Attributes, |source| attributes::read(source, header, None))?;
         let attributes = Arc::new(Attributes { list, tracked: header.tracks_attributes });
         if kept.attributes.set(attributes.clone()).is_ok()
             && let Some(mut recent) = self.recent()
@@ -157,14 +157,14 @@ impl Tree for LazyTree {
         let listed = || Ok(self.attributes(id)?.iter().any(|attribute| names.contains(&attribute.name.as_str())));
         found.map_or_else(listed, Ok)
     }
-    fn attributes_named(&self, id: ObjectId, names: &[&str]) -> Result<Vec<Attribute>> {
+    fn attributes_where(&self, id: ObjectId, wanted: &dyn Fn(&str) -> bool) -> Result<Attributes> {
         let kept = self.kept(id)?;
-        let found = match kept.attributes.get() {
-            None => attributes::named(&self.source.with_own_budget(), &kept.parsed.header, names)?,
-            Some(_) => None,
+        let header = &kept.parsed.header;
+        let list = match kept.attributes.get() {
+            Some(all) => all.iter().filter(|attribute| wanted(&attribute.name)).cloned().collect(),
+            None => self.pay(id, Part::Attributes, |source| attributes::read(source, header, Some(wanted)))?.0,
         };
-        let listed = || Ok(self.attributes(id)?.iter().filter(|attribute| names.contains(&attribute.name.as_str())).cloned().collect());
-        found.map_or_else(listed, Ok)
+        Ok(Attributes { list, tracked: header.tracks_attributes })
     }
     fn links(&self, group: ObjectId) -> Result<Arc<Links>> {
         let kept = self.kept(group)?;

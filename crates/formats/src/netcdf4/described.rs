@@ -1,5 +1,7 @@
 //! What a variable's attributes tell of its dimensions.
 
+use std::sync::Arc;
+
 use hyperslab_array::{Attribute, Dataspace, Result};
 
 use super::attribute;
@@ -37,7 +39,7 @@ impl Scale {
 /// The dimension scale that an object is. Damage makes an object none; it is an error when the object is used.
 pub(super) fn scale(tree: &dyn Tree, id: ObjectId) -> Result<Option<Scale>> {
     let Some(Object::Dataset(dataset)) = unless_damaged(tree.object(id))? else { return Ok(None) };
-    let attributes = unless_damaged(tree.attributes_named(id, &["CLASS", "NAME", "_Netcdf4Dimid"]))?.unwrap_or_default();
+    let attributes = attributes(tree, id, &["CLASS", "NAME", "_Netcdf4Dimid"])?;
     if !is_scale(&attributes) {
         return Ok(None);
     }
@@ -68,10 +70,10 @@ impl Described {
 }
 
 /// What tells the scales of a dataset's dimensions, one for each.
-pub(super) fn described(tree: &dyn Tree, id: ObjectId, ndim: usize) -> Result<Vec<Described>> {
+pub(super) fn described(tree: &dyn Tree, id: ObjectId, ndim: usize) -> Result<Arc<[Described]>> {
     let attributes = match ndim {
         0 => Vec::new(),
-        _ => unless_damaged(tree.attributes_named(id, &["DIMENSION_LIST", "_Netcdf4Coordinates", "CLASS", "_Netcdf4Dimid"]))?.unwrap_or_default(),
+        _ => attributes(tree, id, &["DIMENSION_LIST", "_Netcdf4Coordinates", "CLASS", "_Netcdf4Dimid"])?,
     };
     let attached = attribute::references(&attributes, "DIMENSION_LIST").unwrap_or_default();
     let listed = attribute::integers(&attributes, "_Netcdf4Coordinates").unwrap_or_default();
@@ -87,6 +89,11 @@ pub(super) fn described(tree: &dyn Tree, id: ObjectId, ndim: usize) -> Result<Ve
         }
     };
     Ok((0..ndim).map(described).collect())
+}
+
+/// The attributes of these names; none if they are damaged.
+pub(super) fn attributes(tree: &dyn Tree, id: ObjectId, names: &[&str]) -> Result<Vec<Attribute>> {
+    Ok(unless_damaged(tree.attributes_where(id, &|name| names.contains(&name)))?.unwrap_or_default().list)
 }
 
 fn number(attributes: &[Attribute]) -> Option<u64> {

@@ -36,6 +36,8 @@ struct Kept {
     attributes: OnceLock<Arc<Attributes>>,
     links: OnceLock<Arc<Links>>,
     scale: OnceLock<Option<Scale>>,
+    /// Of a variable.
+    described: OnceLock<Arc<[Described]>>,
     /// Of a scale: the name of the nearest link.
     name: OnceLock<Arc<str>>,
 }
@@ -58,7 +60,7 @@ impl Interpreted {
         if let Some(whole) = self.whole.get() {
             return Ok(whole);
         }
-        let whole = WholeFile::read(self.file.as_ref())?;
+        let whole = WholeFile::read(self.file.as_ref(), |id| self.scale(id), |id, ndim| self.described(id, ndim))?;
         Ok(self.whole.get_or_init(|| whole))
     }
 
@@ -89,8 +91,14 @@ impl Interpreted {
         }
         Ok(self.keep(id, &kept.scale, described::scale(self.file.as_ref(), id)?, 0))
     }
-    fn described(&self, id: ObjectId, ndim: usize) -> Result<Vec<Described>> {
-        described::described(self.file.as_ref(), id, ndim)
+    fn described(&self, id: ObjectId, ndim: usize) -> Result<Arc<[Described]>> {
+        let kept = self.kept(id);
+        if let Some(described) = kept.described.get() {
+            return Ok(described.clone());
+        }
+        let described = described::described(self.file.as_ref(), id, ndim)?;
+        let bytes = size_of_val(described.as_ref()) as u64;
+        Ok(self.keep(id, &kept.described, described, bytes))
     }
 
     /// The shape of a variable whose own shape is `own`: at least the extents of its dimensions.
@@ -141,7 +149,7 @@ impl Interpreted {
         }
         let keep = |name: &str| Some(self.keep(scale, &kept.name, Arc::from(name), name.len() as u64));
         // A coordinate variable says its name, and one link is found faster than all are listed.
-        let attributes = unless_damaged(self.file.attributes_named(scale, &["NAME"]))?.unwrap_or_default();
+        let attributes = described::attributes(self.file.as_ref(), scale, &["NAME"])?;
         if let Some(name) = super::attribute::text(&attributes, "NAME") {
             for group in groups {
                 if unless_damaged(self.file.link(*group, &name))?.flatten().is_some_and(|link| link.object() == Some(scale)) {
@@ -220,12 +228,10 @@ impl Interpreted {
         if let Some(attributes) = kept.attributes.get() {
             return Ok(attributes.clone());
         }
-        let all = self.file.attributes(id)?;
-        let is_shown = |attribute: &&Attribute| !BOOKKEEPING.contains(&attribute.name.as_str());
-        let list: Vec<Attribute> = all.iter().filter(is_shown).cloned().collect();
+        let shown = self.file.attributes_where(id, &|name| !BOOKKEEPING.contains(&name))?;
         let bytes = |attribute: &Attribute| attribute.value.as_ref().map_or(0, |value| value.bytes.len() as u64).saturating_add(ATTRIBUTE_BYTES);
-        let cost = list.iter().map(bytes).fold(0, u64::saturating_add);
-        Ok(self.keep(id, &kept.attributes, Arc::new(Attributes { list, tracked: all.tracked }), cost))
+        let cost = shown.iter().map(bytes).fold(0, u64::saturating_add);
+        Ok(self.keep(id, &kept.attributes, Arc::new(shown), cost))
     }
     /// The links of a group that are shown.
     pub fn links(&self, group: ObjectId) -> Result<Arc<Links>> {
@@ -265,7 +271,7 @@ impl Interpreted {
     pub fn may_lack_scales(&self, group: ObjectId) -> Result<bool> {
         for id in self.file.links(group)?.iter().filter_map(Link::object) {
             let Some(Object::Dataset(dataset)) = unless_damaged(self.file.object(id))? else { continue };
-            for described in self.described(id, dataset.dataspace.ndim())? {
+            for described in self.described(id, dataset.dataspace.ndim())?.iter() {
                 let scale = described.by_reference.or(described.own.filter(|_| described.by_number.is_none()));
                 if scale.map(|id| self.scale(id)).transpose()?.flatten().is_none() {
                     return Ok(true);

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use hyperslab_array::{Attribute, Result};
+use hyperslab_array::Result;
 
 use super::interpreted::Interpreted;
 use super::phony::Phony;
@@ -43,10 +43,11 @@ impl Tree for Netcdf4Tree {
         self.interpreted.attributes(id)
     }
     fn has_attribute(&self, id: ObjectId, names: &[&str]) -> Result<bool> {
-        self.file.has_attribute(id, &without_bookkeeping(names))
+        let shown: Vec<&str> = names.iter().copied().filter(|name| !BOOKKEEPING.contains(name)).collect();
+        self.file.has_attribute(id, &shown)
     }
-    fn attributes_named(&self, id: ObjectId, names: &[&str]) -> Result<Vec<Attribute>> {
-        self.file.attributes_named(id, &without_bookkeeping(names))
+    fn attributes_where(&self, id: ObjectId, wanted: &dyn Fn(&str) -> bool) -> Result<Attributes> {
+        self.file.attributes_where(id, &|name| !BOOKKEEPING.contains(&name) && wanted(name))
     }
     fn links(&self, group: ObjectId) -> Result<Arc<Links>> {
         self.interpreted.links(group)
@@ -87,8 +88,4 @@ impl Tree for Netcdf4Tree {
     fn path(&self, id: ObjectId) -> Option<&str> {
         self.file.path(id)
     }
-}
-
-fn without_bookkeeping<'a>(names: &[&'a str]) -> Vec<&'a str> {
-    names.iter().copied().filter(|name| !BOOKKEEPING.contains(name)).collect()
 }

@@ -1,10 +1,11 @@
 //! What only all objects of a file tell together: how long unlimited dimensions are, and which scale has a number.
 
 use std::collections::{BTreeMap, HashSet, VecDeque};
+use std::sync::Arc;
 
 use hyperslab_array::Result;
 
-use super::described::{self, Described, Scale, described};
+use super::described::{Described, Scale};
 use crate::tree::unless_damaged;
 use crate::{Object, ObjectId, Tree};
 
@@ -26,8 +27,13 @@ pub(super) struct Named {
 }
 
 impl WholeFile {
-    /// Parses all objects that hard links reach. Those that are damaged tell nothing.
-    pub fn read(tree: &dyn Tree) -> Result<Self> {
+    /// Parses all objects that hard links reach, given the scale that one is and what tells its dimensions. Those that are damaged tell
+    /// nothing.
+    pub fn read(
+        tree: &dyn Tree,
+        scale: impl Fn(ObjectId) -> Result<Option<Scale>>,
+        described: impl Fn(ObjectId, usize) -> Result<Arc<[Described]>>,
+    ) -> Result<Self> {
         let mut whole = Self::default();
         let mut datasets = Vec::new();
         let mut seen = HashSet::from([tree.root()]);
@@ -41,21 +47,24 @@ impl WholeFile {
                 }
                 Some(Object::Dataset(_)) => {
                     datasets.push(id);
-                    whole.add(tree, id, name)?;
+                    if let Some(scale) = scale(id)? {
+                        whole.add(id, name, scale);
+                    }
                 }
                 Some(Object::Datatype(_)) | None => {}
             }
         }
         if !whole.extents.is_empty() {
             for id in datasets {
-                whole.lengthen(tree, id)?;
+                let Some(Object::Dataset(dataset)) = unless_damaged(tree.object(id))? else { continue };
+                let shape = dataset.dataspace.shape();
+                whole.lengthen(&described(id, shape.len())?, shape);
             }
         }
         Ok(whole)
     }
 
-    fn add(&mut self, tree: &dyn Tree, id: ObjectId, name: String) -> Result<()> {
-        let Some(scale) = described::scale(tree, id)? else { return Ok(()) };
+    fn add(&mut self, id: ObjectId, name: String, scale: Scale) {
         if let Some(number) = scale.number {
             self.by_number.insert(number, id);
         }
@@ -63,19 +72,15 @@ impl WholeFile {
             self.extents.insert(id, 0);
         }
         self.scales.insert(id, Named { name, scale });
-        Ok(())
     }
 
-    /// Makes the unlimited dimensions of a dataset at least as long as it is.
-    fn lengthen(&mut self, tree: &dyn Tree, id: ObjectId) -> Result<()> {
-        let Some(Object::Dataset(dataset)) = unless_damaged(tree.object(id))? else { return Ok(()) };
-        let shape = dataset.dataspace.shape();
-        for (described, own) in described(tree, id, shape.len())?.iter().zip(shape) {
+    /// Makes the unlimited dimensions of a variable at least as long as it is.
+    fn lengthen(&mut self, described: &[Described], shape: &[u64]) {
+        for (described, own) in described.iter().zip(shape) {
             if let Some(extent) = self.scale(described).and_then(|scale| self.extents.get_mut(&scale)) {
                 *extent = (*extent).max(*own);
             }
         }
-        Ok(())
     }
 
     /// The scale of a dimension.
