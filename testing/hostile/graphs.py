@@ -156,8 +156,9 @@ class Graph:
             objects = [bytes(self.long(3000)) for _ in range(min(self.many(), 200))]
             heap = self.image.put(b.global_heap(objects))
             value = struct.pack("<IQI", 3, heap, rng.randrange(1, len(objects) + 2)) * count
-        made = b.attribute(self.name(index), body, space, value)
-        return made if len(made) <= b.MOST_BODY else b.attribute(b"%d" % index, b.integer(), b.dataspace([1]), b"\1")
+        if len(body) + len(value) < b.MOST_BODY - 31_000:
+            return b.attribute(self.name(index), body, space, value)
+        return b.attribute(b"%d" % index, b.integer(), b.dataspace([1]), b"\1")
 
     def some_attributes(self) -> list[Message]:
         rng = self.rng
