@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import json
 import os
 import pathlib
+import signal
 import subprocess
 import sys
+from collections.abc import Callable
 
 import hyperslab as hs
 import numpy as np
 import pyarrow as pa
+import pyarrow.csv
+import pyarrow.feather
 import pyarrow.parquet
 import pytest
 
@@ -94,6 +99,83 @@ def test_export_writes_the_table(tmp_path: pathlib.Path, ending: str) -> None:
     assert found.to_pylist() == wanted.to_pylist()
 
 
+def to_standard_output(*words: str) -> bytes:
+    return subprocess.run([COMMAND, *words], capture_output=True, check=True).stdout
+
+
+READERS: dict[str, Callable[[bytes], pa.Table]] = {
+    "parquet": lambda given: pyarrow.parquet.read_table(pa.BufferReader(given)),
+    "arrow": lambda given: pa.ipc.open_file(given).read_all(),
+    "feather": lambda given: pyarrow.feather.read_table(pa.BufferReader(given)),
+    "arrows": lambda given: pa.ipc.open_stream(given).read_all(),
+    "jsonl": lambda given: pa.Table.from_pylist([json.loads(line) for line in given.splitlines()]),
+    "csv": lambda given: pyarrow.csv.read_csv(pa.BufferReader(given)),
+    "csv.gz": lambda given: pyarrow.csv.read_csv(pa.BufferReader(gzip.decompress(given))),
+}
+
+
+@pytest.mark.parametrize("format", READERS)
+@pytest.mark.parametrize("to_file", [False, True])
+def test_every_format_is_read_by_others(tmp_path: pathlib.Path, format: str, to_file: bool) -> None:
+    out = tmp_path / f"out.{format}"
+    words = ["export", PROFILES, "/theta", str(out) if to_file else "-", "--where", "theta > 298", "--columns", "depth,theta"]
+    written = to_standard_output(*words, *([] if to_file else ["--format", format]))
+    found = READERS[format](out.read_bytes() if to_file else written)
+    wanted = hs.open(PROFILES).table("/theta", "theta > 298", ["depth", "theta"]).to_arrow()
+    assert found.num_rows > 100 and found.column_names == wanted.column_names
+    for name in wanted.column_names:
+        assert np.array_equal(found[name].to_numpy().astype("f4"), wanted[name].to_numpy().astype("f4"))
+
+
+def test_a_table_is_exported_as_hdf5(tmp_path: pathlib.Path) -> None:
+    import h5py
+
+    out = tmp_path / "out.h5"
+    assert f"wrote {out}: 1920 rows" in run("sql", PROFILES, "from theta", "-o", str(out))
+    with h5py.File(out) as f:
+        assert f["theta"].shape == (1920,) and np.isnan(f["theta"][:]).any()
+
+
+def test_sql_prints_some_rows_and_says_so() -> None:
+    query = "select depth, theta from theta order by all"
+    for words, rows, said in (([], 1000, "first 1000 rows"), (["--rows", "7"], 7, "first 7 rows"), (["--rows", "1920"], 1920, ""), (["-n", "0"], 1920, "")):
+        done = subprocess.run([COMMAND, "sql", PROFILES, query, *words], capture_output=True, text=True, check=True)
+        shown = [line for line in done.stdout.splitlines() if line[:1].isdigit() or line[:2].strip()[:1].isdigit()]
+        assert len(shown) == rows
+        assert (said in done.stderr) if said else done.stderr == ""
+    assert len(to_standard_output("sql", PROFILES, query, "--json").splitlines()) == 1920
+    assert "depth" in run("sql", PROFILES, "select depth from theta where depth < 0")
+
+
+def test_rows_come_before_all_are_there(tmp_path: pathlib.Path) -> None:
+    """A pipe that is closed after some rows ends the command: 20 million rows would take minutes to print."""
+    import h5py
+
+    with h5py.File(tmp_path / "a.h5", "w") as f:
+        f.create_dataset("x", (20_000_000,), "f8", chunks=(1 << 20,), fillvalue=1.5)
+    for words in (["sql", "from x", "--rows", "0"], ["sql", "from x", "--json"], ["sql", "from x", "--format", "csv"]):
+        process = subprocess.Popen([COMMAND, words[0], str(tmp_path / "a.h5"), *words[1:]], stdout=subprocess.PIPE)
+        assert process.stdout is not None
+        assert len([process.stdout.readline() for _ in range(5)]) == 5
+        process.stdout.close()
+        assert process.wait(timeout=60) == -signal.SIGPIPE
+
+
+def test_bytes_are_not_written_to_a_terminal() -> None:
+    import pty
+
+    leader, follower = pty.openpty()
+    done = subprocess.run([COMMAND, "export", PROFILES, "/theta", "-", "--format", "parquet"], stdout=follower, stderr=subprocess.PIPE, text=True)
+    os.close(follower)
+    os.close(leader)
+    assert done.returncode == 1 and "terminal" in done.stderr
+
+
+def test_the_module_is_the_command() -> None:
+    done = subprocess.run([sys.executable, "-m", "hyperslab", "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == hs.__version__
+
+
 def test_plot_draws_a_picture(tmp_path: pathlib.Path) -> None:
     for path, index in (("/theta", "3"), ("/depth", None)):
         out = tmp_path / "out.png"
@@ -110,7 +192,10 @@ def test_plot_draws_a_picture(tmp_path: pathlib.Path) -> None:
         (["head", PROFILES, "/theta", "--columns", "nothing"], "nothing"),
         (["sql", PROFILES, "select nothing from theta"], "nothing"),
         (["sql", PROFILES, "selec 1"], "syntax error"),
-        (["export", PROFILES, "/theta", "theta.xlsx"], ".parquet, .arrow or .csv"),
+        (["export", PROFILES, "/theta", "theta.xlsx"], ".parquet, .arrow, .feather, .arrows, .csv, .csv.gz, .jsonl or .h5"),
+        (["export", PROFILES, "/theta", "-"], "standard output: add --format parquet"),
+        (["export", PROFILES, "/theta", "-", "--format", "h5"], "--format h5 to standard output"),
+        (["export", PROFILES, "/theta", "out.csv", "--format", "xlsx"], "--format xlsx: give parquet"),
         (["export", PROFILES, "/theta", "no/such/folder/theta.csv"], "no/such/folder"),
         (["plot", PROFILES, "/", "out.png"], "is not a dataset"),
         (["plot", PROFILES, "/theta", "out.png", "--index", "99"], "99"),

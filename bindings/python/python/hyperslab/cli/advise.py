@@ -15,7 +15,8 @@ import hyperslab as hs
 from ..advising import Advice, Applied, DatasetAdvice
 from ..advising.report import name, seconds, size, times
 from .app import OPEN, AsJson, app
-from .output import plain, say
+from .output import say
+from .plain_values import plain
 from .progress import counting, waiting
 from .stopping import careful, complete
 

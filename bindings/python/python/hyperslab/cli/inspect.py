@@ -17,7 +17,8 @@ import hyperslab as hs
 from ..objects import tree
 from ..visible import visible
 from .app import AsJson, app, only_file, open_file
-from .output import plain, say
+from .output import say
+from .plain_values import plain
 from .progress import waiting
 
 

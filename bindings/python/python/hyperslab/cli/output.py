@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import base64
 import json
-import math
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -18,6 +16,8 @@ from rich.table import Table as Grid
 
 import hyperslab as hs
 
+from .export_formats import BINARY, HDF5, STREAMS, format_of
+from .plain_values import plain
 from .progress import counting, waiting
 from .stopping import complete
 
@@ -27,27 +27,42 @@ def say(what: Any) -> None:
     Console(soft_wrap=not sys.stdout.isatty(), width=None if sys.stdout.isatty() else 200).print(what)
 
 
-def plain(value: Any) -> Any:
-    """A value for JSON: NaN and infinity become null, bytes that are not UTF-8 become base64."""
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, dict):
-        return {str(k): plain(v) for k, v in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [plain(v) for v in value]
-    if isinstance(value, bytes):
-        try:
-            return value.decode()
-        except UnicodeDecodeError:
-            return base64.b64encode(value).decode()
-    return value if value is None or isinstance(value, (bool, int, str)) else str(value)
+#: Rows of one grid of text: its columns are as wide as the widest of these.
+_GRID_ROWS = 1000
 
 
-def print_rows(table: pa.Table, as_json: bool) -> None:
+def print_rows(batches: Iterable[pa.RecordBatch], schema: pa.Schema, as_json: bool, limit: int | None = None) -> None:
+    """Prints rows as they come; for people at most `limit`, and a word if there are more."""
     if as_json:
-        for row in table.to_pylist():
-            print(json.dumps(plain(row), ensure_ascii=False))
+        for batch in batches:
+            for row in batch.to_pylist():
+                print(json.dumps(plain(row), ensure_ascii=False))
         return
+    shown = 0
+    for block in _blocks(batches, schema):
+        part = block if limit is None else block.slice(0, limit - shown)
+        if part.num_rows or not shown:
+            _print_grid(part)
+        shown += part.num_rows
+        if part.num_rows < block.num_rows:
+            print(f"hyperslab: these are the first {limit} rows; --rows 0 prints all of them, -o FILE writes them", file=sys.stderr)
+            return
+
+
+def _blocks(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa.Table]:
+    """The rows in tables of at most `_GRID_ROWS`, but for one table without rows if there are none."""
+    waiting_rows = pa.Table.from_batches([], schema)
+    is_first = True
+    for batch in batches:
+        waiting_rows = pa.concat_tables([waiting_rows, pa.Table.from_batches([batch], schema)])
+        while waiting_rows.num_rows >= _GRID_ROWS:
+            yield waiting_rows.slice(0, _GRID_ROWS)
+            waiting_rows, is_first = waiting_rows.slice(_GRID_ROWS), False
+    if is_first or waiting_rows.num_rows:
+        yield waiting_rows
+
+
+def _print_grid(table: pa.Table) -> None:
     grid = Grid(box=None, header_style="bold")
     for field in table.schema:
         grid.add_column(f"{escape(field.name)}\n[dim]{escape(str(field.type))}[/dim]", overflow="fold")
@@ -86,16 +101,33 @@ def print_bins(names: list[str], found: hs.Histogram, as_json: bool) -> None:
     say(grid)
 
 
-def write_file(out: str, reader: pa.RecordBatchReader | hs.BatchReader, total: int | None) -> None:
-    """Writes a batch at a time; `out` appears when it is complete."""
+def write_file(out: str, reader: pa.RecordBatchReader | hs.BatchReader, total: int | None, format: str | None = None) -> None:
+    """Writes a batch at a time; `out` appears when it is complete. `-` is standard output, which must not be a terminal unless text is
+    written."""
+    chosen = format_of(out, format)
+    if chosen == HDF5:
+        rows = hs.write_table(reader, out, nulls="nan")
+    elif out == "-":
+        if sys.stdout.isatty() and chosen in BINARY:
+            raise hs.InvalidInputError(f"--format {chosen} would write bytes to the terminal: add > FILE, or | and a program")
+        # A copy of the descriptor, which writers may close.
+        with os.fdopen(os.dup(sys.stdout.fileno()), "wb") as file:
+            _write(file, chosen, reader, lambda rows: None)
+        return
+    else:
+        with complete(out) as part, counting(os.path.basename(out), total) as advance:
+            rows = _write(part, chosen, reader, advance)
+    print(f"wrote {out}: {rows} rows, {os.path.getsize(out)} bytes")
+
+
+def _write(file: BinaryIO, format: str, reader: pa.RecordBatchReader | hs.BatchReader, advance: Callable[[int], None]) -> int:
     rows = 0
-    make = _maker(out)
-    with complete(out) as part, counting(os.path.basename(out), total) as advance, make(part, reader.schema) as writer:
+    with STREAMS[format](file, reader.schema) as write:
         for batch in reader:
-            writer.write_batch(batch)
+            write(batch)
             rows += batch.num_rows
             advance(batch.num_rows)
-    print(f"wrote {out}: {rows} rows, {os.path.getsize(out)} bytes")
+    return rows
 
 
 def draw(out: str, figure: Callable[[], Any], metadata: dict[str, Any] | None = None) -> None:
@@ -105,13 +137,3 @@ def draw(out: str, figure: Callable[[], Any], metadata: dict[str, Any] | None = 
         raise hs.InvalidInputError(f"{out}: name it .png, .pdf or .svg")
     with complete(out) as part, waiting("drawing"):
         figure().savefig(part, format=ending[1:].lower(), metadata=metadata)
-
-
-def _maker(out: str) -> Callable[[BinaryIO, pa.Schema], Any]:
-    from pyarrow import csv, ipc, parquet
-
-    makers: dict[str, Callable[[BinaryIO, pa.Schema], Any]] = {".parquet": parquet.ParquetWriter, ".arrow": ipc.new_file, ".csv": csv.CSVWriter}
-    make = makers.get(os.path.splitext(out)[1])
-    if make is None:
-        raise hs.InvalidInputError(f"{out}: name it .parquet, .arrow or .csv")
-    return make

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import sys
 from typing import Annotated
@@ -12,8 +13,13 @@ import hyperslab as hs
 
 from ..tables.table import listed
 from .app import OPEN, AsJson, Columns, Layout, Raw, Where, app, only_file, open_file, split
+from .export_formats import HDF5, STREAMS, format_of
 from .output import draw, print_bins, print_facts, print_rows, write_file
 from .progress import waiting
+
+_ENDINGS = f"{', '.join(f'.{name}' for name in STREAMS)} or .{HDF5}"
+Out = Annotated[str | None, typer.Option("-o", "--out", help=f"Write the rows to OUT: a file named {_ENDINGS}, or - for standard output.")]
+OutFormat = Annotated[str | None, typer.Option("--format", help=f"The format: {', '.join(STREAMS)} or {HDF5}; by default the ending of OUT.")]
 
 
 @app.command()
@@ -31,7 +37,7 @@ def head(
     with waiting("reading"):
         table = _table(file, path, where, columns, layout, raw)
         found = table.head(rows)
-    print_rows(found, as_json)
+    print_rows(found.to_batches(), found.schema, as_json)
     _note_omitted(table, columns)
 
 
@@ -39,24 +45,38 @@ def head(
 def sql(
     file: str,
     query: str,
-    out: Annotated[str | None, typer.Option("-o", "--out", help="Write the rows to OUT.parquet, .arrow or .csv.")] = None,
+    out: Out = None,
+    format: OutFormat = None,
+    rows: Annotated[int, typer.Option("-n", "--rows", min=0, help="Number of rows printed for people; 0 prints all of them.")] = 1000,
     as_json: AsJson = False,
 ) -> None:
     """Run an SQL query (DuckDB); every dataset and table-like group is a view."""
     with waiting("running the query"):
-        relation = hs.sql(query, open_file(file))
-        found = relation.to_arrow_table() if out is None else None
-    if found is not None:
-        print_rows(found, as_json)
-    elif out is not None:
-        write_file(out, relation.to_arrow_reader(), None)
+        reader = hs.sql(query, open_file(file)).to_arrow_reader()
+        is_printed = out is None and format is None
+        # Some queries are run when the first rows are asked for.
+        first = list(itertools.islice(reader, 1)) if is_printed else []
+    if is_printed:
+        print_rows(itertools.chain(first, reader), reader.schema, as_json, rows or None)
+    else:
+        write_file("-" if out is None else out, reader, None, format)
 
 
 @app.command()
-def export(file: str, path: str, out: str, where: Where = None, columns: Columns = None, layout: Layout = None, raw: Raw = False) -> None:
-    """Write a table to OUT.parquet, .arrow or .csv, batch by batch."""
+def export(
+    file: str,
+    path: str,
+    out: Annotated[str, typer.Argument(help="The file, or - for standard output.")],
+    format: OutFormat = None,
+    where: Where = None,
+    columns: Columns = None,
+    layout: Layout = None,
+    raw: Raw = False,
+) -> None:
+    """Write a table to OUT, batch by batch."""
+    format_of(out, format)
     table = _table(file, path, where, columns, layout, raw)
-    write_file(out, table.batches(), table.count() if where is None else None)
+    write_file(out, table.batches(), table.count() if where is None else None, format)
     _note_omitted(table, columns)
 
 
@@ -106,7 +126,8 @@ def query(
     weights: Annotated[str | None, typer.Option(help="Sum this variable in each bin, instead of counting rows.")] = None,
     quantile: Annotated[str | None, typer.Option(help="Exact quantiles: energy:0.5,0.99")] = None,
     minmax: Annotated[str | None, typer.Option(help="Minimum and maximum of a variable.")] = None,
-    out: Annotated[str | None, typer.Option("-o", "--out", help="Write the rows to OUT.parquet, .arrow or .csv, or draw them as OUT.png.")] = None,
+    out: Annotated[str | None, typer.Option("-o", "--out", help="Write the rows to OUT, as `sql` does, or draw them as OUT.png.")] = None,
+    format: OutFormat = None,
     rows: Annotated[str | None, typer.Option(help="The array whose elements are the rows, if TEXT does not determine it.")] = None,
     limit: Annotated[int, typer.Option("-n", "--rows-shown", min=0, help="Number of rows shown.")] = 10,
     explain: Annotated[bool, typer.Option("--explain", help="Show how the query would run.")] = False,
@@ -148,11 +169,11 @@ def query(
         draw(out, lambda: asked.plot(None, split(values)))
         print(f"wrote {out}: {os.path.getsize(out)} bytes")
     elif out is not None:
-        write_file(out, asked.batches(split(values)), None)
+        write_file(out, asked.batches(split(values)), None, format)
     elif count or values is None:
         with waiting("counting"):
             print_facts({"count": asked.count()}, as_json)
     else:
         with waiting("reading"):
             shown = asked._head(split(values), limit)
-        print_rows(shown, as_json)
+        print_rows(shown.to_batches(), shown.schema, as_json)

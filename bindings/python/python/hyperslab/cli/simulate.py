@@ -12,7 +12,8 @@ from rich.table import Table as Grid
 from .. import simulation
 from ..errors import InvalidInputError
 from .app import AsJson, app
-from .output import plain, say
+from .output import say
+from .plain_values import plain
 
 
 def _parsed(given: str) -> tuple[str, Any]:

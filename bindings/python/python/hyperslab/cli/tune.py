@@ -17,7 +17,8 @@ from ..errors import MissingFileError
 from ..tuning import Study, Tuned, run_study
 from ..tuning.pictures import profile_figure
 from .app import AsJson, app
-from .output import draw, plain, say
+from .output import draw, say
+from .plain_values import plain
 from .progress import counting
 from .stopping import Stopped, careful
 

@@ -1,0 +1,5 @@
+"""`python -m hyperslab` is the command `hyperslab`."""
+
+from .cli import main
+
+main()
