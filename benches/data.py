@@ -158,6 +158,23 @@ def small_tree(groups: int, datasets: int, version: str) -> Callable[[pathlib.Pa
     return make
 
 
+def small_netcdf(is_unlimited: bool) -> Callable[[pathlib.Path], None]:
+    """Many variables along one dimension, with some attributes."""
+
+    def make(path: pathlib.Path) -> None:
+        import netCDF4
+
+        with netCDF4.Dataset(path, "w") as f:
+            f.createDimension("time", None if is_unlimited else 5)
+            f.createVariable("time", "f8", ("time",))[:] = np.arange(5.0)
+            for number in range(small.VARIABLES):
+                variable = f.createVariable(f"v{number}", "f4", ("time",))
+                variable[:] = np.arange(5.0) + number
+                variable.setncatts({"units": "K", "long_name": f"variable {number}", "standard_name": "air_temperature"})
+
+    return make
+
+
 def small_rows(path: pathlib.Path) -> None:
     """The same rows in three layouts."""
     values = np.concatenate(list(field(small.ROWS, small.COLUMNS, 5)))
@@ -218,6 +235,7 @@ MAKERS: dict[str, Callable[[pathlib.Path], None]] = {
     "small-rows.h5": small_rows,
     "small-objects.h5": small_objects,
     **{f"small-tree-{groups}-{version}.h5": small_tree(groups, datasets, version) for groups, datasets in small.TREES.values() for version in small.VERSIONS},
+    **{f"small-netcdf-{title.split()[1]}.nc": small_netcdf(is_unlimited) for title, is_unlimited in small.NETCDF.items()},
     **{f"filter-{name}.h5": chunked(*QUARTER, (512, 1024), **options) for name, options in FILTERS.items()},
     **{f"size-{name}.h5": chunked(*QUARTER, chunk, **GZIP) for name, chunk in CHUNK_SIZES.items()},
 }

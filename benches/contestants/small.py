@@ -21,6 +21,9 @@ RECORDS = 10_000
 LINKS = 15_000
 #: Groups and datasets of each, of the files that are opened.
 TREES = {"10 datasets": (1, 10), "100,000 datasets": (100, 1000)}
+#: Variables of the netCDF-4 files that are opened, and whether they have an unlimited dimension.
+VARIABLES = 1000
+NETCDF = {"a fixed": False, "an unlimited": True}
 LAYOUTS = {"contiguous": "contiguous", "chunked": "chunked", "gzip": "gzip + shuffle"}
 VERSIONS = ("earliest", "latest")
 
@@ -90,7 +93,7 @@ class Opening(Case):
     def run(self, opened: Callable[[str], Any], path: str) -> Timed:
         def once() -> float:
             with opened(path) as f:
-                return float(f[self.target][...])
+                return total(f[self.target][...])
 
         start = time.perf_counter()
         for _ in self.keys:
@@ -112,6 +115,9 @@ def cases() -> list[Case]:
             # netCDF-4's library parses all objects: minutes.
             without = ("netCDF4",) if groups > 1 else ()
             found.append(Opening(f"open {title} ({version}) and read one value", f"small-tree-{groups}-{version}.h5", target, times, item, without))
+    for title in NETCDF:
+        name = f"netCDF-4: open {VARIABLES:,} variables along {title} dimension and read one"
+        found.append(Opening(name, f"small-netcdf-{title.split()[1]}.nc", f"v{VARIABLES // 2}", range(5), item))
     for layout, title in LAYOUTS.items():
         case = partial(Case, path="small-rows.h5", target=layout, operate=item)
         found += [
