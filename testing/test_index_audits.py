@@ -40,8 +40,8 @@ def ask(path: pathlib.Path, level: str = "X") -> tuple[int, bool, list[str], int
         warnings.simplefilter("always")
         q = hs.query(path, "/", "x > 100", indexes="any")
         answer, used = q.count(), f"index {level} on x" in q.explain()
-    told = [str(warning.message) for warning in caught if warning.category is hs.IndexWarning]
-    return answer, used, told, hs.counters().since(before).chunks_decoded
+    warned = [str(warning.message) for warning in caught if warning.category is hs.IndexWarning]
+    return answer, used, warned, hs.counters().since(before).chunks_decoded
 
 
 MANY_SESSIONS = """
@@ -81,10 +81,10 @@ def test_a_changed_file_is_compared_again(tmp_path: pathlib.Path, same_times: bo
         f["x"][...] = data[::-1] / 2 + 0.25
     if same_times:
         os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
-    answer, used, told, _ = ask(path)
+    answer, used, warned, _ = ask(path)
     assert answer == (data / 2 + 0.25 > 100).sum() and not used
     # Where the times tell that it is stale, there is nothing to compare.
-    assert len(told) == same_times and all("disagrees with the data" in message for message in told)
+    assert len(warned) == same_times and all("disagrees with the data" in message for message in warned)
 
 
 @pytest.mark.parametrize("how", ["another sidecar", "other bytes in the same file"])
@@ -106,9 +106,9 @@ def test_a_changed_index_is_compared_again(tmp_path: pathlib.Path, how: str) -> 
         (here,), (there,) = mine.glob("*.arrow"), forged.glob("*.arrow")
         assert here.stat().st_size == there.stat().st_size
         here.write_bytes(there.read_bytes())
-    answer, used, told, _ = ask(path, "P")
+    answer, used, warned, _ = ask(path, "P")
     assert answer == (data > 100).sum() and not used
-    assert len(told) == 1 and "disagrees with the data" in told[0]
+    assert len(warned) == 1 and "disagrees with the data" in warned[0]
 
 
 def test_what_one_session_refutes_no_other_one_believes(tmp_path: pathlib.Path) -> None:
@@ -119,9 +119,9 @@ def test_what_one_session_refutes_no_other_one_believes(tmp_path: pathlib.Path) 
     hs.index(other, "/x", "X")
     shutil.copytree(f"{other}.hsidx", f"{path}.hsidx")
     for _ in range(3):
-        answer, used, told, decoded = ask(path)
+        answer, used, warned, decoded = ask(path)
         assert answer == (data > 100).sum() and not used
-        assert len(told) == 1 and "disagrees with the data" in told[0]
+        assert len(warned) == 1 and "disagrees with the data" in warned[0]
     # The data of the answer, and none for an audit.
     assert decoded == 4
 
@@ -133,8 +133,8 @@ def test_a_rebuilt_index_is_compared_again(tmp_path: pathlib.Path, embedded: boo
     hs.index(path, "/x", "X", embedded=embedded)
     assert ask(path)[3] >= 1
     hs.index(path, "/x", "X", embedded=embedded, rebuild=True)
-    answer, used, told, decoded = ask(path)
-    assert (answer, used, told) == ((data > 100).sum(), True, []) and decoded >= 1
+    answer, used, warned, decoded = ask(path)
+    assert (answer, used, warned) == ((data > 100).sum(), True, []) and decoded >= 1
 
 
 def test_sources_of_a_virtual_dataset_are_compared_again_after_a_change(tmp_path: pathlib.Path) -> None:
@@ -151,5 +151,5 @@ def test_sources_of_a_virtual_dataset_are_compared_again_after_a_change(tmp_path
     with h5py.File(source, "r+") as f:
         f["x"][...] = data + 1000
     os.utime(source, ns=(times.st_atime_ns, times.st_mtime_ns))
-    answer, used, told, _ = ask(path)
-    assert answer == ROWS and not used and len(told) == 1
+    answer, used, warned, _ = ask(path)
+    assert answer == ROWS and not used and len(warned) == 1

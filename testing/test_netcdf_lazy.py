@@ -171,3 +171,17 @@ def test_phony_dimensions_are_numbered_over_the_file(tmp_path: pathlib.Path) -> 
     for order in itertools.islice(itertools.permutations(expected), 0, None, 97):
         f = hs.open(path)
         assert {name: f[name].dims for name in order} == expected
+
+
+def test_a_member_that_exceeds_a_limit_does_not_spoil_the_listing(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "limits.nc"
+    write(path)
+    with h5py.File(path, "r+") as f:
+        heavy = f.create_dataset("heavy", data=1.0)
+        for number in range(40):
+            heavy.attrs[f"a{number}"] = number
+    f = hs.open(path, limits={"messages_per_object": 30})
+    with pytest.raises(hs.LimitExceededError, match="/heavy"):
+        f["heavy"]
+    assert "heavy" in list(f) and "heavy" in f
+    assert f["v7"].dims == ("x", "bounds") and f["v7"][3, 1] == 7

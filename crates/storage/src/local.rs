@@ -474,7 +474,7 @@ mod tests {
         std::fs::remove_file(&path)?;
         assert_eq!(read(&file), Err(ErrorKind::Conflict), "removed");
         write(3)?;
-        assert_eq!(read(&file), Err(ErrorKind::Conflict), "written anew");
+        assert_eq!(read(&file), Err(ErrorKind::Conflict), "rewritten");
         file.close();
         assert_eq!(read(&file), Err(ErrorKind::InvalidInput));
         std::fs::remove_file(&path)?;

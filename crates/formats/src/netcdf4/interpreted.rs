@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use hyperslab_array::{Attribute, Error, Result};
+use hyperslab_array::{Attribute, Error, ErrorKind, Result};
 use hyperslab_storage::ForkMutex;
 
 use super::described::{self, Described, NON_COORDINATE, Scale};
@@ -90,6 +90,13 @@ impl Interpreted {
             return Ok(*scale);
         }
         Ok(self.keep(id, &kept.scale, described::scale(self.file.as_ref(), id)?, 0))
+    }
+    /// The same for a listing, which an object that exceeds a limit does not spoil: that is an error when it is used.
+    pub fn scale_for_listing(&self, id: ObjectId) -> Result<Option<Scale>> {
+        match self.scale(id) {
+            Err(error) if error.kind() == ErrorKind::LimitExceeded => Ok(None),
+            scale => scale,
+        }
     }
     fn described(&self, id: ObjectId, ndim: usize) -> Result<Arc<[Described]>> {
         let kept = self.kept(id);
@@ -240,14 +247,14 @@ impl Interpreted {
             return Ok(links.clone());
         }
         let all = self.file.links(group)?;
-        let shown = shown::links(all.as_slice(), |id| self.scale(id))?;
+        let shown = shown::links(all.as_slice(), |id| self.scale_for_listing(id))?;
         let links = shown.map_or(all.clone(), |shown| Arc::new(Links::new(shown, all.is_tracked())));
         let cost = links.iter().map(|link| (link.name.len() as u64).saturating_add(LINK_BYTES)).fold(0, u64::saturating_add);
         Ok(self.keep(group, &kept.links, links, cost))
     }
     /// One link of a group as it is shown.
     pub fn link(&self, group: ObjectId, name: &str) -> Result<Option<Link>> {
-        shown::link(name, |name| self.file.link(group, name), |id| self.scale(id))
+        shown::link(name, |name| self.file.link(group, name), |id| self.scale_for_listing(id))
     }
     /// The dimensions of a variable; `None` if one of them has no scale.
     pub fn dimensions(&self, id: ObjectId, path_of: &PathOf<'_>) -> Result<Option<Vec<DimensionScale>>> {

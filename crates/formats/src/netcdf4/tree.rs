@@ -57,7 +57,7 @@ impl Tree for Netcdf4Tree {
     }
     fn first_links(&self, group: ObjectId, max: usize) -> Result<Vec<Link>> {
         let first = self.file.first_links(group, max)?;
-        Ok(shown::links(&first, |id| self.interpreted.scale(id))?.unwrap_or(first))
+        Ok(shown::links(&first, |id| self.interpreted.scale_for_listing(id))?.unwrap_or(first))
     }
     fn tracks_links(&self, group: ObjectId) -> Result<bool> {
         self.file.tracks_links(group)

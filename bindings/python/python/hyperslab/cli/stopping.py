@@ -90,9 +90,9 @@ def end(number: int) -> NoReturn:
 
 @contextlib.contextmanager
 def complete(out: str) -> Iterator[BinaryIO]:
-    """A file to write to, which appears as `out` when the block ends well, and is removed if it does not. It has a name that
-    cannot be guessed, is opened once, and nobody else may read it if it replaces a file: it takes over permissions, owner
-    and group when it is complete. Symbolic links are followed as far as the kernel follows them. What killed processes have
+    """A file to write to, which appears as `out` when the block ends well, and is removed if it does not. Its name
+    cannot be guessed, and it is opened once. If it replaces a file, only its owner may read it until it is complete; then it gets the
+    permissions, owner and group of that file. Symbolic links are followed as far as the kernel follows them. What killed processes have
     left of the same file is removed."""
     folder = os.path.dirname(os.path.realpath(out))
     if not os.path.isdir(folder):

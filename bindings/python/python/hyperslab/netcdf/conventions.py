@@ -64,7 +64,7 @@ def bounds_of(made: NetcdfVariable, name: str, bounds: Any) -> tuple[str, np.nda
 
 
 def short_name(vertices: int) -> str:
-    """What bounds of so many vertices are called."""
+    """The word for bounds with this number of vertices."""
     return "bnds" if vertices == 2 else "vertices"
 
 

@@ -326,7 +326,7 @@ class NetcdfGroup(NewGroup):
         return made
 
     def _vertices(self, above: str, count: int) -> str:
-        """The name of the dimension of so many vertices, made if it is not there."""
+        """The name of a dimension of this size for vertices. Creates it if there is none."""
         short = conventions.short_name(count)
         for name in (short, f"{short}{count}"):
             try:

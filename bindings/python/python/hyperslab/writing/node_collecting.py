@@ -18,7 +18,7 @@ import numpy as np
 from ..errors import CancelledError, InvalidInputError
 from .collecting import row_form, runs, window_rows
 
-#: Bytes of rows that a process keeps before it joins a round: so few that they stay in the processor's caches, so many that rounds do not matter.
+#: Bytes of rows that a process keeps before it joins a round: they fit into the processor's caches, and rounds cost little next to them.
 SHARE_BYTES = 1 << 20
 SHARE_CHUNKS = 4
 #: How long a process sleeps at most before it looks again.
@@ -209,7 +209,7 @@ class NodeCollector:
         """Writes the window. Every process of the node calls it."""
         if not self._name:
             return
-        # All copies are made before the first process reads them, and nobody goes on before it has written.
+        # The first process reads when all copies are made, and the others go on when it has written.
         sleep_until_all(self._node)
         failure: Exception | None = None
         if self._task is not None:

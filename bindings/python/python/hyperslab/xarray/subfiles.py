@@ -38,7 +38,7 @@ class Subfiles:
     """The variables of a dataset that go into subfiles."""
 
     def __init__(self, count: int) -> None:
-        """Of so many subfiles.
+        """With `count` subfiles.
 
         Raises:
             InvalidInputError: The count is not positive.
