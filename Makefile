@@ -386,6 +386,12 @@ bench-write: setup $(VPIC) ## parallel writing beside parallel HDF5, subfiling a
 	$(BIN)/python benches/write/run.py --vpic $(VPIC) --mpi $(MPI_VENV) --json $(HOME)/.cache/hyperslab/bench/write.json $(ARGUMENTS)
 	$(BIN)/python benches/write/metadata.py --vpic $(VPIC) --mpi $(MPI_VENV) --json $(HOME)/.cache/hyperslab/bench/metadata.json
 
+# PROFILE is what `hyperslab tune` wrote. Both races take turns with the defaults.
+bench-profile: setup $(MPI_VENV)/.installed ## reading and writing with PROFILE=profile.json next to the defaults
+	$(BIN)/python benches/run.py $(or $(GROUPS),main selections tables) --again --repeats $(or $(REPEATS),7) --profile $(PROFILE) \
+		--without h5py netCDF4 jhdf peers limit h5py-processes pyarrow xarray-sql
+	$(BIN)/python benches/write/profile.py $(PROFILE) $(or $(REPEATS),7) vpic large appends growing subfiles many --mpi $(MPI_VENV) --vpic none
+
 # ARGUMENTS="--rounds 1 --writers 2"; without --page nothing is written.
 bench-collecting: setup $(MPI_VENV)/.installed ## small interleaved pieces: each writer apart, and collected by one of the node
 	$(BIN)/python benches/write/collecting.py --mpi $(MPI_VENV) --page $(ARGUMENTS)

@@ -22,7 +22,7 @@ import statistics
 import subprocess
 import sys
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 
 import data
@@ -34,6 +34,10 @@ HERE = pathlib.Path(__file__).parent
 CACHE = pathlib.Path.home() / ".cache/hyperslab"
 BUILT = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", CACHE / "target")) / "release"
 PROGRAMS = {"limit": [BUILT / "hyperslab-limit"], "ours (Rust)": [BUILT / "hyperslab-bench"], "peers": [BUILT / "hyperslab-peers"]}
+
+
+#: Ends the names of processes that have the profile of `--profile` in force.
+PROFILED = " with a profile"
 
 
 @dataclass
@@ -232,16 +236,22 @@ def races() -> dict[str, list[Race]]:
 class Processes:
     """The processes of the contestants, started at their first request."""
 
-    def __init__(self) -> None:
+    def __init__(self, profile: pathlib.Path | None = None) -> None:
         self.running: dict[str, subprocess.Popen[str]] = {}
+        self.profile = profile
 
-    def start(self, name: str) -> subprocess.Popen[str]:
+    def start(self, process: str) -> subprocess.Popen[str]:
+        name = process.removesuffix(PROFILED)
+        # A profile of whoever runs this would be in force without a word.
+        profile = str(self.profile.absolute()) if self.profile and process != name else ""
         if name == "jhdf":
             command = ["java", "-Xmx8g", "-cp", f"{CACHE / 'bench-jars'}/*", str(HERE / "contestants/Jhdf.java")]
         else:
             python = CACHE / "venvs/xarray-sql/bin/python" if name == "xarray-sql" else sys.executable
             command = list(map(str, PROGRAMS.get(name) or [python, HERE / "contestants/python.py", name]))
-        return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True)
+        return subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True, env={**os.environ, "HYPERSLAB_PROFILE": profile}
+        )
 
     def ask(self, contestant: Contestant, path: pathlib.Path) -> tuple[float, str, int]:
         process = self.running.get(contestant.process) or self.running.setdefault(contestant.process, self.start(contestant.process))
@@ -264,15 +274,36 @@ class Processes:
 LEAST_ROUNDS = 3
 
 
-def run(race: Race, folder: pathlib.Path, repeats: int, budget_seconds: float) -> None:
+def with_profile(race: Race) -> None:
+    """Adds each contestant of ours once more, with a profile in force."""
+    race.contestants = [
+        two
+        for one in race.contestants
+        for two in (
+            [one, replace(one, process=one.process + PROFILED, label=f"{one.name()}, profile", seconds=[], checks=set())]
+            if one.process in ("ours", "ours (Rust)")
+            else [one]
+        )
+    ]
+
+
+def profile_ratios(race: Race) -> list[float]:
+    """For each contestant with a profile: its speed next to that of the same without one, the median of the rounds."""
+    plain = {(c.process, c.work, c.threads, c.reuse, c.path): c for c in race.contestants}
+    pairs = [(c, plain[c.process.removesuffix(PROFILED), c.work, c.threads, c.reuse, c.path]) for c in race.contestants if c.process.endswith(PROFILED)]
+    return [statistics.median(b / a for a, b in zip(with_it.seconds, without.seconds)) for with_it, without in pairs]
+
+
+def run(race: Race, folder: pathlib.Path, repeats: int, budget_seconds: float, profile: pathlib.Path | None = None) -> None:
     """Interleaved rounds. The first one fills the page cache and the reused memory, and is not counted."""
-    processes = Processes()
+    processes = Processes(profile)
     start = time.monotonic()
     try:
         for number in range(repeats + 1):
             if number > LEAST_ROUNDS and time.monotonic() - start > budget_seconds:
                 break
-            for contestant in race.contestants:
+            # With a profile next to the defaults, the order must favor neither.
+            for contestant in race.contestants if number % 2 or not profile else reversed(race.contestants):
                 seconds, check, peak = processes.ask(contestant, folder / (contestant.path or race.path))
                 contestant.checks.add(check)
                 contestant.peak_bytes = peak
@@ -281,7 +312,7 @@ def run(race: Race, folder: pathlib.Path, repeats: int, budget_seconds: float) -
     finally:
         processes.stop()
     # The programs in Rust return a byte of what they read; these return a value.
-    said = [c.checks for c in race.contestants if c.process not in ("limit", "ours (Rust)") and c.work != "files"]
+    said = [c.checks for c in race.contestants if c.process.removesuffix(PROFILED) not in ("limit", "ours (Rust)") and c.work != "files"]
     checks = {float(check) for checks in said for check in checks}
     if len(checks) > 1:
         raise SystemExit(f"{race.name}: the contestants did not read the same: {', '.join(map(str, sorted(checks)))}")
@@ -353,10 +384,12 @@ def main() -> None:
     parser.add_argument("--list", action="store_true", help="name the races and run none")
     parser.add_argument("--without", nargs="*", default=[], help="contestants to leave out")
     parser.add_argument("--only", help="races whose name has this text")
+    parser.add_argument("--profile", type=pathlib.Path, help="run our contestants with this profile of `hyperslab tune`, too, next to the defaults")
     options = parser.parse_args()
     console = Console(width=120)
     earlier = json.loads(options.json.read_text())["races"] if options.json and options.json.exists() else []
     results = {race["race"]: race for race in earlier}
+    of_profile: list[float] = []
     for group, members in races().items():
         if options.groups and group not in options.groups:
             continue
@@ -370,13 +403,21 @@ def main() -> None:
                 continue
             race.contestants = [c for c in race.contestants if c.process not in options.without]
             data.make(options.data, sorted({race.path, *(c.path for c in race.contestants if c.path)}))
-            run(race, options.data, options.repeats, options.seconds)
+            if options.profile:
+                with_profile(race)
+            run(race, options.data, options.repeats, options.seconds, options.profile)
+            of_profile += profile_ratios(race)
             results[race.name] = {"group": group, **report(race, console)}
             # After each race, so that a stopped run keeps its results.
             if options.json:
                 options.json.parent.mkdir(parents=True, exist_ok=True)
                 ordered = [results[race.name] for members in races().values() for race in members if race.name in results]
                 options.json.write_text(json.dumps({"machine": machine(), "races": ordered}, indent=1) + "\n")
+    if of_profile:
+        mean = statistics.geometric_mean(of_profile)
+        console.print(
+            f"with the profile: speed {mean:.3f} of the defaults' (geometric mean of {len(of_profile)} rows, {min(of_profile):.2f} to {max(of_profile):.2f})"
+        )
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ import hyperslab as hs
 import numpy as np
 import pytest
 from hyperslab import _native
-from hyperslab.tuning import draw_profile, tuner
+from hyperslab.tuning import checks, draw_profile, tuner
 from hyperslab.tuning.model import fit, predictions
 from hyperslab.tuning.points import KINDS, Point, design, levels
 
@@ -130,6 +130,39 @@ def test_settings_that_do_not_pay_are_not_recommended() -> None:
     assert tuner._pays({"read": 0.8, "write": 1.04})
 
 
+def test_a_profile_is_checked_with_work_like_a_users(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every kind of work is done by both processes, each of which has its own profile in force; files of one belong to both."""
+    folder = tmp_path / "checks"
+    folder.mkdir()
+    monkeypatch.setattr(tuner, "_CHECK_ROUNDS", 1)
+    with tuner._Workers(str(tmp_path), 1 << 20) as workers:
+        found = tuner._checked(workers, str(folder), {"chunk_bytes": 65536, "alignment_bytes": 512, "subfile_factor": 4})
+        assert found.keys() == checks.WORK.keys() and all(0.02 < ratio < 50 for ratio in found.values())
+        assert sorted(os.listdir(folder)) == ["chunked.h5", "fields.h5", "packed.h5", "records.h5", "small"]
+        assert sum(file.stat().st_size for file in folder.rglob("*")) < (checks.SIZES - 1) << 20
+
+
+def test_the_settings_that_are_checked_are_in_force(tmp_path: pathlib.Path) -> None:
+    data = np.random.default_rng(1).normal(size=(256, 1024)).astype("f4")
+    source = "import sys, numpy as np, hyperslab as hs\nfrom hyperslab.tuning import checks\n"
+    source += "checks._write({'compression': 'zstd', 'shuffle': True})(sys.argv[1], np.load(sys.argv[2]))\n"
+    source += "d = hs.open(sys.argv[1] + '/written.h5')['x']; print(np.prod(d.chunks) * 4 <= 65536, np.array_equal(d[...], np.load(sys.argv[2])))"
+    np.save(tmp_path / "x.npy", data)
+    profile = written(tmp_path / "p.json", {"chunk_bytes": 65536})
+    for which, expected in ((str(profile), "True True\n"), ("", "False True\n")):
+        assert python(source, which, str(tmp_path), str(tmp_path / "x.npy")).stdout == expected
+
+
+def test_a_profile_that_costs_other_work_is_not_written(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What helped the points may cost something else: then the profile changes nothing, and says what was measured."""
+    monkeypatch.setattr(tuner, "_recommended", lambda models: {"transfer_bytes": 1 << 20})
+    for costs, settings in ({"small files": 1.2}, {}), ({}, {"transfer_bytes": 1 << 20}):
+        monkeypatch.setattr(tuner._Workers, "check", lambda self, name, folder, given, costs=costs: costs.get(name, 0.9) if given else 1.0)
+        found = hs.tune(tmp_path, minutes=5, size_bytes=1 << 20, points=8, out=tmp_path / "p.json")
+        assert found.settings == settings and found.checked["whole"] == 0.9 and found.checked["small files"] == costs.get("small files", 0.9)
+        assert hs.profile(tmp_path / "p.json").settings == settings
+
+
 def test_tuning_writes_a_profile_and_leaves_nothing_else(tmp_path: pathlib.Path) -> None:
     folder, out = tmp_path / "data", tmp_path / "profiles" / "p.json"
     folder.mkdir()
@@ -216,8 +249,9 @@ def test_the_command_says_of_a_profile_that_cannot_be_used_in_one_line(tmp_path:
     assert done.stderr == ""
 
 
-def test_a_profile_is_drawn(tmp_path: pathlib.Path) -> None:
+def test_a_profile_is_drawn(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
     out = tmp_path / "p.json"
+    monkeypatch.setattr(tuner, "_CHECK_ROUNDS", 1)
     hs.tune(tmp_path, minutes=5, size_bytes=1 << 20, points=60, out=out)
     picture = tmp_path / "p.png"
     done = subprocess.run(

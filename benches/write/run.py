@@ -77,6 +77,9 @@ class Bench:
 
     def race(self, title: str, contestants: dict[str, Callable[[], float]], against: list[str], repeats: int) -> None:
         """Runs each contestant once per round. Medians, quartiles, and ratios to `against`."""
+        if self.given.ours:
+            contestants = {name: work for name, work in contestants.items() if name.startswith("hyperslab")}
+            against = [name for name in against if name in contestants]
         earlier = self.earlier.get(title, {})
         times: dict[str, list[float]] = {name: list(earlier.get(name, [])) for name in contestants}
         for _ in range(repeats):
@@ -233,6 +236,7 @@ def main() -> None:
     arguments.add_argument("--sync", nargs="*", type=int, choices=[0, 1], default=[0, 1], help="in the page cache, on the disk")
     arguments.add_argument("--readers", nargs="*", type=int, help="processes of bdcats; one, one fewer than writers, twice as many by default")
     arguments.add_argument("--ways", nargs="*", help="contestants of vpic, all by default")
+    arguments.add_argument("--ours", action="store_true", help="leave out the peers")
     arguments.add_argument("--json", type=pathlib.Path)
     arguments.add_argument("--add", action="store_true", help="count the rounds of earlier runs in --json too")
     given = arguments.parse_args()

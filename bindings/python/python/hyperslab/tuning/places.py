@@ -15,11 +15,11 @@ from ..errors import IoError
 
 
 @contextlib.contextmanager
-def workplace(folder: str, size: int) -> Iterator[str]:
-    """A hidden folder that is removed whatever happens."""
+def workplace(folder: str, needed: int) -> Iterator[str]:
+    """A hidden folder that is removed whatever happens, for `needed` bytes."""
     free = shutil.disk_usage(folder).free
-    if free < 4 * size:
-        raise IoError(f"{free} bytes are free, and 4 files of {size} bytes are needed: give another folder or a smaller size", folder)
+    if free < needed:
+        raise IoError(f"{free} bytes are free, and {needed} are needed: give another folder or a smaller size", folder)
     work = tempfile.mkdtemp(prefix=".hyperslab-tune-", dir=folder)
     try:
         yield work

@@ -12,13 +12,14 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from .. import _native
 from ..errors import InvalidInputError, IoError
 from ..storage import storage_layout
 from ..type_aliases import Path
+from . import checks
 from .model import Model, fit
 from .places import replace_file, workplace
 from .points import KINDS, Point, design
@@ -29,7 +30,7 @@ SETTABLE = ("transfer_bytes", "threads", "chunk_bytes", "alignment_bytes", "fact
 _SAVES, _COSTS = 0.05, 0.02
 #: The recommended settings together must hold to this when they are measured next to the defaults.
 _MAY_COST, _MUST_SAVE = 1.05, 0.95
-_CHECK_ROUNDS = 5
+_CHECK_ROUNDS = 7
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,7 @@ class Tuned:
         path: The profile.
         settings: What it changes; nothing if the defaults are the best that was found.
         models: What each setting is worth, by kind of work.
-        checked: Time with the settings divided by that with the defaults, by kind of work, measured in turns.
+        checked: Time with the settings divided by that with the defaults, by kind of work: medians of rounds in which both take turns.
         points: Number of points that were measured, in this run and in earlier ones.
         wanted: Number of points of the whole design.
     """
@@ -71,7 +72,7 @@ def tune(
     Args:
         folder: A folder of the file system that is measured.
         minutes: Time after which no further point is begun.
-        size_bytes: Bytes of values of a file; at most two exist at a time.
+        size_bytes: Bytes of values of a file. At most two exist at a time, and at the end files of ten times that, if there are settings to check.
         points: Number of combinations of settings.
         out: Path of the profile; by default the one that is in force (`hs.profile().path`).
         fresh: Forget what earlier runs measured.
@@ -102,7 +103,7 @@ def tune(
     known = {point for point, _ in measured}
     end = time.monotonic() + 60 * minutes
     os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
-    with workplace(place, size_bytes) as work, _Workers(work, size_bytes) as workers:
+    with workplace(place, checks.SIZES * size_bytes) as work, _Workers(work, size_bytes) as workers:
         for point in wanted:
             if point in known:
                 continue
@@ -115,7 +116,9 @@ def tune(
         models = {kind: model for kind in KINDS if (model := fit(kind, measured)) is not None}
         settings, checked = _recommended(models), {}
         if settings:
-            checked = _checked(workers, settings)
+            place_of_checks = os.path.join(work, "checks")
+            os.mkdir(place_of_checks)
+            checked = _checked(workers, place_of_checks, _named(settings))
             if not _pays(checked):
                 settings = {}
     _write(path, place, size_bytes, settings, models, checked, measured)
@@ -144,22 +147,25 @@ def _recommended(models: dict[str, Model]) -> dict[str, int]:
     return found
 
 
-def _checked(workers: _Workers, settings: dict[str, int]) -> dict[str, float]:
-    """Times with the settings and with the defaults, in turns; of each the fastest of some rounds."""
+def _checked(workers: _Workers, folder: str, settings: dict[str, int]) -> dict[str, float]:
+    """Times with the settings and with the defaults, in turns. What seems slower is measured once more, for as many rounds."""
+    workers.make(folder)
     ratios = {}
-    for kind, names in KINDS.items():
-        for filter in ("none", "zstd"):
-            default = Point(kind, filter=filter)
-            given: dict[str, Any] = {name: value for name, value in settings.items() if name in names}
-            if not given:
-                continue
-            chosen = replace(default, **given)
-            best = {default: math.inf, chosen: math.inf}
-            for _ in range(_CHECK_ROUNDS):
-                for point in best:
-                    best[point] = min(best[point], workers.measure(point))
-            ratios[f"{kind}, {filter}"] = best[chosen] / best[default]
+    for name in checks.WORK:
+        times: dict[bool, list[float]] = {False: [], True: []}
+        for number in range(2 * _CHECK_ROUNDS):
+            if number == _CHECK_ROUNDS and checks.ratio(times[True], times[False]) <= _MAY_COST:
+                break
+            # Whoever is second finds warmer caches: they take turns in that, too.
+            for is_chosen in (False, True) if number % 2 else (True, False):
+                times[is_chosen].append(workers.check(name, folder, settings if is_chosen else {}))
+        ratios[name] = checks.ratio(times[True], times[False])
     return ratios
+
+
+def _named(settings: dict[str, int]) -> dict[str, int]:
+    """Settings by the names that a profile has for them."""
+    return {("subfile_factor" if name == "factor" else name): value for name, value in settings.items()}
 
 
 def _pays(checked: dict[str, float]) -> bool:
@@ -168,12 +174,11 @@ def _pays(checked: dict[str, float]) -> bool:
 
 def _write(path: str, folder: str, size: int, settings: dict[str, int], models: dict[str, Model], checked: dict[str, float], measured: list[Any]) -> None:
     """Writes the profile, complete or not at all."""
-    named = {("subfile_factor" if name == "factor" else name): value for name, value in settings.items()}
     document = {
         "format": 1,
         "version": _native.__version__,
         "machine": _native.machine(),
-        "settings": named,
+        "settings": _named(settings),
         "folder": os.path.abspath(folder),
         "file_system": storage_layout(folder).file_system,
         "created": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
@@ -209,11 +214,11 @@ class _State:
 
 
 class _Workers:
-    """Processes that measure, one for each transfer size, because that is read from the profile once a process."""
+    """Processes that measure, one for each profile, because that is read once a process."""
 
     def __init__(self, folder: str, size: int) -> None:
         self._folder, self._size = folder, size
-        self._running: dict[int, subprocess.Popen[str]] = {}
+        self._running: dict[str, subprocess.Popen[str]] = {}
 
     def __enter__(self) -> _Workers:
         return self
@@ -223,14 +228,14 @@ class _Workers:
             worker.kill()
             worker.wait()
 
-    def _worker(self, transfer_bytes: int) -> subprocess.Popen[str]:
-        if transfer_bytes not in self._running:
-            profile = os.path.join(self._folder, f"{transfer_bytes}.json")
+    def _worker(self, settings: dict[str, int]) -> subprocess.Popen[str]:
+        name = json.dumps(settings, sort_keys=True)
+        if name not in self._running:
+            profile = os.path.join(self._folder, f"{len(self._running)}.json")
             with open(profile, "w", encoding="utf-8") as out:
-                settings = {"transfer_bytes": transfer_bytes}
                 json.dump({"format": 1, "version": _native.__version__, "machine": _native.machine(), "settings": settings}, out)
             command = [sys.executable, "-m", "hyperslab.tuning.worker"]
-            self._running[transfer_bytes] = subprocess.Popen(
+            self._running[name] = subprocess.Popen(
                 command,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
@@ -239,24 +244,36 @@ class _Workers:
                 # Ctrl-C is for this process, which ends the workers.
                 start_new_session=True,
             )
-        return self._running[transfer_bytes]
+        return self._running[name]
 
     def measure(self, point: Point) -> float:
         """Seconds at a point."""
-        worker = self._worker(point.transfer_bytes)
         path = os.path.join(self._folder, "measured.h5")
-        if worker.stdin is None or worker.stdout is None:
-            raise IoError("the measuring process has no pipes")
         try:
-            worker.stdin.write(json.dumps({**point.to_dict(), "path": path, "bytes": self._size}) + "\n")
-            worker.stdin.flush()
-            line = worker.stdout.readline()
-        except BrokenPipeError:
-            line = ""
+            return self._ask({"transfer_bytes": point.transfer_bytes}, {**point.to_dict(), "path": path})
         finally:
             with contextlib.suppress(FileNotFoundError):
                 os.remove(path)
             shutil.rmtree(f"{path}.d", ignore_errors=True)
+
+    def make(self, folder: str) -> None:
+        """Writes the files of the checks."""
+        self._ask({}, {"kind": "make", "folder": folder})
+
+    def check(self, name: str, folder: str, settings: dict[str, int]) -> float:
+        """Seconds of a check with the settings in force."""
+        return self._ask(settings, {"kind": "check", "name": name, "folder": folder})
+
+    def _ask(self, settings: dict[str, int], request: dict[str, Any]) -> float:
+        worker = self._worker(settings)
+        if worker.stdin is None or worker.stdout is None:
+            raise IoError("the measuring process has no pipes")
+        try:
+            worker.stdin.write(json.dumps({**request, "bytes": self._size}) + "\n")
+            worker.stdin.flush()
+            line = worker.stdout.readline()
+        except BrokenPipeError:
+            line = ""
         if not line:
             raise IoError("the measuring process has ended unexpectedly", self._folder)
         answer = json.loads(line)

@@ -15,6 +15,8 @@ import numpy as np
 
 import hyperslab as hs
 
+from . import checks
+
 
 def values(size: int) -> np.ndarray[Any, np.dtype[np.float32]]:
     """Values that compress about as well as measured ones do: a walk in two dimensions, rounded."""
@@ -87,6 +89,16 @@ def read_again(path: str, about: dict[str, Any]) -> float:
     return time.perf_counter() - start
 
 
+def answered(about: dict[str, Any], data: Any) -> float:
+    """Seconds of what a line asks for."""
+    if about["kind"] == "make":
+        checks.make(about["folder"], data)
+        return 0.0
+    if about["kind"] == "check":
+        return checks.seconds(about["name"], about["folder"], data)
+    return KINDS[about["kind"]](about["path"], about, data)
+
+
 KINDS = {"read": read, "warm read": read_warm, "write": write, "parallel write": write_parallel}
 
 
@@ -97,7 +109,7 @@ def main() -> None:
         about = json.loads(line)
         data = made.setdefault(about["bytes"], values(about["bytes"]))
         try:
-            answer: dict[str, Any] = {"seconds": KINDS[about["kind"]](about["path"], about, data)}
+            answer: dict[str, Any] = {"seconds": answered(about, data)}
         except (hs.Error, OSError) as error:
             answer = {"error": " ".join(str(error).split())}
         print(json.dumps(answer), flush=True)

@@ -100,7 +100,7 @@ def run_study(
     path = os.path.join(target, "study.json")
     found = {} if fresh else _load(path, about)
     end, total = time.monotonic() + 60 * minutes, len(wanted) * repeats
-    with workplace(place, size_bytes) as work, _Workers(work, size_bytes, clients) as workers:
+    with workplace(place, 4 * size_bytes) as work, _Workers(work, size_bytes, clients) as workers:
         # All cases once, then again: an early end has something of everything, and slow changes of the machine hit all cases.
         for case in wanted * repeats:
             written, read = found.setdefault(case, ([], []))

@@ -1,0 +1,152 @@
+"""Checks: work like a user's, timed in a process whose profile is the one that is examined.
+
+No call here gives a setting of its own, so what is in force is the profile. Reads are of files that other settings wrote; writes
+are of new files, and what was written is read as well, because a chunk size is paid by its readers."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+
+import hyperslab as hs
+
+#: The files of the checks are so many times as large as those of the points, together with what is written.
+SIZES = 12
+_SMALL_FILES = 200
+
+
+def make(folder: str, data: np.ndarray[Any, Any]) -> None:
+    """Writes the files that the checks read, with the defaults: about ten times the bytes of `data`."""
+    repeated = np.concatenate([data] * 4)
+    rows = max((1 << 20) // data.strides[0], 1)
+    with hs.create(os.path.join(folder, "chunked.h5"), threads=1) as f:
+        f.create_dataset("x", data=repeated, chunks=(rows, data.shape[1] // 4))
+    with hs.create(os.path.join(folder, "packed.h5")) as f:
+        f.create_dataset("x", data=repeated, chunks=(rows, data.shape[1]), compression="gzip", shuffle=True)
+    fields = data[: len(data) // 16 * 16].reshape(-1, 16, data.shape[1])
+    with hs.create(os.path.join(folder, "fields.h5")) as f:
+        f.create_dataset("x", data=fields, chunks=(min(8, len(fields)), 16, 128))
+    records = np.zeros(data.size // 4, [("a", "<f8"), ("b", "<f4"), ("c", "<i4")])
+    records["b"] = data.reshape(-1)[: len(records)]
+    with hs.create(os.path.join(folder, "records.h5")) as f:
+        f.create_dataset("x", data=records, chunks=(1 << 15,))
+    os.mkdir(os.path.join(folder, "small"))
+    for number in range(_SMALL_FILES):
+        with hs.create(os.path.join(folder, "small", f"{number:03}.h5"), durable=False) as f:
+            f.create_dataset("x", data=data[:2, :256])
+
+
+def _dataset(path: str, name: str) -> hs.Dataset:
+    found = hs.open(os.path.join(path, name))["x"]
+    if not isinstance(found, hs.Dataset):
+        raise TypeError("the dataset that was written is not there")
+    return found
+
+
+def _read(name: str, *key: Any) -> Callable[[str, Any], object]:
+    return lambda folder, _: _dataset(folder, name)[key or ...]
+
+
+def _from_device(folder: str, _: Any) -> object:
+    return _dataset(folder, "chunked.h5")[...]
+
+
+def _member(folder: str, _: Any) -> object:
+    return hs.open(os.path.join(folder, "records.h5")).table("/x", columns=["b"]).to_arrow()
+
+
+def _found(folder: str, _: Any) -> object:
+    return hs.open(os.path.join(folder, "packed.h5")).table("/x", where="x > 1e30").count()
+
+
+def _small(folder: str, _: Any) -> object:
+    return sum(len(batch) for batch in hs.open(os.path.join(folder, "small", "*.h5")).table("/x").batches())
+
+
+def _write(options: dict[str, Any]) -> Callable[[str, Any], object]:
+    def write(folder: str, data: Any) -> None:
+        with hs.create(os.path.join(folder, "written.h5"), durable=False) as f:
+            f.create_dataset("x", data=data, **options)
+
+    return write
+
+
+def _write_and_read(folder: str, data: Any) -> None:
+    _write({"compression": "zstd", "shuffle": True})(folder, data)
+    found = _dataset(folder, "written.h5")
+    for row in range(0, len(data), max(len(data) // 16, 1)):
+        found[row]
+
+
+def _write_together(folder: str, data: Any) -> None:
+    writers = 4
+    rows = len(data) // writers
+    plan = hs.WritePlan(os.path.join(folder, "written.h5"), "overwrite", writers=writers, durable=False)
+    plan.create_dataset("x", (rows * writers, data.shape[1]), "f4")
+
+    def work(number: int) -> bytes:
+        with plan.task(number, threads=1) as task:
+            task.write("x", data[task.region("x")])
+            return task.finish()
+
+    with ThreadPoolExecutor(writers) as pool:
+        plan.commit(list(pool.map(work, range(writers))))
+
+
+#: The work, by what it is called in reports.
+WORK: dict[str, Callable[[str, Any], object]] = {
+    "whole": _read("chunked.h5"),
+    "whole from the device": _from_device,
+    "whole, gzip": _read("packed.h5"),
+    "strided": _read("chunked.h5", slice(None, None, 4), slice(None, None, 3)),
+    "strided, gzip": _read("packed.h5", slice(None, None, 4), slice(None, None, 3)),
+    "series through fields": _read("fields.h5", slice(None), 7, 100),
+    "member of a table": _member,
+    "condition": _found,
+    "small files": _small,
+    "write": _write({}),
+    "write and read rows, zstd": _write_and_read,
+    "write by four tasks": _write_together,
+}
+
+
+def seconds(name: str, folder: str, data: Any) -> float:
+    """Seconds of a piece of work, which is done until it took long enough for the clock."""
+    if name == "whole from the device":
+        _forget(os.path.join(folder, "chunked.h5"))
+    work, repeats = WORK[name], 1
+    while True:
+        start = time.perf_counter()
+        for _ in range(repeats):
+            work(folder, data)
+        spent = time.perf_counter() - start
+        if spent > _MIN_SECONDS or name == "whole from the device":
+            break
+        repeats = max(2 * repeats, int(repeats * _MIN_SECONDS / max(spent, 1e-6)))
+    written = os.path.join(folder, "written.h5")
+    if os.path.exists(written):
+        os.remove(written)
+        shutil.rmtree(f"{written}.d", ignore_errors=True)
+    return spent / repeats
+
+
+#: Shorter times are not told apart.
+_MIN_SECONDS = 0.02
+
+
+def _forget(path: str) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    os.fsync(descriptor)
+    os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
+    os.close(descriptor)
+
+
+def ratio(chosen: Sequence[float], default: Sequence[float]) -> float:
+    """Median of the ratios within a round: what disturbs the machine disturbs both of a round."""
+    return float(np.median([a / b for a, b in zip(chosen, default, strict=True)]))
