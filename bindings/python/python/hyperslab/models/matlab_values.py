@@ -17,24 +17,21 @@ if TYPE_CHECKING:
 NUMBERS = ("double", "single", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")
 #: `MATLAB_class` of what an unassigned element of a cell array points at.
 CANONICAL_EMPTY = "canonical empty"
+#: Structs without fields in one array; a damaged shape may declare any number.
+_MAX_STRUCTS = 1 << 20
 
 
 class MatlabObject:
     """A value of a class without a counterpart in Python: an object, a function handle.
 
     Attributes:
-        class_name: The name of the class: `function_handle`, `containers.Map`.
-        contents: What the file has for it: a struct as a dictionary, or the stored numbers.
+        class_name: The name of the class: `function_handle`, `timeseries`, a class of a user.
+        contents: What the file has for it: its properties as a dictionary, the names of members of an enumeration, or the stored
+            numbers.
     """
 
     def __init__(self, class_name: str, contents: Any) -> None:
         self.class_name, self.contents = class_name, contents
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, MatlabObject) and (self.class_name, repr(self.contents)) == (other.class_name, repr(other.contents))
-
-    def __hash__(self) -> int:
-        return hash(self.class_name)
 
     def __repr__(self) -> str:
         return f"<MatlabObject of class {self.class_name}>"
@@ -101,7 +98,9 @@ def _rows(codes: AnyArray) -> list[str]:
 
 
 def empty(class_name: str, shape: tuple[int, ...], squeeze: bool, name: str) -> Any:
-    """An empty value: text, an empty list or array of this shape."""
+    """An empty value: text, an empty list or array of this shape; structs without fields, which may be several."""
+    if class_name == "struct" and shape and 0 < (count := int(np.prod(shape, dtype=object))) <= _MAX_STRUCTS:
+        return {} if squeeze and shape == (1, 1) else _structs(count, shape, squeeze)
     if np.prod(shape, dtype=object) != 0:
         raise CorruptError(f"MATLAB_empty says that a value is empty, but its shape is {shape}", object=name)
     if class_name == "char":
@@ -113,6 +112,13 @@ def empty(class_name: str, shape: tuple[int, ...], squeeze: bool, name: str) -> 
     if dtype == class_name and class_name not in NUMBERS:
         return MatlabObject(class_name, np.empty(shape))
     return np.empty(squeezed_shape(shape, squeeze), dtype)
+
+
+def _structs(count: int, shape: tuple[int, ...], squeeze: bool) -> Any:
+    """Structs without fields."""
+    found: AnyArray = np.empty(count, object)
+    found[:] = [{} for _ in range(count)]
+    return found.tolist() if squeeze and len(shape) == 2 and 1 in shape else found.reshape(shape)
 
 
 def sparse(rows: int, parts: dict[str, AnyArray], is_logical: bool, name: str) -> scipy.sparse.csc_array:
