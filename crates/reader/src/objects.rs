@@ -75,14 +75,24 @@ impl File {
     pub(crate) fn tree(&self) -> &dyn Tree {
         self.array_file().tree()
     }
-    /// `error` with the path of `object` and the name of this file.
+    /// `error` with the path of `object` and the name of this file. `Corrupt` becomes `Conflict` if the file was written since it was opened.
     pub fn place(&self, object: ObjectId, error: Error) -> Error {
+        let error = if error.kind() == ErrorKind::Corrupt { self.unless_changed(error) } else { error };
         // A search for the path would cost more than the error is worth.
         let error = match self.known_path(object) {
             Some(path) => error.at_object(&*path),
             None => error,
         };
         error.in_file(self.name())
+    }
+
+    /// `error`, or the one for a file that is not the one that was opened.
+    fn unless_changed(&self, error: Error) -> Error {
+        let is_ours = error.file().is_none_or(|file| file == self.name());
+        if !is_ours || !self.array_file().storage().has_changed() {
+            return error;
+        }
+        Error::new(ErrorKind::Conflict, format!("the file has changed since it was opened: open it again ({})", error.message()))
     }
 
     /// Parses something of an object, again while a writer changes it.

@@ -77,6 +77,10 @@ pub trait Storage: Send + Sync {
     fn is_unchanged(&self) -> bool {
         false
     }
+    /// Whether bytes were surely written since it was opened, so that what does not fit together is no damage.
+    fn has_changed(&self) -> bool {
+        false
+    }
     /// Closes the handle of the operating system as soon as no read is running; reads from now on are `InvalidInput`.
     /// Bytes in memory are not closed.
     fn close(&self) {}

@@ -366,6 +366,11 @@ impl Storage for LocalFile {
         }
         self.with_file(unchanged).unwrap_or(false)
     }
+    fn has_changed(&self) -> bool {
+        let changed = |file: &File| file.metadata().is_ok_and(|now| Stamp::of(&now) != self.stamp);
+        // Without a stamp all bytes are in `head`; without a head it is read while it grows.
+        self.stamp.is_some() && !self.head.is_empty() && self.with_file(changed).is_ok_and(|changed| changed)
+    }
     fn file_with(&self, offset: u64, length: u64) -> Result<Option<(File, u64)>> {
         check_open(self)?;
         let file = self.with_file(File::try_clone)?;

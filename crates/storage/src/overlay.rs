@@ -106,6 +106,9 @@ impl Storage for Overlay {
     fn is_unchanged(&self) -> bool {
         self.base.is_unchanged()
     }
+    fn has_changed(&self) -> bool {
+        self.base.has_changed()
+    }
     fn close(&self) {
         self.base.close();
     }

@@ -94,6 +94,9 @@ impl Storage for Pieces {
     fn is_unchanged(&self) -> bool {
         self.pieces.iter().all(|piece| piece.storage.is_unchanged())
     }
+    fn has_changed(&self) -> bool {
+        self.pieces.iter().any(|piece| piece.storage.has_changed())
+    }
     fn close(&self) {
         self.pieces.iter().for_each(|piece| piece.storage.close());
     }
