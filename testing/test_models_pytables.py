@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import decimal
 import os
 import pathlib
 import pickle
@@ -15,7 +16,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import tables
-from hyperslab.models.pickled_lists import parsed
+from hyperslab.models.pickled_lists import object_array, parsed
 
 
 @pytest.fixture
@@ -143,9 +144,9 @@ def test_pickled_values_are_refused_and_nothing_is_run(tmp_path: pathlib.Path) -
     path, witness = tmp_path / "store.h5", tmp_path / "ran"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        pd.DataFrame({"text": ["a", "b"]}).to_hdf(path, key="texts")
+        pd.DataFrame({"text": [decimal.Decimal(1), "b"]}).to_hdf(path, key="texts")
         pd.DataFrame({"x": [1.0]}).to_hdf(path, key="x", format="table")
-    with pytest.raises(hs.UnsupportedError, match="never unpickled") as caught:
+    with pytest.raises(hs.UnsupportedError, match="Decimal, not unpickled") as caught:
         hs.models.pandas.open(path)["texts"]
     assert caught.value.object == "/texts/block0_values"
 
@@ -160,6 +161,52 @@ def test_pickled_values_are_refused_and_nothing_is_run(tmp_path: pathlib.Path) -
         with pytest.raises(hs.UnsupportedError, match="not unpickled"):
             hs.models.pandas.open(path)["x"]
     assert not witness.exists()
+
+
+def test_columns_of_objects_in_the_fixed_format(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "o.h5"
+    mixed = [1, "x", 2.5, True]
+    frames = {
+        "texts": pd.DataFrame({"s": ["a", "grün", None, np.nan], "m": mixed, "x": np.arange(4.0), "b": [b"q", b"", None, b"z"]}, index=list("ijkl")),
+        "numbers": pd.DataFrame({"n": np.array([np.float64(1.5), np.int8(-3), np.bool_(True), np.uint64(2**63)], object)}),
+        "mixed_index": pd.DataFrame({"x": [1, 2]}, index=pd.Index([None, "b"], dtype=object)),
+        "empty": pd.DataFrame({"a": []}, dtype=object),
+        "series": pd.Series(["a", None, "b"], name="s"),
+    }
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for key, value in frames.items():
+            value.to_hdf(path, key=key)
+    store = hs.models.pandas.open(path)
+    for key, value in frames.items():
+        wanted, found = pd.read_hdf(path, key), store[key]
+        (pd.testing.assert_frame_equal if isinstance(value, pd.DataFrame) else pd.testing.assert_series_equal)(found, wanted)
+        if isinstance(value, pd.DataFrame) and len(value):
+            assert [list(map(type, found[name])) for name in found] == [list(map(type, wanted[name])) for name in wanted], "types, too"
+
+
+def test_damaged_arrays_of_objects_are_errors() -> None:
+    array = np.array([["a", None, b""], [np.float64(2), b"bc", "ä"]], object).T
+    for protocol in range(6):
+        assert object_array(pickle.dumps(array, protocol)).tolist() == array.tolist()
+    whole = pickle.dumps(array, 2)
+    rng = np.random.default_rng(5)
+    refused = 0
+    for _ in range(3000):
+        damaged = bytearray(whole)
+        for place in rng.integers(0, len(whole), int(rng.integers(1, 4))):
+            damaged[place] = int(rng.integers(0, 256))
+        try:
+            object_array(bytes(damaged))
+        except (hs.CorruptError, hs.UnsupportedError):
+            refused += 1
+    assert refused > 1000
+    for value in (np.array(["a"]), ["a"], np.array([decimal.Decimal(1)], object), np.array([["a"]], object)[0][:0]):
+        if isinstance(value, np.ndarray) and value.dtype.kind == "O" and not value.size:
+            assert object_array(pickle.dumps(value)).shape == (0,)
+            continue
+        with pytest.raises(hs.UnsupportedError, match="pickle"):
+            object_array(pickle.dumps(value))
 
 
 def test_pickles_are_parsed() -> None:

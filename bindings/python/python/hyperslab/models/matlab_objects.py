@@ -7,7 +7,7 @@ object of a class has is in the file's subsystem (`matlab_subsystem`), and what 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -17,37 +17,17 @@ from ..objects import attributes, reading
 from ..type_aliases import AnyArray
 from ..values.references import Reference
 from . import matlab_classes, matlab_values
-from .matlab_subsystem import Objects, Subsystem, is_reference
+from .matlab_containers import Container, Elements, Values, as_array, distinct, squeezed, struct_of
+from .matlab_instances import FIRST_INSTANCE, Instances
+from .matlab_subsystem import Subsystem, is_reference
 from .matlab_values import MatlabObject
 
 #: Attributes that tell what an object is.
 _ATTRIBUTES = ["MATLAB_class", "MATLAB_empty", "MATLAB_fields", "MATLAB_object_decode", "MATLAB_sparse"]
 #: `MATLAB_object_decode` of objects whose properties are in the subsystem.
 _IN_SUBSYSTEM = 3
-#: Objects of the subsystem have numbers of their own, above those of HDF5's objects.
-_OBJECTS = 1 << 62
 #: The members of the struct that an array of an enumeration is stored as.
 _ENUMERATION = {"EnumerationInstanceTag", "ClassName", "ValueNames", "ValueIndices"}
-
-
-class Container(NamedTuple):
-    """A cell array, a struct, or the elements of a field of a struct array (`refs`).
-
-    Attributes:
-        kind: `cell`, `refs`, `struct`, `sparse`, `objects` (an array of objects), `object`, or `enumeration`.
-        class_name: The class of a value that is more than a cell array or struct; else empty.
-        children: Numbers of the objects in it, in the order of the file.
-        names: Of structs, sparse matrices and objects: the names of the children.
-        shape: Of cells, refs and arrays of objects: the shape in MATLAB. Of sparse matrices: the number of rows.
-        literals: Of objects: properties that are no objects of the file.
-    """
-
-    kind: str
-    class_name: str
-    children: list[int]
-    names: list[str]
-    shape: tuple[int, ...]
-    literals: dict[str, Any] | None = None
 
 
 class Reader:
@@ -55,11 +35,9 @@ class Reader:
 
     def __init__(self, file: _native.File, squeeze: bool) -> None:
         self._file, self._squeeze = file, squeeze
-        self.values: dict[int, Any] = {}
+        self.values = Values()
         self._containers: dict[int, Container] = {}
-        self._subsystem: Subsystem | None = None
-        #: The default properties of classes, by the number of the class.
-        self._defaults: list[int] = []
+        self._instances: Instances | None = None
         #: Objects below properties, where references to objects have no attribute of their own.
         self._inside: set[int] = set()
 
@@ -73,18 +51,18 @@ class Reader:
             if error.object is not None and error.file is not None:
                 raise
             raise type(error)(error.message, self._file.path, error.object or name, error.offset) from None
-        return [self.values[number] for number in numbers]
+        return self.values.of(numbers)
 
     def _discover(self, numbers: Iterable[int]) -> None:
         """Reads all objects below these, level by level."""
-        level = _distinct(np.fromiter(numbers, np.uint64))
+        level = distinct(np.fromiter(numbers, np.uint64))
         while len(level):
-            known = np.fromiter((number not in self.values and number not in self._containers for number in level.tolist()), bool, len(level))
-            level = level[known]
+            level = self.values.missing(level)
+            level = level[~np.isin(level, np.fromiter(self._containers, np.uint64, len(self._containers)))]
             below: list[AnyArray] = []
             for group in _native.gather(self._file, level.astype("<u8").tobytes(), _ATTRIBUTES) if len(level) else ():
                 self._add(group, level[np.frombuffer(group.positions, "<u8").astype(np.int64)], below)
-            level = _distinct(np.concatenate(below)) if below else level[:0]
+            level = distinct(np.concatenate(below)) if below else level[:0]
 
     def _add(self, group: _native.Gathered, numbers: AnyArray, below: list[AnyArray]) -> None:
         """Values, or containers, for the objects of one description."""
@@ -108,13 +86,12 @@ class Reader:
                 addresses = np.ascontiguousarray(children).view("<u8").ravel()
                 if not addresses.all():
                     raise CorruptError("an element of a cell array is a null reference", object=self._path(number))
-                below.append(_distinct(addresses))
-                self._containers[number] = Container(kind, of_class, addresses.tolist(), [], shape[::-1])
+                below.append(distinct(addresses))
+                self._containers[number] = Container(kind, of_class, addresses, [], shape[::-1])
                 if number in self._inside:
                     self._inside.update(addresses.tolist())
             return None
-        for number, value in zip(numbers.tolist(), self._leaves(stored, numbers, about, class_name, is_empty), strict=True):
-            self.values[number] = value
+        self.values.add(numbers, self._leaves(stored, numbers, about, class_name, is_empty))
         return None
 
     def _leaves(self, stored: list[AnyArray] | AnyArray, numbers: AnyArray, about: dict[str, Any], class_name: str, is_empty: bool) -> list[Any]:
@@ -160,7 +137,7 @@ class Reader:
             self._containers[number] = Container(kind, of_class, children, names, rows)
             if number in self._inside:
                 self._inside.update(children)
-        below.append(_distinct(members))
+        below.append(distinct(members))
 
     def _fields(self, stored: Any) -> list[str]:
         """The names of the fields of a struct in MATLAB's order. Many are in a dataset that the attribute refers to."""
@@ -180,46 +157,22 @@ class Reader:
         """Containers for what refers to objects of classes; returns what does not."""
         is_object = int(np.ravel(about.get("MATLAB_object_decode", 0))[0]) == _IN_SUBSYSTEM
         refers = [is_reference(values) and (is_object or number in self._inside) for number, values in zip(numbers.tolist(), stored, strict=True)]
-        subsystem = self._opened() if any(refers) else None
-        if subsystem is None:
+        instances = self._opened() if any(refers) else None
+        if instances is None:
             return numbers, stored
         for number, values, is_one in zip(numbers.tolist(), stored, refers, strict=True):
             if is_one:
-                self._add_objects(number, subsystem, subsystem.referred(values), class_name if is_object else "", below)
+                self._containers[number], found = instances.containers(values, class_name if is_object else "")
+                self._containers.update(found)
+                addresses = [int(child) for container in found.values() for child in container.children if child < FIRST_INSTANCE]
+                self._inside.update(addresses)
+                below.append(np.array(addresses, np.uint64))
         rest = [i for i, is_one in enumerate(refers) if not is_one]
         return numbers[rest], stored[rest] if isinstance(stored, np.ndarray) else [stored[i] for i in rest]
 
-    def _add_objects(self, number: int, subsystem: Subsystem, reference: Objects, class_name: str, below: list[AnyArray]) -> None:
-        class_name = class_name or subsystem.class_name(reference.class_id)
-        self._containers[number] = Container("objects", class_name, [_OBJECTS + i for i in reference.objects], [], reference.shape)
-        pending = sorted(set(reference.objects))
-        while pending:
-            i = pending.pop()
-            key = _OBJECTS + i
-            if key in self._containers or key in self.values:
-                continue
-            if not i:
-                # A deleted object.
-                self.values[key] = None
-                continue
-            class_id = subsystem.class_of(i)
-            properties = subsystem.properties(i)
-            dynamic = subsystem.dynamic(i)
-            names, children = [p.name for p in properties if p.address], [p.address for p in properties if p.address]
-            if class_id < len(self._defaults):
-                # First, so that stored properties replace it.
-                names, children = ["", *names], [self._defaults[class_id], *children]
-            self._inside.update(children)
-            below.append(np.array(children, np.uint64))
-            names += [f"dynamic property {n + 1}" for n in range(len(dynamic))]
-            children += [_OBJECTS + n for n in dynamic]
-            literals = {p.name: p.literal for p in properties if not p.address}
-            self._containers[key] = Container("object", subsystem.class_name(class_id), children, names, (), literals)
-            pending.extend(dynamic)
-
-    def _opened(self) -> Subsystem | None:
-        """The file's subsystem; `None` for a file without one."""
-        if self._subsystem is None:
+    def _opened(self) -> Instances | None:
+        """The objects of the file's subsystem; `None` for a file without one."""
+        if self._instances is None:
             try:
                 _, number = self._file.find("/#subsystem#/MCOS")
             except ObjectNotFoundError:
@@ -228,11 +181,11 @@ class Reader:
                 cells = self._addresses(number)
                 if not len(cells):
                     raise CorruptError("the subsystem has no cells")
-                self._subsystem = Subsystem(self._raw(int(cells[0])), cells)
-                self._defaults = self._addresses(self._subsystem.defaults).tolist()
+                subsystem = Subsystem(self._raw(int(cells[0])), cells)
+                self._instances = Instances(subsystem, self._addresses(subsystem.defaults).tolist())
             except Error as error:
                 raise type(error)(error.message, self._file.path, error.object or "/#subsystem#/MCOS") from None
-        return self._subsystem
+        return self._instances
 
     def _raw(self, number: int) -> AnyArray:
         """The values of one dataset as they are stored."""
@@ -287,7 +240,7 @@ class Reader:
                     continue
                 open_.add(number)
                 pending.append((number, True))
-                for child in self._containers[number].children:
+                for child in self._inner(self._containers[number].children):
                     if child in done or child in self.values:
                         continue
                     if child in open_:
@@ -295,6 +248,13 @@ class Reader:
                     else:
                         pending.append((child, False))
         return order
+
+    def _inner(self, children: list[int] | AnyArray) -> list[int]:
+        """The children that are containers."""
+        if len(children) > len(self._containers):
+            known = np.fromiter(self._containers, np.uint64, len(self._containers))
+            return list(np.asarray(children)[np.isin(children, known)].tolist())
+        return [child for child in map(int, children) if child in self._containers]
 
     def _close_loop(self, number: int) -> None:
         """A value that contains itself: an object may, and is made before its contents; nothing else."""
@@ -308,42 +268,30 @@ class Reader:
     def _built(self, number: int) -> Any:
         """The value of a container, when the values of its children are known."""
         kind, class_name, children, names, shape, literals = self._containers[number]
-        values = self.values
+        found = self.values.of(children)
+        if kind == "deleted":
+            return None
         if kind == "object":
-            return self._object(number, class_name, dict(zip(names, (values[child] for child in children), strict=True)), literals or {})
+            return self._object(number, class_name, dict(zip(names, found, strict=True)), literals or {})
         if kind == "sparse":
-            parts = {name: np.ravel(values[child]) for name, child in zip(names, children, strict=True)}
+            parts = {name: np.ravel(part) for name, part in zip(names, found, strict=True)}
             return matlab_values.sparse(shape[0], parts, class_name == "logical", self._path(number))
         if kind == "enumeration":
-            return self._enumeration(class_name, dict(zip(names, (values[child] for child in children), strict=True)))
+            return self._enumeration(class_name, dict(zip(names, found, strict=True)))
         if kind == "struct":
-            value = self._struct(number, names, children)
+            try:
+                value = struct_of(names, found, self._squeeze)
+            except CorruptError as error:
+                raise CorruptError(error.message, object=self._path(number)) from None
             return MatlabObject(class_name, value) if class_name else value
-        found = [values[child] for child in children]
         if kind == "refs":
-            return _Elements(_as_array(found, shape))
+            return Elements(as_array(found, len(found), shape))
         if kind == "objects":
             found = [MatlabObject(class_name, None) if value is None else value for value in found]
             # A string, a table and their kin are one object, however many elements they have.
-            return found[0] if shape == (1, 1) and (self._squeeze or matlab_classes.known(class_name)) else self._squeezed(found, shape)
-        value = self._squeezed(found, shape)
+            return found[0] if shape == (1, 1) and (self._squeeze or matlab_classes.known(class_name)) else squeezed(found, shape, self._squeeze)
+        value = squeezed(found, shape, self._squeeze)
         return MatlabObject(class_name, value) if class_name else value
-
-    def _struct(self, number: int, names: list[str], children: list[int]) -> Any:
-        """A dictionary; of a struct array as many as it has elements."""
-        fields = [self.values[child] for child in children]
-        arrays = [field.array for field in fields if isinstance(field, _Elements)]
-        if not arrays:
-            return dict(zip(names, fields, strict=True))
-        shapes = {array.shape for array in arrays}
-        if len(arrays) != len(fields) or len(shapes) != 1:
-            raise CorruptError(f"the fields of a struct array have different shapes: {sorted(shapes)}", object=self._path(number))
-        (shape,) = shapes
-        # Elements lie in the order of the file in all of them.
-        flat = [array.ravel(order="F").tolist() for array in arrays]
-        elements = [dict(zip(names, row, strict=True)) for row in zip(*flat, strict=True)]
-        found = self._squeezed(elements, shape)
-        return found[0] if self._squeeze and shape == (1, 1) else found
 
     def _object(self, number: int, class_name: str, properties: dict[str, Any], literals: dict[str, Any]) -> Any:
         """The value of an object of a class: what it means, or else its properties by their names."""
@@ -359,22 +307,17 @@ class Reader:
 
     def _enumeration(self, class_name: str, parts: dict[str, Any]) -> MatlabObject:
         """An array of members of an enumeration, by their names."""
-        subsystem = self._opened()
-        if subsystem is None:
+        instances = self._opened()
+        if instances is None:
             return MatlabObject(class_name, parts)
+        subsystem = instances.subsystem
         names = [subsystem.name(int(index)) for index in np.ravel(parts["ValueNames"])]
         indices = np.asarray(parts["ValueIndices"])
         if indices.size and int(indices.max()) >= len(names):
             raise CorruptError(f"a member of an enumeration has number {int(indices.max())} of {len(names)}")
         class_name = class_name or subsystem.class_name(int(np.ravel(parts["ClassName"])[0]))
-        members = _as_array([names[int(i)] for i in indices.ravel(order="F")], indices.shape)
+        members = as_array((names[int(i)] for i in indices.ravel(order="F")), indices.size, indices.shape)
         return MatlabObject(class_name, members.item() if not members.ndim else members.tolist() if members.ndim == 1 else members)
-
-    def _squeezed(self, values: list[Any], shape: tuple[int, ...]) -> Any:
-        """A list for a vector, else an array of objects. The values are in the order of the file."""
-        if self._squeeze and len(shape) == 2 and 1 in shape:
-            return values
-        return _as_array(values, shape)
 
     def _path(self, number: Any) -> str:
         try:
@@ -383,34 +326,7 @@ class Reader:
             return f"object {int(number):#x}"
 
 
-class _Elements:
-    """The values of a field of a struct array."""
-
-    def __init__(self, array: AnyArray) -> None:
-        self.array = array
-
-
-def _as_array(values: list[Any], shape: tuple[int, ...]) -> AnyArray:
-    array = np.empty(len(values), object)
-    array[:] = values if values and not _is_listlike(values) else None
-    if values and _is_listlike(values):
-        for i, value in enumerate(values):
-            array[i] = value
-    return array.reshape(shape, order="F")
-
-
-def _is_listlike(values: list[Any]) -> bool:
-    """Whether numpy would look into the values."""
-    return any(isinstance(value, (list, tuple, np.ndarray)) or hasattr(value, "__array__") for value in values)
-
-
 def _text(value: Any) -> str:
     if isinstance(value, np.ndarray) and value.size == 1:
         value = value.reshape(-1)[0]
     return value.decode("utf-8", "replace").rstrip("\0") if isinstance(value, bytes) else str(value)
-
-
-def _distinct(numbers: AnyArray) -> AnyArray:
-    """The distinct numbers, in order. `np.unique` hashes, which takes longer than sorting numbers that are nearly sorted."""
-    found = np.sort(numbers, axis=None)
-    return found[np.concatenate([[True], found[1:] != found[:-1]])] if len(found) else found

@@ -17,7 +17,7 @@ from ..model_view import required
 from ..objects.dataset import Dataset
 from ..objects.group import Group
 from ..type_aliases import AnyArray, Paths
-from .pickled_lists import Unpicklable
+from .pickled_lists import Unpicklable, object_array
 from .pytables import PyTables, attribute, text
 
 if TYPE_CHECKING:
@@ -76,8 +76,14 @@ def _elements(store: HDFStore, dataset: Any) -> AnyArray:
     if not isinstance(dataset, Dataset):
         raise CorruptError("an array of an object of pandas is a group", store.file.filename, dataset.name)
     if "PSEUDOATOM" in dataset.attrs and text(dataset.attrs["PSEUDOATOM"]) == "object":
-        message = "these values are pickled Python objects, which are never unpickled: write them in the table format (format='table')"
-        raise UnsupportedError(message, store.file.filename, dataset.name)
+        pickles = store.pickles(dataset.name)
+        if len(pickles) != 1:
+            raise CorruptError(f"{len(pickles)} pickled arrays in the place of one", store.file.filename, dataset.name)
+        try:
+            return object_array(pickles[0])
+        except (CorruptError, UnsupportedError) as error:
+            message = f"{error.message}; write these values in the table format (format='table')" if isinstance(error, UnsupportedError) else error.message
+            raise type(error)(message, store.file.filename, dataset.name) from None
     # Arrays without elements are stored as one element, with their shape.
     if "shape" in dataset.attrs:
         shape = tuple(int(extent) for extent in np.ravel(_about(dataset, "shape")))
@@ -130,6 +136,8 @@ def _of_kind(values: AnyArray, kind: str, encoding: str, zone: Any, place: str, 
     """Values of a kind of pandas: of an index or a column."""
     if kind.startswith(("datetime64", "timedelta64")):
         return _times(values, kind, zone)
+    if kind in ("string", "object", "mixed") and values.dtype.kind == "O":
+        return values
     if kind in ("string", "object") and values.dtype.kind == "S":
         return _texts(values, encoding, missing)
     if kind in ("integer", "float", "bool", "boolean", "complex") or (values.dtype.kind in "iufcb" and kind == values.dtype.name):

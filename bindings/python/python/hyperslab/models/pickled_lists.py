@@ -1,14 +1,18 @@
 """Pickled lists: attributes in which PyTables keeps Python lists. They are parsed, never unpickled: nothing is imported or called.
 
 Only numbers, texts, `None`, booleans, lists, tuples and dictionaries of these are values. What else a pickle makes is an
-`Unpicklable` in their midst."""
+`Unpicklable` in their midst. Of these, `object_array` knows numpy's arrays of objects, which pandas writes for columns of texts."""
 
 from __future__ import annotations
 
+import math
 import pickletools
 from typing import Any
 
-from ..errors import CorruptError
+import numpy as np
+
+from ..errors import CorruptError, UnsupportedError
+from ..type_aliases import AnyArray
 
 #: Opcodes that push their argument.
 _VALUES = {
@@ -20,6 +24,13 @@ _TUPLES = {"TUPLE1": 1, "TUPLE2": 2, "TUPLE3": 3}
 #: Opcodes that make objects, with the number of values that they take from the stack.
 _OBJECTS = {"GLOBAL": 0, "PERSID": 0, "STACK_GLOBAL": 2, "REDUCE": 2, "NEWOBJ": 2, "NEWOBJ_EX": 3, "BUILD": 2, "BINPERSID": 1, "EXT1": 0, "EXT2": 0, "EXT4": 0}
 _MARK = object()
+#: How numpy's pickles make arrays and scalars, by its versions.
+_ARRAYS = ("numpy.core.multiarray._reconstruct", "numpy._core.multiarray._reconstruct")
+_SCALARS = ("numpy.core.multiarray.scalar", "numpy._core.multiarray.scalar")
+_NUMBERS = ("f8", "f4", "i8", "i4", "i2", "i1", "u8", "u4", "u2", "u1", "b1")
+_MAX_NDIM = 32
+#: Elements of arrays of objects that are read.
+_ELEMENTS = (str, bytes, int, float, complex, bool, type(None), np.generic)
 
 
 class Unpicklable:
@@ -28,10 +39,12 @@ class Unpicklable:
     Attributes:
         name: The class or function that would make it.
         arguments: What it would be called with.
+        state: What it would be given afterwards.
     """
 
     def __init__(self, name: str, arguments: Any = ()) -> None:
         self.name, self.arguments = name, arguments
+        self.state: Any = None
 
     def __repr__(self) -> str:
         return f"<pickled {self.name}, not unpickled>"
@@ -57,6 +70,68 @@ def parsed(pickled: bytes) -> Any:
         return _run(pickled)
     except (ValueError, IndexError, KeyError, TypeError, AttributeError, UnicodeDecodeError, RecursionError) as error:
         raise CorruptError(f"a pickled attribute that cannot be parsed: {error}") from None
+
+
+def object_array(pickled: bytes) -> AnyArray:
+    """The array of objects in a pickle that numpy made. Its elements are texts, numbers, bytes, booleans and `None`.
+
+    Args:
+        pickled: The bytes.
+
+    Returns:
+        An array of objects.
+
+    Raises:
+        CorruptError: The bytes are not a pickle, or its parts contradict each other.
+        UnsupportedError: The pickle is not one of an array of such elements; the message names what it holds.
+
+    Example:
+        >>> object_array(pickle.dumps(np.array(["a", None], object))).tolist()
+        ['a', None]
+    """
+    found = parsed(pickled)
+    if not isinstance(found, Unpicklable) or found.name not in _ARRAYS or not isinstance(found.state, tuple) or len(found.state) != 5:
+        raise UnsupportedError(f"a pickle of {found!r}, not of an array of objects")
+    # Elements are in the order of C, however the array lay in memory.
+    _, shape, dtype, _, elements = found.state
+    kind = dtype.arguments[0] if isinstance(dtype, Unpicklable) and isinstance(dtype.arguments, tuple) and dtype.arguments else None
+    if kind not in ("O8", "O4", "O") or not isinstance(elements, list):
+        raise UnsupportedError(f"a pickled array of {kind!r}, not of objects")
+    elements = [_number(element) if isinstance(element, Unpicklable) else element for element in elements]
+    for element in elements:
+        if not isinstance(element, _ELEMENTS):
+            raise UnsupportedError(f"a pickled array with {element!r} in it: only texts, numbers, bytes and None are read")
+    if (
+        not isinstance(shape, tuple)
+        or len(shape) > _MAX_NDIM
+        or not all(isinstance(extent, int) and extent >= 0 for extent in shape)
+        or math.prod(shape) != len(elements)
+    ):
+        raise CorruptError(f"a pickled array of shape {shape} with {len(elements)} elements")
+    return np.fromiter(elements, object, len(elements)).reshape(shape)
+
+
+def _number(element: Unpicklable) -> Any:
+    """A scalar of numpy, which is its dtype with its bytes, or bytes; else the element as it is."""
+    arguments = element.arguments
+    if element.name == "_codecs.encode":
+        return _encoded(element)
+    if element.name in ("__builtin__.bytes", "builtins.bytes") and arguments == ():
+        return b""
+    if element.name not in _SCALARS or not isinstance(arguments, tuple) or len(arguments) != 2 or not isinstance(arguments[0], Unpicklable):
+        return element
+    kind = arguments[0].arguments[0] if isinstance(arguments[0].arguments, tuple) and arguments[0].arguments else None
+    raw = _encoded(arguments[1])
+    if kind not in _NUMBERS or not isinstance(raw, bytes) or len(raw) != np.dtype(kind).itemsize:
+        return element
+    return np.frombuffer(raw, np.dtype(kind).newbyteorder("<"))[0]
+
+
+def _encoded(value: Any) -> Any:
+    """Bytes, which protocols before 3 keep as text, with a call or without."""
+    if isinstance(value, Unpicklable) and value.name == "_codecs.encode" and isinstance(value.arguments, tuple) and len(value.arguments) == 2:
+        value = value.arguments[0] if value.arguments[1] in ("latin1", "latin-1") else value
+    return value.encode("latin-1") if isinstance(value, str) and all(ord(c) < 256 for c in value) else value
 
 
 def _run(pickled: bytes) -> Any:
@@ -100,6 +175,10 @@ def _run(pickled: bytes) -> Any:
             memo[len(memo)] = stack[-1]
         elif name in ("GET", "BINGET", "LONG_BINGET"):
             stack.append(memo[argument])
+        elif name == "BUILD" and isinstance(stack[-2], Unpicklable):
+            # The object stays the same one, also where it was remembered.
+            stack[-2].state = stack[-1]
+            stack.pop()
         elif name in _OBJECTS:
             taken = [stack.pop() for _ in range(_OBJECTS[name])]
             known = taken[-1] if taken and isinstance(taken[-1], Unpicklable) else None
