@@ -14,6 +14,10 @@ import pandas as pd
 import pytest
 from openpmd_viewer import OpenPMDTimeSeries
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+
+from test_models_openpmd_writing import content
+
 ENCODINGS = {"group": io.Iteration_Encoding.group_based, "file": io.Iteration_Encoding.file_based}
 
 
@@ -155,3 +159,47 @@ def test_particles_are_those_of_openpmd_viewer(tmp_path: pathlib.Path) -> None:
             # The viewer computes in the precision of the file.
             np.testing.assert_allclose(ours[f"position_{label}"], values, rtol=1e-6)
         assert ours.weighting.tolist() == weight.tolist()
+
+
+@pytest.mark.parametrize("name", ["run.h5", "run_%T.h5"])
+def test_what_is_written_is_valid_and_read_by_others(tmp_path: pathlib.Path, name: str) -> None:
+    with hs.models.openpmd.create(tmp_path / name, attrs={"author": "a test"}) as series:
+        for number in (0, 100):
+            series.write_iteration(number, time=number * 0.5, dt=0.5, time_unit_si=1e-15, **content(number))
+    for path in sorted(tmp_path.glob("*.h5")):
+        program = pathlib.Path(sys.executable).with_name("openPMD_check_h5")
+        check = subprocess.run([program, "-i", path], capture_output=True, text=True, check=False)
+        assert check.returncode == 0 and "Result: 0 Errors" in check.stdout, check.stdout
+    read = io.Series(str(tmp_path / name), io.Access.read_only)
+    assert list(read.iterations) == [0, 100] and read.author == "a test"
+    for number in (0, 100):
+        wanted, iteration = content(number), read.iterations[number]
+        assert (iteration.time, iteration.dt, iteration.time_unit_SI) == (number * 0.5, 0.5, 1e-15)
+        records, electrons = wanted["particles"]["electrons"], iteration.particles["electrons"]
+        assert set(electrons) == {"position", "positionOffset", "charge", "id"}
+        for component, values in records["position"].values.items():
+            stored = electrons["position"][component][:]
+            read.flush()
+            assert stored.dtype == values.dtype and np.array_equal(stored, values)
+            assert electrons["position"][component].unit_SI == records["position"].unit_si[component]
+        charge = electrons["charge"][io.Record_Component.SCALAR]
+        constant = charge[:]
+        read.flush()
+        assert charge.constant and set(constant) == {-1.0} and charge.unit_SI == 1.602e-19
+        for mesh_name, mesh in wanted["meshes"].items():
+            theirs = iteration.meshes[mesh_name]
+            assert theirs.axis_labels == list(mesh.axes) and theirs.grid_spacing == list(mesh.spacing) and theirs.grid_global_offset == list(mesh.offset)
+            assert theirs.grid_unit_SI == mesh.grid_unit_si
+            components = mesh.values if isinstance(mesh.values, dict) else {io.Mesh_Record_Component.SCALAR: mesh.values}
+            for component, values in components.items():
+                part = theirs[component]
+                stored = part.load_chunk()
+                read.flush()
+                assert np.array_equal(stored, np.broadcast_to(values, stored.shape)) and part.position == list(mesh.position)
+    read.close()
+    viewer = OpenPMDTimeSeries(str(tmp_path), check_all_files=False)
+    assert viewer.iterations.tolist() == [0, 100]
+    (x,) = viewer.get_particle(["x"], species="electrons", iteration=100)
+    assert np.allclose(x, content(100)["particles"]["electrons"]["position"].values["x"] * 1e-6)
+    rho, _ = viewer.get_field("rho", iteration=100)
+    assert np.allclose(rho, content(100)["meshes"]["rho"].values)

@@ -1,4 +1,4 @@
-"""openPMD: particles and meshes of the iterations of a simulation, in SI units."""
+"""openPMD: particles and meshes of the iterations of a simulation, in SI units. Series are written by `create`."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from ..file import open as open_files
 from ..model_view import ModelView, required
 from ..tables.table import Table
 from ..type_aliases import Paths
+from .openpmd_writing import Mesh, OpenPmdWriter, Record, create
 
-__all__ = ["OpenPmd", "open"]
+__all__ = ["Mesh", "OpenPmd", "OpenPmdWriter", "Record", "create", "open"]
 
 
 class OpenPmd(ModelView):
