@@ -14,7 +14,10 @@ from typing import Any
 
 import numpy as np
 
-import hyperslab as hs
+from ..file import open as open_file
+from ..objects.dataset import Dataset
+from ..writing.new_file import create
+from ..writing.parallel import WritePlan
 
 #: The files of the checks are so many times as large as those of the points, together with what is written.
 SIZES = 12
@@ -25,26 +28,26 @@ def make(folder: str, data: np.ndarray[Any, Any]) -> None:
     """Writes the files that the checks read, with the defaults: about ten times the bytes of `data`."""
     repeated = np.concatenate([data] * 4)
     rows = max((1 << 20) // data.strides[0], 1)
-    with hs.create(os.path.join(folder, "chunked.h5"), threads=1) as f:
+    with create(os.path.join(folder, "chunked.h5"), threads=1) as f:
         f.create_dataset("x", data=repeated, chunks=(rows, data.shape[1] // 4))
-    with hs.create(os.path.join(folder, "packed.h5")) as f:
+    with create(os.path.join(folder, "packed.h5")) as f:
         f.create_dataset("x", data=repeated, chunks=(rows, data.shape[1]), compression="gzip", shuffle=True)
     fields = data[: len(data) // 16 * 16].reshape(-1, 16, data.shape[1])
-    with hs.create(os.path.join(folder, "fields.h5")) as f:
+    with create(os.path.join(folder, "fields.h5")) as f:
         f.create_dataset("x", data=fields, chunks=(min(8, len(fields)), 16, 128))
     records = np.zeros(data.size // 4, [("a", "<f8"), ("b", "<f4"), ("c", "<i4")])
     records["b"] = data.reshape(-1)[: len(records)]
-    with hs.create(os.path.join(folder, "records.h5")) as f:
+    with create(os.path.join(folder, "records.h5")) as f:
         f.create_dataset("x", data=records, chunks=(1 << 15,))
     os.mkdir(os.path.join(folder, "small"))
     for number in range(_SMALL_FILES):
-        with hs.create(os.path.join(folder, "small", f"{number:03}.h5"), durable=False) as f:
+        with create(os.path.join(folder, "small", f"{number:03}.h5"), durable=False) as f:
             f.create_dataset("x", data=data[:2, :256])
 
 
-def _dataset(path: str, name: str) -> hs.Dataset:
-    found = hs.open(os.path.join(path, name))["x"]
-    if not isinstance(found, hs.Dataset):
+def _dataset(path: str, name: str) -> Dataset:
+    found = open_file(os.path.join(path, name))["x"]
+    if not isinstance(found, Dataset):
         raise TypeError("the dataset that was written is not there")
     return found
 
@@ -58,20 +61,20 @@ def _from_device(folder: str, _: Any) -> object:
 
 
 def _member(folder: str, _: Any) -> object:
-    return hs.open(os.path.join(folder, "records.h5")).table("/x", columns=["b"]).to_arrow()
+    return open_file(os.path.join(folder, "records.h5")).table("/x", columns=["b"]).to_arrow()
 
 
 def _found(folder: str, _: Any) -> object:
-    return hs.open(os.path.join(folder, "packed.h5")).table("/x", where="x > 1e30").count()
+    return open_file(os.path.join(folder, "packed.h5")).table("/x", where="x > 1e30").count()
 
 
 def _small(folder: str, _: Any) -> object:
-    return sum(len(batch) for batch in hs.open(os.path.join(folder, "small", "*.h5")).table("/x").batches())
+    return sum(len(batch) for batch in open_file(os.path.join(folder, "small", "*.h5")).table("/x").batches())
 
 
 def _write(options: dict[str, Any]) -> Callable[[str, Any], object]:
     def write(folder: str, data: Any) -> None:
-        with hs.create(os.path.join(folder, "written.h5"), durable=False) as f:
+        with create(os.path.join(folder, "written.h5"), durable=False) as f:
             f.create_dataset("x", data=data, **options)
 
     return write
@@ -87,7 +90,7 @@ def _write_and_read(folder: str, data: Any) -> None:
 def _write_together(folder: str, data: Any) -> None:
     writers = 4
     rows = len(data) // writers
-    plan = hs.WritePlan(os.path.join(folder, "written.h5"), "overwrite", writers=writers, durable=False)
+    plan = WritePlan(os.path.join(folder, "written.h5"), "overwrite", writers=writers, durable=False)
     plan.create_dataset("x", (rows * writers, data.shape[1]), "f4")
 
     def work(number: int) -> bytes:
