@@ -96,6 +96,17 @@ $(VTK_VENV)/.installed: testing/vtk/requirements.txt
 test-vtk: setup $(VTK_VENV)/.installed ## data models against the readers of VTK
 	PYTHONPATH=$(abspath bindings/python/python) $(VTK_VENV)/bin/python -m pytest -q -p no:cacheprovider --rootdir=testing/vtk --confcutdir=testing/vtk testing/vtk
 
+# A Jupyter kernel; the environment stays outside of the clone.
+NOTEBOOK_VENV := $(HOME)/.cache/hyperslab/venvs/notebook
+
+$(NOTEBOOK_VENV)/.installed: testing/notebook/requirements.txt
+	$(PYTHON) -m venv $(NOTEBOOK_VENV)
+	$(NOTEBOOK_VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r $<
+	@touch $@
+
+test-notebook: setup $(NOTEBOOK_VENV)/.installed ## HTML, pictures, %%sql and progress in a real Jupyter kernel
+	PYTHONPATH=$(abspath bindings/python/python) $(NOTEBOOK_VENV)/bin/python -m pytest -q -p no:cacheprovider --rootdir=testing/notebook --confcutdir=testing/notebook testing/notebook
+
 # DataFusion and Ray are large; the environment stays outside of the clone.
 ENGINES_VENV := $(HOME)/.cache/hyperslab/venvs/engines
 

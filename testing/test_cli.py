@@ -39,6 +39,15 @@ def test_ls_shows_shape_type_chunks_and_attributes() -> None:
     assert "@units = K" in run("ls", "--attributes", PROFILES, "/theta")
 
 
+def test_ls_shows_some_levels() -> None:
+    cells = str(DATA / "10x_pbmc68k_reduced.h5ad")
+    shown = run("ls", cells, "--depth", "1")
+    assert len(shown.splitlines()) == 1 + len(hs.open(cells)) and "uns/  9 members" in shown
+    assert "connectivities" not in run("ls", cells, "--depth", "2")
+    paths = [fact["path"] for fact in json.loads(run("ls", "--json", cells, "-d", "1"))]
+    assert sorted(paths) == sorted(f"/{name}" for name in hs.open(cells))
+
+
 def test_ls_as_json_names_every_object() -> None:
     facts = {fact["path"]: fact for fact in json.loads(run("ls", "--json", PROFILES))}
     assert set(facts) == {"/" + name for name in hs.open(PROFILES)}
@@ -87,7 +96,7 @@ def test_sql_prints_and_writes(tmp_path: pathlib.Path) -> None:
 @pytest.mark.parametrize("ending", ["parquet", "arrow", "csv"])
 def test_export_writes_the_table(tmp_path: pathlib.Path, ending: str) -> None:
     out = tmp_path / f"theta.{ending}"
-    assert f"wrote {out}: 1920 rows" in run("export", PROFILES, "/theta", str(out))
+    assert f"wrote {out}: 1,920 rows" in run("export", PROFILES, "/theta", str(out))
     wanted = hs.open(PROFILES).table("/theta").to_arrow()
     if ending == "csv":
         with out.open() as lines:
@@ -131,9 +140,46 @@ def test_a_table_is_exported_as_hdf5(tmp_path: pathlib.Path) -> None:
     import h5py
 
     out = tmp_path / "out.h5"
-    assert f"wrote {out}: 1920 rows" in run("sql", PROFILES, "from theta", "-o", str(out))
+    assert f"wrote {out}: 1,920 rows" in run("sql", PROFILES, "from theta", "-o", str(out))
     with h5py.File(out) as f:
         assert f["theta"].shape == (1920,) and np.isnan(f["theta"][:]).any()
+
+
+def test_a_table_is_exported_as_netcdf(tmp_path: pathlib.Path) -> None:
+    import netCDF4
+    import xarray
+
+    out = tmp_path / "out.nc"
+    assert f"wrote {out}: 1,920 rows" in run("export", PROFILES, "/theta", str(out))
+    wanted = hs.open(PROFILES).table("/theta").to_arrow()
+    with netCDF4.Dataset(out) as f:
+        assert set(f.variables) == set(wanted.column_names) and f["theta"].dimensions == ("row",)
+        theta = f["theta"][:]
+        assert theta.mask.sum() == wanted["theta"].null_count > 0
+        assert theta.filled(np.nan).tolist()[:5] == wanted["theta"].fill_null(float("nan")).to_pylist()[:5]
+    with xarray.open_dataset(out, engine="netcdf4") as f:
+        assert np.array_equal(f["theta"], np.array(wanted["theta"].to_pylist(), "f4"), equal_nan=True)
+    times = "select timestamp '2020-01-01 00:00:01' as t, date '1900-02-03' as d, 'é' as s, true as b, null::int as n, 255::utinyint as u, 10::hugeint as h"
+    run("sql", PROFILES, times, "-o", str(out))
+    with xarray.open_dataset(out, engine="netcdf4") as f:
+        assert (f["t"].values[0], f["d"].values[0]) == (np.datetime64("2020-01-01T00:00:01"), np.datetime64("1900-02-03"))
+        assert (f["s"].values[0], f["b"].values[0], f["u"].values[0], f["h"].values[0]) == ("é", True, 255, 10.0)
+        assert f["b"].dtype == bool and np.isnan(f["n"].values[0])
+
+
+@pytest.mark.parametrize(
+    ("query", "says"),
+    [
+        ("select [1, 2] as x", "column 'x' of Arrow type list"),
+        ("select null::text as x", "column 'x' has 1 nulls"),
+        ("select -2147483647 as x", "column 'x' contains -2147483647"),
+        ("select 1::hugeint * 9007199254740993 as x", "column 'x' has values of decimal"),
+        ("select 1 as row", "a column is called 'row'"),
+    ],
+)
+def test_what_netcdf_cannot_hold_leaves_no_file(tmp_path: pathlib.Path, query: str, says: str) -> None:
+    assert says in run("sql", PROFILES, query, "-o", str(tmp_path / "out.nc"), status=1)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_sql_prints_some_rows_and_says_so() -> None:
@@ -192,7 +238,7 @@ def test_plot_draws_a_picture(tmp_path: pathlib.Path) -> None:
         (["head", PROFILES, "/theta", "--columns", "nothing"], "nothing"),
         (["sql", PROFILES, "select nothing from theta"], "nothing"),
         (["sql", PROFILES, "selec 1"], "syntax error"),
-        (["export", PROFILES, "/theta", "theta.xlsx"], ".parquet, .arrow, .feather, .arrows, .csv, .csv.gz, .jsonl or .h5"),
+        (["export", PROFILES, "/theta", "theta.xlsx"], ".parquet, .arrow, .feather, .arrows, .csv, .csv.gz, .jsonl, .h5 or .nc"),
         (["export", PROFILES, "/theta", "-"], "standard output: add --format parquet"),
         (["export", PROFILES, "/theta", "-", "--format", "h5"], "--format h5 to standard output"),
         (["export", PROFILES, "/theta", "out.csv", "--format", "xlsx"], "--format xlsx: give parquet"),
@@ -234,7 +280,7 @@ def test_progress_is_shown_on_a_terminal_only(tmp_path: pathlib.Path) -> None:
             break
         shown += part
     assert process.wait() == 0
-    assert b"3000000" in shown and b"x.csv" in shown
+    assert b"of 3,000,000 rows" in shown and b"x.csv" in shown
     assert run("export", str(tmp_path / "a.h5"), "/x", str(tmp_path / "x.arrow")).startswith("wrote")
 
 

@@ -6,7 +6,9 @@ from .advising import Advice, advise
 from .batch_reader import BatchReader
 from .batching.batches import Batches, batches
 from .counters import Counters, counters
+from .display.progress import Progress
 from .engines.duckdb_catalog import Attached, attach
+from .engines.magic import register
 from .engines.polars_scan import scan_polars
 from .engines.sql import sql
 from .errors import (
@@ -114,6 +116,7 @@ __all__ = [
     "OmittedColumnsWarning",
     "Profile",
     "ProfileWarning",
+    "Progress",
     "Query",
     "ReadOnlyError",
     "Reference",
@@ -165,6 +168,19 @@ __all__ = [
     "write_table",
     "write_xarray",
 ]
+
+
+def load_ipython_extension(shell: object) -> None:
+    """`%load_ext hyperslab`: makes `%sql` and `%%sql` known.
+
+    Args:
+        shell: The shell of IPython.
+
+    Example:
+        >>> load_ipython_extension(get_ipython())
+    """
+    register(shell)
+
 
 warn_of_problem()
 del warn_of_problem

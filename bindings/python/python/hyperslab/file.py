@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copyreg
 import glob as globbing
-import html
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -16,7 +15,7 @@ from .errors import READ_ONLY, InvalidInputError, MissingFileError, ReadOnlyErro
 from .file_objects import CONTENT_NAME, path_or_content
 from .model_view import ModelView, recognized
 from .natural_order import natural_key
-from .objects import tree
+from .objects import html, tree
 from .objects.attributes import Attributes
 from .objects.group import Group, Member, Result
 from .objects.group_views import Names
@@ -174,7 +173,7 @@ class File(Group):
         return f"{self.filename}\n{tree.text(self)}" if self else self._closed()
 
     def _repr_html_(self) -> str:
-        return tree.as_html(self, f"{self.filename}  {self.format}") if self else html.escape(self._closed())
+        return html.of_file(self, self.filename, self.format) if self else html.closed(self._closed())
 
 
 class FileSet(File):
@@ -307,7 +306,7 @@ class FileSet(File):
         return f"{self._title()}: {first}{through}\nthe first file has\n{tree.text(File(self._natives[0]))}"
 
     def _repr_html_(self) -> str:
-        return tree.set_as_html(self._title(), self.filenames, File(self._natives[0])) if self else html.escape(self._closed())
+        return html.of_files(self._title(), self.filenames, self._natives.formats(), File(self._natives[0])) if self else html.closed(self._closed())
 
 
 Node._classes = {**Node._classes, "file": File}

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from . import _native
+from .display.blocks import MAX_ROWS, card, facts, grid, size
 from .errors import InvalidInputError
 from .sources import Files, opened
 from .type_aliases import Path
@@ -99,6 +100,17 @@ class IndexPlan:
                 what = f"level {planned.level}, {planned.reason}"
             lines.append(f"{planned.file} {planned.path}: {what}")
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        found = self.datasets
+        needed = sum(planned.needed for planned in found)
+        rows = [
+            (planned.file, planned.path, planned.level, planned.reason, size(planned.value_bytes), size(planned.index_bytes), "yes" if planned.needed else "no")
+            for planned in found[:MAX_ROWS]
+        ]
+        headers = ["file", "dataset", "level", "why", "values", "index (about)", "to be built"]
+        about = [("to be built", f"{needed:,} of {len(found):,}"), ("to be read", size(self.value_bytes))]
+        return card("IndexPlan", "value indexes", "", facts(about), grid(headers, rows, total=len(found)))
 
     def run(self, progress: Callable[[int], object] | None = None) -> int:
         """Builds and publishes the indexes in this process.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 import warnings
 from typing import NoReturn, TextIO
@@ -24,7 +25,8 @@ def main() -> None:
     # By its name: without typer and rich the module cannot be imported.
     app = importlib.import_module("hyperslab.cli.commands").app
     warnings.showwarning = _warn
-    if (problem := profile().problem) is not None and sys.argv[1:2] != ["profile"]:
+    is_completing = "_HYPERSLAB_COMPLETE" in os.environ  # a shell asks for words: nothing else may be printed
+    if (problem := profile().problem) is not None and sys.argv[1:2] not in (["profile"], ["doctor"]) and not is_completing:
         _say_warning(problem)
     try:
         with stoppable():

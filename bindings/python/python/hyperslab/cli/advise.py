@@ -14,16 +14,20 @@ import hyperslab as hs
 
 from ..advising import Advice, Applied, DatasetAdvice
 from ..advising.report import name, seconds, size, times
-from .app import OPEN, AsJson, app
+from .app import OPEN, AsJson, FileName, command
 from .output import say
 from .plain_values import plain
-from .progress import counting, waiting
+from .progress import reporting, waiting
 from .stopping import careful, complete
 
 
-@app.command()
+@command(
+    "Advise how to store a file for its reads.",
+    "hyperslab advise cells.h5ad --access 'random rows=10' --access whole",
+    "hyperslab advise cells.h5ad --access 'random rows' --apply better.h5ad",
+)
 def advise(
-    file: str,
+    file: FileName,
     access: Annotated[
         list[str] | None,
         typer.Option("--access", "-a", help='What is read: whole, "time series at a point", "one level", "random rows", "where CONDITION" or a selection such as "/t2m[:, ?, ?]"; with a weight, "one level=3". May be repeated.'),
@@ -49,14 +53,7 @@ def advise(
             out.write(found.to_html().encode())
     applied = None
     if apply is not None:
-        done = 0
-        with careful(), counting(os.path.basename(apply), None) as advance:
-
-            def report(now: int, _: int) -> None:
-                nonlocal done
-                advance(now - done)
-                done = now
-
+        with careful(), reporting(os.path.basename(apply), "bytes") as report:
             applied = found.apply(apply, page_bytes=page_size, progress=report)
     if as_json:
         print(json.dumps(plain(found.to_dict() | ({} if applied is None else {"applied": _facts(applied)})), ensure_ascii=False))

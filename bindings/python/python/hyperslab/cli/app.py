@@ -2,24 +2,50 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+import contextlib
+from collections.abc import Callable
+from typing import Annotated, Any, TypeVar
 
 import typer
 
 import hyperslab as hs
 
+Function = TypeVar("Function", bound=Callable[..., Any])
+
 app = typer.Typer(
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     help="HDF5 and netCDF as tables. FILE is a path or, in quotes, a glob.",
+    epilog="\b\nhyperslab COMMAND --help describes a command, with examples.\nhyperslab man | man -l - shows all of it as one page.",
 )
 
+
+def command(summary: str, *examples: str, name: str | None = None, hidden: bool = False) -> Callable[[Function], Function]:
+    """Makes a command of a function. `summary` is its line in the list of commands; `examples` are shown by its `--help`."""
+    epilog = "\b\nExamples:\n" + "\n".join(f"  {example}" for example in examples) if examples else None
+    return app.command(name, short_help=summary, epilog=epilog, hidden=hidden)
+
+
+def member_names(context: typer.Context, incomplete: str) -> list[str]:
+    """The members of the group that an incomplete path names, for shells."""
+    above, slash, _ = incomplete.rpartition("/")
+    with contextlib.suppress(Exception):  # a shell has no place for an error
+        opened = hs.open(context.params["file"]).files[0]
+        group = opened[above] if above else opened
+        if isinstance(group, hs.Group):
+            found = [f"{above}{slash}{name}{'/' if isinstance(group.get(name), hs.Group) else ''}" for name in group]
+            return [name for name in found if name.startswith(incomplete)]
+    return []
+
+
+FileName = Annotated[str, typer.Argument(metavar="FILE", help="A file or, in quotes, a glob of several.")]
+ObjectPath = Annotated[str, typer.Argument(metavar="PATH", help="Path of a group or dataset in the file.", autocompletion=member_names)]
+OutName = Annotated[str, typer.Argument(metavar="OUT", help="The file that is written.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")]
-Where = Annotated[str | None, typer.Option(help='Only rows that match: "lat > 60 and t2m > 280".')]
-Columns = Annotated[str | None, typer.Option(help="Only these columns, separated by commas.")]
-Layout = Annotated[str | None, typer.Option(help="cells, rows, columns or records.")]
+Where = Annotated[str | None, typer.Option(metavar="TEXT", help='Only rows that match: "lat > 60 and t2m > 280".')]
+Columns = Annotated[str | None, typer.Option(metavar="NAMES", help="Only these columns, separated by commas.")]
+Layout = Annotated[str | None, typer.Option(metavar="NAME", help="cells, rows, columns or records.")]
 Raw = Annotated[bool, typer.Option("--raw", help="Stored values, without netCDF decoding.")]
 
 OPEN: dict[str, Any] = {}  # how files are opened, from the options before the command

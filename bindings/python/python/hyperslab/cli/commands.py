@@ -1,13 +1,22 @@
-"""The application with all commands; help lists them in this order."""
+"""The application with all commands, and their order in help."""
 
 from __future__ import annotations
 
 from . import advise as cli_advise
+from . import doctor as cli_doctor
 from . import inspect as cli_inspect
+from . import manual as cli_manual
 from . import query as cli_query
 from . import simulate as cli_simulate
 from . import storage as cli_storage
 from . import tune as cli_tune
 from .app import app
 
-__all__ = ["app", "cli_advise", "cli_inspect", "cli_query", "cli_simulate", "cli_storage", "cli_tune"]
+__all__ = ["app", "cli_advise", "cli_doctor", "cli_inspect", "cli_manual", "cli_query", "cli_simulate", "cli_storage", "cli_tune"]
+
+#: First what looks into files, then what builds and stores, then what concerns the machine.
+ORDER = (
+    "ls", "info", "head", "sql", "query", "export", "plot", "index", "advise", "fuse", "verify", "vacuum", "tune", "profile", "simulate", "doctor", "spark_jar",
+    "manual",
+)  # fmt: skip
+app.registered_commands.sort(key=lambda one: ORDER.index(getattr(one.callback, "__name__", "")))

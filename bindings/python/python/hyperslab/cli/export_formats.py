@@ -21,7 +21,7 @@ Maker = Callable[[BinaryIO, pa.Schema], contextlib.AbstractContextManager[Write]
 
 def format_of(out: str, given: str | None) -> str:
     """The name of the format of a file called `out`: as given, or by the ending of the name."""
-    names = list(STREAMS) if out == "-" else [*STREAMS, HDF5]
+    names = list(STREAMS) if out == "-" else [*STREAMS, HDF5, NETCDF]
     either = f"{', '.join(names[:-1])} or {names[-1]}"
     if given is not None and given not in names:
         raise hs.InvalidInputError(f"--format {given}{' to standard output' if out == '-' else ''}: give {either}")
@@ -78,8 +78,8 @@ def _json_lines(out: BinaryIO, schema: pa.Schema) -> Iterator[Write]:
     yield write
 
 
-#: Written by `hyperslab.write_table`, which makes its file itself.
-HDF5 = "h5"
+#: Written by `hyperslab.write_table` and `hyperslab.netcdf.tables.write_rows`, which make their files themselves.
+HDF5, NETCDF = "h5", "nc"
 #: The formats that are a stream of bytes, by the ending of a file's name.
 STREAMS: dict[str, Maker] = {
     "parquet": _parquet,

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table as Grid
 
@@ -16,16 +15,23 @@ import hyperslab as hs
 
 from ..objects import tree
 from ..visible import visible
-from .app import AsJson, app, only_file, open_file
+from .app import AsJson, FileName, ObjectPath, command, only_file, open_file
 from .output import say
 from .plain_values import plain
 from .progress import waiting
+from .terminal import has_style
 
 
-@app.command()
+@command(
+    "Show the tree: shapes, types, chunks, filters.",
+    "hyperslab ls profiles.nc",
+    "hyperslab ls cells.h5ad /uns --depth 1",
+    "hyperslab ls --attributes profiles.nc /theta",
+)
 def ls(
-    file: str,
-    path: Annotated[str, typer.Argument()] = "/",
+    file: FileName,
+    path: ObjectPath = "/",
+    depth: Annotated[int | None, typer.Option("-d", "--depth", min=1, metavar="N", help="Only N levels of groups.")] = None,
     attributes: Annotated[bool, typer.Option("--attributes", "-a", help="Also show attributes.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -33,17 +39,17 @@ def ls(
     files = open_file(file).files
     if as_json:
         with waiting("reading the tree"):
-            facts = [{"file": one.filename, **fact} if len(files) > 1 else fact for one in files for fact in _tree_facts(one, path, attributes)]
+            facts = [{"file": one.filename, **fact} if len(files) > 1 else fact for one in files for fact in _tree_facts(one, path, attributes, depth)]
         print(json.dumps(plain(facts), ensure_ascii=False))
         return
     if len(files) > 1:
         say(escape(f"{len(files)} files; this is the first"))
     found = files[0] if path == "/" else files[0][path]
-    bold, dim, end = ("\x1b[1m", "\x1b[2m", "\x1b[0m") if Console().color_system is not None else ("", "", "")
+    bold, dim, end = ("\x1b[1m", "\x1b[2m", "\x1b[0m") if has_style() else ("", "", "")
     itself = tree.line(_itself(found))
     print(f"{bold}{visible(files[0].filename)}{end} {visible('' if path == '/' else found.name)}  {visible(itself)}".rstrip())
     # Line by line as they are made: the first screen of a file of many objects comes at once.
-    for prefix, name, rest, entry in tree.branches(found, attributes):
+    for prefix, name, rest, entry in tree.branches(found, attributes, depth):
         print(f"{prefix}{dim}{visible(rest)}{end}" if entry is None else f"{prefix}{bold}{visible(name)}{end}{visible(rest)}")
 
 
@@ -51,15 +57,15 @@ def _itself(node: tree.Shown) -> tree.Entry:
     return tree.Entry(node.name, node.name, node.kind, node, "")
 
 
-def _tree_facts(file: hs.File, path: str, attributes: bool) -> list[dict[str, Any]]:
+def _tree_facts(file: hs.File, path: str, attributes: bool, depth: int | None) -> list[dict[str, Any]]:
     """The facts of what is at and below `path`."""
     found: tree.Shown = file if path == "/" else file[path]
     facts = [] if isinstance(found, hs.Group) else [_facts(_itself(found), attributes)]
-    return facts + [_facts(branch.entry, attributes) for branch in tree.branches(found, False) if branch.entry is not None]
+    return facts + [_facts(branch.entry, attributes) for branch in tree.branches(found, False, depth) if branch.entry is not None]
 
 
-@app.command()
-def info(file: str, path: Annotated[str | None, typer.Argument()] = None, as_json: AsJson = False) -> None:
+@command("Show format and sizes, or all about an object.", "hyperslab info profiles.nc", "hyperslab info profiles.nc /theta --json")
+def info(file: FileName, path: Annotated[str | None, typer.Argument(metavar="PATH", help="An object of the file.")] = None, as_json: AsJson = False) -> None:
     """Show the format and sizes of a file (of several files their sums), or all properties of one object."""
     opened = open_file(file)
     if path is not None:
@@ -89,6 +95,8 @@ def info(file: str, path: Annotated[str | None, typer.Argument()] = None, as_jso
         print(json.dumps(plain(facts), ensure_ascii=False))
         return
     grid = Grid(box=None, show_header=False)
+    grid.add_column(no_wrap=True)
+    grid.add_column(overflow="fold")
     for name, value in facts.items():
         for row, (key, shown) in enumerate(value.items() if isinstance(value, dict) else [("", value)]):
             grid.add_row(f"[bold]{name if row == 0 else ''}[/bold]", escape(f"{key} = {shown}" if key else str(shown)))

@@ -10,21 +10,23 @@ from typing import Any, BinaryIO
 
 import numpy as np
 import pyarrow as pa
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table as Grid
 
 import hyperslab as hs
 
-from .export_formats import BINARY, HDF5, STREAMS, format_of
+from ..netcdf.tables import write_rows
+from .export_formats import BINARY, HDF5, NETCDF, STREAMS, format_of
+from .grids import print_grid
 from .plain_values import plain
 from .progress import counting, waiting
 from .stopping import complete
+from .terminal import console
 
 
 def say(what: Any) -> None:
     """Prints for people. Lines are wrapped only on a terminal."""
-    Console(soft_wrap=not sys.stdout.isatty(), width=None if sys.stdout.isatty() else 200).print(what)
+    console().print(what)
 
 
 #: Rows of one grid of text: its columns are as wide as the widest of these.
@@ -42,7 +44,7 @@ def print_rows(batches: Iterable[pa.RecordBatch], schema: pa.Schema, as_json: bo
     for block in _blocks(batches, schema):
         part = block if limit is None else block.slice(0, limit - shown)
         if part.num_rows or not shown:
-            _print_grid(part)
+            print_grid(part)
         shown += part.num_rows
         if part.num_rows < block.num_rows:
             print(f"hyperslab: these are the first {limit} rows; --rows 0 prints all of them, -o FILE writes them", file=sys.stderr)
@@ -60,22 +62,6 @@ def _blocks(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa
             waiting_rows, is_first = waiting_rows.slice(_GRID_ROWS), False
     if is_first or waiting_rows.num_rows:
         yield waiting_rows
-
-
-def _print_grid(table: pa.Table) -> None:
-    grid = Grid(box=None, header_style="bold")
-    for field in table.schema:
-        grid.add_column(f"{escape(field.name)}\n[dim]{escape(str(field.type))}[/dim]", overflow="fold")
-    for row in table.to_pylist():
-        grid.add_row(*(escape(_cell(row[field.name], field.type)) for field in table.schema))
-    say(grid)
-
-
-def _cell(value: Any, type: pa.DataType) -> str:
-    """A value for people; a narrow float with its own few digits, not a double's."""
-    if value is None:
-        return ""
-    return str(np.float32(value)) if pa.types.is_float32(type) else str(value)
 
 
 def print_facts(facts: dict[str, Any], as_json: bool) -> None:
@@ -105,8 +91,9 @@ def write_file(out: str, reader: pa.RecordBatchReader | hs.BatchReader, total: i
     """Writes a batch at a time; `out` appears when it is complete. `-` is standard output, which must not be a terminal unless text is
     written."""
     chosen = format_of(out, format)
-    if chosen == HDF5:
-        rows = hs.write_table(reader, out, nulls="nan")
+    if chosen in (HDF5, NETCDF):
+        with counting(os.path.basename(out), total) as advance:
+            rows = write_rows(reader, out, advance) if chosen == NETCDF else hs.write_table(_counted(reader, advance), out, nulls="nan")
     elif out == "-":
         if sys.stdout.isatty() and chosen in BINARY:
             raise hs.InvalidInputError(f"--format {chosen} would write bytes to the terminal: add > FILE, or | and a program")
@@ -117,7 +104,16 @@ def write_file(out: str, reader: pa.RecordBatchReader | hs.BatchReader, total: i
     else:
         with complete(out) as part, counting(os.path.basename(out), total) as advance:
             rows = _write(part, chosen, reader, advance)
-    print(f"wrote {out}: {rows} rows, {os.path.getsize(out)} bytes")
+    print(f"wrote {out}: {rows:,} rows, {os.path.getsize(out):,} bytes")
+
+
+def _counted(reader: pa.RecordBatchReader | hs.BatchReader, advance: Callable[[int], None]) -> pa.RecordBatchReader:
+    def batches() -> Iterator[pa.RecordBatch]:
+        for batch in reader:
+            yield batch
+            advance(batch.num_rows)
+
+    return pa.RecordBatchReader.from_batches(reader.schema, batches())
 
 
 def _write(file: BinaryIO, format: str, reader: pa.RecordBatchReader | hs.BatchReader, advance: Callable[[int], None]) -> int:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import contextlib
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.filesize import decimal
+from rich.progress import BarColumn, Progress, ProgressColumn, Task, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.text import Text
+
+from ..counters import counters
+from .terminal import console
 
 PATIENCE_SECONDS = 1.0
 
@@ -20,7 +23,7 @@ def waiting(what: str) -> Iterator[None]:
     if not sys.stderr.isatty():
         yield
         return
-    status = Console(stderr=True).status(what)
+    status = console(errors=True).status(what)
     timer = threading.Timer(PATIENCE_SECONDS, status.start)
     timer.daemon = True
     timer.start()
@@ -31,23 +34,61 @@ def waiting(what: str) -> Iterator[None]:
         status.stop()
 
 
+class _Count(ProgressColumn):
+    """`1,234 of 5,000 rows`. Without a total, the bytes that were read show that something happens."""
+
+    def __init__(self, unit: str) -> None:
+        super().__init__()
+        self._unit, self._before = unit, counters()
+
+    def render(self, task: Task) -> Text:
+        done, total = int(task.completed), None if task.total is None else int(task.total)
+        if self._unit == "bytes":
+            return Text(decimal(done) + (f" of {decimal(total)}" if total is not None else ""))
+        if total is not None:
+            return Text(f"{done:,} of {total:,} {self._unit}")
+        return Text(f"{done:,} {self._unit}, {decimal(counters().since(self._before).bytes_read)} read")
+
+
 @contextlib.contextmanager
-def counting(what: str, total: int | None) -> Iterator[Callable[[int], None]]:
-    """A progress bar of rows: call the returned function with the number of rows done since the last call."""
+def _bar(what: str, total: int | None, unit: str) -> Iterator[tuple[Progress, TaskID]]:
+    columns = (TextColumn("{task.description}"), BarColumn(), _Count(unit), TimeElapsedColumn(), TimeRemainingColumn())
+    progress = Progress(*columns, console=console(errors=True), transient=True)
+    task = progress.add_task(what, total=total)
+    timer = threading.Timer(PATIENCE_SECONDS, progress.start)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield progress, task
+    finally:
+        timer.cancel()
+        timer.join()
+        progress.stop()
+
+
+@contextlib.contextmanager
+def counting(what: str, total: int | None, unit: str = "rows") -> Iterator[Callable[[int], None]]:
+    """A progress bar: call the returned function with the number of rows, bytes or other units done since the last call."""
     if not sys.stderr.isatty():
         yield lambda rows: None
         return
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
-    progress = Progress(*columns, console=Console(stderr=True), transient=True)
-    task = progress.add_task(what, total=total)
-    since = time.monotonic()
+    with _bar(what, total, unit) as (progress, task):
 
-    def advance(rows: int) -> None:
-        progress.advance(task, rows)
-        if not progress.live.is_started and time.monotonic() - since > PATIENCE_SECONDS:
-            progress.start()
+        def advance(count: int) -> None:
+            progress.advance(task, count)
 
-    try:
         yield advance
-    finally:
-        progress.stop()
+
+
+@contextlib.contextmanager
+def reporting(what: str, unit: str) -> Iterator[Callable[[int, int], None]]:
+    """A progress bar whose function is called with how much is done, and how much there is."""
+    if not sys.stderr.isatty():
+        yield lambda done, of: None
+        return
+    with _bar(what, None, unit) as (progress, task):
+
+        def report(done: int, of: int) -> None:
+            progress.update(task, completed=done, total=of or None)
+
+        yield report

@@ -12,20 +12,27 @@ import typer
 import hyperslab as hs
 
 from ..tables.table import listed
-from .app import OPEN, AsJson, Columns, Layout, Raw, Where, app, only_file, open_file, split
-from .export_formats import HDF5, STREAMS, format_of
+from .app import OPEN, AsJson, Columns, FileName, Layout, ObjectPath, Raw, Where, command, member_names, only_file, open_file, split
+from .export_formats import HDF5, NETCDF, STREAMS, format_of
 from .output import draw, print_bins, print_facts, print_rows, write_file
 from .progress import waiting
 
-_ENDINGS = f"{', '.join(f'.{name}' for name in STREAMS)} or .{HDF5}"
-Out = Annotated[str | None, typer.Option("-o", "--out", help=f"Write the rows to OUT: a file named {_ENDINGS}, or - for standard output.")]
-OutFormat = Annotated[str | None, typer.Option("--format", help=f"The format: {', '.join(STREAMS)} or {HDF5}; by default the ending of OUT.")]
+_ENDINGS = f"{', '.join(f'.{name}' for name in [*STREAMS, HDF5])} or .{NETCDF}"
+Out = Annotated[str | None, typer.Option("-o", "--out", metavar="OUT", help=f"Write the rows to OUT: a file named {_ENDINGS}, or - for standard output.")]
+OutFormat = Annotated[
+    str | None, typer.Option("--format", metavar="NAME", help=f"The format: {', '.join([*STREAMS, HDF5])} or {NETCDF}; by default the ending of OUT.")
+]
 
 
-@app.command()
+@command(
+    "Show the first rows of a table.",
+    "hyperslab head profiles.nc /theta",
+    "hyperslab head profiles.nc /theta -n 3 --where 'depth > 100' --columns depth,theta",
+    "hyperslab head profiles.nc /theta --json",
+)
 def head(
-    file: str,
-    path: Annotated[str, typer.Argument()] = "/",
+    file: FileName,
+    path: ObjectPath = "/",
     rows: Annotated[int, typer.Option("-n", "--rows", min=0, help="Number of rows.")] = 10,
     columns: Columns = None,
     where: Where = None,
@@ -41,10 +48,15 @@ def head(
     _note_omitted(table, columns)
 
 
-@app.command()
+@command(
+    "Run an SQL query (DuckDB).",
+    "hyperslab sql profiles.nc 'select depth, avg(theta) from theta group by depth'",
+    "hyperslab sql profiles.nc 'from theta where theta > 299' -o warm.parquet",
+    "hyperslab sql profiles.nc 'from theta' --format jsonl | tail -1",
+)
 def sql(
-    file: str,
-    query: str,
+    file: FileName,
+    query: Annotated[str, typer.Argument(metavar="QUERY", help="The query; `show tables` lists the views.")],
     out: Out = None,
     format: OutFormat = None,
     rows: Annotated[int, typer.Option("-n", "--rows", min=0, help="Number of rows printed for people; 0 prints all of them.")] = 1000,
@@ -62,11 +74,16 @@ def sql(
         write_file("-" if out is None else out, reader, None, format)
 
 
-@app.command()
+@command(
+    "Write a table as Parquet, Arrow, CSV, JSON, HDF5 …",
+    "hyperslab export profiles.nc /theta theta.parquet",
+    "hyperslab export profiles.nc /theta warm.nc --where 'theta > 299'",
+    "hyperslab export profiles.nc /theta - --format csv | wc -l",
+)
 def export(
-    file: str,
-    path: str,
-    out: Annotated[str, typer.Argument(help="The file, or - for standard output.")],
+    file: FileName,
+    path: ObjectPath,
+    out: Annotated[str, typer.Argument(metavar="OUT", help=f"The file, named {_ENDINGS}, or - for standard output.")],
     format: OutFormat = None,
     where: Where = None,
     columns: Columns = None,
@@ -90,12 +107,16 @@ def _note_omitted(table: hs.Table, columns: str | None) -> None:
         print(f"hyperslab: not columns: {listed(table.omitted)}", file=sys.stderr)
 
 
-@app.command()
+@command(
+    "Draw a dataset as a picture.",
+    "hyperslab plot pressure.nc /air_pressure_at_sea_level pressure.png",
+    "hyperslab plot profiles.nc /theta level.svg --index 3 --cmap magma --vmin 270",
+)
 def plot(
-    file: str,
-    path: str,
-    out: str,
-    index: Annotated[str | None, typer.Option(help="Indexes of the leading dimensions: 3,0.")] = None,
+    file: FileName,
+    path: ObjectPath,
+    out: Annotated[str, typer.Argument(metavar="OUT", help="The picture, named .png, .pdf or .svg.")],
+    index: Annotated[str | None, typer.Option(metavar="NUMBERS", help="Indexes of the leading dimensions: 3,0.")] = None,
     cmap: Annotated[str | None, typer.Option(help="A colormap of matplotlib.")] = None,
     vmin: Annotated[float | None, typer.Option(help="The smallest value shown.")] = None,
     vmax: Annotated[float | None, typer.Option(help="The largest value shown.")] = None,
@@ -113,11 +134,18 @@ def plot(
     print(f"wrote {out}: {os.path.getsize(out)} bytes")
 
 
-@app.command()
+@command(
+    "Find the elements of arrays that match.",
+    "hyperslab query profiles.nc / 'theta > 299 && depth <= 100'",
+    "hyperslab query profiles.nc / 'theta > 299' --values _row,depth,theta -n 3",
+    "hyperslab query profiles.nc / 'theta > 280' --histogram theta --bins 5",
+)
 def query(
-    file: str,
-    group: str,
-    text: Annotated[str | None, typer.Argument(help='The condition: "energy > 1.3 && 100 < x && x < 140". By default every row matches.')] = None,
+    file: FileName,
+    group: Annotated[str, typer.Argument(metavar="GROUP", help="The group of the arrays: a path, with wildcards, or re:REGEX.", autocompletion=member_names)],
+    text: Annotated[
+        str | None, typer.Argument(metavar="TEXT", help='The condition: "energy > 1.3 && 100 < x && x < 140". By default every row matches.')
+    ] = None,
     count: Annotated[bool, typer.Option("--count", help="Print the number of matching rows (the default).")] = False,
     values: Annotated[str | None, typer.Option(help="Columns of the rows, separated by commas (also _row, _file and names of wildcards).")] = None,
     histogram: Annotated[str | None, typer.Option(help="Count rows in bins of one to three variables, separated by commas.")] = None,

@@ -11,7 +11,7 @@ from rich.table import Table as Grid
 
 from .. import simulation
 from ..errors import InvalidInputError
-from .app import AsJson, app
+from .app import AsJson, command
 from .output import say
 from .plain_values import plain
 
@@ -31,9 +31,13 @@ def _parsed(given: str) -> tuple[str, Any]:
     return key, text
 
 
-@app.command()
+@command(
+    "Simulate reads, writes and queries on machines.",
+    "hyperslab simulate --list",
+    "hyperslab simulate --nodes 16 --way spark --bytes 1TiB --partitions 1000",
+)
 def simulate(
-    scenario: Annotated[str | None, typer.Argument(help="A scenario, as a TOML file.")] = None,
+    scenario: Annotated[str | None, typer.Argument(metavar="SCENARIO", help="A scenario, as a TOML file.")] = None,
     machine: Annotated[str | None, typer.Option(help="A machine's name (--list), or a TOML file.")] = None,
     kind: Annotated[str | None, typer.Option(help="read, write, metadata, open, query or transfer; read by default.")] = None,
     way: Annotated[str | None, typer.Option(help="How, such as spark, mpi, subfiles or hyperslab.")] = None,

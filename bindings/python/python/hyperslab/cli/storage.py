@@ -10,13 +10,13 @@ import typer
 
 import hyperslab as hs
 
-from .app import OPEN, AsJson, Raw, app, open_file
-from .progress import counting, waiting
+from .app import OPEN, AsJson, FileName, OutName, Raw, command, open_file
+from .progress import counting, reporting, waiting
 from .stopping import careful
 
 
-@app.command()
-def verify(file: str, values: Annotated[bool, typer.Option("--values", help="Also read all bytes.")] = False, as_json: AsJson = False) -> None:
+@command("Check that a container is complete.", "hyperslab verify run.h5", "hyperslab verify run.h5 --values --json")
+def verify(file: FileName, values: Annotated[bool, typer.Option("--values", help="Also read all bytes.")] = False, as_json: AsJson = False) -> None:
     """Check that all subfiles of a container exist, are complete, and belong together; exit status 1 if not."""
     with waiting("checking"):
         found = hs.verify(file, values=values)
@@ -30,9 +30,9 @@ def verify(file: str, values: Annotated[bool, typer.Option("--values", help="Als
         raise typer.Exit(1)
 
 
-@app.command()
+@command("Remove leftovers of killed writers.", "hyperslab vacuum run.h5 --dry-run", "hyperslab vacuum run.h5 --hours 1")
 def vacuum(
-    file: str,
+    file: FileName,
     hours: Annotated[float, typer.Option(help="Only what was not touched for this many hours.")] = 24,
     orphans: Annotated[bool, typer.Option("--orphans", help="Also remove commits that no master in the folder uses.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Remove nothing, only list what would be removed.")] = False,
@@ -57,17 +57,12 @@ def vacuum(
             print(f"{count} commit{'s belong' if count > 1 else ' belongs'} to no master in this folder; --orphans removes {'them' if count > 1 else 'it'}")
 
 
-@app.command()
-def fuse(file: str, out: str, force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False, as_json: AsJson = False) -> None:
+@command("Make one ordinary file of a container.", "hyperslab fuse run.h5 single.h5")
+def fuse(
+    file: FileName, out: OutName, force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False, as_json: AsJson = False
+) -> None:
     """Make one ordinary file of a container; copies chunks without decoding them if possible."""
-    done = 0
-    with careful(), counting(os.path.basename(out), None) as advance:
-
-        def report(now: int, _: int) -> None:
-            nonlocal done
-            advance(now - done)
-            done = now
-
+    with careful(), reporting(os.path.basename(out), "bytes") as report:
         made = hs.fuse(file, out, "w" if force else "x", progress=report)
     if as_json:
         print(json.dumps(made._asdict()))
@@ -75,10 +70,14 @@ def fuse(file: str, out: str, force: Annotated[bool, typer.Option("--force", hel
         print(f"wrote {out}: {made.bytes} bytes, {made.copied_chunks} chunks copied, {made.reencoded_bytes} bytes of values encoded again")
 
 
-@app.command()
+@command(
+    "Build value indexes, which queries use.",
+    "hyperslab index profiles.nc /theta /salinity",
+    "hyperslab index profiles.nc '/t*' --level Z --plan",
+)
 def index(
-    file: str,
-    datasets: Annotated[list[str], typer.Argument(help="Paths of datasets or groups; * and ? are wildcards.")],
+    file: FileName,
+    datasets: Annotated[list[str], typer.Argument(metavar="DATASETS", help="Paths of datasets or groups; * and ? are wildcards.")],
     level: Annotated[str | None, typer.Option(help="Z, K, P, X or B; one that suits each dataset by default.")] = None,
     raw: Raw = False,
     together: Annotated[bool, typer.Option("--together", help="Make one index of all files of a folder.")] = False,
@@ -96,7 +95,7 @@ def index(
     else:
         planned = hs.indexes.plan(open_file(file), datasets, level, decode=not raw, together=together, rebuild=rebuild, index_folder=OPEN.get("index_folder"))
     if not plan and not embedded:
-        with careful(), counting("indexing", planned.value_bytes) as advance:
+        with careful(), counting("indexing", planned.value_bytes, "bytes") as advance:
             planned.run(advance)
     if as_json:
         print(json.dumps([entry._asdict() for entry in planned.datasets]))
@@ -104,7 +103,7 @@ def index(
         print(planned.explain())
 
 
-@app.command("spark-jar")
+@command("Print the path of the jar for Spark.", "spark-submit --jars $(hyperslab spark-jar) job.py", name="spark-jar")
 def spark_jar() -> None:
     """Print the path of the jar for Spark, as in: spark-submit --jars $(hyperslab spark-jar)"""
     print(hs.spark.jar())

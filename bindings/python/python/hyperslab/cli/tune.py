@@ -16,16 +16,16 @@ import hyperslab as hs
 from ..errors import MissingFileError
 from ..tuning import Study, Tuned, run_study
 from ..tuning.pictures import profile_figure
-from .app import AsJson, app
+from .app import AsJson, command
 from .output import draw, say
 from .plain_values import plain
-from .progress import counting
+from .progress import reporting
 from .stopping import Stopped, careful
 
 
-@app.command()
+@command("Measure this machine, and write a profile.", "hyperslab tune /scratch/me --minutes 2", "hyperslab tune /scratch/me --study --out study")
 def tune(
-    folder: Annotated[str, typer.Argument(help="A folder of the file system that is measured.")],
+    folder: Annotated[str, typer.Argument(metavar="FOLDER", help="A folder of the file system that is measured.")],
     minutes: Annotated[float | None, typer.Option(help="No further measurement begins after this time; 5, or 30 of a study.")] = None,
     size: Annotated[int | None, typer.Option(help="MiB of values of a file; 32, or 64 of a study.")] = None,
     points: Annotated[int, typer.Option(help="Number of combinations of settings.")] = 100,
@@ -39,15 +39,8 @@ def tune(
     as_json: AsJson = False,
 ) -> None:
     """Measure this machine and a file system, and write a profile of the settings that pay; reads and writes then use it."""
-    done = 0
     try:
-        with careful(), counting("measuring", None if study else points) as advance:
-
-            def report(now: int, _: int) -> None:
-                nonlocal done
-                advance(now - done)
-                done = now
-
+        with careful(), reporting("measuring", "measurements") as report:
             if study:
                 target, bytes_each = out or "hyperslab-study", (64 if size is None else size) << 20
                 studied = run_study(
@@ -119,7 +112,7 @@ def _value(setting: str, value: str) -> str:
     return value
 
 
-@app.command()
+@command("Show the profile in force.", "hyperslab profile --json")
 def profile(
     plot: Annotated[str | None, typer.Option(help="Draw what the profile was made from into this picture.")] = None,
     as_json: AsJson = False,

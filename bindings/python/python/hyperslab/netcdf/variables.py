@@ -194,6 +194,12 @@ class NetcdfVariable(NewDataset):
             self.show_fill()
         return counts
 
+    def _declare_fill(self, value: Any) -> None:
+        """Makes a value the fill value of a variable that was created without one; elements that exist stay as they are."""
+        if self._fill is None:
+            self._fill, self._fill_is_known = value, False
+            self.show_fill()
+
     def show_fill(self) -> None:
         """Sets `_FillValue`, so that readers recognize missing values."""
         if not self._fill_is_known:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, overload
 
@@ -15,7 +14,7 @@ from ..type_aliases import Elements
 from ..values import conversion as value_conversion
 from ..values import references, tagged_dtypes
 from ..values.references import RegionReference
-from . import chunk_iteration, mapped, plot, reading, tree, value_views
+from . import chunk_iteration, html, mapped, plot, reading, value_views
 from .attributes import Empty
 from .decoded_view import DecodedView
 from .kept_property import kept_property
@@ -443,4 +442,6 @@ class Dataset(StoredProperties):
         return f"<Dataset {self.name}: shape {self.shape}, {dtypes.describe(self._about['datatype'])}>"
 
     def _repr_html_(self) -> str:
-        return tree.as_html(self, f"{self.name}  {self._summary()}") if self else html.escape(self._closed())
+        if not self:
+            return html.closed(self._closed())
+        return html.of_dataset(self, dtypes.describe(self._about["datatype"]), self._file.path)

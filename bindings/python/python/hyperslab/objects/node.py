@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
 from .. import _native
 from ..errors import READ_ONLY, InvalidInputError, ReadOnlyError, UnsupportedError
 from ..values.references import Reference
-from . import tree
+from . import html, tree
 from .attributes import Attributes
 from .region_references import RegionReferences
 
@@ -125,4 +124,4 @@ class Node:
         return f"<{self.kind} {self.name}>" if self else self._closed()
 
     def _repr_html_(self) -> str:
-        return tree.as_html(self, self.name) if self else html.escape(self._closed())
+        return html.of_node(self, self.kind.capitalize(), self._file.path) if self else html.closed(self._closed())

@@ -1,8 +1,7 @@
-"""Tree: the contents of a file for people. One walk serves text, HTML and the command line."""
+"""Tree: the contents of a file for people. One walk serves text and the command line; `html` shows it in notebooks."""
 
 from __future__ import annotations
 
-import html
 import itertools
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple, Protocol, TypeVar
@@ -146,6 +145,14 @@ def text(group: Shown) -> str:
     return "\n".join([cut(group.name), *below(group, "  ", 1)])
 
 
+def _closed_at(entry: Entry, depth: int, depth_limit: int | None) -> str:
+    """The number of members of a group that are not shown because of the limit."""
+    if entry.object is None or entry.object.kind != "group" or depth_limit is None or depth < depth_limit:
+        return ""
+    count = len(entry.object)  # type: ignore[arg-type]  # a group
+    return f"{count} member{'' if count == 1 else 's'}" if count else ""
+
+
 class Branch(NamedTuple):
     """A line of a tree with guides: `prefix` are the guides, `name` is a name or empty, and `rest` is what follows it."""
 
@@ -155,8 +162,9 @@ class Branch(NamedTuple):
     entry: Entry | None
 
 
-def branches(node: Shown, attributes: bool) -> Iterator[Branch]:
-    """The tree below a node line by line, each made when it is asked for: with `attributes` if wanted. Those have no entry."""
+def branches(node: Shown, attributes: bool, depth_limit: int | None = None) -> Iterator[Branch]:
+    """The tree below a node line by line, each made when it is asked for: with `attributes` if wanted. Those have no entry.
+    Groups at `depth_limit` are shown without their members."""
     seen = Seen(node)
 
     def items(node: Shown, lists_members: bool) -> Iterator[tuple[tuple[str, str] | Entry, bool]]:
@@ -173,7 +181,12 @@ def branches(node: Shown, attributes: bool) -> Iterator[Branch]:
                 continue
             is_group = item.object is not None and item.object.kind == "group"
             shown_at = seen.find(item)
-            yield Branch(prefix, cut(item.name), f"{'/' if is_group else ''}  {line(item, shown_at)}".rstrip(), item)
+            yield Branch(
+                prefix,
+                cut(item.name),
+                f"{'/' if is_group else ''}  {line(item, shown_at)}{_closed_at(item, depth, depth_limit) if shown_at is None else ''}".rstrip(),
+                item,
+            )
             # Attributes of an object stand at the first of its paths, as its members do.
             if item.object is None or item.object._number in described:
                 continue
@@ -181,44 +194,6 @@ def branches(node: Shown, attributes: bool) -> Iterator[Branch]:
             if is_group and is_deep(item.path, depth):
                 yield Branch(further + "└── ", "", DEEPER, None)
             else:
-                yield from below(item.object, further, depth + 1, shown_at is None)
+                yield from below(item.object, further, depth + 1, shown_at is None and (depth_limit is None or depth < depth_limit))
 
     return below(node, "", 1, True)
-
-
-def as_html(node: Shown, title: str) -> str:
-    """An object as HTML that folds: attributes, then members, without what is too much for a screen."""
-    budget = iter(range(MAX_OBJECTS))
-    seen = Seen(node)
-
-    def cells(node: Shown) -> str:
-        shown = itertools.islice(attribute_lines(node), MAX_MEMBERS)
-        rows = "".join(f"<tr><td>{html.escape(k)}</td><td style='text-align:left'>{html.escape(v)}</td></tr>" for k, v in shown)
-        return f"<table>{rows}</table>" if rows else ""
-
-    def fold(title: str, node: Shown, depth: int, opened: bool) -> str:
-        inner = cells(node)
-        for entry in first_entries(node, budget):
-            if entry is None:
-                inner += f"<div>{html.escape(MORE)}</div>"
-                continue
-            shown_at = seen.find(entry)
-            label = f"<b>{html.escape(cut(entry.name))}</b> {html.escape(line(entry, shown_at))}"
-            if entry.object is None or shown_at is not None:
-                inner += f"<div>{label}</div>"
-            elif entry.object.kind == "group" and is_deep(entry.path, depth):
-                inner += f"<div>{label} {html.escape(DEEPER)}</div>"
-            else:
-                inner += fold(label, entry.object, depth + 1, False)
-        if not inner:
-            return f"<div>{title}</div>"
-        return f"<details{' open' if opened else ''}><summary>{title}</summary><div style='margin-left:1.5em'>{inner}</div></details>"
-
-    return fold(html.escape(cut(title)), node, 1, True)
-
-
-def set_as_html(title: str, paths: list[str], first: Shown) -> str:
-    """Several files as HTML that folds: their paths, then the contents of the first."""
-    listed = "".join(f"<div>{html.escape(path)}</div>" for path in paths)
-    names = f"<details><summary>paths</summary><div style='margin-left:1.5em'>{listed}</div></details>"
-    return f"<div><b>{html.escape(title)}</b></div>{names}{as_html(first, f'the first file, {paths[0]}')}"

@@ -17,12 +17,14 @@ from ..errors import InvalidInputError
 from ..extras import require
 from ..file import open as open_files
 from ..objects.dataset import Dataset
+from ..objects.plot import picture
 from ..sessions import session
 from ..sources import Files, Sources, holds_arrays, opened, short
 from ..tables.constants import Named, named_lists
 from ..tables.table import Split
 from ..type_aliases import AnyArray, Int64Array, Path
 from ..values.arrays import from_arrays
+from . import html
 from .aggregates import Aggregates
 from .histogram_bins import Bins
 from .results import CountBounds, Step
@@ -447,12 +449,11 @@ class Query(Aggregates):
         """
         require("plotting", "plot", "matplotlib")
         from matplotlib.colors import LogNorm
-        from matplotlib.figure import Figure
 
-        shown = list(names or self._native.names()[:2])
+        shown = [names] if isinstance(names, str) else list(names or self._native.names()[:2])
         if not 1 <= len(shown) <= 2:
             raise InvalidInputError("one or two variables can be drawn")
-        figure = Figure(layout="constrained")
+        figure = picture(layout="constrained")
         axes = figure.subplots()
         if len(shown) == 1:
             counts, (edges,) = self.histogram(shown[0], bins)
@@ -483,3 +484,6 @@ class Query(Aggregates):
 
     def __repr__(self) -> str:
         return f"<Query {self.text and short(self.text)!r} of {len(self.steps)} steps>"
+
+    def _repr_html_(self) -> str:
+        return html.of_query(self.text, self._request.group, self.steps, list(self._native.names()), self.explain())

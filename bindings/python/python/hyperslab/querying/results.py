@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ..type_aliases import AnyArray, Float64Array, Int64Array
+from . import html
 
 
 class Step(NamedTuple):
@@ -39,6 +40,9 @@ class Histogram(NamedTuple):
 
     values: AnyArray
     edges: tuple[Float64Array, ...]
+
+    def _repr_html_(self) -> str:
+        return html.of_histogram(self.values, self.edges)
 
 
 class HistogramBounds(NamedTuple):

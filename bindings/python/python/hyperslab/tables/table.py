@@ -19,6 +19,7 @@ from ..extras import require
 from ..sessions import session
 from ..storage import StorageLayout
 from ..type_aliases import Float64Array, Int64Array
+from . import html
 from .arrow_dataset import ScanDataset
 from .scan_request import ScanRequest
 
@@ -396,3 +397,7 @@ class Table:
     def __repr__(self) -> str:
         omitted = f"\nnot columns: {listed(self.omitted)}" if self.omitted else ""
         return f"<Table of {self._request.path}>\n{self.schema.to_string(show_schema_metadata=False, show_field_metadata=False)}{omitted}"
+
+    def _repr_html_(self) -> str:
+        where = self._request.text if self._request.expression is None else self._request.expression
+        return html.of_table(self, self._request.path, [file.path for file in self._request.files], where, self._request.limit)

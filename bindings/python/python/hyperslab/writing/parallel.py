@@ -13,6 +13,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from .. import _native, indexing_keys
+from ..display.blocks import card, facts, text
 from ..errors import InvalidInputError, UnsupportedError
 from ..type_aliases import Path
 from ..values import dtype_encoding, new_references
@@ -518,3 +519,6 @@ class WritePlan:
 
     def __repr__(self) -> str:
         return f"<write plan {self.id} of {self.path}>"
+
+    def _repr_html_(self) -> str:
+        return card("WritePlan", str(self.path), str(self.id), facts([("next", text("give it to tasks: plan.task(number), then plan.commit(fragments)"))]))

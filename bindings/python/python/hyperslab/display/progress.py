@@ -1,0 +1,100 @@
+"""Progress of long calls: a bar in notebooks, a line on terminals, nothing in files and pipes."""
+
+from __future__ import annotations
+
+import sys
+import time
+from types import TracebackType
+from typing import Any
+
+from .blocks import size, text
+
+#: Nothing is shown before this time, and not more often than this.
+PATIENCE_SECONDS, INTERVAL_SECONDS = 1.0, 0.2
+
+
+class Progress:
+    """Shows how far a call is: pass it as the `progress` of `hs.fuse`, `Advice.apply`, `hs.tune` and others.
+
+    Example:
+        >>> with hs.Progress("fuse") as progress:
+        ...     hs.fuse("run.h5", "single.h5", progress=progress)
+    """
+
+    def __init__(self, what: str = "", unit: str = "bytes") -> None:
+        """Shows nothing yet.
+
+        Args:
+            what: What is done.
+            unit: What is counted: `bytes`, `rows` …
+        """
+        self._what, self._unit, self._begin, self._shown_at = what, unit, time.monotonic(), 0.0
+        self._done = 0
+        self._handle: Any = None
+        self._is_line = False
+        self._notebook = _notebook()
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def __call__(self, done: int, total: int | None = None) -> None:
+        """Shows that `done` of `total` are done. With one argument it is the number done since the last call, as `IndexPlan.run`
+        reports it."""
+        self._done = done if total is not None else self._done + done
+        is_known = bool(total)
+        count = size(self._done) if self._unit == "bytes" else f"{self._done:,} {self._unit}"
+        of = "" if not is_known or total is None else f" of {size(total) if self._unit == 'bytes' else format(total, ',')}"
+        self.say(f"{count}{of}", self._done / total if is_known and total else None)
+
+    def say(self, note: str, share: float | None = None) -> None:
+        """Shows a note, and a bar if the share that is done is known.
+
+        Args:
+            note: A short text.
+            share: The part that is done, 0 to 1.
+
+        Example:
+            >>> progress.say("12 MB read")
+        """
+        now = time.monotonic()
+        if now - self._begin < PATIENCE_SECONDS or now - self._shown_at < INTERVAL_SECONDS:
+            return
+        self._shown_at = now
+        seconds = f"{now - self._begin:.0f} s"
+        if self._notebook is not None:
+            value = "" if share is None else f" value='{min(max(share, 0.0), 1.0):.3f}'"
+            self._publish(f"<div><progress{value} style='width:12em;vertical-align:middle'></progress> {text(self._what)} {text(note)}, {seconds}</div>")
+        elif sys.stderr.isatty():
+            self._is_line = True
+            print(f"\r\x1b[K{self._what} {'' if share is None else f'{share:.0%}, '}{note}, {seconds}", end="", file=sys.stderr, flush=True)
+
+    def close(self) -> None:
+        """Removes what is shown.
+
+        Example:
+            >>> progress.close()
+        """
+        if self._handle is not None:
+            self._publish("")
+        if self._is_line:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+            self._is_line = False
+
+    def _publish(self, shown: str) -> None:
+        content = self._notebook.HTML(shown)
+        if self._handle is None:
+            self._handle = self._notebook.display(content, display_id=True)
+        else:
+            self._handle.update(content)
+
+
+def _notebook() -> Any:
+    """IPython's display, in a notebook; `None` elsewhere."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None else None
+    if shell is None or not hasattr(shell, "kernel"):
+        return None
+    return sys.modules["IPython.display"]
