@@ -111,27 +111,48 @@ def _note_omitted(table: hs.Table, columns: str | None) -> None:
     "Draw a dataset as a picture.",
     "hyperslab plot pressure.nc /air_pressure_at_sea_level pressure.png",
     "hyperslab plot profiles.nc /theta level.svg --index 3 --cmap magma --vmin 270",
+    "hyperslab plot profiles.nc /theta profile.png --dims depth --index lat=2,lon=4",
 )
 def plot(
     file: FileName,
     path: ObjectPath,
     out: Annotated[str, typer.Argument(metavar="OUT", help="The picture, named .png, .pdf or .svg.")],
-    index: Annotated[str | None, typer.Option(metavar="NUMBERS", help="Indexes of the leading dimensions: 3,0.")] = None,
+    index: Annotated[str | None, typer.Option(metavar="NUMBERS", help="Indexes of the dimensions that are not drawn: 3,0 or lat=3,lon=4.")] = None,
+    dims: Annotated[
+        str | None, typer.Option(metavar="NAMES", help="The one or two dimensions that are drawn, by name or number; by default the last two.")
+    ] = None,
+    histogram: Annotated[bool, typer.Option("--histogram", help="Count the values in bins instead.")] = False,
+    bins: Annotated[int, typer.Option(min=1, help="Number of bins.")] = 100,
     cmap: Annotated[str | None, typer.Option(help="A colormap of matplotlib.")] = None,
     vmin: Annotated[float | None, typer.Option(help="The smallest value shown.")] = None,
     vmax: Annotated[float | None, typer.Option(help="The largest value shown.")] = None,
+    robust: Annotated[bool, typer.Option("--robust", help="Show the values between the 2nd and the 98th percentile.")] = False,
     log: Annotated[bool, typer.Option("--log", help="Scale values logarithmically.")] = False,
 ) -> None:
-    """Draw a picture: 1-D as a line, N-D as an image of the last two dimensions."""
+    """Draw a picture: one dimension as a line or a profile, more as an image or a map of the last two, or a histogram."""
     found = only_file(open_file(file), file)[path]
     if not isinstance(found, hs.Dataset):
         raise hs.InvalidInputError(f"{path} is not a dataset: `hyperslab ls {file}` shows them")
-    try:
-        at = tuple(int(i) for i in index.split(",")) if index else ()
-    except ValueError:
-        raise hs.InvalidInputError(f"--index {index}: give whole numbers separated by commas") from None
-    draw(out, lambda: found.plot(None, at, cmap=cmap, vmin=vmin, vmax=vmax, log=log))
+    at = _indexes(index)
+    drawn = [_number_or_name(name) for name in split(dims) or []] or None
+    kind = "histogram" if histogram else "auto"
+    draw(out, lambda: found.plot(None, at, dims=drawn, kind=kind, bins=bins, cmap=cmap, vmin=vmin, vmax=vmax, robust=robust, log=log))
     print(f"wrote {out}: {os.path.getsize(out)} bytes")
+
+
+def _number_or_name(given: str) -> int | str:
+    return int(given) if given.lstrip("-").isdecimal() else given
+
+
+def _indexes(given: str | None) -> tuple[int, ...] | dict[str | int, int]:
+    """`3,0`, or `lat=3,lon=4`."""
+    parts = split(given) or []
+    try:
+        if any("=" in part for part in parts):
+            return {_number_or_name(name): int(at) for name, _, at in (part.partition("=") for part in parts)}
+        return tuple(map(int, parts))
+    except ValueError:
+        raise hs.InvalidInputError(f"--index {given}: give whole numbers separated by commas, or names: lat=3,lon=4") from None
 
 
 @command(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
@@ -344,11 +344,15 @@ class Dataset(StoredProperties):
     def plot(
         self,
         out: None = None,
-        index: int | tuple[int, ...] = (),
+        index: int | tuple[int, ...] | Mapping[str | int, int] = (),
         *,
+        dims: str | int | Sequence[str | int] | None = None,
+        kind: str = "auto",
+        bins: int = 100,
         cmap: Any = None,
         vmin: float | None = None,
         vmax: float | None = None,
+        robust: bool = False,
         log: bool = False,
         ax: Axes | None = None,
     ) -> Figure: ...
@@ -357,11 +361,15 @@ class Dataset(StoredProperties):
     def plot(
         self,
         out: str,
-        index: int | tuple[int, ...] = (),
+        index: int | tuple[int, ...] | Mapping[str | int, int] = (),
         *,
+        dims: str | int | Sequence[str | int] | None = None,
+        kind: str = "auto",
+        bins: int = 100,
         cmap: Any = None,
         vmin: float | None = None,
         vmax: float | None = None,
+        robust: bool = False,
         log: bool = False,
         ax: Axes | None = None,
     ) -> str: ...
@@ -369,28 +377,36 @@ class Dataset(StoredProperties):
     def plot(
         self,
         out: str | None = None,
-        index: int | tuple[int, ...] = (),
+        index: int | tuple[int, ...] | Mapping[str | int, int] = (),
         *,
+        dims: str | int | Sequence[str | int] | None = None,
+        kind: str = "auto",
+        bins: int = 100,
         cmap: Any = None,
         vmin: float | None = None,
         vmax: float | None = None,
+        robust: bool = False,
         log: bool = False,
         ax: Axes | None = None,
     ) -> Figure | str:
-        """Draws a quick look: one dimension as a line, more as an image of the last two. Needs matplotlib.
+        """Draws a quick look: one dimension as a line or a profile, more as an image or a map of the last two, or a histogram. Needs
+        matplotlib.
 
         Args:
             out: Path of the picture.
-            index: Index of the leading dimensions that are not drawn; 0 by default.
-            cmap, vmin, vmax, log, ax: As in `hyperslab.objects.plot.plot`.
+            index: Indexes of the dimensions that are not drawn, in their order or by name; 0 by default.
+            dims: The dimensions that are drawn; by default the last two.
+            kind, bins, cmap, vmin, vmax, robust, log, ax: As in `hyperslab.objects.plot.plot`.
 
         Returns:
             `out` if it is a path, else the matplotlib figure.
 
         Example:
             >>> f["theta"].plot("theta.png")
+            >>> f["t2m"].plot(dims="time", index={"lat": 30, "lon": 12})  # a time series at a point
+            >>> f["t2m"].plot(kind="histogram", bins=50)
         """
-        return plot.plot(self, out, index, cmap=cmap, vmin=vmin, vmax=vmax, log=log, ax=ax)
+        return plot.plot(self, out, index, dims=dims, kind=kind, bins=bins, cmap=cmap, vmin=vmin, vmax=vmax, robust=robust, log=log, ax=ax)
 
     def read_direct(self, out: np.ndarray[Any, Any], source_sel: Any = None, dest_sel: Any = None) -> None:
         """Reads into an array, without a copy if the destination is contiguous and has the same dtype.

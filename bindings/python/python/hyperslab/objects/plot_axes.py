@@ -1,0 +1,166 @@
+"""The axes of pictures of datasets: coordinates, the edges of cells, labels, and which way an axis goes."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .. import _native
+from ..batch_reader import BatchReader
+from ..errors import Error
+from .attributes import shown
+from .plot_cells import Array, Dataset
+
+#: Maximum length of a cell, as a multiple of the distance between the coordinates around it.
+MAX_GAPS = 2.0
+_LATITUDE = frozenset({"degrees_north", "degree_north", "degree_N", "degrees_N", "degreeN", "degreesN"})
+_LONGITUDE = frozenset({"degrees_east", "degree_east", "degree_E", "degrees_E", "degreeE", "degreesE"})
+_PRESSURE = frozenset({"Pa", "hPa", "mbar", "millibar", "bar", "decibar", "dbar"})
+#: Names by which coordinates without CF's attributes are known.
+_BY_NAME = {"lat": "latitude", "latitude": "latitude", "lon": "longitude", "longitude": "longitude"}
+
+
+class Coordinate(NamedTuple):
+    """The coordinate along an axis; `known` if the file has it. `bounds` are the two ends of each cell, if the file has them; `role`
+    is latitude, longitude, up or down (a vertical coordinate), or empty."""
+
+    label: str
+    values: Array
+    known: bool
+    bounds: Array | None = None
+    role: str = ""
+
+
+def place(dataset: Dataset, dimension: int, at: int) -> str:
+    """The place of the picture along a dimension that it does not show: the coordinate, or else the index."""
+    name = (dataset.dims[dimension] if dataset.dims else None) or f"dimension {dimension}"
+    coordinate = coordinate_of(dataset, dimension, 1)
+    if not coordinate.known:
+        return f"{name} {at}"
+    value = coordinate.values[at]
+    return f"{name} = {np.datetime_as_string(value, 's') if coordinate.values.dtype.kind == 'M' else f'{value:g}'}"
+
+
+def value_names(dataset: Dataset) -> dict[int, str]:
+    """Names of the values of an enumeration."""
+    datatype = dataset._about["datatype"]
+    if datatype["class"] != "enum":
+        return {}
+    return {int(value): str(name) for name, value in datatype["members"]}
+
+
+def label_of(dataset: Dataset, otherwise: str) -> str:
+    """`long_name [units]`."""
+    attrs = dataset.attrs
+    name = next((shown(attrs[key]) for key in ("long_name", "standard_name") if key in attrs), otherwise)
+    return f"{name} [{shown(attrs['units'])}]" if "units" in attrs else name
+
+
+def coordinate_of(dataset: Dataset, dimension: int, step: int) -> Coordinate:
+    """The coordinate of the cells of a dimension if it has a usable one, else their indexes."""
+    extent = dataset.shape[dimension]
+    label = (dataset.dims[dimension] if dataset.dims else None) or f"dimension {dimension}"
+    middle = np.minimum(np.arange(0, extent, step) + step // 2, extent - 1)
+    unknown = Coordinate(label, middle, False)
+    scale = dataset._scale(dimension)
+    if scale is None or scale.shape != (extent,) or scale.dtype.kind not in "iuf":
+        return unknown
+    try:
+        plan = _native.Plan([scale._file], scale.name)
+        # The last column: in front of it is an index, unless the scale is a coordinate of itself.
+        column = BatchReader(plan.read()).read_all().columns[-1]
+    except Error:
+        return unknown  # a coordinate that no column can hold leaves the picture with indexes
+    values = column.to_numpy()
+    # Only in order can the cells' borders be drawn between them.
+    if column.null_count or values.dtype.kind not in "iufM" or not (np.all(values[1:] > values[:-1]) or np.all(values[1:] < values[:-1])):
+        return unknown
+    if values.dtype.kind == "M":
+        return Coordinate(label, values[middle], True)
+    return Coordinate(label_of(scale, label), values[middle], True, _bounds(scale, extent, step), _role(scale, label))
+
+
+def _role(scale: Dataset, name: str) -> str:
+    """What a coordinate is, by CF's attributes or a usual name."""
+    attrs = scale.attrs
+    given = {key: shown(attrs[key]) for key in ("units", "positive", "axis", "standard_name") if key in attrs}
+    if given.get("units") in _LATITUDE or given.get("standard_name") == "latitude":
+        return "latitude"
+    if given.get("units") in _LONGITUDE or given.get("standard_name") == "longitude":
+        return "longitude"
+    if given.get("positive", "").lower() in ("up", "down"):
+        return given["positive"].lower()
+    if given.get("units") in _PRESSURE or given.get("standard_name") == "depth":
+        return "down"
+    if given.get("axis") == "Z" or given.get("standard_name") in ("altitude", "height"):
+        return "up"
+    return _BY_NAME.get(name.lower(), "")
+
+
+def _bounds(scale: Dataset, extent: int, step: int) -> Array | None:
+    """The ends of the cells, from the variable of bounds that the coordinate names (CF 7.1)."""
+    if "bounds" not in scale.attrs:
+        return None
+    try:
+        found = scale.parent[shown(scale.attrs["bounds"])]
+        if found.kind != "dataset" or found.shape != (extent, 2) or found.dtype.kind not in "iuf":
+            return None
+        ends = np.asarray(found[...], float)
+    except Error:
+        return None  # bounds that cannot be read leave the picture with the middles between coordinates
+    first = np.arange(0, extent, step)
+    return np.stack([ends[first, 0], ends[np.minimum(first + step, extent) - 1, 1]], axis=1)
+
+
+def edges_of(coordinate: Coordinate) -> tuple[Array, Array]:
+    """The cells along an axis, as positions in its values (-1: a gap between cells), and their edges: by the file's bounds, if it has
+    some that fit, else halfway between coordinates."""
+    if coordinate.bounds is not None and (found := _edges_of_bounds(coordinate.values.astype(float), coordinate.bounds)) is not None:
+        return found
+    return edges_between(coordinate.values)
+
+
+def _edges_of_bounds(values: Array, bounds: Array) -> tuple[Array, Array] | None:
+    """The same for cells with two ends each; `None` if they overlap, have no length, or do not contain their coordinate."""
+    sign = 1.0 if len(values) < 2 or values[1] > values[0] else -1.0
+    begin, end = np.sort(bounds, axis=1)[:, :: int(sign)].T
+    if not np.isfinite(bounds).all() or (begin == end).any() or (sign * begin > sign * values).any() or (sign * values > sign * end).any():
+        return None
+    tolerance = 1e-6 * np.abs(end - begin)
+    if (sign * (begin[1:] - end[:-1]) < -tolerance[1:]).any():
+        return None
+    cells, borders = [0], [begin[0]]
+    for i in range(1, len(values)):
+        borders.append(end[i - 1])
+        if abs(begin[i] - end[i - 1]) > tolerance[i]:
+            cells.append(-1)
+            borders.append(begin[i])
+        cells.append(i)
+    return np.array(cells), np.array([*borders, end[-1]])
+
+
+def edges_between(values: Array) -> tuple[Array, Array]:
+    """The cells along an axis, as positions in `values` (-1: a gap between cells), and their edges. Edges are halfway
+    between coordinates, but a cell does not reach far into a gap: there the file has no values."""
+    if values.dtype.kind == "M":
+        cells, edges = edges_between(values.astype("datetime64[us]").astype(np.int64))
+        return cells, np.rint(edges).astype(np.int64).astype("datetime64[us]")
+    places = values.astype(float)
+    if len(places) == 1:
+        return np.array([0]), np.array([places[0] - 0.5, places[0] + 0.5])
+    gaps = np.abs(np.diff(places))
+    around = [np.sort(gaps[max(0, i - 2) : i + 2]) for i in range(len(places))]
+    limit = MAX_GAPS * np.array([near[(len(near) - 1) // 2] for near in around])
+    sign = np.sign(places[1] - places[0])
+    before = np.minimum(np.append(gaps[0], gaps), limit) / 2
+    after = np.minimum(np.append(gaps, gaps[-1]), limit) / 2
+    found, borders = [0], [places[0] - sign * before[0]]
+    for i in range(1, len(places)):
+        end, begin = places[i - 1] + sign * after[i - 1], places[i] - sign * before[i]
+        borders.append(end)
+        if abs(begin - end) > 1e-6 * gaps[i - 1]:
+            found.append(-1)
+            borders.append(begin)
+        found.append(i)
+    return np.array(found), np.array([*borders, places[-1] + sign * after[-1]])
