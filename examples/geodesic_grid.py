@@ -187,32 +187,19 @@ def write_mpas(path: str, n: int) -> None:
     """Writes a grid as MPAS, with three times and two levels of the field `wave`."""
     grid = Geodesic(n)
     with hs.create_netcdf(path) as f:
-        f.attrs["Conventions"], f.attrs["on_a_sphere"], f.attrs["sphere_radius"] = "MPAS", "YES", 1.0
-        for name, size in [
-            ("Time", None),
-            ("StrLen", 64),
-            ("nCells", grid.n_cells),
-            ("nVertices", grid.n_vertices),
-            ("maxEdges", 6),
-            ("vertexDegree", 3),
-            ("nVertLevels", 2),
-        ]:
-            f.create_dimension(name, size)
+        mesh = hs.models.mpas.define(f, cells=grid.n_cells, vertices=grid.n_vertices, radius=1.0)
+        f.create_dimension("StrLen", 64)
+        f.create_dimension("nVertLevels", 2)
+        mesh.create_data(f, "area")
         lon, lat, corners = grid.cells(0, grid.n_cells)
-        field = wave(lon, lat)
-        f.create_variable("nEdgesOnCell", ["nCells"], data=(corners >= 0).sum(axis=1).astype("i4"))
-        f.create_variable("verticesOnCell", ["nCells", "maxEdges"], data=(corners + 1).astype("i4"))
-        for name, dimension, longitude, latitude in (("Cell", "nCells", lon, lat), ("Vertex", "nVertices", *grid.vertices(0, grid.n_vertices)[:2])):
-            x, y = np.radians(longitude), np.radians(latitude)
-            f.create_variable(f"lon{name}", [dimension], data=x % (2 * np.pi), attrs={"units": "rad"})
-            f.create_variable(f"lat{name}", [dimension], data=y, attrs={"units": "rad"})
-            for axis, values in (("x", np.cos(y) * np.cos(x)), ("y", np.cos(y) * np.sin(x)), ("z", np.sin(y))):
-                f.create_variable(f"{axis}{name}", [dimension], data=values)
-        f.create_variable("cellsOnVertex", ["nVertices", "vertexDegree"], data=(grid.vertices(0, grid.n_vertices)[2] + 1).astype("i4"))
+        mesh.write(f, "cell", slice(None), longitude=lon, latitude=lat, neighbors=corners, area=np.full(grid.n_cells, 4 * np.pi / grid.n_cells))
+        lon_vertices, lat_vertices, cells = grid.vertices(0, grid.n_vertices)
+        mesh.write(f, "vertex", slice(None), longitude=lon_vertices, latitude=lat_vertices, neighbors=cells)
         times = [f"2000-01-01_{hour:02}:00:00".ljust(64) for hour in range(3)]
         f.create_variable("xtime", ["Time", "StrLen"], data=np.array([list(time.encode()) for time in times], "u1").view("S1"))
-        f.create_variable("wave", ["Time", "nCells", "nVertLevels"], data=np.stack([field + time for time in range(3)])[:, :, None] * [1.0, 2.0])
-        f.create_variable("area", ["nCells"], data=np.full(grid.n_cells, 4 * np.pi / grid.n_cells))
+        field = wave(lon, lat)
+        values = np.stack([field + time for time in range(3)])[:, :, None] * [1.0, 2.0]
+        f.create_variable("wave", ["Time", "nCells", "nVertLevels"], data=values)
 
 
 def main(path: str, cells: str = "10000") -> None:

@@ -1,4 +1,4 @@
-"""MPAS: Voronoi meshes of the Model for Prediction Across Scales, and data on them."""
+"""MPAS: Voronoi meshes of the Model for Prediction Across Scales, and data on them. Meshes are written by `define`."""
 
 from __future__ import annotations
 
@@ -10,6 +10,9 @@ from ..file import open as open_files
 from ..model_view import ModelView, required
 from ..type_aliases import Paths
 from .grid_mesh import Mesh, Names
+from .mpas_writing import Definition, define
+
+__all__ = ["Definition", "Mpas", "define", "open"]
 
 
 class Mpas(ModelView):
