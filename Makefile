@@ -422,7 +422,7 @@ bench-scale: setup ## planning, splitting, locating and committing at scale, on 
 	$(BIN)/python benches/scale.py $(ARGUMENTS)
 
 # Rust by rustfmt.toml, Python by pyproject.toml, Java by spark/pom.xml (where Maven is).
-PYTHON_FOLDERS := bindings/python testing benches examples docs
+PYTHON_FOLDERS := bindings/python testing benches examples docs packaging
 RUSTFMT        := git ls-files -z '*.rs' ':!bindings/vol/src/ffi.rs' | xargs -0 rustfmt --edition 2024
 SPOTLESS       := mvn -q -B -f spark/pom.xml spotless:
 
@@ -450,6 +450,22 @@ lint: setup fmt-check rustdoc ## formats, clippy, rustdoc, ruff, mypy, spelling,
 	$(BIN)/mypy --strict --python-version 3.10 --ignore-missing-imports bindings/python/python/hyperslab bindings/python/python/hyperslab_command
 	$(BIN)/python -m mypy.stubtest hyperslab._native
 
+# Without the jar for Spark, unless `make jar` has put it into the package.
+WHEEL_VENV := build/wheel/venv
+
+wheel: $(VENV)/.requirements ## a wheel for CPython 3.10 and newer, with licenses and a list of what is compiled in, in build/wheel
+	@rm -rf build/wheel && mkdir -p build/wheel
+	$(BIN)/python packaging/bundled.py bindings/python/python/hyperslab/licenses
+	$(BIN)/maturin build --release --locked --strip --out build/wheel
+	@cd build/wheel && for wheel in *.whl; do echo "$$wheel: $$(($$(stat -c %s $$wheel) / 1024 / 1024)) MiB"; done
+
+test-wheel: wheel ## the wheel in a fresh environment: first without extras, then with them
+	$(PYTHON) -m venv $(WHEEL_VENV)
+	$(WHEEL_VENV)/bin/python -m pip install --quiet --disable-pip-version-check build/wheel/*.whl
+	cd build/wheel && env -u PYTHONPATH venv/bin/python -I ../../packaging/check_wheel.py bare $(abspath examples/data/atlantic_profiles.nc)
+	$(WHEEL_VENV)/bin/python -m pip install --quiet --disable-pip-version-check "$$(echo build/wheel/*.whl)[cli,sql,plot]"
+	cd build/wheel && env -u PYTHONPATH venv/bin/python -I ../../packaging/check_wheel.py extras $(abspath examples/data/atlantic_profiles.nc)
+
 # The artifacts are of a commit: a dirty tree is refused.
 RELEASE := build/release
 
@@ -459,7 +475,9 @@ release: ## wheel with the jar, sdist, jar, crates and notes of this version, in
 	$(PYTHON) testing/release_notes.py CHANGELOG.md $(VERSION) > $(RELEASE)/notes.md
 	$(MAKE) --no-print-directory setup $(SPARK_JAR)
 	cp $(SPARK_JAR) $(RELEASE)
-	$(BIN)/maturin build --release --locked --out $(RELEASE)
+	$(BIN)/python packaging/bundled.py bindings/python/python/hyperslab/licenses
+	$(BIN)/maturin build --release --locked --strip --out $(RELEASE)
+	cp bindings/python/python/hyperslab/licenses/* $(RELEASE)
 	$(BIN)/maturin sdist --out $(RELEASE)
 	cargo package --locked --no-verify --target-dir $(CARGO_TARGET_DIR)/package $(CRATES)
 	cp $(addprefix $(CARGO_TARGET_DIR)/package/package/,$(addsuffix -$(VERSION).crate,$(filter-out -p,$(CRATES)))) $(RELEASE)

@@ -113,11 +113,6 @@ def test_the_manual_is_a_page_for_man(tmp_path: pathlib.Path) -> None:
         assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_the_page_of_the_documentation_is_of_these_commands() -> None:
-    page = pathlib.Path(__file__).resolve().parent.parent / "docs" / "reference" / "commands.md"
-    assert page.read_text(encoding="utf-8") == manual.as_markdown(PAGES), "hyperslab man --markdown > docs/reference/commands.md"
-
-
 @pytest.mark.parametrize(
     ("words", "found"),
     [

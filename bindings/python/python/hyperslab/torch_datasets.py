@@ -6,12 +6,16 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
-import torch
-from torch.utils.data import Dataset, IterableDataset, get_worker_info
 
 from .batching.batches import Batches, batches
 from .batching.values import Values, taken
 from .errors import InvalidInputError, UnsupportedError
+from .extras import require
+
+require("hyperslab.torch_datasets", "ml", "torch")
+
+import torch  # noqa: E402
+from torch.utils.data import Dataset, IterableDataset, get_worker_info  # noqa: E402
 
 __all__ = ["BatchDataset", "RowDataset"]
 
