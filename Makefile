@@ -224,9 +224,6 @@ $(SPARK_JAR): $(CARGO_TARGET_DIR)/release/libhyperslab_jni.so $(SPARK_SOURCES)
 	@mkdir -p bindings/python/python/hyperslab/jars && cp $@ bindings/python/python/hyperslab/jars/hyperslab-spark.jar
 	@touch $@
 
-wheel: $(SPARK_JAR) setup ## the Python package with the jar for Spark, in build/
-	$(BIN)/maturin build --release --locked --out build
-
 .PRECIOUS: $(SPARK_VENVS)/spark%/.installed
 $(SPARK_VENVS)/spark%/.installed: testing/spark/requirements.txt Makefile
 	$(PYTHON) -m venv $(SPARK_VENVS)/spark$*
@@ -450,7 +447,16 @@ lint: setup fmt-check rustdoc ## formats, clippy, rustdoc, ruff, mypy, spelling,
 	$(BIN)/mypy --strict --python-version 3.10 --ignore-missing-imports bindings/python/python/hyperslab bindings/python/python/hyperslab_command
 	$(BIN)/python -m mypy.stubtest hyperslab._native
 
-# Without the jar for Spark, unless `make jar` has put it into the package.
+# For repositories that want them next to the jar.
+jar-docs: ## the jars of Java's sources and of Javadoc, in build/jar-docs
+	@command -v mvn >/dev/null || { echo "Maven is missing: install Maven 3.8 or newer and a JDK 17"; exit 1; }
+	@rm -rf build/jar-docs && mkdir -p build/jar-docs
+	mvn -q -B -f spark/pom.xml -Drevision=$(VERSION) -Dout.folder=$(abspath build/jar-docs)/maven -Dmaven.source.excludeResources=true org.apache.maven.plugins:maven-source-plugin:3.3.1:aggregate
+	mvn -q -B -f spark/pom.xml -Drevision=$(VERSION) -Dout.folder=$(abspath build/jar-docs)/maven -Ddoclint=none org.apache.maven.plugins:maven-javadoc-plugin:3.11.2:aggregate-jar
+	@for part in sources javadoc; do mv build/jar-docs/maven/parent/*-$$part.jar build/jar-docs/hyperslab-spark-$(VERSION)-$$part.jar; done
+	@rm -rf build/jar-docs/maven; ls -l build/jar-docs
+
+# With the jar for Spark if `make jar` has put it into the package.
 WHEEL_VENV := build/wheel/venv
 
 wheel: $(VENV)/.requirements ## a wheel for CPython 3.10 and newer, with licenses and a list of what is compiled in, in build/wheel

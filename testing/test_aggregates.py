@@ -78,3 +78,19 @@ def test_missing_values_are_left_out_and_text_is_refused(tmp_path: pathlib.Path)
         f.table("/x").sum("y")
     with pytest.raises(hs.InvalidInputError, match="increase"):
         f.table("/x").histogram("x", range=(3, 1))
+
+
+def test_histograms_with_edges_of_any_width(tmp_path: pathlib.Path) -> None:
+    values = np.append(np.random.default_rng(11).normal(size=10_000), [np.nan, -1.0, 0.25, 3.0])
+    with h5py.File(tmp_path / "edges.h5", "w") as f:
+        f["x"] = values
+    table = hs.open(tmp_path / "edges.h5").table("/x")
+    for edges in ([-1, 0.25, 3], [-5.0, -1, -0.999, 0.25, 7], np.linspace(-2, 2, 30)):
+        counts, found = table.histogram("x", edges)
+        wanted, _ = np.histogram(values[~np.isnan(values)], edges)
+        assert counts.tolist() == wanted.tolist() and found.tolist() == list(edges)
+    for edges in ([1.0], [1, 1], [2, 1], [0, np.inf], [[0, 1]], []):
+        with pytest.raises(hs.InvalidInputError, match="edges that increase"):
+            table.histogram("x", edges)
+    with pytest.raises(hs.InvalidInputError, match="without range"):
+        table.histogram("x", [0, 1], range=(0, 1))

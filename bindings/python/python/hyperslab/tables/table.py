@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -237,24 +237,29 @@ class Table:
         found = self._of_column(column).summary(column).sum
         return 0 if found is None else found
 
-    def histogram(self, column: str, bins: int = 10, range: tuple[float, float] | None = None) -> tuple[Int64Array, Float64Array]:
+    def histogram(self, column: str, bins: int | Sequence[float] = 10, range: tuple[float, float] | None = None) -> tuple[Int64Array, Float64Array]:
         """Counts the values of a numeric column in bins of equal width, as `numpy.histogram` does.
 
         Args:
             column: A numeric column. Nulls, NaN and values outside of `range` are in no bin.
-            bins: Number of bins.
+            bins: Number of bins of equal width, or the edges of all bins in increasing order.
             range: Lower and upper end of the bins; by default the minimum and maximum of the column.
 
         Returns:
             The count of each bin, and the `bins + 1` edges.
 
         Raises:
-            InvalidInputError: `bins` is less than 1.
+            InvalidInputError: `bins` is less than 1, or edges do not increase.
             NotFoundError: There is no such column.
 
         Example:
             >>> counts, edges = f.table("/theta").histogram("theta", 20)
         """
+        if not isinstance(bins, (int, np.integer)):
+            given = np.asarray(bins, dtype=np.float64)
+            if given.ndim != 1 or len(given) < 2 or not np.isfinite(given).all() or (np.diff(given) <= 0).any() or range is not None:
+                raise InvalidInputError("bins: give a number, or two or more edges that increase, without range")
+            return np.array(self._of_column(column).histogram(column, given.tolist()), dtype=np.int64), given
         if bins < 1:
             raise InvalidInputError(f"bins is {bins}: give 1 or more")
         low, high = range or self.minmax(column) or (0.0, 1.0)
