@@ -274,6 +274,9 @@ yardstick: setup ## the files of Debian's hdf5 source package: equal, refused by
 conformance: setup ## the same for the HDF5 and netCDF files of many packages; JOBS=1 for one at a time
 	HYPERSLAB_POISON=1 $(BIN)/python testing/conformance/run.py
 
+conformance-models: setup ## what each data model reads of the files that `make conformance` has fetched, beside the library of its format
+	$(BIN)/python -W ignore testing/conformance/models.py
+
 # Pinned, and kept outside of the clone.
 CARGO_FUZZ_VERSION := 0.13.1
 TOOLS       := $(HOME)/.cache/hyperslab/tools
@@ -320,9 +323,11 @@ miri: ## the array crate and the filter kernels under Miri (nightly Rust with it
 GATHERED    := $(HOME)/.cache/hyperslab/conformance/files
 
 GRAPHS      ?= 3000
+MODELS      ?= 2000
 
-hostile: setup ## GRAPHS=3000 files of shared structures; COUNT=100000 damaged files, for SECONDS=... at most, compared with h5py
+hostile: setup ## GRAPHS=3000 files of shared structures; MODELS=2000 of data models; COUNT=100000 damaged files, for SECONDS=... at most, compared with h5py
 	$(BIN)/python testing/hostile/run_graphs.py --count $(GRAPHS)
+	$(BIN)/python testing/hostile/run_models.py --count $(MODELS)
 	HYPERSLAB_POISON=1 $(BIN)/python testing/hostile/run.py --count $(COUNT) $(if $(wildcard $(GATHERED)),--gathered $(GATHERED)) $(if $(filter file,$(origin SECONDS)),,--seconds $(SECONDS))
 
 # PARTS=build,fastbit,answers,queries,steps,gzip,spark measures some; what was measured is kept, and printed each time.

@@ -185,6 +185,19 @@ def test_columns_of_objects_in_the_fixed_format(tmp_path: pathlib.Path) -> None:
             assert [list(map(type, found[name])) for name in found] == [list(map(type, wanted[name])) for name in wanted], "types, too"
 
 
+def test_a_table_without_rows_is_a_data_frame(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "t.h5"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        frame().to_hdf(path, key="t", format="table", append=True)
+        with pd.HDFStore(path) as store:
+            store.get_storer("t").table.remove_rows(0)
+            store.flush()
+        wanted = pd.read_hdf(path, "t")
+    found = hs.models.pandas.open(path)["t"]
+    assert not len(found) and list(found.columns) == list(wanted.columns) and found.dtypes.astype(str).tolist() == wanted.dtypes.astype(str).tolist()
+
+
 def test_damaged_arrays_of_objects_are_errors() -> None:
     array = np.array([["a", None, b""], [np.float64(2), b"bc", "ä"]], object).T
     for protocol in range(6):

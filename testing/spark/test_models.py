@@ -92,3 +92,77 @@ def test_meshes(spark: Any, tmp_path: pathlib.Path) -> None:
     assert [row["node"] for row in table.where("x > 2").selectExpr("explode(nodes) as node").collect()] == faces[1]
     times = read.option("table", "faces_time").load(str(path))
     assert [tuple(row) for row in times.where("x < 2").select("time", "wave").collect()] == [(time, wave[time, 0]) for time in range(3)]
+
+
+def of_nexus(path: pathlib.Path) -> None:
+    with h5py.File(path, "w") as f:
+        for name, kind in (("entry", "NXentry"), ("entry/data", "NXdata")):
+            f.create_group(name).attrs["NX_class"] = kind
+        f["entry/data"].attrs["signal"], f["entry/data"].attrs["axes"] = "counts", "angle"
+        f["entry/data/counts"], f["entry/data/angle"] = np.arange(5), np.linspace(0, 1, 5)
+
+
+def of_nwb(path: pathlib.Path) -> None:
+    with h5py.File(path, "w") as f:
+        f.attrs["nwb_version"], f.attrs["neurodata_type"] = "2.8.0", "NWBFile"
+        series = f.create_group("acquisition/volts")
+        series.attrs["neurodata_type"], series.attrs["namespace"] = "TimeSeries", "core"
+        series["data"], series["timestamps"] = np.array([1, 2, 3], "i2"), np.array([0.0, 0.5, 1.0])
+        series["data"].attrs["conversion"], series["data"].attrs["unit"] = 0.25, "V"
+
+
+def of_keras(path: pathlib.Path) -> None:
+    with h5py.File(path, "w") as f:
+        f.attrs["keras_version"], f.attrs["model_config"] = "2.15.0", '{"class_name": "Sequential"}'
+        layers = f.create_group("model_weights")
+        layers.attrs["layer_names"] = [b"dense"]
+        layers.create_group("dense").attrs["weight_names"] = [b"dense/kernel:0"]
+        layers["dense/dense/kernel:0"] = np.ones((3, 4), "f4")
+
+
+def of_photon(path: pathlib.Path) -> None:
+    with h5py.File(path, "w") as f:
+        f.attrs["format_name"], f.attrs["format_version"] = "Photon-HDF5", "0.5"
+        f["photon_data/timestamps"], f["photon_data/detectors"] = [100, 250, 300], [0, 1, 0]
+        f["photon_data/timestamps_specs/timestamps_unit"] = 1e-8
+
+
+def of_cf(path: pathlib.Path) -> None:
+    with hs.create_netcdf(path) as f:
+        f.attrs["Conventions"] = "CF-1.11"
+        for name, size, units in (("lat", 2, "degrees_north"), ("lon", 3, "degrees_east")):
+            f.create_dimension(name, size)
+            f.create_variable(name, [name], data=np.arange(float(size)), attrs={"units": units, "standard_name": f"{name}itude"})
+        f.create_variable("t", ["lat", "lon"], data=np.arange(6.0).reshape(2, 3), attrs={"units": "K", "standard_name": "air_temperature"})
+
+
+def of_openpmd(path: pathlib.Path) -> None:
+    record = hs.models.openpmd.Record
+    with hs.models.openpmd.create(path) as series:
+        for number in (0, 10):
+            position = record(values={"x": np.arange(4.0) + number}, unit_si=0.5, dimension=(1, 0, 0, 0, 0, 0, 0))
+            series.write_iteration(number, time=number, dt=1, particles={"e": {"position": position}})
+
+
+@pytest.mark.parametrize(
+    ("model", "make", "where"),
+    [
+        ("nexus", of_nexus, "counts > 1"),
+        ("nwb", of_nwb, "time > 0.1"),
+        ("keras", of_keras, "parameters = 12"),
+        ("photon_hdf5", of_photon, "timestamp > 100"),
+        ("cf", of_cf, "t > 2"),
+        ("openpmd", of_openpmd, "iteration = 10 and position_x > 5"),
+    ],
+)
+def test_instruments_and_netcdf(spark: Any, tmp_path: pathlib.Path, model: str, make: Any, where: str) -> None:
+    path = tmp_path / "file.h5"
+    make(path)
+    with hs.open(path) as f:
+        (view,) = [found for found in f.models if found.name == model]
+        table = next(name for name in view.tables if where.split()[0] in view.table(name, omitted="ignore").schema.names)
+        whole, chosen = (view.table(table, condition, omitted="ignore").to_arrow().to_pylist() for condition in (None, where))
+    assert 0 < len(chosen) <= len(whole) and (model == "keras" or len(chosen) < len(whole))
+    frame = spark.read.format("hdf5").option("model", model).option("table", table).load(str(path))
+    assert [row.asDict() for row in frame.collect()] == whole
+    assert [row.asDict() for row in frame.where(where).collect()] == chosen

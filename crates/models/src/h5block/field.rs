@@ -1,6 +1,6 @@
 //! A field of a step: its components, its grid.
 
-use hyperslab_array::Result;
+use hyperslab_array::{Error, Result};
 use hyperslab_formats::Attributes;
 use hyperslab_reader::File;
 use hyperslab_scan::{Literal, Omitted, Values};
@@ -118,7 +118,8 @@ fn field(file: &File, path: &str, name: &str, attributes: &Attributes, omitted: 
 
 /// The coordinates that a field's attributes give: both origin and spacing, or a list along each direction.
 fn coordinates(file: &File, path: &str, attributes: &Attributes, shape: [u64; 3]) -> Result<Option<[Coordinates; 3]>> {
-    let read = |name: &str| attributes.get(name).map(numbers).transpose().map(Option::flatten);
+    let place = |error: Error| error.at_object(path).in_file(file.name());
+    let read = |name: &str| attributes.get(name).map(numbers).transpose().map(Option::flatten).map_err(place);
     let [nz, ny, nx] = shape;
     if let (Some(x), Some(y), Some(z)) = (read(COORDINATES[0])?, read(COORDINATES[1])?, read(COORDINATES[2])?) {
         for (name, list, extent) in [(COORDINATES[0], &x, nx), (COORDINATES[1], &y, ny), (COORDINATES[2], &z, nz)] {
@@ -130,7 +131,7 @@ fn coordinates(file: &File, path: &str, attributes: &Attributes, shape: [u64; 3]
     }
     let triple = |name: &str| match attributes.get(name) {
         None => Ok(None),
-        Some(attribute) => match numbers(attribute)?.as_deref() {
+        Some(attribute) => match numbers(attribute).map_err(place)?.as_deref() {
             Some(&[x, y, z]) => Ok(Some([x, y, z])),
             _ => Err(contradiction(file, path, format!("the attribute {name} does not have three numbers"))),
         },

@@ -36,7 +36,7 @@ fn dimensions(file: &File, group: &Group, attributes: &Attributes, name: &str, f
     let Some(attribute) = attributes.get(name) else { return Ok(None) };
     let found = match texts(attribute)? {
         Some(texts) => texts.iter().flat_map(|text| split(text)).map(|text| text.parse().ok()).collect(),
-        None => numbers(attribute)?,
+        None => numbers(attribute).map_err(|error| error.at_object(&*group.path).in_file(file.name()))?,
     };
     let index = |number: &f64| (0..ndim).find(|dimension| *dimension as f64 + first == *number);
     let found: Option<Vec<usize>> = found.and_then(|found| found.iter().map(index).collect());

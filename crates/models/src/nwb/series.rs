@@ -34,7 +34,7 @@ pub(crate) fn is_series(group: &Group) -> bool {
 /// A number that an attribute holds. `Corrupt` if it is something else.
 fn number(file: &File, path: &str, attributes: &Attributes, name: &str) -> Result<Option<f64>> {
     let Some(attribute) = attributes.get(name) else { return Ok(None) };
-    match numbers(attribute)?.as_deref() {
+    match numbers(attribute).map_err(|error| error.at_object(path).in_file(file.name()))?.as_deref() {
         Some(&[number]) => Ok(Some(number)),
         _ => Err(contradiction(file, path, format!("the attribute {name} is not a number"))),
     }

@@ -27,7 +27,8 @@ pub(crate) struct Component {
 /// The numbers of an attribute; `Corrupt` if it is missing, or not numbers.
 pub(crate) fn needed(file: &File, path: &str, attributes: &Attributes, name: &str) -> Result<Vec<f64>> {
     let Some(attribute) = attributes.get(name) else { return Err(contradiction(file, path, format!("there is no attribute {name}"))) };
-    numbers(attribute)?.ok_or_else(|| contradiction(file, path, format!("the attribute {name} does not hold numbers")))
+    let found = numbers(attribute).map_err(|error| error.at_object(path).in_file(file.name()))?;
+    found.ok_or_else(|| contradiction(file, path, format!("the attribute {name} does not hold numbers")))
 }
 
 fn one_number(file: &File, path: &str, attributes: &Attributes, name: &str) -> Result<f64> {

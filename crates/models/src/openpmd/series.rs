@@ -39,7 +39,7 @@ pub(crate) fn names(file: &File) -> Result<Vec<(i64, String)>> {
         let Some(attribute) = attributes.get("snapshot") else {
             return Err(contradiction(file, &path, "the iteration has neither a number in its path nor an attribute snapshot"));
         };
-        return match numbers(attribute)?.as_deref() {
+        return match numbers(attribute).map_err(|error| error.at_object(&*path).in_file(file.name()))?.as_deref() {
             #[expect(clippy::cast_possible_truncation, reason = "checked")]
             Some([number]) if number.fract() == 0.0 && number.abs() < 2f64.powi(53) => Ok(vec![(*number as i64, path)]),
             _ => Err(Error::unsupported("openPMD iterations by variables with several snapshots in one file").at_object(path).in_file(file.name())),
@@ -91,7 +91,9 @@ impl Iteration {
     fn time(&self) -> Result<Option<f64>> {
         let number = |name: &str| -> Result<Option<f64>> {
             let Some(attribute) = self.attributes.get(name) else { return Ok(None) };
-            Ok(numbers(attribute)?.and_then(|numbers| if let [number] = numbers.as_slice() { Some(*number) } else { None }))
+            Ok(numbers(attribute)
+                .map_err(|error| error.at_object(&*self.path))?
+                .and_then(|numbers| if let [number] = numbers.as_slice() { Some(*number) } else { None }))
         };
         Ok(number("time")?.zip(number("timeUnitSI")?).map(|(time, unit)| time * unit))
     }

@@ -71,7 +71,7 @@ impl Step {
     /// The step's time; `None` if no attribute has it. Anything but one number is not a time.
     pub fn time(&self) -> Result<Option<f64>> {
         let Some(attribute) = TIME_NAMES.iter().find_map(|name| self.attributes.get(name)) else { return Ok(None) };
-        Ok(match numbers(attribute)?.as_deref() {
+        Ok(match numbers(attribute).map_err(|error| error.at_object(&*self.path))?.as_deref() {
             Some([time]) => Some(*time),
             _ => None,
         })

@@ -1,6 +1,6 @@
 //! Finds the arrays of a definition, and checks that they have an element for each row.
 
-use hyperslab_array::{Datatype, Error, ErrorKind, Result, StringPadding};
+use hyperslab_array::{Dataspace, Datatype, Error, ErrorKind, Result, StringPadding};
 use hyperslab_columns::{Column, Decoding};
 use hyperslab_formats::{Dataset, ObjectId};
 use hyperslab_reader::File;
@@ -154,6 +154,9 @@ impl Resolver<'_> {
         let dataset = found.dataset()?;
         if let Some(refusal) = &dataset.refusal {
             return Err(file.place(id, refusal.clone()));
+        }
+        if dataset.dataspace == Dataspace::Null {
+            return Err(file.place(id, Error::corrupt("this array has no values (a null dataspace), and the table needs it")));
         }
         let column = match &part.member {
             None => match &part.units {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import math
 import zoneinfo
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
@@ -61,7 +62,11 @@ class HDFStore(PyTables, Mapping[str, Any]):
         reader = {"frame": _fixed_frame, "series": _fixed_series, "frame_table": _table_frame, "series_table": _table_series}.get(kind)
         if reader is None:
             raise UnsupportedError(f"an object of pandas of type {kind}", self.file.filename, group.name)
-        return reader(self, group)
+        try:
+            return reader(self, group)
+        except (TypeError, ValueError, KeyError, IndexError, AttributeError) as error:
+            message = f"the attributes and arrays of an object of pandas contradict each other: {error}"
+            raise CorruptError(message, self.file.filename, group.name) from None
 
 
 def _about(node: Any, name: str, default: Any = None) -> Any:
@@ -228,7 +233,8 @@ def _column(store: HDFStore, group: Group, table: Any, column: str, values: AnyA
     names = names if isinstance(names, list) else [column]
     about = (_about(group, "info") or {}).get(column, {})
     kind = text(_about(table, f"{column}_dtype", values.dtype.name))
-    blocks = values.reshape(len(values), -1)
+    # Not -1: a table may have no rows.
+    blocks = values.reshape(len(values), math.prod(values.shape[1:]))
     if blocks.shape[1] != len(names):
         raise CorruptError(f"the column {column} has {blocks.shape[1]} values in a row for {len(names)} names", store.file.filename, table.name)
     if _about(table, f"{column}_meta") == "category":
