@@ -69,6 +69,25 @@ test-mpi: setup ## hyperslab.mpi with 2 to 4 real processes
 		$(WITH_MPI) $(MPI_VENV)/bin/python -m pytest -q -p no:cacheprovider --rootdir=testing/mpi --confcutdir=testing/mpi testing/mpi; \
 	else echo "*** NOT TESTED: hyperslab.mpi. The wheels of testing/mpi/requirements.txt could not be installed. ***"; fi
 
+# Object stores: servers of others (moto's S3), stores of obstore, and fsspec over HTTP. The environment stays outside of the clone, and
+# borrows the packages of the project's own.
+STORES_VENV := $(HOME)/.cache/hyperslab/venvs/stores
+
+$(STORES_VENV)/.installed: testing/stores/requirements.txt $(VENV)/.requirements
+	$(PYTHON) -m venv $(STORES_VENV)
+	$(STORES_VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r $<
+	$(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))' > $$($(STORES_VENV)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/project.pth
+	@touch $@
+
+WITH_STORES := PYTHONPATH=$(abspath bindings/python/python) $(STORES_VENV)/bin/python
+
+test-stores: setup $(STORES_VENV)/.installed ## object stores: S3 by moto, stores of obstore, fsspec over HTTP; all files of examples and of the conformance corpus
+	$(WITH_STORES) -m pytest -q -p no:cacheprovider --rootdir=testing/stores --confcutdir=testing/stores testing/stores
+
+# ARGUMENTS="--files plain --latencies 50".
+bench-stores: setup $(STORES_VENV)/.installed ## requests, bytes and seconds of remote files at several latencies, beside h5py and pyfive over fsspec
+	$(WITH_STORES) benches/stores/run.py --folder $(HOME)/.cache/hyperslab/bench/stores --json $(HOME)/.cache/hyperslab/bench/stores.json $(ARGUMENTS)
+
 # Libraries that read with h5py, over hyperslab.h5py, and the suites of h5py and h5netcdf. The environment stays outside of the clone.
 H5PY_VENV := $(HOME)/.cache/hyperslab/venvs/h5py-libraries
 H5PY_PATH := $(abspath bindings/python/python):$(abspath testing/h5py_suite):$(abspath testing/h5py_libraries)

@@ -20,6 +20,8 @@ ALLOWED = {
     "BSL-1.0",
     "bzip2-1.0.6",
     "CC0-1.0",
+    "CDLA-Permissive-2.0",  # certificates as data, of systems that have none of their own
+    "ISC",
     "MIT",
     "Unicode-3.0",
     "Unlicense",

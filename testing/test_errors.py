@@ -178,9 +178,9 @@ def test_a_missing_folder_is_said(tmp_path: pathlib.Path) -> None:
 
 
 def test_remote_paths_and_urls_of_files(path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for remote in ("s3://bucket/a.h5", "https://host/a.nc", "gs://bucket/a.nc", "file://host/a.nc", "hdfs://host/a.nc"):
+    for remote, why in (("file://host/a.nc", "a file of another machine"), ("hdfs://host/a.nc", "addresses of hdfs:// are not read")):
         text = message(lambda: hs.open(remote), hs.UnsupportedError)
-        assert "remote files are not supported yet" in text and remote in text
+        assert why in text and remote.rpartition("/")[0] in text
     assert hs.open(path.as_uri()).filename == str(path)
     spaced = path.rename(path.with_name("a b.h5"))
     assert hs.open(spaced.as_uri())["g/x"].shape == (5,)

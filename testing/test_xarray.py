@@ -382,8 +382,8 @@ def test_wrong_files_and_groups(folder, tmp_path):
         xr.open_dataset(path, engine=ENGINE, group=3)
     with pytest.raises(hs.InvalidInputError, match="int is not a path, bytes or a file object"):
         xr.open_dataset(5, engine=ENGINE)
-    with pytest.raises(hs.UnsupportedError, match="remote files"):
-        xr.open_dataset("s3://bucket/x.nc", engine=ENGINE)
+    with pytest.raises(hs.UnsupportedError, match="hdfs:// are not read"):
+        xr.open_dataset("hdfs://bucket/x.nc", engine=ENGINE)
 
 
 def replaced(path, values):

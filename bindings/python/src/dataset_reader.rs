@@ -79,7 +79,7 @@ impl DatasetReader {
     /// thread, until this returns.
     fn get_into(&self, py: Python<'_>, key: &Bound<'_, PyAny>, shape: Vec<u64>, address: usize, length: usize) -> PyResult<bool> {
         let Some(key) = self.parse(key).filter(|key| key.fields.is_empty() && key.shape == shape) else { return Ok(false) };
-        let is_small = key.picked.max_bytes(&self.dataset) <= SMALL_BYTES;
+        let is_small = key.picked.max_bytes(&self.dataset) <= SMALL_BYTES && !self.file.is_remote();
         self.read_into(py, key.picked, address, length, is_small)?;
         Ok(true)
     }
@@ -94,7 +94,7 @@ impl DatasetReader {
         let (is_double, fills, scale, offset) = unpacking;
         let unpacking = Unpacking::new(is_double).with_fills(fills).with_factors(scale, offset);
         let (file, id, picked) = (self.file.clone(), self.id, key.picked);
-        let is_small = picked.max_bytes(&self.dataset) <= SMALL_BYTES;
+        let is_small = picked.max_bytes(&self.dataset) <= SMALL_BYTES && !self.file.is_remote();
         let cancellation = Cancellation::new();
         let shared = cancellation.clone();
         let read = move || {
@@ -149,7 +149,7 @@ impl DatasetReader {
 
     /// The bytes of picked elements, as an object whose memory numpy can use, and the heap objects that they point at.
     fn read<'py>(&self, py: Python<'py>, picked: Picked, shape: &[u64], length: usize) -> PyResult<(Bound<'py, PyAny>, HeapObjects)> {
-        if picked.max_bytes(&self.dataset) > SMALL_BYTES {
+        if picked.max_bytes(&self.dataset) > SMALL_BYTES || self.file.is_remote() {
             // A bytearray would be cleared first.
             let bytes = empty(py)?.call1((length, intern!(py, "u1"))).map_err(|error| match error.is_instance_of::<PyMemoryError>(py) {
                 true => self.too_large(py, shape),
@@ -242,7 +242,7 @@ impl DatasetReader {
         let (file, id) = (self.file.clone(), self.id);
         let cancellation = Cancellation::new();
         let shared = cancellation.clone();
-        let is_small = picked.max_bytes(&self.dataset) <= SMALL_BYTES;
+        let is_small = picked.max_bytes(&self.dataset) <= SMALL_BYTES && !self.file.is_remote();
         let read = move || file.read_picked(id, &picked, &shared);
         if is_small { run(py, read) } else { wait(py, &cancellation, read) }
     }

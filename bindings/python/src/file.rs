@@ -8,6 +8,7 @@ use pyo3::types::{PyDict, PyList, PyTuple};
 
 use crate::error::raise;
 use crate::heap::Heap;
+use crate::ranges::OpenedBy;
 use crate::results::object::{AttributeValue, Links, RegionSelection};
 use crate::session::Arguments;
 use crate::wait::{run, wait};
@@ -32,6 +33,9 @@ pub(crate) struct Dereferenced {
     /// The name of the attribute that an attribute reference points at.
     attribute: Option<String>,
 }
+
+/// What opens the same version of a file again.
+type Origin<'py> = (OsString, Bound<'py, PyTuple>, u64, Option<u64>, Option<String>);
 
 /// Reads that touch at most this many bytes of chunks run on the calling thread: they end before a user could press Ctrl-C, and
 /// handing them to another thread would take longer than reading.
@@ -88,13 +92,18 @@ impl File {
         self.0.is_closed()
     }
 
-    /// What opens the same version again: the path, the arguments of the session, the length in bytes, and the time of the
-    /// last modification in nanoseconds since 1970.
-    fn origin<'py>(&self, py: Python<'py>) -> PyResult<(OsString, Bound<'py, PyTuple>, u64, Option<u64>)> {
+    /// What opens the same version again: the path, the arguments of the session, the length in bytes, the time of the last
+    /// modification in nanoseconds since 1970, and the entity tag of a remote object.
+    fn origin<'py>(&self, py: Python<'py>) -> PyResult<Origin<'py>> {
         let file = self.0.clone();
         let version = run(py, move || file.version())?;
         let arguments = self.0.session().extension::<Arguments>().ok_or_else(|| raise(py, &Error::internal("a session without its arguments")))?;
-        Ok((self.0.path().as_os_str().to_owned(), arguments.as_tuple(py)?, version.bytes, version.modified_nanoseconds))
+        Ok((self.0.path().as_os_str().to_owned(), arguments.as_tuple(py)?, version.bytes, version.modified_nanoseconds, version.tag))
+    }
+
+    /// The object whose `read_ranges` reads the file, if it was opened so.
+    fn reader(&self, py: Python<'_>) -> Option<Py<PyAny>> {
+        self.0.kept::<OpenedBy>().0.get().map(|reader| reader.clone_ref(py))
     }
 
     /// Copies are the file itself: it does not change.
@@ -266,7 +275,7 @@ impl File {
         let dataset = ObjectId(dataset);
         let picked = Picked::Outer(axes.into_iter().map(PyAxis::axis).map(Pick::Axis).collect());
         let description = self.0.dataset(dataset).map_err(|error| raise(py, &error))?;
-        let is_small = picked.max_bytes(&description) <= SMALL_BYTES;
+        let is_small = picked.max_bytes(&description) <= SMALL_BYTES && !self.0.is_remote();
         let read = move || {
             if length == 0 || address == 0 {
                 return file.read_picked_into(dataset, &picked, &mut [], &shared);

@@ -22,6 +22,7 @@ mod model;
 mod part_file;
 mod plan;
 mod query;
+mod ranges;
 mod reader;
 mod reference;
 mod results;
@@ -43,10 +44,13 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 #[pymodule]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    hyperslab::storage::set_interrupt_check(wait::is_interrupted);
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_function(wrap_pyfunction!(decoder::register_filter, module)?)?;
     module.add_function(wrap_pyfunction!(decoder::unregister_filter, module)?)?;
     module.add_function(wrap_pyfunction!(session::counters, module)?)?;
+    module.add_function(wrap_pyfunction!(ranges::is_address, module)?)?;
+    module.add_function(wrap_pyfunction!(ranges::shown_address, module)?)?;
     module.add_function(wrap_pyfunction!(reference::reference_targets, module)?)?;
     module.add_function(wrap_pyfunction!(container::written_datasets, module)?)?;
     module.add_function(wrap_pyfunction!(gather::gather, module)?)?;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use hyperslab::foreign::{ForeignArray, file_of_arrays};
 use hyperslab::index::IndexTrust;
 use hyperslab::scan::{Split, matching_files};
+use hyperslab::storage::{StorageOptions, is_address, list_objects};
 use hyperslab::{Cancellation, Error, Interpretation, Limits, MissingSources, PathPolicy, SessionOptions};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -14,6 +15,7 @@ use crate::error::raise;
 use crate::file::File;
 use crate::files::Files;
 use crate::foreign::{Described, PythonArray};
+use crate::ranges::{OpenedBy, PythonRanges};
 use crate::reader::Reader;
 use crate::results::counting::Counters;
 use crate::wait::{caught, run, wait};
@@ -32,14 +34,16 @@ pub(crate) struct Arguments {
     index_folder: Option<PathBuf>,
     chunk_cache_bytes: Option<u64>,
     indexes: Option<String>,
+    storage_options: Vec<(String, String)>,
 }
 
 impl Arguments {
     /// As `hyperslab.sessions.session` takes them.
     pub fn as_tuple<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        let Self { threads, format, paths, missing_sources, limits, index_folder, chunk_cache_bytes, indexes } = self;
+        let Self { threads, format, paths, missing_sources, limits, index_folder, chunk_cache_bytes, indexes, storage_options } = self;
+        let storage_options = PyTuple::new(py, storage_options)?;
         let folder = index_folder.as_ref().map(|folder| folder.as_os_str());
-        (threads, format, paths, missing_sources, PyTuple::new(py, limits)?, folder, chunk_cache_bytes, indexes).into_pyobject(py)
+        (threads, format, paths, missing_sources, PyTuple::new(py, limits)?, folder, chunk_cache_bytes, indexes, storage_options).into_pyobject(py)
     }
 }
 
@@ -47,7 +51,7 @@ impl Arguments {
 impl Session {
     #[new]
     #[expect(clippy::too_many_arguments, reason = "each is an argument of hyperslab.open")]
-    #[pyo3(signature = (threads=None, format=None, paths=None, missing_sources=None, limits=Vec::new(), index_folder=None, chunk_cache_bytes=None, indexes=None))]
+    #[pyo3(signature = (threads=None, format=None, paths=None, missing_sources=None, limits=Vec::new(), index_folder=None, chunk_cache_bytes=None, indexes=None, storage_options=Vec::new()))]
     fn new(
         py: Python<'_>,
         threads: Option<usize>,
@@ -58,9 +62,10 @@ impl Session {
         index_folder: Option<PathBuf>,
         chunk_cache_bytes: Option<u64>,
         indexes: Option<String>,
+        storage_options: Vec<(String, String)>,
     ) -> PyResult<Self> {
         let unknown = |name: &str, given: &str, known: &str| Err(raise(py, &Error::invalid_input(format!("{name}={given:?} is not known: give {known}"))));
-        let arguments = Arguments { threads, format, paths, missing_sources, limits, index_folder, chunk_cache_bytes, indexes };
+        let arguments = Arguments { threads, format, paths, missing_sources, limits, index_folder, chunk_cache_bytes, indexes, storage_options };
         let trust = arguments.indexes.as_deref().map_or(Ok(IndexTrust::default()), str::parse).map_err(|error| raise(py, &error))?;
         let interpretation = match arguments.format.as_deref() {
             None => Interpretation::Automatic,
@@ -90,15 +95,36 @@ impl Session {
             .with_interpretation(interpretation)
             .with_paths(paths)
             .with_missing_sources(missing_sources)
+            .with_storage(StorageOptions::new(arguments.storage_options.iter().cloned()))
             .with_limits(bounds);
         let extensions = hyperslab::index::extensions(arguments.index_folder.clone(), trust).with(hyperslab::models::extension()).with(arguments);
         hyperslab::Session::with_extensions(options, extensions).map(Self).map_err(|error| raise(py, &error))
     }
 
-    /// Opens local files in parallel.
+    /// Opens local files or remote objects in parallel.
     fn open(&self, py: Python<'_>, paths: Vec<PathBuf>) -> PyResult<Files> {
         let session = self.0.clone();
+        if paths.iter().any(|path| path.to_str().is_some_and(is_address)) {
+            return wait(py, &Cancellation::new(), move || session.open_all(&paths)).map(Files::of);
+        }
         run(py, move || session.open_all(&paths)).map(Files::of)
+    }
+
+    /// Opens what an object with a method `read_ranges` reads, of `length` bytes; `name` is for messages.
+    #[pyo3(signature = (name, reader, length, version=None))]
+    fn open_reader(&self, py: Python<'_>, name: PathBuf, reader: Py<PyAny>, length: u64, version: Option<String>) -> PyResult<File> {
+        let (session, reader) = (self.0.clone(), Arc::new(PythonRanges(reader)));
+        let opened_by = reader.0.clone_ref(py);
+        let file = wait(py, &Cancellation::new(), move || session.open_reader(&name, reader, length, version))?;
+        // It was just opened, so there is none.
+        let _ = file.kept::<OpenedBy>().0.set(opened_by);
+        Ok(File(file))
+    }
+
+    /// The addresses of all objects below a folder of a store.
+    fn list_objects(&self, py: Python<'_>, folder: String) -> PyResult<Vec<String>> {
+        let options = self.0.storage_options().clone();
+        wait(py, &Cancellation::new(), move || list_objects(&folder, &options))
     }
 
     /// Opens the content of a file that is in memory; `name` is for messages.

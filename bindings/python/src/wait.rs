@@ -1,10 +1,12 @@
 //! Wait: work without the interpreter. Long work runs on another thread while Python checks for Ctrl-C.
 
+use std::cell::Cell;
 use std::ffi::CString;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
+use hyperslab::storage::interruptible;
 use hyperslab::{Cancellation, Error, Result};
 use pyo3::prelude::*;
 
@@ -19,7 +21,27 @@ const POLL: Duration = Duration::from_millis(50);
 pub(crate) fn run<T: Send>(py: Python<'_>, work: impl FnOnce() -> Result<T> + Send) -> PyResult<T> {
     let done = py.detach(|| caught(work));
     warn(py)?;
-    done.map_err(|error| raise(py, &error))
+    done.map_err(|error| interruption().unwrap_or_else(|| raise(py, &error)))
+}
+
+thread_local! {
+    /// The exception of a signal handler that ran while this thread waited for a network.
+    static INTERRUPTION: Cell<Option<PyErr>> = const { Cell::new(None) };
+}
+
+/// Takes that exception.
+fn interruption() -> Option<PyErr> {
+    INTERRUPTION.take()
+}
+
+/// Runs Python's signal handlers if this is the thread that may. Whether one raised an exception: Ctrl-C does.
+pub(crate) fn is_interrupted() -> bool {
+    let signal = Python::try_attach(|py| py.check_signals().err()).flatten();
+    let is_interrupted = signal.is_some();
+    if is_interrupted {
+        INTERRUPTION.set(signal);
+    }
+    is_interrupted
 }
 
 /// Gives Python the notices about indexes as warnings. An error is a warning that the program has made one.
@@ -45,10 +67,11 @@ pub(crate) fn wait<T: Send + 'static>(py: Python<'_>, cancellation: &Cancellatio
 /// As [`wait`], but the error of `work` is separate from an exception of a signal handler.
 pub(crate) fn until<T: Send + 'static>(py: Python<'_>, cancellation: &Cancellation, work: impl FnOnce() -> Result<T> + Send + 'static) -> PyResult<Result<T>> {
     let (sender, receiver) = channel();
+    let shared = cancellation.clone();
     let started = Worker::idle().and_then(|worker| {
         worker.start(move || {
             // The receiver waits until this arrives, so sending does not fail.
-            let _ = sender.send(caught(work));
+            let _ = sender.send(interruptible(&shared, || caught(work)));
         })?;
         Ok(worker)
     });

@@ -146,7 +146,10 @@ pub use hyperslab_write as write;
 
 /// Where bytes lie, and what was measured on this machine.
 pub mod storage {
-    pub use hyperslab_storage::{Output, Profile, ProfileSettings, StripedPart, TargetLayout, default_profile_path, machine, profile, target_layout};
+    pub use hyperslab_storage::{
+        Output, Profile, ProfileSettings, RangeReader, RemoteCounts, StorageOptions, StripedPart, TargetLayout, default_profile_path, interruptible,
+        is_address, list_objects, machine, profile, remote_counts, set_interrupt_check, shown_address, target_layout, without_queries,
+    };
 }
 
 pub use hyperslab_array::{

@@ -6,13 +6,15 @@ use hyperslab_storage::check_open;
 use crate::File;
 
 /// The version of a file: another one has another length or modification time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct FileVersion {
     /// Length in bytes.
     pub bytes: u64,
     /// Time of the last modification, in nanoseconds since 1970, if the file system reports it.
     pub modified_nanoseconds: Option<u64>,
+    /// What else identifies it: the entity tag of a remote object.
+    pub tag: Option<String>,
 }
 
 impl File {
@@ -59,7 +61,7 @@ impl File {
         if modified_nanoseconds.is_none() && std::fs::metadata(self.path()).is_ok_and(|metadata| metadata.modified().is_ok()) {
             return Err(changed().in_file(self.name()));
         }
-        Ok(FileVersion { bytes: storage.len(), modified_nanoseconds })
+        Ok(FileVersion { bytes: storage.len(), modified_nanoseconds, tag: storage.version().map(str::to_owned) })
     }
 }
 

@@ -9,7 +9,7 @@ use std::sync::{Arc, MutexGuard, OnceLock};
 
 use hyperslab_array::{Error, Result};
 use hyperslab_formats::{ArrayFile, Dataset, Format, ObjectId};
-use hyperslab_storage::ForkMutex;
+use hyperslab_storage::{ForkMutex, shown_address};
 
 use crate::Session;
 use crate::chunk_cache::ChunkCache;
@@ -182,9 +182,13 @@ impl File {
     pub fn path(&self) -> &Path {
         &self.opened.path
     }
-    /// The path as text, for messages and the `_file` column.
+    /// The path as text, for messages and the `_file` column. Of an address, what may be shown: no query and no password.
     pub fn name(&self) -> String {
-        self.path().to_string_lossy().into_owned()
+        shown_address(&self.path().to_string_lossy()).into_owned()
+    }
+    /// Whether each read of it may wait for a network.
+    pub fn is_remote(&self) -> bool {
+        self.array_file().storage().is_remote()
     }
     /// HDF5, netCDF classic or netCDF-4.
     pub fn format(&self) -> Format {

@@ -6,14 +6,14 @@ use std::sync::Arc;
 
 use hyperslab_array::{ErrorKind, Result};
 use hyperslab_formats::{Format, Link, Tree};
-use hyperslab_storage::{LocalFile, Memory};
+use hyperslab_storage::{LocalFile, Memory, RangeReader, RemoteFile, current_cancellation, interruptible, is_address, shown_address};
 use rayon::prelude::*;
 
 use crate::live_file::{being_written, retry_while_torn, unfinished_if_locked};
 use crate::{File, Session};
 
 impl Session {
-    /// Opens a local file. The format is detected from its bytes.
+    /// Opens a local file, or the object at an address such as `s3://bucket/key`. The format is detected from its bytes.
     ///
     /// # Errors
     /// `NotFound` if there is no such file; `Io` if it cannot be read; `Conflict` if it is being written;
@@ -29,14 +29,27 @@ impl Session {
         let storage = Arc::new(Memory::new(path.display().to_string(), content.to_vec()));
         Ok(File::new(self.clone(), path.to_path_buf(), hyperslab_formats::open(storage, self.open_options())?, 0))
     }
+    /// Opens what `reader` reads, of `length` bytes. `path` is for messages, and `version` identifies it if its owner knows one.
+    ///
+    /// # Errors
+    /// That of the reader, and as [`Session::open_content`].
+    pub fn open_reader(&self, path: &Path, reader: Arc<dyn RangeReader>, length: u64, version: Option<String>) -> Result<File> {
+        let storage = Arc::new(RemoteFile::of_reader(&path.display().to_string(), reader, length, version)?);
+        Ok(File::new(self.clone(), path.to_path_buf(), hyperslab_formats::open(storage, self.open_options())?, 0))
+    }
     /// Opens many local files in parallel and returns them in the given order.
     ///
     /// # Errors
     /// As [`Session::open`]: the first error in that order.
     pub fn open_all(&self, paths: &[impl AsRef<Path> + Sync]) -> Result<Vec<File>> {
+        let cancellation = current_cancellation();
         let open = |path: &_| {
             let path: &Path = AsRef::as_ref(path);
-            self.open(path).map_err(|error| error.in_file(path.display().to_string()))
+            let opened = match &cancellation {
+                Some(cancellation) => interruptible(cancellation, || self.open(path)),
+                None => self.open(path),
+            };
+            opened.map_err(|error| error.in_file(shown_address(&path.to_string_lossy())))
         };
         if let [one] = paths {
             return Ok(vec![open(one)?]);
@@ -46,6 +59,10 @@ impl Session {
     }
     /// Opens a file that another file points at, `depth` links away from the first.
     pub(crate) fn open_at_depth(&self, path: &Path, depth: u32, open: fn(&Path) -> Result<LocalFile>) -> Result<File> {
+        if let Some(address) = address_of(path) {
+            let storage = Arc::new(RemoteFile::open(address, self.storage_options())?);
+            return Ok(File::new(self.clone(), path.to_path_buf(), hyperslab_formats::open(storage, self.open_options())?, depth));
+        }
         let (storage, opened) = retry_while_torn(
             || {
                 let mut storage = Arc::new(open(path)?);
@@ -75,6 +92,11 @@ impl File {
     pub fn reopen(&self) -> Result<File> {
         self.session().open_at_depth(self.path(), self.depth(), |path| LocalFile::open(path))
     }
+}
+
+/// The address that a path is, if it is one.
+pub(crate) fn address_of(path: &Path) -> Option<&str> {
+    path.to_str().filter(|path| is_address(path))
 }
 
 /// Whether some object is unreadable because of damage.

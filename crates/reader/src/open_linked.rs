@@ -6,8 +6,9 @@ use std::sync::{Arc, OnceLock};
 
 use hyperslab_array::{Error, ErrorKind, Result};
 use hyperslab_formats::{ExternalFile, ObjectId};
-use hyperslab_storage::{LocalFile, Piece, Pieces, Storage};
+use hyperslab_storage::{LocalFile, Piece, Pieces, RemoteFile, Storage, is_address, shown_address};
 
+use crate::open::address_of;
 use crate::{File, PathPolicy};
 
 impl File {
@@ -54,7 +55,18 @@ impl File {
     /// `Unsupported` if the path policy forbids the file.
     pub fn linked_path(&self, name: &str) -> Result<PathBuf> {
         let target = Path::new(name);
-        let folder = self.path().parent().unwrap_or(Path::new(""));
+        if is_address(name) {
+            // Nothing that a file says makes this machine ask a server.
+            return match self.session().path_policy() {
+                PathPolicy::SameFolder => Err(Error::unsupported(format!(
+                    "{:?} is an address, and only files in the folder of the file that names it are opened (set paths=\"anywhere\" to widen it)",
+                    shown_address(name)
+                ))),
+                PathPolicy::Anywhere => Ok(PathBuf::from(name)),
+            };
+        }
+        let own = self.path().to_str().filter(|path| is_address(path)).map(|path| PathBuf::from(path.split('?').next().unwrap_or(path)));
+        let folder = own.as_deref().unwrap_or(self.path()).parent().unwrap_or(Path::new(""));
         let real = self.real_folder();
         let inside = |path: &Path| path.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
         let below = |folder: &Path| target.is_absolute() && target.strip_prefix(folder).is_ok_and(inside);
@@ -95,7 +107,10 @@ impl File {
         let mut pieces = Vec::with_capacity(files.len());
         for file in files {
             let path = self.linked_path(&file.file)?;
-            let storage: Arc<dyn Storage> = Arc::new(LocalFile::open_growing(&path)?);
+            let storage: Arc<dyn Storage> = match address_of(&path) {
+                Some(address) => Arc::new(RemoteFile::open(address, self.session().storage_options())?),
+                None => Arc::new(LocalFile::open_growing(&path)?),
+            };
             let length = file.length.unwrap_or(u64::MAX - start);
             pieces.push(Piece { start, length, storage, offset: file.offset, zero_filled: true });
             start = start.checked_add(length).ok_or_else(|| Error::corrupt("external files beyond 64 bits"))?;

@@ -5,7 +5,8 @@ use std::sync::{Arc, OnceLock};
 use hyperslab_array::{Error, Result};
 use hyperslab_formats::{Interpretation, Limits, OpenOptions};
 
-use crate::per_process::PerProcess;
+use hyperslab_storage::{PerProcess, StorageOptions};
+
 use crate::{ChunkCache, Counters, Extensions, MissingSources, PathPolicy, buffer_pool};
 
 /// Default of [`SessionOptions::chunk_cache_bytes`].
@@ -30,12 +31,14 @@ pub struct SessionOptions {
     /// Bytes of decoded chunks that are kept for small reads of neighboring elements, over all files of the session; 0 keeps
     /// none. A chunk of more than an eighth of it is not kept.
     pub chunk_cache_bytes: u64,
+    /// Options of object stores and HTTP servers.
+    pub storage: StorageOptions,
 }
 
 impl Default for SessionOptions {
     fn default() -> Self {
-        let (threads, limits, interpretation, paths, missing_sources) = Default::default();
-        Self { threads, limits, interpretation, paths, missing_sources, chunk_cache_bytes: CHUNK_CACHE_BYTES }
+        let (threads, limits, interpretation, paths, missing_sources, storage) = Default::default();
+        Self { threads, limits, interpretation, paths, missing_sources, chunk_cache_bytes: CHUNK_CACHE_BYTES, storage }
     }
 }
 
@@ -70,6 +73,12 @@ impl SessionOptions {
         Self { missing_sources, ..self }
     }
 
+    /// With these options of object stores and HTTP servers.
+    #[must_use]
+    pub fn with_storage(self, storage: StorageOptions) -> Self {
+        Self { storage, ..self }
+    }
+
     /// With this many bytes of decoded chunks kept for small reads; 0 keeps none.
     #[must_use]
     pub fn with_chunk_cache_bytes(self, chunk_cache_bytes: u64) -> Self {
@@ -93,6 +102,7 @@ struct Shared {
     chunk_cache: PerProcess<ChunkCache>,
     counters: Counters,
     extensions: Extensions,
+    storage: StorageOptions,
 }
 
 /// A thread pool and the process that it was started in: a forked child has none of its parent's threads.
@@ -138,7 +148,12 @@ impl Session {
             chunk_cache: PerProcess::new(ChunkCache::new(options.chunk_cache_bytes)),
             counters: Counters::new(),
             extensions,
+            storage: options.storage,
         })))
+    }
+    /// Options of the object stores and HTTP servers that files are read from.
+    pub fn storage_options(&self) -> &StorageOptions {
+        &self.0.storage
     }
     /// Counters of the work that this session's reads have done.
     pub fn counters(&self) -> &Counters {

@@ -1,4 +1,5 @@
-//! Storage of bytes: positional reads of byte ranges from local files or memory, and files that are published atomically.
+//! Storage of bytes: positional reads of byte ranges from local files, memory or remote objects, and files that are published
+//! atomically.
 //!
 //! No cursor and no lock: any number of threads read the same [`Storage`] at once.
 #![forbid(unsafe_code)]
@@ -17,8 +18,10 @@ mod local;
 mod memory;
 mod output;
 mod overlay;
+mod per_process;
 mod pieces;
 mod profile;
+mod remote;
 mod replace;
 mod shared;
 mod temporary_name;
@@ -35,15 +38,20 @@ pub use local::{LocalFile, modified, open_regular};
 pub use memory::Memory;
 pub use output::{Existing, Output};
 pub use overlay::Overlay;
+pub use per_process::PerProcess;
 pub use pieces::{Piece, Pieces};
 pub use profile::{Profile, ProfileSettings, default_profile_path, machine, profile};
+pub use remote::{
+    RangeReader, RemoteCounts, RemoteFile, StorageOptions, current_cancellation, interruptible, is_address, list_objects, remote_counts, set_interrupt_check,
+    shown_address, without_queries,
+};
 pub use replace::{check_replaceable, create_private, create_whole, real_path};
 pub use shared::{SharedFile, block_bytes_in, claim, is_parallel_file_system};
 pub use temporary_name::{is_aside, unique_name};
 
 use std::sync::Arc;
 
-use hyperslab_array::{Error, Result};
+use hyperslab_array::{Cancellation, Error, Result};
 
 /// Bytes that can be read at any position by any number of threads at once.
 pub trait Storage: Send + Sync {
@@ -68,6 +76,32 @@ pub trait Storage: Send + Sync {
     /// A hint that metadata lies around `offset`: worth one read of some kilobytes, which is then kept in memory.
     fn keep(&self, offset: u64) {
         let _ = offset;
+    }
+    /// Whether each read waits for a round trip, so that [`Storage::prefetch`] and [`Storage::fetched`] are worth a call.
+    fn is_remote(&self) -> bool {
+        false
+    }
+    /// A hint that these ranges, `(offset, length)`, will be read soon, in small pieces: remote storage fetches them together,
+    /// and keeps them. Of too many, it fetches the first.
+    ///
+    /// # Errors
+    /// `Io`, `Conflict` or `Cancelled`.
+    fn prefetch(&self, ranges: &[(u64, u64)]) -> Result<()> {
+        let _ = ranges;
+        Ok(())
+    }
+    /// Begins to fetch these ranges, and returns a view of this storage through which each is read once, as it lands. `None`
+    /// if there is nothing to wait for.
+    ///
+    /// # Errors
+    /// `Corrupt` if a range ends after the last byte; `Io`.
+    fn fetched(&self, ranges: &[(u64, u64)], cancellation: &Cancellation) -> Result<Option<Arc<dyn Storage>>> {
+        let _ = (ranges, cancellation);
+        Ok(None)
+    }
+    /// What identifies the version of the bytes, such as the entity tag of a remote object.
+    fn version(&self) -> Option<&str> {
+        None
     }
     /// Time of the last change before it was opened, in nanoseconds since 1970, if known.
     fn modified_nanoseconds(&self) -> Option<u64> {

@@ -22,6 +22,16 @@ class Counters(NamedTuple):
     index_blocks: int
     #: Those of them without a matching value.
     index_blocks_pruned: int
+    #: Requests to object stores and HTTP servers, and ranges that were asked of file objects; also for metadata.
+    requests: int = 0
+    #: Times that requests were begun together and waited for: round trips, if one thread reads.
+    request_rounds: int = 0
+    #: Bytes of remote files that readers asked for.
+    remote_bytes_wanted: int = 0
+    #: Bytes that came over the network. More than wanted: the beginning of a file, blocks of metadata, short gaps.
+    remote_bytes_fetched: int = 0
+    #: Reads of remote files that were answered from memory.
+    remote_cache_hits: int = 0
 
     def since(self, before: Counters) -> Counters:
         """The difference to earlier counters.
@@ -37,14 +47,7 @@ class Counters(NamedTuple):
             >>> f["theta"][0]
             >>> hs.counters().since(before).bytes_read
         """
-        return Counters(
-            self.bytes_read - before.bytes_read,
-            self.chunks_decoded - before.chunks_decoded,
-            self.chunks_skipped - before.chunks_skipped,
-            self.decode_seconds - before.decode_seconds,
-            self.index_blocks - before.index_blocks,
-            self.index_blocks_pruned - before.index_blocks_pruned,
-        )
+        return Counters(**{name: getattr(self, name) - getattr(before, name) for name in self._fields})
 
 
 def counters() -> Counters:
@@ -59,4 +62,16 @@ def counters() -> Counters:
         >>> hs.counters().since(before).bytes_read
     """
     found = _native.counters()
-    return Counters(found.bytes_read, found.chunks_decoded, found.chunks_skipped, found.decode_nanoseconds / 1e9, found.index_blocks, found.index_blocks_pruned)
+    return Counters(
+        found.bytes_read,
+        found.chunks_decoded,
+        found.chunks_skipped,
+        found.decode_nanoseconds / 1e9,
+        found.index_blocks,
+        found.index_blocks_pruned,
+        found.requests,
+        found.request_rounds,
+        found.remote_bytes_wanted,
+        found.remote_bytes_fetched,
+        found.remote_cache_hits,
+    )

@@ -10,7 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import IO, TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
-from . import _native
+from . import _native, range_readers
+from .addresses import has_magic, is_address, matching, options_of
 from .errors import READ_ONLY, InvalidInputError, MissingFileError, ReadOnlyError, UnsupportedError
 from .file_objects import CONTENT_NAME, path_or_content
 from .model_view import ModelView, recognized
@@ -315,17 +316,19 @@ copyreg.pickle(_native.File, reduced)
 
 
 def _local(path: Any) -> str:
-    """The local path of a path or `file://` URL."""
-    if hasattr(path, "read"):
+    """The local path of a path or `file://` URL; the address of something remote as it is."""
+    if range_readers.is_file(path):
         name = getattr(path, "name", None)
         hint = repr(name) if isinstance(name, str) else "the path of a file"
         raise TypeError(f"this takes a path, not an open file ({type(path).__name__}): use {hint}")
     name = os.fsdecode(path)
     scheme, separator, _ = name.partition("://")
     if separator and re.fullmatch(r"[A-Za-z][A-Za-z0-9+.-]+", scheme) and not os.path.exists(name):
+        if scheme.lower() != "file":
+            return name
         url = urlsplit(name)
-        if scheme.lower() != "file" or url.netloc not in ("", "localhost"):
-            raise UnsupportedError(f"'{name}': remote files are not supported yet; download the file and give its path")
+        if url.netloc not in ("", "localhost"):
+            raise UnsupportedError(f"'{name}': a file of another machine; give a path, or an address such as https://")
         return unquote(url.path)
     return os.path.expanduser(name) if name.startswith("~") and not os.path.exists(name) else name
 
@@ -342,13 +345,17 @@ def open(
     index_folder: Path | None = None,
     chunk_cache_bytes: int | None = None,
     indexes: str | None = None,
+    storage_options: Mapping[str, Any] | None = None,
+    store: Any = None,
 ) -> File:
     """Opens one or more HDF5 or netCDF files for reading.
 
     Args:
         path: A path, a list of paths, or a glob, whose files are sorted naturally (`run2` before `run10`). A leading `~` is
-            the home folder, and `file://` URLs are paths, as in pandas. An open binary file of Python is read by its path, and
-            another file object (`BytesIO`, fsspec's) whole into memory; `bytes` are a path, as in `os`.
+            the home folder, and `file://` URLs are paths, as in pandas. Addresses of object stores and web servers (`s3://`,
+            `gs://`, `az://`, `abfs://`, `http://`, `https://`) are read by ranges; those of object stores may be globs. An open
+            binary file of Python is read by its path, and another file object, or a file of fsspec, by ranges; `BytesIO` is read
+            whole. `bytes` are a path, as in `os`.
         mode: Always `r`; `hyperslab.create` writes files.
         threads: Number of threads that decode; one per core by default.
         format: `hdf5`, `netcdf3` or `netcdf4`: refuses files of other formats. `hdf5` shows a netCDF-4 file as plain HDF5.
@@ -363,6 +370,10 @@ def open(
             options; 64 MiB by default. 0 keeps none.
         indexes: Which value indexes are used: those that you built and those in `index_folder` (`own`, the default), those of
             others, too (`any`), or none (`none`).
+        storage_options: Options of the store of an address, as in the Rust crate `object_store` and in obstore: `endpoint`,
+            `region`, `access_key_id`, `skip_signature` (for public objects; also `anon`), `allow_http`, `timeout`, `max_retries`
+            and others. What is not given comes from the environment (`AWS_…`, `GOOGLE_…`, `AZURE_…`).
+        store: A store of obstore, or another object with obspec's methods `head` and `get_ranges`; `path` is then a path in it.
 
     Returns:
         A `File`, or for a list or a glob a `FileSet`.
@@ -391,25 +402,47 @@ def open(
         None if index_folder is None else os.path.abspath(os.fsdecode(index_folder)),
         chunk_cache_bytes,
         indexes,
+        options_of(storage_options),
     )
-    natives, pattern = _opened(opener, path)
+    natives, pattern = _opened(opener, path) if store is None else (_of_store(opener, store, path), None)
     if wanted is not None and any(known.lower() != wanted for known in natives.formats()):
         other = next(native for native in natives if native.format.lower() != wanted)
         raise InvalidInputError(f"this file is {other.format}, not {format}", other.path)
     return File(natives) if len(natives) == 1 and pattern is None else FileSet(natives, pattern)
 
 
+def _of_file(opener: _native.Session, source: Any) -> _native.Files:
+    """The file that a file object, or a file of fsspec, has."""
+    found = path_or_content(source)
+    if isinstance(found, str):
+        return opener.open([found])
+    return _native.Files([opener.open_content(CONTENT_NAME, found) if isinstance(found, bytes) else opener.open_reader(*found)])
+
+
+def _of_store(opener: _native.Session, store: Any, path: Any) -> _native.Files:
+    """The objects of a store at one path, or at each of a list."""
+    names = path if isinstance(path, (list, tuple)) else [path]
+    return _native.Files([opener.open_reader(*range_readers.of_store(store, os.fsdecode(name))) for name in names])
+
+
 def _opened(opener: _native.Session, path: Paths | IO[bytes]) -> tuple[_native.Files, str | None]:
     """The files, and the glob that names them."""
-    if hasattr(path, "read"):
-        found = path_or_content(path)
-        opened = opener.open([found]) if isinstance(found, str) else _native.Files([opener.open_content(CONTENT_NAME, found)])
-        return opened, None
+    if range_readers.is_file(path):
+        return _of_file(opener, path), None
     if isinstance(path, (list, tuple)):
         if not path:
             raise MissingFileError(f"no file matches {path!r}")
+        if any(range_readers.is_file(p) for p in path):
+            return _native.Files([_of_file(opener, p)[0] if range_readers.is_file(p) else opener.open([_local(p)])[0] for p in path]), None
         return opener.open([_local(p) for p in path]), None
     name = _local(path)
+    if is_address(name):
+        if not has_magic(name):
+            return opener.open([name]), None
+        found = matching(opener, name)
+        if not found:
+            raise MissingFileError(f"no object matches {name}")
+        return opener.open(found), name
     if not globbing.has_magic(name) or os.path.exists(name):
         return opener.open([name]), None
     folder, slash, pattern = name.rpartition("/")

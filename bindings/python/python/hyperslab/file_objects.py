@@ -1,4 +1,4 @@
-"""File objects: the path of a local file that is open in Python, or the content of any other file object."""
+"""File objects: the path of a local file that is open in Python, the content of a small one, or what reads ranges of it."""
 
 from __future__ import annotations
 
@@ -6,22 +6,23 @@ import io
 import os
 from typing import Any
 
+from . import range_readers
 from .errors import InvalidTypeError, IoError
 
 #: What content is called in messages.
 CONTENT_NAME = "<bytes>"
 
 
-def path_or_content(source: Any) -> str | bytes:
-    """The path, or the content, of what has a method `read`.
+def path_or_content(source: Any) -> str | bytes | range_readers.Opened:
+    """The path, the content, or what reads ranges, of a file object or a file of fsspec.
 
-    A file object of a local file that is still at its path is read by that path. Others are read whole into memory; their
-    position stays as it was.
+    A file object of a local file that is still at its path is read by that path. `BytesIO`, and what is short, is read whole
+    into memory; others by ranges, when they are needed. Their position stays as it was.
 
     Raises:
         IoError: The file object raises an exception, which is the cause of this one.
     """
-    return _local_path_of(source) or _content_of(source)
+    return _local_path_of(source) or range_readers.of_file(source) or _content_of(source)
 
 
 def _local_path_of(source: Any) -> str | None:
@@ -37,6 +38,8 @@ def _local_path_of(source: Any) -> str | None:
 
 def _content_of(source: Any) -> bytes:
     kind = type(source).__name__
+    if not hasattr(source, "read"):
+        source = source.open("rb") if hasattr(source, "fs") and not hasattr(source, "mode") else source.open()
     try:
         position = source.tell()
         source.seek(0)

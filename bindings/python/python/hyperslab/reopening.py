@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import os
 import weakref
-from typing import Any, TypeAlias
+from collections.abc import Iterable
+from typing import Any, TypeAlias, cast
 
 from . import _native
+from .addresses import is_address
 from .errors import ConflictError, InvalidTypeError
 from .file_objects import CONTENT_NAME
+from .range_readers import Opened, RangeReader
 from .sessions import session
 
-#: Path, arguments of the session, length in bytes, and time of the last modification in nanoseconds, if the file system has one.
-Origin: TypeAlias = tuple[str, tuple[Any, ...], int, "int | None"]
+#: Path, arguments of the session, length in bytes, time of the last modification in nanoseconds, if the file system has one, and
+#: the entity tag of a remote object.
+Origin: TypeAlias = tuple[str, tuple[Any, ...], int, "int | None", "str | None"]
 
 #: Files that were pickled or opened from a pickle, as long as they are in use.
 _open: weakref.WeakValueDictionary[Origin, _native.File] = weakref.WeakValueDictionary()
@@ -34,7 +38,7 @@ def reopened(origin: Origin, folder: str | None = None) -> _native.File:
     (opened,) = session(*arguments).open([path])
     found = _origin_of(opened)
     if found[2:] != tuple(version):
-        raise ConflictError("the file has changed since this object was pickled: open it again", path)
+        raise ConflictError("the file has changed since this object was pickled: open it again", opened.path)
     known = _open.get(found)
     if known is not None and not known.closed:
         return known
@@ -42,9 +46,27 @@ def reopened(origin: Origin, folder: str | None = None) -> _native.File:
     return opened
 
 
+def reopened_by_reader(opened: Opened, arguments: tuple[Any, ...]) -> _native.File:
+    """The file of a pickle that was read by a file object or a store of Python.
+
+    Raises:
+        ConflictError: It has another length or version than what was pickled.
+    """
+    now = opened.reader.version()
+    if now is not None and now != (opened.length, opened.version):
+        raise ConflictError("the file has changed since this object was pickled: open it again", opened.name)
+    return session(*arguments).open_reader(*opened)
+
+
+def storage_options_of(natives: Iterable[_native.File]) -> tuple[tuple[str, str], ...]:
+    """The options of the store that remote files were opened with; none for local files."""
+    first = next((native for native in natives if is_address(native.path)), None)
+    return () if first is None else tuple(first.origin()[1][8])
+
+
 def _origin_of(file: _native.File) -> Origin:
-    path, arguments, length, modified = file.origin()
-    return path, (*arguments[:4], tuple(arguments[4]), *arguments[5:]), length, modified
+    path, arguments, length, modified, tag = file.origin()
+    return path, (*arguments[:4], tuple(arguments[4]), *arguments[5:8], tuple(arguments[8])), length, modified, tag
 
 
 def reduced(file: _native.File) -> tuple[Any, ...]:
@@ -52,7 +74,10 @@ def reduced(file: _native.File) -> tuple[Any, ...]:
     origin = _origin_of(file)
     if origin[0] == CONTENT_NAME:
         raise InvalidTypeError("a file that was opened from a file object is in this process's memory: pickle its bytes, or open a path")
+    reader = file.reader()
+    if reader is not None:
+        return reopened_by_reader, (Opened(origin[0], cast(RangeReader, reader), origin[2], origin[4]), origin[1])
     known = _open.get(origin)
     if known is None or known.closed:
         _open[origin] = file
-    return reopened, (origin, None if os.path.isabs(origin[0]) else os.getcwd())
+    return reopened, (origin, None if os.path.isabs(origin[0]) or is_address(origin[0]) else os.getcwd())

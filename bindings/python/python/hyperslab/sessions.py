@@ -17,7 +17,7 @@ def session(
     index_folder: str | None = None,
     chunk_cache_bytes: int | None = None,
     indexes: str | None = None,
+    storage_options: tuple[tuple[str, str], ...] = (),
 ) -> _native.Session:
     """The session with these options. A process keeps the 16 used last, so that equal options share threads."""
-    trust = () if indexes is None else (indexes,)
-    return _native.Session(threads, format, paths, missing_sources, limits, index_folder, chunk_cache_bytes, *trust)
+    return _native.Session(threads, format, paths, missing_sources, limits, index_folder, chunk_cache_bytes, indexes, storage_options)

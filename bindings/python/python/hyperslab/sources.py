@@ -37,7 +37,8 @@ def opened(files: Files, threads: int | None = None, index_folder: Path | None =
     if isinstance(files, File):
         if folder is None and indexes is None:
             return Sources(files._natives, files._pattern)
-        return Sources(session(threads, index_folder=folder, indexes=indexes).open(files._natives.paths()), files._pattern)
+        paths, options = [native.origin()[0] for native in files._natives], tuple(files._file.origin()[1][8])
+        return Sources(session(threads, index_folder=folder, indexes=indexes, storage_options=options).open(paths), files._pattern)
     if holds_arrays(files):
         return Sources([from_arrays(session(threads, index_folder=folder, indexes=indexes), files)])
     if isinstance(files, str) and files.startswith("re:"):

@@ -64,11 +64,22 @@ pub(crate) struct Counters {
     pub index_blocks: u64,
     /// Those of them without a matching value.
     pub index_blocks_pruned: u64,
+    /// Requests to object stores and HTTP servers, and ranges that were asked of file objects.
+    pub requests: u64,
+    /// Times that requests were begun together and waited for.
+    pub request_rounds: u64,
+    /// Bytes of remote objects that readers asked for.
+    pub remote_bytes_wanted: u64,
+    /// Bytes that came over the network.
+    pub remote_bytes_fetched: u64,
+    /// Reads of remote objects that were answered from memory.
+    pub remote_cache_hits: u64,
 }
 
 impl Counters {
     pub fn of_process() -> Self {
         let sums = hyperslab::Counters::of_process();
+        let remote = hyperslab::storage::remote_counts();
         Self {
             bytes_read: sums.bytes_read(),
             chunks_decoded: sums.chunks_decoded(),
@@ -76,6 +87,11 @@ impl Counters {
             decode_nanoseconds: sums.decode_nanoseconds(),
             index_blocks: sums.index_blocks(),
             index_blocks_pruned: sums.index_blocks_pruned(),
+            requests: remote.requests,
+            request_rounds: remote.rounds,
+            remote_bytes_wanted: remote.wanted_bytes,
+            remote_bytes_fetched: remote.fetched_bytes,
+            remote_cache_hits: remote.cache_hits,
         }
     }
 }

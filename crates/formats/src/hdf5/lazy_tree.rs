@@ -1,6 +1,6 @@
 //! The tree of an HDF5 file. Parses an object, its attributes and its links when they are asked for.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -32,6 +32,36 @@ pub(super) struct LazyTree {
     kept: ForkMutex<Recent<Arc<Kept>>>,
     /// By address of the object, the parts that were parsed once: bits of [`Part`].
     paid: ForkMutex<BTreeMap<u64, u8>>,
+    siblings: ForkMutex<Siblings>,
+}
+
+/// Members of listed groups that were not parsed yet, by address: if one of them is, others will be. They are fetched together
+/// if each read of the file waits for a round trip.
+#[derive(Default)]
+struct Siblings {
+    waiting: BTreeSet<u64>,
+    /// How many were fetched last.
+    batch: usize,
+}
+
+/// Fewest and most members that are fetched together, and the bytes of each: all of most headers.
+const MIN_SIBLINGS: usize = 64;
+const MAX_SIBLINGS: usize = 4096;
+const SIBLING_BYTES: u64 = 512;
+
+impl Siblings {
+    /// The next members to be fetched now that `address` is needed; none if it was fetched with others.
+    fn batch(&mut self, address: u64) -> Vec<u64> {
+        if !self.waiting.contains(&address) {
+            return Vec::new();
+        }
+        self.batch = self.batch.saturating_mul(4).clamp(MIN_SIBLINGS, MAX_SIBLINGS);
+        let next: Vec<u64> = self.waiting.range(address..).chain(self.waiting.range(..address).rev()).take(self.batch).copied().collect();
+        next.iter().for_each(|address| {
+            self.waiting.remove(address);
+        });
+        next
+    }
 }
 
 /// An object that was parsed, and what else was asked for.
@@ -65,7 +95,7 @@ impl Kept {
 impl LazyTree {
     /// The tree below the root group at `root`, which is parsed at once.
     pub fn open(source: Source, root: u64) -> Result<Self> {
-        let tree = Self { source, root: ObjectId(root), kept: ForkMutex::new(Recent::new(KEPT_BYTES)), paid: Default::default() };
+        let tree = Self { source, root: ObjectId(root), kept: ForkMutex::new(Recent::new(KEPT_BYTES)), paid: Default::default(), siblings: Default::default() };
         match tree.kept(tree.root)?.parsed.object {
             Object::Group => Ok(tree),
             _ => Err(Error::corrupt("the root is no group")),
@@ -76,6 +106,10 @@ impl LazyTree {
     pub fn kept(&self, id: ObjectId) -> Result<Arc<Kept>> {
         if let Some(kept) = self.recent().and_then(|mut recent| recent.get(id.0)) {
             return Ok(kept);
+        }
+        if self.source.storage.is_remote() {
+            let together = self.siblings.lock().map(|mut siblings| siblings.batch(id.0)).unwrap_or_default();
+            self.source.prefetch(together.into_iter().map(|address| (address, SIBLING_BYTES)))?;
         }
         let (parsed, cost) = self.pay(id, Part::Object, |source| parse(source, id.0))?;
         let kept = Arc::new(Kept { parsed, attributes: OnceLock::new(), links: OnceLock::new(), searches: AtomicU64::new(0) });
@@ -176,6 +210,11 @@ impl Tree for LazyTree {
         }
         let (raw, cost) = self.pay(group, Part::Links, |source| group::links(source, &kept.parsed.header))?;
         let links = Arc::new(Links::new(raw.links.into_iter().map(Link::from).collect(), raw.tracked));
+        if self.source.storage.is_remote()
+            && let Some(mut siblings) = self.siblings.lock()
+        {
+            siblings.waiting.extend(links.iter().filter_map(Link::object).map(|id| id.0));
+        }
         if kept.links.set(links.clone()).is_ok()
             && let Some(mut recent) = self.recent()
         {

@@ -66,6 +66,16 @@ impl Source {
         let left = self.storage.len().saturating_sub(self.absolute(address)?);
         self.read(address, length.min(left))
     }
+    /// Fetches what lies at these addresses, `(address, length)`, in one round if each read of the storage waits for a round
+    /// trip. Lengths may be guesses, and addresses wrong: the read that follows tells.
+    pub fn prefetch(&self, places: impl IntoIterator<Item = (u64, u64)>) -> Result<()> {
+        if !self.storage.is_remote() {
+            return Ok(());
+        }
+        let absolute = |(address, length)| Some((self.base_address.checked_add(address)?, length));
+        let ranges: Vec<(u64, u64)> = places.into_iter().filter_map(absolute).collect();
+        self.storage.prefetch(&ranges)
+    }
     /// An empty set of heap objects with the budget of one read.
     pub fn heap_objects(&self) -> HeapObjects {
         HeapObjects::limited(self.limits.heap_budget(self.storage.len()))

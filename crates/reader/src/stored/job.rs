@@ -103,7 +103,9 @@ impl Job<'_> {
         let ranges: Vec<(u64, u64)> = chunks.iter().map(|chunk| stored_range(chunk)).collect();
         let Scratch { raw: fetched, decoded, spare } = scratch;
         let max_bytes = profile().settings.transfer_bytes.unwrap_or(COALESCE_BYTES);
-        for read in coalesce(&ranges, COALESCE_GAP_BYTES, max_bytes) {
+        // Remote bytes were coalesced when they were requested.
+        let max_gap = if self.storage.is_remote() { 0 } else { COALESCE_GAP_BYTES };
+        for read in coalesce(&ranges, max_gap, max_bytes) {
             self.read.cancellation.check()?;
             self.fetch(fetched, read.offset, read.length)?;
             for &member in &read.members {
@@ -325,7 +327,7 @@ impl Job<'_> {
     }
 }
 
-fn stored_range(location: &ChunkLocation) -> (u64, u64) {
+pub(super) fn stored_range(location: &ChunkLocation) -> (u64, u64) {
     match &location.source {
         ChunkSource::Stored { offset, length, .. } => (*offset, *length),
         _ => (0, 0),

@@ -8,14 +8,17 @@ mod locate;
 mod parts;
 mod shared_chunks;
 
+use std::sync::Arc;
+
 use hyperslab_array::{Axis, Error, Result, Selection};
 use hyperslab_formats::{ChunkLocation, ChunkSource, Dataset, StorageLayout};
+use hyperslab_storage::Storage;
 use rayon::prelude::*;
 
 use self::ahead::look_ahead;
 use self::band::bands;
 use self::chunk::bytes_of;
-use self::job::{COALESCE_GAP_BYTES, Job, with_scratch};
+use self::job::{COALESCE_GAP_BYTES, Job, stored_range, with_scratch};
 use self::locate::{locate, locate_kept};
 use self::shared_chunks::SharedChunks;
 use crate::dataset_read::DatasetRead;
@@ -80,6 +83,8 @@ fn fill_part(read: DatasetRead<'_>, out: &mut [u8]) -> Result<()> {
     if let Some(SharedChunks::OfSession(cache)) = shared {
         look_ahead(read, cache);
     }
+    let requested = request(read, &chunks, shared, storage.as_ref())?;
+    let storage = requested.as_ref().unwrap_or(storage);
     let job = Job { read, storage, shared };
     // A filtered chunk is always decoded whole.
     let work = match description.filters.is_empty() {
@@ -103,6 +108,16 @@ fn fill_part(read: DatasetRead<'_>, out: &mut [u8]) -> Result<()> {
             bands.into_iter().try_for_each(|band| job.read_band_in_parallel(band, threads))
         }
     })
+}
+
+/// Requests all chunks of a read that are not decoded yet, if each read of the storage waits for a round trip.
+fn request(read: DatasetRead<'_>, chunks: &[ChunkLocation], shared: Option<SharedChunks<'_>>, storage: &dyn Storage) -> Result<Option<Arc<dyn Storage>>> {
+    if !storage.is_remote() {
+        return Ok(None);
+    }
+    let is_needed = |chunk: &&ChunkLocation| shared.is_none_or(|shared| !shared.has_all(read, std::slice::from_ref(chunk)));
+    let ranges: Vec<(u64, u64)> = chunks.iter().filter(is_needed).map(stored_range).filter(|(_, length)| *length > 0).collect();
+    storage.fetched(&ranges, read.cancellation)
 }
 
 /// Narrows an unfiltered chunk to the wanted rows along its slowest dimension of more than one wanted index: to one part with

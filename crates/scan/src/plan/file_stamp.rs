@@ -27,6 +27,9 @@ pub(crate) struct Stamp {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[serde(rename = "beside")]
     external: Option<u64>,
+    /// The entity tag of a remote object.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    tag: Option<String>,
 }
 
 impl Stamp {
@@ -37,7 +40,14 @@ impl Stamp {
         if modified_nanoseconds.is_none() && std::fs::metadata(file.path()).is_ok_and(|metadata| metadata.modified().is_ok()) {
             return Err(Error::new(ErrorKind::Conflict, "the file has changed since it was opened: open it again").in_file(file.name()));
         }
-        Ok(Self { path: file.name(), format: format!("{:?}", file.format()), bytes: storage.len(), modified_nanoseconds, external: external(file, datasets)? })
+        Ok(Self {
+            path: file.path().to_string_lossy().into_owned(),
+            format: format!("{:?}", file.format()),
+            bytes: storage.len(),
+            modified_nanoseconds,
+            external: external(file, datasets)?,
+            tag: storage.version().map(str::to_owned),
+        })
     }
 
     /// `Conflict` if `file`, which was just opened by this path, is not the version that was planned.
@@ -45,17 +55,19 @@ impl Stamp {
         let (storage, format) = (file.array_file().storage(), format!("{:?}", file.format()));
         if format != self.format {
             let message = format!("this split was planned from {}, but the session that reads it opens the file as {format}", self.format);
-            return Err(Error::invalid_input(message).in_file(&self.path));
+            return Err(Error::invalid_input(message).in_file(file.name()));
         }
         let what = if storage.len() != self.bytes {
             format!("{} bytes", self.bytes)
         } else if self.modified_nanoseconds.is_some_and(|planned| storage.modified_nanoseconds() != Some(planned)) {
             "another modification time".to_owned()
+        } else if self.tag.as_deref().is_some_and(|planned| storage.version() != Some(planned)) {
+            "another entity tag".to_owned()
         } else {
             return Ok(());
         };
         let message = format!("the file had {what} when this split was planned; it has changed: plan again");
-        Err(Error::new(ErrorKind::Conflict, message).in_file(&self.path))
+        Err(Error::new(ErrorKind::Conflict, message).in_file(file.name()))
     }
 }
 
@@ -98,7 +110,10 @@ pub(crate) fn stamps_of(segment: &Segment, columns_read: &[String]) -> Result<Ve
             }
             let (first, datasets) = read.iter_mut().find(|(known, _)| known.name() == file.name()).ok_or_else(|| Error::internal("a column of no file"))?;
             if first != file {
-                let stamp = |file: &File| (file.array_file().storage().len(), file.array_file().storage().modified_nanoseconds());
+                let stamp = |file: &File| {
+                    let storage = file.array_file().storage();
+                    (storage.len(), storage.modified_nanoseconds(), storage.version().map(str::to_owned))
+                };
                 if stamp(first) != stamp(file) {
                     return Err(Error::new(ErrorKind::Conflict, "the file has changed while the split was planned").in_file(file.name()));
                 }

@@ -12,6 +12,7 @@ use arrow_schema::{Field, Schema, SchemaRef};
 use hyperslab_array::{Cancellation, Error, Result};
 use hyperslab_predicate::Predicate;
 use hyperslab_reader::{File, Session};
+use hyperslab_storage::remote_counts;
 
 use crate::access::column_by_index::ColumnByIndex;
 use crate::access::coordinate_columns::CoordinateCache;
@@ -244,6 +245,14 @@ impl Plan {
             if said.insert(file.name()) {
                 lines.extend(pruner_of(&self.session).into_iter().flat_map(|pruner| pruner.remarks(file)));
             }
+        }
+        let is_remote = |part: &SegmentScan| part.segment.file.array_file().storage().is_remote();
+        if self.parts().any(is_remote) {
+            let counts = remote_counts();
+            lines.push(format!(
+                "remote files: this process has sent {} requests in {} rounds for {} bytes, and fetched {} bytes; {} reads were answered from memory",
+                counts.requests, counts.rounds, counts.wanted_bytes, counts.fetched_bytes, counts.cache_hits
+            ));
         }
         lines.extend(self.omitted.iter().map(|omitted| format!("not a column: {} {}", omitted.name, omitted.reason)));
         lines.join("\n")

@@ -173,7 +173,8 @@ impl Split {
         if now != self.files {
             let message = "a file with data of this split has changed since it was planned: plan again";
             let differs = self.files.iter().find(|planned| !now.contains(planned)).or(self.files.first());
-            return Err(Error::new(ErrorKind::Conflict, message).in_file(differs.map_or("", |stamp| stamp.path.as_str())));
+            return Err(Error::new(ErrorKind::Conflict, message)
+                .in_file(differs.map_or_else(String::new, |stamp| hyperslab_reader::shown_address(&stamp.path).into_owned())));
         }
         Ok(plan.with_nullable(&self.nullable))
     }

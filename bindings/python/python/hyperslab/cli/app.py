@@ -16,8 +16,8 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
-    help="HDF5 and netCDF as tables. FILE is a path or, in quotes, a glob.",
     epilog="\b\nhyperslab COMMAND --help describes a command, with examples.\nhyperslab man | man -l - shows all of it as one page.",
+    help="HDF5 and netCDF as tables. FILE is a path, an address such as s3://bucket/key or, in quotes, a glob.",
 )
 
 
@@ -66,6 +66,9 @@ def _root(
     threads: Annotated[int | None, typer.Option(min=1, help="Number of threads; one per core by default.")] = None,
     index_folder: Annotated[str | None, typer.Option(help="Folder of indexes that are not next to the files.")] = None,
     indexes: Annotated[str | None, typer.Option(help="Indexes to use: own (those that you built, the default), any, or none.")] = None,
+    storage_option: Annotated[
+        list[str] | None, typer.Option("--storage-option", help="An option of an address' store, such as skip_signature=true. May be repeated.")
+    ] = None,
     no_index: Annotated[bool, typer.Option("--no-index", help="Use no index: the same as --indexes none.")] = False,
 ) -> None:
     """HDF5 and netCDF as tables."""
@@ -75,8 +78,20 @@ def _root(
         if not value.isdecimal():
             raise typer.BadParameter(f"{given}: give a name and a whole number, as in chunk_bytes=1000000")
         limits[name] = int(value)
+    options = {}
+    for given in storage_option or ():
+        name, equals, value = given.partition("=")
+        if not equals:
+            raise typer.BadParameter(f"{name}: give a name and a value, as in region=eu-west-1")
+        options[name] = value
     OPEN.update(
-        paths=paths, missing_sources=missing_sources, threads=threads, limits=limits, index_folder=index_folder, indexes="none" if no_index else indexes
+        paths=paths,
+        missing_sources=missing_sources,
+        threads=threads,
+        limits=limits,
+        index_folder=index_folder,
+        indexes="none" if no_index else indexes,
+        storage_options=options,
     )
 
 

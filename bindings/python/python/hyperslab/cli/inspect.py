@@ -145,7 +145,7 @@ def _sizes(file: hs.File) -> dict[str, int]:
     datasets = [node for node in nodes if isinstance(node, hs.Dataset)]
     readable = [dataset for dataset in datasets if not dataset.refusal]
     return {
-        "file_bytes": os.path.getsize(file.filename),
+        "file_bytes": file._file.origin()[2],
         "groups": sum(isinstance(node, hs.Group) for node in nodes),
         "datasets": len(datasets),
         "refused": sum(1 for node in nodes if node.refusal),

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from .. import _native, record_batches
+from ..addresses import absolute, is_address
 from ..arguments import check_count
 from ..batch_reader import BatchReader
 from ..errors import InvalidInputError
@@ -18,6 +19,7 @@ from ..extras import require
 from ..file import open as open_files
 from ..objects.dataset import Dataset
 from ..objects.plot import picture
+from ..reopening import storage_options_of
 from ..sessions import session
 from ..sources import Files, Sources, holds_arrays, opened, short
 from ..tables.constants import Named, named_lists
@@ -109,15 +111,19 @@ def query_of_absolute_paths(
     """A query whose files are opened by absolute paths, for processes with other working folders."""
     natives, pattern, captures = opened(files)
     if not holds_arrays(files):
-        natives = session().open([os.path.abspath(native.path) for native in natives])
-        pattern = None if pattern is None else os.path.abspath(pattern)
+        natives = _native.Files([_of_absolute_path(native) for native in natives])
+        pattern = None if pattern is None else absolute(pattern)
     lists, others = _lists(text, variables)
     bound = []
     for name, value in others.items():
         file, path = _origin(name, value, None)
         named = isinstance(value, (Dataset, str))
-        bound.append((name, session().open([os.path.abspath(file.path)])[0] if named else file, path))
+        bound.append((name, _of_absolute_path(file) if named else file, path))
     return _of(Sources(natives, pattern, captures), group, text, rows, bound, lists, decode)
+
+
+def _of_absolute_path(native: _native.File) -> _native.File:
+    return native if is_address(native.path) else session().open([os.path.abspath(native.path)])[0]
 
 
 def _origin(name: str, value: Any, threads: int | None) -> tuple[_native.File, str]:
@@ -376,7 +382,8 @@ class Query(Aggregates):
         check_count("batch_rows", batch_rows)
         plan = self._native.table(self._named(columns), batch_rows)
         schema = pa.schema(plan)
-        return [Split(data, schema) for data in plan.split(count, target_bytes)]
+        options = storage_options_of(self._request.files)
+        return [Split(data, schema, None, options) for data in plan.split(count, target_bytes)]
 
     def _head(self, columns: Sequence[str] | None, rows: int) -> pa.Table:
         """The first rows of a table; does not read the rest."""

@@ -16,6 +16,7 @@ from ..batch_reader import BatchReader
 from ..dask_collections import data_frame
 from ..errors import InvalidInputError, OmittedColumnsWarning, UnsupportedError
 from ..extras import require
+from ..reopening import storage_options_of
 from ..sessions import session
 from ..storage import StorageLayout
 from ..type_aliases import Float64Array, Int64Array
@@ -33,7 +34,8 @@ Number = int | float
 
 
 class Split:
-    """A unit of reading. It goes to another process by pickle or as `bytes(split)`.
+    """A unit of reading. It goes to another process by pickle or as `bytes(split)`. A pickle has the `storage_options` of remote
+    files, and bytes have not: whoever reads them takes the options from the environment.
 
     Attributes:
         schema: The columns and their types.
@@ -41,8 +43,8 @@ class Split:
             empty if they are not known.
     """
 
-    def __init__(self, data: bytes, schema: pa.Schema, targets: Mapping[int, int] | None = None) -> None:
-        self._data, self.schema, self.targets = bytes(data), schema, dict(targets or {})
+    def __init__(self, data: bytes, schema: pa.Schema, targets: Mapping[int, int] | None = None, storage_options: tuple[tuple[str, str], ...] = ()) -> None:
+        self._data, self.schema, self.targets, self._storage_options = bytes(data), schema, dict(targets or {}), storage_options
 
     def __bytes__(self) -> bytes:
         return self._data
@@ -69,7 +71,7 @@ class Split:
             >>> for batch in split.batches(threads=1):
             ...     print(batch.num_rows)
         """
-        return BatchReader(session(threads).read_split(self._data))
+        return BatchReader(session(threads, storage_options=self._storage_options).read_split(self._data))
 
     def read(self, threads: int | None = None) -> pa.Table:
         """Reads all rows.
@@ -360,15 +362,15 @@ class Table:
         check_count("target_bytes", target_bytes)
         if self._request.expression is not None:
             raise UnsupportedError("splits of a pyarrow expression: give `where` as text")
-        schema = self.schema
+        schema, options = self.schema, storage_options_of(self._request.files)
         if order == "rows":
             if layout is not None:
                 raise InvalidInputError("a layout is for order='targets'")
-            return [Split(data, schema) for data in self._plan.split(count, target_bytes)]
+            return [Split(data, schema, None, options) for data in self._plan.split(count, target_bytes)]
         if order != "targets":
             raise InvalidInputError(f"order is {order!r}: give 'rows' or 'targets'")
         placed = self._plan.split_placed(count, target_bytes, None if layout is None else layout._native)
-        return [Split(data, schema, dict(targets)) for data, targets in placed]
+        return [Split(data, schema, dict(targets), options) for data, targets in placed]
 
     def explain(self) -> str:
         """Describes how the scan will run, as text for people.

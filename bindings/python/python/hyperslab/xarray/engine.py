@@ -9,12 +9,14 @@ from typing import Any, ClassVar
 from xarray import Dataset, DataTree
 from xarray.backends import BackendEntrypoint, CachingFileManager, StoreBackendEntrypoint
 
+from ..addresses import options_of, shown_address
 from ..errors import InvalidInputError
 from ..file_objects import CONTENT_NAME
+from ..range_readers import Opened
 from ..sources import short
 from .accessor import HyperslabAccessor as HyperslabAccessor
 from .groups import normalized, subgroups
-from .opening import ContentManager, open_path, path_or_content
+from .opening import ContentManager, ReaderManager, open_path, path_or_content
 from .store import HyperslabStore
 
 #: The first bytes of HDF5 files, which may be at 0, 512, 1024, 2048 and so on.
@@ -50,6 +52,7 @@ class HyperslabBackendEntrypoint(BackendEntrypoint):
         "missing_sources",
         "limits",
         "chunk_cache_bytes",
+        "storage_options",
     )
 
     def guess_can_open(self, filename_or_obj: Any) -> bool:
@@ -92,11 +95,12 @@ class HyperslabBackendEntrypoint(BackendEntrypoint):
         missing_sources: str | None = None,
         limits: Mapping[str, int] | None = None,
         chunk_cache_bytes: int | None = None,
+        storage_options: Mapping[str, Any] | None = None,
     ) -> Dataset:
         """Opens one group as a `Dataset`.
 
         Args:
-            filename_or_obj: A path, `bytes`, or a file object.
+            filename_or_obj: A path, an address such as `s3://bucket/key`, `bytes`, a file object, or a file of fsspec.
             mask_and_scale, decode_times, concat_characters, decode_coords, use_cftime, decode_timedelta: As in
                 `xarray.open_dataset`; xarray itself decodes.
             drop_variables: Names of variables that are left out. They are not looked at.
@@ -105,7 +109,7 @@ class HyperslabBackendEntrypoint(BackendEntrypoint):
                 file; `access` from 0 on in the groups that are opened.
             fused_decoding: Scale and mask numbers while they are read, in parallel, instead of in xarray afterwards. The values are
                 the same; times, unsigned numbers (`_Unsigned`) and big-endian ones are left to xarray.
-            threads, paths, missing_sources, limits, chunk_cache_bytes: As in `hyperslab.open`.
+            threads, paths, missing_sources, limits, chunk_cache_bytes, storage_options: As in `hyperslab.open`.
 
         Returns:
             A dataset of lazy arrays.
@@ -117,7 +121,7 @@ class HyperslabBackendEntrypoint(BackendEntrypoint):
         Example:
             >>> xr.open_dataset("profiles.nc", engine="hyperslab")
         """
-        manager, source = _manager(filename_or_obj, _options(threads, paths, missing_sources, limits, chunk_cache_bytes))
+        manager, source = _manager(filename_or_obj, _options(threads, paths, missing_sources, limits, chunk_cache_bytes, storage_options))
         store = HyperslabStore(manager, group, source, _dropped(drop_variables), _names(phony_dims), fused_decoding and mask_and_scale)
         return _decoded(
             store,
@@ -175,6 +179,7 @@ class HyperslabBackendEntrypoint(BackendEntrypoint):
         missing_sources: str | None = None,
         limits: Mapping[str, int] | None = None,
         chunk_cache_bytes: int | None = None,
+        storage_options: Mapping[str, Any] | None = None,
     ) -> dict[str, Dataset]:
         """Opens a group and all groups below it as datasets by path.
 
@@ -187,7 +192,7 @@ class HyperslabBackendEntrypoint(BackendEntrypoint):
         Example:
             >>> xr.open_groups("profiles.nc", engine="hyperslab")
         """
-        manager, source = _manager(filename_or_obj, _options(threads, paths, missing_sources, limits, chunk_cache_bytes))
+        manager, source = _manager(filename_or_obj, _options(threads, paths, missing_sources, limits, chunk_cache_bytes, storage_options))
         names, dropped, top = _names(phony_dims), _dropped(drop_variables), normalized(group)
         opened = {}
         for path in subgroups(manager.acquire().file, top):
@@ -218,10 +223,15 @@ def _is_signature(start: bytes) -> bool:
 
 
 def _options(
-    threads: int | None, paths: str | None, missing_sources: str | None, limits: Mapping[str, int] | None, chunk_cache_bytes: int | None
+    threads: int | None,
+    paths: str | None,
+    missing_sources: str | None,
+    limits: Mapping[str, int] | None,
+    chunk_cache_bytes: int | None,
+    storage_options: Mapping[str, Any] | None = None,
 ) -> tuple[Any, ...]:
     """The arguments of a session, which shows every HDF5 file as netCDF-4."""
-    return threads, "netcdf4", paths, missing_sources, tuple(sorted((limits or {}).items())), None, chunk_cache_bytes
+    return threads, "netcdf4", paths, missing_sources, tuple(sorted((limits or {}).items())), None, chunk_cache_bytes, None, options_of(storage_options)
 
 
 def _manager(source: Any, options: tuple[Any, ...]) -> tuple[Any, str]:
@@ -229,7 +239,9 @@ def _manager(source: Any, options: tuple[Any, ...]) -> tuple[Any, str]:
     place = path_or_content(source)
     if isinstance(place, bytes):
         return ContentManager(place, options), CONTENT_NAME
-    return CachingFileManager(open_path, place, options, mode="r"), place
+    if isinstance(place, Opened):
+        return ReaderManager(place, options), place.name
+    return CachingFileManager(open_path, place, options, mode="r"), shown_address(place)
 
 
 def _dropped(names: str | Iterable[str] | None) -> frozenset[str]:

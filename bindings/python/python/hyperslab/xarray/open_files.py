@@ -7,6 +7,7 @@ from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from ..addresses import is_address
 from ..errors import ConflictError
 from ..sessions import session
 from .opening import FileVersion, OpenedFile
@@ -71,7 +72,7 @@ class OpenFiles:
         natives = session(*self._options).open(self.paths[first:stop])
         opened = []
         for index, native in enumerate(natives, first):
-            file = OpenedFile(native, FileVersion.of(native.path))
+            file = OpenedFile(native, None if is_address(native.path) else FileVersion.of(native.path))
             known = self._versions[index]
             if known is not None and file.version is not None and known[1:] != file.version[1:]:
                 raise ConflictError("the file has changed since it was opened: open it again", native.path)

@@ -7,10 +7,12 @@ import threading
 from typing import Any, NamedTuple
 
 from .. import _native, file_objects
+from ..addresses import absolute
 from ..errors import ConflictError, InvalidTypeError
 from ..file import _local
 from ..file_objects import CONTENT_NAME
 from ..objects.dataset import Dataset
+from ..range_readers import Opened, is_file
 from ..sessions import session
 
 
@@ -65,7 +67,7 @@ class OpenedFile:
 
 def open_path(path: str, options: tuple[Any, ...], mode: str = "r") -> OpenedFile:
     """Opens a local file; `options` are those of a session. Managers of xarray that have no mode do not survive a copy."""
-    version = FileVersion.of(path) if os.path.exists(path) else None
+    version = FileVersion.of(path) if os.path.exists(path) else None  # remote objects are read as the version that was opened
     (file,) = session(*options).open([path])
     return OpenedFile(file, version)
 
@@ -101,12 +103,38 @@ class ContentManager:
         self.__init__(*state)  # type: ignore[misc]
 
 
-def path_or_content(source: Any) -> str | bytes:
-    """A path, or the content of bytes and file objects."""
+class ReaderManager:
+    """Keeps a file open that a file object reads. A pickle has the file object, if that can be pickled."""
+
+    def __init__(self, opened: Opened, options: tuple[Any, ...]) -> None:
+        self._source, self._options = opened, options
+        self._opened: OpenedFile | None = None
+        self._lock = threading.Lock()
+
+    def acquire(self, needs_lock: bool = True) -> OpenedFile:
+        """The open file, opened again after `close`."""
+        with self._lock:
+            if self._opened is None:
+                self._opened = OpenedFile(session(*self._options).open_reader(*self._source), None)
+            return self._opened
+
+    def close(self, needs_lock: bool = True) -> None:
+        """Drops the parsed file; the file object stays as it is, and reading opens it again."""
+        self._opened = None
+
+    def __getstate__(self) -> tuple[Opened, tuple[Any, ...]]:
+        return self._source, self._options
+
+    def __setstate__(self, state: tuple[Opened, tuple[Any, ...]]) -> None:
+        self.__init__(*state)  # type: ignore[misc]
+
+
+def path_or_content(source: Any) -> str | bytes | Opened:
+    """A path or an address, the content of bytes and small file objects, or what reads ranges of others."""
     if isinstance(source, (bytes, bytearray, memoryview)):
         return bytes(source)
     if isinstance(source, (str, os.PathLike)):
-        return os.path.abspath(_local(os.fspath(source)))
-    if not hasattr(source, "read"):
+        return absolute(_local(os.fspath(source)))
+    if not is_file(source):
         raise InvalidTypeError(f"{type(source).__name__} is not a path, bytes or a file object")
     return file_objects.path_or_content(source)

@@ -8,6 +8,7 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from ..addresses import absolute
 from ..errors import InvalidInputError, MissingFileError
 from ..extras import require
 from ..file import _local
@@ -107,7 +108,7 @@ def _names(paths: Paths) -> list[str]:
         names = [name] if os.path.exists(name) or not glob.has_magic(name) else sorted(glob.glob(name), key=natural_key)
     if not names:
         raise MissingFileError(f"no file matches {paths!r}")
-    return [os.path.abspath(name) for name in names]
+    return [absolute(name) for name in names]
 
 
 def to_netcdf(

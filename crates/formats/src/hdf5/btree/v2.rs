@@ -158,8 +158,9 @@ impl Shape {
         if node.depth == 0 {
             return records.try_for_each(visit);
         }
-        for _ in 0..=node.records {
-            let child = self.child(&mut cursor, node.depth)?;
+        let children = (0..=node.records).map(|_| self.child(&mut cursor, node.depth)).collect::<Result<Vec<_>>>()?;
+        source.prefetch(children.iter().map(|child| (child.address, self.node_bytes)))?;
+        for child in children {
             self.walk(source, &child, seen, visit)?;
             if let Some(record) = records.next() {
                 visit(record)?;

@@ -1,6 +1,6 @@
 //! Version-1 B-tree of node type 1 (III.A.1).
 
-use std::collections::HashSet;
+use std::collections::{HashSet, VecDeque};
 
 use hyperslab_array::{Error, Result};
 
@@ -22,8 +22,18 @@ pub(super) fn locate(source: &Source, root: u64, found: &mut Found<'_>) -> Resul
     let key_bytes = 8 + 8 * (ndim as u64 + 1);
     let offset_size = u64::from(source.offset_size);
     let mut seen = HashSet::new();
-    let mut pending = vec![(root, None::<Above>)];
-    while let Some((address, above)) = pending.pop() {
+    let node_bytes = 8 + 2 * offset_size + MAX_CHILDREN as u64 * (key_bytes + offset_size) + key_bytes;
+    // Level by level, so that the nodes of a level can be fetched together.
+    let mut pending = VecDeque::from([(root, None::<Above>)]);
+    let mut left_of_level = 0;
+    while let Some((address, above)) = pending.pop_front() {
+        if left_of_level == 0 {
+            left_of_level = pending.len() + 1;
+            if left_of_level > 1 {
+                source.prefetch(pending.iter().map(|(address, _)| *address).chain([address]).map(|address| (address, node_bytes)))?;
+            }
+        }
+        left_of_level -= 1;
         let place = source.absolute(address)?;
         if !seen.insert(address) {
             return Err(Error::corrupt("a chunk B-tree that leads back into itself").at_offset(place));
@@ -68,7 +78,7 @@ pub(super) fn locate(source: &Source, root: u64, found: &mut Found<'_>) -> Resul
                 let (low, high) = wanted.and_then(|wanted| Some((*wanted.first()?, *wanted.last()?))).unwrap_or((0, u64::MAX));
                 if slowest(next)? >= low && slowest(offsets)? <= high {
                     let end = above.as_ref().map_or(next, |above| next.min(&above.end)).clone();
-                    pending.push((child, Some(Above { level, first: offsets.clone(), end })));
+                    pending.push_back((child, Some(Above { level, first: offsets.clone(), end })));
                 }
                 continue;
             }

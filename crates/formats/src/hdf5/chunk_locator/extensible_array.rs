@@ -184,7 +184,14 @@ impl<'a> Array<'a> {
                 .checked_mul(bitmap_bytes + o)
                 .and_then(|n| n.checked_add(start + 4))
                 .ok_or_else(|| self.corrupt("a super block beyond 64 bits"))?;
+            let is_new = !self.blocks.contains_key(&super_block);
             self.load(super_block, length, start, b"EASB", "an extensible array super block")?;
+            if is_new && self.source.storage.is_remote() {
+                let block_bytes = 6 + o + u64::from(self.bits.div_ceil(8)) + level.block_entries.saturating_mul(self.entry_bytes) + 4 * (pages + 1);
+                let loaded = self.loaded(super_block)?;
+                let addresses = (0..level.blocks).map_while(|block| self.address(loaded, start + level.blocks * bitmap_bytes + block * o).ok()).flatten();
+                self.source.prefetch(addresses.map(|address| (address, block_bytes)))?;
+            }
             let loaded = self.loaded(super_block)?;
             let written = if paged {
                 let bit = block * pages + entry / self.page_entries;

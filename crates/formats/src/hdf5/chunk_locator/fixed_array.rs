@@ -65,6 +65,10 @@ impl Array<'_> {
         self.check_block(&mut cursor, &head)?;
         let bitmap = cursor.take_u64(pages.div_ceil(8))?;
         let page_bytes = self.page_entries.checked_mul(self.entry_bytes).and_then(|n| n.checked_add(4)).ok_or_else(beyond)?;
+        let mut pages: Vec<u64> = wanted.iter().map(|(number, _)| number / self.page_entries).collect();
+        pages.dedup();
+        let page_place = |page: u64| Some((page.checked_mul(page_bytes)?.checked_add(block.checked_add(head_bytes)?)?, page_bytes));
+        source.prefetch(pages.into_iter().filter_map(page_place))?;
         for group in wanted.chunk_by(|a, b| a.0 / self.page_entries == b.0 / self.page_entries) {
             let page = group.first().map(|(number, _)| number / self.page_entries);
             let page = page.ok_or_else(|| Error::internal("a group of no entries"))?;

@@ -19,7 +19,7 @@ const ORDER_KEY_BYTES: usize = 8;
 
 /// Adds all links.
 pub(super) fn read(source: &Source, heap: u64, tree: u64, links: &mut Vec<RawLink>) -> Result<()> {
-    let mut heap = FractalHeap::open(source, heap)?;
+    let mut heap = FractalHeap::open(source, heap)?.listed();
     btree::v2::records(source, tree, &[BY_NAME], &mut |_, record| {
         let link = parse(source, &mut heap, tree, NAME_KEY_BYTES, record)?;
         links.push(link);

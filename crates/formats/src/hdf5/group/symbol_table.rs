@@ -30,11 +30,19 @@ fn read_until(source: &Source, tree: u64, heap: &LocalHeap<'_>, max: usize, link
     // A node seen twice is a cycle: each address is read at most once.
     let mut seen = Visited::default();
     let mut pending = vec![(tree, None::<u8>)];
+    let fetches_all = max == usize::MAX && source.storage.is_remote();
+    if fetches_all {
+        prefetch(source, tree)?;
+    }
     while let Some((address, parent_level)) = pending.pop() {
         if !seen.insert(address) {
             return Err(Error::corrupt("a group's B-tree that leads back into itself").at_offset(source.absolute(address)?));
         }
         let node = Node::read(source, address, parent_level)?;
+        if fetches_all {
+            // What `prefetch` has not fetched or what was not kept.
+            source.prefetch(node.children.iter().map(|(_, child)| (*child, LEAF_GUESS_BYTES)))?;
+        }
         for (_, child) in node.children {
             if node.level == 0 {
                 if !seen.insert(child) {
@@ -55,6 +63,35 @@ fn read_until(source: &Source, tree: u64, heap: &LocalHeap<'_>, max: usize, link
     }
     Ok(())
 }
+
+/// Bytes of a symbol table node with the library's default size: 8 entries of 40 bytes.
+const LEAF_GUESS_BYTES: u64 = 328;
+
+/// Fetches a tree level by level, each in one round. Damage is left for those who read the nodes, and so is their budget.
+fn prefetch(source: &Source, tree: u64) -> Result<()> {
+    let source = &source.with_own_budget();
+    let mut level = vec![tree];
+    for _ in 0..source.limits.depth {
+        let (mut below, mut are_inner) = (Vec::new(), false);
+        for address in level {
+            let Ok(node) = Node::read(source, address, None) else { return Ok(()) };
+            are_inner = node.level > 0;
+            below.extend(node.children.into_iter().map(|(_, child)| child));
+            if below.len() >= MAX_PREFETCHED_NODES {
+                break;
+            }
+        }
+        source.prefetch(below.iter().map(|address| (*address, LEAF_GUESS_BYTES)))?;
+        if !are_inner {
+            break;
+        }
+        level = below;
+    }
+    Ok(())
+}
+
+/// Most nodes of a level that are fetched together.
+const MAX_PREFETCHED_NODES: usize = 1 << 16;
 
 /// The link called `name`: the keys of the B-tree and the entries of a symbol table node are in the order of the names.
 pub(super) fn find(source: &Source, tree: u64, heap: u64, name: &str) -> Result<Option<RawLink>> {

@@ -30,6 +30,8 @@ pub(crate) struct FractalHeap<'a> {
     /// The direct block that was used last and the heap offsets that it holds: the next object is often in it.
     recent: Option<(Range<u64>, Arc<[u8]>)>,
     huge: Option<HashMap<u64, Huge>>,
+    /// Whether all objects will be read.
+    is_listed: bool,
 }
 
 struct HeapFilters {
@@ -131,9 +133,14 @@ impl<'a> FractalHeap<'a> {
             blocks: Blocks::default(),
             recent: None,
             huge: None,
+            is_listed: false,
         })
     }
 
+    /// The same heap, of which all objects will be read: its blocks are fetched together.
+    pub fn listed(self) -> Self {
+        Self { is_listed: true, ..self }
+    }
     /// The same heap, with blocks of it that were read before.
     pub fn with_blocks(self, blocks: Blocks) -> Self {
         Self { blocks, ..self }
@@ -282,6 +289,12 @@ impl<'a> FractalHeap<'a> {
         }
         for _ in 0..deeper {
             entries.push(Block { address: cursor.address()?, filtered: None });
+        }
+        if self.is_listed {
+            let sizes = entries.iter().zip(0u64..).map(|(block, number)| (block, self.block_bytes(u32::try_from(number / self.width).unwrap_or(u32::MAX))));
+            let blocks: Vec<(u64, u64)> =
+                sizes.filter_map(|(block, size)| Some((block.address?, block.filtered.map_or(size.ok(), |(stored, _)| Some(stored))?))).collect();
+            self.source.prefetch(blocks)?;
         }
         let entries: Arc<[Block]> = entries.into();
         self.blocks.indirect.insert(address, entries.clone());

@@ -23,6 +23,11 @@ impl GlobalHeap {
         let is_missing = |reference: &HeapReference| objects.is_empty() || !objects.contains(*reference);
         let mut missing: Vec<HeapReference> = references.iter().copied().filter(is_missing).collect();
         missing.sort_unstable();
+        if missing.len() > 1 {
+            let mut addresses: Vec<u64> = missing.iter().map(|reference| reference.address).collect();
+            addresses.dedup();
+            source.prefetch(addresses.into_iter().map(|address| (address, SMALL_COLLECTION_BYTES)))?;
+        }
         for wanted in missing.chunk_by(|a, b| a.address == b.address) {
             let Some(HeapReference { address, .. }) = wanted.first().copied() else { continue };
             let bytes = collection(source, address)?;

@@ -1,0 +1,15 @@
+//! Where an object is.
+
+use std::sync::Arc;
+
+use object_store::path::Path;
+
+/// A store, with its connections and credentials.
+pub(super) type Store = Arc<dyn object_store::ObjectStore>;
+
+/// A store and the path of an object in it.
+#[derive(Clone)]
+pub(super) struct Located {
+    pub store: Store,
+    pub path: Path,
+}

@@ -1,0 +1,269 @@
+//! An object: where it is, which version of it was opened, and how its ranges are requested.
+
+use std::ops::Range;
+use std::sync::{Arc, OnceLock};
+
+use bytes::Bytes;
+use hyperslab_array::{Error, ErrorKind, Result};
+use object_store::aws::AmazonS3Builder;
+use object_store::azure::MicrosoftAzureBuilder;
+use object_store::gcp::GoogleCloudStorageBuilder;
+use object_store::http::HttpBuilder;
+use object_store::path::Path;
+use object_store::{ClientConfigKey, GetOptions, GetRange, ObjectMeta, RetryConfig};
+use url::Url;
+
+use super::address::{scheme, shown_address};
+use super::answer;
+use super::counts;
+use super::engine::{Engine, SharedClients, engine};
+use super::located::{Located, Store};
+use super::options::StorageOptions;
+use crate::PerProcess;
+
+/// How often a request is repeated, besides what the store's client repeats by itself.
+const MAX_BROKEN_ANSWERS: u32 = 3;
+/// Most repetitions of one request by the store's client, and how long it tries, unless the options say otherwise.
+const MAX_RETRIES: usize = 5;
+const RETRY_SECONDS: u64 = 60;
+
+/// Reads ranges of an object in a way of its own, such as a file object of Python.
+pub trait RangeReader: Send + Sync {
+    /// The bytes of each `(offset, length)`, in the given order.
+    ///
+    /// # Errors
+    /// What the reader cannot do.
+    fn read_ranges(&self, ranges: &[(u64, u64)]) -> Result<Vec<Vec<u8>>>;
+}
+
+/// The version of an object.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Version {
+    pub etag: Option<String>,
+    pub modified: Option<chrono::DateTime<chrono::Utc>>,
+}
+
+impl Version {
+    pub fn of(meta: &ObjectMeta) -> Self {
+        // A server that does not say when an object was changed is given the beginning of 1970.
+        let modified = Some(meta.last_modified).filter(|modified| modified.timestamp() > 0);
+        Self { etag: meta.e_tag.clone().filter(|etag| !etag.is_empty()), modified }
+    }
+    /// The entity tag that `If-Match` compares: a weak one matches nothing.
+    fn strong_etag(&self) -> Option<String> {
+        self.etag.clone().filter(|etag| !etag.starts_with("W/"))
+    }
+    fn is_other(&self, found: &Self) -> bool {
+        match (&self.etag, &found.etag) {
+            (Some(opened), Some(found)) => opened != found,
+            _ => self.modified.zip(found.modified).is_some_and(|(opened, found)| opened != found),
+        }
+    }
+}
+
+/// Where an object's bytes come from.
+pub(super) enum Origin {
+    Store { address: String, options: StorageOptions, located: PerProcess<OnceLock<Located>> },
+    Reader(Arc<dyn RangeReader>),
+}
+
+/// An opened object.
+pub(super) struct Object {
+    pub origin: Origin,
+    /// Name for messages.
+    pub name: String,
+    pub length: u64,
+    pub version: Version,
+}
+
+/// The first bytes of an object, and what its store says of it.
+pub(super) struct Head {
+    pub bytes: Bytes,
+    pub length: u64,
+    pub version: Version,
+}
+
+impl Origin {
+    pub fn of_address(address: &str, options: &StorageOptions) -> Self {
+        Self::Store { address: address.to_owned(), options: options.clone(), located: PerProcess::new(OnceLock::new()) }
+    }
+
+    /// The store of this process, and the path in it; `None` for a reader.
+    pub fn located(&self, engine: &Engine) -> Result<Option<Located>> {
+        let Self::Store { address, options, located } = self else { return Ok(None) };
+        let located = located.get(OnceLock::new);
+        if let Some(known) = located.get() {
+            return Ok(Some(known.clone()));
+        }
+        let made = locate(engine, address, options)?;
+        Ok(Some(located.get_or_init(|| made).clone()))
+    }
+}
+
+impl Object {
+    /// The bytes of a range of the version that was opened. Repeats what may pass.
+    pub async fn get(&self, engine: &Engine, located: &Located, range: Range<u64>) -> Result<Bytes> {
+        let failed = |error: Error| error.in_file(&self.name).at_offset(range.start);
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            let outcome = self.get_once(engine, located, &range).await;
+            match outcome {
+                Err(error) if error.retryable() && tries < MAX_BROKEN_ANSWERS => {
+                    tokio::time::sleep(std::time::Duration::from_millis(50 * u64::from(tries) + jitter_milliseconds())).await;
+                }
+                Err(error) => return Err(failed(error)),
+                Ok(bytes) => return Ok(bytes),
+            }
+        }
+    }
+
+    async fn get_once(&self, engine: &Engine, located: &Located, range: &Range<u64>) -> Result<Bytes> {
+        let _permit = engine.requests.acquire().await.map_err(|_| Error::internal("no requests are allowed"))?;
+        let mut options = GetOptions { range: Some(GetRange::Bounded(range.clone())), if_match: self.version.strong_etag(), ..GetOptions::default() };
+        if options.if_match.is_none() {
+            options.if_unmodified_since = self.version.modified;
+        }
+        let answer = located.store.get_opts(&located.path, options).await.map_err(|error| answer::error(&error))?;
+        if answer.meta.size != self.length || self.version.is_other(&Version::of(&answer.meta)) {
+            return Err(answer::changed());
+        }
+        let bytes = answer.bytes().await.map_err(|error| answer::error(&error))?;
+        counts::add(&counts::FETCHED, bytes.len() as u64);
+        answer::check_length(&bytes, range.end - range.start)?;
+        Ok(bytes)
+    }
+}
+
+/// The first `max` bytes of an object. The answer says how long it is, and which version it is.
+pub(super) async fn get_head(engine: &Engine, located: &Located, max: u64) -> Result<Head> {
+    let mut tries = 0;
+    loop {
+        tries += 1;
+        match get_head_once(engine, located, max).await {
+            Err(error) if error.retryable() && tries < MAX_BROKEN_ANSWERS => {
+                tokio::time::sleep(std::time::Duration::from_millis(50 * u64::from(tries) + jitter_milliseconds())).await;
+            }
+            outcome => return outcome,
+        }
+    }
+}
+
+async fn get_head_once(engine: &Engine, located: &Located, max: u64) -> Result<Head> {
+    let _permit = engine.requests.acquire().await.map_err(|_| Error::internal("no requests are allowed"))?;
+    let options = GetOptions { range: Some(GetRange::Bounded(0..max)), ..GetOptions::default() };
+    match located.store.get_opts(&located.path, options).await {
+        Ok(answer) => {
+            let (length, version) = (answer.meta.size, Version::of(&answer.meta));
+            let bytes = answer.bytes().await.map_err(|error| answer::error(&error))?;
+            counts::add(&counts::FETCHED, bytes.len() as u64);
+            answer::check_length(&bytes, length.min(max))?;
+            Ok(Head { bytes, length, version })
+        }
+        // An empty object has no first bytes.
+        Err(error) if answer::is_unsatisfiable(&error) => {
+            let options = GetOptions { head: true, ..GetOptions::default() };
+            let answer = located.store.get_opts(&located.path, options).await.map_err(|error| answer::error(&error))?;
+            if answer.meta.size > 0 {
+                return Err(answer::error(&error));
+            }
+            Ok(Head { bytes: Bytes::new(), length: 0, version: Version::of(&answer.meta) })
+        }
+        Err(error) => Err(answer::error(&error)),
+    }
+}
+
+/// Between 0 and 50, different for requests that failed together.
+fn jitter_milliseconds() -> u64 {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    since.map_or(0, |since| u64::from(since.subsec_nanos()) / 1000 % 50)
+}
+
+/// The store of an address, and the path in it.
+pub(super) fn locate(engine: &Engine, address: &str, options: &StorageOptions) -> Result<Located> {
+    let invalid = |why: String| Error::invalid_input(format!("this is no address of an object: {why}")).in_file(shown_address(address));
+    let url = Url::parse(address).map_err(|error| invalid(error.to_string()))?;
+    let identity = options.identity();
+    let http = matches!(url.scheme(), "http" | "https");
+    if http {
+        // The whole address is the base, so that its query and its spelling stay as they are.
+        return engine.store((address.to_owned(), identity), || Ok(Located { store: http_store(address, options, identity)?, path: Path::default() }));
+    }
+    if url.query().is_some() || url.fragment().is_some() {
+        return Err(invalid("write '?' in a name as %3F and '#' as %23".into()));
+    }
+    let path = Path::from_url_path(url.path()).map_err(|error| invalid(error.to_string()))?;
+    let user = if url.username().is_empty() { String::new() } else { format!("{}@", url.username()) };
+    let bucket = format!("{}://{user}{}", url.scheme(), url.host_str().unwrap_or_default());
+    let located = engine.store((bucket.clone(), identity), || Ok(Located { store: bucket_store(&bucket, options, identity)?, path: Path::default() }))?;
+    Ok(Located { path, ..located })
+}
+
+fn retry(options: &StorageOptions) -> Result<RetryConfig> {
+    let mut retry = RetryConfig { max_retries: MAX_RETRIES, retry_timeout: std::time::Duration::from_secs(RETRY_SECONDS), ..RetryConfig::default() };
+    for (name, value) in options.iter() {
+        let number = || value.parse().map_err(|_| Error::invalid_input(format!("storage option {name}: give a whole number")));
+        match name {
+            "max_retries" => retry.max_retries = usize::try_from(number()?).unwrap_or(usize::MAX),
+            "retry_timeout" => retry.retry_timeout = std::time::Duration::from_secs(number()?),
+            _ => {}
+        }
+    }
+    Ok(retry)
+}
+
+/// Options other than those of [`retry`], for a builder of stores.
+fn given<K: std::str::FromStr>(kind: &str, options: &StorageOptions, mut set: impl FnMut(K, &str)) -> Result<()> {
+    for (name, value) in options.iter().filter(|(name, _)| !matches!(*name, "max_retries" | "retry_timeout")) {
+        // As in s3fs and gcsfs.
+        let name = if name == "anon" { "skip_signature" } else { name };
+        let key = name.parse().map_err(|_| Error::invalid_input(format!("'{name}' is not a storage option of {kind} addresses")))?;
+        set(key, value);
+    }
+    Ok(())
+}
+
+fn failed(error: object_store::Error) -> Error {
+    Error::new(ErrorKind::InvalidInput, format!("the storage options do not fit together: {}", answer::words(&error)))
+}
+
+fn http_store(address: &str, options: &StorageOptions, identity: u64) -> Result<Store> {
+    // Whoever writes http:// means it.
+    let mut builder = HttpBuilder::new().with_url(address).with_retry(retry(options)?).with_http_connector(SharedClients { identity });
+    builder = builder.with_config(ClientConfigKey::AllowHttp, "true");
+    let mut built = Some(builder);
+    given("http", options, |key: ClientConfigKey, value| built = built.take().map(|builder| builder.with_config(key, value)))?;
+    let builder = built.ok_or_else(|| Error::internal("no builder"))?;
+    Ok(Arc::new(builder.build().map_err(failed)?))
+}
+
+/// Defines how the stores of one cloud are built.
+macro_rules! build {
+    ($builder:ty, $kind:literal, $bucket:expr, $options:expr, $identity:expr) => {{
+        let connector = SharedClients { identity: $identity };
+        let mut builder = Some(<$builder>::from_env().with_url($bucket).with_retry(retry($options)?).with_http_connector(connector));
+        given($kind, $options, |key, value| builder = builder.take().map(|builder| builder.with_config(key, value)))?;
+        Arc::new(builder.ok_or_else(|| Error::internal("no builder"))?.build().map_err(failed)?)
+    }};
+}
+
+fn bucket_store(bucket: &str, options: &StorageOptions, identity: u64) -> Result<Store> {
+    Ok(match scheme(bucket) {
+        Some("s3" | "s3a") => build!(AmazonS3Builder, "s3", bucket, options, identity),
+        Some("gs") => build!(GoogleCloudStorageBuilder, "gs", bucket, options, identity),
+        Some("az" | "azure" | "adl" | "abfs" | "abfss") => build!(MicrosoftAzureBuilder, "az", bucket, options, identity),
+        other => {
+            let other = other.unwrap_or_default();
+            return Err(Error::unsupported(format!(
+                "addresses of {other}:// are not read: give s3://, gs://, az://, abfs://, http:// or https://, or a file object of fsspec"
+            ))
+            .in_file(bucket));
+        }
+    })
+}
+
+/// The engine of this process and the store of an object.
+pub(super) fn engine_and_store(origin: &Origin) -> Result<(&'static Engine, Option<Located>)> {
+    let engine = engine()?;
+    Ok((engine, origin.located(engine)?))
+}

@@ -1,0 +1,235 @@
+"""A server of ranges on loopback, plain HTTP and the part of S3 that reading needs, with latency and faults that tests choose."""
+
+from __future__ import annotations
+
+import email.utils
+import hashlib
+import pathlib
+import re
+import threading
+import time
+import urllib.parse
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import NamedTuple
+
+#: 2020-01-01, of objects whose time no test sets.
+MODIFIED = 1_577_836_800
+
+
+class Asked(NamedTuple):
+    """A request as the server saw it."""
+
+    number: int
+    method: str
+    path: str
+    query: str
+    range: tuple[int, int] | None
+    headers: dict[str, str]
+
+
+class Server:
+    """Objects by path, what was asked, and faults: a function of a request that names one, or `None`.
+
+    Faults: a number is that status; `reset` closes the connection without an answer; `cut` breaks the body off; `short`, `long` and
+    `shifted` answer with a wrong number of bytes or another range; `whole` answers 200 with everything; `expired` is S3's error;
+    `stall` answers after `stall_seconds`.
+    """
+
+    def __init__(self) -> None:
+        self.objects: dict[str, bytes | pathlib.Path] = {}
+        self.modified: dict[str, int] = {}
+        self.asked: list[Asked] = []
+        self.fault: Callable[[Asked], str | int | None] = lambda asked: None
+        self.latency_seconds = 0.0
+        self.bytes_per_second = 0.0
+        self.stall_seconds = 30.0
+        self.etags = "strong"
+        self.most_at_once = 0
+        self._at_once = 0
+        self._lock = threading.Lock()
+        self._etags: dict[tuple[str, int], str] = {}
+        handler = type("Handler", (_Handler,), {"server_": self})
+        self._http = _Quiet(("127.0.0.1", 0), handler)
+        self.url = f"http://127.0.0.1:{self._http.server_port}"
+        self._thread = threading.Thread(target=self._http.serve_forever, daemon=True)
+        self._thread.start()
+
+    def put(self, path: str, content: bytes | pathlib.Path) -> str:
+        """Adds an object, and gives its address."""
+        self.objects[path] = content
+        return f"{self.url}/{urllib.parse.quote(path)}"
+
+    def s3_options(self, **more: object) -> dict[str, object]:
+        """The storage options by which a bucket of this server is an S3 bucket: the first part of each path."""
+        return {"endpoint": self.url, "allow_http": True, "skip_signature": True, "max_retries": 2, **more}
+
+    def length(self, path: str) -> int:
+        found = self.objects[path]
+        return len(found) if isinstance(found, bytes) else found.stat().st_size
+
+    def part(self, path: str, start: int, end: int) -> bytes:
+        found = self.objects[path]
+        if isinstance(found, bytes):
+            return found[start:end]
+        with found.open("rb") as file:
+            file.seek(start)
+            return file.read(end - start)
+
+    def etag(self, path: str) -> str | None:
+        if self.etags == "none":
+            return None
+        found = self.objects[path]
+        text = hashlib.md5(found if isinstance(found, bytes) else f"{found} {found.stat().st_mtime_ns}".encode()).hexdigest()
+        return f'W/"{text}"' if self.etags == "weak" else f'"{text}"'
+
+    def note(self, handler: BaseHTTPRequestHandler) -> Asked:
+        parts = urllib.parse.urlsplit(handler.path)
+        wanted = re.fullmatch(r"bytes=(\d+)-(\d+)", handler.headers.get("Range", ""))
+        with self._lock:
+            asked = Asked(
+                len(self.asked),
+                handler.command,
+                urllib.parse.unquote(parts.path).lstrip("/"),
+                parts.query,
+                (int(wanted[1]), int(wanted[2]) + 1) if wanted else None,
+                {name.lower(): value for name, value in handler.headers.items()},
+            )
+            self.asked.append(asked)
+            self._at_once += 1
+            self.most_at_once = max(self.most_at_once, self._at_once)
+        return asked
+
+    def done(self) -> None:
+        with self._lock:
+            self._at_once -= 1
+
+    def forget(self) -> None:
+        """Begins to count anew."""
+        with self._lock:
+            self.asked, self.most_at_once = [], 0
+
+    def close(self) -> None:
+        self._http.shutdown()
+        self._http.server_close()
+
+
+@contextmanager
+def serving() -> Iterator[Server]:
+    server = Server()
+    try:
+        yield server
+    finally:
+        server.close()
+
+
+class _Quiet(ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 256
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """A client that went away is nothing to report."""
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server_: Server
+    disable_nagle_algorithm = True
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Tests look at `asked`."""
+
+    def do_HEAD(self) -> None:
+        self._answer()
+
+    def do_GET(self) -> None:
+        self._answer()
+
+    def _answer(self) -> None:
+        server = self.server_
+        asked = server.note(self)
+        try:
+            if server.latency_seconds:
+                time.sleep(server.latency_seconds)
+            fault = server.fault(asked)
+            if fault == "reset":
+                self.close_connection = True
+                self.connection.close()
+            elif isinstance(fault, int):
+                self._status(fault, f"<Error><Code>Fault{fault}</Code><Message>made by the test</Message><StringToSign>secret</StringToSign></Error>")
+            elif fault == "expired":
+                self._status(400, "<Error><Code>ExpiredToken</Code><Message>The provided token has expired.</Message></Error>")
+            else:
+                if fault == "stall":
+                    time.sleep(server.stall_seconds)
+                self._object(asked, fault)
+        finally:
+            server.done()
+
+    def _status(self, status: int, body: str = "") -> None:
+        content = body.encode()
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(content)
+
+    def _object(self, asked: Asked, fault: str | int | None) -> None:
+        server, path = self.server_, asked.path
+        query = urllib.parse.parse_qs(asked.query)
+        if "list-type" in query:
+            return self._list(path, query.get("prefix", [""])[0])
+        if path not in server.objects:
+            return self._status(404, "<Error><Code>NoSuchKey</Code><Message>The specified key does not exist.</Message></Error>")
+        etag, length, modified = server.etag(path), server.length(path), server.modified.get(path, MODIFIED)
+        wanted_etag, since = asked.headers.get("if-match"), asked.headers.get("if-unmodified-since")
+        if wanted_etag is not None and (wanted_etag != etag or etag.startswith("W/")):
+            return self._status(412)
+        if since is not None and email.utils.parsedate_to_datetime(since).timestamp() < modified:
+            return self._status(412)
+        start, end, status = 0, length, 200
+        if asked.range is not None and fault != "whole":
+            start, end, status = asked.range[0], min(asked.range[1], length), 206
+            if start >= length:
+                return self._status(416)
+        said = (start, end)
+        if fault == "shifted":
+            said = (start, end) = (start + 1, end)
+        body = server.part(path, start, end)
+        if fault == "short":
+            body = body[:-1]
+        elif fault == "long":
+            body += b"x"
+        self.send_response(status)
+        if etag is not None:
+            self.send_header("ETag", etag)
+        self.send_header("Last-Modified", email.utils.formatdate(modified, usegmt=True))
+        self.send_header("Content-Length", str(len(body)))
+        if status == 206:
+            self.send_header("Content-Range", f"bytes {said[0]}-{said[1] - 1}/{length}")
+        self.end_headers()
+        if self.command == "HEAD":
+            return None
+        if fault == "cut":
+            self.wfile.write(body[: len(body) // 2])
+            self.wfile.flush()
+            self.close_connection = True
+            self.connection.close()
+            return None
+        if server.bytes_per_second:
+            time.sleep(len(body) / server.bytes_per_second)
+        self.wfile.write(body)
+        return None
+
+    def _list(self, bucket: str, prefix: str) -> None:
+        server, bucket = self.server_, bucket.rstrip("/")
+        names = sorted(path[len(bucket) + 1 :] for path in server.objects if path.startswith(f"{bucket}/{prefix}"))
+        entries = "".join(
+            f"<Contents><Key>{name}</Key><LastModified>2020-01-01T00:00:00.000Z</LastModified><ETag>x</ETag>"
+            f"<Size>{server.length(f'{bucket}/{name}')}</Size></Contents>"
+            for name in names
+        )
+        self._status(
+            200, f"<ListBucketResult><Name>{bucket}</Name><KeyCount>{len(names)}</KeyCount><IsTruncated>false</IsTruncated>{entries}</ListBucketResult>"
+        )

@@ -1,0 +1,155 @@
+"""Files through moto's S3 server equal the same files read locally; stores of obstore; fsspec over HTTP."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import pickle
+
+import boto3
+import fsspec
+import hyperslab as hs
+import numpy as np
+import obstore
+import pytest
+from moto.server import ThreadedMotoServer
+from range_server import serving
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+GATHERED = pathlib.Path(os.environ.get("HYPERSLAB_CORPUS", pathlib.Path.home() / ".cache/hyperslab/conformance/files"))
+ENDINGS = {".h5", ".hdf5", ".nc", ".nc4", ".he5", ".h5ad", ".loom", ".mat", ".nwb", ".nxs"}
+KEYS = {"access_key_id": "test", "secret_access_key": "testing", "region": "us-east-1"}
+#: Larger files say nothing that smaller ones do not.
+MAX_FILE_BYTES = 64 << 20
+
+
+def files(folder: pathlib.Path) -> list[pathlib.Path]:
+    found = (path for path in sorted(folder.rglob("*")) if path.suffix.lower() in ENDINGS and path.is_file())
+    return [path for path in found if path.stat().st_size <= MAX_FILE_BYTES]
+
+
+@pytest.fixture(scope="session")
+def s3():
+    server = ThreadedMotoServer(port=0)
+    server.start()
+    host, port = server.get_host_and_port()
+    options = {"endpoint": f"http://{host}:{port}", "allow_http": True, **KEYS}
+    client = boto3.client("s3", endpoint_url=options["endpoint"], aws_access_key_id="test", aws_secret_access_key="testing", region_name="us-east-1")
+    client.create_bucket(Bucket="bucket")
+    yield client, options
+    server.stop()
+
+
+def outcome(read):
+    """A value, or the kind of the error and what it says apart from the file's name."""
+    try:
+        return read()
+    except hs.Error as error:
+        return type(error).__name__
+
+
+def assert_same(local, remote, where: str) -> None:
+    if isinstance(local, np.ndarray) and local.dtype.kind != "O" and local.dtype.names is None:
+        assert local.dtype == remote.dtype, where
+    np.testing.assert_equal(remote, local, err_msg=where)
+
+
+def compare(local: hs.File, remote: hs.File) -> int:
+    """Compares all members, attributes and values; gives the number of arrays."""
+    count, pending, seen = 0, ["/"], set()
+    while pending:
+        path = pending.pop()
+        ours, theirs = outcome(lambda path=path: remote[path]), outcome(lambda path=path: local[path])
+        assert type(ours) is type(theirs), path
+        if isinstance(theirs, str) or theirs._number in seen:
+            continue
+        seen.add(theirs._number)
+        assert_same(outcome(lambda: dict(theirs.attrs)), outcome(lambda: dict(ours.attrs)), f"{path}@")
+        if isinstance(theirs, hs.Group):
+            names = outcome(lambda: list(theirs))
+            assert names == outcome(lambda: list(ours)), path
+            pending += [f"{path.rstrip('/')}/{name}" for name in names] if isinstance(names, list) else []
+        elif isinstance(theirs, hs.Dataset) and (outcome(lambda: theirs.nbytes) or 0) <= 64 << 20:
+            assert_same(outcome(lambda: theirs[()]), outcome(lambda: ours[()]), path)
+            count += 1
+    return count
+
+
+@pytest.mark.parametrize("path", [*files(ROOT / "examples/data"), *files(GATHERED)], ids=lambda path: path.name)
+def test_a_file_of_s3_equals_the_local_one(s3, path):
+    client, options = s3
+    client.upload_file(str(path), "bucket", "file.h5")
+    local, remote = outcome(lambda: hs.open(path)), outcome(lambda: hs.open("s3://bucket/file.h5", storage_options=options))
+    if isinstance(local, str):
+        assert remote == local
+        return
+    # Other files that it names lie beside the local one only.
+    if any(isinstance(found, hs.Dataset) and (found.is_virtual or found.external) for found in everything(local)):
+        pytest.skip("it has values in other files")
+    compare(local, remote)
+
+
+def everything(file: hs.File):
+    pending, seen = ["/"], set()
+    while pending:
+        path = pending.pop()
+        found = outcome(lambda path=path: file[path])
+        if isinstance(found, str) or found._number in seen:
+            continue
+        seen.add(found._number)
+        yield found
+        names = outcome(lambda found=found: list(found)) if isinstance(found, hs.Group) else []
+        pending += [f"{path.rstrip('/')}/{name}" for name in names] if isinstance(names, list) else []
+
+
+SAMPLE = ROOT / "examples/data/atlantic_profiles.nc"
+
+
+def test_credentials_come_from_the_environment(s3, monkeypatch):
+    client, options = s3
+    client.upload_file(str(SAMPLE), "bucket", "sample.nc")
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "test")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret-of-the-environment")
+    monkeypatch.setenv("AWS_ENDPOINT_URL", options["endpoint"])
+    monkeypatch.setenv("AWS_ALLOW_HTTP", "true")
+    f = hs.open("s3://bucket/sample.nc")
+    assert compare(hs.open(SAMPLE), f) > 0
+    assert b"secret-of-the-environment" not in pickle.dumps(f)
+
+
+def test_globs_and_missing_objects(s3):
+    client, options = s3
+    for name in ("glob/b10.nc", "glob/b9.nc", "glob/c.nc"):
+        client.upload_file(str(SAMPLE), "bucket", name)
+    assert hs.open("s3://bucket/glob/b*.nc", storage_options=options).filenames == ["s3://bucket/glob/b9.nc", "s3://bucket/glob/b10.nc"]
+    with pytest.raises(hs.NotFoundError, match="there is no such object"):
+        hs.open("s3://bucket/glob/none.nc", storage_options=options)
+
+
+def test_a_replaced_object_is_a_conflict(s3, tmp_path):
+    client, options = s3
+    with hs.create(tmp_path / "x.h5") as out:
+        out["x"] = np.random.default_rng(1).normal(size=(1000, 500))
+    client.upload_file(str(tmp_path / "x.h5"), "bucket", "x.h5")
+    f = hs.open("s3://bucket/x.h5", storage_options=options)
+    client.put_object(Bucket="bucket", Key="x.h5", Body=(tmp_path / "x.h5").read_bytes()[::-1])
+    with pytest.raises(hs.ConflictError):
+        f["x"][:]
+
+
+def test_stores_of_obstore(s3):
+    client, options = s3
+    client.upload_file(str(SAMPLE), "bucket", "folder/sample.nc")
+    store = obstore.store.S3Store("bucket", endpoint=options["endpoint"], client_options={"allow_http": True}, **KEYS)
+    memory = obstore.store.MemoryStore()
+    obstore.put(memory, "folder/sample.nc", SAMPLE.read_bytes())
+    for one in (store, memory, obstore.store.LocalStore(SAMPLE.parent)):
+        f = hs.open(SAMPLE.name if isinstance(one, obstore.store.LocalStore) else "folder/sample.nc", store=one)
+        assert compare(hs.open(SAMPLE), f) > 0
+
+
+def test_fsspec_over_http():
+    with serving() as server:
+        address = server.put("data/sample.nc", SAMPLE)
+        with fsspec.open(address) as source:
+            assert compare(hs.open(SAMPLE), hs.open(source)) > 0
