@@ -49,8 +49,11 @@ def outcome(read):
 
 
 def assert_same(local, remote, where: str) -> None:
-    if isinstance(local, np.ndarray) and local.dtype.kind != "O" and local.dtype.names is None:
-        assert local.dtype == remote.dtype, where
+    if isinstance(local, np.ndarray):
+        assert (local.dtype, local.shape) == (remote.dtype, remote.shape), where
+        if not local.dtype.hasobject:  # NaN in a member of a compound is equal to nothing
+            assert local.tobytes() == remote.tobytes(), where
+            return
     np.testing.assert_equal(remote, local, err_msg=where)
 
 
