@@ -382,6 +382,8 @@ class Graph:
         count = self.many()
         first = bytes([0]) + name + b"d\0" + selection() + selection()
         later = bytes([1 | 2]) + struct.pack("<QQ", 0, 0) + rng.choice([everything, selection()]) + everything
+        # Selections of many points are long.
+        count = min(count, 1 + MOST_BYTES // len(later))
         block = bytes([1]) + struct.pack("<Q", count) + first + later * (count - 1)
         heap = self.image.put(b.global_heap([b.summed(block)]))
         return b.message(8, bytes([4, 3]) + struct.pack("<QI", heap, 1))

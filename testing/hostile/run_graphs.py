@@ -116,7 +116,10 @@ class Reading:
             self.attempt(lambda node=node: self.read(node))
 
     def read(self, node: hs.Dataset) -> None:
-        repr(node), node.chunks, node.filters
+        repr(node)
+        if not isinstance(node, hs.Dataset):
+            return
+        str((node.chunks, node.filters))
         if node.dtype.itemsize > MOST_BYTES:
             return
         if node.size * node.dtype.itemsize <= MOST_BYTES:
@@ -148,7 +151,7 @@ def reserved_bytes() -> int:
     return int(pathlib.Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
 
 
-def child(path: pathlib.Path, pipe: int) -> None:
+def child(path: pathlib.Path, pipe: int, reading_class: type[Reading]) -> None:
     """What the process of one file does."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS + 1))
@@ -161,7 +164,7 @@ def child(path: pathlib.Path, pipe: int) -> None:
     # What Rust prints before it aborts.
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
     warnings.simplefilter("ignore")
-    reading = Reading(path, report)
+    reading = reading_class(path, report)
     try:
         reading.everything()
     except BaseException as error:  # whatever is not an hs.Error is a finding
@@ -171,14 +174,15 @@ def child(path: pathlib.Path, pipe: int) -> None:
     os._exit(0)
 
 
-def read(path: pathlib.Path, base_bytes: int = BASE_BYTES) -> Outcome:
-    """One file in a process of its own."""
+def read(path: pathlib.Path, base_bytes: int = BASE_BYTES, reading: type[Reading] = Reading) -> Outcome:
+    """One file, or a folder of files, in a process of its own."""
+    size = path.stat().st_size if path.is_file() else sum(one.lstat().st_size for one in path.rglob("*"))
     out, pipe = os.pipe()
     start = time.monotonic()
     pid = os.fork()
     if pid == 0:
         os.close(out)
-        child(path, pipe)
+        child(path, pipe, reading)
     os.close(pipe)
     data, hung = b"", False
     while True:
@@ -206,8 +210,8 @@ def read(path: pathlib.Path, base_bytes: int = BASE_BYTES) -> Outcome:
         finding = f"ended in {stage}"
     elif finding is not None:
         finding = f"exception in {stage}: {finding}"
-    elif peak > base_bytes + (BYTES_PER_BYTE if base_bytes else 0) * path.stat().st_size:
-        finding = f"memory: {peak >> 20} MiB for {path.stat().st_size} bytes"
+    elif peak > base_bytes + (BYTES_PER_BYTE if base_bytes else 0) * size:
+        finding = f"memory: {peak >> 20} MiB for {size} bytes"
     return Outcome(finding, stage, Counter(facts.get("errors", {})), peak, seconds)
 
 

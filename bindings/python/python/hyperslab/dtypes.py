@@ -12,6 +12,9 @@ import numpy as np
 from . import nonstandard_numbers
 from .errors import UnsupportedError
 
+#: Members of a compound datatype that a description names.
+MAX_DESCRIBED = 40
+
 #: Maximum bytes of an element: numpy counts them in a C int.
 MAX_BYTES = (1 << 31) - 1
 
@@ -196,6 +199,26 @@ _NUMBERS = {("float", size, order, False): np.dtype(f"{order}f{size}") for size 
 }
 
 
+def count_parts(datatype: dict[str, Any]) -> int:
+    """The members of a datatype, of all levels.
+
+    Args:
+        datatype: A described datatype.
+
+    Returns:
+        1 for a datatype without members.
+    """
+    count, pending = 0, [datatype]
+    while pending:
+        one = pending.pop()
+        count += 1
+        if one["class"] == "compound":
+            pending += [member for _, _, member in one["members"]]
+        elif "base" in one:
+            pending.append(one["base"])
+    return count
+
+
 def describe(datatype: dict[str, Any]) -> str:
     """Describes a datatype in a word or two, for people.
 
@@ -211,7 +234,9 @@ def describe(datatype: dict[str, Any]) -> str:
     if kind == "sequence":
         return f"sequence of {describe(datatype['base'])}"
     if kind == "compound":
-        return "{" + ", ".join(f"{m[0]}: {describe(m[2])}" for m in datatype["members"]) + "}"
+        members = datatype["members"]
+        shown = [f"{m[0]}: {describe(m[2])}" for m in members[:MAX_DESCRIBED]]
+        return "{" + ", ".join(shown + ["…"] * (len(members) > MAX_DESCRIBED)) + "}"
     if kind == "enum" and not datatype["boolean"]:
         return f"enum of {describe(datatype['base'])}"
     try:

@@ -79,9 +79,10 @@ class Dataset(StoredProperties):
     @property
     def compression_ratio(self) -> float | None:
         """The size of the values divided by their size in the file; `None` without filters or values."""
-        if not self.filters or self.refusal or not self.stored_bytes:
+        if not self.filters or self.refusal:
             return None
-        return float(self.size * self._about["datatype"]["size"] / self.stored_bytes)
+        stored = self.stored_bytes
+        return float(self.size * self._about["datatype"]["size"] / stored) if stored else None
 
     @property
     def fillvalue(self) -> Elements:
@@ -118,6 +119,9 @@ class Dataset(StoredProperties):
         if self.refusal:
             parts.append(f"cannot be read: {self.refusal}")
         return "  ".join(parts)
+
+    def _parts(self) -> int:
+        return 1 if self.kind == "unreadable" else dtypes.count_parts(self._about["datatype"])
 
     def __len__(self) -> int:
         return self.len()

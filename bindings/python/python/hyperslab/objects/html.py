@@ -56,6 +56,7 @@ class Dataset(Protocol):
     @property
     def attrs(self) -> Attributes: ...
     def _summary(self) -> str: ...
+    def _parts(self) -> int: ...
     def _entries(self) -> Iterator[tree.Entry]: ...
     def __getitem__(self, key: Any) -> Any: ...
 
@@ -66,6 +67,7 @@ class _Budget:
     def __init__(self) -> None:
         self._objects, self._attributes = iter(range(MAX_OBJECTS)), iter(range(MAX_ATTRIBUTES))
         self._end = time.monotonic() + MAX_SECONDS
+        self.effort = tree.Effort()
 
     def __iter__(self) -> Iterator[int]:
         return self
@@ -78,7 +80,7 @@ class _Budget:
     def attributes(self, node: tree.Shown) -> str:
         """The attributes of an object that may be shown."""
         rows, more = [], False
-        for number, row in enumerate(tree.attribute_lines(node)):
+        for number, row in enumerate(tree.attribute_lines(node, self.effort)):
             more = number >= MAX_OWN_ATTRIBUTES or time.monotonic() > self._end or next(self._attributes, None) is None
             if more:
                 break
@@ -152,7 +154,7 @@ def _members(group: tree.Shown, budget: _Budget) -> str:
             if entry is None:
                 return lines + leaf(dim(tree.MORE))
             shown_at = seen.find(entry)
-            label = f"<b>{text(entry.name)}</b> {dim(tree.line(entry, shown_at))}{_label(entry)}"
+            label = f"<b>{text(entry.name)}</b> {dim(tree.line(entry, budget.effort, shown_at))}{_label(entry)}"
             if entry.object is not None and entry.object.kind == "group" and shown_at is None:
                 label += dim(f"{len(entry.object):,}")  # type: ignore[arg-type]
             if entry.object is None or shown_at is not None:

@@ -112,6 +112,10 @@ class Node:
             return f"cannot be read: {self.refusal}"
         return "" if self.kind == "group" else self.kind
 
+    def _parts(self) -> int:
+        """The members of its datatype, of all levels, which its line describes."""
+        return 1
+
     def _entries(self) -> Iterator[tree.Entry]:
         """The links of a group, in the order of the file; only groups have some."""
         return iter(())

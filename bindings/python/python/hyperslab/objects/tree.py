@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
+
+import numpy as np
 
 from ..errors import Error
+from ..values.tagged_dtypes import element
 from ..visible import visible
 from .attributes import Attributes, shown
 
@@ -22,6 +25,11 @@ MAX_PATH_CHARS = 1 << 16
 #: What follows the last object that is shown, and what stands for the members of a group that is too deep.
 MORE = "… and more: keys() has the names, and the command hyperslab ls shows all"
 DEEPER = "… and more: open the group to see what is below it"
+
+#: Members of compound datatypes and of attributes' values that one tree describes, beyond a few of each object: objects may share
+#: a datatype of thousands of members.
+MAX_PARTS = 50_000
+FREE_PARTS = 16
 
 Item = TypeVar("Item")
 
@@ -43,6 +51,8 @@ class Shown(Protocol):
 
     def _summary(self) -> str: ...
 
+    def _parts(self) -> int: ...
+
     def _entries(self) -> Iterator[Entry]: ...
 
 
@@ -56,16 +66,49 @@ class Entry(NamedTuple):
     target: str
 
 
+class Effort:
+    """What the datatypes in one tree cost. Once too much was spent, objects are shown without them."""
+
+    def __init__(self) -> None:
+        self.left = MAX_PARTS
+
+    def spend(self, parts: int) -> None:
+        self.left -= max(0, parts - FREE_PARTS)
+
+    @property
+    def is_spent(self) -> bool:
+        return self.left <= 0
+
+
+def parts_of(dtype: Any) -> int:
+    """The members of a dtype, of all levels."""
+    count, pending = 0, [dtype]
+    while pending:
+        one = element(pending.pop())
+        count += 1
+        if one.names and one.fields:
+            pending += [one.fields[name][0] for name in one.names]
+    return count
+
+
 def cut(text: str) -> str:
     """Text that fits a line, with control characters made visible."""
     return visible(text if len(text) <= MAX_VALUE_CHARS else text[:MAX_VALUE_CHARS] + "…")
 
 
-def line(entry: Entry, shown_at: str | None = None) -> str:
-    """A link in one line, without its name; a group whose members are shown elsewhere says where."""
+def line(entry: Entry, effort: Effort | None = None, shown_at: str | None = None) -> str:
+    """A link in one line, without its name; a group whose members are shown elsewhere says where. `effort` is that of the tree
+    that the line is in."""
+    effort = effort or Effort()
     if entry.object is None:
         return f"-> {cut(entry.target)}"
-    return cut(entry.object._summary() if shown_at is None else f"the group {shown_at}")
+    if shown_at is not None:
+        return cut(f"the group {shown_at}")
+    if effort.is_spent:
+        return f"{entry.object.kind} …"
+    summary = cut(entry.object._summary())
+    effort.spend(entry.object._parts())
+    return summary
 
 
 class Seen:
@@ -88,16 +131,22 @@ def is_deep(path: str, depth: int) -> bool:
     return depth >= MAX_DEPTH or len(path) > MAX_PATH_CHARS
 
 
-def attribute_lines(node: Shown) -> Iterator[tuple[str, str]]:
-    """Names and values of an object's attributes; long values are cut."""
+def attribute_lines(node: Shown, effort: Effort | None = None) -> Iterator[tuple[str, str]]:
+    """Names and values of an object's attributes; long values are cut. `effort` is that of the tree that they are in."""
+    effort = effort or Effort()
     try:
         attributes = node.attrs
     except Error as error:
         yield "attributes", cut(f"cannot be read: {error}")
         return
     for name in attributes:
+        if effort.is_spent:
+            yield cut(name), "…"
+            continue
         try:
-            value = " ".join(shown(attributes[name]).split())
+            found = attributes[name]
+            value = " ".join(shown(found).split())
+            effort.spend(parts_of(found.dtype) if isinstance(found, (np.ndarray, np.generic)) else 1)
         except Error as error:
             value = f"cannot be read: {error}"
         yield cut(name), cut(value)
@@ -125,6 +174,7 @@ def first_entries(group: Shown, budget: Iterator[int]) -> Iterator[Entry | None]
 def text(group: Shown) -> str:
     """The tree below a group as text, without what is too much for a screen."""
     budget = iter(range(MAX_OBJECTS))
+    effort = Effort()
     seen = Seen(group)
 
     def below(group: Shown, indent: str, depth: int) -> Iterator[str]:
@@ -134,7 +184,7 @@ def text(group: Shown) -> str:
                 continue
             is_group = entry.object is not None and entry.object.kind == "group"
             shown_at = seen.find(entry)
-            yield f"{indent}{cut(entry.name)}{'/' if is_group else ''}  {line(entry, shown_at)}".rstrip()
+            yield f"{indent}{cut(entry.name)}{'/' if is_group else ''}  {line(entry, effort, shown_at)}".rstrip()
             if entry.object is None or not is_group or shown_at is not None:
                 continue
             if is_deep(entry.path, depth):
@@ -166,9 +216,10 @@ def branches(node: Shown, attributes: bool, depth_limit: int | None = None) -> I
     """The tree below a node line by line, each made when it is asked for: with `attributes` if wanted. Those have no entry.
     Groups at `depth_limit` are shown without their members."""
     seen = Seen(node)
+    effort = Effort()
 
     def items(node: Shown, lists_members: bool) -> Iterator[tuple[tuple[str, str] | Entry, bool]]:
-        values = attribute_lines(node) if attributes else iter(())
+        values = attribute_lines(node, effort) if attributes else iter(())
         return with_last(itertools.chain(values, node._entries() if lists_members else ()))
 
     described = {node._number}
@@ -184,7 +235,7 @@ def branches(node: Shown, attributes: bool, depth_limit: int | None = None) -> I
             yield Branch(
                 prefix,
                 cut(item.name),
-                f"{'/' if is_group else ''}  {line(item, shown_at)}{_closed_at(item, depth, depth_limit) if shown_at is None else ''}".rstrip(),
+                f"{'/' if is_group else ''}  {line(item, effort, shown_at)}{_closed_at(item, depth, depth_limit) if shown_at is None else ''}".rstrip(),
                 item,
             )
             # Attributes of an object stand at the first of its paths, as its members do.
