@@ -1,0 +1,71 @@
+"""The command that shows files in the browser."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import signal
+import socket
+import sys
+import webbrowser
+from typing import Annotated
+
+import typer
+
+from ..errors import InvalidInputError, IoError
+from ..extras import require
+from .app import app
+from .output import say
+
+
+@app.command()
+def view(
+    files: Annotated[list[str], typer.Argument(help="Files and folders.")],
+    port: Annotated[int, typer.Option(help="Port of the server; a free one by default.")] = 0,
+    host: Annotated[
+        str, typer.Option(help="Address that the server listens at. Another one than this machine's own needs --certificate and --key.")
+    ] = "127.0.0.1",
+    certificate: Annotated[str | None, typer.Option(help="Certificate of TLS, as PEM.")] = None,
+    key: Annotated[str | None, typer.Option(help="Its key, as PEM.")] = None,
+    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page in the browser.")] = True,
+) -> None:
+    """Show files in the browser: tree, attributes, tables, lines, images. Ctrl-C ends it."""
+    require("The viewer", "viewer", "starlette", "uvicorn", "orjson", "tifffile")
+    import uvicorn
+
+    from ..viewer import Shown, application
+
+    is_local = host in ("127.0.0.1", "localhost", "::1")
+    if (certificate is None) != (key is None):
+        raise InvalidInputError("give --certificate and --key together")
+    if not is_local and certificate is None:
+        raise InvalidInputError(f"other machines can reach {host}: give --certificate and --key, so that nobody can read the token on the way")
+    shown = Shown(files)
+    # A browser that goes away ends an answer, not the server.
+    signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+    token = secrets.token_urlsafe(24)
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        listener = socket.create_server((host, port), family=family)
+    except OSError as error:
+        raise IoError(f"cannot listen at {host}:{port}: {error.strerror or error}") from None
+    with listener:
+        number = listener.getsockname()[1]
+        place = f"[{host}]" if ":" in host else host
+        address = f"{'https' if certificate else 'http'}://{place}:{number}/{token}/"
+        names = ("127.0.0.1", "localhost", "[::1]") if is_local else (host, socket.getfqdn(), socket.gethostname())
+        say(f"{address}  (Ctrl-C ends it)")
+        sys.stdout.flush()
+        if browser and is_local and (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY") or sys.platform in ("darwin", "win32")):
+            webbrowser.open(address)
+        # The log of requests would have the token in it.
+        settings = uvicorn.Config(
+            application(shown, token, hosts=names),
+            log_level="warning",
+            access_log=False,
+            ssl_certfile=certificate,
+            ssl_keyfile=key,
+            timeout_graceful_shutdown=2,
+            server_header=False,
+        )
+        uvicorn.Server(settings).run(sockets=[listener])

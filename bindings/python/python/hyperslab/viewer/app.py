@@ -1,0 +1,216 @@
+"""Application: the routes of h5grove's interface, and the pages, below a token that only the user's browser knows."""
+
+from __future__ import annotations
+
+import hmac
+import pathlib
+from collections.abc import Callable
+from contextlib import ExitStack
+from importlib.resources import files as resources
+from typing import Any
+
+import numpy as np
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.middleware import Middleware
+from starlette.middleware.trustedhost import TrustedHostMiddleware
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from .. import h5py
+from ..errors import Error
+from .budget import Budget
+from .encoding import FORMATS, encode, json_bytes, safe, statistics
+from .entities import RESOLUTIONS, describe, find, paths
+from .requests import Refused, choice, count, parse_selection, truth
+from .shown import Shown, status_of
+
+#: Bytes of values that JSON writes as about so many for each number.
+_JSON_BYTES_OF_ELEMENT = 32
+#: What H5Web needs: its scripts and styles come from here (one of its libraries compiles loops from text), and it draws with data URLs
+#: and blobs. Nothing is asked of another server.
+_HEADERS = {
+    "Content-Security-Policy": "default-src 'self'; script-src 'self' 'unsafe-eval'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; font-src 'self' data:; worker-src 'self' blob:; frame-ancestors 'none'",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "Cache-Control": "no-store",
+}
+
+
+def application(shown: Shown, token: str, *, hosts: tuple[str, ...] = ("127.0.0.1", "localhost"), budget: Budget | None = None) -> Starlette:
+    """The application of ASGI that shows files.
+
+    Args:
+        shown: The files.
+        token: The first part of all addresses; others get nothing.
+        hosts: Names of this server that a browser may use; another one in the request's header is refused.
+        budget: Memory of answers, 256 MiB each and 1 GiB together by default.
+
+    Returns:
+        The application, for uvicorn or another server of ASGI.
+    """
+    answers = _Answers(shown, budget or Budget(256 << 20, 1 << 30))
+    pages = pathlib.Path(str(resources("hyperslab.viewer") / "static"))
+    routes: list[Route | Mount] = [
+        Route(f"/{name}{end}", _route(answer), methods=["GET"])
+        for end in ("", "/")
+        for name, answer in {
+            "attr": answers.attributes,
+            "data": answers.data,
+            "meta": answers.metadata,
+            "paths": answers.paths,
+            "stats": answers.statistics,
+            "files": answers.files,
+        }.items()
+    ]
+    if pages.is_dir():
+        routes.append(Mount("/", StaticFiles(directory=pages, html=True)))
+    else:
+        routes.append(Route("/", _unbuilt))
+    app = Starlette(
+        routes=[Mount("/{token}", routes=routes)], middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=list(hosts)), Middleware(_Guard, token=token)]
+    )
+    app.add_exception_handler(Exception, _unexpected)
+    return app
+
+
+class _Guard:
+    """Lets requests with the token through, and gives every answer its headers."""
+
+    def __init__(self, app: ASGIApp, token: str) -> None:
+        self._app, self._token = app, token.encode()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return await self._app(scope, receive, send)
+        given = scope["path"].split("/", 2)[1].encode()
+        if not hmac.compare_digest(given, self._token):
+            return await PlainTextResponse("open the whole address that the command printed", 403)(scope, receive, send)
+
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                message["headers"] += [(name.lower().encode(), value.encode()) for name, value in _HEADERS.items()]
+            await send(message)
+
+        await self._app(scope, receive, send_with_headers)
+
+
+Answer = Callable[[Request], Response]
+
+
+def _route(answer: Answer) -> Callable[[Request], Any]:
+    """An endpoint that reads in a thread; what cannot be answered has a status and a message in JSON."""
+
+    def answered(request: Request) -> Response:
+        try:
+            return answer(request)
+        except Refused as refused:
+            return _json({"message": refused.message}, refused.status)
+        except Error as error:
+            return _json({"message": str(error)}, status_of(error))
+
+    async def endpoint(request: Request) -> Response:
+        return await run_in_threadpool(answered, request)
+
+    return endpoint
+
+
+def _json(content: Any, status: int = 200) -> Response:
+    return Response(json_bytes(content), status, media_type="application/json")
+
+
+async def _unexpected(_: Request, error: Exception) -> Response:
+    return _json({"message": f"the server failed: {type(error).__name__}: {error}"}, 500)
+
+
+async def _unbuilt(_: Request) -> Response:
+    return PlainTextResponse("the pages of the viewer are not built: run `make viewer` in the sources", 501)
+
+
+class _Answers:
+    """The answers of the interface."""
+
+    def __init__(self, shown: Shown, budget: Budget) -> None:
+        self._shown, self._budget = shown, budget
+
+    def _file(self, request: Request) -> Any:
+        name = request.query_params.get("file")
+        if name is None:
+            raise Refused(422, "say which file: file=NAME")
+        return self._shown.open(name)
+
+    def _entity(self, request: Request, kind: type[Any], what: str) -> Any:
+        path = request.query_params.get("path", "/")
+        found = find(self._file(request), path, "only_valid")
+        if not isinstance(found, kind):
+            raise Refused(422, f"'{path}' is no {what}")
+        return found
+
+    def files(self, _: Request) -> Response:
+        return _json(self._shown.names())
+
+    def metadata(self, request: Request) -> Response:
+        resolution = _resolution(request)
+        return _json(describe(self._file(request), request.query_params.get("path", "/"), resolution))
+
+    def paths(self, request: Request) -> Response:
+        return _json(list(paths(self._file(request), request.query_params.get("path", "/"), _resolution(request))))
+
+    def attributes(self, request: Request) -> Response:
+        entity = self._entity(request, (h5py.Group, h5py.Dataset, h5py.Datatype), "object with attributes")  # type: ignore[arg-type]
+        keys = request.query_params.getlist("attr_keys") or list(entity.attrs)
+        missing = [key for key in keys if key not in entity.attrs]
+        if missing:
+            raise Refused(404, f"there is no attribute '{missing[0]}'")
+        return _json({key: entity.attrs[key] for key in keys})
+
+    def data(self, request: Request) -> Response:
+        query = request.query_params
+        form = choice(query.get("format"), "format", tuple(FORMATS))
+        conversion = choice(query.get("dtype"), "dtype", ("origin", "safe"))
+        media_type, saved_as = FORMATS[form]
+        dataset = self._entity(request, h5py.Dataset, "dataset")
+        with ExitStack() as spent:
+            values = self._selected(dataset, query.get("selection"), form, spent)
+            values = safe(values) if conversion == "safe" else values
+            if truth(query.get("flatten")) and isinstance(values, np.ndarray):
+                values = values.ravel()
+            content = encode(values, form)
+            headers = {"Content-Disposition": f'attachment; filename="{saved_as}"'} if saved_as else {}
+            return _Paid(content, media_type, headers, spent.pop_all())
+
+    def statistics(self, request: Request) -> Response:
+        dataset = self._entity(request, h5py.Dataset, "dataset")
+        with ExitStack() as spent:
+            return _json(statistics(self._selected(dataset, request.query_params.get("selection"), "bin", spent)))
+
+    def _selected(self, dataset: Any, selection: str | None, form: str, spent: ExitStack) -> Any:
+        """Values of a selection, once their bytes, and those of their form, can be had."""
+        shape = dataset.shape
+        if shape is None:
+            return dataset[()]
+        key = parse_selection(selection, len(shape)) if selection else ()
+        more = _JSON_BYTES_OF_ELEMENT if form in ("json", "csv") else dataset.dtype.itemsize
+        spent.enter_context(self._budget.spend(count(key, shape) * (dataset.dtype.itemsize + more)))
+        return dataset[key]
+
+
+class _Paid(Response):
+    """An answer whose bytes are given back when it was sent, or when nobody is there any more to receive it."""
+
+    def __init__(self, content: bytes, media_type: str, headers: dict[str, str], spent: ExitStack) -> None:
+        super().__init__(content, media_type=media_type, headers=headers)
+        self._spent = spent
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        with self._spent:
+            await super().__call__(scope, receive, send)
+
+
+def _resolution(request: Request) -> str:
+    given = request.query_params.get("resolve_links")
+    by_truth = {"true": "all", "false": "none"}
+    return choice(None if given is None else by_truth.get(given.lower(), given.lower()), "resolve_links", RESOLUTIONS)

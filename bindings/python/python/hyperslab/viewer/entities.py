@@ -1,0 +1,113 @@
+"""Entities: groups, datasets, datatypes and links as h5grove describes them.
+
+The form is h5grove's (version 4), so that H5Web and jupyterlab-h5web read it; `testing/viewer` compares both."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterator
+from typing import Any
+
+from .. import h5py
+from ..errors import UnsupportedError
+from ..h5py import h5t
+from .requests import Refused, shown_type
+
+#: What links are followed: those that lead somewhere, all (a broken one is an error), none.
+RESOLUTIONS = ("only_valid", "all", "none")
+Entity = Any
+
+
+def find(file: Any, path: str, resolution: str) -> Entity:
+    """The object at a path, or the link if it is not followed.
+
+    Raises:
+        Refused: There is none, or a link that has to be followed leads nowhere.
+    """
+    if path in ("", "/"):
+        return file["/"]
+    link = file.get(path, getlink=True)
+    if link is None:
+        raise Refused(404, f"there is no '{path}' in {posixpath.basename(file.filename)}")
+    if isinstance(link, h5py.HardLink):
+        return file[path]
+    if resolution == "none":
+        return link
+    try:
+        return file[path]
+    except (OSError, KeyError, UnsupportedError):
+        # It leads nowhere, or out of what is shown.
+        if resolution == "only_valid":
+            return link
+        raise Refused(404, f"the link '{path}' in {posixpath.basename(file.filename)} leads nowhere") from None
+
+
+def describe(file: Any, path: str, resolution: str, depth: int = 1) -> dict[str, Any]:
+    """What there is to say about an entity; of a group its members, too, down to a depth."""
+    return _described(find(file, path, resolution), path, depth)
+
+
+def _described(entity: Entity, path: str, depth: int) -> dict[str, Any]:
+    name = path.rsplit("/", 1)[-1]
+    if isinstance(entity, h5py.ExternalLink):
+        return {"kind": "external_link", "name": name, "target_file": entity.filename, "target_path": entity.path}
+    if isinstance(entity, h5py.SoftLink):
+        return {"kind": "soft_link", "name": name, "target_path": entity.path}
+    found: dict[str, Any] = {"name": name, "attributes": [_attribute(entity.attrs, key) for key in sorted(entity.attrs)]}
+    if isinstance(entity, h5py.Dataset):
+        shape, chunks = entity.shape, entity.chunks
+        return {**found, "kind": "dataset", "shape": shape, "chunks": chunks, "filters": _filters(entity), "type": describe_type(entity.id.get_type())}
+    if isinstance(entity, h5py.Group):
+        found["kind"] = "group"
+        if depth > 0:
+            found["children"] = [_described(find(entity, key, "only_valid"), key, depth - 1) for key in entity]
+        return found
+    return {**found, "kind": "datatype", "type": describe_type(entity.id)}
+
+
+def _attribute(attributes: Any, name: str) -> dict[str, Any]:
+    attribute = attributes.get_id(name)
+    return {"name": name, "shape": attribute.shape, "type": describe_type(attribute.get_type())}
+
+
+def _filters(dataset: Any) -> list[dict[str, Any]] | None:
+    creation = dataset.id.get_create_plist()
+    found = [creation.get_filter(number) for number in range(creation.get_nfilters())]
+    return [{"id": one[0], "name": one[3]} for one in found] or None
+
+
+def describe_type(type_id: Any) -> dict[str, Any]:
+    """An HDF5 datatype: its class, numpy type, size, and what the class has besides."""
+    found = {"class": type_id.get_class(), "dtype": shown_type(type_id.dtype), "size": type_id.get_size()}
+    if isinstance(type_id, h5t.TypeEnumID):
+        names = [type_id.get_member_name(number).decode() for number in range(type_id.get_nmembers())]
+        found["members"] = {name: type_id.get_member_value(number) for number, name in enumerate(names)}
+        return {**found, "base": describe_type(type_id.get_super())}
+    if isinstance(type_id, h5t.TypeIntegerID):
+        return {**found, "order": type_id.get_order(), "sign": type_id.get_sign()}
+    if isinstance(type_id, (h5t.TypeFloatID, h5t.TypeBitfieldID)):
+        return {**found, "order": type_id.get_order()}
+    if isinstance(type_id, h5t.TypeStringID):
+        return {**found, "cset": type_id.get_cset(), "strpad": type_id.get_strpad(), "vlen": type_id.is_variable_str()}
+    if isinstance(type_id, h5t.TypeOpaqueID):
+        return {**found, "tag": type_id.get_tag()}
+    if isinstance(type_id, h5t.TypeCompoundID):
+        members = [(type_id.get_member_name(number).decode(), type_id.get_member_type(number)) for number in range(type_id.get_nmembers())]
+        return {**found, "members": [{"name": name, **describe_type(member)} for name, member in members]}
+    if isinstance(type_id, h5t.TypeVlenID):
+        return {**found, "base": describe_type(type_id.get_super())}
+    if isinstance(type_id, h5t.TypeArrayID):
+        return {**found, "dims": type_id.get_array_dims(), "base": describe_type(type_id.get_super())}
+    return found
+
+
+def paths(file: Any, path: str, resolution: str) -> Iterator[str]:
+    """The paths of an object and of everything below it. A group that has several paths is entered once."""
+    group = find(file, path, resolution)
+    if not isinstance(group, h5py.Group):
+        raise Refused(422, f"'{path}' is no group")
+    yield path
+    names: list[str] = []
+    group.visit_links(names.append)
+    for name in names:
+        yield posixpath.join(path, name)

@@ -1,0 +1,124 @@
+"""The command `hyperslab view`: a real server, with real clients, some of which go away."""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import signal
+import socket
+import ssl
+import subprocess
+import sys
+import urllib.error
+import urllib.parse
+import urllib.request
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import h5py
+import hyperslab as hs
+import numpy as np
+import pytest
+from hyperslab.viewer import Shown
+
+pytest.importorskip("uvicorn")
+VALUES = np.random.default_rng(1).random((400, 50_000), "f4")
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
+    path = tmp_path_factory.mktemp("server") / "a.h5"
+    with h5py.File(path, "w") as f:
+        f["x"] = VALUES
+        damaged = f.create_dataset("damaged", data=VALUES[:10], chunks=(1, 50_000), compression="gzip")
+        place = damaged.id.get_chunk_info(3)
+    with open(path, "rb+") as raw:
+        raw.seek(place.byte_offset)
+        raw.write(bytes(64))
+    return path
+
+
+def started(*words: object) -> tuple[subprocess.Popen[str], str]:
+    """A server, and its address."""
+    command = [sys.executable, "-m", "hyperslab", "view", "--no-browser", *map(str, words)]
+    server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, "COLUMNS": "200"})
+    assert server.stdout is not None
+    line = server.stdout.readline()
+    if not line:
+        raise AssertionError(server.communicate()[1])
+    return server, line.split()[0]
+
+
+@pytest.fixture(scope="module")
+def address(path: pathlib.Path) -> Iterator[str]:
+    server, address = started(path)
+    yield address
+    server.send_signal(signal.SIGINT)
+    _, errors = server.communicate(timeout=20)
+    assert server.returncode == 130 and errors == ""
+
+
+def get(address: str, what: str, context: ssl.SSLContext | None = None, **query: str) -> bytes:
+    with urllib.request.urlopen(f"{address}{what}?{urllib.parse.urlencode(query)}", timeout=60, context=context) as answer:
+        content: bytes = answer.read()
+        return content
+
+
+def test_fifty_clients_at_once_get_their_values(address: str) -> None:
+    def row(number: int) -> bool:
+        content = get(address, "data", file="a.h5", path="/x", selection=f"{number}:{number + 20}", format="bin")
+        return content == VALUES[number : number + 20].tobytes()
+
+    with ThreadPoolExecutor(50) as pool:
+        assert all(pool.map(row, range(0, 350, 7)))
+
+
+def test_clients_that_vanish_and_requests_that_fail_leave_the_server_running(address: str) -> None:
+    parts = urllib.parse.urlsplit(address)
+    query = urllib.parse.urlencode({"file": "a.h5", "path": "/x", "format": "bin"})
+    for _ in range(5):
+        with socket.create_connection((parts.hostname, parts.port)) as client:
+            # 80 MB are asked for, and a little is taken.
+            client.sendall(f"GET {parts.path}data?{query} HTTP/1.1\r\nHost: {parts.netloc}\r\n\r\n".encode())
+            client.recv(1000)
+    with socket.create_connection((parts.hostname, parts.port)) as client:
+        client.sendall(b"nonsense\r\n\r\n")
+        assert client.recv(100).startswith(b"HTTP/1.1 400")
+    with pytest.raises(urllib.error.HTTPError) as caught:
+        get(address, "data", file="a.h5", path="/damaged")
+    assert caught.value.code == 500 and "damaged" in json.loads(caught.value.read())["message"]
+    assert get(address, "data", file="a.h5", path="/x", selection="3,5:7", format="bin") == VALUES[3, 5:7].tobytes()
+
+
+def test_other_machines_only_with_a_certificate(path: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    for words, said in (
+        (["--host", "0.0.0.0"], "give --certificate and --key"),
+        (["--certificate", "a.pem"], "give --certificate and --key together"),
+        (["--port", "1", "--host", "127.0.0.2"], "give --certificate and --key"),
+    ):
+        done = subprocess.run([sys.executable, "-m", "hyperslab", "view", path, *words], capture_output=True, text=True)
+        assert done.returncode == 2 and said in done.stderr and done.stderr.count("\n") == 1, done.stderr
+    pair = [tmp_path / "c.pem", tmp_path / "k.pem"]
+    words = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.2"]
+    try:
+        subprocess.run([*words, "-out", pair[0], "-keyout", pair[1]], check=True, capture_output=True)
+    except FileNotFoundError:
+        pytest.skip("openssl makes the certificate")
+    server, address = started(path, "--host", "127.0.0.2", "--certificate", pair[0], "--key", pair[1])
+    try:
+        assert address.startswith("https://127.0.0.2:")
+        assert json.loads(get(address, "files", ssl.create_default_context(cafile=str(pair[0])))) == ["a.h5"]
+    finally:
+        server.send_signal(signal.SIGTERM)
+        assert server.wait(20) == 143
+
+
+def test_what_cannot_be_shown_is_one_line(tmp_path: pathlib.Path) -> None:
+    done = subprocess.run([sys.executable, "-m", "hyperslab", "view", tmp_path / "none.h5"], capture_output=True, text=True)
+    assert done.returncode != 0 and "none.h5" in done.stderr and "Traceback" not in done.stderr
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "same.h5").write_bytes(b"")
+    with pytest.raises(hs.InvalidInputError, match="two of the files are called 'same.h5'"):
+        Shown([tmp_path / "a" / "same.h5", tmp_path / "b" / "same.h5"])

@@ -1,0 +1,37 @@
+"""Writes the files that the browser shows: `make_files.py FOLDER`."""
+
+from __future__ import annotations
+
+import pathlib
+import sys
+
+import h5py
+import hyperslab as hs
+import numpy as np
+
+
+def main(folder: pathlib.Path) -> None:
+    y, x = np.mgrid[0:200, 0:300]
+    with h5py.File(folder / "shown.h5", "w") as f:
+        f.attrs["title"] = "a demonstration"
+        maps = f.create_dataset("maps/temperature", data=(np.sin(y / 30) * np.cos(x / 40) * 20 + 280 + np.zeros((10, 1, 1))).astype("f4"), compression="gzip")
+        maps.attrs["units"] = "K"
+        f["signal"] = np.sin(np.arange(1000) / 50)
+        f["table"] = np.array([(row, row * 1.5, b"abc") for row in range(50)], [("id", "i4"), ("value", "f8"), ("name", "S4")])
+        f["text"] = "some words"
+        entry = f.create_group("entry")
+        entry.attrs["NX_class"], entry.attrs["default"], f.attrs["default"] = "NXentry", "data", "entry"
+        data = entry.create_group("data")
+        data.attrs["NX_class"], data.attrs["signal"], data.attrs["axes"] = "NXdata", "counts", ["angle"]
+        data["counts"], data["angle"] = np.exp(-(((np.arange(100) - 40) / 9) ** 2)) * 100, np.linspace(0, 20, 100)
+    with h5py.File(folder / "sparse.h5", "w") as f:
+        # 10 GB, of which one chunk is written.
+        wide = f.create_dataset("cube", (100, 10_000, 10_000), "u1", chunks=(1, 1000, 1000), fillvalue=3)
+        wide[50, :1000, :1000] = 200
+    with hs.create(folder / "many.h5", durable=False) as f:
+        for number in range(100_000):
+            f.create_dataset(f"d{number:06d}", data=number)
+
+
+if __name__ == "__main__":
+    main(pathlib.Path(sys.argv[1]))
