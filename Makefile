@@ -185,6 +185,26 @@ $(INSTRUMENTS_VENV)/.installed: testing/instruments/requirements.txt
 test-instruments: setup $(INSTRUMENTS_VENV)/.installed ## NWB, NeXus, Keras and Photon-HDF5 against pynwb, nexusformat, keras and phconvert
 	PYTHONPATH=$(abspath bindings/python/python) $(INSTRUMENTS_VENV)/bin/python -m pytest -q -p no:cacheprovider --rootdir=testing/instruments --confcutdir=testing/instruments -W ignore testing/instruments
 
+# The pages of the viewer: H5Web from the npm registry, bundled into the package. Nothing else needs them. `npm ci` refuses a lock file that
+# lacks other platforms' optional packages, so it is `npm install`, which keeps to the locked versions, too.
+VIEWER_PAGES := bindings/python/python/hyperslab/viewer/static
+
+viewer: $(VIEWER_PAGES)/index.html ## the pages of `hyperslab view`, from the npm registry (half a minute)
+
+$(VIEWER_PAGES)/index.html: viewer/package-lock.json viewer/index.html viewer/vite.config.ts $(wildcard viewer/src/*)
+	cd viewer && npm install --no-save --silent --no-audit --no-fund --ignore-scripts && npm run --silent build
+
+VIEWER_VENV := $(HOME)/.cache/hyperslab/venvs/viewer
+
+$(VIEWER_VENV)/.installed: testing/viewer/requirements.txt
+	$(PYTHON) -m venv $(VIEWER_VENV)
+	$(VIEWER_VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r $<
+	@touch $@
+
+# Needs Debian's package chromium, or CHROMIUM=program. PICTURES=folder keeps pictures of what was shown.
+test-viewer: setup viewer $(VIEWER_VENV)/.installed ## `hyperslab view` in a real browser
+	HYPERSLAB_PYTHON=$(abspath $(BIN))/python HYPERSLAB_PICTURES=$(PICTURES) $(VIEWER_VENV)/bin/python -m pytest -q -p no:cacheprovider --rootdir=testing/viewer --confcutdir=testing/viewer testing/viewer
+
 # PyTorch's wheel brings gigabytes of CUDA. Debian's build has none: its packages are unpacked outside of the clone, nothing is installed.
 TORCH      := $(HOME)/.cache/hyperslab/torch
 TORCH_VENV := $(HOME)/.cache/hyperslab/venvs/torch

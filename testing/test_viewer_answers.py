@@ -117,6 +117,29 @@ def test_metadata_attributes_and_paths_are_those_of_h5grove(everything: pathlib.
         assert sorted(ask(browser, "paths", file="all.h5", path=name).json()) == sorted(json.loads(by_h5grove(everything, "paths", {"path": name})))
 
 
+def test_a_group_of_many_members_has_pages_if_they_are_asked_for(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "many.h5"
+    with h5py.File(path, "w") as f:
+        for number in range(25):
+            f[f"g/d{number:02}"] = number
+    browser = client(path)
+    assert len(ask(browser, "meta", file="many.h5", path="/g").json()["children"]) == 25
+    assert len(ask(browser, "meta", file="many.h5", path="/g", page_members=25).json()["children"]) == 25
+    pages = ask(browser, "meta", file="many.h5", path="/g", page_members=10).json()["children"]
+    assert [page["name"][1:] for page in pages] == ["0 to 9: d00 … d09", "10 to 19: d10 … d19", "20 to 24: d20 … d24"]
+    found = []
+    for page in pages:
+        inside = ask(browser, "meta", file="many.h5", path=f"/g/{page['name']}", page_members=10).json()
+        assert inside["kind"] == "group"
+        found += [child["name"] for child in inside["children"]]
+        last = inside["children"][-1]["name"]
+        assert ask(browser, "data", file="many.h5", path=f"/g/{page['name']}/{last}").json() == int(last[1:])
+    assert found == [f"d{number:02}" for number in range(25)]
+    for wrong in ("0", "-1", "x", "1e9"):
+        assert ask(browser, "meta", file="many.h5", path="/g", page_members=wrong).status_code == 422
+    assert ask(browser, "meta", file="many.h5", path="/g/\u206390 to 99: a … b", page_members=10).status_code == 404
+
+
 def test_values_are_those_of_h5grove(everything: pathlib.Path) -> None:
     browser, compared, refused = client(everything), 0, 0
     with h5py.File(everything) as f:

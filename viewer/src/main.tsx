@@ -2,12 +2,17 @@
 import '@h5web/app/styles.css';
 import './page.css';
 
-import { App, H5GroveProvider } from '@h5web/app';
+import { App, createBasicFetcher, type Fetcher, H5GroveProvider } from '@h5web/app';
 import { StrictMode, useEffect, useState } from 'react';
 import { createRoot } from 'react-dom/client';
 
 // The page's own address ends with the token, below which the server answers.
 const SERVER = new URL('.', window.location.href).href.replace(/\/$/u, '');
+
+// A browser draws some thousand members of a group well, and takes minutes for 100,000.
+const PAGE_MEMBERS = 2000;
+const plainly = createBasicFetcher();
+const fetcher: Fetcher = (url, params, options) => plainly(url, { ...params, page_members: String(PAGE_MEMBERS) }, options);
 
 function named(): string {
   return decodeURIComponent(window.location.hash.slice(1));
@@ -71,7 +76,7 @@ function Page() {
         </button>
       </header>
       <main>
-        <H5GroveProvider key={shown} url={SERVER} filepath={shown} resetKeys={[opened]}>
+        <H5GroveProvider key={shown} url={SERVER} filepath={shown} fetcher={fetcher} resetKeys={[opened]}>
           <App />
         </H5GroveProvider>
       </main>

@@ -61,7 +61,7 @@ def view(
         # The log of requests would have the token in it.
         settings = uvicorn.Config(
             application(shown, token, hosts=names),
-            log_level="warning",
+            log_level="error",
             access_log=False,
             ssl_certfile=certificate,
             ssl_keyfile=key,

@@ -25,6 +25,7 @@ from ..errors import Error
 from .budget import Budget
 from .encoding import FORMATS, encode, json_bytes, safe, statistics
 from .entities import RESOLUTIONS, describe, find, paths
+from .paging import split
 from .requests import Refused, choice, count, parse_selection, truth
 from .shown import Shown, status_of
 
@@ -143,7 +144,7 @@ class _Answers:
         return self._shown.open(name)
 
     def _entity(self, request: Request, kind: type[Any], what: str) -> Any:
-        path = request.query_params.get("path", "/")
+        path, _ = split(request.query_params.get("path", "/"))
         found = find(self._file(request), path, "only_valid")
         if not isinstance(found, kind):
             raise Refused(422, f"'{path}' is no {what}")
@@ -153,8 +154,11 @@ class _Answers:
         return _json(self._shown.names())
 
     def metadata(self, request: Request) -> Response:
-        resolution = _resolution(request)
-        return _json(describe(self._file(request), request.query_params.get("path", "/"), resolution))
+        page = request.query_params.get("page_members")
+        if page is not None and not (page.isdecimal() and 0 < int(page) < 1 << 31):
+            raise Refused(422, f"page_members is '{page}': give a positive number")
+        found = describe(self._file(request), request.query_params.get("path", "/"), _resolution(request), int(page) if page else None)
+        return _json(found)
 
     def paths(self, request: Request) -> Response:
         return _json(list(paths(self._file(request), request.query_params.get("path", "/"), _resolution(request))))

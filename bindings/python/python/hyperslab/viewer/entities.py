@@ -11,6 +11,7 @@ from typing import Any
 from .. import h5py
 from ..errors import UnsupportedError
 from ..h5py import h5t
+from . import paging
 from .requests import Refused, shown_type
 
 #: What links are followed: those that lead somewhere, all (a broken one is an error), none.
@@ -42,12 +43,25 @@ def find(file: Any, path: str, resolution: str) -> Entity:
         raise Refused(404, f"the link '{path}' in {posixpath.basename(file.filename)} leads nowhere") from None
 
 
-def describe(file: Any, path: str, resolution: str, depth: int = 1) -> dict[str, Any]:
-    """What there is to say about an entity; of a group its members, too, down to a depth."""
-    return _described(find(file, path, resolution), path, depth)
+def describe(file: Any, path: str, resolution: str, page_members: int | None = None) -> dict[str, Any]:
+    """What there is to say about an entity, and about the members of a group.
+
+    Args:
+        page_members: A group of more members has pages of so many in their place.
+    """
+    members = None
+    if page_members is not None:
+        path, members = paging.split(path)
+    entity = find(file, path, resolution)
+    found = _described(entity, path)
+    if isinstance(entity, h5py.Group):
+        pages = paging.pages(entity, page_members) if page_members is not None and members is None else None
+        names = entity if members is None else paging.names(entity, members)
+        found["children"] = pages if pages is not None else [_described(find(entity, name, "only_valid"), name) for name in names]
+    return found
 
 
-def _described(entity: Entity, path: str, depth: int) -> dict[str, Any]:
+def _described(entity: Entity, path: str) -> dict[str, Any]:
     name = path.rsplit("/", 1)[-1]
     if isinstance(entity, h5py.ExternalLink):
         return {"kind": "external_link", "name": name, "target_file": entity.filename, "target_path": entity.path}
@@ -58,10 +72,7 @@ def _described(entity: Entity, path: str, depth: int) -> dict[str, Any]:
         shape, chunks = entity.shape, entity.chunks
         return {**found, "kind": "dataset", "shape": shape, "chunks": chunks, "filters": _filters(entity), "type": describe_type(entity.id.get_type())}
     if isinstance(entity, h5py.Group):
-        found["kind"] = "group"
-        if depth > 0:
-            found["children"] = [_described(find(entity, key, "only_valid"), key, depth - 1) for key in entity]
-        return found
+        return {**found, "kind": "group"}
     return {**found, "kind": "datatype", "type": describe_type(entity.id)}
 
 
