@@ -25,8 +25,8 @@ PROFILES = str(DATA / "atlantic_profiles.nc")
 CELLS = str(DATA / "10x_pbmc68k_reduced.h5ad")
 COMMAND = pathlib.Path(sys.executable).parent / "hyperslab"
 PAGES = manual.pages()
-#: Examples that measure for minutes, need what is not here, or change the user's home.
-NOT_RUN = ("hyperslab tune ", "hyperslab man | man", "hyperslab man >", "spark-submit ")
+#: Examples that measure for minutes or serve until they are stopped, need what is not here, or change the user's home.
+NOT_RUN = ("hyperslab tune ", "hyperslab view ", "hyperslab man | man", "hyperslab man >", "spark-submit ")
 
 
 def run(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:

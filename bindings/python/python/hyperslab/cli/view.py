@@ -14,13 +14,13 @@ import typer
 
 from ..errors import InvalidInputError, IoError
 from ..extras import require
-from .app import app
+from .app import command
 from .output import say
 
 
-@app.command()
+@command("Show files in the browser.", "hyperslab view profiles.nc", "hyperslab view . --port 8000 --no-browser")
 def view(
-    files: Annotated[list[str], typer.Argument(help="Files and folders.")],
+    files: Annotated[list[str], typer.Argument(metavar="FILE…", help="Files and folders.")],
     port: Annotated[int, typer.Option(help="Port of the server; a free one by default.")] = 0,
     host: Annotated[
         str, typer.Option(help="Address that the server listens at. Another one than this machine's own needs --certificate and --key.")
