@@ -6,13 +6,13 @@ that hold them. A variable that is an object holds only the tag, the shape, the 
 
 from __future__ import annotations
 
+import itertools
 from typing import NamedTuple
 
 import numpy as np
 
 from ..errors import CorruptError, UnsupportedError
 from ..type_aliases import AnyArray
-import itertools
 
 #: First number of what refers to objects.
 TAG = 0xDD000000
