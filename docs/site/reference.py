@@ -12,6 +12,7 @@ import re
 
 import hyperslab as hs
 from hyperslab import errors
+
 # The commands register themselves when their modules are imported.
 from hyperslab.cli import commands as _commands  # noqa: F401
 from hyperslab.cli import manual
