@@ -148,8 +148,12 @@ def anchors(page: pathlib.Path) -> set[str]:
 
 
 def test_every_page_is_in_the_index() -> None:
-    index = (ROOT / "docs" / "README.md").read_text(encoding="utf-8")
-    linked = {(ROOT / "docs" / target.partition("#")[0]).resolve() for target in LINK.findall(index)}
+    """The index links to pages, and to the index of a folder, which links to the folder's."""
+    indexes, linked = [ROOT / "docs" / "README.md"], set[pathlib.Path]()
+    for index in indexes:
+        found = {(index.parent / target.partition("#")[0]).resolve() for target in LINK.findall(index.read_text(encoding="utf-8"))}
+        indexes += [page for page in found - linked if page.name == "README.md" and page.is_relative_to(ROOT / "docs") and page not in indexes]
+        linked |= found
     pages = {p.resolve() for p in (ROOT / "docs").rglob("*.md")} - {(ROOT / "docs" / "README.md").resolve()}
     assert pages - linked == set()
 

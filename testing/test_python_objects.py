@@ -127,7 +127,7 @@ def test_options_go_along(tmp_path: pathlib.Path) -> None:
         f.create_virtual_dataset("v", layout, fillvalue=7)
     f = hs.open(tmp_path / "virtual.h5", missing_sources="fill", threads=3, paths="anywhere", limits={"chunk_bytes": 1 << 20}, index_folder=tmp_path)
     assert in_another_process(f["v"], "it[:].tolist()") == str([7.0] * 10)
-    arguments = (3, None, "anywhere", "fill", (("chunk_bytes", 1 << 20),), str(tmp_path), None, None)
+    arguments = (3, None, "anywhere", "fill", (("chunk_bytes", 1 << 20),), str(tmp_path), None, None, ())
     assert in_another_process(f, "it._file.origin()[1]") == str(arguments)
     small = hs.open(path, limits={"chunk_bytes": 100})["group/x"]
     with pytest.raises(AssertionError, match="LimitExceededError"):

@@ -51,6 +51,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(session::counters, module)?)?;
     module.add_function(wrap_pyfunction!(ranges::is_address, module)?)?;
     module.add_function(wrap_pyfunction!(ranges::shown_address, module)?)?;
+    module.add_function(wrap_pyfunction!(ranges::without_queries, module)?)?;
     module.add_function(wrap_pyfunction!(reference::reference_targets, module)?)?;
     module.add_function(wrap_pyfunction!(container::written_datasets, module)?)?;
     module.add_function(wrap_pyfunction!(gather::gather, module)?)?;

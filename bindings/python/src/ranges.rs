@@ -28,11 +28,20 @@ impl RangeReader for PythonRanges {
     }
 }
 
-/// An exception of a reader of Python.
+/// An exception of a reader of Python. The readers of the package say what failed; their message is the key to the cause.
 fn failed(py: Python<'_>, error: &PyErr) -> Error {
+    if let Ok(message) = error.value(py).getattr("message").and_then(|message| message.extract::<String>()) {
+        return Error::new(ErrorKind::Io, message);
+    }
     let kind = error.get_type(py).name().map_or_else(|_| "an exception".to_owned(), |name| name.to_string());
     let text = storage::without_queries(&error.value(py).to_string());
     Error::new(ErrorKind::Io, format!("the file object failed while it was read: {kind}: {text}"))
+}
+
+/// A text without the queries of addresses in it, which may be signatures.
+#[pyfunction]
+pub(crate) fn without_queries(text: &str) -> String {
+    storage::without_queries(text)
 }
 
 /// Whether a path is the address of something remote.

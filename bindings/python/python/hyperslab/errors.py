@@ -21,6 +21,8 @@ Error
 
 from __future__ import annotations
 
+import collections
+import contextlib
 import enum
 import errno
 import functools
@@ -226,6 +228,19 @@ _CLASSES: dict[str, type[Error]] = {known.kind.value: known for known in Error._
 READ_ONLY = "files are opened read-only: hyperslab.create writes a new file, h5py changes an existing one"
 
 
+#: Exceptions of other libraries by the message of ours, for as long as it may take to come out of native code.
+_CAUSES: collections.OrderedDict[str, BaseException] = collections.OrderedDict()
+_MAX_CAUSES = 16
+
+
+def remember_cause(message: str, cause: BaseException) -> None:
+    """Keeps what led to a message, until the error with that message is made on another thread."""
+    _CAUSES[message] = cause
+    while len(_CAUSES) > _MAX_CAUSES:
+        with contextlib.suppress(KeyError):
+            _CAUSES.popitem(last=False)
+
+
 def from_native(kind: str, message: str, file: str | None, object: str | None, offset: int | None, os_error: int | None = None) -> Error:
     """Makes the exception for an error of the core; the extension module calls this."""
     chosen = _CLASSES.get(kind, InternalError)
@@ -237,4 +252,6 @@ def from_native(kind: str, message: str, file: str | None, object: str | None, o
         chosen = AccessError
     if issubclass(chosen, MissingFileError) and os_error is None:
         os_error = errno.ENOENT
-    return chosen(message, file, object, offset, os_error)
+    made = chosen(message, file, object, offset, os_error)
+    made.__cause__ = _CAUSES.pop(message, None)
+    return made

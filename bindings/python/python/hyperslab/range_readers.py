@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import io
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple, Protocol
 
+from . import _native
 from .addresses import shown_address
-from .errors import InvalidTypeError, IoError
+from .errors import Error, InvalidTypeError, IoError, remember_cause
 
 #: File objects of at most this many bytes are read whole when they are opened.
 MAX_WHOLE_BYTES = 1 << 20
@@ -33,6 +35,20 @@ class Opened(NamedTuple):
     version: str | None
 
 
+@contextmanager
+def _said(what: str, source: Any) -> Iterator[None]:
+    """Turns an exception of a library into an `IoError` with that cause. Bytes are read on other threads, through native code:
+    the error that comes out there finds its cause by its message."""
+    try:
+        yield
+    except Error:
+        raise
+    except Exception as error:  # of whatever library it is
+        message = _native.without_queries(f"the {what} ({type(source).__name__}) failed while it was read: {type(error).__name__}: {error}")
+        remember_cause(message, error)
+        raise IoError(message) from error
+
+
 class FileSystemReader:
     """Reads a file by its file system of fsspec, many ranges at once. The file object may be closed meanwhile."""
 
@@ -43,8 +59,9 @@ class FileSystemReader:
         """The bytes of each range."""
         starts = [offset for offset, _ in ranges]
         ends = [offset + length for offset, length in ranges]
-        answers = self._file_system.cat_ranges([self._path] * len(ranges), starts, ends, on_error="raise")
-        return [bytes(answer) for answer in answers]
+        with _said("file system", self._file_system):
+            answers = self._file_system.cat_ranges([self._path] * len(ranges), starts, ends, on_error="raise")
+            return [bytes(answer) for answer in answers]
 
     def version(self) -> tuple[int, str | None] | None:
         """The length and the version now, if the file system knows the length."""
@@ -63,7 +80,7 @@ class SeekingReader:
 
     def read_ranges(self, ranges: Sequence[tuple[int, int]]) -> list[bytes]:
         """The bytes of each range."""
-        with self._lock:
+        with self._lock, _said("file object", self._file):
             position = self._file.tell()
             try:
                 return [self._read(offset, length) for offset, length in ranges]
@@ -103,7 +120,8 @@ class StoreReader:
         """The bytes of each range."""
         starts = [offset for offset, _ in ranges]
         lengths = [length for _, length in ranges]
-        return [bytes(memoryview(answer)) for answer in self._store.get_ranges(self._path, starts=starts, lengths=lengths)]
+        with _said("store", self._store):
+            return [bytes(memoryview(answer)) for answer in self._store.get_ranges(self._path, starts=starts, lengths=lengths)]
 
     def version(self) -> tuple[int, str | None]:
         """The length and the version now."""
