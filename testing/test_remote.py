@@ -378,7 +378,7 @@ def test_file_objects_are_read_by_ranges(sample):
     source = Seeks(sample.read_bytes())
     f = hs.open(source)
     source._file.close()
-    with pytest.raises(hs.IoError, match="file object failed.*closed"):
+    with pytest.raises(hs.IoError, match="file object .*failed.*closed"):
         f["big"][:]
     with xr.open_dataset(Seeks(sample.read_bytes()), engine="hyperslab", phony_dims="sort", drop_variables=["rows"]) as ds, h5py.File(sample) as expected:
         np.testing.assert_array_equal(ds["plain"], expected["plain"][:])

@@ -84,6 +84,7 @@ __all__ = [
     "value_bytes",
     "verify",
     "virtual_mappings",
+    "without_queries",
     "written_datasets",
 ]
 

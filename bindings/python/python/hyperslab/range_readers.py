@@ -167,11 +167,12 @@ def of_file(source: Any) -> Opened | None:
         length = source.seek(0, io.SEEK_END)
         length = source.tell() if length is None else length
         source.seek(position)
+        is_binary = isinstance(source.read(0), bytes)
     except MemoryError:
         raise
     except Exception as error:  # of whatever library it is
         raise IoError(f"the file object ({type(source).__name__}) failed: {type(error).__name__}: {error}", "<file object>") from error
-    if length <= MAX_WHOLE_BYTES or not isinstance(source.read(0), bytes):
+    if length <= MAX_WHOLE_BYTES or not is_binary:
         return None
     return Opened("<file object>", SeekingReader(source), length, None)
 
