@@ -242,7 +242,7 @@ class Processes:
 
     def start(self, process: str) -> subprocess.Popen[str]:
         name = process.removesuffix(PROFILED)
-        # A profile of whoever runs this would be in force without a word.
+        # Otherwise the user's own profile would be in force, and nothing would say so.
         profile = str(self.profile.absolute()) if self.profile and process != name else ""
         if name == "jhdf":
             command = ["java", "-Xmx8g", "-cp", f"{CACHE / 'bench-jars'}/*", str(HERE / "contestants/Jhdf.java")]

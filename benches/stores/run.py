@@ -1,6 +1,6 @@
 """Requests, bytes and time of opening and reading remote files, beside other readers, at several latencies.
 
-A server of our own answers on loopback, in a process of its own, after a pause of the latency. Each measurement opens the file anew,
+Our own server runs on loopback in a separate process and waits for the latency before it answers. Each measurement opens the file anew,
 in one process; the least time of the rounds is shown, with the requests and bytes of that round.
 """
 

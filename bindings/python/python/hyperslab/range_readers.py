@@ -133,7 +133,7 @@ def of_store(store: Any, path: str) -> Opened:
     """The object `path` of a store with obspec's methods `head` and `get_ranges`.
 
     Raises:
-        InvalidTypeError: The store has not these methods.
+        InvalidTypeError: The store does not have these methods.
         IoError: The store raises an exception, which is the cause of this one.
     """
     if not hasattr(store, "get_ranges") or not hasattr(store, "head"):

@@ -19,7 +19,7 @@ from ..objects.dataset import Dataset
 from ..writing.new_file import create
 from ..writing.parallel import WritePlan
 
-#: The files of the checks are so many times as large as those of the points, together with what is written.
+#: Space that the checks need, with what they write: this many times the size of a point's file.
 SIZES = 12
 _SMALL_FILES = 200
 
@@ -139,7 +139,7 @@ def seconds(name: str, folder: str, data: Any) -> float:
     return spent / repeats
 
 
-#: Shorter times are not told apart.
+#: Work that takes less time is repeated, because a single run would be too short to compare.
 _MIN_SECONDS = 0.02
 
 

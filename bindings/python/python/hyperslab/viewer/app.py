@@ -29,7 +29,7 @@ from .paging import split
 from .requests import Refused, choice, count, parse_selection, truth
 from .shown import Shown, status_of
 
-#: Bytes of values that JSON writes as about so many for each number.
+#: About how many bytes JSON and CSV need for a number.
 _JSON_BYTES_OF_ELEMENT = 32
 #: What H5Web needs: its scripts and styles come from here (one of its libraries compiles loops from text), and it draws with data URLs
 #: and blobs. Nothing is asked of another server.
@@ -192,7 +192,7 @@ class _Answers:
             return _json(statistics(self._selected(dataset, request.query_params.get("selection"), "bin", spent)))
 
     def _selected(self, dataset: Any, selection: str | None, form: str, spent: ExitStack) -> Any:
-        """Values of a selection, once their bytes, and those of their form, can be had."""
+        """Values of a selection. Waits until the budget has room for them and for their encoded form."""
         shape = dataset.shape
         if shape is None:
             return dataset[()]
@@ -203,7 +203,7 @@ class _Answers:
 
 
 class _Paid(Response):
-    """An answer whose bytes are given back when it was sent, or when nobody is there any more to receive it."""
+    """An answer that returns its bytes to the budget when it was sent, or when the client has gone."""
 
     def __init__(self, content: bytes, media_type: str, headers: dict[str, str], spent: ExitStack) -> None:
         super().__init__(content, media_type=media_type, headers=headers)
