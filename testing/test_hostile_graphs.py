@@ -14,6 +14,7 @@ HOSTILE = pathlib.Path(__file__).resolve().parent / "hostile"
 sys.path.insert(0, str(HOSTILE))
 
 import blocks as b  # noqa: E402
+import hyperslab as hs  # noqa: E402
 import run_graphs  # noqa: E402
 
 Maker = Callable[[b.Image], int]
@@ -150,9 +151,51 @@ def cache_image_of_many_entries(image: b.Image) -> int:
     return root
 
 
+def few_chunks_of_many(image: b.Image) -> int:
+    """40 datasets of 2 to the 40 chunks, of which one is stored."""
+    place = image.put(bytes(3))
+    keys = [struct.pack("<IIQQ", 3, 0, at, 0) for at in (0, 3)]
+    tree = image.put(b.tree_v1(0, [place], keys, 1))
+    layout = b.message(8, bytes([3, 2, 2]) + struct.pack("<QII", tree, 3, 1))
+    filters = b.message(0x0B, bytes([2, 1]) + struct.pack("<HHH", 1, 0, 0))
+    made = image.put(b.header_v2([b.message(1, b.dataspace([3 << 40])), b.message(3, b.integer()), layout, filters]))
+    return image.put(b.header_v2([b.link_info(), *(b.message(6, b.link(b"d%d" % i, made)) for i in range(40))]))
+
+
+def group_in_itself(image: b.Image) -> int:
+    """A group with 3,000 links to itself and 3,000 to one dataset: as a table, 3,000 groups of 3,000 columns."""
+    layout = b.message(8, bytes([3, 1]) + struct.pack("<QQ", b.UNDEFINED, 24))
+    dataset = image.put(b.header_v2([b.message(1, b.dataspace([6, 4])), b.message(3, b.integer()), layout]))
+    own = image.reserve(200_000)
+    links = [b.message(6, b.link(b"g%d" % i, own)) for i in range(3000)] + [b.message(6, b.link(b"m%d" % i, dataset)) for i in range(3000)]
+    image.fill(own, b.header_v2([b.link_info(), *links]))
+    return own
+
+
+def attributes_of_many_members(image: b.Image) -> int:
+    """100 groups that share an attribute of 2,000 members."""
+    kind = b.compound([(b"%d" % i, i, b.integer()) for i in range(2000)], 2000)
+    holder = image.put(b.header_v2([b.message(0x0C, b.attribute(b"a", kind, b.dataspace([1]), bytes(2000)))]))
+    made = [image.put(b.header_v2([b.link_info(), b.shared(0x0C, holder)])) for _ in range(100)]
+    return image.put(b.header_v2([b.link_info(), *(b.message(6, b.link(b"g%d" % i, at)) for i, at in enumerate(made))]))
+
+
+def of_many_dimensions(ndim: int, name: int, variables: int) -> bytes:
+    """A netCDF classic file with variables of `ndim` times its one dimension, whose name has `name` bytes."""
+    header = b"CDF\1" + bytes(4) + struct.pack(">III", 0x0A, 1, name) + b.padded(b"n" * name, 4) + struct.pack(">I", 1) + bytes(8)
+    one = struct.pack(">I", 1) + b"v\0\0\0" + struct.pack(">I", ndim) + bytes(4 * ndim) + bytes(8) + struct.pack(">III", 1, 1, 0)
+    return header + struct.pack(">II", 0x0B, variables) + one * variables
+
+
 def classic(dimensions: int, variables: int) -> bytes:
     header = b"CDF\1" + bytes(4) + struct.pack(">II", 0x0A, dimensions) + struct.pack(">II", 0, 1) * dimensions + bytes(8)
     return header + struct.pack(">II", 0x0B, variables) + struct.pack(">IIIIIII", 0, 0, 0, 0, 1, 1, 0) * variables
+
+
+def many_attributes() -> bytes:
+    """A netCDF classic file of 300,000 attributes without names and values, 12 bytes each."""
+    count = 300_000
+    return b"CDF\1" + bytes(4) + bytes(8) + struct.pack(">II", 0x0C, count) + struct.pack(">III", 0, 1, 0) * count + bytes(8)
 
 
 #: One for each way that a small file cost much: name, what makes it, and whether everything but some object is read.
@@ -174,6 +217,17 @@ ATTACKS: dict[str, Maker] = {
     "messages of no bytes": messages_of_no_bytes,
     "a heap of shared messages": shared_message_heap,
     "a metadata cache image of many entries": cache_image_of_many_entries,
+    "a few chunks of very many": few_chunks_of_many,
+    "a group that is its own member very often": group_in_itself,
+    "attributes of many members": attributes_of_many_members,
+}
+
+
+CLASSIC_ATTACKS = {
+    "dimensions and variables": classic(100_000, 300),
+    "attributes of classic": many_attributes(),
+    "variables of 1,000 dimensions": of_many_dimensions(1000, 5000, 15),
+    "variables of dimensions with long names": of_many_dimensions(32, 5000, 300),
 }
 
 
@@ -188,8 +242,26 @@ def test_small_files_that_cost_much_end_within_bounds(tmp_path: pathlib.Path) ->
         image = b.Image()
         root = make(image)
         (tmp_path / f"{name}.h5").write_bytes(image.finish(root, 2))
-    (tmp_path / "dimensions and variables.nc").write_bytes(classic(100_000, 300))
+    for name, data in CLASSIC_ATTACKS.items():
+        (tmp_path / f"{name}.nc").write_bytes(data)
     checked(tmp_path)
+
+
+def test_a_variable_of_too_many_dimensions_is_refused_by_name(tmp_path: pathlib.Path) -> None:
+    for ndim in (32, 33, 1000):
+        path = tmp_path / f"{ndim}.nc"
+        path.write_bytes(of_many_dimensions(ndim, 4, 1))
+        with hs.open(path) as file:
+            (variable,) = file.values()
+            assert variable.shape == (1,) * ndim
+            if ndim <= 32:
+                assert variable.refusal is None and variable[()].shape == (1,) * ndim
+                continue
+            assert variable.refusal == f"{ndim} dimensions: at most 32 are read"
+            with pytest.raises(hs.UnsupportedError, match=f"{ndim} dimensions"):
+                variable[()]
+            with pytest.raises(hs.Error, match=f"{ndim} dimensions"):
+                file.table("/").to_arrow()
 
 
 def test_random_structures_end_in_values_or_errors() -> None:

@@ -39,9 +39,10 @@ impl SessionRequest {
             Some(other) => return invalid("format", other, "hdf5 (which disables netCDF-4 conventions)"),
         };
         let paths = match self.paths.as_deref() {
-            None | Some("folder") => PathPolicy::SameFolder,
+            None | Some("below" | "folder") => PathPolicy::SameFolder,
+            Some("none") => PathPolicy::Nowhere,
             Some("anywhere") => PathPolicy::Anywhere,
-            Some(other) => return invalid("links", other, "folder or anywhere"),
+            Some(other) => return invalid("links", other, "none, below or anywhere"),
         };
         let missing_sources = match self.missing_sources.as_deref() {
             None | Some("error") => MissingSources::Error,

@@ -11,7 +11,7 @@ use crate::heap::Heap;
 use crate::ranges::OpenedBy;
 use crate::results::object::{AttributeValue, Links, RegionSelection};
 use crate::session::Arguments;
-use crate::wait::{run, wait};
+use crate::wait::{parse, run, wait};
 use crate::{describe, reference};
 
 /// An open file.
@@ -96,7 +96,7 @@ impl File {
     /// modification in nanoseconds since 1970, and the entity tag of a remote object.
     fn origin<'py>(&self, py: Python<'py>) -> PyResult<Origin<'py>> {
         let file = self.0.clone();
-        let version = run(py, move || file.version())?;
+        let version = parse(py, move || file.version())?;
         let arguments = self.0.session().extension::<Arguments>().ok_or_else(|| raise(py, &Error::internal("a session without its arguments")))?;
         Ok((self.0.path().as_os_str().to_owned(), arguments.as_tuple(py)?, version.bytes, version.modified_nanoseconds, version.tag))
     }
@@ -118,26 +118,26 @@ impl File {
     /// The same file, opened again.
     fn reopen(&self, py: Python<'_>) -> PyResult<File> {
         let file = self.0.clone();
-        run(py, move || file.reopen().map_err(|error| error.in_file(file.name()))).map(File)
+        parse(py, move || file.reopen().map_err(|error| error.in_file(file.name()))).map(File)
     }
 
     /// The file and number of the object at `path`.
     fn find(&self, py: Python<'_>, path: &str) -> PyResult<(File, u64)> {
         let (file, path) = (self.0.clone(), path.to_owned());
-        let found = run(py, move || file.find(&path))?;
+        let found = parse(py, move || file.find(&path))?;
         Ok((File(found.file), found.object.0))
     }
 
     /// Whether there is an object at `path`; links that lead nowhere lead to none.
     fn exists(&self, py: Python<'_>, path: &str) -> PyResult<bool> {
         let (file, path) = (self.0.clone(), path.to_owned());
-        run(py, move || file.exists(&path))
+        parse(py, move || file.exists(&path))
     }
 
     /// What an object is: `group`, `dataset`, `datatype` or `unreadable`.
     fn kind(&self, py: Python<'_>, object: u64) -> PyResult<&'static str> {
         let file = self.0.clone();
-        run(py, move || {
+        parse(py, move || {
             Ok(match file.object(ObjectId(object)) {
                 Ok(Object::Group) => "group",
                 Ok(Object::Dataset(_)) => "dataset",
@@ -150,33 +150,33 @@ impl File {
     /// Names of a group's links.
     fn names<'py>(&self, py: Python<'py>, group: u64) -> PyResult<Bound<'py, PyList>> {
         let file = self.0.clone();
-        let links = run(py, move || file.links(ObjectId(group)))?;
+        let links = parse(py, move || file.links(ObjectId(group)))?;
         PyList::new(py, links.iter().map(|link| link.name.as_str()))
     }
 
     /// Number of a group's links.
     fn link_count(&self, py: Python<'_>, group: u64) -> PyResult<u64> {
         let file = self.0.clone();
-        run(py, move || file.link_count(ObjectId(group)))
+        parse(py, move || file.link_count(ObjectId(group)))
     }
 
     /// A group's links.
     fn links(&self, py: Python<'_>, group: u64) -> PyResult<Links> {
         let file = self.0.clone();
-        run(py, move || file.links(ObjectId(group))).map(Links)
+        parse(py, move || file.links(ObjectId(group))).map(Links)
     }
 
     /// An absolute path of an object.
     fn object_path(&self, py: Python<'_>, object: u64) -> PyResult<String> {
         let file = self.0.clone();
-        run(py, move || Ok(file.path_of(ObjectId(object))?.to_string()))
+        parse(py, move || Ok(file.path_of(ObjectId(object))?.to_string()))
     }
 
     /// Describes the object at `path`, without its attributes, links, dimensions and values.
     fn describe<'py>(&self, py: Python<'py>, object: u64, path: &str) -> PyResult<Bound<'py, PyDict>> {
         let (file, id) = (self.0.clone(), ObjectId(object));
         file.add_path(id, path);
-        let (found, dataset) = run(py, move || {
+        let (found, dataset) = parse(py, move || {
             let found = file.object(id);
             // The extent of a virtual dataset may depend on its sources, which are other files.
             let dataset = if matches!(found, Ok(Object::Dataset(_))) { Some(file.dataset(id)?) } else { None };
@@ -205,34 +205,34 @@ impl File {
     /// Name of each dimension of a dataset, and the object that holds its coordinates.
     fn dimensions(&self, py: Python<'_>, dataset: u64) -> PyResult<Vec<(Option<String>, Option<u64>)>> {
         let file = self.0.clone();
-        let dimensions = run(py, move || file.dimensions(ObjectId(dataset)))?;
+        let dimensions = parse(py, move || file.dimensions(ObjectId(dataset)))?;
         Ok(dimensions.iter().map(|dimension| (dimension.name.clone(), dimension.scale.map(|id| id.0))).collect())
     }
 
     /// The netCDF dimensions that a group declares: name, extent, and whether it is unlimited.
     fn declared_dimensions(&self, py: Python<'_>, group: u64) -> PyResult<Vec<(String, u64, bool)>> {
         let file = self.0.clone();
-        let declared = run(py, move || file.declared_dimensions(ObjectId(group)))?;
+        let declared = parse(py, move || file.declared_dimensions(ObjectId(group)))?;
         Ok(declared.iter().map(|dimension| (dimension.name.clone(), dimension.extent, dimension.unlimited)).collect())
     }
 
     /// Raises the error of an object that cannot be read.
     fn check(&self, py: Python<'_>, object: u64) -> PyResult<()> {
         let file = self.0.clone();
-        run(py, move || file.object(ObjectId(object)).map(drop))
+        parse(py, move || file.object(ObjectId(object)).map(drop))
     }
 
     /// Names of an object's attributes.
     fn attribute_names(&self, py: Python<'_>, object: u64) -> PyResult<Vec<String>> {
         let file = self.0.clone();
-        let attributes = run(py, move || file.attributes(ObjectId(object)))?;
+        let attributes = parse(py, move || file.attributes(ObjectId(object)))?;
         Ok(attributes.iter().map(|attribute| attribute.name.clone()).collect())
     }
 
     /// An attribute; `None` if there is none.
     fn attribute(&self, py: Python<'_>, object: u64, name: &str) -> PyResult<Option<AttributeValue>> {
         let file = self.0.clone();
-        let attributes = run(py, move || file.attributes(ObjectId(object)))?;
+        let attributes = parse(py, move || file.attributes(ObjectId(object)))?;
         let Some(attribute) = attributes.get(name) else { return Ok(None) };
         let value = attribute.value.as_ref().map_err(|error| raise(py, &self.0.place(ObjectId(object), error.clone())))?;
         AttributeValue::new(py, &attribute.dataspace, value).map(Some)
@@ -241,7 +241,7 @@ impl File {
     /// What a reference of some kind (`Object`, `Region`, `Standard`) points at; `None` for a null reference.
     fn dereference(&self, py: Python<'_>, kind: &str, element: Vec<u8>) -> PyResult<Option<Dereferenced>> {
         let (file, kind) = (self.0.clone(), reference::kind(py, kind)?);
-        let found = run(py, move || {
+        let found = parse(py, move || {
             let Some(found) = file.dereference(kind, element.len(), &element)?.pop().flatten() else { return Ok(None) };
             let path = found.file.path_of(found.object)?.to_string();
             Ok(Some((found, path)))
@@ -261,7 +261,7 @@ impl File {
     /// Bytes of the values in the file.
     fn stored_bytes(&self, py: Python<'_>, dataset: u64) -> PyResult<u64> {
         let file = self.0.clone();
-        run(py, move || file.stored_bytes(ObjectId(dataset)))
+        parse(py, move || file.stored_bytes(ObjectId(dataset)))
     }
 
     /// Reads a selection into the `length` bytes of memory at `address`. Returns the heap.

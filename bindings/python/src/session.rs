@@ -18,7 +18,7 @@ use crate::foreign::{Described, PythonArray};
 use crate::ranges::{OpenedBy, PythonRanges};
 use crate::reader::Reader;
 use crate::results::counting::Counters;
-use crate::wait::{caught, run, wait};
+use crate::wait::{caught, parse, wait};
 
 /// Threads and limits.
 #[pyclass(frozen, module = "hyperslab._native")]
@@ -74,9 +74,10 @@ impl Session {
             Some(other) => return unknown("format", other, "\"hdf5\" to switch netCDF-4 conventions off, or \"netcdf4\" to apply them to every file"),
         };
         let paths = match arguments.paths.as_deref() {
-            None | Some("folder") => PathPolicy::SameFolder,
+            None | Some("below" | "folder") => PathPolicy::SameFolder,
+            Some("none") => PathPolicy::Nowhere,
             Some("anywhere") => PathPolicy::Anywhere,
-            Some(other) => return unknown("paths", other, "\"folder\" or \"anywhere\""),
+            Some(other) => return unknown("paths", other, "\"none\", \"below\" or \"anywhere\""),
         };
         let missing_sources = match arguments.missing_sources.as_deref() {
             None | Some("error") => MissingSources::Error,
@@ -104,10 +105,13 @@ impl Session {
     /// Opens local files or remote objects in parallel.
     fn open(&self, py: Python<'_>, paths: Vec<PathBuf>) -> PyResult<Files> {
         let session = self.0.clone();
-        if paths.iter().any(|path| path.to_str().is_some_and(is_address)) {
-            return wait(py, &Cancellation::new(), move || session.open_all(&paths)).map(Files::of);
+        let is_remote = paths.iter().any(|path| path.to_str().is_some_and(is_address));
+        if paths.len() == 1 && !is_remote {
+            return parse(py, move || session.open_all(&paths)).map(Files::of);
         }
-        run(py, move || session.open_all(&paths)).map(Files::of)
+        let cancellation = Cancellation::new();
+        let shared = cancellation.clone();
+        wait(py, &cancellation, move || session.open_all_cancellable(&paths, &shared)).map(Files::of)
     }
 
     /// Opens what an object with a method `read_ranges` reads, of `length` bytes; `name` is for messages.
@@ -137,8 +141,10 @@ impl Session {
     /// folder are not UTF-8.
     fn open_matching(&self, py: Python<'_>, folder: String, pattern: String) -> PyResult<Option<Files>> {
         let session = self.0.clone();
-        let open = move || matching_files(&folder, &pattern).map(|paths| session.open_all(&paths)).transpose();
-        Ok(run(py, open)?.map(Files::of))
+        let cancellation = Cancellation::new();
+        let shared = cancellation.clone();
+        let open = move || matching_files(&folder, &pattern).map(|paths| session.open_all_cancellable(&paths, &shared)).transpose();
+        Ok(wait(py, &cancellation, open)?.map(Files::of))
     }
 
     /// Makes a file of arrays that Python holds.

@@ -8,7 +8,7 @@ use pyo3::types::{PyDict, PyList};
 
 use crate::describe;
 use crate::file::File;
-use crate::wait::run;
+use crate::wait::parse;
 
 /// The path of an object relative to the group from which the visit began, its number, and its description as of `File.describe`.
 type Visited<'py> = (String, u64, Bound<'py, PyDict>);
@@ -48,7 +48,7 @@ impl Visit {
                 self.file.add_path(id, &[&self.prefix, path.as_str()].concat());
                 let object = match object {
                     // The extent of a virtual dataset may depend on its sources, which are other files.
-                    Ok(Object::Dataset(dataset)) if !dataset.virtual_mappings.is_empty() => run(py, || Ok(self.file.dataset(id).map(Object::Dataset)))?,
+                    Ok(Object::Dataset(dataset)) if !dataset.virtual_mappings.is_empty() => parse(py, || Ok(self.file.dataset(id).map(Object::Dataset)))?,
                     object => object,
                 };
                 let dict = PyDict::new(py);
@@ -76,7 +76,7 @@ impl Visit {
 
 impl Visit {
     fn next_batch(&self, py: Python<'_>) -> PyResult<Vec<Walked>> {
-        run(py, || self.visit.lock().unwrap_or_else(PoisonError::into_inner).next_batch())
+        parse(py, || self.visit.lock().unwrap_or_else(PoisonError::into_inner).next_batch())
     }
 
     /// The described datatype.

@@ -4,10 +4,11 @@ use std::cell::Cell;
 use std::ffi::CString;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use hyperslab::storage::interruptible;
-use hyperslab::{Cancellation, Error, Result};
+use hyperslab::{Cancellation, Error, Result, interruption};
 use pyo3::prelude::*;
 
 use crate::error::raise;
@@ -21,7 +22,7 @@ const POLL: Duration = Duration::from_millis(50);
 pub(crate) fn run<T: Send>(py: Python<'_>, work: impl FnOnce() -> Result<T> + Send) -> PyResult<T> {
     let done = py.detach(|| caught(work));
     warn(py)?;
-    done.map_err(|error| interruption().unwrap_or_else(|| raise(py, &error)))
+    done.map_err(|error| taken_interruption().unwrap_or_else(|| raise(py, &error)))
 }
 
 thread_local! {
@@ -30,7 +31,7 @@ thread_local! {
 }
 
 /// Takes that exception.
-fn interruption() -> Option<PyErr> {
+fn taken_interruption() -> Option<PyErr> {
     INTERRUPTION.take()
 }
 
@@ -42,6 +43,28 @@ pub(crate) fn is_interrupted() -> bool {
         INTERRUPTION.set(signal);
     }
     is_interrupted
+}
+
+/// As [`run`], for work that parses what a file names and may last: a signal ends it.
+pub(crate) fn parse<T: Send>(py: Python<'_>, work: impl FnOnce() -> Result<T> + Send) -> PyResult<T> {
+    let signal: Arc<Mutex<Option<PyErr>>> = Arc::default();
+    let (done, found) = py.detach(|| {
+        let found = signal.clone();
+        let ask = move || match Python::attach(|py| py.check_signals()) {
+            Ok(()) => false,
+            Err(error) => {
+                *found.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+                true
+            }
+        };
+        let done = interruption::watched(ask, || caught(work));
+        (done, signal.lock().unwrap_or_else(PoisonError::into_inner).take())
+    });
+    warn(py)?;
+    match found {
+        Some(signal) => Err(signal),
+        None => done.map_err(|error| raise(py, &error)),
+    }
 }
 
 /// Gives Python the notices about indexes as warnings. An error is a warning that the program has made one.

@@ -2,6 +2,9 @@
 
 use crate::{Error, Result};
 
+/// Number of dimensions that a dataset has at most, as in HDF5.
+pub const MAX_NDIM: usize = 32;
+
 /// Null, scalar, or simple with a current and a maximum shape.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Dataspace {

@@ -67,6 +67,12 @@ pub trait ArrayFile: Send + Sync {
     /// `Corrupt`, `Unsupported` or `Io` if metadata cannot be read; `LimitExceeded` for too many chunks; the dataset's
     /// refusal.
     fn locate(&self, dataset: ObjectId, selection: &Selection) -> Result<ChunkLocations>;
+    /// Bytes of the dataset's values in the file, after filters. Reads metadata, in time that the file's length bounds: chunks
+    /// that were never written are not looked at.
+    ///
+    /// # Errors
+    /// `Corrupt`, `Unsupported` or `Io` if metadata cannot be read; `LimitExceeded` if it is too much.
+    fn stored_bytes(&self, dataset: ObjectId) -> Result<u64>;
     /// Decodes a stored chunk: `raw` holds its bytes, and `out` (cleared first) receives exactly
     /// `product(location.region.count) * datatype.size()` bytes and their arrangement. Reads nothing.
     ///

@@ -6,7 +6,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use hyperslab_array::{Error, Result};
+use hyperslab_array::{Error, Result, interruption};
 
 /// Budget per byte of the file: structures are read more than once, and are larger in memory.
 const COST_OF_A_BYTE: u64 = 16;
@@ -39,7 +39,9 @@ impl Budget {
         self.total.saturating_sub(self.left())
     }
     /// Charges `bytes` that are kept; `LimitExceeded` if too few are left.
+    /// All that parses pays, so this is also where it finds out that it should end (`Cancelled`).
     pub fn charge(&self, bytes: u64) -> Result<()> {
+        interruption::check()?;
         let paid = self.left.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(bytes));
         paid.map(drop).map_err(|_| exceeded())
     }

@@ -28,12 +28,19 @@ pub struct OpenOptions {
     pub limits: Limits,
     /// netCDF-4 or plain HDF5.
     pub interpretation: Interpretation,
+    /// Whether the other members of a file that HDF5's drivers `family`, `multi` and `split` keep in several files are opened.
+    pub joins_members: bool,
 }
 
 impl OpenOptions {
     /// These limits, and netCDF-4 or plain HDF5.
     pub fn new(limits: Limits, interpretation: Interpretation) -> Self {
-        Self { limits, interpretation }
+        Self { limits, interpretation, joins_members: true }
+    }
+    /// Opening other members of a file, or refusing files of several members.
+    #[must_use]
+    pub fn with_members(self, joins_members: bool) -> Self {
+        Self { joins_members, ..self }
     }
 }
 
@@ -53,7 +60,7 @@ fn open_named(storage: Arc<dyn Storage>, options: &OpenOptions) -> Result<Arc<dy
     let Some(address) = hdf5::find_superblock(storage.as_ref())? else {
         return Err(Error::invalid_input(other_format::describe(storage.as_ref())?));
     };
-    let mut file = hdf5::Hdf5File::open(storage, address, &options.limits)?;
+    let mut file = hdf5::Hdf5File::open(storage, address, options)?;
     match options.interpretation {
         Interpretation::Hdf5 => {}
         Interpretation::Automatic => file.detect_netcdf4()?,

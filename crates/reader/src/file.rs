@@ -148,7 +148,7 @@ impl File {
         self.opened.forget_chunks();
     }
     /// Identifies this opening among all of this process.
-    pub(crate) fn opening(&self) -> u64 {
+    pub fn opening(&self) -> u64 {
         self.opened.number
     }
     /// Where its chunks are, as far as reads have asked.

@@ -163,6 +163,10 @@ impl ArrayFile for ForeignFile {
         };
         Ok(ChunkLocations { chunks: grid.touched(selection)?.into_iter().map(locate).collect::<Result<_>>()? })
     }
+    /// None: the values are not in a file.
+    fn stored_bytes(&self, dataset: ObjectId) -> Result<u64> {
+        self.array(dataset).map(|_| 0)
+    }
     fn decode(&self, dataset: ObjectId, location: &ChunkLocation, _raw: &[u8], out: &mut ChunkBuffer) -> Result<()> {
         let array = self.array(dataset)?;
         out.bytes = array.read(&location.region.start, &location.region.count)?;

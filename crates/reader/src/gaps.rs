@@ -28,6 +28,9 @@ impl ArrayFile for Forgetful {
         located.chunks.pop();
         Ok(located)
     }
+    fn stored_bytes(&self, id: ObjectId) -> Result<u64> {
+        self.0.stored_bytes(id)
+    }
     fn decode(&self, id: ObjectId, location: &ChunkLocation, raw: &[u8], out: &mut ChunkBuffer) -> Result<()> {
         self.0.decode(id, location, raw, out)
     }

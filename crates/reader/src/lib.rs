@@ -12,6 +12,7 @@ mod closing;
 mod counters;
 mod dataset;
 mod dataset_read;
+mod decoding_memory;
 mod extensions;
 mod file;
 mod find;

@@ -4,9 +4,9 @@ use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
 
-use hyperslab_array::{ErrorKind, Result};
+use hyperslab_array::{Cancellation, ErrorKind, Result, interruption};
 use hyperslab_formats::{Format, Link, Tree};
-use hyperslab_storage::{LocalFile, Memory, RangeReader, RemoteFile, current_cancellation, interruptible, is_address, shown_address};
+use hyperslab_storage::{LocalFile, Memory, Opening, RangeReader, RemoteFile, current_cancellation, interruptible, is_address, shown_address};
 use rayon::prelude::*;
 
 use crate::live_file::{being_written, retry_while_torn, unfinished_if_locked};
@@ -19,7 +19,7 @@ impl Session {
     /// `NotFound` if there is no such file; `Io` if it cannot be read; `Conflict` if it is being written;
     /// `InvalidInput` for another format; `Corrupt`, `Unsupported` or `LimitExceeded` if it cannot be parsed.
     pub fn open(&self, path: impl AsRef<Path>) -> Result<File> {
-        self.open_at_depth(path.as_ref(), 0, |path| LocalFile::open(path))
+        self.open_at_depth(path.as_ref(), 0, Opening::File, None)
     }
     /// Opens the content of a file that is in memory; `path` is for messages.
     ///
@@ -42,32 +42,41 @@ impl Session {
     /// # Errors
     /// As [`Session::open`]: the first error in that order.
     pub fn open_all(&self, paths: &[impl AsRef<Path> + Sync]) -> Result<Vec<File>> {
-        let cancellation = current_cancellation();
+        self.open_all_cancellable(paths, &current_cancellation().unwrap_or_default())
+    }
+    /// As [`Session::open_all`], until it is cancelled.
+    ///
+    /// # Errors
+    /// As [`Session::open_all`]; `Cancelled`.
+    pub fn open_all_cancellable(&self, paths: &[impl AsRef<Path> + Sync], cancellation: &Cancellation) -> Result<Vec<File>> {
         let open = |path: &_| {
             let path: &Path = AsRef::as_ref(path);
-            let opened = match &cancellation {
-                Some(cancellation) => interruptible(cancellation, || self.open(path)),
-                None => self.open(path),
-            };
-            opened.map_err(|error| error.in_file(shown_address(&path.to_string_lossy())))
+            interruptible(cancellation, || self.open(path)).map_err(|error| error.in_file(shown_address(&path.to_string_lossy())))
         };
         if let [one] = paths {
             return Ok(vec![open(one)?]);
         }
+        let open = |path: &_| {
+            cancellation.check()?;
+            let flag = cancellation.clone();
+            interruption::watched(move || flag.check().is_err(), || open(path))
+        };
         let opened: Vec<Result<File>> = self.compute(|| Ok(paths.par_iter().map(open).collect()))?;
+        cancellation.check()?;
         opened.into_iter().collect()
     }
-    /// Opens a file that another file points at, `depth` links away from the first.
-    pub(crate) fn open_at_depth(&self, path: &Path, depth: u32, open: fn(&Path) -> Result<LocalFile>) -> Result<File> {
+    /// Opens a file that another file points at, `depth` links away from the first, and `beneath` a folder if the session's
+    /// policy says so.
+    pub(crate) fn open_at_depth(&self, path: &Path, depth: u32, opening: Opening, beneath: Option<&Path>) -> Result<File> {
         if let Some(address) = address_of(path) {
             let storage = Arc::new(RemoteFile::open(address, self.storage_options())?);
             return Ok(File::new(self.clone(), path.to_path_buf(), hyperslab_formats::open(storage, self.open_options())?, depth));
         }
         let (storage, opened) = retry_while_torn(
             || {
-                let mut storage = Arc::new(open(path)?);
+                let mut storage = Arc::new(LocalFile::open_as(path, opening, beneath)?);
                 if being_written(storage.as_ref()) {
-                    storage = Arc::new(LocalFile::open_growing(path)?);
+                    storage = Arc::new(LocalFile::open_as(path, Opening::Growing, beneath)?);
                 }
                 let opened = hyperslab_formats::open(storage.clone(), self.open_options());
                 Ok((storage, opened))
@@ -90,7 +99,7 @@ impl File {
     /// # Errors
     /// As [`Session::open`].
     pub fn reopen(&self) -> Result<File> {
-        self.session().open_at_depth(self.path(), self.depth(), |path| LocalFile::open(path))
+        self.session().open_at_depth(self.path(), self.depth(), Opening::File, None)
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 
 use hyperslab_array::{Error, ErrorKind, Result};
 use hyperslab_formats::{ExternalFile, ObjectId};
-use hyperslab_storage::{LocalFile, Piece, Pieces, RemoteFile, Storage, is_address, shown_address};
+use hyperslab_storage::{LocalFile, Opening, Piece, Pieces, RemoteFile, Storage, is_address, shown_address};
 
 use crate::open::address_of;
 use crate::{File, PathPolicy};
@@ -17,7 +17,7 @@ impl File {
     /// # Errors
     /// As [`Session::open`](crate::Session::open), and `Unsupported` if the path policy forbids the file.
     pub fn linked_file(&self, name: &str) -> Result<File> {
-        self.open_linked(name, |path| LocalFile::open(path), true)
+        self.open_linked(name, Opening::File, true)
     }
 
     /// Like [`File::linked_file`], for one of many files that hold parts of a virtual dataset, from which `bytes` will be read.
@@ -25,20 +25,20 @@ impl File {
         /// From this many bytes on, opening the file again for each read costs little compared with reading, and its
         /// memory is free for others at once.
         const MIN_REOPENED_BYTES: usize = 256 << 10;
-        self.open_linked(name, |path| LocalFile::open_source(path), bytes < MIN_REOPENED_BYTES)
+        self.open_linked(name, Opening::Source, bytes < MIN_REOPENED_BYTES)
     }
 
-    fn open_linked(&self, name: &str, open: fn(&Path) -> Result<LocalFile>, keep: bool) -> Result<File> {
+    fn open_linked(&self, name: &str, opening: Opening, keep: bool) -> Result<File> {
         self.step_to(name, |depth| {
             if name == "." {
                 return Ok(self.clone());
             }
-            let path = self.linked_path(name)?;
+            let (path, beneath) = self.allowed_path(name)?;
             let files = || self.linked_files().files.lock();
             if let Some(file) = files().and_then(|files| files.get(&path).cloned()) {
                 return Ok(file);
             }
-            let file = self.session().open_at_depth(&path, depth, open)?;
+            let file = self.session().open_at_depth(&path, depth, opening, beneath.as_deref())?;
             if keep
                 && let Some(mut files) = files()
                 && files.len() < max_kept_open()
@@ -54,15 +54,20 @@ impl File {
     /// # Errors
     /// `Unsupported` if the path policy forbids the file.
     pub fn linked_path(&self, name: &str) -> Result<PathBuf> {
+        Ok(self.allowed_path(name)?.0)
+    }
+
+    /// As [`File::linked_path`], with the folder that no symbolic link on the way may lead out of.
+    fn allowed_path(&self, name: &str) -> Result<(PathBuf, Option<PathBuf>)> {
         let target = Path::new(name);
         if is_address(name) {
             // Nothing that a file says makes this machine ask a server.
             return match self.session().path_policy() {
-                PathPolicy::SameFolder => Err(Error::unsupported(format!(
+                PathPolicy::Nowhere | PathPolicy::SameFolder => Err(Error::unsupported(format!(
                     "{:?} is an address, and only files in the folder of the file that names it are opened (set paths=\"anywhere\" to widen it)",
                     shown_address(name)
                 ))),
-                PathPolicy::Anywhere => Ok(PathBuf::from(name)),
+                PathPolicy::Anywhere => Ok((PathBuf::from(name), None)),
             };
         }
         let own = self.path().to_str().filter(|path| is_address(path)).map(|path| PathBuf::from(path.split('?').next().unwrap_or(path)));
@@ -73,16 +78,23 @@ impl File {
         // As the HDF5 library does: look in the folder of the path that was opened, then in that of the file itself.
         let beside = |name: &Path| {
             let first = folder.join(name);
-            real.map(|real| real.join(name)).filter(|second| !first.exists() && second.exists()).unwrap_or(first)
+            real.map(|real| (real.join(name), real)).filter(|(second, _)| !first.exists() && second.exists()).unwrap_or((first, folder))
         };
+        let refused = |why: &str| Err(Error::unsupported(format!("{name:?} {why} (set paths=\"anywhere\" to widen it)")));
         match self.session().path_policy() {
-            PathPolicy::SameFolder if inside(target) || below(folder) || real.is_some_and(below) => Ok(beside(target)),
-            PathPolicy::SameFolder => Err(Error::unsupported(format!(
-                "{name:?} leaves the folder of the file that names it; only files in the same folder and below are opened (set paths=\"anywhere\" to widen it)"
-            ))),
+            PathPolicy::Nowhere => refused("is another file, and paths=\"none\" opens none that a file names"),
+            PathPolicy::SameFolder if below(folder) => Ok((target.to_path_buf(), Some(folder.to_path_buf()))),
+            PathPolicy::SameFolder if real.is_some_and(below) => Ok((target.to_path_buf(), real.map(Path::to_path_buf))),
+            PathPolicy::SameFolder if inside(target) => {
+                let (path, folder) = beside(target);
+                Ok((path, Some(folder.to_path_buf())))
+            }
+            PathPolicy::SameFolder => refused("leaves the folder of the file that names it; only files in the same folder and below are opened"),
             // As the HDF5 library does: try the path as it is, then the file name next to this file.
-            PathPolicy::Anywhere if target.is_absolute() && !target.exists() => Ok(beside(Path::new(target.file_name().unwrap_or(target.as_os_str())))),
-            PathPolicy::Anywhere => Ok(beside(target)),
+            PathPolicy::Anywhere if target.is_absolute() && !target.exists() => {
+                Ok((beside(Path::new(target.file_name().unwrap_or(target.as_os_str()))).0, None))
+            }
+            PathPolicy::Anywhere => Ok((beside(target).0, None)),
         }
     }
 
@@ -106,10 +118,10 @@ impl File {
         let mut start = 0u64;
         let mut pieces = Vec::with_capacity(files.len());
         for file in files {
-            let path = self.linked_path(&file.file)?;
+            let (path, beneath) = self.allowed_path(&file.file)?;
             let storage: Arc<dyn Storage> = match address_of(&path) {
                 Some(address) => Arc::new(RemoteFile::open(address, self.session().storage_options())?),
-                None => Arc::new(LocalFile::open_growing(&path)?),
+                None => Arc::new(LocalFile::open_as(&path, Opening::Growing, beneath.as_deref())?),
             };
             let length = file.length.unwrap_or(u64::MAX - start);
             pieces.push(Piece { start, length, storage, offset: file.offset, zero_filled: true });

@@ -4,10 +4,12 @@
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum PathPolicy {
-    /// Files in its own folder and below.
+    /// None at all.
+    Nowhere,
+    /// Regular files in its own folder and below. Symbolic links are followed within that folder only.
     #[default]
     SameFolder,
-    /// Any file that this process may read.
+    /// Any regular file that this process may read.
     Anywhere,
 }
 

@@ -2,11 +2,11 @@
 //! or from the sources of a virtual dataset, and fetches the heap objects that the elements point at.
 
 use hyperslab_array::{Axis, Cancellation, Datatype, Elements, Error, HeapObjects, Region, Result, Selection, scatter};
-use hyperslab_formats::{ChunkSource, Dataset, ObjectId, StorageLayout, poison};
+use hyperslab_formats::{Dataset, ObjectId, StorageLayout, poison};
 
 use crate::buffer_pool::{PooledBuffer, zeros};
 use crate::dataset_read::{DatasetRead, Keep};
-use crate::stored::{MAX_CHUNKS, fill_value, parts};
+use crate::stored::fill_value;
 use crate::{File, stored, virtual_dataset};
 
 impl File {
@@ -68,25 +68,7 @@ impl File {
     /// # Errors
     /// `Io`, `Corrupt` or `Unsupported` if the metadata cannot be read.
     pub fn stored_bytes(&self, dataset: ObjectId) -> Result<u64> {
-        let sum = || {
-            let description = self.dataset(dataset)?;
-            if let Some(bytes) = description.stored_bytes {
-                return Ok(bytes);
-            }
-            let selection = Selection::all(description.dataspace.shape());
-            let mut sum = 0u64;
-            for part in parts(&description.chunk_grid, &selection, MAX_CHUNKS) {
-                let located = self.array_file().locate(dataset, &part)?;
-                let lengths = located.chunks.iter().map(|chunk| match &chunk.source {
-                    ChunkSource::Stored { length, .. } => *length,
-                    ChunkSource::Inline(bytes) => bytes.len() as u64,
-                    ChunkSource::Fill => 0,
-                });
-                sum = lengths.fold(sum, u64::saturating_add);
-            }
-            Ok(sum)
-        };
-        sum().map_err(|error| self.place(dataset, error))
+        self.array_file().stored_bytes(dataset).map_err(|error| self.place(dataset, error))
     }
 }
 

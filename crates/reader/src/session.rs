@@ -136,7 +136,7 @@ impl Session {
         if options.threads == Some(0) {
             return Err(Error::invalid_input("0 threads decode nothing: give 1 or more, or leave it out"));
         }
-        let open = OpenOptions::new(options.limits, options.interpretation);
+        let open = OpenOptions::new(options.limits, options.interpretation).with_members(options.paths != PathPolicy::Nowhere);
         Ok(Self(Arc::new(Shared {
             threads: options.threads.or(hyperslab_storage::profile().settings.threads),
             pool: PerProcess::new(OnceLock::new()),

@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod appended;
+mod beneath;
 mod coalesce;
 mod descriptor;
 mod descriptor_pool;
@@ -34,7 +35,7 @@ pub use folder::{FolderLock, folder_of, sync_folder, sync_place};
 pub use fork_mutex::ForkMutex;
 pub use layout::{StripedPart, TargetLayout, target_layout};
 pub use leftovers::{is_abandoned, is_left, locks_reach_all, remove_leftovers};
-pub use local::{LocalFile, modified, open_regular};
+pub use local::{LocalFile, Opening, modified, open_regular};
 pub use memory::Memory;
 pub use output::{Existing, Output};
 pub use overlay::Overlay;

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use hyperslab_array::{Error, ErrorKind, Result};
 
+use crate::beneath::{leads_out, open_beneath};
 use crate::descriptor::Descriptor;
 use crate::{Storage, check_open, check_range, descriptor_pool};
 
@@ -22,6 +23,28 @@ const SOURCE_HEAD_BYTES: usize = 2 << 10;
 /// writers tend to write an object's members before the object.
 const TAIL_BYTES: u64 = 2 << 10;
 const BEFORE_BYTES: u64 = 1536;
+
+/// What is read of a file when it is opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Opening {
+    /// Its beginning, with much of its metadata.
+    File,
+    /// Less, because mostly values are read: it is one of many files with parts of a dataset.
+    Source,
+    /// Nothing, because its bytes may change while it is read.
+    Growing,
+}
+
+impl Opening {
+    fn head_bytes(self) -> usize {
+        match self {
+            Self::File => HEAD_BYTES,
+            Self::Source => SOURCE_HEAD_BYTES,
+            Self::Growing => 0,
+        }
+    }
+}
 
 /// An open local file.
 #[derive(Debug)]
@@ -70,17 +93,17 @@ fn is_settled(metadata: &std::fs::Metadata) -> bool {
 impl LocalFile {
     /// Opens `path` for reading and reads its beginning. Errors are `NotFound` or `Io` and name the path.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
-        Self::open_with_head(path.as_ref(), HEAD_BYTES)
+        Self::open_as(path.as_ref(), Opening::File, None)
     }
 
     /// Opens `path`, one of many files from which mostly values are read.
     pub fn open_source(path: impl AsRef<Path>) -> Result<Self> {
-        Self::open_with_head(path.as_ref(), SOURCE_HEAD_BYTES)
+        Self::open_as(path.as_ref(), Opening::Source, None)
     }
 
     /// Opens `path`, whose bytes may change while it is read: none are kept.
     pub fn open_growing(path: impl AsRef<Path>) -> Result<Self> {
-        Self::open_with_head(path.as_ref(), 0)
+        Self::open_as(path.as_ref(), Opening::Growing, None)
     }
 
     /// Opens `path` if it is a regular file itself: see [`open_regular`].
@@ -97,15 +120,24 @@ impl LocalFile {
         Ok(Self { descriptor, reopened_at: None, head: Box::default(), tail: OnceLock::new(), length, modified_nanoseconds, stamp, name })
     }
 
-    fn open_with_head(path: &Path, head_bytes: usize) -> Result<Self> {
+    /// Opens `path`. If it must lie `beneath` a folder, which its first parts are, no symbolic link leads out of that.
+    ///
+    /// # Errors
+    /// `NotFound` or `Io`, which name the path; `InvalidInput` if it is no regular file; `Unsupported` if a link leads out of the folder.
+    pub fn open_as(path: &Path, opening: Opening, beneath: Option<&Path>) -> Result<Self> {
+        let head_bytes = opening.head_bytes();
         let name = path.to_string_lossy().into_owned();
         let in_file = |error: std::io::Error| Error::from(error).in_file(&name);
         // A FIFO without a writer would block.
         let without_blocking = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap_or(0);
         let mut options = std::fs::OpenOptions::new();
         options.read(true).custom_flags(without_blocking);
-        let file =
-            open_within_limit(|| options.open(path)).map_err(|error| other_kind(path.metadata()).unwrap_or_else(|| Error::from(error)).in_file(&name))?;
+        let opened = open_within_limit(|| match beneath {
+            Some(folder) => open_beneath(folder, path),
+            None => options.open(path),
+        });
+        let failed = |error| leads_out(&error).or_else(|| other_kind(path.metadata())).unwrap_or_else(|| Error::from(error));
+        let file = opened.map_err(|error| failed(error).in_file(&name))?;
         let head = HEAD.with_borrow_mut(|scratch| {
             scratch.resize(head_bytes, 0);
             let there = read_head(&file, scratch)?;
@@ -392,7 +424,8 @@ impl Storage for LocalFile {
             return Err(Error::invalid_input(format!("{name:?} is no name of a file beside this one")).in_file(&self.name));
         }
         // Values, which their writer may still add to.
-        Ok(Arc::new(Self::open_growing(Path::new(&self.name).with_file_name(name))?))
+        let path = Path::new(&self.name).with_file_name(name);
+        Ok(Arc::new(Self::open_as(&path, Opening::Growing, path.parent())?))
     }
 }
 

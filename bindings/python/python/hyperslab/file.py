@@ -359,8 +359,9 @@ def open(
         mode: Always `r`; `hyperslab.create` writes files.
         threads: Number of threads that decode; one per core by default.
         format: `hdf5`, `netcdf3` or `netcdf4`: refuses files of other formats. `hdf5` shows a netCDF-4 file as plain HDF5.
-        paths: Other files that external links, virtual datasets and external raw data may name: those in the file's folder
-            and below (`folder`, the default), or any (`anywhere`).
+        paths: Other files that external links, virtual datasets, external raw data and the drivers of files in several members
+            may name: regular files in the file's folder and below (`below`, the default; symbolic links lead no farther), none
+            (`none`, for files of strangers), or any (`anywhere`).
         missing_sources: If a source of a virtual dataset does not exist: `error` (the default), or `fill` for the fill value,
             as in h5py.
         limits: Limits on what a file may cost, such as `{"chunk_bytes": 1 << 20}`. The error for an unknown name lists all.

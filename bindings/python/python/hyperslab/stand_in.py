@@ -44,7 +44,7 @@ def install_as_h5py(**options: Any) -> H5pyInstallation:
     Call it before the libraries that import h5py: modules that have imported h5py keep it.
 
     Args:
-        options: Arguments of `hyperslab.open` for all files, such as `threads=2` or `paths="folder"`. By default, links may lead
+        options: Arguments of `hyperslab.open` for all files, such as `threads=2` or `paths="below"`. By default, links may lead
             to any file, and missing sources of virtual datasets are the fill value, as in h5py.
 
     Returns:

@@ -19,7 +19,7 @@ use crate::Limits;
 /// `Corrupt`, `Unsupported`, `LimitExceeded` or `Io` if the metadata cannot be parsed.
 pub fn of_root(storage: Arc<dyn Storage>, limits: &Limits) -> Result<Option<Vec<Attribute>>> {
     let Some(place) = find_superblock(storage.as_ref())? else { return Ok(None) };
-    let superblock = Superblock::read(storage, place, limits)?;
+    let superblock = Superblock::read(storage, place, limits, true)?;
     let header = ObjectHeader::read(&superblock.source, superblock.root)?;
     read(&superblock.source, &header, None).map(Some)
 }

@@ -12,7 +12,7 @@ use super::superblock::Superblock;
 use super::{Source, chunk_locator, reference};
 use crate::netcdf4::{self, Netcdf4Tree};
 use crate::tree::dataset;
-use crate::{ArrayFile, ChunkLocation, ChunkLocations, ChunkSource, Dataset, Format, Limits, ObjectId, Tree};
+use crate::{ArrayFile, ChunkLocation, ChunkLocations, ChunkSource, Dataset, Format, ObjectId, OpenOptions, Tree};
 
 /// An open HDF5 file.
 pub struct Hdf5File {
@@ -48,8 +48,8 @@ impl Hdf5File {
     ///
     /// # Errors
     /// `Corrupt`, `Unsupported`, `LimitExceeded` or `Io` if the metadata cannot be parsed.
-    pub fn open(storage: Arc<dyn Storage>, superblock: u64, limits: &Limits) -> Result<Self> {
-        let Superblock { source, root, .. } = Superblock::read(storage, superblock, limits)?;
+    pub fn open(storage: Arc<dyn Storage>, superblock: u64, options: &OpenOptions) -> Result<Self> {
+        let Superblock { source, root, .. } = Superblock::read(storage, superblock, &options.limits, options.joins_members)?;
         source.storage.keep(source.absolute(root)?);
         Ok(Self { objects: Arc::new(LazyTree::open(source.clone(), root)?), source, interpreted: None })
     }
@@ -159,6 +159,17 @@ impl ArrayFile for Hdf5File {
             Layout::Virtual => return Err(Error::internal("a virtual dataset has no chunks of its own")),
         };
         Ok(ChunkLocations { chunks })
+    }
+
+    fn stored_bytes(&self, id: ObjectId) -> Result<u64> {
+        let found = self.stored(id)?;
+        let (dataset, stored) = found.parts()?;
+        match (&stored.layout, dataset.stored_bytes) {
+            (_, Some(bytes)) => Ok(bytes),
+            (Layout::Chunked(_), None) if dataset.dataspace.element_count()? == 0 => Ok(0),
+            (Layout::Chunked(layout), None) => chunk_locator::stored_bytes(&self.source.with_own_budget(), layout),
+            (_, None) => Err(Error::internal("a dataset without chunks whose stored bytes are not known")),
+        }
     }
 
     fn decode(&self, id: ObjectId, location: &ChunkLocation, raw: &[u8], out: &mut ChunkBuffer) -> Result<()> {

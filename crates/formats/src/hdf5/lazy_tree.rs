@@ -154,8 +154,8 @@ impl LazyTree {
         let parsed = parse(&source);
         let cost = source.budget.spent();
         self.source.budget.charge(cost)?;
-        // A part that cost too much does so each time that it is asked for.
-        if !parsed.as_ref().is_err_and(|error| error.kind() == ErrorKind::LimitExceeded)
+        // A part that cost too much does so each time that it is asked for, and one that was not parsed to its end is not paid.
+        if !parsed.as_ref().is_err_and(|error| matches!(error.kind(), ErrorKind::LimitExceeded | ErrorKind::Cancelled))
             && let Some(mut paid) = self.paid.lock()
         {
             *paid.entry(id.0).or_default() |= part as u8;

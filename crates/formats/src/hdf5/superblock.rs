@@ -101,8 +101,9 @@ pub(crate) struct Superblock {
 impl Superblock {
     /// Parses the superblock at absolute offset `place`. Addresses count from there: a file that was
     /// moved after a user block keeps working although its base address is the old one.
-    pub fn read(storage: Arc<dyn Storage>, place: u64, limits: &Limits) -> Result<Self> {
-        Self::parse(storage, place, limits)?.extended()
+    /// Other members of a file of several are opened only if `joins_members`.
+    pub fn read(storage: Arc<dyn Storage>, place: u64, limits: &Limits, joins_members: bool) -> Result<Self> {
+        Self::parse(storage, place, limits)?.extended(joins_members)
     }
 
     fn parse(storage: Arc<dyn Storage>, place: u64, limits: &Limits) -> Result<Self> {
@@ -162,14 +163,20 @@ impl Superblock {
 
     /// Brings in what lies outside of the superblock: other members of the file, tables of shared
     /// messages, a metadata cache image.
-    fn extended(mut self) -> Result<Self> {
+    fn extended(mut self, joins_members: bool) -> Result<Self> {
+        let check = || match joins_members {
+            true => Ok(()),
+            false => Err(Error::unsupported("a file of several members (driver family, multi or split), and paths=\"none\" opens no other files")),
+        };
         if let Some(driver) = self.driver {
+            check()?;
             self.source = driver::joined_by_block(self.source, driver)?;
         }
         let Some(extension) = self.extension else { return Ok(self) };
         let source = self.source.clone();
         let header = ObjectHeader::read(&source, extension)?;
         if let Some(message) = header.find(kind::DRIVER_INFO) {
+            check()?;
             let mut cursor = self.source.cursor(&message.body, message.address);
             self.source = driver::joined_by_message(self.source.clone(), &mut cursor)?;
         }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use hyperslab_array::{Arrangement, ChunkBuffer, ChunkGrid, Dataspace, Error, HeapObjects, HeapReference, Result, Selection};
+use hyperslab_array::{Arrangement, ChunkBuffer, ChunkGrid, Dataspace, Error, HeapObjects, HeapReference, MAX_NDIM, Result, Selection};
 use hyperslab_storage::Storage;
 
 use super::header::{self, Header, Variable};
@@ -140,9 +140,11 @@ fn dataset(variable: &Variable, shape: Vec<u64>, record_bytes: Option<u64>) -> R
             *first = 1;
         }
     }
+    let shape_ndim = shape.len();
     let max_shape = shape.iter().enumerate().map(|(axis, &n)| (axis > 0 || record_bytes.is_none()).then_some(n)).collect();
     let dataspace = if shape.is_empty() { Dataspace::Scalar } else { Dataspace::Simple { shape: shape.clone(), max_shape } };
     let stored = dataspace.element_count()?.checked_mul(element);
+    let refusal = (shape_ndim > MAX_NDIM).then(|| Error::unsupported(format!("{shape_ndim} dimensions: at most {MAX_NDIM} are read")));
     Ok(Dataset {
         datatype: variable.datatype.clone(),
         chunk_grid: ChunkGrid::new(shape, block)?,
@@ -156,7 +158,7 @@ fn dataset(variable: &Variable, shape: Vec<u64>, record_bytes: Option<u64>) -> R
         written_shape: None,
         external_files: Arc::new([]),
         virtual_mappings: Arc::new([]),
-        refusal: None,
+        refusal,
     })
 }
 
@@ -219,6 +221,10 @@ impl ArrayFile for Netcdf3File {
             chunks.push(ChunkLocation { region, source });
         }
         Ok(ChunkLocations { chunks })
+    }
+
+    fn stored_bytes(&self, id: ObjectId) -> Result<u64> {
+        dataset_of(&self.tree, id)?.stored_bytes.ok_or_else(|| Error::internal("a variable whose stored bytes are not known"))
     }
 
     fn decode(&self, _: ObjectId, location: &ChunkLocation, raw: &[u8], out: &mut ChunkBuffer) -> Result<()> {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashSet, VecDeque};
 use std::sync::Arc;
 
-use hyperslab_array::Result;
+use hyperslab_array::{Result, interruption};
 
 use super::described::{Described, Scale};
 use crate::tree::unless_damaged;
@@ -39,6 +39,8 @@ impl WholeFile {
         let mut seen = HashSet::from([tree.root()]);
         let mut pending = VecDeque::from([(tree.root(), String::new())]);
         while let Some((id, name)) = pending.pop_front() {
+            // Objects that are known already cost nothing.
+            interruption::check()?;
             match unless_damaged(tree.object(id))? {
                 Some(Object::Group) => {
                     let links = unless_damaged(tree.links(id))?.unwrap_or_default();
@@ -56,6 +58,7 @@ impl WholeFile {
         }
         if !whole.extents.is_empty() {
             for id in datasets {
+                interruption::check()?;
                 let Some(Object::Dataset(dataset)) = unless_damaged(tree.object(id))? else { continue };
                 let shape = dataset.dataspace.shape();
                 whole.lengthen(&described(id, shape.len())?, shape);

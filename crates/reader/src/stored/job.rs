@@ -12,6 +12,7 @@ use super::band::{Band, OutputPart};
 use super::chunk::{bytes_of, fill_value};
 use super::shared_chunks::SharedChunks;
 use crate::dataset_read::DatasetRead;
+use crate::decoding_memory::{Held, bound};
 
 /// Stored ranges with smaller gaps are fetched together: reading over a short gap costs less than another call.
 pub(super) const COALESCE_GAP_BYTES: u64 = 32 << 10;
@@ -36,6 +37,7 @@ pub(super) fn with_scratch<T>(work: impl FnOnce(&mut Scratch) -> T) -> T {
     let mut scratch = SCRATCH.take();
     let outcome = work(&mut scratch);
     if scratch.bytes() <= MAX_KEPT_BYTES {
+        scratch.held = Held::default();
         SCRATCH.set(scratch);
     }
     outcome
@@ -64,6 +66,8 @@ pub(super) struct Scratch {
     decoded: ChunkBuffer,
     /// Target for joining planes.
     spare: Vec<u8>,
+    /// What these take of the memory that all threads share.
+    held: Held,
 }
 
 impl Scratch {
@@ -101,8 +105,12 @@ impl Job<'_> {
         }
         let Band { part, chunks } = band;
         let ranges: Vec<(u64, u64)> = chunks.iter().map(|chunk| stored_range(chunk)).collect();
-        let Scratch { raw: fetched, decoded, spare } = scratch;
+        let Scratch { raw: fetched, decoded, spare, held } = scratch;
         let max_bytes = profile().settings.transfer_bytes.unwrap_or(COALESCE_BYTES);
+        // All that the band needs at once, before any of it: two threads that each want more would wait for each other.
+        let largest = chunks.iter().map(|chunk| bytes_of(chunk, self.read.description)).max().unwrap_or(0);
+        let longest = ranges.iter().map(|(_, length)| *length).max().unwrap_or(0).max(max_bytes);
+        held.grow(largest.saturating_add(longest), self.read.cancellation)?;
         // Remote bytes were coalesced when they were requested.
         let max_gap = if self.storage.is_remote() { 0 } else { COALESCE_GAP_BYTES };
         for read in coalesce(&ranges, max_gap, max_bytes) {
@@ -158,6 +166,7 @@ impl Job<'_> {
     /// A chunk in memory of its own, as the filters leave it.
     fn decoded(&self, location: &ChunkLocation, scratch: &mut Scratch) -> Result<ChunkBuffer> {
         let (offset, length) = stored_range(location);
+        scratch.held.grow(length.saturating_add(bytes_of(location, self.read.description)), self.read.cancellation)?;
         self.fetch(&mut scratch.raw, offset, length)?;
         let mut decoded = ChunkBuffer::default();
         if let Some(as_stored) = self.decode(location, &scratch.raw, &mut decoded)? {
@@ -237,8 +246,12 @@ impl Job<'_> {
         let mut parts = part.split(threads);
         let largest = chunks.iter().map(|(chunk, _)| bytes_of(chunk, self.read.description)).max().unwrap_or(0);
         let at_once = usize::try_from(MAX_PENDING_BYTES / largest.max(1)).unwrap_or(usize::MAX);
+        // Chunks of one group wait for each other, so that they must not wait for memory.
+        let within_memory = usize::try_from(bound() / largest.saturating_mul(2).max(1)).unwrap_or(usize::MAX).max(1);
+        let mut held = Held::default();
+        held.grow(largest.saturating_mul(2).saturating_mul(within_memory.min(threads) as u64).min(bound()), self.read.cancellation)?;
         let mut buffers: Vec<(Scratch, bool)> = Vec::new();
-        buffers.resize_with(chunks.len().min(at_once.clamp(threads, threads * 8)), Default::default);
+        buffers.resize_with(chunks.len().min(at_once.clamp(threads, threads * 8)).min(within_memory), Default::default);
         for group in chunks.chunks(buffers.len().max(1)) {
             group.par_iter().zip(&mut buffers).try_for_each(|((location, is_short), (scratch, as_stored))| {
                 self.read.cancellation.check()?;

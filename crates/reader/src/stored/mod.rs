@@ -24,7 +24,7 @@ use self::shared_chunks::SharedChunks;
 use crate::dataset_read::DatasetRead;
 
 pub(crate) use self::chunk::fill_value;
-pub(crate) use self::parts::{MAX_CHUNKS, parts};
+use self::parts::{MAX_CHUNKS, parts};
 
 /// Less than this is read by the calling thread: waking other threads costs more.
 pub(crate) const MIN_PARALLEL_BYTES: u64 = 256 << 10;

@@ -22,8 +22,12 @@ impl Segment {
     /// `NotFound` for a missing path; `InvalidInput` for a layout that does not fit the object; `Unsupported` for
     /// arrays that cannot be columns.
     pub fn new(file: &File, path: &str, layout: Option<Layout>, decode: bool, captures: &[(String, ArrayRef)]) -> Result<Self> {
-        let found = file.find(path)?;
-        let builder = Builder { found: &found, decode };
+        Ok(Self::of(&file.find(path)?, file, path, layout, decode)?.with_captures(captures))
+    }
+
+    /// The object that was found at `path` of `file` as a table, without columns of wildcards.
+    pub(crate) fn of(found: &Found, file: &File, path: &str, layout: Option<Layout>, decode: bool) -> Result<Self> {
+        let builder = Builder { found, decode };
         let built = match found.file.object(found.object)? {
             Object::Group => builder.group(layout),
             _ => builder.dataset(layout),
@@ -34,7 +38,7 @@ impl Segment {
         // A column of the file takes precedence over a metadata column of the same name.
         columns.extend(metadata_columns(file).into_iter().filter(|ours| !taken.contains(ours.field.name())));
         Ok(Self {
-            file: found.file,
+            file: found.file.clone(),
             opened: file.clone(),
             path: path.to_owned(),
             shape: built.shape,
@@ -44,8 +48,7 @@ impl Segment {
             named: false,
             omitted: built.omitted,
             condition: None,
-        }
-        .with_captures(captures))
+        })
     }
 
     /// With the columns of text that wildcards matched before the others.

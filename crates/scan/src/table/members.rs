@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
+use hyperslab_array::shown::shown;
 use hyperslab_array::{Dataspace, Datatype, Error, Result};
 use hyperslab_columns::attribute_text;
 use hyperslab_formats::{Attributes, Dataset, DimensionScale, Link, LinkTarget, Object, ObjectId};
@@ -77,10 +78,11 @@ impl Member {
         (self.shape(), self.dimensions())
     }
 
-    /// `(time=12, bnds=2)`, or `(12, 2)` for dimensions without names.
+    /// `(time=12, bnds=2)`, or `(12, 2)` for dimensions without names. Long names are cut: each of many members may have the
+    /// same one.
     fn described(&self) -> String {
         let named = |(axis, extent): (usize, &u64)| match self.dimensions.get(axis).and_then(|d| d.name.as_ref()) {
-            Some(name) => format!("{name}={extent}"),
+            Some(name) => format!("{}={extent}", shown(name)),
             None => extent.to_string(),
         };
         format!("({})", self.shape().iter().enumerate().map(named).collect::<Vec<_>>().join(", "))
@@ -118,7 +120,7 @@ pub(crate) fn choose(found: &Found, decode: bool, layout: Option<Layout>) -> Res
     }
     let bounds = bounds(&rest.members);
     if rest.members.iter().any(|member| !bounds.contains_key(&member.name)) {
-        rest.leave_out(|member| bounds.get(&member.name).map(|of| format!("has the bounds of {of}")));
+        rest.leave_out(|member| bounds.get(&member.name).map(|of| format!("has the bounds of {}", shown(of))));
     }
     let scales: BTreeSet<ObjectId> = rest.members.iter().flat_map(|m| m.dimensions().iter().filter_map(|d| d.scale)).collect();
     let is_scale = |member: &Member| member.ndim == 1 && scales.contains(&member.id);
@@ -192,7 +194,8 @@ impl Rest {
     }
 
     fn keep_alike(&mut self, best: &Member) {
-        self.leave_out(|member| (member.key() != best.key()).then(|| format!("has dimensions {}, not {}", member.described(), best.described())));
+        let wanted = best.described();
+        self.leave_out(|member| (member.key() != best.key()).then(|| format!("has dimensions {}, not {wanted}", member.described())));
     }
 
     /// Omits the members for which `reason` returns one.
@@ -224,8 +227,8 @@ enum Unusable {
 fn member(file: &File, link: &Link, decode: bool) -> Result<Option<Member>, Unusable> {
     let id = match &link.target {
         LinkTarget::Hard(id) => *id,
-        LinkTarget::Soft(path) => return Err(Unusable::Other(format!("is a soft link to {path}"))),
-        LinkTarget::External { file, path } => return Err(Unusable::Other(format!("is a link to {path} in {file}"))),
+        LinkTarget::Soft(path) => return Err(Unusable::Other(format!("is a soft link to {}", shown(path)))),
+        LinkTarget::External { file, path } => return Err(Unusable::Other(format!("is a link to {} in {}", shown(path), shown(file)))),
         LinkTarget::UserDefined(class) => return Err(Unusable::Other(format!("is a user-defined link of class {class}"))),
     };
     match file.object(id).map_err(Unusable::Dataset)? {

@@ -1,5 +1,7 @@
 //! Resolves a request's path to segments, in every file.
 
+use std::collections::HashMap;
+
 use arrow_array::ArrayRef;
 use hyperslab_array::{Cancellation, Error, Result};
 use hyperslab_reader::{File, Session};
@@ -31,7 +33,7 @@ pub(crate) fn segments(files: &[File], request: &ScanRequest, cancellation: &Can
             return Ok(vec![(file.clone(), request.path.clone(), captured)]);
         }
         let mut paths = expand(file, &request.path)?;
-        paths.sort_by(|a, b| natural(&a.0, &b.0));
+        paths.sort_by_cached_key(|(path, _)| natural_key(path));
         Ok(paths.into_iter().map(|(path, matched)| (file.clone(), path, [captured.as_slice(), &matched].concat())).collect())
     };
     let matches: Vec<Vec<(File, String, Vec<String>)>> = each_of(first_session(files)?, files, matched)?;
@@ -51,19 +53,53 @@ pub(crate) fn segments(files: &[File], request: &ScanRequest, cancellation: &Can
         })
         .collect();
     let places: Vec<usize> = (0..matches.len()).collect();
-    let segments: Vec<Vec<Segment>> = each_of(first_session(files)?, &places, |index| {
+    let captures = |index: usize| -> Result<Vec<(String, ArrayRef)>> {
+        let capture = |(name, values): (&String, &Vec<ArrayRef>)| Some((name.clone(), values.get(index)?.clone()));
+        let captures: Option<_> = names.iter().zip(&per_wildcard).map(capture).collect();
+        captures.ok_or_else(|| Error::internal("a wildcard without a match"))
+    };
+    if let Some(model) = &request.model {
+        let segments = each_of(first_session(files)?, &places, |index| {
+            cancellation.check()?;
+            let (file, path, _) = matches.get(*index).ok_or_else(|| Error::internal("a match that is none"))?;
+            model_segments(file, model, path, request.decode, &captures(*index)?)
+        })?;
+        return Ok(segments.into_iter().flatten().collect());
+    }
+    let found = each_of(first_session(files)?, &matches, |(file, path, _)| {
         cancellation.check()?;
-        let (file, path, _) = matches.get(*index).ok_or_else(|| Error::internal("a match that is none"))?;
-        let capture = |(name, values): (&String, &Vec<ArrayRef>)| Some((name.clone(), values.get(*index)?.clone()));
-        let captures: Option<Vec<(String, ArrayRef)>> = names.iter().zip(&per_wildcard).map(capture).collect();
-        let captures = captures.ok_or_else(|| Error::internal("a wildcard without a match"))?;
-        match &request.model {
-            None => Ok(vec![Segment::new(file, path, request.layout, request.decode, &captures)?]),
-            Some(model) => model_segments(file, model, path, request.decode, &captures),
+        file.find(path)
+    })?;
+    // Each object once, at its first path: groups that share members have any number of paths.
+    let mut firsts = HashMap::new();
+    let object = |index: usize| Some((matches.get(index)?.0.opening(), found.get(index)?.file.opening(), found.get(index)?.object));
+    let firsts: Vec<usize> = places.iter().map(|index| *firsts.entry(object(*index)).or_insert(*index)).collect();
+    let built = each_of(first_session(files)?, &places, |index| {
+        cancellation.check()?;
+        let ((file, path, _), found) = matches.get(*index).zip(found.get(*index)).ok_or_else(|| Error::internal("a match that is none"))?;
+        match firsts.get(*index) == Some(index) {
+            true => Segment::of(found, file, path, request.layout, request.decode).map(Some),
+            false => Ok(None),
         }
     })?;
-    Ok(segments.into_iter().flatten().collect())
+    let mut repeated = 0;
+    let segment = |index: usize| -> Result<Segment> {
+        let (_, path, _) = matches.get(index).ok_or_else(|| Error::internal("a match that is none"))?;
+        let first = firsts.get(index).and_then(|first| built.get(*first)?.as_ref());
+        let first = first.ok_or_else(|| Error::internal("an object that was not made a segment"))?;
+        if firsts.get(index) != Some(&index) {
+            repeated += 1 + first.columns.len();
+        }
+        if repeated > MAX_REPEATED_COLUMNS {
+            return Err(Error::limit_exceeded(format!("{} leads to the same objects over and over: give more of the path", request.path)));
+        }
+        Ok(Segment { path: path.clone(), ..first.clone() }.with_captures(&captures(index)?))
+    };
+    places.iter().copied().map(segment).collect()
 }
+
+/// Columns of tables that are those of an object matched before, by another path.
+const MAX_REPEATED_COLUMNS: usize = 1 << 18;
 
 /// The segments of a data model's table in one file, each with the columns of the file's name.
 fn model_segments(file: &File, model: &str, table: &str, decode: bool, captures: &[(String, ArrayRef)]) -> Result<Vec<Segment>> {
@@ -106,7 +142,7 @@ pub fn expand_path(file: &File, pattern: &str) -> Result<Vec<String>> {
         return Ok(vec![pattern.to_owned()]);
     }
     let mut paths: Vec<String> = expand(file, pattern)?.into_iter().map(|(path, _)| path).collect();
-    paths.sort_by(|a, b| natural(a, b));
+    paths.sort_by_cached_key(|path| natural_key(path));
     Ok(paths)
 }
 
@@ -158,20 +194,22 @@ pub fn expand(file: &File, pattern: &str) -> Result<Vec<(String, Vec<String>)>> 
 
 /// Compares names, with numbers in them by value: `Step#2` before `Step#10`.
 pub fn natural(a: &str, b: &str) -> std::cmp::Ordering {
-    let key = |text: &str| {
-        let mut parts: Vec<(String, u128, String)> = Vec::new();
-        let mut rest = text;
-        while !rest.is_empty() {
-            let split = rest.find(|c: char| c.is_ascii_digit()).unwrap_or(rest.len());
-            let (words, tail) = rest.split_at(split);
-            let digits = tail.find(|c: char| !c.is_ascii_digit()).unwrap_or(tail.len());
-            let (number, tail) = tail.split_at(digits);
-            parts.push((words.to_owned(), number.parse().unwrap_or(u128::MAX), number.to_owned()));
-            rest = tail;
-        }
-        parts
-    };
-    key(a).cmp(&key(b))
+    natural_key(a).cmp(&natural_key(b))
+}
+
+/// The words and numbers of a name, which [`natural`] compares.
+fn natural_key(text: &str) -> Vec<(String, u128, String)> {
+    let mut parts: Vec<(String, u128, String)> = Vec::new();
+    let mut rest = text;
+    while !rest.is_empty() {
+        let split = rest.find(|c: char| c.is_ascii_digit()).unwrap_or(rest.len());
+        let (words, tail) = rest.split_at(split);
+        let digits = tail.find(|c: char| !c.is_ascii_digit()).unwrap_or(tail.len());
+        let (number, tail) = tail.split_at(digits);
+        parts.push((words.to_owned(), number.parse().unwrap_or(u128::MAX), number.to_owned()));
+        rest = tail;
+    }
+    parts
 }
 
 #[cfg(test)]

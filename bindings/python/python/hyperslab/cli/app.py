@@ -61,7 +61,7 @@ def _version(wanted: bool) -> None:
 def _root(
     version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")] = False,
     limit: Annotated[list[str] | None, typer.Option("--limit", help="A limit on what a file may cost, such as chunk_bytes=1000000. May be repeated.")] = None,
-    paths: Annotated[str, typer.Option(help="Other files that a file may name: folder (its own and below) or anywhere.")] = "folder",
+    paths: Annotated[str, typer.Option(help="Other files that a file may name: below (its own folder and below), none or anywhere.")] = "below",
     missing_sources: Annotated[str, typer.Option(help="If a source of a virtual dataset is missing: error or fill.")] = "error",
     threads: Annotated[int | None, typer.Option(min=1, help="Number of threads; one per core by default.")] = None,
     index_folder: Annotated[str | None, typer.Option(help="Folder of indexes that are not next to the files.")] = None,

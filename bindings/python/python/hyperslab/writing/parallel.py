@@ -14,7 +14,7 @@ import numpy as np
 
 from .. import _native, indexing_keys
 from ..display.blocks import card, facts, text
-from ..errors import InvalidInputError, UnsupportedError
+from ..errors import Error, InvalidInputError, UnsupportedError
 from ..type_aliases import Path
 from ..values import dtype_encoding, new_references
 from . import unclosed
@@ -415,13 +415,18 @@ class WritePlan:
             >>> hs.WritePlan.from_bytes(bytes(plan))
         """
         native = _native.WritePlan.decode(data)
-        if native.note:
-            # The note has the kind of the plan as its only key.
-            (kind,) = json.loads(native.note)
-            cls = cls if issubclass(cls, _kinds[kind]) else _kinds[kind]
-        plan = cls.__new__(cls)
-        plan._native, plan._uncommitted, plan._is_mine = native, None, False
-        plan._decoded()
+        try:
+            if native.note:
+                # The note has the kind of the plan as its only key.
+                (kind,) = json.loads(native.note)
+                cls = cls if issubclass(cls, _kinds[kind]) else _kinds[kind]
+            plan = cls.__new__(cls)
+            plan._native, plan._uncommitted, plan._is_mine = native, None, False
+            plan._decoded()
+        except Error:
+            raise
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise InvalidInputError(f"these bytes are not a write plan: its note is damaged ({type(error).__name__})") from None
         return plan
 
     def _decoded(self) -> None:

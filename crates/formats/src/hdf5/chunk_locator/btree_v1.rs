@@ -4,7 +4,7 @@ use std::collections::{HashSet, VecDeque};
 
 use hyperslab_array::{Error, Result};
 
-use super::found::Found;
+use super::found::Sink;
 use crate::hdf5::writer::{Space, StoredChunk};
 use crate::hdf5::{Encoder, Source};
 
@@ -16,9 +16,9 @@ struct Above {
     end: Vec<u64>,
 }
 
-pub(super) fn locate(source: &Source, root: u64, found: &mut Found<'_>) -> Result<()> {
-    let ndim = found.layout.shape.len();
-    let chunk_shape = found.layout.chunk_shape.clone();
+pub(super) fn locate(source: &Source, root: u64, found: &mut impl Sink) -> Result<()> {
+    let ndim = found.layout().shape.len();
+    let chunk_shape = found.layout().chunk_shape.clone();
     let key_bytes = 8 + 8 * (ndim as u64 + 1);
     let offset_size = u64::from(source.offset_size);
     let mut seen = HashSet::new();
@@ -74,8 +74,7 @@ pub(super) fn locate(source: &Source, root: u64, found: &mut Found<'_>) -> Resul
             if level > 0 {
                 // Keys bound a subtree in row-major order, so the slowest dimension tells what to skip.
                 let slowest = |offsets: &[u64]| position(offsets).first().copied().ok_or_else(|| Error::internal("a chunked dataset without dimensions"));
-                let wanted = found.wanted.first();
-                let (low, high) = wanted.and_then(|wanted| Some((*wanted.first()?, *wanted.last()?))).unwrap_or((0, u64::MAX));
+                let (low, high) = found.slowest();
                 if slowest(next)? >= low && slowest(offsets)? <= high {
                     let end = above.as_ref().map_or(next, |above| next.min(&above.end)).clone();
                     pending.push_back((child, Some(Above { level, first: offsets.clone(), end })));

@@ -8,8 +8,9 @@ use std::sync::Arc;
 use hyperslab_array::{Error, Result};
 
 use super::entry::{EntryForm, check_array_block, parse_array_header, parse_entry};
-use super::found::Found;
+use super::found::{Found, Sink};
 use super::numbering::Numbering;
+use crate::hdf5::layout::ChunkedLayout;
 use crate::hdf5::writer::{Space, StoredChunk};
 use crate::hdf5::{Encoder, Source, checksum};
 
@@ -18,9 +19,31 @@ pub(super) fn locate(source: &Source, address: u64, touched: &[Vec<u64>], found:
     let numbering = Numbering::unlimited_first(found.layout)?;
     for (slot, origin) in touched.iter().enumerate() {
         let number = numbering.number(origin)?;
-        if let Some((address, length, mask)) = array.entry(number, found)? {
+        if let Some((address, length, mask)) = array.entry(number, found.layout)? {
             found.put(source, slot, address, length, mask)?;
         }
+    }
+    Ok(())
+}
+
+/// Gives all stored chunks to `sink`. Blocks and pages that were never written cost nothing.
+pub(super) fn each_stored(source: &Source, address: u64, sink: &mut impl Sink) -> Result<()> {
+    let Some(mut array) = Array::open(source, address)? else { return Ok(()) };
+    let numbering = Numbering::unlimited_first(sink.layout())?;
+    let mut number = 0;
+    while number < array.entries_set {
+        let adjacent = array.adjacent(number)?;
+        if let Some((block, first)) = &adjacent.place {
+            for number in number..adjacent.numbers.end.min(array.entries_set) {
+                let entry = first + (number - adjacent.numbers.start);
+                let Some((address, length, mask)) = array.parse(block, entry, sink.layout())? else { continue };
+                if let Some(position) = numbering.position(number) {
+                    sink.add(source, &position, address, length, mask)?;
+                }
+            }
+            array.forget();
+        }
+        number = adjacent.numbers.end;
     }
     Ok(())
 }
@@ -41,14 +64,16 @@ struct Array<'a> {
     index: Block,
     /// Blocks read so far, by address.
     blocks: HashMap<u64, Block>,
-    /// The block of the previous entry: the next entry is usually in it too.
-    recent: Option<Recent>,
+    /// The entries around the previous one: the next one is usually among them.
+    recent: Option<Adjacent>,
 }
 
-/// Adjacent entries in a loaded block.
-struct Recent {
+/// Entries that lie side by side.
+#[derive(Clone)]
+struct Adjacent {
     numbers: Range<u64>,
-    block: Block,
+    /// Their block and the number of the first of them in it; `None` if they were never written.
+    place: Option<(Block, u64)>,
 }
 
 /// A block's bytes and where its entries or addresses begin.
@@ -147,18 +172,31 @@ impl<'a> Array<'a> {
     }
 
     /// The entry of the chunk with this number.
-    fn entry(&mut self, number: u64, found: &Found<'_>) -> Result<Option<(u64, u64, u32)>> {
+    fn entry(&mut self, number: u64, layout: &ChunkedLayout) -> Result<Option<(u64, u64, u32)>> {
         if number >= self.entries_set {
             return Ok(None);
         }
+        if self.recent.as_ref().is_none_or(|recent| !recent.numbers.contains(&number)) {
+            self.recent = Some(self.adjacent(number)?);
+        }
+        match &self.recent {
+            Some(Adjacent { numbers, place: Some((block, first)) }) => self.parse(block, first + (number - numbers.start), layout),
+            _ => Ok(None),
+        }
+    }
+
+    /// Forgets the blocks that were read, for those who go through all of them once.
+    fn forget(&mut self) {
+        self.blocks.retain(|_, block| block.bytes.starts_with(b"EASB"));
+    }
+
+    /// The entries around one.
+    fn adjacent(&mut self, number: u64) -> Result<Adjacent> {
         if number < self.index_entries {
-            return self.parse(&self.index, number, found);
+            return Ok(Adjacent { numbers: 0..self.index_entries, place: Some((self.index.clone(), 0)) });
         }
-        if let Some(recent) = self.recent.as_ref().filter(|recent| recent.numbers.contains(&number)) {
-            return self.parse(&recent.block, number - recent.numbers.start, found);
-        }
-        let asked = number;
-        let number = number - self.index_entries;
+        let before = self.index_entries;
+        let number = number - before;
         let super_number = (number / self.min_block_entries + 1).ilog2();
         let level = level(super_number, self.min_block_entries).ok_or_else(|| self.corrupt("a chunk number beyond its array"))?;
         let within = number - level.first_entry;
@@ -168,12 +206,23 @@ impl<'a> Array<'a> {
         let addresses = self.index.start + self.index_entries * self.entry_bytes;
         let paged = level.block_entries > self.page_entries;
         let pages = if paged { level.block_entries / self.page_entries } else { 0 };
+        // Numbers of the entries from `first` on, counted from the end of the index block's own entries.
+        let range = |first: u64, count: u64| {
+            let first = before.saturating_add(first);
+            first..first.saturating_add(count)
+        };
+        let nothing = |numbers: Range<u64>| Ok(Adjacent { numbers, place: None });
+        let of_block = range(level.first_entry + block * level.block_entries, level.block_entries);
+        let page = entry / self.page_entries;
+        let of_page = range(level.first_entry + block * level.block_entries + page * self.page_entries, self.page_entries);
         let (address, written) = if super_number < direct_supers {
             (self.address(&self.index, addresses + (level.first_block + block) * o)?, true)
         } else {
             let direct = 2 * (self.min_pointers - 1);
             let at = addresses + (direct + u64::from(super_number - direct_supers)) * o;
-            let Some(super_block) = self.address(&self.index, at)? else { return Ok(None) };
+            let Some(super_block) = self.address(&self.index, at)? else {
+                return nothing(range(level.first_entry, level.blocks.saturating_mul(level.block_entries)));
+            };
             // Page bits (whole bytes per data block), then the addresses of the data blocks. The bits are
             // numbered consecutively across data blocks: with 4 pages per block, those of the second block begin
             // within the first byte.
@@ -194,7 +243,7 @@ impl<'a> Array<'a> {
             }
             let loaded = self.loaded(super_block)?;
             let written = if paged {
-                let bit = block * pages + entry / self.page_entries;
+                let bit = block * pages + page;
                 let at = usize::try_from(start + bit / 8).ok();
                 let byte = at.and_then(|at| loaded.bytes.get(at));
                 let byte = byte.ok_or_else(|| Error::internal("a page beyond the page bits of its super block"))?;
@@ -204,15 +253,16 @@ impl<'a> Array<'a> {
             };
             (self.address(loaded, start + level.blocks * bitmap_bytes + block * o)?, written)
         };
-        let Some(address) = address.filter(|_| written) else { return Ok(None) };
+        let Some(address) = address else { return nothing(of_block) };
+        if !written {
+            return nothing(of_page);
+        }
         let start = 6 + o + u64::from(self.bits.div_ceil(8));
         if !paged {
             let length = start + level.block_entries * self.entry_bytes + 4;
             self.load(address, length, start, b"EADB", "an extensible array data block")?;
-            let block = self.loaded(address)?.clone();
-            return self.first_of(asked - entry..asked - entry + level.block_entries, block, entry, found);
+            return Ok(Adjacent { numbers: of_block, place: Some((self.loaded(address)?.clone(), 0)) });
         }
-        let page = entry / self.page_entries;
         let page_bytes = self.page_entries * self.entry_bytes + 4;
         let at = page.checked_mul(page_bytes).and_then(|n| n.checked_add(address)?.checked_add(start + 4));
         let at = at.ok_or_else(|| self.corrupt("a page beyond 64 bits"))?;
@@ -221,15 +271,7 @@ impl<'a> Array<'a> {
             checksum::verify(&bytes, self.source.absolute(at)?, "an extensible array page")?;
             self.blocks.insert(at, Block { address: at, bytes: bytes.into(), start: 0 });
         }
-        let (block, entry) = (self.loaded(at)?.clone(), entry % self.page_entries);
-        self.first_of(asked - entry..asked - entry + self.page_entries, block, entry, found)
-    }
-
-    /// An entry of a block that the next ones will be looked for in.
-    fn first_of(&mut self, numbers: Range<u64>, block: Block, entry: u64, found: &Found<'_>) -> Result<Option<(u64, u64, u32)>> {
-        let parsed = self.parse(&block, entry, found);
-        self.recent = Some(Recent { numbers, block });
-        parsed
+        Ok(Adjacent { numbers: of_page, place: Some((self.loaded(at)?.clone(), 0)) })
     }
 
     fn load(&mut self, address: u64, length: u64, start: u64, signature: &[u8; 4], what: &str) -> Result<()> {
@@ -255,11 +297,11 @@ impl<'a> Array<'a> {
         cursor.address()
     }
 
-    fn parse(&self, block: &Block, entry: u64, found: &Found<'_>) -> Result<Option<(u64, u64, u32)>> {
+    fn parse(&self, block: &Block, entry: u64, layout: &ChunkedLayout) -> Result<Option<(u64, u64, u32)>> {
         let mut cursor = self.source.cursor(&block.bytes, block.address);
         cursor.take_u64(block.start + entry * self.entry_bytes)?;
         let entry_bytes = usize::try_from(self.entry_bytes).unwrap_or(usize::MAX);
-        parse_entry(&mut cursor, found.layout, self.filtered, entry_bytes)
+        parse_entry(&mut cursor, layout, self.filtered, entry_bytes)
     }
 }
 

@@ -3,32 +3,37 @@
 use hyperslab_array::{Error, Result};
 
 use super::entry::{EntryForm, check_array_block, parse_array_header, parse_entry};
-use super::found::Found;
+use super::found::{Found, Sink};
 use super::numbering::Numbering;
 use crate::hdf5::writer::{Space, StoredChunk};
 use crate::hdf5::{Cursor, Encoder, Source, checksum};
 
 pub(super) fn locate(source: &Source, address: u64, touched: &[Vec<u64>], found: &mut Found<'_>) -> Result<()> {
-    let header_bytes = 8 + u64::from(source.length_size) + u64::from(source.offset_size) + 4;
-    let header = source.read(address, header_bytes)?;
-    let place = source.absolute(address)?;
-    let mut cursor = source.cursor(&header, address);
-    cursor.signature(b"FAHD")?;
-    checksum::verify(&header, place, "a fixed array header")?;
-    let filtered = parse_array_header(&mut cursor, "a fixed array header")?;
-    let entry_bytes = u64::from(cursor.u8()?);
-    let page_bits = u32::from(cursor.u8()?);
-    let entries = cursor.length()?;
-    let Some(block) = cursor.address()? else { return Ok(()) };
-    if entry_bytes < u64::from(source.offset_size) || page_bits >= 64 {
-        return Err(Error::corrupt("impossible sizes in a fixed array header").at_offset(place));
-    }
-    let array = Array { source, header: address, block, entries, entry_bytes, page_entries: 1 << page_bits, filtered };
+    let Some(array) = Array::open(source, address)? else { return Ok(()) };
     let numbering = Numbering::row_major(found.layout)?;
     let numbered = touched.iter().enumerate().map(|(slot, origin)| Ok((numbering.number(origin)?, slot)));
     let mut wanted = numbered.collect::<Result<Vec<_>>>()?;
     wanted.sort_unstable();
     array.read(&wanted, found)
+}
+
+/// Gives all stored chunks to `sink`. Pages that were never written cost nothing.
+pub(super) fn each_stored(source: &Source, address: u64, sink: &mut impl Sink) -> Result<()> {
+    let Some(array) = Array::open(source, address)? else { return Ok(()) };
+    let numbering = Numbering::row_major(sink.layout())?;
+    let entry_bytes = usize::try_from(array.entry_bytes).unwrap_or(usize::MAX);
+    array.each_page(None, &mut |page| {
+        let mut cursor = source.cursor(page.bytes, page.address);
+        cursor.take_u64(page.start)?;
+        for number in page.first..page.first + page.count {
+            let mut entry = source.cursor(cursor.take(entry_bytes)?, page.address);
+            let Some((address, length, mask)) = parse_entry(&mut entry, sink.layout(), array.filtered, entry_bytes)? else { continue };
+            if let Some(position) = numbering.position(number) {
+                sink.add(source, &position, address, length, mask)?;
+            }
+        }
+        Ok(())
+    })
 }
 
 struct Array<'a> {
@@ -42,20 +47,63 @@ struct Array<'a> {
     filtered: bool,
 }
 
-impl Array<'_> {
+/// Entries that lie side by side.
+struct Page<'a> {
+    bytes: &'a [u8],
+    address: u64,
+    /// Where in `bytes` the entries begin, the number of the first one, and how many there are.
+    start: u64,
+    first: u64,
+    count: u64,
+}
+
+impl<'a> Array<'a> {
+    /// `None`: no chunk was ever written.
+    fn open(source: &'a Source, address: u64) -> Result<Option<Self>> {
+        let header_bytes = 8 + u64::from(source.length_size) + u64::from(source.offset_size) + 4;
+        let header = source.read(address, header_bytes)?;
+        let place = source.absolute(address)?;
+        let mut cursor = source.cursor(&header, address);
+        cursor.signature(b"FAHD")?;
+        checksum::verify(&header, place, "a fixed array header")?;
+        let filtered = parse_array_header(&mut cursor, "a fixed array header")?;
+        let entry_bytes = u64::from(cursor.u8()?);
+        let page_bits = u32::from(cursor.u8()?);
+        let entries = cursor.length()?;
+        let Some(block) = cursor.address()? else { return Ok(None) };
+        if entry_bytes < u64::from(source.offset_size) || page_bits >= 64 {
+            return Err(Error::corrupt("impossible sizes in a fixed array header").at_offset(place));
+        }
+        Ok(Some(Self { source, header: address, block, entries, entry_bytes, page_entries: 1 << page_bits, filtered }))
+    }
+
     /// Reads the wanted entries, each a number and the slot that it fills.
     fn read(&self, wanted: &[(u64, usize)], found: &mut Found<'_>) -> Result<()> {
-        let (source, block) = (self.source, self.block);
         if wanted.last().is_some_and(|(number, _)| *number >= self.entries) {
-            return Err(Error::corrupt(format!("a fixed array of {} chunks is too short for its dataset", self.entries)).at_offset(source.absolute(block)?));
+            let place = self.source.absolute(self.block)?;
+            return Err(Error::corrupt(format!("a fixed array of {} chunks is too short for its dataset", self.entries)).at_offset(place));
         }
+        let of = |page: u64| {
+            let first = page.saturating_mul(self.page_entries);
+            let from = wanted.partition_point(|(number, _)| *number < first);
+            let until = wanted.partition_point(|(number, _)| *number < first.saturating_add(self.page_entries));
+            wanted.get(from..until).unwrap_or_default()
+        };
+        let mut pages: Vec<u64> = wanted.iter().map(|(number, _)| number / self.page_entries).collect();
+        pages.dedup();
+        self.each_page(Some(&pages), &mut |page| self.take(page, of(page.first / self.page_entries), found))
+    }
+
+    /// Gives each written page to `take`, or those of the `wanted` numbers; all entries of a small array are one page.
+    fn each_page(&self, wanted: Option<&[u64]>, take: &mut dyn FnMut(&Page<'_>) -> Result<()>) -> Result<()> {
+        let (source, block) = (self.source, self.block);
         let beyond = || Error::corrupt("a fixed array beyond 64 bits");
         let prefix = 6 + u64::from(source.offset_size);
         if self.entries <= self.page_entries {
             let length = self.entries.checked_mul(self.entry_bytes).ok_or_else(beyond)?;
             let bytes = source.read(block, prefix.checked_add(length).and_then(|n| n.checked_add(4)).ok_or_else(beyond)?)?;
             self.check_block(&mut source.cursor(&bytes, block), &bytes)?;
-            return self.take(&bytes, block, prefix, 0, wanted, found);
+            return take(&Page { bytes: &bytes, address: block, start: prefix, first: 0, count: self.entries });
         }
         // Pages follow the prefix; a bit per page says whether it was written.
         let pages = self.entries.div_ceil(self.page_entries);
@@ -65,13 +113,12 @@ impl Array<'_> {
         self.check_block(&mut cursor, &head)?;
         let bitmap = cursor.take_u64(pages.div_ceil(8))?;
         let page_bytes = self.page_entries.checked_mul(self.entry_bytes).and_then(|n| n.checked_add(4)).ok_or_else(beyond)?;
-        let mut pages: Vec<u64> = wanted.iter().map(|(number, _)| number / self.page_entries).collect();
-        pages.dedup();
         let page_place = |page: u64| Some((page.checked_mul(page_bytes)?.checked_add(block.checked_add(head_bytes)?)?, page_bytes));
-        source.prefetch(pages.into_iter().filter_map(page_place))?;
-        for group in wanted.chunk_by(|a, b| a.0 / self.page_entries == b.0 / self.page_entries) {
-            let page = group.first().map(|(number, _)| number / self.page_entries);
-            let page = page.ok_or_else(|| Error::internal("a group of no entries"))?;
+        source.prefetch(wanted.unwrap_or_default().iter().copied().filter_map(page_place))?;
+        let mut all = 0..pages;
+        let mut some = wanted.unwrap_or_default().iter().copied();
+        let numbers: &mut dyn Iterator<Item = u64> = if wanted.is_some() { &mut some } else { &mut all };
+        for page in numbers {
             let byte = usize::try_from(page / 8).ok().and_then(|at| bitmap.get(at));
             let byte = byte.ok_or_else(|| Error::internal("a page beyond the page bits of its fixed array"))?;
             if byte & (0x80 >> (page % 8)) == 0 {
@@ -82,7 +129,7 @@ impl Array<'_> {
             let at = page.checked_mul(page_bytes).and_then(|n| n.checked_add(block + head_bytes)).ok_or_else(beyond)?;
             let bytes = source.read(at, count * self.entry_bytes + 4)?;
             checksum::verify(&bytes, source.absolute(at)?, "a fixed array page")?;
-            self.take(&bytes, at, 0, first, group, found)?;
+            take(&Page { bytes: &bytes, address: at, start: 0, first, count })?;
         }
         Ok(())
     }
@@ -95,11 +142,11 @@ impl Array<'_> {
         check_array_block(cursor, self.filtered, self.header, WHAT)
     }
 
-    /// Takes wanted entries from `bytes`, whose entry `first` begins at `start`.
-    fn take(&self, bytes: &[u8], at: u64, start: u64, first: u64, wanted: &[(u64, usize)], found: &mut Found<'_>) -> Result<()> {
+    /// Takes the wanted entries of a page.
+    fn take(&self, page: &Page<'_>, wanted: &[(u64, usize)], found: &mut Found<'_>) -> Result<()> {
         for (number, slot) in wanted {
-            let mut cursor = self.source.cursor(bytes, at);
-            cursor.take_u64(start + (number - first) * self.entry_bytes)?;
+            let mut cursor = self.source.cursor(page.bytes, page.address);
+            cursor.take_u64(page.start + (number - page.first) * self.entry_bytes)?;
             let entry_bytes = usize::try_from(self.entry_bytes).unwrap_or(usize::MAX);
             if let Some((address, length, mask)) = parse_entry(&mut cursor, found.layout, self.filtered, entry_bytes)? {
                 found.put(self.source, *slot, address, length, mask)?;

@@ -15,7 +15,7 @@ use hyperslab_array::{ChunkGrid, Region, Result, Selection};
 
 pub(crate) use encode::encode;
 
-use self::found::{Found, StoredAt};
+use self::found::{Found, Stored, StoredAt};
 use super::Source;
 use super::layout::{ChunkedLayout, Locator};
 use crate::{ChunkLocation, ChunkSource};
@@ -52,4 +52,25 @@ pub(crate) fn locate(source: &Source, layout: &ChunkedLayout, selection: &Select
         }
     });
     locations.collect()
+}
+
+/// Bytes of the dataset's chunks in the file, without looking at chunks that were never written: a dataset may claim any
+/// number of those.
+pub(crate) fn stored_bytes(source: &Source, layout: &ChunkedLayout) -> Result<u64> {
+    let mut sum = 0u64;
+    let mut each = |chunk: StoredAt| {
+        sum = sum.saturating_add(chunk.length);
+        Ok(())
+    };
+    let sink = &mut Stored { layout, each: &mut each };
+    match &layout.locator {
+        Locator::None => {}
+        Locator::BtreeV1 { address } => btree_v1::locate(source, *address, sink)?,
+        Locator::Single { address, filtered } => single::locate(source, *address, *filtered, sink)?,
+        Locator::Implicit { address } => return implicit::stored_bytes(source, *address, layout),
+        Locator::FixedArray { address } => fixed_array::each_stored(source, *address, sink)?,
+        Locator::ExtensibleArray { address } => extensible_array::each_stored(source, *address, sink)?,
+        Locator::BtreeV2 { address } => btree_v2::locate(source, *address, sink)?,
+    }
+    Ok(sum)
 }

@@ -53,6 +53,19 @@ impl Numbering {
         debug_assert!(self.first < self.strides.len().max(1));
         number.ok_or_else(|| Error::corrupt("more chunks than 64 bits can number"))
     }
+
+    /// The numbers along each dimension of the chunk with this number: the inverse of [`Self::number`]. `None` if a dimension
+    /// has no chunks.
+    pub fn position(&self, number: u64) -> Option<Vec<u64>> {
+        let mut position = vec![0; self.strides.len()];
+        let mut rest = number;
+        for axis in order(self.strides.len(), self.first) {
+            let stride = *self.strides.get(axis)?;
+            *position.get_mut(axis)? = rest.checked_div(stride)?;
+            rest = rest.checked_rem(stride)?;
+        }
+        Some(position)
+    }
 }
 
 /// Dimensions from slowest to fastest.

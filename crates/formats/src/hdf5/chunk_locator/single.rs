@@ -2,11 +2,11 @@
 
 use hyperslab_array::Result;
 
-use super::found::Found;
+use super::found::Sink;
 use crate::hdf5::Source;
 
-pub(super) fn locate(source: &Source, address: u64, filtered: Option<(u64, u32)>, found: &mut Found<'_>) -> Result<()> {
-    let (length, mask) = filtered.unwrap_or((found.layout.chunk_bytes, 0));
-    let number = vec![0; found.layout.shape.len()];
+pub(super) fn locate(source: &Source, address: u64, filtered: Option<(u64, u32)>, found: &mut impl Sink) -> Result<()> {
+    let (length, mask) = filtered.unwrap_or((found.layout().chunk_bytes, 0));
+    let number = vec![0; found.layout().shape.len()];
     found.add(source, &number, address, length, mask)
 }

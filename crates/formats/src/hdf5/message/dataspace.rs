@@ -1,6 +1,6 @@
 //! Dataspace message (IV.A.2.b).
 
-use hyperslab_array::{Dataspace, Error, Result};
+use hyperslab_array::{Dataspace, Error, MAX_NDIM, Result};
 
 use crate::hdf5::{Cursor, Encoder};
 
@@ -16,8 +16,8 @@ pub(crate) fn parse(cursor: &mut Cursor<'_>) -> Result<Dataspace> {
         2 => cursor.u8()?,
         _ => return Err(cursor.corrupt(format!("version {version} of the dataspace message"))),
     };
-    if ndim > 32 {
-        return Err(cursor.corrupt(format!("a dataspace of {ndim} dimensions; HDF5 allows 32")));
+    if ndim > MAX_NDIM {
+        return Err(cursor.corrupt(format!("a dataspace of {ndim} dimensions; HDF5 allows {MAX_NDIM}")));
     }
     match class {
         0 => return Ok(Dataspace::Scalar),
@@ -47,8 +47,8 @@ pub(crate) fn encode(dataspace: &Dataspace) -> Result<Vec<u8>> {
         Dataspace::Simple { shape, max_shape } => (1, shape.as_slice(), max_shape.as_slice()),
         Dataspace::Null => (2, [].as_slice(), [].as_slice()),
     };
-    let ndim = u8::try_from(shape.len()).ok().filter(|ndim| *ndim <= 32);
-    let ndim = ndim.ok_or_else(|| Error::unsupported(format!("{} dimensions: HDF5 allows 32", shape.len())))?;
+    let ndim = u8::try_from(shape.len()).ok().filter(|ndim| usize::from(*ndim) <= MAX_NDIM);
+    let ndim = ndim.ok_or_else(|| Error::unsupported(format!("{} dimensions: HDF5 allows {MAX_NDIM}", shape.len())))?;
     let grows = shape.iter().zip(max_shape).any(|(extent, max_extent)| *max_extent != Some(*extent));
     encoder.bytes(&[2, ndim, u8::from(grows), class]);
     shape.iter().for_each(|extent| encoder.u64(*extent));
