@@ -20,12 +20,20 @@ help: ## what there is to make
 
 setup: $(VENV)/.installed ## virtual environment, Rust build, Python package
 
-$(VENV)/.requirements: testing/requirements.txt
+$(VENV)/.requirements: testing/requirements.lock
 	@command -v cargo >/dev/null || { echo "cargo is missing: install Rust 1.89 or newer"; exit 1; }
 	@$(PYTHON) -c 'import sys, venv; sys.exit(sys.version_info < (3, 10))' || { echo "Python 3.10 or newer with venv is needed; set PYTHON="; exit 1; }
 	@$(PYTHON) -m venv $(VENV)
-	@testing/quietly.sh "Installing Python packages into $(VENV)" $(BIN)/python -m pip install --disable-pip-version-check -r testing/requirements.txt
+	@testing/quietly.sh "Installing Python packages into $(VENV)" $(BIN)/python -m pip install --disable-pip-version-check --require-hashes -r testing/requirements.lock
 	@touch $@
+
+# Every package that testing/requirements.txt needs, with the hashes of its files. uv resolves; versions that are installed stay.
+PINS_VENV := $(HOME)/.cache/hyperslab/venvs/pins
+
+pins: ## writes testing/requirements.lock anew, after a change of testing/requirements.txt
+	@[ -x $(PINS_VENV)/bin/uv ] || { $(PYTHON) -m venv $(PINS_VENV) && $(PINS_VENV)/bin/python -m pip install --quiet --disable-pip-version-check uv==0.13.9; }
+	cd testing && $(PINS_VENV)/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate \
+		--custom-compile-command "make pins" requirements.txt -o requirements.lock
 
 $(VENV)/.installed: $(VENV)/.requirements $(RUST_SOURCES)
 	@testing/quietly.sh "Compiling Hyperslab (the first time takes several minutes)" $(BIN)/maturin develop --release --locked
@@ -363,11 +371,17 @@ GATHERED    := $(HOME)/.cache/hyperslab/conformance/files
 
 GRAPHS      ?= 3000
 MODELS      ?= 2000
+DOCUMENTS   ?= 1000
 
-hostile: setup ## GRAPHS=3000 files of shared structures; MODELS=2000 of data models; COUNT=100000 damaged files, for SECONDS=... at most, compared with h5py
+hostile: setup ## GRAPHS=3000 files of shared structures; MODELS=2000 of data models; DOCUMENTS=1000 sidecars, plans, splits and containers; COUNT=100000 damaged files, for SECONDS=... at most, compared with h5py
 	$(BIN)/python testing/hostile/run_graphs.py --count $(GRAPHS)
 	$(BIN)/python testing/hostile/run_models.py --count $(MODELS)
+	$(BIN)/python testing/hostile/run_documents.py --count $(DOCUMENTS)
 	HYPERSLAB_POISON=1 $(BIN)/python testing/hostile/run.py --count $(COUNT) $(if $(wildcard $(GATHERED)),--gathered $(GATHERED)) $(if $(filter file,$(origin SECONDS)),,--seconds $(SECONDS))
+
+# Each guard is a build of the formats (about a minute on two cores) and some hundred files.
+guards: $(VENV)/.requirements ## takes out one check of the readers at a time: generated or test files must show it
+	$(BIN)/python testing/hostile/guards.py --target $(CARGO_TARGET_DIR)/guards
 
 # PARTS=build,fastbit,answers,queries,steps,gzip,spark measures some; what was measured is kept, and printed each time.
 # Spark is measured where `make test-spark-4` has been.

@@ -60,7 +60,7 @@ fn open_named(storage: Arc<dyn Storage>, options: &OpenOptions) -> Result<Arc<dy
     let Some(address) = hdf5::find_superblock(storage.as_ref())? else {
         return Err(Error::invalid_input(other_format::describe(storage.as_ref())?));
     };
-    let mut file = hdf5::Hdf5File::open(storage, address, options)?;
+    let mut file = hdf5::Hdf5File::open(storage, address, &options.limits, options.joins_members)?;
     match options.interpretation {
         Interpretation::Hdf5 => {}
         Interpretation::Automatic => file.detect_netcdf4()?,

@@ -12,7 +12,7 @@ use super::superblock::Superblock;
 use super::{Source, chunk_locator, reference};
 use crate::netcdf4::{self, Netcdf4Tree};
 use crate::tree::dataset;
-use crate::{ArrayFile, ChunkLocation, ChunkLocations, ChunkSource, Dataset, Format, ObjectId, OpenOptions, Tree};
+use crate::{ArrayFile, ChunkLocation, ChunkLocations, ChunkSource, Dataset, Format, Limits, ObjectId, Tree};
 
 /// An open HDF5 file.
 pub struct Hdf5File {
@@ -44,12 +44,12 @@ enum ContiguousStart {
 }
 
 impl Hdf5File {
-    /// Opens the file whose superblock lies at absolute offset `superblock`.
+    /// Opens the file whose superblock lies at absolute offset `superblock`; other members of a file of several only if `joins_members`.
     ///
     /// # Errors
     /// `Corrupt`, `Unsupported`, `LimitExceeded` or `Io` if the metadata cannot be parsed.
-    pub fn open(storage: Arc<dyn Storage>, superblock: u64, options: &OpenOptions) -> Result<Self> {
-        let Superblock { source, root, .. } = Superblock::read(storage, superblock, &options.limits, options.joins_members)?;
+    pub fn open(storage: Arc<dyn Storage>, superblock: u64, limits: &Limits, joins_members: bool) -> Result<Self> {
+        let Superblock { source, root, .. } = Superblock::read(storage, superblock, limits, joins_members)?;
         source.storage.keep(source.absolute(root)?);
         Ok(Self { objects: Arc::new(LazyTree::open(source.clone(), root)?), source, interpreted: None })
     }
