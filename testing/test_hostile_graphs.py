@@ -257,7 +257,7 @@ def test_a_variable_of_too_many_dimensions_is_refused_by_name(tmp_path: pathlib.
             if ndim <= 32:
                 assert variable.refusal is None and variable[()].shape == (1,) * ndim
                 continue
-            assert variable.refusal == f"{ndim} dimensions: at most 32 are read"
+            assert variable.refusal == f"Unsupported: {ndim} dimensions: at most 32 are read"
             with pytest.raises(hs.UnsupportedError, match=f"{ndim} dimensions"):
                 variable[()]
             with pytest.raises(hs.Error, match=f"{ndim} dimensions"):

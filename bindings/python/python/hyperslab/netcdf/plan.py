@@ -126,7 +126,10 @@ class NetcdfPlan(PlannedGroup, WritePlan):
             self._writer.sealed = True
 
     def _decoded(self) -> None:
-        self._about = json.loads(self._native.note)["netcdf"]
+        about = json.loads(self._native.note)["netcdf"]
+        if not isinstance(about, dict) or not all(isinstance(variable, dict) and variable.keys() == _KNOWN for variable in about.values()):
+            raise ValueError("what a task knows of each variable")
+        self._about = about
         self._contents, self._plan, self._writers, self._there = Contents(), self, None, {}
         NewGroup.__init__(self, PlanWriter(self._native), "/")
         self._writer.sealed = True
@@ -189,6 +192,10 @@ def _dimensions_of(path: str) -> dict[str, int]:
     with open_file(path, format="hdf5") as file:
         look(file)
     return found
+
+
+#: What a task knows of a variable.
+_KNOWN = {"stored", "shape", "dims", "times", "type", "fill", "fill_is_known"}
 
 
 def _about(variable: NetcdfVariable) -> dict[str, Any]:

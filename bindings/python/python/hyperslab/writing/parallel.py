@@ -426,7 +426,7 @@ class WritePlan:
         except Error:
             raise
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise InvalidInputError(f"these bytes are not a write plan: its note is damaged ({type(error).__name__})") from None
+            raise InvalidInputError(f"these bytes are not a write plan: its note is damaged ({error})") from None
         return plan
 
     def _decoded(self) -> None:
