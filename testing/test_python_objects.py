@@ -177,6 +177,28 @@ def test_what_is_unpickled_shares_one_opening(path: pathlib.Path) -> None:
     assert not x and pickle.loads(pickled[0])[0, 1] == 1, "a closed file is opened again"
 
 
+def test_a_pickle_of_a_temporary_is_equal_as_long_as_its_file_is_in_use(path: pathlib.Path) -> None:
+    """Nothing but `f` lives when a pickle is loaded."""
+    f = hs.open(path)
+    pickles = [pickle.dumps(found) for found in (f["group/x"], f["group"]["x"], f["group"], f["type"], f[f["reference"][0]])]
+    pickles += [pickle.dumps(found) for found in (f["reference"][0], f.table("/group/x"), hs.query(f, "/group", "x > 3"), f)]
+    gc.collect()
+    wanted = [f["group/x"], f["group/x"], f["group"], f["type"], f["group/x"], f["reference"][0], f.table("/group/x"), hs.query(f, "/group", "x > 3"), f]
+    for pickled, thing in zip(pickles, wanted):
+        assert pickle.loads(pickled) == thing
+    x = f["group/x"]
+    del f, wanted, thing
+    gc.collect()
+    assert pickle.loads(pickle.dumps(x.parent["x"])) == x, "an object of the file is a use of it"
+    opened_again = pickle.loads(pickles[0]).file
+    x = None
+    gc.collect()
+    assert pickle.loads(pickles[0]) == opened_again["group/x"], "and so is what came out of a pickle"
+    os.utime(path, ns=(0, 0))
+    with pytest.raises(hs.ConflictError):
+        pickle.loads(pickles[0])
+
+
 def test_arrays_in_memory_do_not_pickle() -> None:
     with pytest.raises(hs.UnsupportedError, match="memory of this process"):
         pickle.dumps(hs.query({"x": np.arange(5)}, "/", "x > 1"))

@@ -68,8 +68,8 @@ class Node:
         return RegionReferences(self)
 
     def __eq__(self, other: object) -> bool:
-        """Whether it is the same object of the same open file, under any path. Copies are equal, and so is what comes out of a
-        pickle in a process where the file is still open."""
+        """Whether it is the same object of the same opening of a file, under any path. Copies are equal, and so is what comes out of a
+        pickle as long as this process uses the opening that was pickled."""
         return isinstance(other, Node) and self._number == other._number and self._file == other._file
 
     def __hash__(self) -> int:
@@ -84,6 +84,9 @@ class Node:
 
     def _object(self, file: _native.File, number: int, name: str, about: dict[str, Any] | None = None) -> Node:
         """The object with this number."""
+        # The core makes a Python object of the file for each answer. All objects of an opening share one: what was pickled is found
+        # again as long as it lives (`reopening`).
+        file = self._file if file == self._file else file
         about = file.describe(number, name) if about is None else about
         return self._classes.get(about["kind"], Node)(file, number, name, about)
 
