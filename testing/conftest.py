@@ -4,7 +4,11 @@ memory that reads are about to write with garbage, so that what they leave out i
 import os
 import pathlib
 import sys
-from typing import Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from command_server import CommandServer
 
 # Read once, when the first read comes.
 os.environ["HYPERSLAB_POISON"] = "1"
@@ -40,3 +44,13 @@ class PoisonedNumpy:
 def poisoned(monkeypatch: pytest.MonkeyPatch) -> None:
     """What `hyperslab.objects.reading` takes from numpy for values."""
     monkeypatch.setattr("hyperslab.objects.reading.np", PoisonedNumpy())
+
+
+@pytest.fixture(scope="session")
+def command_server(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[CommandServer]":
+    """The command `hyperslab` in a folder, without the time that Python needs to start."""
+    from command_server import CommandServer
+
+    server = CommandServer(tmp_path_factory.mktemp("commands"))
+    yield server
+    server.close()

@@ -19,14 +19,23 @@ import pyarrow.csv
 import pyarrow.feather
 import pyarrow.parquet
 import pytest
+from command_server import CommandServer
 
 DATA = pathlib.Path(__file__).resolve().parent.parent / "examples" / "data"
 PROFILES = str(DATA / "atlantic_profiles.nc")
 COMMAND = pathlib.Path(sys.executable).parent / "hyperslab"
+SERVED = COMMAND
+
+
+@pytest.fixture(scope="module", autouse=True)
+def served(command_server: CommandServer) -> None:
+    """`run` calls the command server; pipes, terminals and signals are for the installed command."""
+    global SERVED
+    SERVED = command_server.folder / "hyperslab"
 
 
 def run(*words: str, status: int = 0) -> str:
-    done = subprocess.run([COMMAND, *words], capture_output=True, text=True, env={**os.environ, "COLUMNS": "80"})
+    done = subprocess.run([SERVED, *words], capture_output=True, text=True, env={**os.environ, "COLUMNS": "80"})
     assert done.returncode == status, done.stderr
     if status == 0:
         assert done.stderr == "", "no progress and no chatter where there is no terminal"
@@ -109,7 +118,7 @@ def test_export_writes_the_table(tmp_path: pathlib.Path, ending: str) -> None:
 
 
 def to_standard_output(*words: str) -> bytes:
-    return subprocess.run([COMMAND, *words], capture_output=True, check=True).stdout
+    return subprocess.run([SERVED, *words], capture_output=True, check=True).stdout
 
 
 READERS: dict[str, Callable[[bytes], pa.Table]] = {
@@ -185,7 +194,7 @@ def test_what_netcdf_cannot_hold_leaves_no_file(tmp_path: pathlib.Path, query: s
 def test_sql_prints_some_rows_and_says_so() -> None:
     query = "select depth, theta from theta order by all"
     for words, rows, said in (([], 1000, "first 1000 rows"), (["--rows", "7"], 7, "first 7 rows"), (["--rows", "1920"], 1920, ""), (["-n", "0"], 1920, "")):
-        done = subprocess.run([COMMAND, "sql", PROFILES, query, *words], capture_output=True, text=True, check=True)
+        done = subprocess.run([SERVED, "sql", PROFILES, query, *words], capture_output=True, text=True, check=True)
         shown = [line for line in done.stdout.splitlines() if line[:1].isdigit() or line[:2].strip()[:1].isdigit()]
         assert len(shown) == rows
         assert (said in done.stderr) if said else done.stderr == ""

@@ -17,16 +17,26 @@ import termios
 import hyperslab as hs
 import numpy as np
 import pytest
+from command_server import CommandServer
 from hyperslab.cli import doctor, manual
 from hyperslab.cli.commands import ORDER
 
 DATA = pathlib.Path(__file__).resolve().parent.parent / "examples" / "data"
 PROFILES = str(DATA / "atlantic_profiles.nc")
 CELLS = str(DATA / "10x_pbmc68k_reduced.h5ad")
-COMMAND = pathlib.Path(sys.executable).parent / "hyperslab"
+INSTALLED = pathlib.Path(sys.executable).parent / "hyperslab"
+#: What the tests call: `served` replaces it.
+COMMAND = INSTALLED
 PAGES = manual.pages()
 #: Examples that measure for minutes or serve until they are stopped, need what is not here, or change the user's home.
 NOT_RUN = ("hyperslab tune ", "hyperslab view ", "hyperslab man | man", "hyperslab man >", "spark-submit ")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def served(command_server: CommandServer) -> None:
+    """All calls go to the command server, but that of `test_the_list_of_commands_is_not_cut`."""
+    global COMMAND
+    COMMAND = command_server.folder / "hyperslab"
 
 
 def run(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -68,7 +78,8 @@ def test_every_command_has_examples_and_describes_all_its_arguments() -> None:
 
 
 def test_the_list_of_commands_is_not_cut() -> None:
-    listed = run("--help").stdout
+    listed = subprocess.run([INSTALLED, "--help"], capture_output=True, text=True, env={**os.environ, "COLUMNS": "80"}).stdout
+    assert listed == run("--help").stdout
     for page in PAGES[1:]:
         assert page.summary in listed, page.summary
 

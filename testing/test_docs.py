@@ -17,6 +17,7 @@ import sys
 import h5py
 import hyperslab as hs
 import pytest
+from command_server import CommandServer
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")), ROOT / "CHANGELOG.md"]
@@ -99,8 +100,10 @@ def run_page(page: pathlib.Path, folder: pathlib.Path) -> subprocess.CompletedPr
     )
 
 
-def run_command(line: str, folder: pathlib.Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(["bash", "-euo", "pipefail", "-c", line], capture_output=True, text=True, cwd=folder, env=environment(folder), timeout=300)
+def run_command(line: str, folder: pathlib.Path, server: CommandServer) -> subprocess.CompletedProcess[str]:
+    served = environment(folder)
+    served["PATH"] = f"{server.folder}:{served['PATH']}"
+    return subprocess.run(["bash", "-euo", "pipefail", "-c", line], capture_output=True, text=True, cwd=folder, env=served, timeout=300)
 
 
 @pytest.mark.parametrize("page", [p for p in PAGES if blocks(p, "python")], ids=name_of)
@@ -110,9 +113,9 @@ def test_the_python_of_a_page_runs(page: pathlib.Path, layout: pathlib.Path) -> 
 
 
 @pytest.mark.parametrize("page", [p for p in PAGES if commands(p)], ids=name_of)
-def test_the_commands_of_a_page_run(page: pathlib.Path, layout: pathlib.Path) -> None:
+def test_the_commands_of_a_page_run(page: pathlib.Path, layout: pathlib.Path, command_server: CommandServer) -> None:
     for line, command in commands(page):
-        run = run_command(command, layout)
+        run = run_command(command, layout, command_server)
         assert run.returncode == 0, f"{name_of(page)}, line {line}: {command}\n{run.stderr}"
 
 
@@ -209,10 +212,10 @@ def test_a_good_snippet_passes(layout: pathlib.Path) -> None:
     assert run.returncode == 0, run.stderr
 
 
-def test_a_broken_command_fails(layout: pathlib.Path) -> None:
+def test_a_broken_command_fails(layout: pathlib.Path, command_server: CommandServer) -> None:
     page = layout / "page.md"
     page.write_text("```sh\nmake nothing\nhyperslab ls nowhere.nc\nhyperslab \\\n  --version\n```\n")
     (_, bad), (_, good) = commands(page)
-    assert run_command(bad, layout).returncode != 0
-    assert run_command(good, layout).returncode == 0
+    assert run_command(bad, layout, command_server).returncode != 0
+    assert run_command(good, layout, command_server).returncode == 0
     assert os.listdir(layout)
