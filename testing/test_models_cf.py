@@ -224,31 +224,43 @@ def test_indexed_ragged_arrays(tmp_path: pathlib.Path) -> None:
     assert len(view.table("observations", "station_name = 'Lisbon'").to_arrow()) == (index == 2).sum()
 
 
-def test_profiles_of_stations(tmp_path: pathlib.Path) -> None:
-    """Ragged in both ways (CF H.5.3): profiles have counts of observations, and indexes of their stations."""
+@pytest.mark.parametrize(
+    ("feature", "instance", "role"), [("timeSeriesProfile", "station", "timeseries_id"), ("trajectoryProfile", "trajectory", "trajectory_id")]
+)
+def test_ragged_in_both_ways(tmp_path: pathlib.Path, feature: str, instance: str, role: str) -> None:
+    """CF H.5.3 and H.6.3: profiles have counts of observations, and indexes of their stations or trajectories."""
     random = np.random.default_rng(4)
-    counts, station = random.integers(0, 6, 20), random.integers(0, 3, 20)
-    with dataset(tmp_path / "both.nc", featureType="timeSeriesProfile") as f:
-        for name, size in (("obs", int(counts.sum())), ("profile", 20), ("station", 3)):
+    counts, owner = random.integers(0, 6, 20), random.integers(0, 3, 20)
+    names = np.array(["a", "b", "c"])
+    with dataset(tmp_path / "both.nc", featureType=feature) as f:
+        for name, size in (("obs", int(counts.sum())), ("profile", 20), (instance, 3)):
             f.createDimension(name, size)
-        variable(f, "lat", ("station",), np.array([1.0, 2, 3]))
-        variable(f, "station_id", ("station",), np.array(["a", "b", "c"], object), str, cf_role="timeseries_id")
+        # A station has one place, a profile of a trajectory its own.
+        of_place = instance if instance == "station" else "profile"
+        places = random.normal(size=3 if instance == "station" else 20)
+        variable(f, "lat", (of_place,), places)
+        variable(f, f"{instance}_id", (instance,), names.astype(object), str, cf_role=role)
         variable(f, "time", ("profile",), np.arange(20.0), units="days since 2000-01-01")
-        variable(f, "station_index", ("profile",), station.astype("i4"), instance_dimension="station")
+        variable(f, f"{instance}_index", ("profile",), owner.astype("i4"), instance_dimension=instance)
         variable(f, "row_size", ("profile",), counts.astype("i4"), sample_dimension="obs")
         variable(f, "z", ("obs",), np.arange(counts.sum()) * 1.0, axis="Z")
         variable(f, "temp", ("obs",), random.normal(size=counts.sum()), coordinates="time lat z")
     view = hs.models.cf.open(tmp_path / "both.nc")
-    assert (view.tables, view.validate(), view.omitted) == (["observations", "profile", "station"], [], {})
+    assert (view.tables, view.validate(), view.omitted) == (["observations", "profile", instance], [], {})
     got = view.table("observations").to_pandas()
-    profile = np.repeat(np.arange(20), counts)
-    same(got["profile"], profile)
-    same(got["station"], station[profile])
-    same(got["lat"], np.array([1.0, 2, 3])[station[profile]])
-    same(got["station_id"], np.array(["a", "b", "c"])[station[profile]])
-    same(got["time"], (pd.Timestamp("2000-01-01") + pd.to_timedelta(profile, "D")).to_numpy())
-    same(view.table("profile").to_pandas()["station_id"], np.array(["a", "b", "c"])[station])
-    np.testing.assert_allclose(got.groupby("station_id").temp.sum().sum(), got.temp.sum())
+    with xarray.open_dataset(tmp_path / "both.nc", engine="netcdf4") as data:
+        profile = np.repeat(np.arange(20), data["row_size"].values)
+        of_instance = data[f"{instance}_index"].values[profile]
+        same(got["profile"], profile)
+        same(got[instance], of_instance)
+        same(got["lat"], data["lat"].values[of_instance if instance == "station" else profile])
+        same(got[f"{instance}_id"], data[f"{instance}_id"].values[of_instance])
+        same(got["time"], data["time"].values[profile].astype(got["time"].dtype))
+        same(got["z"], data["z"].values)
+        same(got["temp"], data["temp"].values)
+    same(view.table("profile").to_pandas()[f"{instance}_id"], names[owner])
+    chosen = view.table("observations", f"{instance}_id = 'b'", columns=["profile", "temp"]).to_pandas()
+    same(chosen["temp"], got["temp"][of_instance == 1].reset_index(drop=True))
 
 
 def test_multidimensional_arrays(tmp_path: pathlib.Path) -> None:

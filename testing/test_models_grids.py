@@ -163,7 +163,7 @@ def test_other_formats_of_netcdf(tmp_path: pathlib.Path, fmt: str) -> None:
 
 def test_several_meshes_and_a_network(tmp_path: pathlib.Path) -> None:
     path = write_mesh(tmp_path / "mesh.nc", "one")
-    write_mesh(path, "two", start=1, mode="a")
+    write_mesh(path, "Two", start=1, mode="a")
     with netCDF4.Dataset(path, "a") as f:
         f.createDimension("net_nodes", 3)
         f.createDimension("net_edges", 2)
@@ -178,16 +178,20 @@ def test_several_meshes_and_a_network(tmp_path: pathlib.Path) -> None:
         names.mesh, names.location = "net", "node"
         names[:] = netCDF4.stringtochar(np.array([b"a    ", b"bcd", b""], "S5"))
     view = hs.models.ugrid.open(path)
-    assert view.meshes == ["one", "two", "net"] and view.reason == "3 meshes: one, two, net"
-    assert [name for name in view.tables if "_time" not in name] == ["faces_one", "nodes_one", "faces_two", "nodes_two", "nodes_net", "edges_net"]
-    assert lists(view.table("faces_two").to_arrow(), "nodes") == FACES and view.table("faces_two_time_layer").count() == 24
+    assert view.meshes == ["one", "Two", "net"] and view.reason == "3 meshes: one, Two, net"
+    assert [name for name in view.tables if "_time" not in name] == ["faces_one", "nodes_one", "faces_Two", "nodes_Two", "nodes_net", "edges_net"]
+    assert lists(view.table("faces_Two").to_arrow(), "nodes") == FACES and view.table("faces_Two_time_layer").count() == 24
     assert view.table("nodes_net").to_pandas()[["x", "names"]].to_dict("list") == {"x": [1, 2, 4], "names": ["a", "bcd", ""]}
     assert lists(view.table("edges_net").to_arrow(), "nodes") == [[0, 1], [1, 2]]
+    shown = hs.sql("select one.geometry = two.geometry from polygons_one one join polygons_Two two using (face)", path)
+    assert shown.fetchall() == [(True,)] * 4
+    with pytest.raises(hs.InvalidInputError, match="no view 'polygons_net'"):
+        hs.sql("select * from polygons_net", path)
     net = view.mesh("net")
     assert net.count("faces") == 0 and net.coordinates("edges").x.tolist() == [1.5, 3]
     with pytest.raises(hs.NotFoundError, match="has no faces"):
         net.connectivity("face_nodes")
-    with pytest.raises(hs.InvalidInputError, match="one, two, net: give the name"):
+    with pytest.raises(hs.InvalidInputError, match="one, Two, net: give the name"):
         view.mesh()
     with pytest.raises(hs.NotFoundError, match="no mesh 'three'"):
         view.mesh("three")
@@ -365,6 +369,34 @@ def test_polygons_are_those_of_shapely(mesh: pathlib.Path) -> None:
         assert len(grid.polygons(**given, encoding="wkb")) == len(faces)
     with pytest.raises(hs.InvalidInputError, match="geoarrow and wkb"):
         grid.polygons(encoding="wkt")  # type: ignore[arg-type]
+
+
+def test_polygons_are_geometries_in_sql(mesh: pathlib.Path, mpas: pathlib.Path) -> None:
+    wanted = [shapely.normalize(shapely.Polygon([(X[node], Y[node]) for node in nodes])) for nodes in FACES]
+    found = hs.sql("select face, geometry, st_astext(geometry) as text, area from polygons join faces using (face) order by face", mesh)
+    assert str(found.types[1]) == "GEOMETRY"
+    rows = found.fetchall()
+    assert [row[0] for row in rows] == [0, 1, 2, 3] and [row[3] for row in rows] == data_of("area", 4).tolist()
+    for shapes in (shapely.from_wkb([bytes(row[1]) for row in rows]), shapely.from_wkt([row[2] for row in rows])):
+        assert [shapely.normalize(shape) for shape in shapes] == wanted
+    box = "POLYGON ((2.1 -9, 9 -9, 9 9, 2.1 9, 2.1 -9))"
+    near = hs.sql(f"select face from polygons where st_intersects_extent(geometry, '{box}'::geometry)", mesh).fetchall()
+    bounds = [shape.bounds for shape in wanted]
+    assert sorted(face for (face,) in near) == [face for face, (_, _, right, _) in enumerate(bounds) if right >= 2.1]
+    assert hs.sql("select count(*) from polygons", mesh).fetchall() == [(4,)]
+    assert hs.sql("select face from polygons where face > 2", mesh).fetchall() == [(3,)]
+    connection = duckdb.connect()
+    assert "polygons" in hs.attach(connection, mpas, "ocean").views
+    cells = hs.models.mpas.open(mpas).mesh().polygons(encoding="wkb")
+    assert connection.sql("select cell, st_aswkb(geometry) from ocean.polygons order by cell").fetchall() == list(
+        zip(cells["cell"].to_pylist(), cells["geometry"].to_pylist(), strict=True)
+    )
+    with netCDF4.Dataset(mesh, "a") as f:
+        f.createVariable("polygons", "i4")[...] = 17
+    assert hs.sql("select * from polygons", mesh).fetchall() == [(17,)]  # what the file calls so
+    # Several files are rows of all, and have no polygons.
+    with pytest.raises(hs.InvalidInputError, match="no view 'polygons'"):
+        hs.sql("select * from polygons", [mpas, mpas])
 
 
 def test_topology_is_computed_if_the_file_lacks_it(mesh: pathlib.Path) -> None:

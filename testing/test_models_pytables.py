@@ -82,6 +82,27 @@ def test_tables_are_scanned(nodes: pathlib.Path) -> None:
         view.table("array")
 
 
+def test_indexes_of_columns_are_named_and_not_used(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "indexed.h5"
+    with tables.open_file(path, "w") as f:
+        table = f.create_table(f.create_group("/", "g"), "readout", np.zeros(3000, [("n", "i4"), ("x", "f8"), ("inner", [("q", "i2")]), ("s", "S4")]))
+        table.cols.n.create_index(kind="light")
+        table.cols.x.create_csindex()
+        table.cols.inner.q.create_index(kind="ultralight")
+        table.cols.s.create_index()
+        table.autoindex = False
+        table.cols.x[:] = np.ones(3000)
+        wanted = {("g/readout", one.column.pathname, one.kind, one.optlevel, bool(one.dirty)) for one in table.colindexes.values()}
+    with h5py.File(path, "r+") as f:  # another program, which knows of no index
+        f["g/readout"][7] = (5, 2.0, (1,), b"a")
+    view = hs.models.pytables.open(path)
+    assert set(view.indexes) == wanted and {one.column for one in view.indexes if one.is_dirty} == {"x"}
+    assert view.table("g/readout", "n = 5 and x = 2", columns=["s"]).to_arrow().to_pydict() == {"s": ["a"]}
+    with tables.open_file(tmp_path / "plain.h5", "w") as f:
+        f.create_table("/", "t", np.zeros(3, [("n", "i4")]))
+    assert hs.models.pytables.open(tmp_path / "plain.h5").indexes == []
+
+
 def frame() -> pd.DataFrame:
     zoned = pd.date_range("2020", periods=5, tz="Europe/Berlin")
     return pd.DataFrame(

@@ -8,7 +8,9 @@ from typing import NamedTuple
 
 from ..errors import CorruptError, InvalidInputError, LimitExceededError, NotFoundError, UnsupportedError
 from ..file import File
+from ..models.grid_views import polygon_tables
 from ..tables.table import Table
+from .polygon_view import PolygonView
 from .views import Names, View, names_of, object_paths
 
 #: Why an object has no view: an error of planning its table.
@@ -39,11 +41,15 @@ class FileViews:
         self.file = file
         self.names: Names = names_of(object_paths(file.files[0]))
         self._of_model: dict[str, str] = {}
-        for model in reversed([model for model in file.models if model.certainty != "possible"]):
+        models = [model for model in file.models if model.certainty != "possible"]
+        for model in reversed(models):
             for table in model.tables:
                 # What a table means comes before the object of its name: `obs` is a data frame, not a group.
                 self.names.paths[table.lower()] = (table, table)
                 self._of_model[table.lower()] = model.name
+        # An object or a short name of the file comes before what is derived.
+        self._polygons = {table.lower(): make for table, make in polygon_tables(file, models).items() if table.lower() not in self.names.paths}
+        self.names.paths.update({table: (table, table) for table in self._polygons})
         self.tables: dict[str, Table] = {}
         self.views: list[View] = []
         self.refused: dict[str, str] = {}
@@ -66,14 +72,17 @@ class FileViews:
         name, path = self.names.paths[word]
         model = self._of_model.get(word)
         try:
-            table = self.tables[word] = self.file.table(path if model else "/" + path, omitted="ignore", model=model)
-            view = View(table)
+            view = PolygonView(self._polygons[word]()) if word in self._polygons else self._planned(path, model)
+            table = self.tables[word] = view.table
         except REFUSALS as error:
             self.refused[word] = error.message
             return None
         self.views.append(view)
         self.omitted |= {member: f"in {path} it {reason}" for member, reason in table.omitted.items()}
         return NamedTable(name, table, view)
+
+    def _planned(self, path: str, model: str | None) -> View:
+        return View(self.file.table(path if model else "/" + path, omitted="ignore", model=model))
 
     def all(self) -> Iterator[NamedTable]:
         """Every view once, by its longest name."""

@@ -158,6 +158,7 @@ class View(ScanDataset):
 
     def __init__(self, table: Table) -> None:
         super().__init__(table._request, table.schema)
+        self.table = table
         self._own_names = distinct(table.schema.names)
 
     @property

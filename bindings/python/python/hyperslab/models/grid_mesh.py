@@ -96,6 +96,22 @@ class Mesh:
         """
         return self._view.table(self._name(of), where, columns=columns, **options)
 
+    def index_of(self, of: str = "faces") -> str:
+        """The column with the index of faces, nodes or edges: `face` in UGRID, `cell` in MPAS.
+
+        Args:
+            of: `faces`, `nodes` or `edges`.
+
+        Returns:
+            The name of the column.
+
+        Example:
+            >>> hs.models.ugrid.open("mesh.nc").mesh().index_of("faces")
+            'face'
+        """
+        self._name(of)
+        return self._names.indexes[of]
+
     def _name(self, of: str) -> str:
         if of not in self._names.tables:
             raise InvalidInputError(f"of={of!r}: there are faces, nodes and edges")

@@ -136,7 +136,12 @@ def wkb(found: Rings) -> pa.Array:
 EXTENSIONS = {"geoarrow": "geoarrow.polygon", "wkb": "geoarrow.wkb"}
 
 
+def metadata(encoding: str) -> dict[str, str]:
+    """The metadata of a field of polygons."""
+    return {"ARROW:extension:name": EXTENSIONS[encoding], "ARROW:extension:metadata": "{}"}
+
+
 def column(found: Rings, encoding: str) -> tuple[pa.Field, pa.Array]:
     """The polygons as a field with the metadata of GeoArrow, and their array."""
     array = geoarrow(found) if encoding == "geoarrow" else wkb(found)
-    return pa.field("geometry", array.type, nullable=False, metadata={"ARROW:extension:name": EXTENSIONS[encoding], "ARROW:extension:metadata": "{}"}), array
+    return pa.field("geometry", array.type, nullable=False, metadata=metadata(encoding)), array

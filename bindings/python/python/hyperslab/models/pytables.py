@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -11,8 +12,32 @@ from ..file import File
 from ..file import open as open_files
 from ..model_view import ModelView, required
 from ..objects.dataset import Dataset
+from ..objects.group import Group
 from ..type_aliases import Paths
 from .pickled_lists import parsed
+
+#: Kinds of indexes by the bytes of a position.
+_KINDS = {1: "ultralight", 2: "light", 4: "medium", 8: "full"}
+#: Nested columns, as deep as is looked.
+_MAX_DEPTH = 64
+
+
+class ColumnIndex(NamedTuple):
+    """An index that PyTables keeps for a column of a table. Hyperslab does not use it.
+
+    Attributes:
+        table: Path of the table, as in `tables`.
+        column: Name of the column; of a member of a nested column its path, `inner/x`.
+        kind: `ultralight`, `light`, `medium` or `full`, by the size of the positions.
+        optlevel: How far it was sorted, from 0 to 9.
+        is_dirty: Whether PyTables says that it does not belong to the values of the table.
+    """
+
+    table: str
+    column: str
+    kind: str
+    optlevel: int
+    is_dirty: bool
 
 
 class PyTables(ModelView):
@@ -68,11 +93,42 @@ class PyTables(ModelView):
             raise NotFoundError("this is not an array of pickled objects", dataset.file.filename, dataset.name)
         return [np.asarray(row).tobytes() for row in dataset[...]]
 
+    @property
+    def indexes(self) -> list[ColumnIndex]:
+        """PyTables' own indexes of columns, in the order of the tables.
+
+        Scans do not use them, because nothing in them says to which state of the table they belong; `hyperslab.index` builds an index
+        that knows.
+        """
+        found = []
+        for table in self.tables:
+            parent, _, name = table.rpartition("/")
+            path = f"{parent}/_i_{name}".lstrip("/")
+            if path in self.file:
+                found += [ColumnIndex(table, *about) for about in _indexes(self.file[path], "", 0)]
+        return found
+
     def _dataset(self, path: str) -> Dataset:
         found = self.file[path]
         if not isinstance(found, Dataset):
             raise NotFoundError("this is a group, not a table or an array", self.file.filename, found.name)
         return found
+
+
+def _indexes(group: Any, prefix: str, depth: int) -> Iterator[tuple[str, str, int, bool]]:
+    """The indexes below a group of indexes: column, kind, level and whether it is dirty."""
+    if not isinstance(group, Group) or depth > _MAX_DEPTH:
+        return
+    for name in group:
+        member = group[name]
+        if not isinstance(member, Group):
+            continue
+        if text(member.attrs.get("CLASS", "")) != "INDEX":
+            yield from _indexes(member, f"{prefix}{name}/", depth + 1)
+            continue
+        positions = member.get("indices")
+        kind = _KINDS.get(positions._about["datatype"]["size"], "unknown") if isinstance(positions, Dataset) else "unknown"
+        yield prefix + name, kind, int(member.attrs.get("optlevel", 0)), bool(member.attrs.get("DIRTY", False))
 
 
 def _atom(dataset: Dataset) -> str | None:
