@@ -213,6 +213,24 @@ $(VIEWER_VENV)/.installed: testing/viewer/requirements.txt
 test-viewer: setup viewer $(VIEWER_VENV)/.installed ## `hyperslab view` in a real browser
 	HYPERSLAB_PYTHON=$(abspath $(BIN))/python HYPERSLAB_PICTURES=$(PICTURES) $(VIEWER_VENV)/bin/python -m pytest -q -p no:cacheprovider --rootdir=testing/viewer --confcutdir=testing/viewer testing/viewer
 
+# Clients of Flight SQL that others wrote: ADBC's driver as a wheel, the JDBC driver from Maven. Both stay outside of the clone.
+SERVE_VENV := $(HOME)/.cache/hyperslab/venvs/serve
+SERVE_JARS := $(HOME)/.cache/hyperslab/serve-jars
+
+$(SERVE_VENV)/.installed: testing/serve/requirements.txt
+	$(PYTHON) -m venv $(SERVE_VENV)
+	$(SERVE_VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r $<
+	@touch $@
+
+$(SERVE_JARS)/.fetched: testing/serve/pom.xml
+	mvn -q -B -f $< dependency:copy-dependencies -DoutputDirectory=$(SERVE_JARS)
+	@touch $@
+
+test-serve: setup $(SERVE_VENV)/.installed ## `hyperslab serve` with ADBC's driver and, where Java and Maven are, Apache's JDBC driver
+	@if command -v mvn >/dev/null; then $(MAKE) --no-print-directory $(SERVE_JARS)/.fetched; else echo "*** NOT TESTED: JDBC. Maven is missing. ***"; fi
+	HYPERSLAB_PYTHON=$(abspath $(BIN))/python HYPERSLAB_JDBC=$(SERVE_JARS) PYTHONPATH=$(abspath bindings/python/python) \
+		$(SERVE_VENV)/bin/python -m pytest -q -p no:cacheprovider --rootdir=testing/serve --confcutdir=testing/serve testing/serve
+
 # PyTorch's wheel brings gigabytes of CUDA. Debian's build has none: its packages are unpacked outside of the clone, nothing is installed.
 TORCH      := $(HOME)/.cache/hyperslab/torch
 TORCH_VENV := $(HOME)/.cache/hyperslab/venvs/torch

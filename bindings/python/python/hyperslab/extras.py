@@ -25,6 +25,6 @@ def require(feature: str, extra: str, *packages: str) -> None:
         try:
             importlib.import_module(package)
         except ModuleNotFoundError as error:
-            if (error.name or "").partition(".")[0] != package:
+            if (error.name or "").partition(".")[0] != package.partition(".")[0]:
                 raise  # the package is there, and something that it needs is not
             raise MissingExtraError(f"{feature} needs the package {package}, which is not installed: pip install 'hyperslab[{extra}]'", name=package) from None

@@ -5,30 +5,20 @@ from __future__ import annotations
 import os
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any
 
 from .. import file as files
 from .. import h5py
 from ..errors import Error, ErrorKind, InvalidInputError, MissingFileError
+from ..serving.folders import files_below, is_hdf5, path_inside
+from ..serving.stamps import Stamp, stamp_of
 from .requests import Refused
 
 #: Files that are kept open.
 _OPEN = 32
 #: Files of a folder that are listed; more are counted, not named.
 MAX_NAMES = 10_000
-#: Where a file of HDF5 may have its signature: at the beginning, or behind a user block (MATLAB's has 512 bytes).
-_SIGNATURE, _PLACES = b"\x89HDF\r\n\x1a\n", (0, 512, 1024, 2048)
-
-
-@dataclass(frozen=True)
-class Stamp:
-    """What changes if a file does."""
-
-    inode: int
-    size: int
-    modified: int
 
 
 class Shown:
@@ -64,7 +54,7 @@ class Shown:
         for name, folder in self._folders.items():
             # The name of the only folder says nothing.
             prefix = "" if len(self._folders) == 1 and not self._files else f"{name}/"
-            for path in _below(folder):
+            for path in files_below(folder):
                 found.append(prefix + os.path.relpath(path, folder).replace(os.sep, "/"))
                 if len(found) >= MAX_NAMES:
                     break
@@ -79,16 +69,13 @@ class Shown:
         if name in self._files:
             return self._files[name]
         refused = Refused(404, f"no file '{name}' is shown here")
-        if "\0" in name or os.path.isabs(name):
-            raise refused
         only = len(self._folders) == 1 and not self._files
         for folder_name, folder in self._folders.items():
             if not only and not name.startswith(f"{folder_name}/"):
                 continue
-            real = os.path.realpath(os.path.join(folder, name if only else name[len(folder_name) + 1 :]))
-            # A link or `..` may lead out of the folder; whether there is something must not show.
-            if os.path.commonpath([real, folder]) == folder and os.path.isfile(real):
-                return real
+            found = path_inside(folder, name if only else name[len(folder_name) + 1 :])
+            if found is not None:
+                return found
         raise refused
 
     def open(self, name: str) -> Any:
@@ -99,10 +86,9 @@ class Shown:
         """
         path = self._path(name)
         try:
-            status = os.stat(path)
+            stamp = stamp_of(path)
         except OSError as error:
             raise Refused(404, f"'{name}' cannot be read: {error.strerror}") from None
-        stamp = Stamp(status.st_ino, status.st_size, status.st_mtime_ns)
         with self._lock:
             if path in self._opened and self._opened[path][0] == stamp:
                 self._opened.move_to_end(path)
@@ -131,32 +117,3 @@ _STATUS = {
     ErrorKind.LIMIT_EXCEEDED: 413,
     ErrorKind.CONFLICT: 409,
 }
-
-
-def is_hdf5(path: str) -> bool:
-    """Whether a file has the signature of HDF5."""
-    try:
-        with open(path, "rb") as raw:
-            head = raw.read(_PLACES[-1] + len(_SIGNATURE))
-    except OSError:
-        return False
-    return any(head[place : place + len(_SIGNATURE)] == _SIGNATURE for place in _PLACES)
-
-
-def _below(folder: str) -> Iterator[str]:
-    """Files of HDF5 and netCDF below a folder, in the order of names. Links are not followed."""
-    for here, folders, names in os.walk(folder):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        for name in sorted(names):
-            path = os.path.join(here, name)
-            if not name.startswith(".") and not os.path.islink(path) and os.path.isfile(path) and (is_hdf5(path) or _is_netcdf3(path)):
-                yield path
-
-
-def _is_netcdf3(path: str) -> bool:
-    try:
-        with open(path, "rb") as raw:
-            head = raw.read(4)
-    except OSError:
-        return False
-    return head[:3] == b"CDF" and head[3:] in (b"\x01", b"\x02", b"\x05")

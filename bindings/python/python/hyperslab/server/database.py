@@ -1,0 +1,141 @@
+"""Database: DuckDB with the tables of files as views, which reads nothing else and writes nothing."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from ..engines.file_views import NamedTable
+from ..engines.views import quoted
+from ..errors import InvalidInputError, NotFoundError
+from ..extras import require
+from .failures import invalid
+from .files import Files, SchemaFile
+from .statements import CATALOG, Statement, parse
+
+if TYPE_CHECKING:
+    import duckdb
+
+#: Views that are kept; beyond them all are made again when they are named.
+_MAX_VIEWS = 20_000
+#: No query may touch files, load extensions, or change this. The order matters: the last one locks the others.
+_CLOSED = (
+    "set enable_external_access = false",
+    "set autoinstall_known_extensions = false",
+    "set autoload_known_extensions = false",
+    "set allow_community_extensions = false",
+    "set lock_configuration = true",
+)
+
+
+class Database:
+    """One database in memory for all queries, each of which has a connection of its own.
+
+    Args:
+        files: The files whose tables are views.
+        memory: Bytes that all queries together may use; nothing is written to the disk.
+
+    Raises:
+        MissingExtraError: DuckDB is not installed.
+    """
+
+    def __init__(self, files: Files, memory: int) -> None:
+        require("The server", "serve", "duckdb")
+        import duckdb
+
+        self._files = files
+        self._connection = duckdb.connect(config={"python_enable_replacements": False, "temp_directory": "", "memory_limit": f"{memory}B"})
+        self._connection.execute("load json")  # its parser shows what a query names
+        self._connection.execute(f"attach ':memory:' as {CATALOG}")
+        self._connection.execute(f"use {CATALOG}")
+        for setting in _CLOSED:
+            self._connection.execute(setting)
+        self._lock = threading.Lock()
+        #: What the schemas and views in lower case were made of; a schema also has the name that made it.
+        self._schemas: dict[str, tuple[str, SchemaFile]] = {}
+        self._views: dict[tuple[str, str], NamedTable] = {}
+
+    def statement(self, text: str) -> Statement:
+        """What a query asks for; see `statements.parse`."""
+        with self.connection() as connection:
+            return parse(connection, text)
+
+    def connection(self) -> duckdb.DuckDBPyConnection:
+        """A connection of its own for a query."""
+        connection = self._connection.cursor()
+        connection.execute(f"use {CATALOG}")
+        return connection
+
+    def relation(
+        self, connection: duckdb.DuckDBPyConnection, statement: Statement, parameters: Sequence[Any] | dict[str, Any] | None
+    ) -> duckdb.DuckDBPyRelation:
+        """A query that is bound and does not run yet.
+
+        Raises:
+            Error: A file or table that it names does not exist, or cannot be read.
+            duckdb.Error: DuckDB refuses the query.
+        """
+        found = [self._view(name.file, name.table) for name in statement.tables]
+        if statement.counted is not None and len(found) == 1:
+            # From metadata: DuckDB would scan all rows.
+            return connection.sql(f"select {found[0].table.count()}::bigint as {quoted(statement.counted)}")
+        relation = connection.sql(statement.text, params=parameters or None)
+        if relation is None:
+            raise invalid("the statement has no rows")
+        return relation
+
+    def _view(self, file: str, table: str) -> NamedTable:
+        opened = self._files.open(file)
+        found = opened.find(table)
+        schema, view = file.lower(), found.name.lower()
+        with self._lock:
+            if len(self._views) > _MAX_VIEWS:
+                self._forget(list(self._schemas))
+            before = self._schemas.get(schema)
+            if before is not None and before[1] is not opened:
+                self._refuse_alike(*before, file, opened)
+                self._forget([schema])
+            if schema not in self._schemas:
+                self._connection.execute(f"create schema {CATALOG}.{quoted(file)}")
+                self._schemas[schema] = (file, opened)
+            if (schema, view) not in self._views:
+                self._connection.execute(f"use {CATALOG}.{quoted(file)}")
+                try:
+                    self._connection.from_arrow(found.view).create_view(found.name, replace=True)
+                finally:
+                    self._connection.execute(f"use {CATALOG}.main")
+                self._views[schema, view] = found
+        return found
+
+    def _refuse_alike(self, before: str, file_before: SchemaFile, now: str, file_now: SchemaFile) -> None:
+        """SQL does not tell upper from lower case: two files whose names differ only in that would be one schema."""
+        if file_before.path == file_now.path:
+            return
+        try:
+            is_there = self._files.open(before).path == file_before.path
+        except (InvalidInputError, NotFoundError):
+            is_there = False
+        if is_there:
+            raise InvalidInputError(
+                f"'{before}' ({file_before.name}) and '{now}' ({file_now.name}) differ in case only, which SQL cannot tell apart: rename one"
+            )
+
+    def _forget(self, schemas: list[str]) -> None:
+        for schema in schemas:
+            self._connection.execute(f"drop schema {CATALOG}.{quoted(schema)} cascade")
+            del self._schemas[schema]
+        self._views = {key: found for key, found in self._views.items() if key[0] not in schemas}
+
+    def close(self) -> None:
+        """Closes the database; queries that run keep their connections until they end."""
+        self._connection.close()
+
+
+def schema_of(relation: duckdb.DuckDBPyRelation) -> pa.Schema:
+    """The schema of a query's result; nothing is read."""
+    empty = relation.limit(0).to_arrow_table().schema
+    # Below a limit DuckDB makes names distinct; the result has those of the query.
+    return pa.schema([field.with_name(name) for field, name in zip(empty, relation.columns, strict=True)])

@@ -1,0 +1,135 @@
+"""Statements: what a query asks for, from DuckDB's own parser, before anything of it runs."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from .failures import forbidden, invalid
+
+if TYPE_CHECKING:
+    import duckdb
+
+CATALOG = "hyperslab"
+MAX_CHARS = 1 << 20
+#: Functions in `from` that only make rows. Others read files, addresses in memory, or the server's settings, or run text as SQL.
+_TABLE_FUNCTIONS = {"range", "generate_series", "unnest", "repeat", "json_each", "json_tree"}
+_EXPLAIN = re.compile(r"\s*explain\s+(?:analyze\s+)?(?!\()", re.IGNORECASE)
+
+
+class TableName(NamedTuple):
+    """A table of a query: the name of its file, and its own, as the query writes them."""
+
+    file: str
+    table: str
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A query that may run.
+
+    Attributes:
+        text: The SQL.
+        tables: The tables of files that it names.
+        parameters: Names of its parameters in their order: `1`, `2` for those that are only counted.
+        tree: The query as DuckDB parses it.
+        counted: The name of the result, if the query only counts the rows of its only table.
+    """
+
+    text: str
+    tables: tuple[TableName, ...]
+    parameters: tuple[str, ...]
+    tree: dict[str, Any]
+    counted: str | None
+
+
+def parse(connection: duckdb.DuckDBPyConnection, text: str) -> Statement:
+    """What a query asks for.
+
+    Args:
+        connection: A connection that parses; nothing runs in it.
+        text: The SQL of a client.
+
+    Raises:
+        FlightServerError: It is no single query, has an error of syntax, or names something that is no table of a file.
+        FlightUnauthorizedError: It would change something, or calls a function that is not for clients.
+    """
+    if len(text) > MAX_CHARS:
+        raise invalid(f"the query has more than {MAX_CHARS} characters")
+    explained = _EXPLAIN.match(text)
+    inner = text[explained.end() :] if explained else text
+    rows = connection.execute("select json_serialize_sql(?)", [inner]).fetchall()
+    try:
+        tree = json.loads(rows[0][0])
+    except RecursionError:
+        raise invalid("the query is nested too deeply") from None
+    if tree["error"]:
+        if tree["error_type"] == "not implemented":
+            raise forbidden("the server is read-only: it takes one SELECT, WITH, FROM, VALUES, DESCRIBE, SUMMARIZE or EXPLAIN (PIVOT without IN needs several)")
+        raise invalid(tree["error_message"])
+    statements = tree["statements"]
+    if len(statements) != 1:
+        raise invalid("send one statement at a time")
+    return Statement(text, _tables(statements[0]), _parameters(statements[0]), statements[0], None if explained else _counted(statements[0]))
+
+
+def nodes(tree: Any) -> Iterator[dict[str, Any]]:
+    """All parts of a parsed query, in no order."""
+    pending = [tree]
+    while pending:
+        here = pending.pop()
+        if isinstance(here, dict):
+            yield here
+            pending += here.values()
+        elif isinstance(here, list):
+            pending += here
+
+
+def _tables(statement: dict[str, Any]) -> tuple[TableName, ...]:
+    found: list[TableName] = []
+    bare: list[str] = []
+    temporary: set[str] = set()
+    for node in nodes(statement):
+        kind = node.get("type")
+        if kind == "BASE_TABLE":
+            if not node["schema_name"]:
+                bare.append(node["table_name"])
+            elif node["catalog_name"].lower() not in ("", CATALOG):
+                raise invalid(f'there is no catalog \'{node["catalog_name"]}\': tables are {CATALOG}."FILE"."TABLE"')
+            else:
+                found.append(TableName(node["schema_name"], node["table_name"]))
+        elif kind == "TABLE_FUNCTION":
+            name = node["function"].get("function_name", "")
+            if name.lower() not in _TABLE_FUNCTIONS:
+                raise forbidden(f'the function {name} is not available here: tables are "FILE"."TABLE"')
+        elif kind == "SHOW_REF" and node.get("query") is None:
+            raise invalid("ask the client for the catalog (tables, schemas): SHOW knows only what queries have used")
+        if isinstance(node.get("cte_map"), dict):
+            temporary |= {entry["key"].lower() for entry in node["cte_map"]["map"]}
+    for name in bare:
+        if name.lower() not in temporary:
+            raise invalid(f'say in which file \'{name}\' is: "FILE"."{name}"')
+    return tuple(dict.fromkeys(found))
+
+
+def _parameters(statement: dict[str, Any]) -> tuple[str, ...]:
+    names = {node["identifier"] for node in nodes(statement) if node.get("type") == "VALUE_PARAMETER"}
+    return tuple(sorted(names, key=lambda name: (0, int(name), "") if name.isdecimal() else (1, 0, name)))
+
+
+def _counted(statement: dict[str, Any]) -> str | None:
+    """The result's name, if only rows of one table are counted: metadata tell it, and DuckDB would scan all rows."""
+    node = statement["node"]
+    if node["type"] != "SELECT_NODE" or len(node["select_list"]) != 1 or node["from_table"]["type"] != "BASE_TABLE":
+        return None
+    is_plain = not (
+        node["modifiers"] or node["cte_map"]["map"] or node["where_clause"] or node["group_expressions"] or node["having"] or node["qualify"] or node["sample"]
+    )
+    asked, table = node["select_list"][0], node["from_table"]
+    is_count = asked["type"] == "FUNCTION" and asked["function_name"].lower() in ("count", "count_star") and not asked.get("arguments", asked.get("children"))
+    if not (is_plain and is_count) or asked["distinct"] or asked["filter"] or table["sample"] or table["at_clause"] or not table["schema_name"]:
+        return None
+    return asked["alias"] or "count_star()"
