@@ -188,7 +188,9 @@ def test_schemas_of_tables_are_those_of_their_rows() -> None:
             assert said.names == info.schema.names
             same = [(a, b) for a, b in zip(said.types, info.schema.types) if a != b and not pa.types.is_nested(a) and not pa.types.is_dictionary(a)]
             assert [
-                (str(a), str(b)) for a, b in same if not (pa.types.is_timestamp(a) or pa.types.is_large_string(a) or pa.types.is_fixed_size_binary(a))
+                (str(a), str(b))
+                for a, b in same
+                if not (pa.types.is_timestamp(a) or pa.types.is_large_string(a) or pa.types.is_large_binary(a) or pa.types.is_fixed_size_binary(a))
             ] == []
             client.flight.do_get(info.endpoints[0].ticket, client.options).read_all()
             seen += 1
