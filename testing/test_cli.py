@@ -10,6 +10,7 @@ import pathlib
 import signal
 import subprocess
 import sys
+import textwrap
 from collections.abc import Callable
 
 import hyperslab as hs
@@ -298,3 +299,30 @@ def test_a_failed_export_leaves_no_file(tmp_path: pathlib.Path) -> None:
     (tmp_path / "cut.nc").write_bytes(whole[: len(whole) // 2])
     run("export", str(tmp_path / "cut.nc"), "/theta", str(tmp_path / "out.parquet"), status=1)
     assert sorted(p.name for p in tmp_path.iterdir()) == ["cut.nc"]
+
+
+@pytest.mark.parametrize(
+    "raised",
+    [
+        "MemoryError",
+        'RuntimeError("can\'t start new thread")',
+        "BlockingIOError(11, 'Resource temporarily unavailable')",
+        "SystemError('error return without exception set')",
+    ],
+)
+def test_a_limit_of_memory_is_one_line(tmp_path: pathlib.Path, raised: str) -> None:
+    """What Python and its libraries raise under `ulimit -v`, in the middle of an export. A real limit is met somewhere else each time."""
+    script = f"""
+        import resource, sys
+        import hyperslab.cli.commands, hyperslab_command
+        from hyperslab.cli import output
+        def format_of(*_):
+            raise {raised}
+        output.format_of = hyperslab.cli.query.format_of = format_of
+        sys.argv = ["hyperslab", "export", {PROFILES!r}, "/theta", "theta.parquet"]
+        resource.setrlimit(resource.RLIMIT_AS, (1 << 40, resource.RLIM_INFINITY))
+        hyperslab_command.main()
+    """
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(script)], capture_output=True, text=True, cwd=tmp_path)
+    says = "hyperslab: not enough memory: this process may have 1,048,576 MiB of addresses (ulimit -v), of which some are reserved and never used; allow more\n"
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", says) and list(tmp_path.iterdir()) == []

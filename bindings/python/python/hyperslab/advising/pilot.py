@@ -5,11 +5,12 @@ The pilot's dataset has the shape and the chunks of the file that is advised, an
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import random
 import time
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -168,13 +169,15 @@ class _Timed(NamedTuple):
     def _once(self, key: Key, cold: bool) -> float:
         if cold:
             drop_pages(self.path)
-        _swept.fill(1)
+        _swept().fill(1)
         start = clock()
         self.dataset[key]
         return clock() - start
 
 
-_swept = np.zeros(SWEPT_BYTES, "u1")
+@functools.cache
+def _swept() -> np.ndarray[Any, np.dtype[np.uint8]]:
+    return np.zeros(SWEPT_BYTES, "u1")
 
 
 def drop_pages(path: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
 import os
 import sys
@@ -32,6 +33,8 @@ def main() -> None:
         with stoppable():
             app()
     except (Error, OSError, ValueError, IndexError, KeyError, pa.ArrowException) as error:
+        if isinstance(error, OSError) and error.errno in (errno.EAGAIN, errno.ENOMEM):
+            raise MemoryError from error  # no memory, or no thread: `hyperslab_command` says so
         _end(error)
     except Exception as error:
         duckdb = sys.modules.get("duckdb")
