@@ -326,3 +326,30 @@ def test_a_limit_of_memory_is_one_line(tmp_path: pathlib.Path, raised: str) -> N
     done = subprocess.run([sys.executable, "-c", textwrap.dedent(script)], capture_output=True, text=True, cwd=tmp_path)
     says = "hyperslab: not enough memory: this process may have 1,048,576 MiB of addresses (ulimit -v), of which some are reserved and never used; allow more\n"
     assert (done.returncode, done.stdout, done.stderr) == (1, "", says) and list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("ending", ["h5", "nc"])
+def test_a_signal_during_an_export_leaves_nothing(tmp_path: pathlib.Path, ending: str, number: signal.Signals) -> None:
+    script = f"""
+        import sys, time
+        import hyperslab as hs, hyperslab_command, pyarrow as pa
+        batches = hs.Table.batches
+        def slow(table):
+            def some():
+                yield from batches(table)
+                print("written", flush=True)
+                time.sleep(100)
+            return pa.RecordBatchReader.from_batches(table.schema, some())
+        hs.Table.batches = slow
+        sys.argv = ["hyperslab", "export", {PROFILES!r}, "/theta", "theta.{ending}"]
+        hyperslab_command.main()
+    """
+    process = subprocess.Popen([sys.executable, "-c", textwrap.dedent(script)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path)
+    try:
+        assert process.stdout is not None and process.stdout.readline() == "written\n"
+        process.send_signal(number)
+        assert process.communicate(timeout=60) == ("", "")
+    finally:
+        process.kill()
+    assert process.returncode == 128 + number and list(tmp_path.iterdir()) == []
