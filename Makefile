@@ -20,10 +20,18 @@ help: ## what there is to make
 
 setup: $(VENV)/.installed ## virtual environment, Rust build, Python package
 
-$(VENV)/.requirements: testing/requirements.lock
+$(VENV)/.created:
 	@command -v cargo >/dev/null || { echo "cargo is missing: install Rust 1.89 or newer"; exit 1; }
 	@$(PYTHON) -c 'import sys, venv; sys.exit(sys.version_info < (3, 10))' || { echo "Python 3.10 or newer with venv is needed; set PYTHON="; exit 1; }
 	@$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+# The packages that the demo, and those that the wheel, needs: parts of what the tests need, by the same pins.
+$(VENV)/.%: testing/%.lock | $(VENV)/.created
+	@testing/quietly.sh "Installing Python packages ($*) into $(VENV)" $(BIN)/python -m pip install --disable-pip-version-check --require-hashes -r $<
+	@touch $@
+
+$(VENV)/.requirements: testing/requirements.lock | $(VENV)/.created
 	@testing/quietly.sh "Installing Python packages into $(VENV)" $(BIN)/python -m pip install --disable-pip-version-check --require-hashes -r testing/requirements.lock
 	@touch $@
 
@@ -34,12 +42,19 @@ pins: ## writes testing/requirements.lock anew, after a change of testing/requir
 	@[ -x $(PINS_VENV)/bin/uv ] || { $(PYTHON) -m venv $(PINS_VENV) && $(PINS_VENV)/bin/python -m pip install --quiet --disable-pip-version-check uv==0.13.9; }
 	cd testing && $(PINS_VENV)/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate \
 		--custom-compile-command "make pins" requirements.txt -o requirements.lock
+	cd testing && for part in demo maturin; do $(PINS_VENV)/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate \
+		--custom-compile-command "make pins" --constraints requirements.lock $$part.txt -o $$part.lock; done
 
-$(VENV)/.installed: $(VENV)/.requirements $(RUST_SOURCES)
+# A part of `setup`: `make test` compiles nothing of it again.
+$(VENV)/.compiled: $(RUST_SOURCES) | $(VENV)/.created
+	@[ -x $(BIN)/maturin ] || $(MAKE) --no-print-directory $(VENV)/.demo
 	@testing/quietly.sh "Compiling Hyperslab (the first time takes several minutes)" $(BIN)/maturin develop --release --locked
 	@touch $@
 
-demo: setup ## look into, query, export and plot the real files of examples/data
+$(VENV)/.installed: $(VENV)/.requirements $(VENV)/.compiled
+	@touch $@
+
+demo: $(VENV)/.demo $(VENV)/.compiled ## look into, query, export and plot the real files of examples/data
 	@PATH="$(abspath $(BIN)):$$PATH" bash examples/demo.sh
 	@echo; echo "To go on: source $(VENV)/bin/activate; hyperslab --help"
 
@@ -532,14 +547,29 @@ jar-docs: ## the jars of Java's sources and of Javadoc, in build/jar-docs
 	@for part in sources javadoc; do mv build/jar-docs/maven/parent/*-$$part.jar build/jar-docs/hyperslab-spark-$(VERSION)-$$part.jar; done
 	@rm -rf build/jar-docs/maven; ls -l build/jar-docs
 
-# With the jar for Spark if `make jar` has put it into the package.
+# With the jar for Spark if `make jar` has put it into the package, and with the viewer's pages if npm is there. TARGET=aarch64-unknown-linux-gnu
+# builds for another platform, whose Rust standard library and C compiler must be there (docs/compatibility.md).
 WHEEL_VENV := build/wheel/venv
 
-wheel: $(VENV)/.requirements ## a wheel for CPython 3.10 and newer, with licenses and a list of what is compiled in, in build/wheel
+wheel: $(VENV)/.maturin ## a wheel for CPython 3.10 and newer, with licenses and a list of what is compiled in, in build/wheel; TARGET= for another platform
 	@rm -rf build/wheel && mkdir -p build/wheel
-	$(BIN)/python packaging/bundled.py bindings/python/python/hyperslab/licenses
-	$(BIN)/maturin build --release --locked --strip --out build/wheel
+	@if [ -e $(VIEWER_PAGES)/index.html ]; then echo "With the viewer's pages."; \
+	elif command -v npm >/dev/null && $(MAKE) --no-print-directory viewer; then echo "With the viewer's pages."; \
+	else echo "*** NOT IN THE WHEEL: the viewer's pages (hyperslab view). npm is missing, or could not install H5Web. ***"; fi
+	$(BIN)/python packaging/bundled.py bindings/python/python/hyperslab/licenses $(TARGET)
+	@testing/quietly.sh "Compiling the wheel" $(BIN)/maturin build --release --locked --strip --out build/wheel $(if $(TARGET),--target $(TARGET))
 	@cd build/wheel && for wheel in *.whl; do echo "$$wheel: $$(($$(stat -c %s $$wheel) / 1024 / 1024)) MiB"; done
+
+# What a clean clone can pack. Nothing is published.
+package: wheel crates jar-docs ## wheel, crates, jars of sources and Javadoc, list of what is compiled in (SBOM), in build
+	@unzip -p build/wheel/*.whl '*.cyclonedx.json' > build/wheel/sbom.cyclonedx.json
+	@$(BIN)/python -c 'import json; print(len(json.load(open("build/wheel/sbom.cyclonedx.json"))["components"]), "crates in build/wheel/sbom.cyclonedx.json")'
+
+crates: ## the crates as `cargo publish` would send them, in build/crates
+	cargo package --locked --no-verify --allow-dirty --quiet --target-dir $(CARGO_TARGET_DIR)/package $(CRATES)
+	@rm -rf build/crates && mkdir -p build/crates
+	@cp $(addprefix $(CARGO_TARGET_DIR)/package/package/,$(addsuffix -$(VERSION).crate,$(filter-out -p,$(CRATES)))) build/crates
+	@cd build/crates && for crate in *.crate; do echo "$$crate: $$(tar -tzf $$crate | wc -l) files, $$(stat -c %s $$crate) bytes"; done
 
 test-wheel: wheel ## the wheel in a fresh environment: first without extras, then with them
 	$(PYTHON) -m venv $(WHEEL_VENV)

@@ -1,7 +1,7 @@
 """Writes the licenses of what is compiled into the wheel as one text. (maturin itself writes the list of the crates, by CycloneDX.)
 
-`python packaging/bundled.py FOLDER` writes `THIRD-PARTY.txt`. Crates are those that `hyperslab-python` needs on this platform at run time or while
-it is built, as `cargo metadata` resolves them; the same input gives the same bytes.
+`python packaging/bundled.py FOLDER [TARGET]` writes `THIRD-PARTY.txt`. Crates are those that `hyperslab-python` needs on this platform, or on the
+TARGET of Rust's name, at run time or while it is built, as `cargo metadata` resolves them; the same input gives the same bytes.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ NAMES = ("LICENSE", "LICENCE", "COPYING", "NOTICE", "UNLICENSE", "COPYRIGHT")
 BUNDLED_C = {"zstd-sys": "zstd/LICENSE", "lz4-sys": "liblz4/lib/LICENSE", "libmimalloc-sys": "c_src/mimalloc/v3/LICENSE"}
 
 
-def packages(root: str) -> list[dict[str, Any]]:
-    """The packages from registries that a crate needs on this platform, sorted by name and version."""
-    host = next(line for line in run("rustc", "-vV").splitlines() if line.startswith("host: ")).removeprefix("host: ")
+def packages(root: str, target: str | None = None) -> list[dict[str, Any]]:
+    """The packages from registries that a crate needs on a platform, by default this one, sorted by name and version."""
+    host = target or next(line for line in run("rustc", "-vV").splitlines() if line.startswith("host: ")).removeprefix("host: ")
     found = json.loads(run("cargo", "metadata", "--format-version", "1", "--locked", "--filter-platform", host))
     nodes = {node["id"]: node for node in found["resolve"]["nodes"]}
     known = {package["id"]: package for package in found["packages"]}
@@ -68,7 +68,7 @@ def third_party(found: list[dict[str, Any]]) -> str:
 def main() -> None:
     folder = pathlib.Path(sys.argv[1])
     folder.mkdir(parents=True, exist_ok=True)
-    found = packages("hyperslab-python")
+    found = packages("hyperslab-python", *sys.argv[2:3])
     (folder / "THIRD-PARTY.txt").write_text(third_party(found), encoding="utf-8")
     print(f"{folder}: {len(found)} crates")
 
