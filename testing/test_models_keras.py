@@ -151,6 +151,24 @@ def test_bad_input_is_one_error_with_the_object(tmp_path: pathlib.Path, change: 
     assert [(problem.object, problem.message) for problem in view.validate()] == [(object, message)]
 
 
+def test_names_that_cannot_be_read_are_an_error_with_the_object(tmp_path: pathlib.Path) -> None:
+    """Names in a heap that is damaged, as in HDF5's file for CVE-2021-37501."""
+    path = tmp_path / "heap.h5"
+    with h5py.File(path, "w") as f:
+        f.attrs["keras_version"] = np.bytes_("2.0.8")
+        f.attrs["layer_names"] = np.array([b"dense"])
+        f.create_group("dense").attrs.create("weight_names", ["kernel:0"], dtype=h5py.string_dtype())
+    data = path.read_bytes()
+    assert data.count(b"GCOL") == 1
+    path.write_bytes(data.replace(b"GCOL", b"XCOL"))
+    view = hs.models.keras.open(path)
+    for ask in (lambda: view.table("weights"), lambda: view.arrays, lambda: view.omitted):
+        with pytest.raises(hs.CorruptError) as error:
+            ask()
+        assert error.value.object == "/dense"
+    assert [problem.object for problem in view.validate()] == ["/dense"]
+
+
 def test_a_configuration_that_is_not_json(tmp_path: pathlib.Path) -> None:
     def change(f: h5py.File) -> None:
         f.attrs["model_config"] = "{"

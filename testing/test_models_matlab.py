@@ -244,6 +244,58 @@ def test_many_cells_and_shapes_are_gathered(tmp_path: pathlib.Path) -> None:
         assert normal(mine) == normal(other)
 
 
+@pytest.mark.parametrize("libver", ["earliest", "latest"])
+def test_cells_whose_headers_are_alike(tmp_path: pathlib.Path, libver: str) -> None:
+    """Their headers are compared, not parsed: values, attributes, shapes and storage that differ must be seen. h5py judges."""
+    random = np.random.default_rng(5)
+    path, count = tmp_path / "alike.mat", 600
+    with h5py.File(path, "w", userblock_size=512, libver=libver) as f:
+        refs, wanted = f.create_group("#refs#"), []
+        cells = put(f, "c", "cell", np.full((count, 1), f["#refs#"].ref, h5py.ref_dtype))
+        for i in range(count):
+            kind = int(random.integers(0, 8))
+            values = random.integers(1, 99, (int(random.integers(1, 4)), 1)).astype("u2" if kind < 4 else "f8")
+            if kind == 5:
+                one = attributes(refs.create_dataset(str(i), values.shape, "f8", track_times=True), "double")  # never written: zeros
+                values = np.zeros(values.shape)
+            elif kind == 6:
+                one = attributes(refs.create_dataset(str(i), data=values, chunks=values.shape, compression="gzip"), "double")
+            elif kind == 7:
+                space, made = h5py.h5s.create_simple(values.shape), h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+                made.set_layout(h5py.h5d.COMPACT)
+                one = h5py.Dataset(h5py.h5d.create(refs.id, str(i).encode(), h5py.h5t.IEEE_F64LE, space, made))
+                one[...] = values
+                attributes(one, "double")
+            else:
+                one = put(refs, str(i), ("char", "uint16", "uint16", "uint16")[kind] if kind < 4 else "double", values)
+            if kind == 4:
+                one.attrs["note"] = "x" * int(random.integers(1, 400))
+            wanted.append((one.attrs["MATLAB_class"], np.asarray(values)))
+            cells[i] = one.ref
+        # The same bytes, an earlier header that others were alike to.
+        cells[count - 1] = refs["0"].ref
+        wanted[count - 1] = wanted[0]
+    with open(path, "r+b") as f:
+        f.write(HEADER.ljust(116) + bytes(8) + b"\0\2IM")
+    found = matlab.open(path, squeeze=False)["c"].ravel()
+    assert len(found) == count
+    for (class_name, values), value in zip(wanted, found, strict=True):
+        if class_name == b"char":
+            assert value == "".join(map(chr, values.ravel()))
+        else:
+            assert value.dtype == values.dtype and np.array_equal(value, values.T)
+    # Damage of one header among those that are alike; only headers of "latest" have a checksum.
+    with h5py.File(path) as f:
+        name = next(str(i) for i in range(200, count) if wanted[i][0] == b"uint16")
+        at, value_at = h5py.h5o.get_info(f[f"#refs#/{name}"].id).addr + 512, f[f"#refs#/{name}"].id.get_offset()
+    data = bytearray(path.read_bytes())
+    data[(place := data.index((value_at - 512).to_bytes(8, "little"), at)) : place + 8] = (1 << 40).to_bytes(8, "little")
+    path.write_bytes(data)
+    with pytest.raises(hs.CorruptError) as error:
+        matlab.open(path)["c"]
+    assert error.value.object == f"/#refs#/{name}" and ("checksum" in error.value.message) == (libver == "latest")
+
+
 def test_damage_is_one_error_with_the_object(tmp_path: pathlib.Path) -> None:
     def broken(name: str, change: Callable[[h5py.File], None]) -> Any:
         path = build(tmp_path / f"{name}.mat", of_matlab)

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use hyperslab_array::{ChunkBuffer, Datatype, Error, HeapObjects, HeapReference, ReferenceKind, Region, Result, Selection, StoredReference};
 use hyperslab_storage::Storage;
 
-use crate::{Format, ObjectId, Tree};
+use crate::{Format, HeaderPattern, ObjectId, Tree};
 
 /// Where the bytes of one chunk are.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,6 +60,15 @@ pub trait ArrayFile: Send + Sync {
     }
     /// Groups, datasets, attributes and dimensions.
     fn tree(&self) -> &dyn Tree;
+    /// Recognizes the headers of datasets that differ from this one only in where their values are, which lie side by side as they
+    /// are read. `None` if there is no such pattern.
+    ///
+    /// # Errors
+    /// `Corrupt`, `Unsupported` or `Io` if the header cannot be parsed.
+    fn header_pattern(&self, dataset: ObjectId) -> Result<Option<HeaderPattern>> {
+        let _ = dataset;
+        Ok(None)
+    }
     /// The chunks of `dataset` that `selection` touches. Reads metadata. A contiguous dataset
     /// is divided along [`crate::Dataset::chunk_grid`] into blocks that are contiguous in the file.
     ///

@@ -11,6 +11,7 @@ mod budget;
 pub mod filter;
 mod format;
 pub mod hdf5;
+mod header_pattern;
 mod limits;
 pub mod netcdf3;
 pub mod netcdf4;
@@ -25,6 +26,7 @@ mod tree_in_memory;
 pub use array_file::{ArrayFile, ChunkLocation, ChunkLocations, ChunkSource, collect_heap_references};
 pub use format::Format;
 pub use hdf5::reference_target;
+pub use header_pattern::HeaderPattern;
 pub use limits::Limits;
 pub use object::{
     Attributes, Dataset, Dimension, DimensionScale, ExternalFile, FillTime, FilterDescription, Link, LinkTarget, Links, Object, ObjectId,

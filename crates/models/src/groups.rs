@@ -9,7 +9,7 @@ use hyperslab_reader::File;
 use hyperslab_scan::Omitted;
 
 use crate::budget::Budget;
-use crate::look::{Member, join, members, optional};
+use crate::look::{Member, attributes_at, join, members, optional};
 
 /// Groups below groups, as deep as is looked.
 const MAX_DEPTH: usize = 64;
@@ -62,7 +62,7 @@ impl Groups {
                 omitted.push(Omitted::new(path, format!("is below {MAX_DEPTH} groups")));
                 continue;
             }
-            let attributes = match found.file.attributes(found.object) {
+            let attributes = match attributes_at(&found, &path) {
                 Ok(attributes) => attributes,
                 Err(error) => {
                     omitted.push(Omitted::new(path.clone(), format!("has attributes that cannot be read: {}", error.message())));

@@ -29,13 +29,26 @@ impl Member {
         self.object.as_ref().ok().filter(|(_, object)| object.is_group()).map(|(found, _)| found)
     }
 
-    /// The attributes; none if there is no object.
+    /// The attributes; none if there is no object. Errors of values name the object.
     pub fn attributes(&self) -> Result<Arc<Attributes>> {
         match &self.object {
-            Ok((found, _)) => found.file.attributes(found.object),
+            Ok((found, _)) => attributes_at(found, &self.path),
             Err(_) => Ok(Arc::default()),
         }
     }
+}
+
+/// The attributes of the object at `path`. Errors of values name it.
+pub(crate) fn attributes_at(found: &Found, path: &str) -> Result<Arc<Attributes>> {
+    let attributes = found.file.attributes(found.object).map_err(|error| error.at_object(path))?;
+    if attributes.iter().all(|attribute| attribute.value.is_ok()) {
+        return Ok(attributes);
+    }
+    let placed = |attribute: &Attribute| {
+        let Attribute { name, dataspace, value } = attribute.clone();
+        Attribute { name, dataspace, value: value.map_err(|error| error.at_object(path)) }
+    };
+    Ok(Arc::new(Attributes::new(attributes.iter().map(placed).collect(), attributes.tracked)))
 }
 
 /// `path` of a member of the group at `group`.

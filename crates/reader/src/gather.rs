@@ -10,6 +10,7 @@ use hyperslab_formats::{Attributes, Object, ObjectId};
 use rayon::prelude::*;
 
 use crate::File;
+use crate::alike::Alike;
 
 /// Larger values are left to reads of their own, which use all threads and share nothing.
 const MAX_GATHERED_BYTES: u64 = 64 << 10;
@@ -84,12 +85,26 @@ impl File {
         cancellation: &Cancellation,
     ) -> Result<Vec<(Description, Gathered)>> {
         let mut groups = Groups::default();
+        let (mut alike, mut bytes_read) = (Alike::new(self), 0);
         for (index, &id) in objects.iter().enumerate() {
             cancellation.check()?;
-            let one = self.gather_one((first + index) as u64, id, attributes, budget, cancellation);
+            let position = (first + index) as u64;
+            if let Some(found) = alike.as_mut().and_then(|alike| alike.find(self, id))
+                && pay(budget, found.values.len() as u64)
+            {
+                bytes_read += found.values.len() as u64;
+                groups.append(found.place, position, found.values)?;
+                continue;
+            }
+            let one = self.gather_one(position, id, attributes, budget, cancellation);
             let (description, gathered) = one.map_err(|error| self.place_found(id, error))?;
-            groups.add(description, gathered);
+            let value_bytes = gathered.values.as_ref().map(Vec::len);
+            let place = groups.add(description, gathered);
+            if let Some((alike, value_bytes)) = alike.as_mut().zip(value_bytes) {
+                alike.learn(self, id, place, value_bytes);
+            }
         }
+        self.session().counters().add_bytes_read(bytes_read);
         groups.into_list()
     }
 
@@ -120,8 +135,7 @@ impl File {
             Object::Dataset(dataset) => {
                 let bytes = dataset.value_bytes().filter(|bytes| *bytes <= MAX_GATHERED_BYTES);
                 let is_plain = dataset.refusal.is_none() && dataset.virtual_mappings.is_empty() && !dataset.datatype.uses_heap();
-                let pay = |left: u64| bytes.and_then(|bytes| left.checked_sub(bytes));
-                if is_plain && dataset.dataspace != Dataspace::Null && budget.fetch_update(Ordering::Relaxed, Ordering::Relaxed, pay).is_ok() {
+                if is_plain && dataset.dataspace != Dataspace::Null && bytes.is_some_and(|bytes| pay(budget, bytes)) {
                     gathered.values = Some(self.read_bytes(id, &Selection::all(dataset.dataspace.shape()), cancellation)?);
                 }
                 Kind::Dataset(dataset.datatype.clone(), extent(&dataset.dataspace))
@@ -141,6 +155,11 @@ impl File {
             Err(_) => error,
         }
     }
+}
+
+/// Pays for `bytes` of values; false if too few are left.
+fn pay(budget: &AtomicU64, bytes: u64) -> bool {
+    budget.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(bytes)).is_ok()
 }
 
 /// Extent of each dimension; `None` for a null dataspace.
@@ -173,18 +192,29 @@ struct Groups {
 }
 
 impl Groups {
-    fn add(&mut self, description: Description, mut gathered: Gathered) {
-        let known = self.by_description.get(&description).and_then(|index| self.list.get_mut(*index));
-        let Some(known) = known else {
-            self.by_description.insert(description, self.list.len());
+    /// Adds objects to those of their description; returns the place of these in the list.
+    fn add(&mut self, description: Description, mut gathered: Gathered) -> usize {
+        let place = self.by_description.get(&description).copied().unwrap_or(self.list.len());
+        let Some(known) = self.list.get_mut(place) else {
+            self.by_description.insert(description, place);
             self.list.push(gathered);
-            return;
+            return place;
         };
         known.positions.append(&mut gathered.positions);
         known.members.append(&mut gathered.members);
         if let Some((known, values)) = known.values.as_mut().zip(gathered.values) {
             known.extend_from_slice(&values);
         }
+        place
+    }
+
+    /// Adds a dataset that is like the others at `place`.
+    fn append(&mut self, place: usize, position: u64, values: &[u8]) -> Result<()> {
+        let known = self.list.get_mut(place).ok_or_else(|| Error::internal("an object like one that is not there"))?;
+        known.positions.push(position);
+        let all = known.values.as_mut().ok_or_else(|| Error::internal("values like those of an object without"))?;
+        all.extend_from_slice(values);
+        Ok(())
     }
 
     fn into_list(self) -> Result<Vec<(Description, Gathered)>> {

@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 #![deny(clippy::exhaustive_enums, clippy::exhaustive_structs, clippy::missing_errors_doc)]
 
+mod alike;
 mod buffer_pool;
 mod chunk_cache;
 mod chunk_places;

@@ -9,10 +9,10 @@ use super::heap::GlobalHeap;
 use super::layout::{Layout, StoredDataset};
 use super::lazy_tree::{Kept, LazyTree};
 use super::superblock::Superblock;
-use super::{Source, chunk_locator, reference};
+use super::{Source, chunk_locator, object_header, reference};
 use crate::netcdf4::{self, Netcdf4Tree};
 use crate::tree::dataset;
-use crate::{ArrayFile, ChunkLocation, ChunkLocations, ChunkSource, Dataset, Format, Limits, ObjectId, Tree};
+use crate::{ArrayFile, ChunkLocation, ChunkLocations, ChunkSource, Dataset, Format, HeaderPattern, Limits, ObjectId, Tree};
 
 /// An open HDF5 file.
 pub struct Hdf5File {
@@ -130,6 +130,15 @@ impl ArrayFile for Hdf5File {
         match &self.interpreted {
             Some(tree) => tree,
             None => self.objects.as_ref(),
+        }
+    }
+
+    fn header_pattern(&self, id: ObjectId) -> Result<Option<HeaderPattern>> {
+        let kept = self.objects.kept(id)?;
+        let is_contiguous = |(_, stored): (_, &StoredDataset)| matches!(stored.layout, Layout::Contiguous { address: Some(_), .. });
+        match self.interpreted.is_none() && kept.dataset().is_some_and(is_contiguous) {
+            true => object_header::pattern(&self.source.with_own_budget(), id.0),
+            false => Ok(None),
         }
     }
 

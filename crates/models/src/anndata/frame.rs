@@ -9,7 +9,7 @@ use hyperslab_reader::File;
 use hyperslab_scan::{ArrayPart, Omitted, SegmentDefinition, Values};
 
 use super::ENCODING;
-use crate::look::{Member, contradiction, join, members, optional, text_of, texts, values};
+use crate::look::{Member, attributes_at, contradiction, join, members, optional, text_of, texts, values};
 
 /// Group with the categories of the columns of a data frame, as anndata 0.7 wrote it.
 const OLD_CATEGORIES: &str = "__categories";
@@ -46,7 +46,7 @@ impl Frame {
         if let Some(dataset) = group.file.object(group.object)?.dataset() {
             return Self::of_records(file, path, dataset);
         }
-        let attributes = group.file.attributes(group.object)?;
+        let attributes = attributes_at(&group, path)?;
         let index = text_of(&attributes, "_index")?.ok_or_else(|| contradiction(file, path, "a data frame without the attribute _index"))?;
         let order = match attributes.get("column-order") {
             Some(order) => match texts(order)? {

@@ -6,7 +6,7 @@ use hyperslab_scan::{ArrayPart, SegmentDefinition, Values};
 
 use super::ENCODING;
 use super::frame::Frame;
-use crate::look::{contradiction, join, numbers, optional, text_of};
+use crate::look::{attributes_at, contradiction, join, numbers, optional, text_of};
 use crate::model::Problem;
 
 /// A sparse matrix.
@@ -25,7 +25,7 @@ impl Sparse {
     /// `Corrupt` if it has no format or shape.
     pub fn of(file: &File, path: &str) -> Result<Self> {
         let group = file.find(path)?;
-        let attributes = group.file.attributes(group.object)?;
+        let attributes = attributes_at(&group, path)?;
         let format = match text_of(&attributes, ENCODING)? {
             Some(encoding) => encoding,
             None => text_of(&attributes, "h5sparse_format")?.unwrap_or_default(),

@@ -8,7 +8,7 @@ use hyperslab_formats::Attributes;
 use hyperslab_reader::File;
 use hyperslab_scan::{Literal, Values};
 
-use crate::look::{Member, contradiction, join, members, numbers, optional, text_of};
+use crate::look::{Member, attributes_at, contradiction, join, members, numbers, optional, text_of};
 
 /// An iteration with its meshes and species.
 pub(crate) struct Iteration {
@@ -76,7 +76,7 @@ pub(crate) fn iterations(file: &File) -> Result<Vec<Iteration>> {
     };
     let one = |(number, path): (i64, String)| {
         let found = file.find(&path)?;
-        let attributes = found.file.attributes(found.object)?;
+        let attributes = attributes_at(&found, &path)?;
         Ok(Iteration { number, attributes, meshes: below(&path, &meshes)?, species: below(&path, &particles)?, path })
     };
     let iterations = names(file)?.into_iter().map(one).collect::<Result<Vec<Iteration>>>()?;

@@ -13,7 +13,7 @@ use hyperslab_formats::Attributes;
 use hyperslab_reader::File;
 use hyperslab_scan::{Literal, Values};
 
-use crate::look::{Member, contradiction, join, members, numbers, text_of};
+use crate::look::{Member, attributes_at, contradiction, join, members, numbers, text_of};
 pub(crate) use attributes::AttributeColumns;
 
 /// File attribute with the name of steps.
@@ -64,7 +64,7 @@ pub(crate) fn one(file: &File, number: i64, path: String) -> Result<Step> {
     if !found.file.object(found.object)?.is_group() {
         return Err(contradiction(file, &path, "a step is a group; this is something else"));
     }
-    Ok(Step { number, attributes: found.file.attributes(found.object)?, members: members(file, &path)?, path })
+    Ok(Step { number, attributes: attributes_at(&found, &path)?, members: members(file, &path)?, path })
 }
 
 impl Step {

@@ -2,10 +2,12 @@
 
 mod blocks;
 pub(crate) mod kind;
+mod pattern;
 mod version1;
 mod version2;
 
 pub(crate) use blocks::Message;
+pub(crate) use pattern::pattern;
 pub(crate) use version2::encode;
 
 use std::borrow::Cow;

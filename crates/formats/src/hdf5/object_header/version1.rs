@@ -7,7 +7,7 @@ use hyperslab_array::{Error, Result};
 use super::blocks::{Continuation, Message, Messages, body, within};
 use crate::hdf5::Source;
 
-const PREFIX_BYTES: usize = 16;
+pub(super) const PREFIX_BYTES: usize = 16;
 
 /// Reads the header at `address`, which begins with the bytes `start`.
 pub(super) fn read<'a>(source: &'a Source, address: u64, start: Cow<'a, [u8]>) -> Result<Vec<Message<'a>>> {

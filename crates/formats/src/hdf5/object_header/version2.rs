@@ -14,6 +14,12 @@ const CREATION_ORDER_INDEXED: u8 = 1 << 3;
 const ATTRIBUTE_PHASE_STORED: u8 = 1 << 4;
 const TIMES_STORED: u8 = 1 << 5;
 
+/// Bytes in front of the length of a header with these flags.
+pub(super) fn prefix_bytes(flags: u8) -> usize {
+    let part = |flag: u8, bytes: usize| if flags & flag == 0 { 0 } else { bytes };
+    6 + part(TIMES_STORED, 16) + part(ATTRIBUTE_PHASE_STORED, 4)
+}
+
 /// The messages, and whether the header tracks the order in which attributes were created.
 /// The header at `address` begins with `start_bytes`.
 pub(super) fn read<'a>(source: &'a Source, address: u64, start_bytes: Cow<'a, [u8]>) -> Result<(Vec<Message<'a>>, bool)> {
@@ -24,12 +30,7 @@ pub(super) fn read<'a>(source: &'a Source, address: u64, start_bytes: Cow<'a, [u
         return Err(Error::unsupported(format!("version {version} of the object header")).at_offset(source.absolute(address)?));
     }
     let flags = cursor.u8()?;
-    if flags & TIMES_STORED != 0 {
-        cursor.skip(16)?;
-    }
-    if flags & ATTRIBUTE_PHASE_STORED != 0 {
-        cursor.skip(4)?;
-    }
+    cursor.skip(prefix_bytes(flags).saturating_sub(cursor.position()))?;
     let length = cursor.uint(1 << (flags & 3))?;
     let start = cursor.position() as u64;
     let whole = start.checked_add(length).and_then(|n| n.checked_add(4));
