@@ -264,6 +264,18 @@ def test_a_variable_of_too_many_dimensions_is_refused_by_name(tmp_path: pathlib.
                 file.table("/").to_arrow()
 
 
+def test_a_group_that_claims_too_many_links_is_a_limit_and_no_overflow(tmp_path: pathlib.Path) -> None:
+    image = b.Image()
+    group = nodes_with_many_parents(5)(image)
+    root = image.put(b.header_v2([b.link_info(), b.message(6, b.link(b"g", group))]))
+    (tmp_path / "x.h5").write_bytes(image.finish(root, 2))
+    with hs.open(tmp_path / "x.h5") as file:
+        with pytest.raises(hs.LimitExceededError, match="links in one group"):
+            len(file["g"])
+        with pytest.raises(hs.Error):
+            file._repr_html_()
+
+
 def test_random_structures_end_in_values_or_errors() -> None:
     """`make hostile` reads more of them."""
     done = subprocess.run([sys.executable, HOSTILE / "run_graphs.py", "--first", "500", "--count", "60", "--seconds", "15"], capture_output=True, text=True)

@@ -65,6 +65,21 @@ def test_the_look_at_all_objects_is_interrupted_and_can_be_repeated(many: pathli
     assert file["g3/v7"].dims == wanted
 
 
+def test_planning_a_table_is_interrupted(many: pathlib.Path) -> None:
+    """`table` parses all objects that match, on other threads than the one that the signal comes to."""
+
+    def table(file: hs.File) -> None:
+        with pytest.raises(hs.Error, match="do not make one"):
+            file.table("/*/v1*", where="v1 > 3", columns=["v1"])
+
+    whole, _ = seconds_of(lambda: table(hs.open(many)))
+    file = hs.open(many)
+    start = time.process_time()
+    with pytest.raises(KeyboardInterrupt), interrupt_after(0.02):
+        table(file)
+    assert time.process_time() - start < whole / 2, whole
+
+
 def test_opening_many_files_is_interrupted(many: pathlib.Path, tmp_path: pathlib.Path) -> None:
     for number in range(3000):
         (tmp_path / f"{number}.nc").symlink_to(many)

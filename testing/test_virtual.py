@@ -174,6 +174,39 @@ def test_sources_in_the_same_file_virtual_ones_and_text(tmp_path: pathlib.Path) 
     assert hs.open(path).table("/records", where="n >= 10", columns=["t"]).count() == 2
 
 
+def test_texts_of_fill_values_and_of_virtual_sources_come_from_their_own_file(tmp_path: pathlib.Path) -> None:
+    """Each file has texts of the same length at about the same place: one that is looked up in another file would be wrong."""
+    text = h5py.string_dtype()
+    for name in ("s0", "s1"):
+        with h5py.File(tmp_path / f"{name}.h5", "w") as f:
+            f.create_dataset("t", data=[f"{name} {i}" for i in range(3)], dtype=text)
+    # Source, its extent, first element and count. 9 elements of each dataset, then two that nothing maps.
+    sources = {
+        "v": [("s0.h5", "t", 3, 0, 3), ("s1.h5", "t", 3, 0, 3), (".", "own", 3, 0, 3)],
+        "vv": [("v.h5", "v", 11, 4, 7), ("s1.h5", "t", 3, 1, 2)],
+    }
+    for name, parts in sources.items():
+        with h5py.File(tmp_path / f"{name}.h5", "w") as f:
+            f.create_dataset("own", data=[f"{name[:1]}own {i}" for i in range(3)], dtype=text)
+            creation = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+            creation.set_fill_value(np.array(f"fill {len(name)}", dtype=text))
+            place = 0
+            for file, dataset, extent, first, count in parts:
+                target, source = h5py.h5s.create_simple((11,)), h5py.h5s.create_simple((extent,))
+                target.select_hyperslab((place,), (1,), block=(count,))
+                source.select_hyperslab((first,), (1,), block=(count,))
+                creation.set_virtual(target, file.encode(), dataset.encode(), source)
+                place += count
+            h5py.h5d.create(f.id, b"v", h5py.h5t.py_create(text, logical=True), h5py.h5s.create_simple((11,)), creation)
+    for name in sources:
+        with h5py.File(tmp_path / f"{name}.h5") as f, hs.open(tmp_path / f"{name}.h5") as ours:
+            expected = f["v"][()]
+            assert expected[-1] == f"fill {len(name)}".encode() and len(set(expected)) >= 7
+            for part in (slice(None), slice(9, None), slice(4, 8), slice(6, 10)):
+                assert ours["v"][part].tolist() == expected[part].tolist(), (name, part)
+            assert ours["v"].fillvalue == f["v"].fillvalue
+
+
 def test_files_that_point_at_each_other_end_in_an_error(tmp_path: pathlib.Path) -> None:
     for a, b in (("a", "b"), ("b", "a")):
         with h5py.File(tmp_path / f"{a}.h5", "w", libver="latest") as f:

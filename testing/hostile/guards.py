@@ -10,8 +10,10 @@ from __future__ import annotations
 import argparse
 import os
 import pathlib
+import re
 import resource
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -111,17 +113,16 @@ def finding(program: pathlib.Path, path: pathlib.Path) -> str | None:
         resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS + 1))
         resource.setrlimit(resource.RLIMIT_AS, (ADDRESS_SPACE, ADDRESS_SPACE))
 
-    process = subprocess.Popen([program, path], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, preexec_fn=limit)
-    error = process.stderr.read().decode(errors="replace")
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = status
-    if os.WIFSIGNALED(status):
-        return "hang" if os.WTERMSIG(status) in (24, 9) else "abort"
-    if "panicked" in error or "Internal" in error:
+    done = subprocess.run([program, path], capture_output=True, text=True, errors="replace", preexec_fn=limit)
+    if done.returncode < 0:
+        return "hang" if -done.returncode in (signal.SIGXCPU, signal.SIGKILL) else "abort"
+    if "panicked" in done.stderr or "Internal" in done.stderr:
         return "fault"
-    if usage.ru_maxrss * 1024 > BASE_BYTES + BYTES_PER_BYTE * path.stat().st_size:
-        return f"{usage.ru_maxrss >> 10} MiB"
-    return None
+    peak = re.search(r"^peak_kib (\d+)$", done.stdout, re.MULTILINE)
+    if peak is None:
+        return "ended without a word"
+    peak_bytes = int(peak[1]) << 10
+    return f"{peak_bytes >> 20} MiB" if peak_bytes > BASE_BYTES + BYTES_PER_BYTE * path.stat().st_size else None
 
 
 def built(sources: pathlib.Path, target: pathlib.Path) -> pathlib.Path:
@@ -151,7 +152,8 @@ def main() -> int:
         for name in listed.stdout.splitlines():
             if (ROOT / name).is_file() and not name.startswith("bindings/python/python/"):
                 (sources / name).parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy2(ROOT / name, sources / name)
+                # Their times are now: cargo goes by them, and may have built these sources without a guard before.
+                shutil.copyfile(ROOT / name, sources / name)
         target = options.target or scratch / "target"
         (scratch / "files").mkdir()
         files = write_files(scratch / "files", options.count)

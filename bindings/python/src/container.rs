@@ -13,7 +13,7 @@ use pyo3::types::{PyBytes, PyDict};
 use crate::definition::datatype;
 use crate::error::raise;
 use crate::results::container::{Committed, Fused, VacuumResult, Verification, WrittenDataset};
-use crate::wait::{run, wait};
+use crate::wait::{run, wait, wait_writing};
 use crate::writer::{PyFilter, Writer, attribute, dataspace, definition, fill_time, link};
 
 /// A parallel write: the container, what tasks have in common, and how it is stored.
@@ -245,7 +245,7 @@ impl WritePlan {
         const MAX_DURABLE: usize = 4;
         let quick = (!plan.is_durable() || fragments.len() <= MAX_DURABLE) && fragments.iter().map(Vec::len).sum::<usize>() <= SMALL_BYTES;
         let work = move || plan.commit(&Fragment::decode_all(&fragments)?);
-        let outcome = if quick { run(py, work)? } else { wait(py, &Cancellation::new(), work)? };
+        let outcome = if quick { run(py, work)? } else { wait_writing(py, &Cancellation::new(), work)? };
         match outcome {
             Commit::Committed(done) => Committed::new(py, done),
             Commit::Conflicted(error) | Commit::Retryable(error) => Err(raise(py, &error)),

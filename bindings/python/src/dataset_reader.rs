@@ -14,7 +14,7 @@ use crate::error::raise;
 use crate::file::{File, SMALL_BYTES};
 use crate::heap::Heap;
 use crate::key::{Key, ndarray};
-use crate::wait::{run, wait};
+use crate::wait::{parse, run, wait};
 
 /// Bytes of elements as in the file, the shape of the result, and what the elements point at.
 type StoredElements<'py> = (Bound<'py, PyAny>, Bound<'py, PyTuple>, Heap);
@@ -38,7 +38,7 @@ impl DatasetReader {
     #[new]
     fn new(py: Python<'_>, file: &File, dataset: u64, dtype: Option<Py<PyAny>>, inner: Vec<u64>) -> PyResult<Self> {
         let (file, id) = (file.0.clone(), ObjectId(dataset));
-        let dataset = run(py, || file.dataset(id))?;
+        let dataset = parse(py, || file.dataset(id))?;
         Ok(Self { file, id, dataset, dtype, inner })
     }
 

@@ -9,7 +9,7 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyIterator, PyList, PySlice, PyType};
 
 use crate::file::File;
-use crate::wait::run;
+use crate::wait::parse;
 
 /// Open files, in order: a sequence of `File`.
 #[pyclass(frozen, eq, hash, module = "hyperslab._native")]
@@ -114,7 +114,7 @@ impl Files {
     /// The same files, opened again.
     fn reopen(&self, py: Python<'_>) -> PyResult<Self> {
         let files = self.files.clone();
-        run(py, move || files.iter().map(|file| file.reopen().map_err(|error| error.in_file(file.name()))).collect()).map(Self::of)
+        parse(py, move || files.iter().map(|file| file.reopen().map_err(|error| error.in_file(file.name()))).collect()).map(Self::of)
     }
 }
 

@@ -20,7 +20,7 @@ use crate::error::raise;
 use crate::file::{File, PyAxis, selection};
 use crate::files::GivenFiles;
 use crate::results::index::{Indexed, PlannedIndex, ValueCounts};
-use crate::wait::{run, wait};
+use crate::wait::{run, wait, wait_writing};
 
 /// A planned build of indexes.
 #[pyclass(frozen, module = "hyperslab._native")]
@@ -62,7 +62,7 @@ impl IndexPlan {
     fn run(&self, py: Python<'_>, progress: Option<Py<PyAny>>) -> PyResult<u64> {
         let (plan, session, cancellation) = (self.plan.clone(), self.session.clone(), Cancellation::new());
         let shared = cancellation.clone();
-        wait(py, &cancellation, move || {
+        wait_writing(py, &cancellation, move || {
             plan.run(&session, &shared, &|bytes| {
                 if let Some(progress) = &progress {
                     // An exception in `progress` does not stop the work.

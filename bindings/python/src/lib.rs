@@ -44,7 +44,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 #[pymodule]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    hyperslab::storage::set_interrupt_check(wait::is_interrupted);
+    hyperslab::interruption::set_process_question(wait::is_interrupted);
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_function(wrap_pyfunction!(decoder::register_filter, module)?)?;
     module.add_function(wrap_pyfunction!(decoder::unregister_filter, module)?)?;

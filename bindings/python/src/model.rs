@@ -7,19 +7,19 @@ use pyo3::prelude::*;
 use crate::error::raise;
 use crate::file::File;
 use crate::results::model::{NamedArray, Recognition};
-use crate::wait::run;
+use crate::wait::parse;
 
 /// Asks a model about a file that must be one of its files.
 fn ask<T: Send + 'static>(py: Python<'_>, file: &File, model: String, question: fn(&dyn Model, &Opened) -> Result<T>) -> PyResult<T> {
     let file = file.0.clone();
-    run(py, move || question(required(&file, &model)?, &file))
+    parse(py, move || question(required(&file, &model)?, &file))
 }
 
 /// The models that recognize a file, the surest first.
 #[pyfunction]
 pub(crate) fn recognize_models(py: Python<'_>, file: PyRef<'_, File>) -> PyResult<Vec<Recognition>> {
     let file = file.0.clone();
-    let found = run(py, move || hyperslab::models::recognize(&file))?;
+    let found = parse(py, move || hyperslab::models::recognize(&file))?;
     Ok(found.into_iter().map(Recognition::from).collect())
 }
 

@@ -13,7 +13,7 @@ use crate::list;
 use crate::reader::{Reader, schema_capsule};
 use crate::results::counting::Summary;
 use crate::results::layout::StorageLayout;
-use crate::wait::{run, wait};
+use crate::wait::{parse, wait};
 
 /// An encoded split, with the numbers of its storage targets and their bytes.
 type PlacedBytes<'py> = (Bound<'py, PyBytes>, Vec<(u32, u64)>);
@@ -80,7 +80,7 @@ impl Plan {
         request.limit = limit;
         request.batch_rows = batch_rows;
         request.decode = decode;
-        let plan = run(py, move || hyperslab::scan::Plan::new(files.as_slice(), &request))?;
+        let plan = wait(py, &Cancellation::new(), move || hyperslab::scan::Plan::new(files.as_slice(), &request))?;
         Ok(Self(std::sync::Arc::new(plan)))
     }
 
@@ -126,7 +126,7 @@ impl Plan {
         let plan = self.0.clone();
         let policy = SplitPolicy::default().with_target_bytes(target_bytes).with_count(count);
         let encoded =
-            run(py, move || plan.check_open().and_then(|()| plan.split(&policy))?.iter().map(|split| split.encode()).collect::<hyperslab::Result<Vec<_>>>())?;
+            parse(py, move || plan.check_open().and_then(|()| plan.split(&policy))?.iter().map(|split| split.encode()).collect::<hyperslab::Result<Vec<_>>>())?;
         Ok(encoded.iter().map(|bytes| PyBytes::new(py, bytes)).collect())
     }
 
@@ -141,7 +141,7 @@ impl Plan {
     ) -> PyResult<Vec<PlacedBytes<'py>>> {
         let (plan, layout) = (self.0.clone(), layout.map(|layout| layout.0.clone()));
         let policy = SplitPolicy::default().with_target_bytes(target_bytes).with_count(count);
-        let placed = run(py, move || {
+        let placed = parse(py, move || {
             plan.check_open()?;
             let placed = plan.split_placed(&policy, layout.as_ref())?;
             let order = interleaved(placed.iter().map(|placed| &placed.targets));

@@ -16,7 +16,7 @@ use crate::files::GivenFiles;
 use crate::list;
 use crate::plan::Plan;
 use crate::results::counting::{Step, Summary};
-use crate::wait::{run, wait};
+use crate::wait::{parse, wait};
 
 /// A condition on arrays.
 #[pyclass(frozen, module = "hyperslab._native")]
@@ -70,7 +70,7 @@ impl Query {
     /// The matched groups.
     fn steps(&self, py: Python<'_>) -> PyResult<Vec<Step>> {
         let query = self.0.clone();
-        let steps = run(py, move || query.steps())?;
+        let steps = parse(py, move || query.steps())?;
         Ok(steps.into_iter().map(|step| Step { file: step.file, group: step.group, shape: step.shape }).collect())
     }
 
@@ -88,7 +88,7 @@ impl Query {
     /// The variables in the condition.
     fn names(&self, py: Python<'_>) -> PyResult<Vec<String>> {
         let query = self.0.clone();
-        run(py, move || query.names())
+        parse(py, move || query.names())
     }
 
     fn count(&self, py: Python<'_>) -> PyResult<u64> {
@@ -128,7 +128,7 @@ impl Query {
     #[pyo3(signature = (columns, batch_rows=65536))]
     fn table(&self, py: Python<'_>, columns: Vec<String>, batch_rows: usize) -> PyResult<Plan> {
         let query = self.0.clone();
-        run(py, move || query.table(&columns, batch_rows)).map(Plan::of)
+        parse(py, move || query.table(&columns, batch_rows)).map(Plan::of)
     }
 
     /// Aggregates of a numeric variable.
@@ -175,7 +175,7 @@ impl Query {
     /// How the query will run.
     fn explain(&self, py: Python<'_>) -> PyResult<String> {
         let query = self.0.clone();
-        run(py, move || query.explain())
+        parse(py, move || query.explain())
     }
 }
 

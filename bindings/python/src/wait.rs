@@ -7,7 +7,6 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use hyperslab::storage::interruptible;
 use hyperslab::{Cancellation, Error, Result, interruption};
 use pyo3::prelude::*;
 
@@ -87,14 +86,25 @@ pub(crate) fn wait<T: Send + 'static>(py: Python<'_>, cancellation: &Cancellatio
     until(py, cancellation, work)?.map_err(|error| raise(py, &error))
 }
 
+/// As [`wait`], for work that writes: a signal ends it where it looks at `cancellation`, and where it waits for a network, but not
+/// where it parses, for then what it writes would stay unfinished.
+pub(crate) fn wait_writing<T: Send + 'static>(py: Python<'_>, cancellation: &Cancellation, work: impl FnOnce() -> Result<T> + Send + 'static) -> PyResult<T> {
+    let shared = cancellation.clone();
+    on_worker(py, cancellation, move || interruption::cancellable_waits(&shared, || caught(work)))?.map_err(|error| raise(py, &error))
+}
+
 /// As [`wait`], but the error of `work` is separate from an exception of a signal handler.
 pub(crate) fn until<T: Send + 'static>(py: Python<'_>, cancellation: &Cancellation, work: impl FnOnce() -> Result<T> + Send + 'static) -> PyResult<Result<T>> {
-    let (sender, receiver) = channel();
     let shared = cancellation.clone();
+    on_worker(py, cancellation, move || interruption::cancellable(&shared, || caught(work)))
+}
+
+fn on_worker<T: Send + 'static>(py: Python<'_>, cancellation: &Cancellation, work: impl FnOnce() -> Result<T> + Send + 'static) -> PyResult<Result<T>> {
+    let (sender, receiver) = channel();
     let started = Worker::idle().and_then(|worker| {
         worker.start(move || {
             // The receiver waits until this arrives, so sending does not fail.
-            let _ = sender.send(interruptible(&shared, || caught(work)));
+            let _ = sender.send(work());
         })?;
         Ok(worker)
     });

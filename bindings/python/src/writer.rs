@@ -15,7 +15,7 @@ use crate::error::raise;
 use crate::heap::Heap;
 use crate::results::object::{self, Definition, Member, ObjectInfo, ReferenceTarget};
 use crate::target::{Ended, Target};
-use crate::wait::{run, wait};
+use crate::wait::{run, wait_writing};
 
 /// Number, name, whether it may be skipped, parameters.
 pub(crate) type PyFilter = (u16, Option<String>, bool, Vec<u32>);
@@ -147,7 +147,7 @@ impl Writer {
             }
             Ok(file)
         };
-        let begun = if continued { wait(py, &Cancellation::new(), work)? } else { run(py, work)? };
+        let begun = if continued { wait_writing(py, &Cancellation::new(), work)? } else { run(py, work)? };
         Ok(Self::new(begun))
     }
 
@@ -277,7 +277,7 @@ impl Writer {
             }
             Ok(found.heap)
         };
-        let heap = if length <= SMALL_BYTES { run(py, work) } else { wait(py, &Cancellation::new(), work) };
+        let heap = if length <= SMALL_BYTES { run(py, work) } else { wait_writing(py, &Cancellation::new(), work) };
         heap.map(Heap)
     }
 
@@ -413,7 +413,7 @@ impl Writer {
                 }
             })
         };
-        if length <= SMALL_BYTES { run(py, work) } else { wait(py, &cancellation, work) }
+        if length <= SMALL_BYTES { run(py, work) } else { wait_writing(py, &cancellation, work) }
     }
 
     /// Writes rows of text in Arrow's layout: `count + 1` offsets of `width` bytes (4 or 8) at `offsets`, into the `length` bytes
@@ -423,7 +423,7 @@ impl Writer {
     #[expect(clippy::too_many_arguments, reason = "rows, and the two buffers of an Arrow array")]
     fn write_text(&self, py: Python<'_>, path: String, first: u64, count: usize, offsets: usize, width: usize, data: usize, length: usize) -> PyResult<()> {
         let shared = self.0.clone();
-        wait(py, &Cancellation::new(), move || {
+        wait_writing(py, &Cancellation::new(), move || {
             let offsets_length = count.checked_add(1).and_then(|n| n.checked_mul(width)).filter(|_| matches!(width, 4 | 8) && offsets != 0);
             let offsets_length = offsets_length.ok_or_else(|| Error::internal("no offsets of text"))?;
             // SAFETY: as in `write`: memory comes as addresses, which are valid for these lengths by the caller's contract
@@ -468,7 +468,8 @@ impl Writer {
         target.objects().cancel_with(&cancellation);
         let existing = if replace { Existing::Replace } else { Existing::Keep };
         // Another thread would cost a turn of the scheduler each way.
-        let ended = if target.is_quick() { run(py, move || target.finish(existing))? } else { wait(py, &cancellation, move || target.finish(existing))? };
+        let ended =
+            if target.is_quick() { run(py, move || target.finish(existing))? } else { wait_writing(py, &cancellation, move || target.finish(existing))? };
         match ended {
             Ended::Length(length) => Ok(length.into_pyobject(py)?.into_any()),
             Ended::Fragment(bytes) => Ok(PyBytes::new(py, &bytes).into_any()),

@@ -1,5 +1,6 @@
 //! Opens one file and parses all that is in it, as listing a file does: objects, attributes, links, stored bytes, and the
-//! places of the first and last chunks. Prints what was found. `testing/hostile/guards.py` runs it.
+//! places of the first and last chunks. Prints what was found, and on Linux the most memory that the process had.
+//! `testing/hostile/guards.py` runs it.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -9,6 +10,20 @@ use hyperslab_formats::{ArrayFile, Link, Object, ObjectId, OpenOptions};
 use hyperslab_storage::LocalFile;
 
 fn main() -> Result<()> {
+    let done = open_everything();
+    println!("peak_kib {}", peak_kib().unwrap_or_default());
+    done
+}
+
+/// Resident memory at its peak. Only the kernel's record of this program counts: `getrusage` also counts what the process had
+/// as a copy of its parent, before it ran this program.
+fn peak_kib() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    line.trim().strip_suffix("kB")?.trim().parse().ok()
+}
+
+fn open_everything() -> Result<()> {
     let path = std::env::args().nth(1).ok_or_else(|| Error::invalid_input("give a file"))?;
     let file = hyperslab_formats::open(Arc::new(LocalFile::open(path)?), &OpenOptions::default())?;
     let tree = file.tree();

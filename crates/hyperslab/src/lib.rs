@@ -147,8 +147,8 @@ pub use hyperslab_write as write;
 /// Where bytes lie, and what was measured on this machine.
 pub mod storage {
     pub use hyperslab_storage::{
-        Output, Profile, ProfileSettings, RangeReader, RemoteCounts, StorageOptions, StripedPart, TargetLayout, default_profile_path, interruptible,
-        is_address, list_objects, machine, profile, remote_counts, set_interrupt_check, shown_address, target_layout, without_queries,
+        Output, Profile, ProfileSettings, RangeReader, RemoteCounts, StorageOptions, StripedPart, TargetLayout, default_profile_path, is_address, list_objects,
+        machine, profile, remote_counts, shown_address, target_layout, without_queries,
     };
 }
 

@@ -4,7 +4,6 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use hyperslab_array::{Error, Result};
 use hyperslab_formats::ObjectId;
 use hyperslab_storage::{ForkMutex, Storage};
 
@@ -12,7 +11,7 @@ use hyperslab_storage::{ForkMutex, Storage};
 pub(crate) struct LinkedFiles<F> {
     pub files: ForkMutex<HashMap<PathBuf, F>>,
     pub external: ForkMutex<HashMap<ObjectId, Arc<dyn Storage>>>,
-    /// By their origin.
+    /// Other files that heap references of virtual datasets come from.
     origins: Mutex<Vec<F>>,
     /// The folder of the file itself, if it was opened through a symbolic link.
     pub real_folder: OnceLock<Option<PathBuf>>,
@@ -37,18 +36,16 @@ impl<F> LinkedFiles<F> {
 }
 
 impl<F: Clone + PartialEq> LinkedFiles<F> {
-    /// The origin of heap references of `file`: its index among the files that values come from.
-    pub fn origin_of(&self, file: &F) -> Result<u16> {
+    /// The index of `file` among those that heap references come from.
+    pub fn index_of_origin(&self, file: &F) -> usize {
         let mut files = self.origins.lock().unwrap_or_else(PoisonError::into_inner);
-        let index = files.iter().position(|known| known == file).unwrap_or_else(|| {
+        files.iter().position(|known| known == file).unwrap_or_else(|| {
             files.push(file.clone());
             files.len() - 1
-        });
-        u16::try_from(index).map_err(|_| Error::unsupported("variable-length values of more than 65536 files in one dataset"))
+        })
     }
-    /// The file of this origin.
-    pub fn file_of_origin(&self, origin: u16) -> Result<F> {
-        let files = self.origins.lock().unwrap_or_else(PoisonError::into_inner);
-        files.get(usize::from(origin)).cloned().ok_or_else(|| Error::internal("a heap reference of no file"))
+    /// The file with this index.
+    pub fn origin(&self, index: usize) -> Option<F> {
+        self.origins.lock().unwrap_or_else(PoisonError::into_inner).get(index).cloned()
     }
 }

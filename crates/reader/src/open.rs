@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use hyperslab_array::{Cancellation, ErrorKind, Result, interruption};
 use hyperslab_formats::{Format, Link, Tree};
-use hyperslab_storage::{LocalFile, Memory, Opening, RangeReader, RemoteFile, current_cancellation, interruptible, is_address, shown_address};
+use hyperslab_storage::{LocalFile, Memory, Opening, RangeReader, RemoteFile, is_address, shown_address};
 use rayon::prelude::*;
 
 use crate::live_file::{being_written, retry_while_torn, unfinished_if_locked};
@@ -42,7 +42,7 @@ impl Session {
     /// # Errors
     /// As [`Session::open`]: the first error in that order.
     pub fn open_all(&self, paths: &[impl AsRef<Path> + Sync]) -> Result<Vec<File>> {
-        self.open_all_cancellable(paths, &current_cancellation().unwrap_or_default())
+        self.open_all_cancellable(paths, &interruption::current_cancellation().unwrap_or_default())
     }
     /// As [`Session::open_all`], until it is cancelled.
     ///
@@ -51,15 +51,14 @@ impl Session {
     pub fn open_all_cancellable(&self, paths: &[impl AsRef<Path> + Sync], cancellation: &Cancellation) -> Result<Vec<File>> {
         let open = |path: &_| {
             let path: &Path = AsRef::as_ref(path);
-            interruptible(cancellation, || self.open(path)).map_err(|error| error.in_file(shown_address(&path.to_string_lossy())))
+            interruption::cancellable(cancellation, || self.open(path)).map_err(|error| error.in_file(shown_address(&path.to_string_lossy())))
         };
         if let [one] = paths {
             return Ok(vec![open(one)?]);
         }
         let open = |path: &_| {
             cancellation.check()?;
-            let flag = cancellation.clone();
-            interruption::watched(move || flag.check().is_err(), || open(path))
+            open(path)
         };
         let opened: Vec<Result<File>> = self.compute(|| Ok(paths.par_iter().map(open).collect()))?;
         cancellation.check()?;

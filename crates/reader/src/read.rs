@@ -59,7 +59,10 @@ impl File {
     pub fn fill_heap(&self, dataset: ObjectId) -> Result<HeapObjects> {
         let found = || {
             let description = self.dataset(dataset)?;
-            heap_of(self, &description, &description.datatype, description.fill_value.as_deref().unwrap_or_default())
+            // That of a virtual dataset, too, is kept in its own file.
+            let mut heap = HeapObjects::limited(self.session().limits().heap_budget(self.array_file().storage().len()));
+            self.array_file().resolve_heap(&description.datatype, description.fill_value.as_deref().unwrap_or_default(), &mut heap)?;
+            Ok(heap)
         };
         found().map_err(|error| self.place(dataset, error))
     }

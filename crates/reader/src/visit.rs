@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
-use hyperslab_array::Result;
+use hyperslab_array::{Result, interruption};
 use hyperslab_formats::{Links, Object, ObjectId};
 use rayon::prelude::*;
 
@@ -209,7 +209,8 @@ impl Visit {
         };
         if tasks.len() >= MIN_PARALLEL {
             let min = if tasks.iter().any(|(_, _, is_group)| *is_group) { 1 } else { MIN_PARALLEL };
-            let parsed = self.file.session().compute(|| Ok(tasks.par_iter().with_min_len(min).map(parse).collect()));
+            let carried = interruption::carried(&parse);
+            let parsed = self.file.session().compute(|| Ok(tasks.par_iter().with_min_len(min).map(&carried).collect()));
             if let Ok(parsed) = parsed {
                 return parsed;
             }

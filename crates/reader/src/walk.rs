@@ -2,7 +2,7 @@
 
 use std::collections::{HashSet, VecDeque};
 
-use hyperslab_array::Result;
+use hyperslab_array::{Result, interruption};
 use hyperslab_formats::{Object, ObjectId};
 use rayon::prelude::*;
 
@@ -53,8 +53,9 @@ impl Walk<'_> {
         self.ahead = next.len();
         next.sort_unstable();
         let tree = self.file.tree();
+        let parse_one = interruption::carried(|id: &ObjectId| drop(tree.object(*id)));
         let parse = || {
-            next.par_iter().with_min_len(MIN_AHEAD / 2).for_each(|id| drop(tree.object(*id)));
+            next.par_iter().with_min_len(MIN_AHEAD / 2).for_each(&parse_one);
             Ok(())
         };
         // Without threads the objects are parsed one by one.

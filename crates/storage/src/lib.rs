@@ -42,10 +42,7 @@ pub use overlay::Overlay;
 pub use per_process::PerProcess;
 pub use pieces::{Piece, Pieces};
 pub use profile::{Profile, ProfileSettings, default_profile_path, machine, profile};
-pub use remote::{
-    RangeReader, RemoteCounts, RemoteFile, StorageOptions, current_cancellation, interruptible, is_address, list_objects, remote_counts, set_interrupt_check,
-    shown_address, without_queries,
-};
+pub use remote::{RangeReader, RemoteCounts, RemoteFile, StorageOptions, is_address, list_objects, remote_counts, shown_address, without_queries};
 pub use replace::{check_replaceable, create_private, create_whole, real_path};
 pub use shared::{SharedFile, block_bytes_in, claim, is_parallel_file_system};
 pub use temporary_name::{is_aside, unique_name};

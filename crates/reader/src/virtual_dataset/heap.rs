@@ -22,10 +22,10 @@ pub(crate) fn resolve_heap(file: &File, datatype: &Datatype, bytes: &[u8], objec
     })?;
     marked.sort_unstable();
     marked.dedup();
-    for group in marked.chunk_by(|a, b| heap_origin::split(*a).0 == heap_origin::split(*b).0) {
-        let Some((origin, _)) = group.first().map(|reference| heap_origin::split(*reference)) else { continue };
-        let other = file.linked_files().file_of_origin(origin)?;
-        let own: Vec<_> = group.iter().map(|reference| heap_origin::split(*reference).1).collect();
+    for group in marked.chunk_by(|a, b| heap_origin::origin(*a) == heap_origin::origin(*b)) {
+        let Some(first) = group.first() else { continue };
+        let other = heap_origin::file_of(file, heap_origin::origin(*first))?;
+        let own: Vec<_> = group.iter().map(|reference| heap_origin::unmarked(*reference)).collect();
         let room = file.session().limits().heap_budget(other.array_file().storage().len());
         objects.allow(room);
         let mut found = HeapObjects::limited(room);
@@ -42,7 +42,7 @@ pub(crate) fn resolve_heap(file: &File, datatype: &Datatype, bytes: &[u8], objec
     for (reference, length, base) in nested {
         let value = objects.object(reference)?;
         let mut value = value.get(..length).ok_or_else(|| Error::corrupt("a variable-length value is shorter than its length"))?.to_vec();
-        heap_origin::mark(&base, &mut value, heap_origin::split(reference).0)?;
+        heap_origin::mark_as(heap_origin::origin(reference), &base, &mut value)?;
         resolve_heap(file, &base, &value, objects)?;
         objects.insert(reference, value.into());
     }

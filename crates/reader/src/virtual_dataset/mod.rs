@@ -36,7 +36,11 @@ pub(crate) fn fill(read: DatasetRead<'_>, out: &mut [u8]) -> Result<()> {
     if direct::fill(file, description, selection, out, cancellation)? {
         return Ok(());
     }
-    fill_value(description.fill_value.as_deref(), size, out);
+    let mut own_fill = description.fill_value.clone();
+    if let Some(value) = own_fill.as_mut().filter(|_| description.datatype.uses_heap()) {
+        heap_origin::mark_from(file, file, false, &description.datatype, value)?;
+    }
+    fill_value(own_fill.as_deref(), size, out);
     let shape = description.dataspace.shape();
     for mapping in description.virtual_mappings.iter().filter(|mapping| !misses(mapping, selection)) {
         for part in parts(file, mapping, shape)? {
@@ -58,7 +62,7 @@ pub(crate) fn fill(read: DatasetRead<'_>, out: &mut [u8]) -> Result<()> {
                     bytes = conversion.convert(&bytes)?;
                 }
                 if description.datatype.uses_heap() {
-                    heap_origin::mark(&description.datatype, &mut bytes, file.linked_files().origin_of(&other)?)?;
+                    heap_origin::mark_from(file, &other, !theirs.virtual_mappings.is_empty(), &description.datatype, &mut bytes)?;
                 }
                 places.put(&wanted, &bytes, size, &selection.shape(), out)?;
             }

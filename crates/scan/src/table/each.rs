@@ -1,6 +1,6 @@
 //! The same for each of many files or segments, by several threads.
 
-use hyperslab_array::Result;
+use hyperslab_array::{Result, interruption};
 use hyperslab_reader::Session;
 use rayon::prelude::*;
 
@@ -14,7 +14,8 @@ pub(crate) fn each_of<'a, T: Sync, U: Send>(session: &Session, items: &'a [T], w
     if items.len() < MIN_PARALLEL {
         return items.iter().map(work).collect();
     }
-    let outcomes: Vec<Result<U>> = session.compute(|| Ok(items.par_iter().with_min_len(MIN_OF_THREAD).map(work).collect()))?;
+    let work = interruption::carried(work);
+    let outcomes: Vec<Result<U>> = session.compute(|| Ok(items.par_iter().with_min_len(MIN_OF_THREAD).map(&work).collect()))?;
     outcomes.into_iter().collect()
 }
 
@@ -23,6 +24,7 @@ pub(crate) fn each_into<T: Send, U: Send>(session: &Session, items: Vec<T>, work
     if items.len() < MIN_PARALLEL {
         return items.into_iter().map(work).collect();
     }
-    let outcomes: Vec<Result<U>> = session.compute(|| Ok(items.into_par_iter().with_min_len(MIN_OF_THREAD).map(work).collect()))?;
+    let work = interruption::carried(work);
+    let outcomes: Vec<Result<U>> = session.compute(|| Ok(items.into_par_iter().with_min_len(MIN_OF_THREAD).map(&work).collect()))?;
     outcomes.into_iter().collect()
 }

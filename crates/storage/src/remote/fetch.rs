@@ -5,13 +5,12 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
-use hyperslab_array::{Cancellation, Error, Result};
+use hyperslab_array::{Cancellation, Error, Result, interruption};
 use tokio::task::AbortHandle;
 
-use super::counts;
-use super::interrupt::{self, POLL};
 use super::object::{Object, Origin, engine_and_store};
 use super::ranges::merged;
+use super::{POLL, counts};
 
 /// Bytes of all fetches of the process that are on their way, or have landed and were not read. What a reader waits for is
 /// requested beyond that.
@@ -180,7 +179,7 @@ impl Fetch {
 
     fn check(&self) -> Result<()> {
         self.cancellation.as_ref().map_or(Ok(()), Cancellation::check)?;
-        interrupt::check()
+        interruption::check_wait()
     }
 
     /// Marks the piece `index` and waiting ones after it as being read by this thread.

@@ -11,7 +11,6 @@ mod blocks;
 mod counts;
 mod engine;
 mod fetch;
-mod interrupt;
 mod listing;
 mod located;
 mod object;
@@ -19,9 +18,11 @@ mod options;
 mod ranges;
 mod remote_file;
 
+/// How often a thread that waits asks whether its caller still wants the answer.
+const POLL: std::time::Duration = std::time::Duration::from_millis(50);
+
 pub use address::{is_address, shown_address, without_queries};
 pub use counts::{RemoteCounts, remote_counts};
-pub use interrupt::{current_cancellation, interruptible, set_interrupt_check};
 pub use listing::list_objects;
 pub use object::RangeReader;
 pub use options::StorageOptions;

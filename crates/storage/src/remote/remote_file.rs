@@ -4,14 +4,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use bytes::Bytes;
-use hyperslab_array::{Cancellation, Error, Result};
+use hyperslab_array::{Cancellation, Error, Result, interruption};
 
+use super::POLL;
 use super::address::shown_address;
 use super::blocks::BLOCK_BYTES;
 use super::counts;
 use super::engine::{engine, started_engine};
 use super::fetch::Fetch;
-use super::interrupt::{self, POLL};
 use super::object::{Head, Object, Origin, RangeReader, Version, engine_and_store, get_head};
 use super::options::StorageOptions;
 use super::ranges::MAX_REQUEST_BYTES;
@@ -99,7 +99,7 @@ impl RemoteFile {
     }
 
     fn fetch_into(&self, offset: u64, buffer: &mut [u8]) -> Result<()> {
-        let fetch = Fetch::begin(&self.object, &[(offset, buffer.len() as u64)], 0, MAX_REQUEST_BYTES, interrupt::current_cancellation())?;
+        let fetch = Fetch::begin(&self.object, &[(offset, buffer.len() as u64)], 0, MAX_REQUEST_BYTES, interruption::current_cancellation())?;
         match fetch.read(offset, buffer)? {
             true => Ok(()),
             false => Err(Error::internal("a fetch without the bytes that it fetched")),
@@ -120,7 +120,7 @@ impl RemoteFile {
             missing.dedup();
         }
         let wanted: Vec<(u64, u64)> = missing.iter().map(|block| self.place_of(*block)).collect();
-        let fetch = Fetch::begin(&self.object, &wanted, BLOCK_GAP_BYTES, MAX_REQUEST_BYTES, interrupt::current_cancellation())?;
+        let fetch = Fetch::begin(&self.object, &wanted, BLOCK_GAP_BYTES, MAX_REQUEST_BYTES, interruption::current_cancellation())?;
         for (index, piece) in fetch.pieces().iter().enumerate() {
             let Some(bytes) = fetch.wait(index)? else { continue };
             let mut blocks = engine()?.blocks();
@@ -204,7 +204,7 @@ pub(super) fn wait_for<T: Send + 'static>(work: impl Future<Output = Result<T>> 
         match receiver.recv_timeout(POLL) {
             Ok(outcome) => return outcome,
             Err(std::sync::mpsc::RecvTimeoutError::Timeout) => {
-                if let Err(error) = interrupt::check() {
+                if let Err(error) = interruption::check_wait() {
                     task.abort();
                     return Err(error);
                 }

@@ -96,7 +96,12 @@ pub(crate) fn max_links(source: &Source, header: &ObjectHeader<'_>) -> Result<u6
 
 /// The number of links of the group with this header; `None` if only listing them tells it.
 pub(crate) fn link_count(source: &Source, header: &ObjectHeader<'_>) -> Result<Option<u64>> {
-    if header.find(kind::SYMBOL_TABLE).is_some() { Ok(None) } else { max_links(source, header).map(Some) }
+    if header.find(kind::SYMBOL_TABLE).is_some() {
+        return Ok(None);
+    }
+    let count = max_links(source, header)?;
+    check_count(source, usize::try_from(count).unwrap_or(usize::MAX))?;
+    Ok(Some(count))
 }
 
 /// The link called `name` of the group with this header, found without listing the others.
