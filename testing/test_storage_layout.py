@@ -22,6 +22,11 @@ def recorded(name: str) -> hs.StorageLayout:
     return hs.StorageLayout.parse((RECORDED / f"{name}.txt").read_text())
 
 
+def test_an_address_has_its_scheme_and_a_preferred_range() -> None:
+    found = hs.storage_layout("s3://bucket/run.h5")
+    assert (found.file_system, found.block_bytes, found.parts, found.target(0)) == ("s3", 8 * MIB, [], None)
+
+
 @pytest.mark.parametrize(
     ("name", "system", "parts"),
     [

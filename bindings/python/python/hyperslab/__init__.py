@@ -30,6 +30,8 @@ from .errors import (
 )
 from .file import File, FileSet, open
 from .indexes import index
+from .joining.join import JoinedFile, joined, virtual
+from .joining.matching import LeftOut
 from .maintenance import Fused, VacuumResult, Verification, fuse, vacuum, verify
 from .netcdf.plan import NetcdfPlan, NetcdfTask
 from .netcdf.writing import NewNetcdf, create_netcdf
@@ -100,6 +102,8 @@ __all__ = [
     "InternalError",
     "InvalidInputError",
     "IoError",
+    "JoinedFile",
+    "LeftOut",
     "LimitExceededError",
     "ManySubfilesWarning",
     "MissingExtraError",
@@ -150,6 +154,7 @@ __all__ = [
     "indexes",
     "install_as_h5py",
     "integer_dtype",
+    "joined",
     "models",
     "open",
     "open_mfdataset",
@@ -165,6 +170,7 @@ __all__ = [
     "unregister_filter",
     "vacuum",
     "verify",
+    "virtual",
     "write_table",
     "write_xarray",
 ]

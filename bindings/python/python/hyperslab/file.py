@@ -267,7 +267,7 @@ class FileSet(File):
         return super().__contains__(path)
 
     def __getitem__(self, path: str | bytes | Reference) -> Member:
-        self._check_single(f"take an array of one, files[0][{path!r}], or the rows of all, table({path!r})")
+        self._check_single(f"take an array of one, files[0][{path!r}], of all, hs.joined(files)[{path!r}], or the rows of all, table({path!r})")
         return super().__getitem__(path)
 
     @property

@@ -72,7 +72,7 @@ def _origin_of(file: _native.File) -> Origin:
 def reduced(file: _native.File) -> tuple[Any, ...]:
     """What pickles an open file: how it is opened again."""
     origin = _origin_of(file)
-    if origin[0] == CONTENT_NAME:
+    if os.path.basename(origin[0]) == CONTENT_NAME:
         raise InvalidTypeError("a file that was opened from a file object is in this process's memory: pickle its bytes, or open a path")
     reader = file.reader()
     if reader is not None:

@@ -122,10 +122,11 @@ def storage_layout(path: Path) -> StorageLayout:
     """Asks the file system where the bytes of a file lie; of a folder, where those of new files in it will.
 
     On Lustre this is the attribute `lustre.lov`. BeeGFS shows its stripes to its own tool only: `StorageLayout.parse` reads its
-    text. Elsewhere there are a device and a block size.
+    text. Elsewhere there are a device and a block size. Of an address, the store is not asked: `file_system` is its scheme, and
+    `block_bytes` the longest range that one request reads.
 
     Args:
-        path: A file or a folder.
+        path: A file, a folder, or an address such as `s3://bucket/run.h5`.
 
     Returns:
         The layout. If what the file system says cannot be true, it warns (`StorageWarning`), and has no stripes.

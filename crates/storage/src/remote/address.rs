@@ -8,7 +8,7 @@ pub fn is_address(path: &str) -> bool {
 }
 
 /// The scheme of an address.
-pub(super) fn scheme(path: &str) -> Option<&str> {
+pub(crate) fn scheme(path: &str) -> Option<&str> {
     let (scheme, _) = path.split_once("://")?;
     let is_scheme = scheme.len() > 1 && scheme.starts_with(|first: char| first.is_ascii_alphabetic());
     let is_plain = scheme.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.'));

@@ -9,7 +9,7 @@ use hyperslab_array::{Cancellation, Error, Result, interruption};
 use tokio::task::AbortHandle;
 
 use super::object::{Object, Origin, engine_and_store};
-use super::ranges::merged;
+use super::ranges::{Gaps, merged};
 use super::{POLL, counts};
 
 /// Bytes of all fetches of the process that are on their way, or have landed and were not read. What a reader waits for is
@@ -80,9 +80,9 @@ impl Drop for Fetch {
 }
 
 impl Fetch {
-    /// Begins to fetch `ranges`, merged over gaps of at most `max_gap` bytes into requests of at most `max_bytes`.
-    pub fn begin(object: &Arc<Object>, ranges: &[(u64, u64)], max_gap: u64, max_bytes: u64, cancellation: Option<Cancellation>) -> Result<Self> {
-        let pieces = merged(ranges, max_gap, max_bytes);
+    /// Begins to fetch `ranges`, merged over `gaps` into requests of at most `max_bytes`.
+    pub fn begin(object: &Arc<Object>, ranges: &[(u64, u64)], gaps: Gaps, max_bytes: u64, cancellation: Option<Cancellation>) -> Result<Self> {
+        let pieces = merged(ranges, gaps, max_bytes);
         let mut slots: Vec<Slot> = pieces.iter().map(|_| Slot { state: State::Waiting, unread: 0 }).collect();
         for &(offset, length) in ranges {
             let first = pieces.partition_point(|piece| piece.end <= offset);

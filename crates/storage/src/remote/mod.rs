@@ -18,12 +18,14 @@ mod options;
 mod ranges;
 mod remote_file;
 
-/// How often a thread that waits asks whether its caller still wants the answer.
-const POLL: std::time::Duration = std::time::Duration::from_millis(50);
-
+pub(crate) use address::scheme;
 pub use address::{is_address, shown_address, without_queries};
 pub use counts::{RemoteCounts, remote_counts};
 pub use listing::list_objects;
 pub use object::RangeReader;
 pub use options::StorageOptions;
+pub(crate) use ranges::MAX_REQUEST_BYTES;
 pub use remote_file::RemoteFile;
+
+/// How often a thread that waits asks whether its caller still wants the answer.
+const POLL: std::time::Duration = std::time::Duration::from_millis(50);

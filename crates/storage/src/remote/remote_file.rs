@@ -14,16 +14,17 @@ use super::engine::{engine, started_engine};
 use super::fetch::Fetch;
 use super::object::{Head, Object, Origin, RangeReader, Version, engine_and_store, get_head};
 use super::options::StorageOptions;
-use super::ranges::MAX_REQUEST_BYTES;
+use super::ranges::{Gaps, MAX_REQUEST_BYTES};
 use crate::{Storage, check_open, check_range};
 
 /// Bytes that come with the request that opens an object: most metadata of most files.
 const HEAD_BYTES: u64 = 1 << 20;
 /// Shorter reads are of metadata, and fetch whole blocks.
 const MAX_BLOCK_READ: usize = 256 << 10;
-/// Gaps over which requests are merged: values, and blocks of metadata, between which there may be values.
-const VALUE_GAP_BYTES: u64 = 1 << 20;
-const BLOCK_GAP_BYTES: u64 = 256 << 10;
+/// With 64 requests of 50 ms side by side and 100 MB/s, a further request takes as long as 80 KB.
+const VALUE_GAPS: Gaps = Gaps { always: 64 << 10, most: 1 << 20 };
+/// Gaps between blocks of metadata are kept, too, and often hold further metadata.
+const BLOCK_GAPS: Gaps = Gaps { always: 256 << 10, most: 256 << 10 };
 /// Bytes at the end of an object that are fetched with the first metadata outside of the head.
 const TAIL_BYTES: u64 = 512 << 10;
 /// Most bytes that are fetched because somebody will need them: they must fit into what is kept.
@@ -99,7 +100,7 @@ impl RemoteFile {
     }
 
     fn fetch_into(&self, offset: u64, buffer: &mut [u8]) -> Result<()> {
-        let fetch = Fetch::begin(&self.object, &[(offset, buffer.len() as u64)], 0, MAX_REQUEST_BYTES, interruption::current_cancellation())?;
+        let fetch = Fetch::begin(&self.object, &[(offset, buffer.len() as u64)], Gaps::NONE, MAX_REQUEST_BYTES, interruption::current_cancellation())?;
         match fetch.read(offset, buffer)? {
             true => Ok(()),
             false => Err(Error::internal("a fetch without the bytes that it fetched")),
@@ -120,7 +121,7 @@ impl RemoteFile {
             missing.dedup();
         }
         let wanted: Vec<(u64, u64)> = missing.iter().map(|block| self.place_of(*block)).collect();
-        let fetch = Fetch::begin(&self.object, &wanted, BLOCK_GAP_BYTES, MAX_REQUEST_BYTES, interruption::current_cancellation())?;
+        let fetch = Fetch::begin(&self.object, &wanted, BLOCK_GAPS, MAX_REQUEST_BYTES, interruption::current_cancellation())?;
         for (index, piece) in fetch.pieces().iter().enumerate() {
             let Some(bytes) = fetch.wait(index)? else { continue };
             let mut blocks = engine()?.blocks();
@@ -262,7 +263,7 @@ impl Storage for RemoteFile {
             return Ok(None);
         }
         counts::add(&counts::WANTED, outside.iter().map(|(_, length)| length).sum());
-        let fetch = Fetch::begin(&self.object, &outside, VALUE_GAP_BYTES, MAX_REQUEST_BYTES, Some(cancellation.clone()))?;
+        let fetch = Fetch::begin(&self.object, &outside, VALUE_GAPS, MAX_REQUEST_BYTES, Some(cancellation.clone()))?;
         let base = Self {
             object: self.object.clone(),
             head: self.head.clone(),

@@ -13,6 +13,7 @@ from rich.table import Table as Grid
 
 import hyperslab as hs
 
+from ..addresses import is_address
 from ..objects import tree
 from ..visible import visible
 from .app import AsJson, FileName, ObjectPath, command, only_file, open_file
@@ -132,7 +133,7 @@ def _models(file: hs.File) -> dict[str, Any]:
 
 def _storage(file: hs.File) -> dict[str, Any]:
     """Where the file's bytes lie; nothing for a file in memory."""
-    if not os.path.exists(file.filename):
+    if not (is_address(file.filename) or os.path.exists(file.filename)):
         return {}
     layout = hs.storage_layout(file.filename)
     facts: dict[str, Any] = {"file system": layout.file_system or "not known", "block_bytes": layout.block_bytes}

@@ -1,0 +1,195 @@
+"""Join: the functions `hyperslab.virtual` and `hyperslab.joined`."""
+
+from __future__ import annotations
+
+import glob as globbing
+import os
+import tempfile
+from collections.abc import Callable, Collection
+from typing import Any
+
+from .. import _native
+from ..addresses import has_magic, is_address, matching
+from ..errors import InvalidInputError, MissingFileError, UnsupportedError
+from ..file import File
+from ..file import open as open_files
+from ..file_objects import CONTENT_NAME
+from ..natural_order import natural_key
+from ..sessions import session
+from ..type_aliases import Path, Paths
+from .master import write_master
+from .matching import How, Joined, LeftOut, common_folder
+
+
+class JoinedFile(File):
+    """The arrays of many files as those of one. It has the groups, datasets and attributes that all files have; each array reads from
+    the files that hold what is asked for, in parallel."""
+
+    def __init__(self, native: _native.File, sources: list[str], left_out: list[LeftOut], again: tuple[Any, ...]) -> None:
+        super().__init__(native)
+        #: The paths of the files, in order.
+        self.sources = sources
+        #: The files that do not fit, and why.
+        self.left_out = left_out
+        self._again = again
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return joined_again, self._again
+
+
+def joined_again(files: Any, options: dict[str, Any]) -> JoinedFile:
+    """Joins the files of a pickle."""
+    return joined(files, **options)
+
+
+def virtual(
+    files: Paths | File,
+    path: Path,
+    mode: str = "w",
+    *,
+    concat_dim: str | None = None,
+    new_dim: str | None = None,
+    labels: Callable[[File], Any] | None = None,
+    axis: int | None = None,
+    datasets: Collection[str] | None = None,
+    compat: str = "equals",
+    check_order: bool = True,
+    misfits: str = "error",
+    **options: Any,
+) -> list[LeftOut]:
+    """Writes an HDF5 file that shows many files as one: virtual datasets, which every HDF5 and netCDF-4 program reads as long as the files
+    stay where they are. Values are not copied.
+
+    Args:
+        files: A glob, a list of paths, or a set of open files of HDF5 or netCDF-4, in the order in which they follow each other.
+        path: The file that is written. Files in its folder and below are named relative to it.
+        mode: `w` replaces an existing file, `x` refuses to.
+        concat_dim: The dimension along which the files follow each other; by default the only one whose coordinates or length differ
+            between the first two files, or the only one without a limit.
+        new_dim: Instead, the name of a new first dimension with an index for each file. Coordinates and what others name as their bounds
+            do not get it.
+        labels: With `new_dim`, a function of an open file that gives its value of the new dimension, from its name, an attribute or a
+            coordinate: `lambda f: f.attrs["year"]`.
+        axis: Instead, for files without names of dimensions, the axis that goes on.
+        datasets: With `axis`, the paths of the datasets that go on; by default all that have this axis. The others have to be equal.
+        compat: Datasets that do not go on have to be equal in all files (`equals`), or are those of the first file (`override`).
+        check_order: The coordinate of `concat_dim` has to grow, or fall, from file to file.
+        misfits: A file that cannot be opened or does not fit is an error (`error`), or left out (`leave_out`).
+        options: Those of `hyperslab.open`, such as `threads` and `paths`.
+
+    Returns:
+        The files that were left out, each with the reason.
+
+    Raises:
+        ConflictError: A file does not fit the first one; the error names both.
+        InvalidInputError: Along which dimension is not clear, or it does not exist.
+        UnsupportedError: A file is netCDF classic, or a dataset holds references.
+
+    Example:
+        >>> hs.virtual("era5/*.nc", "era5.nc", concat_dim="time")
+    """
+    target = os.path.abspath(os.fsdecode(path))
+    if mode not in ("w", "x"):
+        raise InvalidInputError(f"mode {mode!r} is not known: give w or x")
+    how = _how(concat_dim, new_dim, axis, datasets, compat, check_order)
+    names = _paths_of(files)
+    if any(not is_address(name) and os.path.exists(target) and os.path.samefile(name, target) for name in names if os.path.exists(name)):
+        raise InvalidInputError("one of the files would be replaced: give another path", target)
+    found = Joined((_opener(name, options) for name in names), how, _leaves_out(misfits))
+    write_master(found, target, os.path.dirname(target), labels, lambda name: _opener(name, options)(), replace=mode == "w")
+    return found.left_out
+
+
+def joined(
+    files: Paths | File,
+    *,
+    concat_dim: str | None = None,
+    new_dim: str | None = None,
+    labels: Callable[[File], Any] | None = None,
+    axis: int | None = None,
+    datasets: Collection[str] | None = None,
+    compat: str = "equals",
+    check_order: bool = True,
+    misfits: str = "error",
+    **options: Any,
+) -> JoinedFile:
+    """Opens many files as one: `joined("era5/*.nc")["t2m"]` is one array over all of them, which reads in parallel, and tables, SQL and
+    queries work as with one file.
+
+    Args:
+        files, concat_dim, new_dim, labels, axis, datasets, compat, check_order, misfits, options: As in `hyperslab.virtual`.
+
+    Returns:
+        The file; `sources` has the paths, `left_out` what does not fit. Close it when it is not needed any more.
+
+    Raises:
+        ConflictError: A file does not fit the first one; the error names both.
+        InvalidInputError: Along which dimension is not clear, or it does not exist.
+        UnsupportedError: A file is netCDF classic, or a dataset holds references.
+
+    Example:
+        >>> hs.joined("era5/*.nc")["t2m"].shape
+    """
+    how = _how(concat_dim, new_dim, axis, datasets, compat, check_order)
+    names = _paths_of(files)
+    found = Joined((_opener(name, options) for name in names), how, _leaves_out(misfits))
+    folder = common_folder(found.paths)
+    with tempfile.TemporaryDirectory() as temporary:
+        master = os.path.join(temporary, "master.h5")
+        write_master(found, master, folder, labels, lambda name: _opener(name, options)())
+        with open(master, "rb") as file:
+            content = file.read()
+    opener = session(**{**options, "limits": tuple(sorted((options.get("limits") or {}).items()))}) if options else session()
+    native = opener.open_content(os.path.join(folder, CONTENT_NAME), content)
+    again = (names, {**options, "concat_dim": concat_dim, "new_dim": new_dim, "labels": labels, "axis": axis, "datasets": datasets})
+    return JoinedFile(native, found.paths, found.left_out, (again[0], {**again[1], "compat": compat, "check_order": check_order, "misfits": misfits}))
+
+
+def _how(concat_dim: str | None, new_dim: str | None, axis: int | None, datasets: Collection[str] | None, compat: str, check_order: bool) -> How:
+    given = [name for name, value in (("concat_dim", concat_dim), ("new_dim", new_dim), ("axis", axis)) if value is not None]
+    if len(given) > 1:
+        raise InvalidInputError(f"{' and '.join(given)} are given: give one of them")
+    if axis is not None and (isinstance(axis, bool) or not isinstance(axis, int) or axis < 0):
+        raise InvalidInputError(f"axis={axis!r} is not a dimension: give 0 for the first")
+    if datasets is not None and axis is None:
+        raise InvalidInputError("datasets= is for axis=, which says along which axis they go on")
+    if compat not in ("equals", "override"):
+        raise InvalidInputError(f"compat={compat!r} is not known: give equals or override")
+    chosen = None if datasets is None else frozenset("/" + name.strip("/") for name in ([datasets] if isinstance(datasets, str) else datasets))
+    return How(concat_dim, new_dim, axis, chosen, compat == "equals", check_order)
+
+
+def _leaves_out(misfits: str) -> bool:
+    if misfits not in ("error", "leave_out"):
+        raise InvalidInputError(f"misfits={misfits!r} is not known: give error or leave_out")
+    return misfits == "leave_out"
+
+
+def _paths_of(files: Paths | File) -> list[str]:
+    """The paths of files that are open, or that a pattern or a list names: without opening them."""
+    if isinstance(files, File):
+        return [native.path for native in files._natives]
+    if isinstance(files, (list, tuple)):
+        return [os.fspath(os.fsdecode(name)) for name in files]
+    if not isinstance(files, (str, bytes, os.PathLike)):
+        raise InvalidInputError(f"files to join are a glob, a list of paths, or open files, not {type(files).__name__}")
+    name = os.path.expanduser(os.fsdecode(files))
+    if is_address(name):
+        found = matching(session(), name) if has_magic(name) else [name]
+    else:
+        found = [name] if os.path.exists(name) else sorted(globbing.glob(name, recursive=True), key=natural_key)
+    if not found:
+        raise MissingFileError(f"no file matches {name}")
+    return found
+
+
+def _opener(name: str, options: dict[str, Any]) -> Callable[[], File]:
+    def opens() -> File:
+        try:
+            return open_files(name, **{**options, "format": "hdf5"})
+        except InvalidInputError:
+            if open_files(name, **options).format == "Netcdf3":
+                raise UnsupportedError("a netCDF classic file cannot be a source of a virtual dataset: open many with hs.open_mfdataset", name) from None
+            raise
+
+    return opens

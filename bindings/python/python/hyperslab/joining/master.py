@@ -1,0 +1,149 @@
+"""Master: a file whose datasets are put together from those of other files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..addresses import is_address
+from ..errors import InvalidInputError
+from ..file import File
+from ..netcdf.types import fixed_text
+from ..objects.attributes import value_of
+from ..objects.dataset import Dataset
+from ..values import dtype_encoding
+from ..writing.new_attributes import NewAttributes
+from ..writing.new_file import NewFile
+from .matching import Joined, Series, is_placeholder
+
+#: Datasets that are the same in all files are copied if they are no longer than this; of longer ones, the first file's are shown.
+_COPIED_BYTES = 1 << 20
+#: What the netCDF library calls a dimension without a variable; the number is its length.
+_NO_VARIABLE = "This is a netCDF dimension but not a netCDF variable.{:10d}"
+
+
+def write_master(joined: Joined, path: str, folder: str, labels: Callable[[File], Any] | None, opened: Callable[[str], File], replace: bool = True) -> None:
+    """Writes the file of virtual datasets.
+
+    Args:
+        joined: The files that fit together.
+        path: Of the file.
+        folder: The folder that names of files are relative to.
+        labels: Gives the value of the new dimension for each file.
+        opened: Opens one of the files again.
+        replace: Whether an existing file is replaced.
+    """
+    sources = [_relative(source, folder) for source in joined.paths]
+    with NewFile(path, replace, None, None, track_order=True) as made:
+        writer = made._writer
+        # The netCDF library looks for dimensions among what was created before.
+        if joined.how.new_dim is not None:
+            _write_new_dimension(made, joined, labels, opened)
+        for name, found in joined.objects.items():
+            if not isinstance(found, Dataset):
+                if name != "/":
+                    made.create_group(name)
+            elif name in joined.series:
+                _write_series(made, name, found, joined.series[name], sources)
+            else:
+                _write_same(made, name, found, sources[0])
+            _copy_attributes(made, joined, name)
+        for name, found in joined.objects.items():
+            if isinstance(found, Dataset):
+                offset = 1 if joined.how.new_dim is not None and name in joined.series else 0
+                if offset:
+                    writer.attach_scale(name, 0, f"/{joined.how.new_dim}")
+                for axis in range(found.ndim):
+                    scale = joined.scale_of(name, axis)
+                    if scale is not None and scale != name:
+                        writer.attach_scale(name, axis + offset, scale)
+
+
+def _write_series(made: NewFile, name: str, found: Dataset, series: Series, sources: Sequence[str]) -> None:
+    whole, datatype = list(series.whole), found._about["datatype"]
+    if is_placeholder(found):
+        made._writer.create_dataset(name, datatype, whole, None, None, [], None)
+        return
+    mappings, at = [], 0
+    for source, length in zip(sources, series.lengths, strict=True):
+        if length:
+            place = [[0, 1, 1, extent] for extent in whole]
+            place[series.axis or 0] = [at, 1, 1, length]
+            mappings.append((source, name.replace("%", "%%"), None, place))
+        at += length
+    made._writer.create_virtual(name, datatype, whole, None, dtype_encoding.fill_of(found.fillvalue, datatype), mappings)
+
+
+def _write_same(made: NewFile, name: str, found: Dataset, source: str) -> None:
+    datatype, about = found._about["datatype"], found._about
+    if is_placeholder(found):
+        made._writer.create_dataset(name, datatype, list(found.shape), None, None, [], None)
+    elif about["shape"] is None or found.nbytes <= _COPIED_BYTES:
+        made.create_dataset(name, data=found[()], dtype=found.dtype)
+    else:
+        place = [[0, 1, 1, extent] for extent in found.shape]
+        made._writer.create_virtual(
+            name, datatype, list(found.shape), None, dtype_encoding.fill_of(found.fillvalue, datatype), [(source, name.replace("%", "%%"), None, place)]
+        )
+
+
+def _copy_attributes(made: NewFile, joined: Joined, name: str) -> None:
+    """The attributes that all files have in common, in the order of the first."""
+    found = joined.objects[name]
+    for key in found._file.attribute_names(found._number):
+        if key not in joined.attributes[name]:
+            continue
+        value = found._file.attribute(found._number, key)
+        assert value is not None
+        if key == "_Netcdf4Coordinates" and joined.how.new_dim is not None and name in joined.series:
+            numbers = np.array([_new_number(joined), *np.atleast_1d(found.attrs[key])], "<i4")
+            NewAttributes(made._writer, name)[key] = numbers
+        elif key == "NAME" and isinstance(found, Dataset) and is_placeholder(found) and name in joined.series:
+            made._writer.set_attribute(name, key, *fixed_text(_NO_VARIABLE.format(joined.series[name].whole[0])))
+        elif dtype_encoding.uses_heap(value.datatype):
+            NewAttributes(made._writer, name)[key] = value_of(value, found._file)
+        else:
+            made._writer.set_attribute(name, key, value.shape, value.datatype, value.data, [])
+
+
+def _write_new_dimension(made: NewFile, joined: Joined, labels: Callable[[File], Any] | None, opened: Callable[[str], File]) -> None:
+    """The scale of the new dimension, with a label for each file if there are labels."""
+    name = f"/{joined.how.new_dim}"
+    if labels is None:
+        made._writer.create_dataset(name, dtype_encoding.of_dtype(">f4"), [joined.count], None, None, [], None)
+        text = _NO_VARIABLE.format(joined.count)
+    else:
+        # An attribute of the netCDF library is an array of one value.
+        values = [
+            value.reshape(())[()] if isinstance(value, np.ndarray) and value.size == 1 else value for value in (labels(opened(path)) for path in joined.paths)
+        ]
+        if any(np.ndim(value) for value in values):
+            raise InvalidInputError("labels= gives an array for a file: give one value, such as a number or a text")
+        is_text = any(isinstance(value, (str, bytes)) for value in values)
+        data = np.array([str(value) for value in values], dtype=object) if is_text else np.asarray(values)
+        made.create_dataset(name, data=data)
+        text = str(joined.how.new_dim)
+    made._writer.set_attribute(name, "CLASS", *fixed_text("DIMENSION_SCALE"))
+    made._writer.set_attribute(name, "NAME", *fixed_text(text))
+    number = _new_number(joined)
+    if number:
+        NewAttributes(made._writer, name)["_Netcdf4Dimid"] = np.int32(number)
+
+
+def _new_number(joined: Joined) -> int:
+    """The number that the netCDF library would give another dimension; 0 for the first."""
+    return max((int(found.attrs["_Netcdf4Dimid"]) + 1 for found in joined.objects.values() if "_Netcdf4Dimid" in found.attrs), default=0)
+
+
+def _relative(path: str, folder: str) -> str:
+    """The name by which a file in `folder` knows another one: relative if it is below. A `%` would stand for a number (HDF5's
+    `H5Pset_virtual`), so it is doubled."""
+    if is_address(path):
+        name = path[len(folder) :].lstrip("/") if folder and path.startswith(folder) else path
+    else:
+        relative = os.path.relpath(path, folder or ".")
+        name = os.path.abspath(path) if relative.startswith("..") else relative
+    return name.replace("%", "%%")
