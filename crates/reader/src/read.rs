@@ -71,6 +71,7 @@ impl File {
     /// # Errors
     /// `Io`, `Corrupt` or `Unsupported` if the metadata cannot be read.
     pub fn stored_bytes(&self, dataset: ObjectId) -> Result<u64> {
+        hyperslab_storage::check_open(&**self.array_file().storage())?;
         self.array_file().stored_bytes(dataset).map_err(|error| self.place(dataset, error))
     }
 }
