@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import _native
-from ..errors import InvalidInputError, InvalidTypeError
+from ..errors import InvalidTypeError
 from ..values.references import RegionSelection
 from .node import Node
 
@@ -92,8 +92,6 @@ class StoredProperties(Node):
     @property
     def stored_bytes(self) -> int:
         """The bytes of the values in the file, after filters."""
-        if self._file.closed:  # what is contiguous needs no byte of the file for the answer
-            raise InvalidInputError("the file is closed: open it again", self._file.path, self.name)
         return self._file.stored_bytes(self._number)
 
     @property
