@@ -70,6 +70,27 @@ def test_arrays_of_many_files_are_those_of_one(days: tuple[pathlib.Path, np.ndar
     np.testing.assert_array_equal(again["t2m"][5], field[5])
 
 
+def test_a_set_of_files_has_the_arrays_of_all(days: tuple[pathlib.Path, np.ndarray[Any, Any]], tmp_path: pathlib.Path) -> None:
+    folder, field = days
+    files = hs.open(f"{folder}/*.nc", threads=1, limits={"chunk_bytes": 1 << 20})
+    assert files["t2m"].shape == (11, 3, 4) and "t2m" in files and "nowhere" not in files and len(files) == len(list(files)) == len(files.keys())
+    np.testing.assert_array_equal(files["t2m"][2:9], field[2:9])
+    assert "title" in files.attrs and "history" not in files.attrs and files.visit(lambda path: path if path == "t2m" else None) == "t2m"
+    with pytest.raises(hs.LimitExceededError):
+        hs.open(f"{folder}/*.nc", limits={"chunk_bytes": 8})["t2m"][:]
+    write_step(folder / "d3.nc", 9, 4)
+    files.refresh()
+    assert files["t2m"].shape == (13, 3, 4)
+    files.close()
+    for use in (lambda: files["t2m"], lambda: list(files)):
+        with pytest.raises(hs.InvalidInputError, match="closed"):
+            use()
+    never_used = hs.open(f"{folder}/*.nc")
+    never_used.close()
+    with pytest.raises(hs.InvalidInputError, match="closed"):
+        never_used["t2m"]
+
+
 def test_every_tool_reads_the_file_of_virtual_datasets(days: tuple[pathlib.Path, np.ndarray[Any, Any]], tmp_path: pathlib.Path) -> None:
     folder, field = days
     moved = tmp_path / "moved"

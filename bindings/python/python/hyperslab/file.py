@@ -7,7 +7,7 @@ import glob as globbing
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, ClassVar
 from urllib.parse import unquote, urlsplit
 
 from . import _native, range_readers
@@ -179,8 +179,14 @@ class File(Group):
 
 class FileSet(File):
     """Several files. `table`, `hs.sql`, `hs.query` and `hs.index` take all of them, in order. Arrays, groups and
-    attributes belong to one file: `files[0]["x"]`. A glob that matches a single file makes a set that can be used like
+    attributes are those of the whole, as `hs.joined` makes it when one is asked for first; if it is not clear how the files follow
+    each other, they belong to one file: `files[0]["x"]`. A glob that matches a single file makes a set that can be used like
     that file."""
+
+    #: The files as one, once that was asked for.
+    _joined: File | None = None
+    #: Joins the files of a set. The room `joining`, which is above this one, provides it.
+    _join: ClassVar[Callable[[FileSet], File]]
 
     @property
     def files(self) -> list[File]:
@@ -208,12 +214,11 @@ class FileSet(File):
 
     @property
     def attrs(self) -> Attributes:
-        """The attributes of the file if there is only one; `InvalidInputError` for more."""
-        self._check_single("take the attributes of one, files[0].attrs")
-        return super().attrs
+        """The attributes of the file if there is only one, else those that all files have with the same value."""
+        return super().attrs if self._is_single() else self._whole("take the attributes of one, files[0].attrs").attrs
 
     def keys(self) -> Names:
-        """The names of the members of the file if there is only one; `InvalidInputError` for more.
+        """The names of the members of the file if there is only one, else of the whole.
 
         Returns:
             The names, in the order of the file.
@@ -221,11 +226,10 @@ class FileSet(File):
         Example:
             >>> list(hs.open(["run.h5"]).keys())
         """
-        self._names()
-        return super().keys()
+        return super().keys() if self._is_single() else self._whole("list the members of one, files[0].keys()").keys()
 
     def visit(self, function: Callable[[str], Result | None]) -> Result | None:
-        """As in a group, for the file if there is only one; `InvalidInputError` for more.
+        """As in a group, for the file if there is only one, else for the whole.
 
         Args:
             function: Called with the path of each object.
@@ -236,11 +240,10 @@ class FileSet(File):
         Example:
             >>> hs.open(["run.h5"]).visit(print)
         """
-        self._check_single("visit one, files[0].visit(function)")
-        return super().visit(function)
+        return super().visit(function) if self._is_single() else self._whole("visit one, files[0].visit(function)").visit(function)
 
     def visititems(self, function: Callable[[str, Member], Result | None]) -> Result | None:
-        """As in a group, for the file if there is only one; `InvalidInputError` for more.
+        """As in a group, for the file if there is only one, else for the whole.
 
         Args:
             function: Called with the path of each object, and the object.
@@ -251,24 +254,40 @@ class FileSet(File):
         Example:
             >>> hs.open(["run.h5"]).visititems(print)
         """
-        self._check_single("visit one, files[0].visititems(function)")
-        return super().visititems(function)
+        return super().visititems(function) if self._is_single() else self._whole("visit one, files[0].visititems(function)").visititems(function)
 
     def _names(self) -> list[str]:
-        self._check_single("list the members of one, files[0].keys()")
-        return super()._names()
+        return super()._names() if self._is_single() else self._whole("list the members of one, files[0].keys()")._names()
 
     def __len__(self) -> int:
-        self._check_single("count the members of one, len(files[0])")
-        return super().__len__()
+        return super().__len__() if self._is_single() else len(self._whole("count the members of one, len(files[0])"))
 
     def __contains__(self, path: object) -> bool:
-        self._check_single(f"look in one, {path!r} in files[0]")
-        return super().__contains__(path)
+        return super().__contains__(path) if self._is_single() else path in self._whole(f"look in one, {path!r} in files[0]")
 
     def __getitem__(self, path: str | bytes | Reference) -> Member:
-        self._check_single(f"take an array of one, files[0][{path!r}], of all, hs.joined(files)[{path!r}], or the rows of all, table({path!r})")
-        return super().__getitem__(path)
+        if self._is_single():
+            return super().__getitem__(path)
+        return self._whole(f"take an array of one, files[0][{path!r}], or the rows of all, table({path!r})")[path]
+
+    def refresh(self) -> None:
+        """Reads the metadata of the files again: what is asked for afterwards shows what writers have added.
+
+        Example:
+            >>> files.refresh()
+        """
+        self._joined = None
+        super().refresh()
+
+    def close(self) -> None:
+        """Closes all files, as `File.close` does.
+
+        Example:
+            >>> files.close()
+        """
+        if self._joined is not None:
+            self._joined.close()
+        super().close()
 
     @property
     def closed(self) -> bool:
@@ -285,6 +304,20 @@ class FileSet(File):
 
     def __hash__(self) -> int:
         return hash(self._natives)
+
+    def _is_single(self) -> bool:
+        return len(self._natives) == 1
+
+    def _whole(self, instead: str) -> File:
+        """The files as one, or an `InvalidInputError` that says what to do `instead`."""
+        if self.closed:
+            raise InvalidInputError("the file is closed: open it again")
+        if self._joined is None:
+            try:
+                self._joined = FileSet._join(self)
+            except InvalidInputError as error:
+                raise InvalidInputError(f"{self._title()} are open: {instead}. They are not one: {error.message}") from None
+        return self._joined
 
     def _check_single(self, instead: str) -> None:
         """`InvalidInputError`, which says what to do `instead`, unless there is one file only."""

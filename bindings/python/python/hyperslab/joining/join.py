@@ -9,9 +9,9 @@ from collections.abc import Callable, Collection
 from typing import Any
 
 from .. import _native
-from ..addresses import has_magic, is_address, matching
+from ..addresses import has_magic, is_address, matching, options_of
 from ..errors import InvalidInputError, MissingFileError, UnsupportedError
-from ..file import File
+from ..file import File, FileSet
 from ..file import open as open_files
 from ..file_objects import CONTENT_NAME
 from ..natural_order import natural_key
@@ -88,6 +88,7 @@ def virtual(
     Example:
         >>> hs.virtual("era5/*.nc", "era5.nc", concat_dim="time")
     """
+    options = _options_of(files) | options
     target = os.path.abspath(os.fsdecode(path))
     if mode not in ("w", "x"):
         raise InvalidInputError(f"mode {mode!r} is not known: give w or x")
@@ -130,6 +131,7 @@ def joined(
     Example:
         >>> hs.joined("era5/*.nc")["t2m"].shape
     """
+    options = _options_of(files) | options
     how = _how(concat_dim, new_dim, axis, datasets, compat, check_order)
     names = _paths_of(files)
     found = Joined((_opener(name, options) for name in names), how, _leaves_out(misfits))
@@ -139,7 +141,8 @@ def joined(
         write_master(found, master, folder, labels, lambda name: _opener(name, options)())
         with open(master, "rb") as file:
             content = file.read()
-    opener = session(**{**options, "limits": tuple(sorted((options.get("limits") or {}).items()))}) if options else session()
+    kept = {"limits": tuple(sorted((options.get("limits") or {}).items())), "storage_options": options_of(options.get("storage_options"))}
+    opener = session(**{**options, **kept})
     native = opener.open_content(os.path.join(folder, CONTENT_NAME), content)
     again = (names, {**options, "concat_dim": concat_dim, "new_dim": new_dim, "labels": labels, "axis": axis, "datasets": datasets})
     return JoinedFile(native, found.paths, found.left_out, (again[0], {**again[1], "compat": compat, "check_order": check_order, "misfits": misfits}))
@@ -183,6 +186,24 @@ def _paths_of(files: Paths | File) -> list[str]:
     return found
 
 
+def _options_of(files: Any) -> dict[str, Any]:
+    """The options that open files were opened with."""
+    if not isinstance(files, File):
+        return {}
+    threads, _, paths, missing_sources, limits, index_folder, chunk_cache_bytes, indexes, storage_options = files._file.origin()[1]
+    found = {
+        "threads": threads,
+        "paths": paths,
+        "missing_sources": missing_sources,
+        "limits": dict(limits),
+        "index_folder": index_folder,
+        "chunk_cache_bytes": chunk_cache_bytes,
+        "indexes": indexes,
+        "storage_options": dict(storage_options),
+    }
+    return {name: value for name, value in found.items() if value}
+
+
 def _opener(name: str, options: dict[str, Any]) -> Callable[[], File]:
     def opens() -> File:
         try:
@@ -193,3 +214,6 @@ def _opener(name: str, options: dict[str, Any]) -> Callable[[], File]:
             raise
 
     return opens
+
+
+FileSet._join = joined
