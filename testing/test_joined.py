@@ -153,7 +153,8 @@ def test_arrays_without_names_of_dimensions_go_on_along_an_axis(tmp_path: pathli
 MISFITS: dict[str, tuple[dict[str, Any], str]] = {
     "other coordinates": ({"y": [1, 2, 3]}, r"/y has other values than in .*d0.nc; compat='override'"),
     "another type": ({"dtype": "f8"}, r"/t2m has another datatype than in .*d0.nc"),
-    "other times": ({"units": "days since 1900-01-01"}, r"/time has another attribute units than in .*d0.nc"),
+    "other units": ({"units": "hours"}, r"/time has another attribute units than in .*d0.nc"),
+    "earlier times": ({"units": "days since 1900-01-01"}, r"/time goes from .*: files must follow each other"),
 }
 
 
@@ -168,6 +169,45 @@ def test_what_does_not_fit_is_an_error_that_names_both_files_or_left_out(days: t
     whole = hs.joined(f"{folder}/*.nc", concat_dim="time", misfits="leave_out")
     assert [pathlib.Path(left.path).name for left in whole.left_out] == ["d9.nc"] and whole["t2m"].shape == (11, 3, 4)
     np.testing.assert_array_equal(whole["t2m"][()], field)
+
+
+@pytest.mark.parametrize("dtype", ["f8", "i4", "i2", "f4"])
+def test_times_that_count_from_another_date_are_counted_from_the_first(tmp_path: pathlib.Path, dtype: str) -> None:
+    expected = []
+    for number, (units, calendar) in enumerate(
+        [("days since 2000-01-01", "standard"), ("hours since 2000-02-01 06:00", "standard"), ("days since 2000-03-01T00:00:00Z", "standard")]
+    ):
+        values = np.array([0, 24, 48] if units.startswith("hours") else [0, 1, 2])
+        values = values - 6 if units.startswith("hours") else values
+        with netCDF4.Dataset(tmp_path / f"m{number}.nc", "w") as f:
+            f.createDimension("time", None)
+            time = f.createVariable("time", dtype, ("time",), fill_value=-99)
+            time.units, time.calendar, time[:] = units, calendar, values
+            f.createVariable("x", "f4", ("time",))[:] = values
+            expected += [date.isoformat() for date in netCDF4.num2date(values, units, calendar)]
+    whole = hs.open(f"{tmp_path}/m?.nc")
+    assert whole["time"].dtype == np.dtype(dtype) and whole["x"].shape == (9,)
+    hs.virtual(f"{tmp_path}/m?.nc", tmp_path / "all.nc4")
+    with netCDF4.Dataset(tmp_path / "all.nc4") as f:
+        assert [date.isoformat() for date in netCDF4.num2date(f["time"][:], f["time"].units, f["time"].calendar)] == expected
+        np.testing.assert_array_equal(f["time"][:], whole["time"][()])
+
+
+def test_times_that_other_units_cannot_represent_are_refused(tmp_path: pathlib.Path) -> None:
+    for number, units in enumerate(["days since 2000-01-01", "hours since 2000-01-05"]):
+        with netCDF4.Dataset(tmp_path / f"m{number}.nc", "w") as f:
+            f.createDimension("time", None)
+            time = f.createVariable("time", "i4", ("time",))
+            time.units, time[:] = units, [0, 1, 2]
+    with pytest.raises(hs.ConflictError, match="are no whole numbers in 'days since 2000-01-01'"):
+        hs.joined(f"{tmp_path}/m?.nc")
+    for number, calendar in enumerate(["noleap", "noleap"]):
+        with netCDF4.Dataset(tmp_path / f"n{number}.nc", "w") as f:
+            f.createDimension("time", None)
+            time = f.createVariable("time", "f8", ("time",))
+            time.units, time.calendar, time[:] = f"days since 200{number}-01-01", calendar, [0, 1, 2]
+    with pytest.raises(hs.ConflictError, match="another attribute units"):
+        hs.joined(f"{tmp_path}/n?.nc", concat_dim="time")
 
 
 def test_missing_and_broken_files_are_left_out_together(days: tuple[pathlib.Path, np.ndarray[Any, Any]], tmp_path: pathlib.Path) -> None:

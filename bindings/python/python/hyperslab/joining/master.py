@@ -18,6 +18,7 @@ from ..values import dtype_encoding
 from ..writing.new_attributes import NewAttributes
 from ..writing.new_file import NewFile
 from .matching import Joined, Series, is_placeholder
+from .times import recounted
 
 #: Datasets that are the same in all files are copied if they are no longer than this; of longer ones, the first file's are shown.
 _COPIED_BYTES = 1 << 20
@@ -46,6 +47,9 @@ def write_master(joined: Joined, path: str, folder: str, labels: Callable[[File]
             if not isinstance(found, Dataset):
                 if name != "/":
                     made.create_group(name)
+            elif name in joined.recounted:
+                parts = [recounted(_dataset(opened(source), name), found) for source in joined.paths]
+                made.create_dataset(name, data=np.concatenate(parts), dtype=found.dtype, fillvalue=found.fillvalue)
             elif name in joined.series:
                 _write_series(made, name, found, joined.series[name], sources)
             else:
@@ -60,6 +64,12 @@ def write_master(joined: Joined, path: str, folder: str, labels: Callable[[File]
                     scale = joined.scale_of(name, axis)
                     if scale is not None and scale != name:
                         writer.attach_scale(name, axis + offset, scale)
+
+
+def _dataset(file: File, name: str) -> Dataset:
+    found = file[name]
+    assert isinstance(found, Dataset)
+    return found
 
 
 def _write_series(made: NewFile, name: str, found: Dataset, series: Series, sources: Sequence[str]) -> None:

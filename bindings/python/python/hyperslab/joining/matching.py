@@ -15,6 +15,7 @@ from ..file import File
 from ..objects.dataset import Dataset
 from ..objects.group import Group
 from ..values import dtype_encoding
+from .times import is_recountable, recounted
 
 #: Attributes that say how values are decoded: datasets with different ones cannot be one array.
 _DECODING = ("_FillValue", "missing_value", "scale_factor", "add_offset", "_Unsigned", "units", "calendar", "dtype")
@@ -73,6 +74,8 @@ class Joined:
         self.series: dict[str, Series] = {}
         #: Of each object, the names of the attributes that all files have with the same value.
         self.attributes: dict[str, set[str]] = {}
+        #: Series of times that count from another date in some files.
+        self.recounted = set[str]()
         #: First and last value of the coordinate in each file.
         self._ends: list[tuple[str, Any, Any]] = []
         #: Path of the scale of the dimension.
@@ -246,6 +249,9 @@ class Joined:
         names = set(theirs._file.attribute_names(theirs._number))
         for name in sorted(self.attributes[path]):
             if name not in names or not _same_attribute(mine, theirs, name):
+                if name == "units" and path in self.series and self.series[path].axis == 0 and _counts_otherwise(mine, theirs):
+                    self.recounted.add(path)
+                    continue
                 if isinstance(mine, Dataset) and name in _DECODING:
                     raise ConflictError(f"{path} has another attribute {name} than in {first}", theirs._file.path, path)
                 yield name
@@ -258,7 +264,7 @@ class Joined:
         coordinate = None if self.scale is None or not self.how.checks_order else file.get(self.scale)
         if not isinstance(coordinate, Dataset) or is_placeholder(coordinate) or coordinate.dtype.kind not in "iuf" or coordinate.ndim != 1:
             return
-        values = coordinate[()]
+        values = recounted(coordinate, self.objects[str(self.scale)]) if self.scale in self.recounted else coordinate[()]  # type: ignore[arg-type]
         if not len(values):
             return
         ends = (file.filename, values[0], values[-1])
@@ -288,6 +294,12 @@ def _all_of(file: File) -> Iterator[tuple[str, Group | Dataset]]:
             raise UnsupportedError("a dataset of references, which lead to objects of its own file, cannot be joined", file.filename, path)
         if isinstance(item, (Group, Dataset)):
             yield path, item
+
+
+def _counts_otherwise(mine: Dataset, theirs: Dataset) -> bool:
+    """Whether both are times, in the same calendar, which may count from different dates."""
+    has_one_calendar = ("calendar" not in mine.attrs and "calendar" not in theirs.attrs) or _same_attribute(mine, theirs, "calendar")
+    return has_one_calendar and is_recountable(mine) and is_recountable(theirs)
 
 
 def is_scale(dataset: Dataset) -> bool:

@@ -115,6 +115,23 @@ def _nanoseconds(text: str, units: str) -> int:
     return seconds * 10**9 + int((fraction or "0").ljust(9, "0"))
 
 
+def nanoseconds_of(units: str) -> tuple[int, int]:
+    """Of units such as `days since 2000-01-01`: the nanoseconds of a count, and those from 1970 to the date."""
+    word, _, reference = units.partition(" since ")
+    return _STEPS[_SHORT.get(word.strip().lower(), word.strip().lower())], _nanoseconds(reference, units)
+
+
+def is_converted(units: str, calendar: str) -> bool:
+    """Whether counts since a date can be counted from another date: the units have a fixed length, and between dates are real days."""
+    if calendar not in _GREGORIAN:
+        return False
+    try:
+        _, reference = nanoseconds_of(units)
+    except (KeyError, InvalidInputError):
+        return False
+    return calendar == "proleptic_gregorian" or reference >= _REFORM
+
+
 class TimeEncoding:
     """How dates or durations of a variable become counts: `units` and `calendar` are its attributes."""
 

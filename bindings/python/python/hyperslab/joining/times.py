@@ -1,0 +1,55 @@
+"""Times: counts since one date as counts since another, so that files that count from different dates go on from each other."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..errors import ConflictError
+from ..netcdf.times import is_converted, nanoseconds_of
+from ..objects.dataset import Dataset
+
+
+def is_recountable(dataset: Dataset) -> bool:
+    """Whether the values are counts since a date in a calendar of real days, and can be counted from another."""
+    units, calendar = _units(dataset), _text(dataset.attrs.get("calendar", "standard"))
+    return dataset.ndim == 1 and dataset.dtype.kind in "iuf" and is_converted(units, calendar)
+
+
+def recounted(dataset: Dataset, like: Dataset) -> np.ndarray[Any, Any]:
+    """The values of `dataset` in the units of `like`: exact for integers; missing values stay as they are.
+
+    Raises:
+        ConflictError: They are integers that the other units cannot represent.
+    """
+    values, units, target = dataset[()], _units(dataset), _units(like)
+    if units == target:
+        return np.asarray(values)
+    step, start = nanoseconds_of(units)
+    other_step, other_start = nanoseconds_of(target)
+    missing = np.zeros(values.shape, bool)
+    for key in ("_FillValue", "missing_value"):
+        if key in dataset.attrs:
+            missing |= np.isin(values, np.asarray(dataset.attrs[key]))
+    if values.dtype.kind == "f":
+        found = values.astype("f8") * (step / other_step) + (start - other_start) / other_step
+        return np.where(missing, values, found).astype(values.dtype)
+    counts = [int(value) * step + start - other_start for value in values.tolist()]
+    if any(count % other_step for count, is_missing in zip(counts, missing.tolist(), strict=True) if not is_missing):
+        raise ConflictError(f"times in {units!r} are no whole numbers in {target!r}, which the first file has", dataset._file.path, dataset.name)
+    kept = [old if is_missing else count // other_step for old, count, is_missing in zip(values.tolist(), counts, missing.tolist(), strict=True)]
+    bounds = np.iinfo(values.dtype)
+    if any(not bounds.min <= count <= bounds.max for count in kept):
+        raise ConflictError(f"times in {units!r} do not fit into {values.dtype} in {target!r}, which the first file has", dataset._file.path, dataset.name)
+    return np.array(kept, values.dtype)
+
+
+def _units(dataset: Dataset) -> str:
+    return _text(dataset.attrs.get("units", ""))
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, np.ndarray) and value.size == 1:
+        value = value.reshape(())[()]
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
