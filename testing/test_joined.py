@@ -81,8 +81,10 @@ def test_a_set_of_files_has_the_arrays_of_all(days: tuple[pathlib.Path, np.ndarr
     write_step(folder / "d3.nc", 9, 4)
     files.refresh()
     assert files["t2m"].shape == (13, 3, 4)
+    kept = files["t2m"]
+    kept[0]
     files.close()
-    for use in (lambda: files["t2m"], lambda: list(files)):
+    for use in (lambda: files["t2m"], lambda: kept[0], lambda: list(files)):
         with pytest.raises(hs.InvalidInputError, match="closed"):
             use()
     never_used = hs.open(f"{folder}/*.nc")

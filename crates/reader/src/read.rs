@@ -155,7 +155,11 @@ pub(crate) fn fill(
 /// Fills `out` from what was written: of this dataset, or of the sources of a virtual one.
 fn fill_written(read: DatasetRead<'_>, out: &mut [u8]) -> Result<()> {
     match read.description.storage {
-        StorageLayout::Virtual => virtual_dataset::fill(read, out),
+        StorageLayout::Virtual => {
+            // Its sources are files of their own, which may be open still.
+            hyperslab_storage::check_open(&**read.file.array_file().storage())?;
+            virtual_dataset::fill(read, out)
+        }
         _ => stored::fill(read, out),
     }
 }

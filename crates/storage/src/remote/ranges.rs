@@ -73,10 +73,10 @@ mod tests {
     #[test]
     fn a_long_gap_is_fetched_only_if_half_of_the_request_is_wanted() {
         let gaps = Gaps { always: 4, most: 100 };
-        assert_eq!(merged(&[(0, 50), (100, 50)], gaps, 1000), [0..150], "two thirds are wanted");
+        assert_eq!(merged(&[(0, 50), (100, 50), (500, 1)], gaps, 1000), [0..150, 500..501], "two thirds are wanted");
         assert_eq!(merged(&[(0, 5), (50, 5), (100, 5)], gaps, 1000), [0..5, 50..55, 100..105], "small parts far apart");
         assert_eq!(merged(&[(0, 500), (601, 500)], gaps, 2000), [0..500, 601..1101], "longer than the longest gap");
-        assert_eq!(merged(&[(0, 5), (9, 5), (18, 5)], gaps, 1000), [0..23], "short gaps in any case");
+        assert_eq!(merged(&[(0, 5), (9, 5), (18, 5), (500, 1)], gaps, 1000), [0..23, 500..501], "short gaps in any case");
     }
 
     proptest! {

@@ -34,7 +34,7 @@ def recounted(dataset: Dataset, like: Dataset) -> np.ndarray[Any, Any]:
             missing |= np.isin(values, np.asarray(dataset.attrs[key]))
     if values.dtype.kind == "f":
         found = values.astype("f8") * (step / other_step) + (start - other_start) / other_step
-        return np.where(missing, values, found).astype(values.dtype)
+        return np.asarray(np.where(missing, values, found), values.dtype)
     counts = [int(value) * step + start - other_start for value in values.tolist()]
     if any(count % other_step for count, is_missing in zip(counts, missing.tolist(), strict=True) if not is_missing):
         raise ConflictError(f"times in {units!r} are no whole numbers in {target!r}, which the first file has", dataset._file.path, dataset.name)
