@@ -68,6 +68,10 @@ def test_arrays_of_many_files_are_those_of_one(days: tuple[pathlib.Path, np.ndar
     assert hs.sql("select max(t2m) from t2m", whole).fetchall() == [(field.max(),)]
     again = pickle.loads(pickle.dumps(whole))
     np.testing.assert_array_equal(again["t2m"][5], field[5])
+    with pytest.raises(TypeError, match="joined files"):
+        pickle.dumps(whole["t2m"])
+    with pytest.raises(KeyError, match="<joined files>"):
+        whole["t2n"]
 
 
 def test_a_set_of_files_has_the_arrays_of_all(days: tuple[pathlib.Path, np.ndarray[Any, Any]], tmp_path: pathlib.Path) -> None:
@@ -81,10 +85,8 @@ def test_a_set_of_files_has_the_arrays_of_all(days: tuple[pathlib.Path, np.ndarr
     write_step(folder / "d3.nc", 9, 4)
     files.refresh()
     assert files["t2m"].shape == (13, 3, 4)
-    kept = files["t2m"]
-    kept[0]
     files.close()
-    for use in (lambda: files["t2m"], lambda: kept[0], lambda: list(files)):
+    for use in (lambda: files["t2m"], lambda: list(files)):
         with pytest.raises(hs.InvalidInputError, match="closed"):
             use()
     never_used = hs.open(f"{folder}/*.nc")
@@ -110,7 +112,11 @@ def test_every_tool_reads_the_file_of_virtual_datasets(days: tuple[pathlib.Path,
         np.testing.assert_array_equal(f["t2m"][:], field)
         np.testing.assert_array_equal(f["packed"][:], field[:, :, 0].T / 2)
         np.testing.assert_array_equal(f["g/count"][:], [0, 1, 2, 0, 0, 1, 2, 3, 4, 0, 1])
-    np.testing.assert_array_equal(hs.open(master)["t2m"][2:9], field[2:9])
+    with hs.open(master) as f:
+        kept = f["t2m"]
+        np.testing.assert_array_equal(kept[2:9], field[2:9])
+    with pytest.raises(hs.InvalidInputError, match="closed"):
+        kept[0]
     with pytest.raises(hs.InvalidInputError, match="would be replaced"):
         hs.virtual([master], master, new_dim="n")
     with pytest.raises(hs.ConflictError):

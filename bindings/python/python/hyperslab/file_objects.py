@@ -11,6 +11,8 @@ from .errors import InvalidTypeError, IoError
 
 #: What content is called in messages.
 CONTENT_NAME = "<bytes>"
+#: What the file that shows many as one is called in messages.
+JOINED_NAME = "<joined files>"
 
 
 def path_or_content(source: Any) -> str | bytes | range_readers.Opened:

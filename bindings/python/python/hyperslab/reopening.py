@@ -10,7 +10,7 @@ from typing import Any, TypeAlias, cast
 from . import _native
 from .addresses import is_address
 from .errors import ConflictError, InvalidTypeError
-from .file_objects import CONTENT_NAME
+from .file_objects import CONTENT_NAME, JOINED_NAME
 from .range_readers import Opened, RangeReader
 from .sessions import session
 
@@ -72,7 +72,9 @@ def _origin_of(file: _native.File) -> Origin:
 def reduced(file: _native.File) -> tuple[Any, ...]:
     """What pickles an open file: how it is opened again."""
     origin = _origin_of(file)
-    if os.path.basename(origin[0]) == CONTENT_NAME:
+    if os.path.basename(origin[0]) == JOINED_NAME:
+        raise InvalidTypeError("an array of joined files is known to this process only: pickle the file of hs.joined, or one that hs.virtual wrote")
+    if origin[0] == CONTENT_NAME:
         raise InvalidTypeError("a file that was opened from a file object is in this process's memory: pickle its bytes, or open a path")
     reader = file.reader()
     if reader is not None:

@@ -13,7 +13,7 @@ from ..addresses import has_magic, is_address, matching, options_of
 from ..errors import InvalidInputError, MissingFileError, UnsupportedError
 from ..file import File, FileSet
 from ..file import open as open_files
-from ..file_objects import CONTENT_NAME
+from ..file_objects import JOINED_NAME
 from ..natural_order import natural_key
 from ..sessions import session
 from ..type_aliases import Path, Paths
@@ -143,7 +143,7 @@ def joined(
             content = file.read()
     kept = {"limits": tuple(sorted((options.get("limits") or {}).items())), "storage_options": options_of(options.get("storage_options"))}
     opener = session(**{**options, **kept})
-    native = opener.open_content(os.path.join(folder, CONTENT_NAME), content)
+    native = opener.open_content(os.path.join(folder, JOINED_NAME), content)
     again = (names, {**options, "concat_dim": concat_dim, "new_dim": new_dim, "labels": labels, "axis": axis, "datasets": datasets})
     return JoinedFile(native, found.paths, found.left_out, (again[0], {**again[1], "compat": compat, "check_order": check_order, "misfits": misfits}))
 
