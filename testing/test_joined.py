@@ -229,6 +229,23 @@ def test_missing_and_broken_files_are_left_out_together(days: tuple[pathlib.Path
         hs.joined(names, concat_dim="time")
 
 
+def test_what_does_not_fit_is_left_out_wherever_it_stands(days: tuple[pathlib.Path, np.ndarray[Any, Any]], tmp_path: pathlib.Path) -> None:
+    """The first two files say which dimension goes on."""
+    folder, field = days
+    write_step(tmp_path / "other.nc", 1, 1, dtype="f8")
+    (tmp_path / "broken.nc").write_bytes(b"no file")
+    good = [folder / f"d{number}.nc" for number in range(4)]
+    for place in range(5):
+        for bad in (["other.nc"], ["broken.nc"], ["broken.nc", "other.nc"]):
+            if place == 0 and bad[-1] == "other.nc":
+                continue  # then it is the others that do not fit
+            names = [*good[:place], *(tmp_path / name for name in bad), *good[place:]]
+            whole = hs.joined(names, misfits="leave_out")
+            assert sorted(pathlib.Path(left.path).name for left in whole.left_out) == sorted(bad)
+            assert whole.sources == [str(path) for path in good]
+            np.testing.assert_array_equal(whole["t2m"][()], field)
+
+
 def test_files_in_another_order_are_refused_unless_asked_for(days: tuple[pathlib.Path, np.ndarray[Any, Any]]) -> None:
     folder, field = days
     names = [folder / "d2.nc", folder / "d0.nc"]

@@ -19,7 +19,7 @@ from .times import is_recountable, recounted
 
 #: Attributes that say how values are decoded: datasets with different ones cannot be one array.
 _DECODING = ("_FillValue", "missing_value", "scale_factor", "add_offset", "_Unsigned", "units", "calendar", "dtype")
-#: References between datasets and their scales, which are made anew.
+#: References between datasets and their scales. Those of the whole are written by `attach_scale`.
 HIDDEN = ("DIMENSION_LIST", "REFERENCE_LIST")
 #: Attributes in which variables name their coordinates.
 _NAMING = ("coordinates", "bounds", "climatology", "grid_mapping")
@@ -81,33 +81,28 @@ class Joined:
         #: Path of the scale of the dimension.
         self.scale: str | None = None
         self._values: dict[str, Any] = {}
+        # Which dimension goes on is seen in two files: the first ones wait until it is known.
         waiting = list[File]()
         for number, opens in enumerate(files):
             try:
                 file = opens()
-                if self.first is None:
-                    # Which dimension goes on is seen in two files.
-                    waiting.append(file)
-                    if len(waiting) == 1:
-                        self._begin(file)
-                    continue_with = self._chosen(waiting)
-                    if not continue_with:
-                        continue
-                    self.first = waiting[0]
-                    for held in waiting:
-                        self._add(held)
-                    waiting.clear()
-                else:
+                if self.first is not None:
                     self._add(file)
+                    continue
+                if not waiting:
+                    self._begin(file)
             except Error as error:
-                if not leaves_out or (self.first is None and isinstance(error, InvalidInputError) and waiting):
+                if not leaves_out:
                     raise
                 self.left_out.append(LeftOut(_name_of(error, number), str(error)))
+                continue
+            waiting.append(file)
+            if self._chosen(waiting):
+                self._add_first(waiting, leaves_out)
+                waiting = []
         if waiting:
-            self.first = waiting[0]
             self._chosen(waiting, is_last=True)
-            for held in waiting:
-                self._add(held)
+            self._add_first(waiting, leaves_out)
         if self.first is None:
             raise InvalidInputError(f"none of {len(self.left_out)} files can be joined; the first: {self.left_out[0].reason}" if self.left_out else "no files")
 
@@ -126,6 +121,16 @@ class Joined:
         self.objects = {"/": first, **dict(_all_of(first))}
         for path, found in self.objects.items():
             self.attributes[path] = {name for name in found._file.attribute_names(found._number) if name not in HIDDEN}
+
+    def _add_first(self, files: Sequence[File], leaves_out: bool) -> None:
+        self.first = files[0]
+        for file in files:
+            try:
+                self._add(file)
+            except Error as error:
+                if not leaves_out:
+                    raise
+                self.left_out.append(LeftOut(file.filename, str(error)))
 
     def _chosen(self, files: Sequence[File], is_last: bool = False) -> bool:
         """Decides which datasets go on; `False` if one more file has to be seen."""
@@ -257,7 +262,7 @@ class Joined:
                 yield name
         added = [name for name in _DECODING if name in names and name not in mine._file.attribute_names(mine._number)]
         if isinstance(mine, Dataset) and added:
-            raise ConflictError(f"{path} has the attribute {added[0]}, which it has not in {first}", theirs._file.path, path)
+            raise ConflictError(f"{path} has the attribute {added[0]}, but not in {first}", theirs._file.path, path)
 
     def _check_order(self, file: File, first: str) -> None:
         """The coordinate grows, or falls, from the first file to the last."""

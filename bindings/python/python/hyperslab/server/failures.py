@@ -43,7 +43,7 @@ def of_error(error: Exception) -> Any:
 
 
 def _of_ours(error: Error) -> Any:
-    # The object says where; the path of the file on the server is nobody's business.
+    # Clients do not learn the paths of files on the server: the object says where.
     place = f" (object {error.object})" if error.object else ""
     text = visible(f"{error.message}{place}")[:_MAX_MESSAGE]
     if isinstance(error, CancelledError):

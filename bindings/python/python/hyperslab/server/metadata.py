@@ -118,7 +118,7 @@ class Metadata:
 
 
 def _described(schema: pa.Schema, file: str, table: str) -> bytes:
-    """A table's schema as bytes; metadata of ours would be values of the file, which nobody asked for."""
+    """A table's schema as bytes; without our metadata, which can hold values of the file."""
     about = {"ARROW:FLIGHT:SQL:CATALOG_NAME": CATALOG, "ARROW:FLIGHT:SQL:DB_SCHEMA_NAME": file, "ARROW:FLIGHT:SQL:TABLE_NAME": table}
     about |= {"ARROW:FLIGHT:SQL:IS_READ_ONLY": "1", "ARROW:FLIGHT:SQL:IS_SEARCHABLE": "1", "ARROW:FLIGHT:SQL:IS_AUTO_INCREMENT": "0"}
     return bytes(pa.schema([pa.field(field.name, field.type, field.nullable, about) for field in schema]).serialize())

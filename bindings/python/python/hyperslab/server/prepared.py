@@ -1,4 +1,4 @@
-"""Prepared statements: queries with parameters, by handles that nobody can guess."""
+"""Prepared statements: queries with parameters, by random handles."""
 
 from __future__ import annotations
 
