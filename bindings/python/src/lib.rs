@@ -7,6 +7,7 @@ mod dataset_reader;
 mod decoder;
 mod definition;
 mod describe;
+mod editor;
 mod error;
 mod exit;
 mod file;
@@ -57,6 +58,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(gather::gather, module)?)?;
     module.add_function(wrap_pyfunction!(container::verify, module)?)?;
     module.add_function(wrap_pyfunction!(container::fuse, module)?)?;
+    module.add_function(wrap_pyfunction!(container::fuse_file, module)?)?;
     module.add_function(wrap_pyfunction!(container::repack, module)?)?;
     module.add_function(wrap_pyfunction!(layout::storage_layout, module)?)?;
     module.add_function(wrap_pyfunction!(layout::parse_layout, module)?)?;
@@ -79,6 +81,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(stored::is_tracked, module)?)?;
     module.add_function(wrap_pyfunction!(stored::user_block_bytes, module)?)?;
     module.add_function(wrap_pyfunction!(stored::stored_chunks, module)?)?;
+    module.add_function(wrap_pyfunction!(stored::chunk_places, module)?)?;
     module.add_function(wrap_pyfunction!(stored::value_bytes, module)?)?;
     module.add_function(wrap_pyfunction!(stored::fill_heap, module)?)?;
     module.add_function(wrap_pyfunction!(stored::external_files, module)?)?;
@@ -103,6 +106,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<reader::Reader>()?;
     module.add_class::<visit::Visit>()?;
     module.add_class::<writer::Writer>()?;
+    module.add_class::<editor::Editor>()?;
     module.add_class::<container::WritePlan>()?;
     module.add_class::<file::Dereferenced>()?;
     module.add_class::<results::container::Committed>()?;

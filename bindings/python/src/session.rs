@@ -47,6 +47,13 @@ impl Arguments {
     }
 }
 
+impl Session {
+    /// The session itself.
+    pub(crate) fn inner(&self) -> &hyperslab::Session {
+        &self.0
+    }
+}
+
 #[pymethods]
 impl Session {
     #[new]

@@ -136,6 +136,7 @@
 mod session;
 
 pub use hyperslab_columns as columns;
+pub use hyperslab_edit as edit;
 pub use hyperslab_index as index;
 pub use hyperslab_models as models;
 pub use hyperslab_predicate as predicate;
@@ -155,7 +156,7 @@ pub mod storage {
 pub use hyperslab_array::{
     Attribute, Axis, ByteOrder, Cancellation, CharacterSet, ChunkGrid, Dataspace, Datatype, Elements, EnumMember, Error, ErrorKind, FloatFormat, FloatLayout,
     HeapObjects, HeapReference, HyperslabAxis, Mantissa, Member, ReferenceKind, ReferenceTarget, ReferencedPart, Result, Selection, StoredSelection,
-    StringPadding, interruption,
+    StringPadding, TimeEncoding, interruption,
 };
 pub use hyperslab_formats::filter;
 pub use hyperslab_formats::{

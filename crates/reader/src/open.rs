@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use hyperslab_array::{Cancellation, ErrorKind, Result, interruption};
 use hyperslab_formats::{Format, Link, Tree};
-use hyperslab_storage::{LocalFile, Memory, Opening, RangeReader, RemoteFile, is_address, shown_address};
+use hyperslab_storage::{LocalFile, Memory, Opening, RangeReader, RemoteFile, Storage, is_address, shown_address};
 use rayon::prelude::*;
 
 use crate::live_file::{being_written, retry_while_torn, unfinished_if_locked};
@@ -27,6 +27,13 @@ impl Session {
     /// `InvalidInput` for another format; `Corrupt`, `Unsupported` or `LimitExceeded` if it cannot be parsed.
     pub fn open_content(&self, path: &Path, content: &[u8]) -> Result<File> {
         let storage = Arc::new(Memory::new(path.display().to_string(), content.to_vec()));
+        Ok(File::new(self.clone(), path.to_path_buf(), hyperslab_formats::open(storage, self.open_options())?, 0))
+    }
+    /// Opens the bytes of `storage` at `path`: those of an edit that is not committed, for example.
+    ///
+    /// # Errors
+    /// As [`Session::open_content`].
+    pub fn open_storage(&self, path: &Path, storage: Arc<dyn Storage>) -> Result<File> {
         Ok(File::new(self.clone(), path.to_path_buf(), hyperslab_formats::open(storage, self.open_options())?, 0))
     }
     /// Opens what `reader` reads, of `length` bytes. `path` is for messages, and `version` identifies it if its owner knows one.

@@ -11,6 +11,7 @@ mod chunk_locator;
 mod cursor;
 mod dataset;
 mod driver;
+pub mod edit;
 mod encoder;
 mod file;
 #[doc(hidden)]

@@ -13,6 +13,10 @@ use crate::budget::Budget;
 
 const SIGNATURE: [u8; 8] = *b"\x89HDF\r\n\x1a\n";
 
+/// The bit of the consistency flags that marks a file to which an edit is being applied. HDF5 reserves it: all versions of the
+/// library refuse to open such a file ("bad flag value for superblock"), and `h5clear` does not clear it.
+pub(crate) const APPLYING: u8 = 1 << 7;
+
 /// The absolute offset of the HDF5 signature: 0, 512, 1024, … (a user block may come before it).
 ///
 /// # Errors
@@ -93,9 +97,9 @@ pub(crate) struct Superblock {
     /// Object header of the root group.
     pub root: u64,
     /// Object header of the superblock extension.
-    extension: Option<u64>,
+    pub extension: Option<u64>,
     /// Driver information block.
-    driver: Option<u64>,
+    pub driver: Option<u64>,
 }
 
 impl Superblock {
@@ -138,7 +142,9 @@ impl Superblock {
         let mut fields = source.cursor(bytes, 0);
         fields.skip(cursor.position())?;
         if version < 2 {
-            fields.skip(2 + 2 + 4)?;
+            fields.skip(2 + 2)?;
+            check_applied(fields.u8()?)?;
+            fields.skip(3)?;
             if version == 1 {
                 fields.skip(4)?;
             }
@@ -150,7 +156,7 @@ impl Superblock {
             let root = fields.defined_address("the root group")?;
             return Ok(Self { source, root, extension: None, driver });
         }
-        fields.skip(1)?;
+        check_applied(fields.u8()?)?;
         fields.address()?;
         let extension = fields.address()?;
         fields.address()?;
@@ -184,6 +190,14 @@ impl Superblock {
         self.source.shared_messages = Arc::new(SharedMessages::new(shared_message_table::heaps(&self.source, &header)?));
         Ok(self)
     }
+}
+
+/// `Conflict` if the consistency flags say that an edit is being applied.
+fn check_applied(flags: u8) -> Result<()> {
+    if flags & APPLYING == 0 {
+        return Ok(());
+    }
+    Err(Error::busy("an edit is being applied to this file, or was interrupted: open it once with mode \"r+\", which completes the edit from its journal"))
 }
 
 /// Bytes of what [`encode`] gives.

@@ -85,18 +85,18 @@ struct Block {
 }
 
 /// What is the same for all data blocks of one super block.
-struct Level {
+pub(crate) struct Level {
     /// Data blocks of the super block.
-    blocks: u64,
+    pub blocks: u64,
     /// Entries of each.
-    block_entries: u64,
+    pub block_entries: u64,
     /// Number of the first entry, counted from the end of the index block's own entries.
-    first_entry: u64,
+    pub first_entry: u64,
     /// Number of the first data block over all.
-    first_block: u64,
+    pub first_block: u64,
 }
 
-fn level(number: u32, min_block_entries: u64) -> Option<Level> {
+pub(crate) fn level(number: u32, min_block_entries: u64) -> Option<Level> {
     let blocks = 1u64.checked_shl(number / 2)?;
     let block_entries = min_block_entries.checked_mul(1u64.checked_shl(number.div_ceil(2))?)?;
     let (mut first_entry, mut first_block) = (0u64, 0u64);

@@ -8,7 +8,7 @@ pub(crate) mod extensible_array;
 pub(crate) mod fixed_array;
 mod found;
 mod implicit;
-mod numbering;
+pub(crate) mod numbering;
 mod single;
 
 use hyperslab_array::{ChunkGrid, Region, Result, Selection};
@@ -18,6 +18,7 @@ pub(crate) use encode::encode;
 use self::found::{Found, Stored, StoredAt};
 use super::Source;
 use super::layout::{ChunkedLayout, Locator};
+use super::writer::StoredChunk;
 use crate::{ChunkLocation, ChunkSource};
 
 /// The chunks of `layout` that `selection` touches, row-major by origin, each exactly once; a chunk
@@ -73,4 +74,15 @@ pub(crate) fn stored_bytes(source: &Source, layout: &ChunkedLayout) -> Result<u6
         Locator::BtreeV2 { address } => btree_v2::locate(source, *address, sink)?,
     }
     Ok(sum)
+}
+
+/// All chunks that are stored, in any order.
+pub(crate) fn stored_chunks(source: &Source, layout: &ChunkedLayout) -> Result<Vec<StoredChunk>> {
+    let all = locate(source, layout, &Selection::all(&layout.shape))?;
+    let stored = all.into_iter().filter_map(|chunk| {
+        let ChunkSource::Stored { offset, length, filter_mask } = chunk.source else { return None };
+        let position = chunk.region.start.iter().zip(&layout.chunk_shape).map(|(start, extent)| start / extent).collect();
+        Some(StoredChunk { position, address: offset.checked_sub(source.base_address)?, length, filter_mask })
+    });
+    Ok(stored.collect())
 }

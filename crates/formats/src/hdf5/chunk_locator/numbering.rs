@@ -6,7 +6,7 @@ use hyperslab_array::{Error, Result};
 use crate::hdf5::layout::ChunkedLayout;
 
 /// How many chunk numbers one step along each dimension is.
-pub(super) struct Numbering {
+pub(crate) struct Numbering {
     strides: Vec<u64>,
     /// The dimension treated as the slowest: the unlimited one of an extensible array.
     first: usize,

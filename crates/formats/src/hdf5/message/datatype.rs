@@ -1,6 +1,8 @@
 //! Datatype message (IV.A.2.d).
 
-use hyperslab_array::{ByteOrder, CharacterSet, Datatype, EnumMember, Error, FloatFormat, FloatLayout, Mantissa, Member, ReferenceKind, Result, StringPadding};
+use hyperslab_array::{
+    ByteOrder, CharacterSet, Datatype, EnumMember, Error, FloatFormat, FloatLayout, Mantissa, Member, ReferenceKind, Result, StringPadding, TimeEncoding,
+};
 
 use crate::hdf5::encoder::width_of;
 use crate::hdf5::{Cursor, Encoder};
@@ -38,8 +40,11 @@ fn nested(cursor: &mut Cursor<'_>, depth: u32) -> Result<Datatype> {
         }
         1 => float(cursor, &start, bits, size),
         2 => {
-            cursor.skip(2)?;
-            Ok(Datatype::Unsupported { size, class: "time".to_owned() })
+            let precision = u64::from(cursor.u16()?);
+            Ok(match size {
+                4 | 8 if precision == size * 8 => Datatype::Time { size, order: order(bits), encoding: TimeEncoding::Stored },
+                _ => Datatype::Unsupported { size, class: format!("time of {precision} bits") },
+            })
         }
         3 => Ok(Datatype::FixedString { size, padding: padding(&start, bits & 0x0f)?, character_set: character_set(&start, (bits >> 4) & 0x0f)? }),
         4 => {
@@ -306,6 +311,10 @@ fn put(datatype: &Datatype, encoder: &mut Encoder, depth: u32) -> Result<()> {
             head(encoder, 4, 1, order_bits(order), *size)?;
             encoder.u16(0);
             encoder.u16(u16::try_from(size.saturating_mul(8)).map_err(|_| Error::unsupported("a bit field this large"))?);
+        }
+        Datatype::Time { size, order, .. } => {
+            head(encoder, 2, 1, order_bits(order), *size)?;
+            encoder.u16(u16::try_from(size.saturating_mul(8)).map_err(|_| Error::unsupported("a time this large"))?);
         }
         Datatype::Opaque { size, tag } => {
             let length = (tag.len() + 1).next_multiple_of(8);

@@ -8,7 +8,7 @@ mod version2;
 
 pub(crate) use blocks::Message;
 pub(crate) use pattern::pattern;
-pub(crate) use version2::encode;
+pub(crate) use version2::{encode, prefix_bytes as version2_prefix_bytes};
 
 use std::borrow::Cow;
 

@@ -15,7 +15,7 @@ const ATTRIBUTE_PHASE_STORED: u8 = 1 << 4;
 const TIMES_STORED: u8 = 1 << 5;
 
 /// Bytes in front of the length of a header with these flags.
-pub(super) fn prefix_bytes(flags: u8) -> usize {
+pub(crate) fn prefix_bytes(flags: u8) -> usize {
     let part = |flag: u8, bytes: usize| if flags & flag == 0 { 0 } else { bytes };
     6 + part(TIMES_STORED, 16) + part(ATTRIBUTE_PHASE_STORED, 4)
 }

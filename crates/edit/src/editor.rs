@@ -1,0 +1,122 @@
+//! Editor: an existing file that is edited object by object.
+
+use std::path::{Path, PathBuf};
+
+use hyperslab_array::{Dataspace, Elements, Error, Region, Result};
+use hyperslab_formats::ObjectId;
+use hyperslab_formats::hdf5::edit::{FileEdit, delete_attribute, set_attribute};
+use hyperslab_reader::{File, Session};
+
+use crate::transaction::Transaction;
+use crate::values;
+
+/// An existing HDF5 file whose objects are changed. Changes are seen by [`Editor::view`] at once, and by others after
+/// [`Editor::commit`]. A change that is refused changes nothing.
+pub struct Editor {
+    transaction: Transaction,
+    session: Session,
+    path: PathBuf,
+    view: Option<File>,
+}
+
+impl Editor {
+    /// Opens the file at `path`, which no other program may have open.
+    ///
+    /// # Errors
+    /// As [`Transaction::open`]; `Unsupported` for a file that cannot be edited, by the name of what it has.
+    pub fn open(path: &Path, session: &Session) -> Result<Self> {
+        let transaction = Transaction::open(path)?;
+        let mut editor = Self { transaction, session: session.clone(), path: path.to_path_buf(), view: None };
+        editor.edit(|_| Ok(()))?;
+        editor.view()?;
+        Ok(editor)
+    }
+
+    /// The file with all changes so far. It stays as it is until the next change, and must not be read afterwards.
+    ///
+    /// # Errors
+    /// As [`Session::open`].
+    pub fn view(&mut self) -> Result<File> {
+        if let Some(view) = &self.view {
+            return Ok(view.clone());
+        }
+        let view = self.session.open_storage(&self.path, self.transaction.storage())?;
+        self.view = Some(view.clone());
+        Ok(view)
+    }
+
+    /// Writes the elements of a region of the dataset at `path`, encoded as in the file.
+    ///
+    /// # Errors
+    /// `NotFound`; `InvalidInput` for a region outside of the dataset or bytes of another length; `Unsupported` for what cannot be edited.
+    pub fn write(&mut self, path: &str, region: &Region, bytes: &[u8]) -> Result<()> {
+        self.change(path, |file, view, id| values::write(file, view, id, region, bytes))
+    }
+
+    /// Changes the extent of the chunked dataset at `path`. New elements have the fill value; elements beyond the new extent are gone.
+    ///
+    /// # Errors
+    /// As [`Editor::write`].
+    pub fn resize(&mut self, path: &str, shape: &[u64]) -> Result<()> {
+        self.change(path, |file, view, id| values::resize(file, view, id, shape))
+    }
+
+    /// Sets an attribute of the object at `path`, or replaces it.
+    ///
+    /// # Errors
+    /// `NotFound`; `Unsupported` for values of variable length, references, and attributes that cannot be edited.
+    pub fn set_attribute(&mut self, path: &str, name: &str, dataspace: &Dataspace, value: &Elements) -> Result<()> {
+        if value.datatype.uses_heap() || value.datatype.has_references() {
+            return Err(Error::unsupported(format!("attribute {name:?}: values of variable length and references cannot be edited yet")).at_object(path));
+        }
+        self.change(path, |file, _, id| set_attribute(file, id, name, &value.datatype, dataspace, &value.bytes))
+    }
+
+    /// Deletes an attribute of the object at `path`.
+    ///
+    /// # Errors
+    /// `NotFound`; `Unsupported` for attributes that cannot be edited.
+    pub fn delete_attribute(&mut self, path: &str, name: &str) -> Result<()> {
+        self.change(path, |file, _, id| delete_attribute(file, id, name))
+    }
+
+    /// Makes all changes visible to others at once, and waits until they are on the disk. Returns whether there were any.
+    ///
+    /// # Errors
+    /// As [`Transaction::commit`].
+    pub fn commit(&mut self) -> Result<bool> {
+        self.transaction.commit()
+    }
+
+    /// Drops all changes since the last commit.
+    ///
+    /// # Errors
+    /// As [`Transaction::roll_back`].
+    pub fn roll_back(&mut self) -> Result<()> {
+        self.view = None;
+        self.transaction.roll_back()
+    }
+
+    /// Whether there are changes that are not committed.
+    pub fn is_changed(&self) -> bool {
+        self.transaction.is_changed()
+    }
+
+    /// Does one change of the object at `path`, whole or not at all.
+    fn change<T>(&mut self, path: &str, change: impl FnOnce(&FileEdit<'_>, &File, ObjectId) -> Result<T>) -> Result<T> {
+        let view = self.view()?;
+        let found = view.find(path)?;
+        if found.file != view {
+            return Err(Error::unsupported("this object lies in another file: open that for editing").in_file(self.path.display().to_string()).at_object(path));
+        }
+        let outcome = self.edit(|file| change(file, &view, found.object));
+        self.view = None;
+        outcome.map_err(|error| if error.object().is_none() { error.at_object(path) } else { error })
+    }
+
+    fn edit<T>(&self, change: impl FnOnce(&FileEdit<'_>) -> Result<T>) -> Result<T> {
+        let transaction = &self.transaction;
+        let changed = transaction.whole(|| change(&FileEdit::open(transaction.storage(), self.session.limits(), transaction)?));
+        changed.map_err(|error| if error.file().is_none() { error.in_file(self.path.display().to_string()) } else { error })
+    }
+}

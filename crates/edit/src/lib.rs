@@ -1,0 +1,19 @@
+//! Editing existing HDF5 files. Changes of a [`Transaction`] become visible together: after a kill or a power cut at any moment,
+//! the file is as before or as after the last commit (decision 29).
+#![forbid(unsafe_code)]
+#![deny(clippy::missing_errors_doc)]
+
+mod commit;
+mod disk;
+mod editor;
+mod journal;
+mod savepoint;
+mod staged;
+mod transaction;
+mod values;
+
+pub use editor::Editor;
+pub use transaction::Transaction;
+
+#[cfg(test)]
+mod crash;

@@ -1,0 +1,185 @@
+//! Transaction: changes of one file that become visible together, or not at all.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use hyperslab_array::{Error, Result};
+use hyperslab_formats::hdf5::edit::{Space, SuperblockImage};
+use hyperslab_storage::Storage;
+
+use crate::commit::{Prepared, settle, superblock};
+use crate::disk::{Disk, LocalDisk};
+use crate::journal::Change;
+use crate::staged::{BLOCK_BYTES, Staged};
+
+/// Changes of a file that this process has locked. Those that are not committed are dropped with it.
+pub struct Transaction {
+    disk: Arc<dyn Disk>,
+    staged: Arc<Staged>,
+    superblock: SuperblockImage,
+    /// Whether a commit failed after the mark was written: its change is in the journal.
+    is_in_doubt: bool,
+}
+
+impl Transaction {
+    /// Locks the file at `path`, completes or drops what an interrupted edit left, and begins.
+    ///
+    /// # Errors
+    /// `Conflict` while another program has the file open; `InvalidInput` if it is not HDF5; `NotFound`, `Io`, `Corrupt` or
+    /// `Unsupported` if it cannot be edited.
+    pub fn open(path: &Path) -> Result<Self> {
+        Self::begin(Arc::new(LocalDisk::open(path)?)).map_err(|error| error.in_file(path.display().to_string()))
+    }
+
+    pub(crate) fn begin(disk: Arc<dyn Disk>) -> Result<Self> {
+        settle(disk.as_ref())?;
+        let superblock = superblock(disk.as_ref())?;
+        if superblock.is_open_elsewhere() {
+            return Err(Error::busy("a program has the file open for writing, or was killed while it had: close it there, or clear the flag with h5clear -s"));
+        }
+        let (stated, length) = (superblock.end()?, disk.len()?);
+        if length < stated {
+            return Err(Error::corrupt(format!("the file is truncated: it has {length} of {stated} bytes")));
+        }
+        // What lies after the stated end stays: it may belong to another program.
+        Ok(Self { staged: Arc::new(Staged::new(disk.clone(), length)), disk, superblock, is_in_doubt: false })
+    }
+
+    /// The file with all changes so far.
+    pub fn storage(&self) -> Arc<dyn Storage> {
+        self.staged.clone()
+    }
+
+    /// The absolute offset that addresses in the file count from.
+    pub fn base_address(&self) -> u64 {
+        self.superblock.place()
+    }
+
+    /// Room for `bytes` at the end of the file; returns its offset.
+    ///
+    /// # Errors
+    /// `Unsupported` for a file beyond 63 bits.
+    pub fn allocate(&self, bytes: u64) -> Result<u64> {
+        self.check()?;
+        self.staged.allocate(bytes)
+    }
+
+    /// Changes bytes, which must lie in the file or have been allocated.
+    ///
+    /// # Errors
+    /// `Io` if they cannot be written; `LimitExceeded` if too much is changed in place by one commit.
+    pub fn write(&self, offset: u64, bytes: &[u8]) -> Result<()> {
+        self.check()?;
+        self.staged.write(offset, bytes)
+    }
+
+    /// Does `change`, which writes and allocates, whole or not at all.
+    ///
+    /// # Errors
+    /// That of `change`, after which nothing of it is left.
+    pub fn whole<T>(&self, change: impl FnOnce() -> Result<T>) -> Result<T> {
+        self.check()?;
+        self.staged.whole(change)
+    }
+
+    /// Whether there are changes that are not committed.
+    pub fn is_changed(&self) -> bool {
+        self.staged.state().is_ok_and(|state| !state.blocks.is_empty() || state.end != state.committed_end)
+    }
+
+    /// Makes all changes visible at once, and returns whether there were any. After an error before that moment, the file is as
+    /// before and the changes are kept: a later call tries again.
+    ///
+    /// # Errors
+    /// `Io`, such as of a full disk. The message says if the change is committed and the next opening completes it.
+    pub fn commit(&mut self) -> Result<bool> {
+        self.check()?;
+        let Some(change) = self.change()? else { return Ok(false) };
+        let in_file = |error: Error| if error.file().is_none() { error.in_file(self.disk.name()) } else { error };
+        let (new, end) = (change.new.clone(), change.end);
+        let prepared = Prepared::new(self.disk.as_ref(), change).map_err(in_file)?;
+        if let Err(error) = prepared.mark().and_then(|marked| marked.apply()?.finish()) {
+            self.is_in_doubt = true;
+            let message = format!("{}; the edit is in its journal: the next opening for editing completes or drops it", error.message());
+            return Err(in_file(Error::new(error.kind(), message)));
+        }
+        let mut state = self.staged.change()?;
+        state.blocks.clear();
+        state.committed_end = end;
+        drop(state);
+        self.superblock = new;
+        Ok(true)
+    }
+
+    /// Drops all changes since the last commit.
+    ///
+    /// # Errors
+    /// `Io` if the file cannot be cut back to its length; its content is as before anyway.
+    pub fn roll_back(&mut self) -> Result<()> {
+        self.check()?;
+        let mut state = self.staged.change()?;
+        state.blocks.clear();
+        if state.end != state.committed_end {
+            state.end = state.committed_end;
+            self.disk.set_len(state.committed_end)?;
+        }
+        Ok(())
+    }
+
+    /// The changes as a journal has them; `None` if there are none.
+    fn change(&self) -> Result<Option<Change>> {
+        let end = {
+            let state = self.staged.state()?;
+            if state.blocks.is_empty() && state.end == state.committed_end {
+                return Ok(None);
+            }
+            state.end
+        };
+        let new = if end > self.staged.state()?.committed_end { self.superblock.with_end(end)? } else { self.superblock.clone() };
+        let state = self.staged.state()?;
+        let mut runs: Vec<(u64, Vec<u8>)> = Vec::new();
+        for (number, image) in &state.blocks {
+            match runs.last_mut() {
+                Some((start, run)) if *start + run.len() as u64 == number * BLOCK_BYTES => run.extend(image),
+                _ => runs.push((number * BLOCK_BYTES, image.clone())),
+            }
+        }
+        // A run that covers the superblock must not clear the mark.
+        let marked = new.with_mark(true);
+        for (start, run) in &mut runs {
+            for (at, byte) in (marked.place()..).zip(marked.bytes()) {
+                if let Some(target) = at.checked_sub(*start).and_then(|at| usize::try_from(at).ok()).and_then(|at| run.get_mut(at)) {
+                    *target = *byte;
+                }
+            }
+        }
+        Ok(Some(Change { old: self.superblock.clone(), new, end, runs }))
+    }
+
+    fn check(&self) -> Result<()> {
+        if self.is_in_doubt {
+            return Err(Error::invalid_input("an earlier commit was interrupted: close the file and open it again").in_file(self.disk.name()));
+        }
+        Ok(())
+    }
+}
+
+impl Space for Transaction {
+    fn allocate(&self, bytes: u64) -> Result<u64> {
+        let offset = Transaction::allocate(self, bytes)?;
+        offset.checked_sub(self.base_address()).ok_or_else(|| Error::internal("room in front of the superblock"))
+    }
+    fn write(&self, address: u64, bytes: &[u8]) -> Result<()> {
+        let offset = address.checked_add(self.base_address()).ok_or_else(|| Error::corrupt("an address beyond 64 bits"))?;
+        Transaction::write(self, offset, bytes)
+    }
+}
+
+impl Drop for Transaction {
+    fn drop(&mut self) {
+        // Best effort: what is left after the end of the file does no harm.
+        let _ = self.roll_back();
+        self.staged.close();
+        self.disk.release();
+    }
+}

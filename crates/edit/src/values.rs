@@ -1,0 +1,210 @@
+//! Values of datasets: overwritten where they are, re-encoded chunk by chunk, and cut off or extended.
+
+use hyperslab_array::{ChunkBuffer, Error, Region, Result, Selection, copy_region, region_runs};
+use hyperslab_formats::hdf5::edit::{DatasetEdit, EditedStorage, FileEdit};
+use hyperslab_formats::hdf5::writer::StoredChunk;
+use hyperslab_formats::{ArrayFile, ChunkLocation, ChunkSource, Dataset, ObjectId};
+use hyperslab_reader::File;
+
+/// Writes the elements of a region, encoded as in the file.
+pub(crate) fn write(file: &FileEdit<'_>, view: &File, id: ObjectId, region: &Region, bytes: &[u8]) -> Result<()> {
+    let mut edited = DatasetEdit::open(file, id)?;
+    let dataset = edited.dataset().clone();
+    let (shape, size) = (dataset.dataspace.shape(), length(dataset.datatype.size())?);
+    if dataset.datatype.uses_heap() || dataset.datatype.has_references() {
+        return Err(Error::unsupported("values of variable length and references cannot be edited yet"));
+    }
+    if !region.fits(shape) {
+        return Err(Error::invalid_input(format!("the region {region} in a dataset of shape {shape:?}")));
+    }
+    let needed = region.elements().and_then(|elements| elements.checked_mul(size as u64)).ok_or_else(|| Error::unsupported("a selection beyond 64 bits"))?;
+    if bytes.len() as u64 != needed {
+        return Err(Error::invalid_input(format!("{} bytes for a region of {needed}", bytes.len())));
+    }
+    if needed == 0 {
+        return Ok(());
+    }
+    let zeros = vec![0; shape.len()];
+    let part = |from: u64, count: u64| -> Result<&[u8]> {
+        let (start, end) = (length(from)?.saturating_mul(size), length(from + count)?.saturating_mul(size));
+        bytes.get(start..end).ok_or_else(|| Error::internal("a run outside of its values"))
+    };
+    match edited.storage()? {
+        EditedStorage::Compact => each_run(region, &zeros, shape, |from, at, count| edited.write_compact(length(at)?.saturating_mul(size), part(from, count)?)),
+        EditedStorage::Contiguous { address } => {
+            let address = match address {
+                Some(address) => address,
+                None => allocate_filled(file, &edited, &dataset)?,
+            };
+            each_run(region, &zeros, shape, |from, at, count| file.write(address.saturating_add(at.saturating_mul(size as u64)), part(from, count)?))
+        }
+        EditedStorage::Chunked => write_chunks(&Values { file, array_file: view.array_file(), id, dataset: &dataset }, &mut edited, region, bytes),
+    }
+}
+
+/// Changes the extent of a dataset. Values beyond it are gone: what comes back when it grows again is the fill value.
+pub(crate) fn resize(file: &FileEdit<'_>, view: &File, id: ObjectId, shape: &[u64]) -> Result<()> {
+    let mut edited = DatasetEdit::open(file, id)?;
+    edited.storage()?;
+    let dataset = edited.dataset().clone();
+    let before = dataset.dataspace.shape().to_vec();
+    if shape.len() == before.len() && shape.iter().zip(&before).any(|(new, old)| new < old) {
+        let values = Values { file, array_file: view.array_file(), id, dataset: &dataset };
+        let locations = values.array_file.locate(id, &Selection::all(&before))?;
+        let (mut gone, mut cut) = (Vec::new(), Vec::new());
+        for location in &locations.chunks {
+            if !matches!(location.source, ChunkSource::Stored { .. }) {
+                continue;
+            }
+            let inside = Region::all(shape).shared(&location.region);
+            match inside {
+                None => gone.push(values.position(location)?),
+                Some(part) if Some(&part) != Region::all(&before).shared(&location.region).as_ref() => {
+                    let decoded = values.decoded(location)?;
+                    let mut kept = values.filled()?;
+                    let (at, chunk_shape) = (part.start_from(&location.region.start)?, &location.region.count);
+                    copy(&part.count, values.size()?, (&decoded, chunk_shape, &at), (&mut kept, chunk_shape, &at))?;
+                    cut.push(values.store(&edited, location, kept)?);
+                }
+                Some(_) => {}
+            }
+        }
+        edited.set_chunks(&cut)?;
+        edited.remove_chunks(&gone)?;
+    }
+    edited.set_shape(shape)
+}
+
+/// A dataset whose chunks are read and written.
+struct Values<'a> {
+    file: &'a FileEdit<'a>,
+    array_file: &'a dyn ArrayFile,
+    id: ObjectId,
+    dataset: &'a Dataset,
+}
+
+impl Values<'_> {
+    fn size(&self) -> Result<usize> {
+        length(self.dataset.datatype.size())
+    }
+    fn chunk_shape(&self) -> Result<&[u64]> {
+        self.dataset.chunk_shape.as_deref().ok_or_else(|| Error::internal("a chunked dataset without a chunk shape"))
+    }
+    /// Which chunk it is along each dimension.
+    fn position(&self, location: &ChunkLocation) -> Result<Vec<u64>> {
+        Ok(location.region.start.iter().zip(self.chunk_shape()?).map(|(start, extent)| start / (*extent).max(1)).collect())
+    }
+    /// A chunk of fill values.
+    fn filled(&self) -> Result<Vec<u8>> {
+        let elements = self.chunk_shape()?.iter().try_fold(1u64, |count, extent| count.checked_mul(*extent));
+        filled(self.dataset, elements.ok_or_else(|| Error::unsupported("a chunk beyond 64 bits"))?)
+    }
+    /// The elements of a stored chunk.
+    fn decoded(&self, location: &ChunkLocation) -> Result<Vec<u8>> {
+        let ChunkSource::Stored { offset, length: stored, .. } = location.source else { return self.filled() };
+        let mut raw = vec![0; length(stored)?];
+        self.array_file.storage().read_exact_at(offset, &mut raw)?;
+        let mut chunk = ChunkBuffer::default();
+        self.array_file.decode(self.id, location, &raw, &mut chunk)?;
+        chunk.join(self.size()?, &mut Vec::new())?;
+        Ok(chunk.bytes)
+    }
+    /// Encodes a chunk and writes it: where it was if it fits there, else at the end of the file.
+    fn store(&self, edited: &DatasetEdit<'_>, location: &ChunkLocation, elements: Vec<u8>) -> Result<StoredChunk> {
+        let (bytes, filter_mask) = edited.pipeline().encode(elements)?;
+        let length = bytes.len() as u64;
+        let address = match location.source {
+            ChunkSource::Stored { offset, length: old, .. } if length <= old => {
+                offset.checked_sub(self.array_file.user_block_bytes()).ok_or_else(|| Error::internal("a chunk in front of the superblock"))?
+            }
+            _ if edited.has_fixed_chunks() => return Err(Error::unsupported("a chunk that its index has no place for cannot be edited yet")),
+            _ => self.file.allocate(length)?,
+        };
+        self.file.write(address, &bytes)?;
+        Ok(StoredChunk { position: self.position(location)?, address, length, filter_mask })
+    }
+}
+
+fn write_chunks(values: &Values<'_>, edited: &mut DatasetEdit<'_>, region: &Region, bytes: &[u8]) -> Result<()> {
+    if let Some(refusal) = edited.pipeline().writing_refusal() {
+        return Err(refusal);
+    }
+    let (shape, chunk_shape, size) = (values.dataset.dataspace.shape(), values.chunk_shape()?, values.size()?);
+    let whole = Region::all(shape);
+    let is_plain = edited.pipeline().filters.is_empty();
+    let mut changed = Vec::new();
+    for location in values.array_file.locate(values.id, &region.selection(shape)?)?.chunks {
+        let Some(inside) = location.region.shared(&whole) else { continue };
+        let Some(part) = inside.shared(region) else { continue };
+        let (from, to) = (part.start_from(&region.start)?, part.start_from(&location.region.start)?);
+        if let ChunkSource::Stored { offset, .. } = location.source
+            && is_plain
+        {
+            let address = offset.checked_sub(values.array_file.user_block_bytes()).ok_or_else(|| Error::internal("a chunk in front of the superblock"))?;
+            let mut outcome = Ok(());
+            region_runs(&part.count, &region.count, &from, chunk_shape, &to, |source, target, count| {
+                if outcome.is_ok() {
+                    outcome = (|| {
+                        let start = length(source)?.saturating_mul(size);
+                        let run = bytes
+                            .get(start..start.saturating_add(length(count)?.saturating_mul(size)))
+                            .ok_or_else(|| Error::internal("a run outside of its values"))?;
+                        values.file.write(address.saturating_add(target.saturating_mul(size as u64)), run)
+                    })();
+                }
+            });
+            outcome?;
+            continue;
+        }
+        let mut elements = if part == inside { values.filled()? } else { values.decoded(&location)? };
+        copy(&part.count, size, (bytes, &region.count, &from), (&mut elements, chunk_shape, &to))?;
+        changed.push(values.store(edited, &location, elements)?);
+    }
+    edited.set_chunks(&changed)
+}
+
+/// Allocates a contiguous dataset and writes its fill value.
+fn allocate_filled(file: &FileEdit<'_>, edited: &DatasetEdit<'_>, dataset: &Dataset) -> Result<u64> {
+    /// Bytes that are written at once.
+    const PIECE_BYTES: u64 = 8 << 20;
+    let count = dataset.dataspace.element_count()?;
+    let size = dataset.datatype.size().max(1);
+    let bytes = count.checked_mul(size).ok_or_else(|| Error::unsupported("a dataset beyond 64 bits"))?;
+    let address = edited.allocate_contiguous(bytes)?;
+    let piece = filled(dataset, (PIECE_BYTES / size).max(1).min(count))?;
+    let mut at = 0;
+    while at < bytes && !piece.is_empty() {
+        let part = piece.get(..length(bytes - at)?.min(piece.len())).unwrap_or_default();
+        file.write(address + at, part)?;
+        at += part.len() as u64;
+    }
+    Ok(address)
+}
+
+/// `count` elements of the fill value.
+fn filled(dataset: &Dataset, count: u64) -> Result<Vec<u8>> {
+    let bytes = count.checked_mul(dataset.datatype.size()).ok_or_else(|| Error::unsupported("a chunk beyond 64 bits"))?;
+    Ok(match &dataset.fill_value {
+        Some(fill) => fill.repeat(length(count)?),
+        None => vec![0; length(bytes)?],
+    })
+}
+
+/// Calls `each` with the runs of a region of an array of `shape`: its place in the region, its place in the array, and its elements.
+fn each_run(region: &Region, zeros: &[u64], shape: &[u64], mut each: impl FnMut(u64, u64, u64) -> Result<()>) -> Result<()> {
+    let mut outcome = Ok(());
+    region_runs(&region.count, &region.count, zeros, shape, &region.start, |from, at, count| {
+        if outcome.is_ok() {
+            outcome = each(from, at, count);
+        }
+    });
+    outcome
+}
+
+fn copy(count: &[u64], size: usize, from: (&[u8], &[u64], &[u64]), to: (&mut [u8], &[u64], &[u64])) -> Result<()> {
+    if copy_region(count, size, from, to) { Ok(()) } else { Err(Error::internal("a chunk's part outside of its array")) }
+}
+
+fn length(number: u64) -> Result<usize> {
+    usize::try_from(number).map_err(|_| Error::unsupported("more values than memory holds"))
+}

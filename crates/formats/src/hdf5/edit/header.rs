@@ -1,0 +1,381 @@
+//! Changes of an object header in its place: messages are changed, deleted and added. The header keeps its address, which links and
+//! references have; what does not fit goes into a continuation block.
+
+use hyperslab_array::{Error, Result};
+
+use super::space::Space;
+use crate::hdf5::object_header::{kind, version2_prefix_bytes};
+use crate::hdf5::{Cursor, Source, checksum};
+
+/// Flag of a version 2 header: messages have a creation order.
+const CREATION_ORDER_TRACKED: u8 = 1 << 2;
+/// Flag of a message: its body is a reference to a shared message.
+const SHARED: u8 = 1 << 1;
+/// Bytes of a new continuation block, at least.
+const MIN_CONTINUATION_BYTES: usize = 256;
+
+/// How messages are laid out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Form {
+    /// Aligned to eight bytes, without checksums.
+    Version1,
+    /// Packed, with a checksum at the end of each block.
+    Version2 { tracked: bool },
+}
+
+/// A message: its prefix begins at `start` of its block.
+#[derive(Debug, Clone, Copy)]
+struct Slot {
+    kind: u16,
+    flags: u8,
+    start: usize,
+    /// Bytes of the body.
+    length: usize,
+    creation_order: u16,
+}
+
+/// A run of messages in the file.
+struct Block {
+    address: u64,
+    bytes: Vec<u8>,
+    is_changed: bool,
+    slots: Vec<Slot>,
+}
+
+/// The header of an object that is edited. Changes are in memory until [`EditedHeader::store`].
+pub(super) struct EditedHeader<'a> {
+    source: &'a Source,
+    form: Form,
+    blocks: Vec<Block>,
+}
+
+/// Which message of a header: block and slot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct MessageId(usize, usize);
+
+impl Form {
+    fn prefix_bytes(self) -> usize {
+        match self {
+            Self::Version1 => 8,
+            Self::Version2 { tracked } => 4 + 2 * usize::from(tracked),
+        }
+    }
+    /// Bytes of a stored body of `length` bytes.
+    fn padded(self, length: usize) -> usize {
+        if self == Self::Version1 { length.next_multiple_of(8) } else { length }
+    }
+    /// Whether a body of `needed` bytes fits into one of `room`, and what is left is nothing or holds a message.
+    fn fits(self, room: usize, needed: usize) -> bool {
+        room == needed || room >= needed.saturating_add(self.prefix_bytes())
+    }
+}
+
+impl<'a> EditedHeader<'a> {
+    /// Reads the header at `address` with everything that is in its blocks.
+    pub fn read(source: &'a Source, address: u64) -> Result<Self> {
+        // Also checks checksums and limits, and that blocks do not lead back into themselves.
+        crate::hdf5::object_header::ObjectHeader::read(source, address)?;
+        let start = source.read_up_to(address, 32)?;
+        let mut cursor = source.cursor(&start, address);
+        let mut header = Self { source, form: Form::Version1, blocks: Vec::new() };
+        let (length, first) = if start.starts_with(b"OHDR") {
+            cursor.skip(5)?;
+            let flags = cursor.u8()?;
+            cursor.skip(version2_prefix_bytes(flags).saturating_sub(cursor.position()))?;
+            let length = cursor.uint(1 << (flags & 3))?;
+            header.form = Form::Version2 { tracked: flags & CREATION_ORDER_TRACKED != 0 };
+            (cursor.position() as u64 + length + 4, cursor.position())
+        } else {
+            cursor.skip(8)?;
+            (u64::from(cursor.u32()?) + 16, 16)
+        };
+        header.add_block(address, length, first)?;
+        let mut next = 0;
+        while next < header.blocks.len() {
+            let found: Vec<(u64, u64)> = header.continuations(next)?;
+            for (address, length) in found {
+                let first = if header.form == Form::Version1 { 0 } else { 4 };
+                header.add_block(address, length, first)?;
+            }
+            next += 1;
+        }
+        Ok(header)
+    }
+
+    fn continuations(&self, block: usize) -> Result<Vec<(u64, u64)>> {
+        let Some(block) = self.blocks.get(block) else { return Ok(Vec::new()) };
+        let found = block.slots.iter().filter(|slot| slot.kind == kind::CONTINUATION);
+        found
+            .map(|slot| {
+                let body = self.slot_body(block, slot)?;
+                let mut cursor = self.source.cursor(body, block.address);
+                Ok((cursor.defined_address("an object header continuation")?, cursor.length()?))
+            })
+            .collect()
+    }
+
+    fn add_block(&mut self, address: u64, length: u64, first: usize) -> Result<()> {
+        let bytes = self.source.read(address, length)?.into_owned();
+        let mut block = Block { address, bytes, is_changed: false, slots: Vec::new() };
+        self.parse_slots(&mut block, first)?;
+        self.blocks.push(block);
+        Ok(())
+    }
+
+    fn parse_slots(&self, block: &mut Block, first: usize) -> Result<()> {
+        let trailer = if self.form == Form::Version1 { 0 } else { 4 };
+        let prefix = self.form.prefix_bytes();
+        let end = block.bytes.len().saturating_sub(trailer);
+        let mut start = first;
+        while start + prefix <= end {
+            let mut cursor = self.source.cursor(block.bytes.get(start..end).unwrap_or_default(), block.address);
+            let slot = self.parse_prefix(&mut cursor, start)?;
+            start = slot.start + prefix + slot.length;
+            if start > end {
+                return Err(Error::corrupt("a header message is longer than its block").at_offset(self.source.absolute(block.address)?));
+            }
+            block.slots.push(slot);
+        }
+        Ok(())
+    }
+
+    fn parse_prefix(&self, cursor: &mut Cursor<'_>, start: usize) -> Result<Slot> {
+        Ok(match self.form {
+            Form::Version1 => {
+                let (kind, length, flags) = (cursor.u16()?, cursor.u16()?, cursor.u8()?);
+                Slot { kind, flags, start, length: length.into(), creation_order: 0 }
+            }
+            Form::Version2 { tracked } => {
+                let (kind, length, flags) = (cursor.u8()?, cursor.u16()?, cursor.u8()?);
+                let creation_order = if tracked { cursor.u16()? } else { 0 };
+                Slot { kind: kind.into(), flags, start, length: length.into(), creation_order }
+            }
+        })
+    }
+
+    /// Whether it is of version 2.
+    pub fn is_version2(&self) -> bool {
+        self.form != Form::Version1
+    }
+
+    /// Whether it tracks the order in which attributes are created.
+    pub fn is_tracked(&self) -> bool {
+        self.form == Form::Version2 { tracked: true }
+    }
+
+    /// The messages of a kind, in order.
+    pub fn all(&self, kind: u16) -> Vec<MessageId> {
+        let slots =
+            self.blocks.iter().enumerate().flat_map(|(block, found)| found.slots.iter().enumerate().map(move |(slot, found)| (MessageId(block, slot), found)));
+        slots.filter(|(_, slot)| slot.kind == kind).map(|(id, _)| id).collect()
+    }
+
+    /// The first message of a kind. One that is shared with other objects cannot be changed: `Unsupported`.
+    pub fn own(&self, kind: u16, what: &str) -> Result<Option<MessageId>> {
+        let Some(id) = self.all(kind).first().copied() else { return Ok(None) };
+        if self.is_shared(id)? {
+            return Err(Error::unsupported(format!("{what} that objects share cannot be edited yet")));
+        }
+        Ok(Some(id))
+    }
+
+    /// Whether the body of a message is a reference to a shared one.
+    pub fn is_shared(&self, id: MessageId) -> Result<bool> {
+        Ok(self.slot(id)?.1.flags & SHARED != 0)
+    }
+
+    /// The body of a message.
+    pub fn body(&self, id: MessageId) -> Result<&[u8]> {
+        let (block, slot) = self.slot(id)?;
+        self.slot_body(block, slot)
+    }
+
+    fn slot(&self, id: MessageId) -> Result<(&Block, &Slot)> {
+        let block = self.blocks.get(id.0);
+        block.and_then(|block| Some((block, block.slots.get(id.1)?))).ok_or_else(|| Error::internal("a message that is not in its header"))
+    }
+
+    fn slot_body<'b>(&self, block: &'b Block, slot: &Slot) -> Result<&'b [u8]> {
+        let start = slot.start + self.form.prefix_bytes();
+        block.bytes.get(start..start + slot.length).ok_or_else(|| Error::internal("a message beyond its block"))
+    }
+
+    /// Changes bytes of a message's body from `at` on; its length stays.
+    pub fn patch(&mut self, id: MessageId, at: usize, bytes: &[u8]) -> Result<()> {
+        let prefix = self.form.prefix_bytes();
+        let found = self.blocks.get_mut(id.0).and_then(|block| Some((block.slots.get(id.1).copied()?, block)));
+        let (slot, block) = found.ok_or_else(|| Error::internal("a message that is not in its header"))?;
+        let start = slot.start + prefix + at;
+        let target = block.bytes.get_mut(start..start + bytes.len()).filter(|_| at + bytes.len() <= slot.length);
+        target.ok_or_else(|| Error::corrupt("a header message that is too short"))?.copy_from_slice(bytes);
+        block.is_changed = true;
+        Ok(())
+    }
+
+    /// Deletes a message: its room can hold others.
+    pub fn delete(&mut self, id: MessageId) -> Result<()> {
+        let slot = *self.slot(id)?.1;
+        self.put(id, kind::NIL, 0, 0, &vec![0; slot.length])
+    }
+
+    /// Adds a message, in room that is free or in a new continuation block.
+    pub fn add(&mut self, space: &dyn Space, kind: u16, creation_order: u16, body: &[u8]) -> Result<()> {
+        let needed = self.form.padded(body.len());
+        if u16::try_from(needed).is_err() {
+            return Err(Error::unsupported(format!("a header message of {} bytes: an object header holds less than 64 KiB of each", body.len())));
+        }
+        let place = match self.free(needed) {
+            Some(place) => place,
+            None => self.extend(space, needed)?,
+        };
+        self.put(place, kind, 0, creation_order, body)
+    }
+
+    /// Room of at least `needed` bytes; the tightest.
+    fn free(&self, needed: usize) -> Option<MessageId> {
+        let nil = self.all(kind::NIL).into_iter().filter_map(|id| Some((self.slot(id).ok()?.1.length, id)));
+        nil.filter(|(room, _)| self.form.fits(*room, needed)).min_by_key(|(room, _)| *room).map(|(_, id)| id)
+    }
+
+    /// Adds a continuation block with room for `needed` bytes, and returns that room.
+    fn extend(&mut self, space: &dyn Space, needed: usize) -> Result<MessageId> {
+        let (offset_size, length_size) = (usize::from(self.source.offset_size), usize::from(self.source.length_size));
+        let link_bytes = self.form.padded(offset_size + length_size);
+        let prefix = self.form.prefix_bytes();
+        let (head, trailer) = if self.form == Form::Version1 { (0, 0) } else { (4, 4) };
+        // Without room for the link to the new block, the smallest message that leaves enough moves there.
+        let moved = match self.free(link_bytes) {
+            Some(_) => None,
+            None => {
+                Some(self.movable(link_bytes).ok_or_else(|| Error::unsupported("an object header without a message that can move cannot be extended yet"))?)
+            }
+        };
+        let moved_bytes = moved.map_or(Ok(0), |id| self.slot(id).map(|(_, slot)| prefix + slot.length))?;
+        let used = moved_bytes + prefix + needed;
+        let content = if used + prefix <= MIN_CONTINUATION_BYTES { MIN_CONTINUATION_BYTES } else { used };
+        let address = space.allocate((head + content + trailer) as u64)?;
+        let mut bytes = if head == 0 { Vec::new() } else { b"OCHK".to_vec() };
+        bytes.resize(head + content + trailer, 0);
+        let block = self.blocks.len();
+        let room = Slot { kind: kind::NIL, flags: 0, start: head, length: content - prefix, creation_order: 0 };
+        self.blocks.push(Block { address, bytes, is_changed: true, slots: vec![room] });
+        let mut free = MessageId(block, 0);
+        self.put(free, kind::NIL, 0, 0, &vec![0; content - prefix])?;
+        self.count_messages(1)?;
+        let link = match moved {
+            None => self.free_in(link_bytes, block).ok_or_else(|| Error::internal("room for a continuation that is gone"))?,
+            Some(id) => {
+                let (slot, body) = (*self.slot(id)?.1, self.body(id)?.to_vec());
+                self.put(free, slot.kind, slot.flags, slot.creation_order, &body)?;
+                free = MessageId(block, 1);
+                self.delete(id)?;
+                id
+            }
+        };
+        let mut body = address.to_le_bytes().get(..offset_size).unwrap_or_default().to_vec();
+        body.extend(((head + content + trailer) as u64).to_le_bytes().get(..length_size).unwrap_or_default());
+        self.put(link, kind::CONTINUATION, 0, 0, &body)?;
+        Ok(free)
+    }
+
+    /// Room of at least `needed` bytes in a block before `end`.
+    fn free_in(&self, needed: usize, end: usize) -> Option<MessageId> {
+        let nil = self.all(kind::NIL).into_iter().filter(|id| id.0 < end).filter_map(|id| Some((self.slot(id).ok()?.1.length, id)));
+        nil.filter(|(room, _)| self.form.fits(*room, needed)).min_by_key(|(room, _)| *room).map(|(_, id)| id)
+    }
+
+    fn movable(&self, link_bytes: usize) -> Option<MessageId> {
+        let ids = self.blocks.iter().enumerate().flat_map(|(block, found)| (0..found.slots.len()).map(move |slot| MessageId(block, slot)));
+        let slots = ids.filter_map(|id| Some((self.slot(id).ok()?.1, id)));
+        let movable = slots.filter(|(slot, _)| slot.kind != kind::NIL && slot.kind != kind::CONTINUATION && self.form.fits(slot.length, link_bytes));
+        movable.min_by_key(|(slot, _)| slot.length).map(|(_, id)| id)
+    }
+
+    /// Puts a message into a slot that has room for it. What is left of the slot becomes a free message.
+    fn put(&mut self, id: MessageId, kind: u16, flags: u8, creation_order: u16, body: &[u8]) -> Result<()> {
+        let form = self.form;
+        let prefix = form.prefix_bytes();
+        let length = form.padded(body.len());
+        let room = self.slot(id)?.1.length;
+        if !form.fits(room, length) {
+            return Err(Error::internal("a message in a slot that is too small"));
+        }
+        let has_rest = room > length;
+        let block = self.blocks.get_mut(id.0).ok_or_else(|| Error::internal("a block that is not in its header"))?;
+        let slot = block.slots.get_mut(id.1).ok_or_else(|| Error::internal("a message that is not in its header"))?;
+        *slot = Slot { kind, flags, start: slot.start, length, creation_order };
+        let written = *slot;
+        write_message(&mut block.bytes, form, &written, body)?;
+        block.is_changed = true;
+        if has_rest {
+            let rest = Slot { kind: kind::NIL, flags: 0, start: written.start + prefix + length, length: room - length - prefix, creation_order: 0 };
+            write_message(&mut block.bytes, form, &rest, &[])?;
+            block.slots.insert(id.1 + 1, rest);
+            self.count_messages(1)?;
+        }
+        Ok(())
+    }
+
+    /// Version 1 counts its messages, free ones included.
+    fn count_messages(&mut self, more: u16) -> Result<()> {
+        let Some(first) = self.blocks.first_mut().filter(|_| self.form == Form::Version1) else { return Ok(()) };
+        let field = first.bytes.get_mut(2..4).ok_or_else(|| Error::internal("a header without its count"))?;
+        let count = field.iter().rev().fold(0u16, |count, byte| count << 8 | u16::from(*byte));
+        let count = count.checked_add(more).ok_or_else(|| Error::unsupported("65536 messages in one object header"))?;
+        field.copy_from_slice(&count.to_le_bytes());
+        first.is_changed = true;
+        Ok(())
+    }
+
+    /// Writes the blocks that were changed.
+    pub fn store(mut self, space: &dyn Space) -> Result<()> {
+        for block in self.blocks.iter_mut().filter(|block| block.is_changed) {
+            close_gap(block, self.form)?;
+            if self.form != Form::Version1
+                && let Some((content, sum)) = block.bytes.split_last_chunk_mut::<4>()
+            {
+                *sum = checksum::lookup3(content).to_le_bytes();
+            }
+            space.write(block.address, &block.bytes)?;
+        }
+        Ok(())
+    }
+}
+
+/// The library refuses a block that has free messages and, in addition, a gap at its end that is too short for one: then all free room is made
+/// one message, the last.
+fn close_gap(block: &mut Block, form: Form) -> Result<()> {
+    let prefix = form.prefix_bytes();
+    let (Some(first), Some(last)) = (block.slots.first(), block.slots.last()) else { return Ok(()) };
+    let (start, messages_end) = (first.start, last.start + prefix + last.length);
+    let end = block.bytes.len().saturating_sub(4);
+    if form == Form::Version1 || messages_end >= end || block.slots.iter().all(|slot| slot.kind != kind::NIL) {
+        return Ok(());
+    }
+    let mut packed = Vec::new();
+    for slot in block.slots.iter().filter(|slot| slot.kind != kind::NIL) {
+        let message = block.bytes.get(slot.start..slot.start + prefix + slot.length);
+        packed.extend_from_slice(message.ok_or_else(|| Error::internal("a message beyond its block"))?);
+    }
+    let free = Slot { kind: kind::NIL, flags: 0, start: start + packed.len(), length: end - start - packed.len() - prefix, creation_order: 0 };
+    let target = block.bytes.get_mut(start..start + packed.len()).ok_or_else(|| Error::internal("messages beyond their block"))?;
+    target.copy_from_slice(&packed);
+    write_message(&mut block.bytes, form, &free, &[])
+}
+
+/// Writes prefix and body of a message; the rest of the body is zeros.
+fn write_message(bytes: &mut [u8], form: Form, slot: &Slot, body: &[u8]) -> Result<()> {
+    let (kind, length) = (slot.kind.to_le_bytes(), u16::try_from(slot.length).map_err(|_| Error::internal("a message of 64 KiB or more"))?.to_le_bytes());
+    let mut message = match form {
+        Form::Version1 => vec![kind[0], kind[1], length[0], length[1], slot.flags, 0, 0, 0],
+        Form::Version2 { .. } => vec![kind[0], length[0], length[1], slot.flags],
+    };
+    if form == (Form::Version2 { tracked: true }) {
+        message.extend(slot.creation_order.to_le_bytes());
+    }
+    message.extend(body);
+    message.resize(form.prefix_bytes() + slot.length, 0);
+    let target = bytes.get_mut(slot.start..slot.start + message.len());
+    target.ok_or_else(|| Error::internal("a message beyond its block"))?.copy_from_slice(&message);
+    Ok(())
+}
