@@ -82,6 +82,54 @@ def test_tables_are_scanned(nodes: pathlib.Path) -> None:
         view.table("array")
 
 
+def test_times_are_seconds_as_in_pytables(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "times.h5"
+    # Doubles that PyTables keeps: seconds of 32 bits with a sign, microseconds.
+    seconds = np.array([0.0, 1700000000.25, -1.75, 2147483647.999999, -2147483648.0, 1e-6, -0.000001, 1234.5678915])
+    dtype = np.dtype([("n", "i4"), ("t", "f8"), ("s", "i4"), ("pair", "f8", (2,)), ("inner", [("u", "f8")])])
+    rows = np.zeros(len(seconds), dtype)
+    rows["n"], rows["t"], rows["s"], rows["inner"]["u"] = np.arange(len(seconds)), seconds, np.arange(len(seconds)) - 3, seconds[::-1]
+    rows["pair"] = np.stack([seconds, -seconds], axis=1)
+
+    class Row(tables.IsDescription):  # type: ignore[misc]
+        n, t, s, pair = tables.Int32Col(pos=0), tables.Time64Col(pos=1), tables.Time32Col(pos=2), tables.Time64Col(shape=(2,), pos=3)
+
+        class inner(tables.IsDescription):  # type: ignore[misc]
+            u = tables.Time64Col()
+
+    with tables.open_file(path, "w") as f:
+        for order in ("little", "big"):
+            table = f.create_table("/", order, Row, byteorder=order)
+            table.append(rows)
+            f.create_earray("/", f"e_{order}", tables.Time64Atom(), (0, 2), byteorder=order).append(rows["pair"])
+            f.create_carray("/", f"c_{order}", tables.Time32Atom(), obj=rows["s"], byteorder=order)
+        ragged = f.create_vlarray("/", "ragged", tables.Time64Atom())
+        ragged.append(seconds[:3])
+        ragged.append(seconds[3:])
+    view = hs.models.pytables.open(path)
+    assert view.tables == ["big", "little"] and view.validate() == [] and set(view.omitted) == {"/ragged"}
+    with tables.open_file(path) as f:
+        for order in ("little", "big"):
+            wanted, got = f.get_node(f"/{order}").read(), view.read(order)
+            assert all(np.array_equal(got[name], wanted[name]) for name in ("n", "t", "s", "pair")) and np.array_equal(got["inner"]["u"], wanted["inner"]["u"])
+            assert np.allclose(wanted["t"], seconds, rtol=0, atol=1e-6)
+            frame = view.table(order).to_pandas()
+            assert frame.t.tolist() == wanted["t"].tolist() and frame.s.tolist() == wanted["s"].tolist()
+            assert np.array_equal(np.stack(frame.pair), wanted["pair"]) and [value["u"] for value in frame.inner] == wanted["inner"]["u"].tolist()
+            # Through splits, and in a condition.
+            found = view.table(order, "t > 1000 and t < 2e9")
+            assert [n for split in found.splits(2) for n in split.read()["n"].to_pylist()] == [1, 7]
+            assert np.array_equal(view.read(f"e_{order}"), f.get_node(f"/e_{order}").read())
+            assert np.array_equal(view.read(f"c_{order}"), f.get_node(f"/c_{order}").read())
+        assert all(np.array_equal(ours, theirs) for ours, theirs in zip(view.read("ragged"), f.root.ragged.read(), strict=True))
+        # Without the model, a time is the integer that is stored: HDF5 does not say what it counts.
+        assert view.file["c_little"].dtype == "i4" and view.file["c_little"][:].tolist() == rows["s"].tolist()
+        assert view.file["e_big"][:].dtype == "i8" and view.file["e_big"][1, 0] == (1700000000 << 32) + 250000
+    # An index of a column of the dataset knows integers; the model's seconds do not ask it.
+    hs.index(path, "/c_little")
+    assert view.table("little", "s = 2").to_pandas().n.tolist() == [5]
+
+
 def test_indexes_of_columns_are_named_and_not_used(tmp_path: pathlib.Path) -> None:
     path = tmp_path / "indexed.h5"
     with tables.open_file(path, "w") as f:

@@ -112,6 +112,28 @@ elif case == "index fails":
         ZeroDivisionError if rank == size - 1 else hs.Error, "mine" if rank == size - 1 else f"[{size - 1}]", lambda: hyperslab.mpi.index(comm, path, "/x", "X")
     )
     refused(hs.NotFoundError, "nothing", lambda: hyperslab.mpi.index(comm, path, "/nothing", "X"))
+elif case == "openpmd":
+    openpmd = hs.models.openpmd
+    length = (1, 0, 0, 0, 0, 0, 0)
+    for name in ("out.h5", "out_%T.h5"):
+        with openpmd.create(path.with_name(name), comm=comm, attrs={"author": "processes"}) as series:
+            for number in (0, 10):
+                x = np.arange(float(rank + number)) + 100 * rank  # process 0 has no particles in iteration 0
+                y = np.full(len(x), rank, "f4")
+                mesh = openpmd.Mesh(
+                    values={"x": np.full((3, 4), rank, "f4"), "y": 2.0}, dimension=length, axes=("y", "x"), spacing=(1, 1), offset=(0, 0),
+                    grid_unit_si=1.0, position=(0, 0), shape=(3 * size, 4), partition=np.s_[3 * rank : 3 * rank + 3],
+                )  # fmt: skip
+                patch = openpmd.Patch(particles=len(x), offset={"x": 100.0 * rank, "y": rank}, extent={"x": 100.0, "y": 1})
+                records = {"position": openpmd.Record(values={"x": x, "y": y}, dimension=length, unit_si=1e-6)}
+                given = {"particles": {"e": records}, "meshes": {"E": mesh}, "patches": {"e": [patch]}}
+                if number == 10:
+                    wrong = given | ({"particles": {"a b": records}} if rank == size - 1 else {})
+                    last = rank == size - 1
+                    refused(hs.InvalidInputError if last else hs.CancelledError, "letters" if last else f"process {size - 1}", lambda given=wrong: series.write_iteration(10, time=5.0, dt=0.5, **given))  # fmt: skip
+                    wrong = given | ({"patches": {"e": []}} if rank == size - 1 else {})
+                    refused(hs.InvalidInputError if last else hs.CancelledError, "patches" if last else f"process {size - 1}", lambda given=wrong: series.write_iteration(10, time=5.0, dt=0.5, **given))  # fmt: skip
+                series.write_iteration(number, time=number * 0.5, dt=0.5, **given)
 elif case == "particles":
     with hs.models.h5part.create(path, comm=comm, attrs={"processes": size}) as run:
         for step in range(3):

@@ -155,6 +155,25 @@ def test_processes_write_partitions_of_fields(tmp_path: pathlib.Path, commit: st
     assert hs.models.h5block.open(tmp_path / "out.h5").validate() == []
 
 
+def test_processes_write_openpmd(tmp_path: pathlib.Path) -> None:
+    done = mpiexec(3, "openpmd", tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert sorted(path.name for path in tmp_path.glob("*.h5")) == ["out.h5", "out_0.h5", "out_10.h5"]
+    for name, numbers in (("out.h5", (0, 10)), ("out_0.h5", (0,)), ("out_10.h5", (10,))):
+        with h5py.File(tmp_path / name) as f:
+            assert sorted(f["data"]) == sorted(map(str, numbers)) and f.attrs["author"] == b"processes"
+            for number in numbers:
+                counts = [rank + number for rank in range(3)]
+                e, field = f[f"data/{number}/particles/e"], f[f"data/{number}/meshes/E"]
+                assert e["position/x"][:].tolist() == [100 * rank + n for rank in range(3) for n in range(counts[rank])]
+                assert e["positionOffset/x"].attrs["shape"].tolist() == [sum(counts)] and field["y"].attrs["shape"].tolist() == [9, 4]
+                patches = e["particlePatches"]
+                assert patches["numParticles"][:].tolist() == counts and patches["numParticlesOffset"][:].tolist() == [0, counts[0], counts[0] + counts[1]]
+                assert patches["offset/x"][:].tolist() == [0, 100, 200] and np.array_equal(field["x"][:], np.repeat([0, 1, 2], 3)[:, None] * np.ones((9, 4)))
+        view = hs.models.openpmd.open(tmp_path / name)
+        assert view.validate() == [] and view.iterations == list(numbers) and view.cells("E").count() == 36 * len(numbers)
+
+
 def test_the_example_codes_write_the_same_by_four_processes_as_by_one(tmp_path: pathlib.Path) -> None:
     bin, examples = pathlib.Path(sys.executable).parent, PROGRAM.parent.parent.parent / "examples"
     for count in (1, 4):

@@ -16,7 +16,7 @@ from openpmd_viewer import OpenPMDTimeSeries
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
-from test_models_openpmd_writing import content
+from test_models_openpmd_writing import COUNTS, content, part, write_parts
 
 ENCODINGS = {"group": io.Iteration_Encoding.group_based, "file": io.Iteration_Encoding.file_based}
 
@@ -203,3 +203,65 @@ def test_what_is_written_is_valid_and_read_by_others(tmp_path: pathlib.Path, nam
     assert np.allclose(x, content(100)["particles"]["electrons"]["position"].values["x"] * 1e-6)
     rho, _ = viewer.get_field("rho", iteration=100)
     assert np.allclose(rho, content(100)["meshes"]["rho"].values)
+
+
+def check_valid(path: pathlib.Path) -> None:
+    program = pathlib.Path(sys.executable).with_name("openPMD_check_h5")
+    check = subprocess.run([program, "-i", path], capture_output=True, text=True, check=False)
+    assert check.returncode == 0 and "Result: 0 Errors" in check.stdout, check.stdout
+
+
+def test_what_tasks_write_is_valid_and_read_by_others(tmp_path: pathlib.Path) -> None:
+    write_parts(tmp_path / "run.h5")
+    check_valid(tmp_path / "run.h5")
+    read = io.Series(str(tmp_path / "run.h5"), io.Access.read_only)
+    assert list(read.iterations) == [0, 3]
+    for number in (0, 3):
+        parts, species = [part(number, writer) for writer in range(3)], read.iterations[number].particles["e"]
+        y, charge = species["position"]["y"][:], species["charge"][io.Record_Component.SCALAR][:]
+        patches = {name: species.particle_patches[name][io.Record_Component.SCALAR].load() for name in ("numParticles", "numParticlesOffset")}
+        offset, mesh = species.particle_patches["offset"]["y"].load(), read.iterations[number].meshes["E"]["x"][:, :]
+        read.flush()
+        assert np.array_equal(y, np.concatenate([one["particles"]["e"]["position"].values["y"] for one in parts])) and set(charge) == {-1.0}
+        sizes = [count + number for count in COUNTS]
+        assert patches["numParticles"].tolist() == sizes and patches["numParticlesOffset"].tolist() == [0, sizes[0], sizes[0] + sizes[1]]
+        assert offset.tolist() == [0.0, 1.0, 2.0] and np.array_equal(mesh, np.concatenate([one["meshes"]["E"].values["x"] for one in parts]))
+    read.close()
+    (y,) = OpenPMDTimeSeries(str(tmp_path), check_all_files=False).get_particle(["y"], species="e", iteration=3)
+    assert len(y) == sum(COUNTS) + 9
+
+
+def test_an_iteration_by_variables_is_read_by_openpmd_api(tmp_path: pathlib.Path) -> None:
+    with hs.models.openpmd.create(tmp_path / "run.h5", encoding="variable") as series:
+        series.write_iteration(5, time=2.0, dt=1.0, **content(5))
+    read = io.Series(str(tmp_path / "run.h5"), io.Access.read_only)
+    seen = []
+    for iteration in read.read_iterations():
+        y = iteration.particles["electrons"]["position"]["y"][:]
+        read.flush()
+        seen.append((iteration.iteration_index, y.tolist()))
+    assert seen == [(5, content(5)["particles"]["electrons"]["position"].values["y"].tolist())]
+    read.close()
+
+
+def test_openpmd_2_is_read_by_openpmd_api_and_read_from_it(tmp_path: pathlib.Path) -> None:
+    # openpmd-api 0.17 wants the attribute, and as a number; the draft of openPMD 2.0 has none where there is no extension.
+    with hs.models.openpmd.create(tmp_path / "ours.h5", version="2.0.0", attrs={"openPMDextension": np.uint32(0)}) as series:
+        series.write_iteration(0, time=2.0, dt=1.0, particles=content(0)["particles"])
+    read = io.Series(str(tmp_path / "ours.h5"), io.Access.read_only)
+    y = read.iterations[0].particles["electrons"]["position"]["y"][:]
+    read.flush()
+    assert read.openPMD == "2.0.0" and np.array_equal(y, content(0)["particles"]["electrons"]["position"].values["y"])
+    read.close()
+    theirs = io.Series(str(tmp_path / "theirs.h5"), io.Access.create)
+    theirs.set_openPMD("2.0.0")
+    record = theirs.iterations[7].particles["p"]["position"]["x"]
+    record.reset_dataset(io.Dataset(np.dtype("f8"), [3]))
+    record[:] = np.arange(3.0)
+    record.unit_SI = 2.0
+    offset = theirs.iterations[7].particles["p"]["positionOffset"]["x"]
+    offset.reset_dataset(io.Dataset(np.dtype("f8"), [3]))
+    offset.make_constant(1.0)
+    theirs.close()
+    view = hs.models.openpmd.open(tmp_path / "theirs.h5")
+    assert "openPMD 2.0.0" in view.reason and view.validate() == [] and view.particles("p").to_pandas().position_x.tolist() == [1.0, 3.0, 5.0]

@@ -1,6 +1,6 @@
 //! Definition: datatypes to write, from dictionaries as `describe` makes them.
 
-use hyperslab::{ByteOrder, CharacterSet, Datatype, EnumMember, FloatFormat, Member, ReferenceKind, StringPadding};
+use hyperslab::{ByteOrder, CharacterSet, Datatype, EnumMember, FloatFormat, Member, ReferenceKind, StringPadding, TimeEncoding};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -42,6 +42,7 @@ pub(crate) fn datatype(dict: &Bound<'_, PyDict>) -> PyResult<Datatype> {
         "integer" => Datatype::integer(size, field(dict, "signed")?, order()?),
         "float" => Datatype::Float { size, order: order()?, format: FloatFormat::Ieee },
         "bitfield" => Datatype::Bitfield { size, order: order()? },
+        "time" => Datatype::Time { size, order: order()?, encoding: TimeEncoding::Stored },
         "string" => {
             let (padding, character_set) = text()?;
             Datatype::FixedString { size, padding, character_set }

@@ -64,6 +64,10 @@ pub(crate) fn datatype<'py>(py: Python<'py>, described: &Datatype) -> PyResult<B
             dict.set_item("order", order(*o))?;
             "bitfield"
         }
+        Datatype::Time { order: o, .. } => {
+            dict.set_item("order", order(*o))?;
+            "time"
+        }
         Datatype::Opaque { tag, .. } => {
             dict.set_item("tag", tag)?;
             "opaque"

@@ -95,6 +95,15 @@ impl FloatLayout {
     }
 }
 
+/// What the bytes of a time mean.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum TimeEncoding {
+    /// A signed integer. HDF5 does not say what it counts, or from when.
+    Stored,
+    /// 8 bytes: signed seconds in the upper half and signed microseconds in the lower, as PyTables stores times. Shown as seconds.
+    SecondsAndMicroseconds,
+}
+
 /// What a reference points at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ReferenceKind {
@@ -176,6 +185,15 @@ pub enum Datatype {
         /// Byte order.
         order: ByteOrder,
     },
+    /// Time.
+    Time {
+        /// Bytes; 4 or 8.
+        size: u64,
+        /// Byte order.
+        order: ByteOrder,
+        /// What they mean.
+        encoding: TimeEncoding,
+    },
     /// Uninterpreted bytes.
     Opaque {
         /// Bytes.
@@ -222,7 +240,7 @@ pub enum Datatype {
     Unsupported {
         /// Bytes.
         size: u64,
-        /// The class's name, for the error message (`"time"`, …).
+        /// The class's name, for the error message (`"VAX floating-point"`, …).
         class: String,
     },
 }
@@ -245,6 +263,7 @@ impl Datatype {
             | Self::FixedString { size, .. }
             | Self::VariableString { size, .. }
             | Self::Bitfield { size, .. }
+            | Self::Time { size, .. }
             | Self::Opaque { size, .. }
             | Self::Compound { size, .. }
             | Self::Reference { size, .. }
@@ -294,6 +313,30 @@ impl Datatype {
             }
             Self::Array { base, shape } => Self::Array { base: Box::new(base.with_references_as_bytes()), shape: shape.clone() },
             Self::Sequence { size, base } => Self::Sequence { size: *size, base: Box::new(base.with_references_as_bytes()) },
+            other => other.clone(),
+        }
+    }
+    /// Whether some part of an element is a time of seconds and microseconds.
+    pub fn has_timevals(&self) -> bool {
+        match self {
+            Self::Time { encoding, .. } => *encoding == TimeEncoding::SecondsAndMicroseconds,
+            Self::Compound { members, .. } => members.iter().any(|m| m.datatype.has_timevals()),
+            Self::Array { base, .. } | Self::Sequence { base, .. } => base.has_timevals(),
+            _ => false,
+        }
+    }
+    /// The same with this encoding of times of 8 bytes.
+    #[must_use]
+    pub fn with_times(&self, encoding: TimeEncoding) -> Self {
+        let of = |base: &Self| Box::new(base.with_times(encoding));
+        match self {
+            Self::Time { size: 8, order, .. } => Self::Time { size: 8, order: *order, encoding },
+            Self::Compound { size, members } => {
+                let member = |m: &Member| Member { datatype: m.datatype.with_times(encoding), ..m.clone() };
+                Self::Compound { size: *size, members: members.iter().map(member).collect() }
+            }
+            Self::Array { base, shape } => Self::Array { base: of(base), shape: shape.clone() },
+            Self::Sequence { size, base } => Self::Sequence { size: *size, base: of(base) },
             other => other.clone(),
         }
     }

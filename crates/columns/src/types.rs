@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, Fields};
-use hyperslab_array::{ByteOrder, CharacterSet, Datatype, EnumMember, Error, FloatFormat, FloatLayout, Mantissa, Member, ReferenceKind, Result, StringPadding};
+use hyperslab_array::{
+    ByteOrder, CharacterSet, Datatype, EnumMember, Error, FloatFormat, FloatLayout, Mantissa, Member, ReferenceKind, Result, StringPadding, TimeEncoding,
+};
 
 pub(super) fn length(size: u64) -> Result<i32> {
     i32::try_from(size).map_err(|_| Error::unsupported(format!("an element of {size} bytes or items in Arrow")))
@@ -17,6 +19,8 @@ pub fn arrow_type(datatype: &Datatype) -> Result<DataType> {
     Ok(match datatype {
         Datatype::Integer { signed, bit_precision, .. } => integer(*signed, u64::from(*bit_precision))?,
         Datatype::Bitfield { size, .. } => integer(false, size.saturating_mul(8))?,
+        Datatype::Time { encoding: TimeEncoding::SecondsAndMicroseconds, .. } => DataType::Float64,
+        Datatype::Time { size, .. } => integer(true, size.saturating_mul(8))?,
         Datatype::Float { size, format, .. } => float(*size, format)?,
         Datatype::FixedString { .. } | Datatype::VariableString { .. } => DataType::Utf8,
         Datatype::Opaque { size, .. } => DataType::FixedSizeBinary(length(*size)?),

@@ -43,6 +43,8 @@ def stored_dtype(datatype: dict[str, Any]) -> np.dtype[Any]:
             return np.dtype(f"V{size}")
         letter = {"float": "f", "bitfield": "u"}.get(kind, "i" if datatype.get("signed") else "u")
         return np.dtype(f"{datatype['order']}{letter}{size}")
+    if kind == "time":
+        return np.dtype(f"{datatype['order']}i{size}")
     if kind == "string":
         return np.dtype(f"S{size}")
     if kind == "enum":

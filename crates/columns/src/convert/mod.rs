@@ -27,6 +27,7 @@ pub(super) fn convert(datatype: &Datatype, bytes: &[u8], heap: &HeapObjects) -> 
     }
     match datatype {
         Datatype::Integer { .. } | Datatype::Bitfield { .. } | Datatype::Float { .. } => numbers::convert(datatype, bytes, size),
+        Datatype::Time { size, order, encoding } => numbers::times(*size, *order, *encoding, bytes),
         Datatype::FixedString { padding, character_set, .. } => strings::fixed(bytes, size, *padding, *character_set),
         Datatype::VariableString { padding, character_set, .. } => strings::variable(bytes, size, *padding, *character_set, heap),
         Datatype::Reference { kind, .. } => references(*kind, bytes, size, heap),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow_array::types::*;
 use arrow_array::{ArrayRef, PrimitiveArray};
 use arrow_schema::DataType;
-use hyperslab_array::{ByteOrder, Datatype, Error, FloatFormat, FloatLayout, Result};
+use hyperslab_array::{ByteOrder, Datatype, Error, FloatFormat, FloatLayout, Result, TimeEncoding};
 
 use crate::types::arrow_type;
 
@@ -76,6 +76,27 @@ pub(super) fn convert(datatype: &Datatype, bytes: &[u8], size: usize) -> Result<
         DataType::UInt32 => odd!(u32, UInt32Type, datatype, bytes, size),
         DataType::UInt64 => odd!(u64, UInt64Type, datatype, bytes, size),
         other => Err(Error::internal(format!("{other} is no integer"))),
+    }
+}
+
+/// Times: integers as stored, or seconds.
+pub(super) fn times(size: u64, order: ByteOrder, encoding: TimeEncoding, bytes: &[u8]) -> Result<ArrayRef> {
+    match (encoding, size) {
+        (TimeEncoding::Stored, 4) => plain!(i32, Int32Type, bytes, order),
+        (TimeEncoding::Stored, 8) => plain!(i64, Int64Type, bytes, order),
+        (TimeEncoding::SecondsAndMicroseconds, 8) => {
+            let (chunks, _) = bytes.as_chunks::<8>();
+            let seconds = |chunk: &[u8; 8]| {
+                let stored = match order {
+                    ByteOrder::Little => i64::from_le_bytes(*chunk),
+                    ByteOrder::Big => i64::from_be_bytes(*chunk),
+                };
+                // In this order PyTables computes, too, so that values are the same to the bit.
+                1e-6 * f64::from(stored as i32) + (stored >> 32) as f64
+            };
+            Ok(Arc::new(PrimitiveArray::<Float64Type>::new(chunks.iter().map(seconds).collect::<Vec<f64>>().into(), None)))
+        }
+        (_, size) => Err(Error::internal(format!("a time of {size} bytes"))),
     }
 }
 

@@ -2,7 +2,7 @@
 //! format version; they do not depend on derived `Debug` output or on the Arrow library.
 
 use arrow_schema::{DataType, TimeUnit};
-use hyperslab_array::{ByteOrder, CharacterSet, Datatype, Error, FloatFormat, Mantissa, ReferenceKind, Result, StringPadding};
+use hyperslab_array::{ByteOrder, CharacterSet, Datatype, Error, FloatFormat, Mantissa, ReferenceKind, Result, StringPadding, TimeEncoding};
 
 /// A text in double quotes, with a backslash before `"` and `\`.
 pub(crate) fn quoted(text: &str) -> String {
@@ -23,6 +23,13 @@ pub(crate) fn datatype_text(datatype: &Datatype) -> String {
             format!("variable_string({size},{},{})", padding_text(*padding), character_set_text(*character_set))
         }
         Datatype::Bitfield { size, order } => format!("bitfield({size},{})", order_text(*order)),
+        Datatype::Time { size, order, encoding } => {
+            let encoding = match encoding {
+                TimeEncoding::Stored => "stored",
+                TimeEncoding::SecondsAndMicroseconds => "seconds_and_microseconds",
+            };
+            format!("time({size},{},{encoding})", order_text(*order))
+        }
         Datatype::Opaque { size, tag } => format!("opaque({size},{})", quoted(tag)),
         Datatype::Compound { size, members } => {
             let members: String =

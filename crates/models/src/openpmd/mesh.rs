@@ -7,7 +7,7 @@ use hyperslab_reader::File;
 use hyperslab_scan::{SegmentDefinition, Values};
 
 use super::record::{Component, Kind, components, missing, needed, values};
-use super::series::Iteration;
+use super::series::{Iteration, are_units_optional};
 use crate::look::{Member, contradiction, free_name, text_of, texts};
 
 /// The geometry whose arrays have one dimension more than axes: the azimuthal modes.
@@ -54,7 +54,11 @@ fn grid(file: &File, member: &Member, ndim: usize) -> Result<Grid> {
             _ => Err(contradiction(file, path, format!("the attribute {name} has {} numbers for {} axes", numbers.len(), labels.len()))),
         }
     };
-    let (spacing, offset, unit) = (numbers("gridSpacing", false)?, numbers("gridGlobalOffset", false)?, numbers("gridUnitSI", true)?);
+    let (spacing, offset) = (numbers("gridSpacing", false)?, numbers("gridGlobalOffset", false)?);
+    let unit = match attributes.get("gridUnitSI") {
+        None if are_units_optional(file)? => vec![1.0; labels.len()],
+        _ => numbers("gridUnitSI", true)?,
+    };
     // Arrays of Fortran list the axes from the fastest on; the file has the slowest first.
     let reversed = match text_of(&attributes, "dataOrder")?.as_deref() {
         None | Some("C") => false,

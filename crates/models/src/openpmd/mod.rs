@@ -2,7 +2,7 @@
 //!
 //! Tables: `particles_<species>` has the particles of all iterations, `patches_<species>` its patches, `cells_<record>` the cells of
 //! a mesh with indexes and coordinates; a component that lies elsewhere in the cell than others has a table of its own. Values and
-//! coordinates are in SI units: those with another unit, constants and positions with offsets are doubles.
+//! coordinates are in SI units (in openPMD 2.0 a file may lack factors to these; then they are as stored): those with another unit, constants and positions with offsets are doubles.
 
 mod mesh;
 mod record;

@@ -8,6 +8,7 @@ use hyperslab_formats::Attributes;
 use hyperslab_reader::File;
 use hyperslab_scan::{ArrayPart, Literal, Term, Values};
 
+use super::series::are_units_optional;
 use crate::look::{Member, contradiction, members, numbers};
 
 /// A component of a record.
@@ -105,7 +106,10 @@ fn component(file: &File, member: &Member, name: &str, unit: Unit) -> Result<Opt
         }
         None => return Ok(None),
     };
-    let unit = if unit == Unit::Needed { one_number(file, &member.path, &attributes, "unitSI")? } else { 1.0 };
+    let unit = match unit {
+        Unit::Needed if attributes.get("unitSI").is_some() || !are_units_optional(file)? => one_number(file, &member.path, &attributes, "unitSI")?,
+        _ => 1.0,
+    };
     Ok(Some(Component { name: name.to_owned(), path: member.path.clone(), shape, chunk, unit, constant, attributes }))
 }
 

@@ -15,6 +15,8 @@ pub(crate) struct Iteration {
     pub number: i64,
     pub path: String,
     attributes: Arc<Attributes>,
+    /// Of a missing `timeUnitSI`.
+    default_unit: Option<f64>,
     pub meshes: Vec<Member>,
     pub species: Vec<Member>,
 }
@@ -23,6 +25,12 @@ pub(crate) struct Iteration {
 pub(crate) fn version(file: &File) -> Result<Option<String>> {
     // An attribute that cannot be read names nothing.
     Ok(text_of(&file.attributes(file.root()).unwrap_or_default(), "openPMD").ok().flatten())
+}
+
+/// Whether factors to SI units may be missing, from openPMD 2.0 on: then values stay in the units of the program that wrote them.
+pub(crate) fn are_units_optional(file: &File) -> Result<bool> {
+    let major = version(file)?.and_then(|version| version.split('.').next().and_then(|major| major.parse::<u32>().ok()));
+    Ok(major.is_some_and(|major| major >= 2))
 }
 
 /// Numbers and paths of the iterations, by number. A series that is a file for each iteration has one in each file.
@@ -74,10 +82,11 @@ pub(crate) fn iterations(file: &File) -> Result<Vec<Iteration>> {
             Some(_) => Err(contradiction(file, &path, "meshes and particles are in groups; this is something else, or cannot be read")),
         }
     };
+    let default_unit = are_units_optional(file)?.then_some(1.0);
     let one = |(number, path): (i64, String)| {
         let found = file.find(&path)?;
         let attributes = attributes_at(&found, &path)?;
-        Ok(Iteration { number, attributes, meshes: below(&path, &meshes)?, species: below(&path, &particles)?, path })
+        Ok(Iteration { number, attributes, default_unit, meshes: below(&path, &meshes)?, species: below(&path, &particles)?, path })
     };
     let iterations = names(file)?.into_iter().map(one).collect::<Result<Vec<Iteration>>>()?;
     if let Some([a, b]) = iterations.windows(2).find(|pair| matches!(pair, [a, b] if a.number == b.number)) {
@@ -95,7 +104,11 @@ impl Iteration {
                 .map_err(|error| error.at_object(&*self.path))?
                 .and_then(|numbers| if let [number] = numbers.as_slice() { Some(*number) } else { None }))
         };
-        Ok(number("time")?.zip(number("timeUnitSI")?).map(|(time, unit)| time * unit))
+        let unit = match self.attributes.get("timeUnitSI") {
+            None => self.default_unit,
+            Some(_) => number("timeUnitSI")?,
+        };
+        Ok(number("time")?.zip(unit).map(|(time, unit)| time * unit))
     }
 
     /// Why there is no time.

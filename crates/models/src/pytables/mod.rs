@@ -107,7 +107,7 @@ impl Model for PyTables {
                 let mut table = SegmentDefinition::new(&member.path, rows, dataset.chunk_grid.chunk_shape().to_vec());
                 if let Datatype::Compound { members, .. } = &dataset.datatype {
                     for column in members {
-                        let part = ArrayPart::whole(&member.path).with_member(&column.name);
+                        let part = ArrayPart::whole(&member.path).with_member(&column.name).with_timevals();
                         table = table.with_column(&column.name, Values::Array(part));
                     }
                 }

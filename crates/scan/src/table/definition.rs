@@ -333,6 +333,7 @@ impl SegmentDefinition {
                 member: array.member.clone(),
                 units: array.column.assumed_units().map(str::to_owned),
                 inherits: array.inherits.clone(),
+                timevals: array.column.datatype().has_timevals(),
             })
         };
         // Of these parts the dimensions are given by other means.
@@ -394,15 +395,15 @@ impl SegmentDefinition {
                 Source::Constant(value) if !column.is_metadata() => Values::Constant(Literal(value.clone())),
                 // Every segment has a row number and the name of its file.
                 Source::Row | Source::Constant(_) => continue,
-                Source::Member { dataset, member, .. } => {
+                Source::Member { dataset, member, column } => {
                     let description = segment.file.dataset(*dataset)?;
                     let name = match &description.datatype {
                         Datatype::Compound { members, .. } => members.get(*member).map(|member| member.name.clone()),
                         _ => None,
                     };
                     let name = name.ok_or_else(|| Error::internal("a member of a dataset that does not have it"))?;
-                    let whole = ArrayPart { file: index(&segment.file)?, ..ArrayPart::whole(path(&segment.file, *dataset)?) };
-                    Values::Array(whole.with_member(name))
+                    let whole = ArrayPart::whole(path(&segment.file, *dataset)?).with_member(name);
+                    Values::Array(ArrayPart { file: index(&segment.file)?, timevals: column.datatype().has_timevals(), ..whole })
                 }
                 Source::Variable { .. } => return Err(Error::internal("a column that is not an array")),
             };

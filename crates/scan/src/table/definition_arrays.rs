@@ -1,6 +1,6 @@
 //! Finds the arrays of a definition, and checks that they have an element for each row.
 
-use hyperslab_array::{Dataspace, Datatype, Error, ErrorKind, Result, StringPadding};
+use hyperslab_array::{Dataspace, Datatype, Error, ErrorKind, Result, StringPadding, TimeEncoding};
 use hyperslab_columns::{Column, Decoding};
 use hyperslab_formats::{Dataset, ObjectId};
 use hyperslab_reader::File;
@@ -34,12 +34,15 @@ pub struct ArrayPart {
     /// Path of a variable whose units and calendar hold for this array, too, unless it has its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) inherits: Option<String>,
+    /// Whether times of 8 bytes are seconds and microseconds, which HDF5 does not say.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) timevals: bool,
 }
 
 impl ArrayPart {
     /// The whole array at `path` of the requested file.
     pub fn whole(path: impl Into<String>) -> Self {
-        Self { file: 0, path: path.into(), dimensions: None, member: None, units: None, inherits: None }
+        Self { file: 0, path: path.into(), dimensions: None, member: None, units: None, inherits: None, timevals: false }
     }
 
     /// Part of an array: a mapping for each of its dimensions.
@@ -58,6 +61,12 @@ impl ArrayPart {
     #[must_use]
     pub fn with_units_of(self, path: impl Into<String>) -> Self {
         Self { inherits: Some(path.into()), ..self }
+    }
+
+    /// An array whose times of 8 bytes are seconds and microseconds, as those of PyTables are. The column has seconds.
+    #[must_use]
+    pub fn with_timevals(self) -> Self {
+        Self { timevals: true, ..self }
     }
 
     /// The values of one member of a compound dataset.
@@ -109,11 +118,12 @@ pub(crate) fn member_index(dataset: &Dataset, name: &str) -> Result<usize> {
 }
 
 /// How a member of a compound dataset becomes a column.
-fn member_column(name: &str, dataset: &Dataset, member: &str, decode: bool) -> Result<Column> {
+fn member_column(name: &str, dataset: &Dataset, member: &str, timevals: bool, decode: bool) -> Result<Column> {
     let index = member_index(dataset, member)?;
     let Datatype::Compound { members, .. } = &dataset.datatype else { return Err(Error::internal("a member without a compound")) };
     let datatype = members.get(index).map(|member| &member.datatype).ok_or_else(|| Error::internal("no such member"))?;
     let shown = if decode { datatype.clone() } else { datatype.with_references_as_bytes() };
+    let shown = if timevals { shown.with_times(TimeEncoding::SecondsAndMicroseconds) } else { shown };
     Column::new(name, &shown, &[], Decoding::Raw)
 }
 
@@ -166,7 +176,7 @@ impl Resolver<'_> {
                     Some(of) => self.inheriting_column(name, &file, id, &dataset, of),
                 },
             },
-            Some(member) => member_column(name, &dataset, member, self.decode).map_err(|error| file.place(id, error)),
+            Some(member) => member_column(name, &dataset, member, part.timevals, self.decode).map_err(|error| file.place(id, error)),
         };
         let column = column.map_err(|error| error.in_file(file.name()))?;
         let identity = || vec![DimensionMapping::Rows { start: 0, step: 1 }; dataset.dataspace.ndim()];

@@ -11,9 +11,10 @@ from ..file import open as open_files
 from ..model_view import ModelView, required
 from ..tables.table import Table
 from ..type_aliases import Paths
-from .openpmd_writing import Mesh, OpenPmdWriter, Record, create
+from .openpmd_records import Mesh, Patch, Record
+from .openpmd_writing import OpenPmdWriter, create, plan, writer
 
-__all__ = ["Mesh", "OpenPmd", "OpenPmdWriter", "Record", "create", "open"]
+__all__ = ["Mesh", "OpenPmd", "OpenPmdWriter", "Patch", "Record", "create", "open", "plan", "writer"]
 
 
 class OpenPmd(ModelView):

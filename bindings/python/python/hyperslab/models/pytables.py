@@ -51,7 +51,7 @@ class PyTables(ModelView):
 
         Returns:
             Of a table a structured array, of an array its elements, of rows of variable length a list with an array, a text or
-            bytes for each row. Booleans have the dtype `bool`.
+            bytes for each row. Booleans have the dtype `bool`, times are seconds: `Time32` integers, `Time64` doubles.
 
         Raises:
             NotFoundError: There is no such dataset.
@@ -63,12 +63,13 @@ class PyTables(ModelView):
         dataset = self._dataset(path)
         atom = _atom(dataset)
         if atom is None:
-            return _with_booleans(np.asarray(dataset[...]), dataset._about["datatype"])
+            return _as_in_pytables(np.asarray(dataset[...]), dataset._about["datatype"])
         if atom == "object":
             raise UnsupportedError(
                 "this array holds pickled Python objects, which are never unpickled; pickles() returns their bytes", dataset.file.filename, dataset.name
             )
-        rows = [np.asarray(row) for row in dataset[...]]
+        item = dataset._about["datatype"].get("base", {"class": "opaque"})
+        rows = [_as_in_pytables(np.asarray(row), item) for row in dataset[...]]
         if atom == "vlunicode":
             return ["".join(map(chr, row.tolist())) for row in rows]
         return [row.tobytes() for row in rows] if atom == "vlstring" else rows
@@ -138,15 +139,18 @@ def _atom(dataset: Dataset) -> str | None:
     return "" if dataset._about["datatype"]["class"] == "sequence" else None
 
 
-def _with_booleans(values: Any, datatype: dict[str, Any]) -> Any:
-    """PyTables stores booleans as bit fields of a byte, which are integers in numpy."""
+def _as_in_pytables(values: Any, datatype: dict[str, Any]) -> Any:
+    """Values of types that PyTables stores in another form: booleans are bit fields of a byte, times of 8 bytes seconds and microseconds."""
     while datatype["class"] == "array":
         datatype = datatype["base"]
     if datatype["class"] == "bitfield" and datatype["size"] == 1:
         return values.astype(bool)
+    if datatype["class"] == "time" and datatype["size"] == 8:
+        # Both parts have a sign. The sum is made in the order in which PyTables makes it.
+        return 1e-6 * values.astype("i4") + (values >> 32)
     if datatype["class"] != "compound" or values.dtype.names is None:
         return values
-    parts = {name: _with_booleans(values[name], member) for name, _, member in datatype["members"]}
+    parts = {name: _as_in_pytables(values[name], member) for name, _, member in datatype["members"]}
     if all(parts[name].dtype == values.dtype[name].base for name in parts):
         return values
     dtype = np.dtype([(name, part.dtype, part.shape[values.ndim :]) for name, part in parts.items()])

@@ -43,23 +43,30 @@ class StepPart(NamedTuple):
 
 
 class StepNames(NamedTuple):
-    """Names of groups of steps: `Step#0`, padded with zeros to a number of digits."""
+    """Names of groups of steps: `Step#0`, padded with zeros to a number of digits; with the separator `/` members of a group: `data/0`. Without
+    a separator there is one step, whose path has no number."""
 
     name: str
     padding: int
+    separator: str = "#"
 
     def path(self, number: int) -> str:
         """Path of a step."""
-        return f"/{self.name}#{number:0{self.padding}d}"
+        return f"/{self.name}{self.separator}{number:0{self.padding}d}" if self.separator else f"/{self.name}"
 
     def number(self, path: str) -> int | None:
         """Number of the step that an object is in; `None` outside of steps."""
-        found = re.match(rf"/?{re.escape(self.name)}#(\d+)(/|$)", path)
+        found = re.match(rf"/?{re.escape(self.name)}{self.separator}(\d+)(/|$)", path)
         return None if found is None else int(found[1])
 
     def attributes(self) -> dict[str, Any]:
         """File attributes that say how steps are called, unless they are called as usual."""
-        return {} if self == ("Step", 0) else {"__stepname__": self.name, "__stepnumwidth__": self.padding}
+        return {} if self.separator != "#" or self[:2] == ("Step", 0) else {"__stepname__": self.name, "__stepnumwidth__": self.padding}
+
+
+def names_of(layout: Mapping[str, Any]) -> StepNames:
+    """The names of steps of a layout."""
+    return StepNames(layout["name"], layout["padding"], layout.get("separator", "#"))
 
 
 def checked_names(name: str, padding: int) -> StepNames:

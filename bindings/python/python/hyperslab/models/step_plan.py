@@ -13,7 +13,7 @@ from ..file import open as open_file
 from ..objects.group import Group
 from ..writing import parallel
 from ..writing.parallel import Committed, WritePlan
-from .step_parts import Box, StepNames, check_boxes, check_rows
+from .step_parts import Box, StepNames, check_boxes, check_rows, names_of
 
 
 class StepPlan(WritePlan):
@@ -35,7 +35,7 @@ class StepPlan(WritePlan):
     @property
     def names(self) -> StepNames:
         """How steps are called."""
-        return StepNames(self.layout["name"], self.layout["padding"])
+        return names_of(self.layout)
 
     def _decoded(self) -> None:
         note = json.loads(self._native.note)["steps"]
@@ -83,7 +83,8 @@ def steps_there(path: str, names: StepNames) -> dict[str, Any]:
     if not os.path.exists(path):
         return found
     with open_file(path) as file:
-        by_number = {number: name for name in file if (number := names.number(name)) is not None}
+        group: Any = file if names.separator == "#" else file.get(names.name)
+        by_number = {number: member for name in group or () if (number := names.number(member := f"{group.name}/{name}".lstrip("/"))) is not None}
         found["present"] = sorted(by_number)
         if by_number:
             last = max(by_number)

@@ -29,6 +29,19 @@ class Target(Protocol):
         """Discards what is not visible yet."""
 
 
+class NoTarget:
+    """A writer between two steps that are files of their own."""
+
+    def write(self, step: StepPart) -> None:
+        raise AssertionError("a step without a file")
+
+    def close(self) -> None:
+        pass
+
+    def abort(self) -> None:
+        pass
+
+
 def _put(root: NewGroup, step: StepPart, storage: Mapping[str, Any], in_parts: bool) -> None:
     """Writes a part of a step into a file, or into a task (`in_parts`)."""
     for path, attributes in step.groups.items():

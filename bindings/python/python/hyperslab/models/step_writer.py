@@ -11,7 +11,7 @@ from .. import mpi
 from ..errors import InvalidInputError
 from ..writing.new_file import create
 from ..writing.parallel import Task
-from .step_parts import StepNames, StepPart, same_types
+from .step_parts import StepNames, StepPart, names_of, same_types
 from .step_plan import StepPlan, steps_there
 from .step_targets import Alone, FileTarget, OnceTarget, StepTarget, Target, TaskTarget
 
@@ -32,7 +32,7 @@ class StepWriter:
     @property
     def names(self) -> StepNames:
         """How steps are called."""
-        return StepNames(self._layout["name"], self._layout["padding"])
+        return names_of(self._layout)
 
     def _next(self, step: int | None) -> int:
         """The number of a new step: as given, or the one after the last."""
@@ -103,7 +103,7 @@ def begin(
         raise InvalidInputError(f"commit={commit!r} is none of close, step")
     if mode not in ("create", "overwrite", "append"):
         raise InvalidInputError(f"mode {mode!r} is none of create, overwrite, append")
-    names, storage = StepNames(layout["name"], layout["padding"]), layout["storage"]
+    names, storage = names_of(layout), layout["storage"]
     given = names.attributes() | dict(attrs or {})
     known: dict[str, Any] = {"present": [], "types": {}}
     if comm is None and chosen == "close" and mode != "append":
