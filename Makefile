@@ -111,6 +111,22 @@ test-stores: setup $(STORES_VENV)/.installed ## object stores: S3 by moto, store
 bench-stores: setup $(STORES_VENV)/.installed ## requests, bytes and seconds of remote files at several latencies, beside h5py and pyfive over fsspec
 	$(WITH_STORES) benches/stores/run.py --folder $(HOME)/.cache/hyperslab/bench/stores --json $(HOME)/.cache/hyperslab/bench/stores.json $(ARGUMENTS)
 
+# References for readers of Zarr: VirtualiZarr, kerchunk and Icechunk. The environment stays outside of the clone.
+VIRTUALIZARR_VENV := $(HOME)/.cache/hyperslab/venvs/virtualizarr
+
+$(VIRTUALIZARR_VENV)/.installed: testing/virtualizarr/requirements.txt
+	$(PYTHON) -m venv $(VIRTUALIZARR_VENV)
+	$(VIRTUALIZARR_VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r $<
+	@touch $@
+
+WITH_VIRTUALIZARR := PYTHONPATH=$(abspath bindings/python/python) $(VIRTUALIZARR_VENV)/bin/python
+
+test-virtualizarr: setup $(VIRTUALIZARR_VENV)/.installed ## chunk references: values by zarr, VirtualiZarr, kerchunk and Icechunk, next to h5py's and netCDF4's
+	$(WITH_VIRTUALIZARR) -m pytest -q -p no:cacheprovider --rootdir=testing/virtualizarr --confcutdir=testing/virtualizarr testing/virtualizarr
+
+bench-references: setup $(VIRTUALIZARR_VENV)/.installed ## a million chunks as references, beside VirtualiZarr's own parser
+	$(WITH_VIRTUALIZARR) -W ignore benches/references/run.py --folder $(HOME)/.cache/hyperslab/bench/references $(ARGUMENTS)
+
 # Libraries that read with h5py, over hyperslab.h5py, and the suites of h5py and h5netcdf. The environment stays outside of the clone.
 H5PY_VENV := $(HOME)/.cache/hyperslab/venvs/h5py-libraries
 H5PY_PATH := $(abspath bindings/python/python):$(abspath testing/h5py_suite):$(abspath testing/h5py_libraries)

@@ -90,6 +90,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
     made = tmp_path_factory.mktemp("examples")
     for source, name in ((PROFILES, "profiles.nc"), (CELLS, "cells.h5ad"), (DATA / "rotated_pole.nc", "pressure.nc")):
         shutil.copy(source, made / name)
+    for number, name in enumerate(("day1.nc", "day2.nc", "day3.nc")):
+        with hs.create_netcdf(made / name) as day:
+            day.create_dimension("time", None)
+            day.create_variable("time", ["time"], data=np.arange(number * 2, number * 2 + 2))
     plan = hs.WritePlan(made / "run.h5")
     task = plan.task(0)
     task.create_dataset("x", data=np.arange(10.0))

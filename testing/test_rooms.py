@@ -19,6 +19,7 @@ ARROWS = {
     "hyperslab-predicate": {"hyperslab-array", "hyperslab-columns"},
     "hyperslab-scan": {"hyperslab-array", "hyperslab-storage", "hyperslab-formats", "hyperslab-reader", "hyperslab-columns", "hyperslab-predicate"},
     "hyperslab-write": {"hyperslab-array", "hyperslab-storage", "hyperslab-formats", "hyperslab-reader"},
+    "hyperslab-edit": {"hyperslab-array", "hyperslab-storage", "hyperslab-formats", "hyperslab-reader"},
     "hyperslab-index": {
         "hyperslab-array",
         "hyperslab-storage",
@@ -38,6 +39,7 @@ ARROWS = {
         "hyperslab-predicate",
         "hyperslab-scan",
         "hyperslab-write",
+        "hyperslab-edit",
         "hyperslab-index",
         "hyperslab-query",
         "hyperslab-models",

@@ -12,6 +12,7 @@ use pyo3::types::{PyBytes, PyDict};
 
 use crate::definition::datatype;
 use crate::error::raise;
+use crate::file::File;
 use crate::results::container::{Committed, Fused, VacuumResult, Verification, WrittenDataset};
 use crate::wait::{run, wait, wait_writing};
 use crate::writer::{PyFilter, Writer, attribute, dataspace, definition, fill_time, link};
@@ -294,6 +295,26 @@ pub(crate) fn vacuum(py: Python<'_>, path: PathBuf, seconds: f64, orphans: bool,
 #[pyfunction]
 #[pyo3(signature = (master, target, replace, progress=None))]
 pub(crate) fn fuse(py: Python<'_>, master: PathBuf, target: PathBuf, replace: bool, progress: Option<Py<PyAny>>) -> PyResult<Fused> {
+    fused(py, replace, progress, move |existing, cancellation, report| hyperslab::write::fuse(&master, &target, existing, cancellation, report))
+}
+
+/// Writes an open file, and what its virtual datasets show of other files, into one file. `progress` is called as for `fuse`.
+#[pyfunction]
+#[pyo3(signature = (file, target, replace, progress=None))]
+pub(crate) fn fuse_file(py: Python<'_>, file: PyRef<'_, File>, target: PathBuf, replace: bool, progress: Option<Py<PyAny>>) -> PyResult<Fused> {
+    let file = file.0.clone();
+    fused(py, replace, progress, move |existing, cancellation, report| {
+        file.check_open()?;
+        hyperslab::write::fuse_file(&file, &target, existing, cancellation, report)
+    })
+}
+
+fn fused(
+    py: Python<'_>,
+    replace: bool,
+    progress: Option<Py<PyAny>>,
+    work: impl FnOnce(Existing, &Cancellation, &mut dyn FnMut(u64, u64)) -> hyperslab::Result<hyperslab::write::Fused> + Send + 'static,
+) -> PyResult<Fused> {
     let existing = if replace { Existing::Replace } else { Existing::Keep };
     let cancellation = Cancellation::new();
     let shared = cancellation.clone();
@@ -304,7 +325,7 @@ pub(crate) fn fuse(py: Python<'_>, master: PathBuf, target: PathBuf, replace: bo
                 let _ = Python::attach(|py| progress.call1(py, (done, total)).map(|_| ()));
             }
         };
-        hyperslab::write::fuse(&master, &target, existing, &shared, &mut report)
+        work(existing, &shared, &mut report)
     })?;
     Ok(Fused::from(fused))
 }

@@ -1,9 +1,11 @@
 //! Stored: how a file keeps its objects: links, addresses, places of chunks, and the files that datasets take values from.
 
 use std::os::fd::IntoRawFd;
+use std::sync::Arc;
 
 use hyperslab::{ChunkSource, LinkTarget, ObjectId, Selection};
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
 
 use crate::describe;
 use crate::error::raise;
@@ -16,6 +18,9 @@ type PyLink = (&'static str, Option<String>, Option<String>);
 
 /// Origin of a chunk in the dataset, the skipped filters as bits, its offset in the file, and its bytes there.
 type PyChunk = (Vec<u64>, u32, u64, u64);
+
+/// Numbers, offsets and lengths of chunks, their masks, and contents.
+type PyPlaces = (Py<PyBytes>, Py<PyBytes>, Py<PyBytes>, Vec<(u64, u32)>, Vec<(u64, Py<PyBytes>)>);
 
 /// Kind and parts of a selection, as in `RegionSelection`.
 type PySelection = (&'static str, Vec<Vec<Vec<u64>>>);
@@ -72,6 +77,68 @@ pub(crate) fn stored_chunks(py: Python<'_>, file: PyRef<'_, File>, dataset: u64)
         });
         Ok(stored.collect())
     })
+}
+
+/// Where the chunks of a dataset lie: numbers of chunks in row-major order of the grid, their offsets in the file, and their bytes there,
+/// each as 64-bit integers of this machine; and by number the filters that were skipped, as bits, and the contents of chunks that lie in
+/// the object's header. A contiguous dataset is one chunk. Chunks without an entry were never written.
+#[pyfunction]
+pub(crate) fn chunk_places(py: Python<'_>, file: PyRef<'_, File>, dataset: u64) -> PyResult<PyPlaces> {
+    let file = file.0.clone();
+    let places = run(py, move || {
+        let id = ObjectId(dataset);
+        file.check_open()?;
+        let description = file.dataset(id)?;
+        let shape = description.dataspace.shape();
+        let chunk_shape = description.chunk_shape.as_deref().unwrap_or(shape);
+        let located = file.array_file().locate(id, &Selection::all(shape)).map_err(|error| file.place(id, error))?.chunks;
+        let mut places = Places::default();
+        for chunk in located {
+            let axes = chunk.region.start.iter().zip(chunk_shape).zip(shape);
+            let number = axes.fold(0u64, |number, ((start, chunk), extent)| {
+                let chunk = (*chunk).max(1);
+                number.saturating_mul(extent.div_ceil(chunk)).saturating_add(start / chunk)
+            });
+            places.add(number, chunk.source);
+        }
+        Ok(places)
+    })?;
+    let numbers = |values: Vec<u64>| PyBytes::new(py, &values.into_iter().flat_map(u64::to_ne_bytes).collect::<Vec<u8>>()).unbind();
+    let contents = places.contents.into_iter().map(|(number, bytes)| (number, PyBytes::new(py, &bytes).unbind()));
+    Ok((numbers(places.numbers), numbers(places.offsets), numbers(places.lengths), places.masks, contents.collect()))
+}
+
+/// Places of chunks, as `chunk_places` gives them.
+#[derive(Default)]
+struct Places {
+    numbers: Vec<u64>,
+    offsets: Vec<u64>,
+    lengths: Vec<u64>,
+    masks: Vec<(u64, u32)>,
+    contents: Vec<(u64, Arc<[u8]>)>,
+}
+
+impl Places {
+    /// Adds a chunk, or the next block of the last one.
+    fn add(&mut self, number: u64, source: ChunkSource) {
+        match source {
+            ChunkSource::Stored { offset, length, filter_mask } => {
+                let goes_on = self.numbers.last() == Some(&number) && self.offsets.last().zip(self.lengths.last()).is_some_and(|(at, n)| at + n == offset);
+                if let Some(last) = self.lengths.last_mut().filter(|_| goes_on) {
+                    *last += length;
+                    return;
+                }
+                self.numbers.push(number);
+                self.offsets.push(offset);
+                self.lengths.push(length);
+                if filter_mask != 0 {
+                    self.masks.push((number, filter_mask));
+                }
+            }
+            ChunkSource::Inline(bytes) => self.contents.push((number, bytes)),
+            ChunkSource::Fill => {}
+        }
+    }
 }
 
 /// A descriptor of the file that holds all values of a dataset in one run of bytes, which the caller closes; where the run begins,

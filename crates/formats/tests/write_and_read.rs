@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use hyperslab_array::{
-    ByteOrder, CharacterSet, Dataspace, Datatype, Elements, EnumMember, Error, HeapObjects, Member, ReferenceKind, Selection, StringPadding,
+    ByteOrder, CharacterSet, Dataspace, Datatype, Elements, EnumMember, Error, HeapObjects, Member, ReferenceKind, Selection, StringPadding, TimeEncoding,
 };
 use hyperslab_formats::filter::Pipeline;
 use hyperslab_formats::hdf5::writer::{
@@ -30,6 +30,7 @@ fn datatype() -> impl Strategy<Value = Datatype> {
         (1u64..300, padding.clone(), set.clone()).prop_map(|(size, padding, character_set)| Datatype::FixedString { size, padding, character_set }),
         (padding, set).prop_map(|(padding, character_set)| Datatype::VariableString { size: 16, padding, character_set }),
         (1u64..9, order()).prop_map(|(size, order)| Datatype::Bitfield { size, order }),
+        (prop_oneof![Just(4u64), Just(8)], order()).prop_map(|(size, order)| Datatype::Time { size, order, encoding: TimeEncoding::Stored }),
         (1u64..99, "[a-z]{0,20}").prop_map(|(size, tag)| Datatype::Opaque { size, tag }),
         Just(Datatype::Reference { size: 8, kind: ReferenceKind::Object }),
         (proptest::collection::vec(-128i128..128, 0..5), order()).prop_map(|(values, order)| Datatype::Enum {

@@ -33,7 +33,7 @@ pub use file::region::Region;
 pub use file::reserved_attributes::COMMIT_ATTRIBUTE;
 pub use file::strided_regions::without_steps;
 pub use hyperslab_storage::Existing;
-pub use maintenance::fuse::{Fused, fuse};
+pub use maintenance::fuse::{Fused, fuse, fuse_file};
 pub use maintenance::repack::{Repacking, repack};
 pub use maintenance::vacuum::{VacuumOptions, VacuumResult, vacuum};
 pub use maintenance::verify::{Verification, verify};

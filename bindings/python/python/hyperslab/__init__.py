@@ -32,6 +32,7 @@ from .file import File, FileSet, open
 from .indexes import index
 from .joining.join import JoinedFile, joined, virtual
 from .joining.matching import LeftOut
+from .joining.merge import Merged, merge
 from .maintenance import Fused, VacuumResult, Verification, fuse, vacuum, verify
 from .netcdf.plan import NetcdfPlan, NetcdfTask
 from .netcdf.writing import NewNetcdf, create_netcdf
@@ -106,6 +107,7 @@ __all__ = [
     "LeftOut",
     "LimitExceededError",
     "ManySubfilesWarning",
+    "Merged",
     "MissingExtraError",
     "NetcdfPlan",
     "NetcdfTask",
@@ -155,6 +157,7 @@ __all__ = [
     "install_as_h5py",
     "integer_dtype",
     "joined",
+    "merge",
     "models",
     "open",
     "open_mfdataset",

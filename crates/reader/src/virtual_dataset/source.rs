@@ -47,6 +47,7 @@ fn name(datatype: &Datatype) -> String {
         Datatype::FixedString { .. } => format!("text of {size} bytes"),
         Datatype::VariableString { .. } => "text of variable length".to_owned(),
         Datatype::Bitfield { .. } => "bitfields".to_owned(),
+        Datatype::Time { .. } => format!("times of {size} bytes"),
         Datatype::Opaque { .. } => "opaque bytes".to_owned(),
         Datatype::Compound { .. } => "compounds".to_owned(),
         Datatype::Reference { .. } => "references".to_owned(),

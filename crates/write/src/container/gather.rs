@@ -78,7 +78,7 @@ impl SubfileSources<'_> {
         let found = self.file(&loose.file)?.find(path)?;
         let source = found.dataset()?;
         let region = Region { start: loose.region.start_from(origin)?, count: loose.region.count.clone() };
-        Ok(SourcePart { file: found.file, id: found.object, source, local: loose.local.clone(), region })
+        Ok(SourcePart { file: found.file, id: found.object, source, local: loose.local.clone(), region, index: None })
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use hyperslab_array::{Cancellation, ChunkGrid, Dataspace, Error, HeapReference, Result};
+use hyperslab_array::{Cancellation, ChunkGrid, Dataspace, Error, HeapReference, Result, StoredSelection};
 use hyperslab_formats::filter::{Filter, Pipeline};
 use hyperslab_formats::{ChunkSource, Dataset, ObjectId, VirtualMapping};
 use hyperslab_reader::File;
@@ -51,6 +51,30 @@ pub(crate) struct SourcePart {
     pub source: Arc<Dataset>,
     pub local: Region,
     pub region: Region,
+    /// The index along a first dimension that only the target has.
+    pub index: Option<u64>,
+}
+
+impl SourcePart {
+    /// Coordinates of the target, for those without its new first dimension.
+    fn placed(&self, mut coordinates: Vec<u64>) -> Vec<u64> {
+        if let Some(index) = self.index {
+            coordinates.insert(0, index);
+        }
+        coordinates
+    }
+
+    /// How the target is stored if it is to hold chunks as the source has them.
+    fn format(&self) -> StorageFormat {
+        let StorageFormat { chunk_shape, filters } = StorageFormat::of(&self.source);
+        let chunk_shape = chunk_shape.map(|mut shape| {
+            if self.index.is_some() {
+                shape.insert(0, 1);
+            }
+            shape
+        });
+        StorageFormat { chunk_shape, filters }
+    }
 }
 
 /// Chunk shape and filters of a source.
@@ -98,26 +122,26 @@ impl DatasetCopy<'_> {
             }
             let all = Region::all(dataset.dataspace.shape());
             if dataset.chunk_shape.is_some() && !rechunked && !dataset.datatype.uses_heap() {
-                let whole = SourcePart { file: file.clone(), id, source: dataset.clone(), local: all.clone(), region: all.clone() };
+                let whole = SourcePart { file: file.clone(), id, source: dataset.clone(), local: all.clone(), region: all.clone(), index: None };
                 if self.chunks(&whole, dataset.dataspace.shape())? {
                     return Ok(());
                 }
             }
-            return self.reencode(file, id, dataset, &all, &all);
+            return self.reencode(file, id, dataset, &all, &all, None);
         }
-        let mappings = &dataset.virtual_mappings;
+        let (mappings, shape) = (&dataset.virtual_mappings, dataset.dataspace.shape());
         let mut first: Option<StorageFormat> = None;
         let mut alike = true;
         // There may be more sources than files may be open, so each is open only while it is examined.
         for mapping in mappings.iter() {
-            let stored = StorageFormat::of(&self.part(file, mapping)?.source);
+            let stored = self.part(file, mapping, shape)?.format();
             alike &= first.as_ref().is_none_or(|first| *first == stored);
             first.get_or_insert(stored);
         }
         let first = first.ok_or_else(|| Error::internal("a virtual dataset without mappings"))?;
         self.create(definition, &first, alike)?;
         for mapping in mappings.iter() {
-            let part = self.part(file, mapping)?;
+            let part = self.part(file, mapping, shape)?;
             self.put(&part, alike)?;
         }
         Ok(())
@@ -137,19 +161,25 @@ impl DatasetCopy<'_> {
     /// Copies a part: chunk by chunk without decoding if all parts are stored `alike` and the chunk grids match, else re-encoded.
     pub fn put(&mut self, part: &SourcePart, alike: bool) -> Result<()> {
         let target = self.out.definition(self.path)?;
-        let copies = alike && !target.datatype.uses_heap() && part.source.chunk_shape.is_some() && part.source.chunk_shape == target.chunk_shape;
-        if copies && self.chunks(part, target.dataspace.shape())? {
+        let copies = alike && !target.datatype.uses_heap() && part.source.chunk_shape.is_some() && part.format().chunk_shape == target.chunk_shape;
+        let shape = target.dataspace.shape();
+        if copies && self.chunks(part, if part.index.is_some() { shape.get(1..).unwrap_or_default() } else { shape })? {
             return Ok(());
         }
-        self.reencode(&part.file, part.id, &part.source, &part.local, &part.region)
+        self.reencode(&part.file, part.id, &part.source, &part.local, &part.region, part.index)
     }
 
-    fn part(&self, file: &File, mapping: &VirtualMapping) -> Result<SourcePart> {
-        let regions = region_of(&mapping.source_selection).zip(region_of(&mapping.selection)).filter(|(local, region)| local.count == region.count);
-        let (local, region) = regions.ok_or_else(|| Error::unsupported("fusing a virtual dataset that no task wrote").at_object(self.path))?;
+    fn part(&self, file: &File, mapping: &VirtualMapping, shape: &[u64]) -> Result<SourcePart> {
         let found = file.linked_file(&mapping.file.replace("%%", "%"))?.find(&mapping.dataset.replace("%%", "%"))?;
         let source = found.dataset()?;
-        Ok(SourcePart { file: found.file, id: found.object, source, local, region })
+        let region = |selection: &StoredSelection, shape: &[u64]| match selection {
+            StoredSelection::All => Some(Region::all(shape)),
+            other => region_of(other),
+        };
+        let regions = region(&mapping.source_selection, source.dataspace.shape()).zip(region(&mapping.selection, shape));
+        let matching = regions.and_then(|(local, region)| without_new_dimension(local, region)).filter(|(local, region, _)| local.count == region.count);
+        let (local, region, index) = matching.ok_or_else(|| Error::unsupported("copying a virtual dataset whose parts are not boxes").at_object(self.path))?;
+        Ok(SourcePart { file: found.file, id: found.object, source, local, region, index })
     }
 
     /// Copies the chunks of a part without decoding if each of them is a whole chunk of the target. Otherwise copies nothing and
@@ -183,7 +213,7 @@ impl DatasetCopy<'_> {
             let Some(target) = moved(&location.region.start) else { continue };
             let mut raw = vec![0; memory_length(length)?];
             storage.read_exact_at(offset, &mut raw)?;
-            let position = target.iter().zip(chunk_shape).map(|(start, chunk)| start / chunk).collect();
+            let position = part.placed(target.iter().zip(chunk_shape).map(|(start, chunk)| start / chunk).collect());
             self.out.put_chunk(self.path, position, &raw, filter_mask)?;
             self.counts.copied_chunks += 1;
         }
@@ -198,14 +228,14 @@ impl DatasetCopy<'_> {
         let chunk = target.chunk_shape.clone().unwrap_or_else(|| vec![1; shape.len()]);
         let all = Region::all(shape);
         if all.elements().is_none_or(|elements| elements == 0) || shape.is_empty() {
-            return self.reencode(file, id, source, &all, &all);
+            return self.reencode(file, id, source, &all, &all, None);
         }
         let size = box_shape(shape, &chunk, source.chunk_shape.as_deref(), source.datatype.size());
         let mut start = vec![0; shape.len()];
         loop {
             let axes = start.iter().zip(&size).zip(shape);
             let part = Region { start: start.clone(), count: axes.map(|((first, count), extent)| (*count).min(extent - first)).collect() };
-            self.reencode_part(file, id, source, &part, &part)?;
+            self.reencode_part(file, id, source, &part, &part, None)?;
             // The next box in row-major order.
             let mut axis = shape.len();
             loop {
@@ -223,8 +253,9 @@ impl DatasetCopy<'_> {
         }
     }
 
-    /// Reads the region `local` of a dataset and writes it as `region`, slab by slab.
-    fn reencode(&mut self, file: &File, id: ObjectId, source: &Dataset, local: &Region, region: &Region) -> Result<()> {
+    /// Reads the region `local` of a dataset and writes it as `region`, at the `index` of a first dimension that only the target has,
+    /// slab by slab.
+    fn reencode(&mut self, file: &File, id: ObjectId, source: &Dataset, local: &Region, region: &Region, index: Option<u64>) -> Result<()> {
         let size = source.datatype.size().max(1);
         let row = local.count.iter().skip(1).fold(size, |n, count| n.saturating_mul(*count)).max(1);
         // Slabs of whole chunks, so that no chunk is decoded twice.
@@ -242,7 +273,7 @@ impl DatasetCopy<'_> {
                 }
                 slab
             };
-            self.reencode_part(file, id, source, &slab(local), &slab(region))?;
+            self.reencode_part(file, id, source, &slab(local), &slab(region), index)?;
             first += count.unwrap_or(0);
             if total.is_none_or(|total| first >= total) {
                 return Ok(());
@@ -250,15 +281,34 @@ impl DatasetCopy<'_> {
         }
     }
 
-    /// Reads the region `local` of a dataset at once and writes it as `region`.
-    fn reencode_part(&mut self, file: &File, id: ObjectId, source: &Dataset, local: &Region, region: &Region) -> Result<()> {
+    /// Reads the region `local` of a dataset at once and writes it as `region`, at the `index` of a new first dimension.
+    fn reencode_part(&mut self, file: &File, id: ObjectId, source: &Dataset, local: &Region, region: &Region, index: Option<u64>) -> Result<()> {
         self.cancellation.check()?;
         let values = file.read(id, &local.selection(source.dataspace.shape())?, self.cancellation)?;
         let resolve = |reference: HeapReference| values.heap.object(reference);
-        self.out.write(self.path, region, &values.bytes, &resolve)?;
+        let mut region = region.clone();
+        if let Some(index) = index {
+            region.start.insert(0, index);
+            region.count.insert(0, 1);
+        }
+        self.out.write(self.path, &region, &values.bytes, &resolve)?;
         self.counts.reencoded_bytes += values.bytes.len() as u64;
         Ok(())
     }
+}
+
+/// A region of a source and the region of the target where it belongs, without a first dimension of one index that only the target has,
+/// and that index. `None` if their dimensions differ in another way.
+fn without_new_dimension(local: Region, mut region: Region) -> Option<(Region, Region, Option<u64>)> {
+    if region.count.len() == local.count.len() {
+        return Some((local, region, None));
+    }
+    if region.count.len() != local.count.len() + 1 || region.count.first() != Some(&1) {
+        return None;
+    }
+    region.count.remove(0);
+    let index = region.start.remove(0);
+    Some((local, region, Some(index)))
 }
 
 /// The shape of the boxes in which a dataset is read and written into other chunks: whole `chunk`s, as many of the source's as

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use hyperslab_array::{Cancellation, Result};
+use hyperslab_reader::File;
 use hyperslab_storage::Existing;
 
 use crate::file::copy_objects::{CopyOptions, copy_objects};
@@ -26,13 +27,21 @@ pub struct Fused {
 /// copied so far and the total.
 ///
 /// # Errors
-/// `Conflict` if `existing` does not allow `target`; `Unsupported` for virtual datasets that no task wrote; `Io` or
+/// `Conflict` if `existing` does not allow `target`; `Unsupported` for virtual datasets whose parts are not boxes; `Io` or
 /// `Corrupt` if a file cannot be read or written; `Cancelled`.
 pub fn fuse(master: &Path, target: &Path, existing: Existing, cancellation: &Cancellation, progress: &mut dyn FnMut(u64, u64)) -> Result<Fused> {
+    fuse_file(&reading_session()?.open(master)?, target, existing, cancellation, progress)
+}
+
+/// Copies everything in `file`, which must be open as plain HDF5, and what its virtual datasets show of other files, into one file
+/// `target`. Otherwise as [`fuse`].
+///
+/// # Errors
+/// As of [`fuse`].
+pub fn fuse_file(file: &File, target: &Path, existing: Existing, cancellation: &Cancellation, progress: &mut dyn FnMut(u64, u64)) -> Result<Fused> {
     let session = reading_session()?;
-    let file = session.open(master)?;
     let mut counts = CopyCounts::default();
     let mut out = FileWriter::create(target, existing, None, &session)?;
-    copy_objects(&file, &mut out, cancellation, &mut counts, &CopyOptions::default(), progress)?;
+    copy_objects(file, &mut out, cancellation, &mut counts, &CopyOptions::default(), progress)?;
     Ok(Fused { bytes: out.finish(existing)?, copied_chunks: counts.copied_chunks, reencoded_bytes: counts.reencoded_bytes })
 }

@@ -6,6 +6,7 @@ from . import advise as cli_advise
 from . import doctor as cli_doctor
 from . import inspect as cli_inspect
 from . import manual as cli_manual
+from . import many as cli_many
 from . import query as cli_query
 from . import serve as cli_serve
 from . import simulate as cli_simulate
@@ -14,11 +15,24 @@ from . import tune as cli_tune
 from . import view as cli_view
 from .app import app
 
-__all__ = ["app", "cli_advise", "cli_doctor", "cli_inspect", "cli_manual", "cli_query", "cli_serve", "cli_simulate", "cli_storage", "cli_tune", "cli_view"]
+__all__ = [
+    "app",
+    "cli_advise",
+    "cli_doctor",
+    "cli_inspect",
+    "cli_manual",
+    "cli_many",
+    "cli_query",
+    "cli_serve",
+    "cli_simulate",
+    "cli_storage",
+    "cli_tune",
+    "cli_view",
+]
 
 #: First what looks into files, then what builds and stores, then what concerns the machine.
 ORDER = (
-    "ls", "info", "head", "sql", "query", "export", "plot", "view", "serve", "index", "advise", "fuse", "verify", "vacuum", "tune", "profile", "simulate", "doctor", "spark_jar",
+    "ls", "info", "head", "sql", "query", "export", "plot", "view", "serve", "index", "advise", "merge", "fuse", "verify", "vacuum", "tune", "profile", "simulate", "doctor", "spark_jar",
     "manual",
 )  # fmt: skip
 app.registered_commands.sort(key=lambda one: ORDER.index(getattr(one.callback, "__name__", "")))

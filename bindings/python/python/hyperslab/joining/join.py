@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob as globbing
 import os
 import tempfile
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from .. import _native
@@ -88,16 +88,11 @@ def virtual(
     Example:
         >>> hs.virtual("era5/*.nc", "era5.nc", concat_dim="time")
     """
-    options = _options_of(files) | options
-    target = os.path.abspath(os.fsdecode(path))
     if mode not in ("w", "x"):
         raise InvalidInputError(f"mode {mode!r} is not known: give w or x")
-    how = _how(concat_dim, new_dim, axis, datasets, compat, check_order)
-    names = _paths_of(files)
-    if any(not is_address(name) and os.path.exists(target) and os.path.samefile(name, target) for name in names if os.path.exists(name)):
-        raise InvalidInputError("one of the files would be replaced: give another path", target)
-    found = Joined((_opener(name, options) for name in names), how, _leaves_out(misfits))
-    write_master(found, target, os.path.dirname(target), labels, lambda name: _opener(name, options)(), replace=mode == "w")
+    found, opened, _ = joined_files(files, concat_dim, new_dim, axis, datasets, compat, check_order, misfits, options)
+    target = check_target(path, found.paths)
+    write_master(found, target, os.path.dirname(target), labels, opened, replace=mode == "w")
     return found.left_out
 
 
@@ -131,21 +126,49 @@ def joined(
     Example:
         >>> hs.joined("era5/*.nc")["t2m"].shape
     """
-    options = _options_of(files) | options
-    how = _how(concat_dim, new_dim, axis, datasets, compat, check_order)
-    names = _paths_of(files)
-    found = Joined((_opener(name, options) for name in names), how, _leaves_out(misfits))
+    found, opened, options = joined_files(files, concat_dim, new_dim, axis, datasets, compat, check_order, misfits, options)
     folder = common_folder(found.paths)
     with tempfile.TemporaryDirectory() as temporary:
         master = os.path.join(temporary, "master.h5")
-        write_master(found, master, folder, labels, lambda name: _opener(name, options)())
+        write_master(found, master, folder, labels, opened)
         with open(master, "rb") as file:
             content = file.read()
+    native = open_content(folder, content, options)
+    again = {**options, "concat_dim": concat_dim, "new_dim": new_dim, "labels": labels, "axis": axis, "datasets": datasets}
+    return JoinedFile(native, found.paths, found.left_out, (found.names, {**again, "compat": compat, "check_order": check_order, "misfits": misfits}))
+
+
+def joined_files(
+    files: Paths | File,
+    concat_dim: str | None,
+    new_dim: str | None,
+    axis: int | None,
+    datasets: Collection[str] | None,
+    compat: str,
+    check_order: bool,
+    misfits: str,
+    options: dict[str, Any],
+) -> tuple[Joined, Callable[[str], File], dict[str, Any]]:
+    """The files that fit together, a function that opens one of them again, and the options to open them with."""
+    options = _options_of(files) | options
+    how = _how(concat_dim, new_dim, axis, datasets, compat, check_order)
+    names = _paths_of(files)
+    found = Joined(names, (_opener(name, options) for name in names), how, _leaves_out(misfits))
+    return found, lambda name: _opener(name, options)(), options
+
+
+def check_target(path: Path, sources: Sequence[str]) -> str:
+    """The absolute path of a file to write, which is none of the sources."""
+    target = os.path.abspath(os.fsdecode(path))
+    if os.path.exists(target) and any(os.path.samefile(name, target) for name in sources if not is_address(name) and os.path.exists(name)):
+        raise InvalidInputError("one of the files would be replaced: give another path", target)
+    return target
+
+
+def open_content(folder: str, content: bytes, options: dict[str, Any]) -> _native.File:
+    """Opens a file of virtual datasets whose sources are named from `folder`."""
     kept = {"limits": tuple(sorted((options.get("limits") or {}).items())), "storage_options": options_of(options.get("storage_options"))}
-    opener = session(**{**options, **kept})
-    native = opener.open_content(os.path.join(folder, JOINED_NAME), content)
-    again = (names, {**options, "concat_dim": concat_dim, "new_dim": new_dim, "labels": labels, "axis": axis, "datasets": datasets})
-    return JoinedFile(native, found.paths, found.left_out, (again[0], {**again[1], "compat": compat, "check_order": check_order, "misfits": misfits}))
+    return session(**{**options, **kept}).open_content(os.path.join(folder, JOINED_NAME), content)
 
 
 def _how(concat_dim: str | None, new_dim: str | None, axis: int | None, datasets: Collection[str] | None, compat: str, check_order: bool) -> How:
@@ -173,14 +196,18 @@ def _paths_of(files: Paths | File) -> list[str]:
     if isinstance(files, File):
         return [native.path for native in files._natives]
     if isinstance(files, (list, tuple)):
-        return [os.fspath(os.fsdecode(name)) for name in files]
+        return [path for name in files for path in _matching(name)]
     if not isinstance(files, (str, bytes, os.PathLike)):
         raise InvalidInputError(f"files to join are a glob, a list of paths, or open files, not {type(files).__name__}")
-    name = os.path.expanduser(os.fsdecode(files))
-    if is_address(name):
-        found = matching(session(), name) if has_magic(name) else [name]
-    else:
-        found = [name] if os.path.exists(name) else sorted(globbing.glob(name, recursive=True), key=natural_key)
+    return _matching(files)
+
+
+def _matching(pattern: Path) -> list[str]:
+    """A file, or the files that a pattern names, in natural order."""
+    name = os.path.expanduser(os.fsdecode(pattern))
+    if not has_magic(name):
+        return [name]
+    found = matching(session(), name) if is_address(name) else [name] if os.path.exists(name) else sorted(globbing.glob(name, recursive=True), key=natural_key)
     if not found:
         raise MissingFileError(f"no file matches {name}")
     return found

@@ -26,7 +26,15 @@ _COPIED_BYTES = 1 << 20
 _NO_VARIABLE = "This is a netCDF dimension but not a netCDF variable.{:10d}"
 
 
-def write_master(joined: Joined, path: str, folder: str, labels: Callable[[File], Any] | None, opened: Callable[[str], File], replace: bool = True) -> None:
+def write_master(
+    joined: Joined,
+    path: str,
+    folder: str,
+    labels: Callable[[File], Any] | None,
+    opened: Callable[[str], File],
+    replace: bool = True,
+    grows: bool = False,
+) -> None:
     """Writes the file of virtual datasets.
 
     Args:
@@ -36,6 +44,7 @@ def write_master(joined: Joined, path: str, folder: str, labels: Callable[[File]
         labels: Gives the value of the new dimension for each file.
         opened: Opens one of the files again.
         replace: Whether an existing file is replaced.
+        grows: Whether dimensions have the limits that they have in the first file, and all values are those of the files, for a copy.
     """
     sources = [_relative(source, folder) for source in joined.paths]
     with NewFile(path, replace, None, None, track_order=True) as made:
@@ -49,11 +58,12 @@ def write_master(joined: Joined, path: str, folder: str, labels: Callable[[File]
                     made.create_group(name)
             elif name in joined.recounted:
                 parts = [recounted(_dataset(opened(source), name), found) for source in joined.paths]
-                made.create_dataset(name, data=np.concatenate(parts), dtype=found.dtype, fillvalue=found.fillvalue)
+                values = np.concatenate(parts)
+                made.create_dataset(name, data=values, dtype=found.dtype, fillvalue=found.fillvalue, maxshape=_limits(found, values.shape, 0, grows))
             elif name in joined.series:
-                _write_series(made, name, found, joined.series[name], sources)
+                _write_series(made, name, found, joined.series[name], sources, grows)
             else:
-                _write_same(made, name, found, sources[0])
+                _write_same(made, name, found, sources[0], grows)
             _copy_attributes(made, joined, name)
         for name, found in joined.objects.items():
             if isinstance(found, Dataset):
@@ -72,10 +82,19 @@ def _dataset(file: File, name: str) -> Dataset:
     return found
 
 
-def _write_series(made: NewFile, name: str, found: Dataset, series: Series, sources: Sequence[str]) -> None:
+def _limits(found: Dataset, whole: Sequence[int], axis: int | None, grows: bool) -> list[int | None] | None:
+    """The maximum shape of a whole: that of the first file's dataset, where it has no limit; `None` if all dimensions have the whole's."""
+    if not grows or not whole:
+        return None
+    limits = ([1] if axis is None else []) + list(found.maxshape)
+    return [None if limit is None else extent for limit, extent in zip(limits, whole, strict=True)]
+
+
+def _write_series(made: NewFile, name: str, found: Dataset, series: Series, sources: Sequence[str], grows: bool) -> None:
     whole, datatype = list(series.whole), found._about["datatype"]
+    limits = _limits(found, whole, series.axis, grows)
     if is_placeholder(found):
-        made._writer.create_dataset(name, datatype, whole, None, None, [], None)
+        made._writer.create_dataset(name, datatype, whole, limits, found.chunks if limits and None in limits else None, [], None)
         return
     mappings, at = [], 0
     for source, length in zip(sources, series.lengths, strict=True):
@@ -84,20 +103,20 @@ def _write_series(made: NewFile, name: str, found: Dataset, series: Series, sour
             place[series.axis or 0] = [at, 1, 1, length]
             mappings.append((source, name.replace("%", "%%"), None, place))
         at += length
-    made._writer.create_virtual(name, datatype, whole, None, dtype_encoding.fill_of(found.fillvalue, datatype), mappings)
+    made._writer.create_virtual(name, datatype, whole, limits, dtype_encoding.fill_of(found.fillvalue, datatype), mappings)
 
 
-def _write_same(made: NewFile, name: str, found: Dataset, source: str) -> None:
+def _write_same(made: NewFile, name: str, found: Dataset, source: str, grows: bool) -> None:
     datatype, about = found._about["datatype"], found._about
+    limits = _limits(found, found.shape, 0, grows) if about["shape"] is not None else None
     if is_placeholder(found):
-        made._writer.create_dataset(name, datatype, list(found.shape), None, None, [], None)
-    elif about["shape"] is None or found.nbytes <= _COPIED_BYTES:
+        made._writer.create_dataset(name, datatype, list(found.shape), limits, found.chunks if limits and None in limits else None, [], None)
+    elif not about["shape"] or (found.nbytes <= _COPIED_BYTES and not grows):
         made.create_dataset(name, data=found[()], dtype=found.dtype)
     else:
         place = [[0, 1, 1, extent] for extent in found.shape]
-        made._writer.create_virtual(
-            name, datatype, list(found.shape), None, dtype_encoding.fill_of(found.fillvalue, datatype), [(source, name.replace("%", "%%"), None, place)]
-        )
+        fill = dtype_encoding.fill_of(found.fillvalue, datatype)
+        made._writer.create_virtual(name, datatype, list(found.shape), limits, fill, [(source, name.replace("%", "%%"), None, place)])
 
 
 def _copy_attributes(made: NewFile, joined: Joined, name: str) -> None:

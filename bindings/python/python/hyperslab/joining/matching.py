@@ -61,14 +61,14 @@ class How(NamedTuple):
 class Joined:
     """The files that fit together, and what the whole of them has."""
 
-    def __init__(self, files: Iterable[Callable[[], File]], how: How, leaves_out: bool) -> None:
-        """Opens the files one by one and compares each with the first that could be opened.
+    def __init__(self, names: list[str], files: Iterable[Callable[[], File]], how: How, leaves_out: bool) -> None:
+        """Opens the files with these names one by one and compares each with the first that could be opened.
 
         Raises:
             ConflictError: A file does not fit, unless what does not is left out.
             InvalidInputError: Along which dimension is not clear, or there is no such dimension.
         """
-        self.how, self.paths, self.left_out = how, list[str](), list[LeftOut]()
+        self.how, self.names, self.paths, self.left_out = how, names, list[str](), list[LeftOut]()
         self.first: File | None = None
         self.objects: dict[str, Group | Dataset] = {}
         self.series: dict[str, Series] = {}

@@ -1,0 +1,86 @@
+"""Merge: the function `hyperslab.merge`."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable, Collection
+from typing import Any, NamedTuple
+
+from .. import _native
+from ..errors import InvalidInputError
+from ..file import File
+from ..type_aliases import Path, Paths
+from .join import check_target, joined_files, open_content
+from .master import write_master
+from .matching import LeftOut, common_folder
+
+
+class Merged(NamedTuple):
+    """What `merge` did.
+
+    Attributes:
+        bytes: Size of the new file.
+        copied_chunks: Chunks that were copied as stored.
+        reencoded_bytes: Bytes of values that were encoded again.
+        left_out: The files that do not fit, and why.
+    """
+
+    bytes: int
+    copied_chunks: int
+    reencoded_bytes: int
+    left_out: list[LeftOut]
+
+
+def merge(
+    files: Paths | File,
+    path: Path,
+    mode: str = "x",
+    *,
+    concat_dim: str | None = None,
+    new_dim: str | None = None,
+    labels: Callable[[File], Any] | None = None,
+    axis: int | None = None,
+    datasets: Collection[str] | None = None,
+    compat: str = "equals",
+    check_order: bool = True,
+    misfits: str = "error",
+    progress: Callable[[int, int], object] | None = None,
+    **options: Any,
+) -> Merged:
+    """Writes many files as one HDF5 file, which needs them no more. Chunks are copied as stored where the files have the same chunks and
+    filters and each chunk stays whole; other values are decoded, and encoded again.
+
+    Args:
+        files: A glob, a list of paths, or a set of open files of HDF5 or netCDF-4, in the order in which they follow each other.
+        path: The file that is written. It appears when it is complete.
+        mode: `x` refuses to replace an existing file, `w` replaces it.
+        concat_dim, new_dim, labels, axis, datasets, compat, check_order, misfits: As in `hyperslab.virtual`.
+        progress: Called with the bytes of values processed so far, and their total.
+        options: Those of `hyperslab.open`, such as `threads`.
+
+    Returns:
+        The size of the new file, what was copied, and which files were left out.
+
+    Raises:
+        ConflictError: A file does not fit the first one, and the error names both; or `mode` is `x` and the file exists.
+        InvalidInputError: Along which dimension is not clear, or it does not exist.
+        UnsupportedError: A file is netCDF classic, or a dataset holds references.
+
+    Example:
+        >>> hs.merge("era5/*.nc", "era5.nc", concat_dim="time")
+    """
+    if mode not in ("w", "x"):
+        raise InvalidInputError(f"mode {mode!r} is not known: give w (replace) or x (there must be none)")
+    found, opened, options = joined_files(files, concat_dim, new_dim, axis, datasets, compat, check_order, misfits, options)
+    target = check_target(path, found.paths)
+    folder = common_folder(found.paths)
+    with tempfile.TemporaryDirectory() as temporary:
+        master = os.path.join(temporary, "master.h5")
+        write_master(found, master, folder, labels, opened, grows=True)
+        with open(master, "rb") as file:
+            content = file.read()
+    # The master is ours, and names the files that were given: wherever they lie.
+    native = open_content(folder, content, {**options, "format": "hdf5", "paths": "anywhere"})
+    made = _native.fuse_file(native, target, mode == "w", progress)
+    return Merged(made.bytes, made.copied_chunks, made.reencoded_bytes, found.left_out)

@@ -1,0 +1,1 @@
+"""References: where the chunks of HDF5 files lie, for readers of Zarr: VirtualiZarr, kerchunk, Icechunk."""
