@@ -9,10 +9,12 @@ from typing import Any
 
 import h5py
 import hyperslab as hs
+import library_calls as calls
 import netCDF4
 import numpy as np
 import pytest
 from command_server import CommandServer
+from hyperslab import _native
 from test_joined import write_step
 
 
@@ -138,3 +140,40 @@ def test_the_command(command_server: CommandServer, days: tuple[pathlib.Path, np
     assert told["bytes"] == out.stat().st_size and [pathlib.Path(left["path"]).name for left in told["left_out"]] == ["d2.nc"]
     assert "left out: " in run(f"{folder}/*.nc", "-o", out, "--force", "--leave-out")
     assert "concat_dim" in run(f"{folder}/*.nc", "-o", tmp_path / "x.nc", "--dim", "z", status=1)
+
+
+def write_unfiltered_edges(path: pathlib.Path, first: int) -> np.ndarray[Any, Any]:
+    """Four rows of which chunks of two by three hang over the last column. One dataset has a filter that does not change lengths."""
+    values = np.arange(first, first + 28, dtype="<i4").reshape(4, 7)
+    with h5py.File(path, "w", libver="latest") as f:
+        for name, deflates in [("shuffled", False), ("deflated", True)]:
+            creation = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+            creation.set_chunk((2, 3))
+            creation.set_shuffle()
+            if deflates:
+                creation.set_deflate(6)
+            calls.leave_edges_unfiltered(creation)
+            space = h5py.h5s.create_simple(values.shape, (h5py.h5s.UNLIMITED, 7))
+            h5py.h5d.create(f.id, name.encode(), h5py.h5t.STD_I32LE, space, creation).write(h5py.h5s.ALL, h5py.h5s.ALL, values)
+    return values
+
+
+@pytest.mark.parametrize("make", ["merge", "repack"])
+def test_edges_without_filters_stay_right(make: str, tmp_path: pathlib.Path) -> None:
+    values = write_unfiltered_edges(tmp_path / "a.h5", 1)
+    if make == "merge":
+        values = np.concatenate([values, write_unfiltered_edges(tmp_path / "b.h5", 100)])
+        made = hs.merge([tmp_path / "a.h5", tmp_path / "b.h5"], tmp_path / "out.h5", axis=0)
+        assert made.copied_chunks == 24
+    else:
+        _native.repack(str(tmp_path / "a.h5"), str(tmp_path / "out.h5"), [], lambda _: None)
+    for _ in range(2):
+        with h5py.File(tmp_path / "out.h5", "r+") as f, hs.open(tmp_path / "out.h5") as ours:
+            for name in ("shuffled", "deflated"):
+                np.testing.assert_array_equal(f[name][...], values)
+                np.testing.assert_array_equal(ours[name][...], values)
+        # The library keeps a chunk's mask when it overwrites it with as many bytes.
+        values = values[::-1] * 3
+        with h5py.File(tmp_path / "out.h5", "r+") as f:
+            for name in ("shuffled", "deflated"):
+                f[name][...] = values

@@ -102,6 +102,12 @@ impl Pipeline {
         Ok((bytes, mask))
     }
 
+    /// The mask of a chunk to which no filter was applied.
+    pub fn all_skipped(&self) -> u32 {
+        // HDF5 has at most 32 filters in a pipeline.
+        self.filters.iter().enumerate().fold(0, |mask, (index, _)| mask | 1u32.checked_shl(u32::try_from(index).unwrap_or(32)).unwrap_or(0))
+    }
+
     /// The filters that were not skipped, the last one first, with their numbers.
     fn applied(&self, filter_mask: u32) -> Vec<(usize, &Filter)> {
         let applied = |index: &usize| *index >= 32 || filter_mask & (1 << index) == 0;

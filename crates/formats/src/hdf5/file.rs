@@ -163,7 +163,13 @@ impl ArrayFile for Hdf5File {
             }
             Layout::Contiguous { address: None, .. } => self.blocks(dataset, ContiguousStart::Nowhere, selection)?,
             Layout::Contiguous { address: Some(address), size } => self.blocks(dataset, ContiguousStart::Here { address: *address, size: *size }, selection)?,
-            Layout::Chunked(layout) => chunk_locator::locate(&self.source.with_own_budget(), layout, selection)?,
+            Layout::Chunked(layout) => {
+                let mut chunks = chunk_locator::locate(&self.source.with_own_budget(), layout, selection)?;
+                if layout.unfiltered_partial_edges {
+                    skip_filters_at_edges(&mut chunks, &layout.shape, stored.pipeline.all_skipped());
+                }
+                chunks
+            }
             Layout::External => self.blocks(dataset, ContiguousStart::External, selection)?,
             Layout::Virtual => return Err(Error::internal("a virtual dataset has no chunks of its own")),
         };
@@ -195,14 +201,7 @@ impl ArrayFile for Hdf5File {
         let ChunkSource::Stored { filter_mask, .. } = location.source else {
             return Err(Error::internal("only stored chunks are decoded"));
         };
-        let plain = match &stored.layout {
-            Layout::Chunked(layout) => {
-                let hangs_over = location.region.dimensions().zip(&layout.shape).any(|((start, extent), &n)| start.saturating_add(extent) > n);
-                layout.unfiltered_partial_edges && hangs_over
-            }
-            _ => true,
-        };
-        if !plain && !stored.pipeline.filters.is_empty() {
+        if matches!(stored.layout, Layout::Chunked(_)) && !stored.pipeline.filters.is_empty() {
             reserve(&mut out.bytes, bytes)?;
             let least = used_bytes(location, dataset).and_then(|n| usize::try_from(n).ok()).unwrap_or(bytes);
             let element = usize::try_from(dataset.datatype.size()).unwrap_or(usize::MAX);
@@ -231,6 +230,17 @@ impl Stored {
     fn parts(&self) -> Result<(&Dataset, &StoredDataset)> {
         let (_, stored) = self.kept.dataset().ok_or_else(|| Error::internal("a dataset without layout"))?;
         Ok((&self.dataset, stored))
+    }
+}
+
+/// Chunks that hang over the edge of a dataset with unfiltered partial edges say nothing of it in the chunk index: their masks
+/// become `all_skipped`, so that whoever copies or decodes them needs to know nothing else.
+fn skip_filters_at_edges(chunks: &mut [ChunkLocation], shape: &[u64], all_skipped: u32) {
+    for chunk in chunks {
+        let hangs_over = chunk.region.dimensions().zip(shape).any(|((start, extent), &n)| start.saturating_add(extent) > n);
+        if let (true, ChunkSource::Stored { filter_mask, .. }) = (hangs_over, &mut chunk.source) {
+            *filter_mask = all_skipped;
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! A remote object as a [`Storage`].
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 use bytes::Bytes;
 use hyperslab_array::{Cancellation, Error, Result, interruption};
@@ -30,6 +30,12 @@ const TAIL_BYTES: u64 = 512 << 10;
 /// Most bytes that are fetched because somebody will need them: they must fit into what is kept.
 const MAX_PREFETCH_BYTES: u64 = 24 << 20;
 
+/// Blocks that come with a missing one when metadata was missing for the second time, the third, and so on: metadata lies together, and
+/// at 100 MB/s the bytes cost less than another wait.
+const MOST_NEIGHBORS: u64 = 16;
+/// Most bytes of such neighbors in a round.
+const MAX_NEIGHBOR_BYTES: u64 = 4 << 20;
+
 /// The number of the next object that is opened.
 static NEXT: AtomicU64 = AtomicU64::new(0);
 
@@ -43,6 +49,8 @@ pub struct RemoteFile {
     /// Whether the end of the object was fetched: with the first metadata that is not in the head, because many writers put
     /// metadata there.
     has_tail: AtomicBool,
+    /// How often metadata was missing.
+    rounds: AtomicU32,
 }
 
 impl Drop for RemoteFile {
@@ -83,7 +91,7 @@ impl RemoteFile {
     fn new(origin: Origin, name: String, opened: Head) -> Self {
         let Head { bytes: head, length, version } = opened;
         let object = Arc::new(Object { origin, name, length, version });
-        Self { object, head, number: NEXT.fetch_add(1, Ordering::Relaxed), is_closed: AtomicBool::new(false), has_tail: AtomicBool::new(false) }
+        Self { object, head, number: NEXT.fetch_add(1, Ordering::Relaxed), is_closed: AtomicBool::new(false), has_tail: AtomicBool::new(false), rounds: AtomicU32::new(0) }
     }
 
     /// Drops the blocks that are kept of it.
@@ -114,6 +122,7 @@ impl RemoteFile {
         if missing.is_empty() {
             return Ok(false);
         }
+        self.add_neighbors(&mut missing)?;
         if !self.has_tail.swap(true, Ordering::Relaxed) {
             let start = self.object.length.saturating_sub(TAIL_BYTES).max(self.head.len() as u64);
             missing.extend(self.missing_blocks(&[(start, self.object.length.saturating_sub(start))], TAIL_BYTES + BLOCK_BYTES)?);
@@ -162,6 +171,19 @@ impl RemoteFile {
         missing.sort_unstable();
         missing.dedup();
         Ok(missing)
+    }
+
+    /// Adds the blocks around missing ones: the more, the more rounds there were.
+    fn add_neighbors(&self, missing: &mut Vec<u64>) -> Result<()> {
+        let round = self.rounds.fetch_add(1, Ordering::Relaxed).min(MOST_NEIGHBORS.ilog2());
+        let affordable = MAX_NEIGHBOR_BYTES / BLOCK_BYTES / (missing.len() as u64).max(1);
+        let group = (1 << round).min(affordable.max(1));
+        let groups: Vec<(u64, u64)> =
+            missing.iter().map(|block| (block / group * group * BLOCK_BYTES, group * BLOCK_BYTES)).filter(|_| group > 1).collect();
+        missing.extend(self.missing_blocks(&groups, MAX_NEIGHBOR_BYTES)?);
+        missing.sort_unstable();
+        missing.dedup();
+        Ok(())
     }
 
     /// Offset and length of a block.
@@ -270,6 +292,7 @@ impl Storage for RemoteFile {
             number: NEXT.fetch_add(1, Ordering::Relaxed),
             is_closed: AtomicBool::new(false),
             has_tail: AtomicBool::new(false),
+            rounds: AtomicU32::new(0),
         };
         Ok(Some(Arc::new(Fetched { base, fetch })))
     }

@@ -207,12 +207,17 @@ impl DatasetCopy<'_> {
             return Ok(false);
         }
         let storage = part.file.array_file().storage().clone();
+        let filters = pipeline(&part.source);
+        // The library keeps the mask of a chunk that it overwrites with as many bytes, so a chunk without filters gets them.
+        let all_skipped = filters.all_skipped();
+        let can_encode = filters.writing_refusal().is_none();
         for location in part.file.array_file().locate(part.id, &selection)?.chunks {
             self.cancellation.check()?;
             let ChunkSource::Stored { offset, length, filter_mask } = location.source else { continue };
             let Some(target) = moved(&location.region.start) else { continue };
             let mut raw = vec![0; memory_length(length)?];
             storage.read_exact_at(offset, &mut raw)?;
+            let (raw, filter_mask) = if filter_mask == all_skipped && filter_mask != 0 && can_encode { filters.encode(raw)? } else { (raw, filter_mask) };
             let position = part.placed(target.iter().zip(chunk_shape).map(|(start, chunk)| start / chunk).collect());
             self.out.put_chunk(self.path, position, &raw, filter_mask)?;
             self.counts.copied_chunks += 1;

@@ -119,13 +119,6 @@ def _chunks(dataset: Dataset, shape: tuple[int, ...], chunk_shape: tuple[int, ..
     numbers, offsets, lengths = (np.frombuffer(place, np.uint64) for place in places)
     contents = dict(inside)
     skipping = [number for number, _ in masks]
-    if codecs and any(extent % chunk for extent, chunk in zip(shape, chunk_shape, strict=True)):
-        # A writer may store chunks that hang over the edge without filters: they have the bytes of their elements, and no mask.
-        whole = int(np.prod(chunk_shape, dtype=object)) * dtype.itemsize
-        plain = numbers[lengths == whole]
-        positions = np.array(np.unravel_index(plain.astype(np.int64), grid)) + 1
-        hangs_over = (positions * np.array(chunk_shape)[:, None] > np.array(shape)[:, None]).any(axis=0)
-        skipping = sorted({*skipping, *plain[hangs_over].tolist()})
     if skipping:
         # Codecs of Zarr are those of all chunks. A chunk that skips a filter is encoded again.
         kept = ~np.isin(numbers, np.array(skipping, np.uint64))
