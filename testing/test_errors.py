@@ -192,9 +192,7 @@ def test_remote_paths_and_urls_of_files(path: pathlib.Path, monkeypatch: pytest.
 
 def test_open_takes_a_mode_that_reads_and_open_files(path: pathlib.Path) -> None:
     assert hs.open(path, "r")["g/x"].shape == hs.open(path, mode="r")["g/x"].shape == (5,)
-    for mode in ("r+", "a", "w", "x", "rb"):
-        text = message(lambda: hs.open(path, mode))
-        assert "read-only" in text and "hyperslab.create" in text and "h5py" in text
+    assert "'rb' is not known" in message(lambda: hs.open(path, "rb"), hs.InvalidInputError)
     with open(path, "rb") as file:
         assert hs.open(file).filename == str(path)
         assert hs.open([file]).filename == str(path)
@@ -208,7 +206,7 @@ def test_open_takes_a_mode_that_reads_and_open_files(path: pathlib.Path) -> None
     assert "binary mode" in message(lambda: hs.open(io.StringIO("x")), TypeError)
     assert "hyperslab.open" in message(lambda: hs.File(str(path)), TypeError)  # type: ignore[arg-type]
     for mode in ("r+", "a", "r"):
-        assert "h5py" in message(lambda: hs.create(path, mode), hs.UnsupportedError)
+        assert "hyperslab.open" in message(lambda: hs.create(path, mode), hs.UnsupportedError)
 
 
 def test_assignment_to_what_was_opened_says_what_to_use(path: pathlib.Path) -> None:

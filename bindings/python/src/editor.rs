@@ -57,11 +57,29 @@ impl Editor {
         self.with(py, move |editor| editor.resize(&path, &shape))
     }
 
-    /// Sets an attribute.
-    fn set_attribute(&self, py: Python<'_>, path: String, name: String, shape: Option<Vec<u64>>, datatype: &Bound<'_, PyDict>, value: Vec<u8>) -> PyResult<()> {
+    /// Stores the values of `heap`, which elements of variable length point at by their numbers. Returns the elements for `write`.
+    fn store_values<'py>(&self, py: Python<'py>, datatype: &Bound<'py, PyDict>, values: Vec<u8>, heap: Vec<Vec<u8>>) -> PyResult<Bound<'py, PyBytes>> {
+        let datatype = self::datatype(datatype)?;
+        let stored = self.with(py, move |editor| editor.store_values(&attribute(None, datatype, values, heap)?.value))?;
+        Ok(PyBytes::new(py, &stored))
+    }
+
+    /// Sets an attribute. Elements of variable length point at values of `heap` by their numbers.
+    #[expect(clippy::too_many_arguments, reason = "one for each part of an attribute")]
+    #[pyo3(signature = (path, name, shape, datatype, value, heap=Vec::new()))]
+    fn set_attribute(
+        &self,
+        py: Python<'_>,
+        path: String,
+        name: String,
+        shape: Option<Vec<u64>>,
+        datatype: &Bound<'_, PyDict>,
+        value: Vec<u8>,
+        heap: Vec<Vec<u8>>,
+    ) -> PyResult<()> {
         let datatype = self::datatype(datatype)?;
         self.with(py, move |editor| {
-            let value = attribute(shape, datatype, value, Vec::new())?;
+            let value = attribute(shape, datatype, value, heap)?;
             editor.set_attribute(&path, &name, &value.dataspace, &value.value)
         })
     }

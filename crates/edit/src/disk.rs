@@ -36,6 +36,10 @@ pub(crate) trait Disk: Send + Sync {
     fn remove_journal(&self) -> Result<()>;
     /// Waits until the names in the folder are on the disk.
     fn sync_folder(&self) -> Result<()>;
+    /// Whether this process opened it: a forked child must leave file and lock alone.
+    fn is_ours(&self) -> bool {
+        true
+    }
     /// Unlocks the file; views of it may still be there.
     fn release(&self);
     /// Another file in the same folder.
@@ -49,6 +53,8 @@ pub(crate) struct LocalDisk {
     path: PathBuf,
     name: String,
     journal: PathBuf,
+    /// The process that opened it.
+    process: u32,
 }
 
 impl LocalDisk {
@@ -71,7 +77,7 @@ impl LocalDisk {
             }
             let file_name = path.file_name().ok_or_else(|| Error::invalid_input("this is not a file"))?;
             let journal = folder_of(&path).join(format!(".{}.hyperslab-journal", file_name.to_string_lossy()));
-            Ok(Self { file, path, name: name.clone(), journal })
+            Ok(Self { file, path, name: name.clone(), journal, process: std::process::id() })
         };
         open().map_err(|error: Error| error.in_file(&name))
     }
@@ -147,6 +153,9 @@ impl Disk for LocalDisk {
     }
     fn sync_folder(&self) -> Result<()> {
         sync_folder(&folder_of(&self.path))
+    }
+    fn is_ours(&self) -> bool {
+        self.process == std::process::id()
     }
     fn release(&self) {
         // If this fails, the lock ends with the last view.

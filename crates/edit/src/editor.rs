@@ -7,6 +7,7 @@ use hyperslab_formats::ObjectId;
 use hyperslab_formats::hdf5::edit::{FileEdit, delete_attribute, set_attribute};
 use hyperslab_reader::{File, Session};
 
+use crate::heap::{self, OpenCollection};
 use crate::transaction::Transaction;
 use crate::values;
 
@@ -17,6 +18,7 @@ pub struct Editor {
     session: Session,
     path: PathBuf,
     view: Option<File>,
+    heap: OpenCollection,
 }
 
 impl Editor {
@@ -26,13 +28,13 @@ impl Editor {
     /// As [`Transaction::open`]; `Unsupported` for a file that cannot be edited, by the name of what it has.
     pub fn open(path: &Path, session: &Session) -> Result<Self> {
         let transaction = Transaction::open(path)?;
-        let mut editor = Self { transaction, session: session.clone(), path: path.to_path_buf(), view: None };
+        let mut editor = Self { transaction, session: session.clone(), path: path.to_path_buf(), view: None, heap: None };
         editor.edit(|_| Ok(()))?;
         editor.view()?;
         Ok(editor)
     }
 
-    /// The file with all changes so far. It stays as it is until the next change, and must not be read afterwards.
+    /// The file with all changes so far. It stays as it is until the next change; reading it afterwards is a `Conflict`.
     ///
     /// # Errors
     /// As [`Session::open`].
@@ -40,12 +42,26 @@ impl Editor {
         if let Some(view) = &self.view {
             return Ok(view.clone());
         }
-        let view = self.session.open_storage(&self.path, self.transaction.storage())?;
+        let view = self.session.open_storage(&self.path, self.transaction.snapshot()?)?;
         self.view = Some(view.clone());
         Ok(view)
     }
 
-    /// Writes the elements of a region of the dataset at `path`, encoded as in the file.
+    /// Stores what elements of variable length point at. Returns the elements as [`Editor::write`] takes them.
+    ///
+    /// # Errors
+    /// `Unsupported` for references, and files with narrow addresses; as [`Transaction::write`].
+    pub fn store_values(&mut self, elements: &Elements) -> Result<Vec<u8>> {
+        let mut open = self.heap.clone();
+        let outcome = self.edit(|file| heap::store(file, elements, &mut open));
+        self.view = None;
+        let bytes = outcome?;
+        self.heap = open;
+        Ok(bytes)
+    }
+
+    /// Writes the elements of a region of the dataset at `path`, encoded as in the file. Those of variable length are what
+    /// [`Editor::store_values`] returned.
     ///
     /// # Errors
     /// `NotFound`; `InvalidInput` for a region outside of the dataset or bytes of another length; `Unsupported` for what cannot be edited.
@@ -64,12 +80,16 @@ impl Editor {
     /// Sets an attribute of the object at `path`, or replaces it.
     ///
     /// # Errors
-    /// `NotFound`; `Unsupported` for values of variable length, references, and attributes that cannot be edited.
+    /// `NotFound`; `Unsupported` for references, and attributes that cannot be edited.
     pub fn set_attribute(&mut self, path: &str, name: &str, dataspace: &Dataspace, value: &Elements) -> Result<()> {
-        if value.datatype.uses_heap() || value.datatype.has_references() {
-            return Err(Error::unsupported(format!("attribute {name:?}: values of variable length and references cannot be edited yet")).at_object(path));
-        }
-        self.change(path, |file, _, id| set_attribute(file, id, name, &value.datatype, dataspace, &value.bytes))
+        let mut open = self.heap.clone();
+        let set = |file: &FileEdit<'_>, _: &File, id: ObjectId| {
+            let bytes = heap::store(file, value, &mut open)?;
+            set_attribute(file, id, name, &value.datatype, dataspace, &bytes)
+        };
+        self.change(path, set)?;
+        self.heap = open;
+        Ok(())
     }
 
     /// Deletes an attribute of the object at `path`.
@@ -93,7 +113,7 @@ impl Editor {
     /// # Errors
     /// As [`Transaction::roll_back`].
     pub fn roll_back(&mut self) -> Result<()> {
-        self.view = None;
+        (self.view, self.heap) = (None, None);
         self.transaction.roll_back()
     }
 

@@ -6,8 +6,10 @@
 mod commit;
 mod disk;
 mod editor;
+mod heap;
 mod journal;
 mod savepoint;
+mod snapshot;
 mod staged;
 mod transaction;
 mod values;

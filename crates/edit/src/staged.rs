@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::thread::ThreadId;
 
 use hyperslab_array::{Error, Result};
 use hyperslab_storage::{Storage, check_open};
@@ -36,6 +37,10 @@ pub(crate) struct State {
     pub end: u64,
     /// Images of changed blocks of the committed file, by their number.
     pub blocks: BTreeMap<u64, Vec<u8>>,
+    /// Number of changes made, by which views know that they are of an earlier state.
+    pub generation: u64,
+    /// The thread that makes a change: others must not read its parts.
+    pub changing: Option<ThreadId>,
     /// What the change under way has overwritten.
     savepoint: Option<Savepoint>,
 }
@@ -48,7 +53,7 @@ impl Staged {
             disk,
             name,
             closed: AtomicBool::new(false),
-            state: RwLock::new(State { committed_end, end: committed_end, blocks: BTreeMap::new(), savepoint: None }),
+            state: RwLock::new(State { committed_end, end: committed_end, blocks: BTreeMap::new(), generation: 0, changing: None, savepoint: None }),
         }
     }
 
@@ -100,16 +105,21 @@ impl Staged {
     pub fn whole<T>(&self, change: impl FnOnce() -> Result<T>) -> Result<T> {
         {
             let mut state = self.change()?;
+            state.changing = Some(std::thread::current().id());
             state.savepoint = Some(Savepoint { end: state.end, overwritten: Vec::new() });
         }
         let outcome = change();
-        let Some(savepoint) = self.change()?.savepoint.take() else { return Err(Error::internal("a change without its savepoint")) };
+        let savepoint = self.change()?.savepoint.take();
+        let Some(savepoint) = savepoint else { return Err(Error::internal("a change without its savepoint")) };
         if outcome.is_err() {
             for (offset, bytes) in savepoint.overwritten.iter().rev() {
                 self.write(*offset, bytes)?;
             }
             self.change()?.end = savepoint.end;
         }
+        let mut state = self.change()?;
+        (state.generation, state.changing) = (state.generation + 1, None);
+        drop(state);
         outcome
     }
 
@@ -162,6 +172,28 @@ impl Storage for Staged {
     fn read_exact_at(&self, offset: u64, buffer: &mut [u8]) -> Result<()> {
         check_open(self)?;
         let state = self.state()?;
+        self.read_from(&state, offset, buffer)
+    }
+    fn close(&self) {
+        self.closed.store(true, Ordering::Release);
+    }
+    fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::Acquire)
+    }
+    fn name(&self) -> &str {
+        &self.name
+    }
+    fn beside(&self, name: &str) -> Result<Arc<dyn Storage>> {
+        self.disk.beside(name)
+    }
+}
+
+impl Staged {
+    /// Fills `buffer` with bytes of the file as `state` has it.
+    ///
+    /// # Errors
+    /// `Corrupt` beyond the end of the file; `Io`.
+    pub fn read_from(&self, state: &State, offset: u64, buffer: &mut [u8]) -> Result<()> {
         let end = offset.checked_add(buffer.len() as u64).filter(|end| *end <= state.end);
         let end =
             end.ok_or_else(|| Error::corrupt(format!("{} bytes are needed here but the file ends at byte {}", buffer.len(), state.end)).at_offset(offset))?;
@@ -184,17 +216,5 @@ impl Storage for Staged {
             }
         }
         Ok(())
-    }
-    fn close(&self) {
-        self.closed.store(true, Ordering::Release);
-    }
-    fn is_closed(&self) -> bool {
-        self.closed.load(Ordering::Acquire)
-    }
-    fn name(&self) -> &str {
-        &self.name
-    }
-    fn beside(&self, name: &str) -> Result<Arc<dyn Storage>> {
-        self.disk.beside(name)
     }
 }

@@ -10,6 +10,7 @@ use hyperslab_storage::Storage;
 use crate::commit::{Prepared, settle, superblock};
 use crate::disk::{Disk, LocalDisk};
 use crate::journal::Change;
+use crate::snapshot::Snapshot;
 use crate::staged::{BLOCK_BYTES, Staged};
 
 /// Changes of a file that this process has locked. Those that are not committed are dropped with it.
@@ -48,6 +49,14 @@ impl Transaction {
     /// The file with all changes so far.
     pub fn storage(&self) -> Arc<dyn Storage> {
         self.staged.clone()
+    }
+
+    /// The file as it is until the next change.
+    ///
+    /// # Errors
+    /// `Internal` after a panic during a change.
+    pub fn snapshot(&self) -> Result<Arc<dyn Storage>> {
+        Ok(Arc::new(Snapshot::new(self.staged.clone())?))
     }
 
     /// The absolute offset that addresses in the file count from.
@@ -119,6 +128,7 @@ impl Transaction {
         self.check()?;
         let mut state = self.staged.change()?;
         state.blocks.clear();
+        state.generation += 1;
         if state.end != state.committed_end {
             state.end = state.committed_end;
             self.disk.set_len(state.committed_end)?;
@@ -157,6 +167,9 @@ impl Transaction {
     }
 
     fn check(&self) -> Result<()> {
+        if !self.disk.is_ours() {
+            return Err(Error::invalid_input("another process opened the file for editing: open it in this one").in_file(self.disk.name()));
+        }
         if self.is_in_doubt {
             return Err(Error::invalid_input("an earlier commit was interrupted: close the file and open it again").in_file(self.disk.name()));
         }
@@ -177,9 +190,11 @@ impl Space for Transaction {
 
 impl Drop for Transaction {
     fn drop(&mut self) {
-        // Best effort: what is left after the end of the file does no harm.
-        let _ = self.roll_back();
+        if self.disk.is_ours() {
+            // Best effort: what is left after the end of the file does no harm.
+            let _ = self.roll_back();
+            self.disk.release();
+        }
         self.staged.close();
-        self.disk.release();
     }
 }

@@ -11,8 +11,8 @@ pub(crate) fn write(file: &FileEdit<'_>, view: &File, id: ObjectId, region: &Reg
     let mut edited = DatasetEdit::open(file, id)?;
     let dataset = edited.dataset().clone();
     let (shape, size) = (dataset.dataspace.shape(), length(dataset.datatype.size())?);
-    if dataset.datatype.uses_heap() || dataset.datatype.has_references() {
-        return Err(Error::unsupported("values of variable length and references cannot be edited yet"));
+    if dataset.datatype.has_references() {
+        return Err(Error::unsupported("references cannot be written into an existing file yet"));
     }
     if !region.fits(shape) {
         return Err(Error::invalid_input(format!("the region {region} in a dataset of shape {shape:?}")));

@@ -7,6 +7,7 @@ from .batch_reader import BatchReader
 from .batching.batches import Batches, batches
 from .counters import Counters, counters
 from .display.progress import Progress
+from .editing.edited_file import EditedDataset, EditedFile, EditedGroup
 from .engines.duckdb_catalog import Attached, attach
 from .engines.magic import register
 from .engines.polars_scan import scan_polars
@@ -88,6 +89,9 @@ __all__ = [
     "Counters",
     "Dataset",
     "Datatype",
+    "EditedDataset",
+    "EditedFile",
+    "EditedGroup",
     "Empty",
     "Error",
     "ErrorKind",

@@ -225,7 +225,7 @@ class OmittedColumnsWarning(UserWarning):
 _CLASSES: dict[str, type[Error]] = {known.kind.value: known for known in Error.__subclasses__()}
 
 
-READ_ONLY = "files are opened read-only: hyperslab.create writes a new file, h5py changes an existing one"
+READ_ONLY = "the file is open read-only: hyperslab.open(path, 'r+') changes an existing file, hyperslab.create writes a new one"
 
 
 #: Exceptions of other libraries by the message of ours, for as long as it may take to come out of native code.

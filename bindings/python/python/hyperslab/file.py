@@ -12,7 +12,7 @@ from urllib.parse import unquote, urlsplit
 
 from . import _native, range_readers
 from .addresses import has_magic, is_address, matching, options_of
-from .errors import READ_ONLY, InvalidInputError, MissingFileError, ReadOnlyError, UnsupportedError
+from .errors import InvalidInputError, MissingFileError, UnsupportedError
 from .file_objects import CONTENT_NAME, path_or_content
 from .model_view import ModelView, recognized
 from .natural_order import natural_key
@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 
 class File(Group):
     """An open file: a mapping of its root group, and tables of what is in it. `hyperslab.open` makes one."""
+
+    #: Opens a file in a mode other than `r`. The room `editing`, which is above this one, provides it.
+    _open_for_changes: ClassVar[Callable[[Any, Any, dict[str, Any]], Any]]
 
     def __init__(self, native: _native.File | _native.Files, pattern: str | None = None) -> None:
         if not isinstance(native, (_native.File, _native.Files)):
@@ -348,8 +351,12 @@ Node._classes = {**Node._classes, "file": File}
 copyreg.pickle(_native.File, reduced)
 
 
-def _local(path: Any) -> str:
-    """The local path of a path or `file://` URL; the address of something remote as it is."""
+def local_path(path: Any) -> str:
+    """The local path of a path or `file://` URL; the address of something remote as it is.
+
+    Args:
+        path: A path or an address.
+    """
     if range_readers.is_file(path):
         name = getattr(path, "name", None)
         hint = repr(name) if isinstance(name, str) else "the path of a file"
@@ -381,7 +388,7 @@ def open(
     storage_options: Mapping[str, Any] | None = None,
     store: Any = None,
 ) -> File:
-    """Opens one or more HDF5 or netCDF files for reading.
+    """Opens one or more HDF5 or netCDF files for reading, or one HDF5 file to change it.
 
     Args:
         path: A path, a list of paths, or a glob, whose files are sorted naturally (`run2` before `run10`). A leading `~` is
@@ -389,7 +396,8 @@ def open(
             `gs://`, `az://`, `abfs://`, `http://`, `https://`) are read by ranges; those of object stores may be globs. An open
             binary file of Python is read by its path, and another file object, or a file of fsspec, by ranges; `BytesIO` is read
             whole. `bytes` are a path, as in `os`.
-        mode: Always `r`; `hyperslab.create` writes files.
+        mode: `r` reads. `r+` changes an existing HDF5 file, `a` one that exists or is created. `w` creates a file or replaces one, `x` and
+            `w-` refuse to replace one, as `hyperslab.create`.
         threads: Number of threads that decode; one per core by default.
         format: `hdf5`, `netcdf3` or `netcdf4`: refuses files of other formats. `hdf5` shows a netCDF-4 file as plain HDF5.
         paths: Other files that external links, virtual datasets, external raw data and the drivers of files in several members
@@ -410,7 +418,7 @@ def open(
         store: A store of obstore, or another object with obspec's methods `head` and `get_ranges`; `path` is then a path in it.
 
     Returns:
-        A `File`, or for a list or a glob a `FileSet`.
+        A `File`, or for a list or a glob a `FileSet`; for `r+` an `EditedFile`, and for a file that is created a `NewFile`.
 
     Raises:
         NotFoundError: A file does not exist, or no file matches.
@@ -421,7 +429,20 @@ def open(
         ...     f["theta"][0, :10]
     """
     if mode != "r":
-        raise ReadOnlyError(f"mode {mode!r}: {READ_ONLY}")
+        options = {
+            "threads": threads,
+            "format": format,
+            "paths": paths,
+            "missing_sources": missing_sources,
+            "limits": limits,
+            "index_folder": index_folder,
+            "chunk_cache_bytes": chunk_cache_bytes,
+            "indexes": indexes,
+            "storage_options": storage_options,
+            "store": store,
+        }
+        changed: File = File._open_for_changes(path, mode, options)
+        return changed
     wanted = format.lower() if format is not None else None
     if wanted not in (None, "hdf5", "netcdf3", "netcdf4"):
         raise InvalidInputError(f"format {format!r} is not known: give hdf5, netcdf3 or netcdf4, or leave it out")
@@ -467,9 +488,9 @@ def _opened(opener: _native.Session, path: Paths | IO[bytes]) -> tuple[_native.F
         if not path:
             raise MissingFileError(f"no file matches {path!r}")
         if any(range_readers.is_file(p) for p in path):
-            return _native.Files([_of_file(opener, p)[0] if range_readers.is_file(p) else opener.open([_local(p)])[0] for p in path]), None
-        return opener.open([_local(p) for p in path]), None
-    name = _local(path)
+            return _native.Files([_of_file(opener, p)[0] if range_readers.is_file(p) else opener.open([local_path(p)])[0] for p in path]), None
+        return opener.open([local_path(p) for p in path]), None
+    name = local_path(path)
     if is_address(name):
         if not has_magic(name):
             return opener.open([name]), None

@@ -54,7 +54,7 @@ def select(key: Any, shape: tuple[int, ...]) -> Selected:
 
 
 def _is_mask(key: Any) -> bool:
-    return isinstance(key, (np.ndarray, list)) and np.asarray(key).dtype == bool and np.size(key) > 0
+    return isinstance(key, (np.ndarray, list)) and np.asarray(key).dtype == bool and (np.size(key) > 0 or np.ndim(key) > 1)
 
 
 def _axis(key: Any, extent: int) -> tuple[Any, Any, int, bool]:

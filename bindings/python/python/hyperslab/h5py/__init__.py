@@ -1,12 +1,12 @@
-"""h5py's interface for reading, over Hyperslab: `import hyperslab.h5py as h5py`.
+"""h5py's interface for reading and changing files, over Hyperslab: `import hyperslab.h5py as h5py`.
 
-Objects have h5py's names and values. Changing a file raises `hyperslab.ReadOnlyError`, and names that reading does not need are
+Objects have h5py's names and values. Changing a file that is open for reading raises `hyperslab.ReadOnlyError`, and names that reading does not need are
 an `AttributeError` that names them."""
 
 from typing import Any
 
 from . import h5, h5a, h5d, h5ds, h5f, h5fd, h5g, h5i, h5l, h5o, h5p, h5pl, h5r, h5s, h5t, h5z, version
-from ._hl import filters
+from ._hl import editing, filters
 from ._hl.attrs import AttributeManager
 from ._hl.base import Empty, HLObject, is_hdf5
 from ._hl.dataset import Dataset
@@ -38,6 +38,9 @@ from .h5t import (
 from .version import version as __version__
 
 MultiBlockSlice = unsupported("MultiBlockSlice")
+
+# It has made the modes of `File` known.
+del editing
 
 __all__ = [
     "UNLIMITED",

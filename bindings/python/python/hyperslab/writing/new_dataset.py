@@ -196,7 +196,7 @@ class NewDataset:
             raise InvalidInputError(f"field {names[0]!r} of a dataset that has no fields")
         else:
             data = dtype_encoding.stored(values, self._datatype, heap)
-        data = _broadcast(data, selected.shape, inner, values)
+        data = broadcast(data, selected.shape, inner, values)
         if 0 in selected.box or 0 in selected.shape:
             return
         if selected.mask is None and all(isinstance(axis, tuple) for axis in selected.axes):
@@ -325,7 +325,7 @@ class NewDataset:
         return f"<new dataset {self.name} {self.shape}>"
 
 
-def _broadcast(data: np.ndarray[Any, Any], shape: tuple[int, ...], inner: tuple[int, ...], values: Any) -> np.ndarray[Any, Any]:
+def broadcast(data: np.ndarray[Any, Any], shape: tuple[int, ...], inner: tuple[int, ...], values: Any) -> np.ndarray[Any, Any]:
     """Values for a selection of `shape`: as in numpy, they may have more dimensions of extent 1."""
     target = shape + inner
     while data.ndim > len(target) and data.shape[0] == 1:

@@ -124,10 +124,7 @@ class NewFile(NewGroup):
 def unknown_mode(mode: object) -> Exception:
     """The error for a mode that does not create a file."""
     if mode in ("a", "r+", "r"):
-        return UnsupportedError(
-            f"mode {mode!r}: files are created, not changed; give w (replace) or x (fail if there is one), "
-            "open one with hyperslab.open, and change one with h5py"
-        )
+        return UnsupportedError(f"mode {mode!r}: this creates files; give w (replace) or x (fail if there is one). hyperslab.open(path, {mode!r}) opens one")
     return InvalidInputError(f"mode {mode!r} is not known: give w (replace) or x (fail if there is one)")
 
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from .. import _native, file_objects
 from ..addresses import absolute
 from ..errors import ConflictError, InvalidTypeError
-from ..file import _local
+from ..file import local_path
 from ..file_objects import CONTENT_NAME
 from ..objects.dataset import Dataset
 from ..range_readers import Opened, is_file
@@ -134,7 +134,7 @@ def path_or_content(source: Any) -> str | bytes | Opened:
     if isinstance(source, (bytes, bytearray, memoryview)):
         return bytes(source)
     if isinstance(source, (str, os.PathLike)):
-        return absolute(_local(os.fspath(source)))
+        return absolute(local_path(os.fspath(source)))
     if not is_file(source):
         raise InvalidTypeError(f"{type(source).__name__} is not a path, bytes or a file object")
     return file_objects.path_or_content(source)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ..addresses import absolute
 from ..errors import InvalidInputError, MissingFileError
 from ..extras import require
-from ..file import _local
+from ..file import local_path
 from ..natural_order import natural_key
 from ..type_aliases import Path, Paths
 from .writing import write_xarray
@@ -102,9 +102,9 @@ def _new_dimension(given: str | Mapping[str, Any] | None) -> tuple[str | None, A
 def _names(paths: Paths) -> list[str]:
     """The absolute paths that a list or a glob names."""
     if isinstance(paths, (list, tuple)):
-        names = [_local(path) for path in paths]
+        names = [local_path(path) for path in paths]
     else:
-        name = _local(paths)
+        name = local_path(paths)
         names = [name] if os.path.exists(name) or not glob.has_magic(name) else sorted(glob.glob(name), key=natural_key)
     if not names:
         raise MissingFileError(f"no file matches {paths!r}")

@@ -127,7 +127,9 @@ impl<'a> DatasetEdit<'a> {
             return Err(Error::invalid_input(format!("a shape of {} dimensions for a dataset of {}", shape.len(), layout.shape.len())));
         }
         if shape.iter().zip(&layout.max_shape).any(|(extent, max)| max.is_some_and(|max| *extent > max)) {
-            return Err(Error::invalid_input(format!("the shape {shape:?} is beyond the largest shape {:?}", layout.max_shape)));
+            let largest = layout.max_shape.iter().map(|max| max.map_or_else(|| "unlimited".to_owned(), |max| max.to_string()));
+            let largest = largest.collect::<Vec<_>>().join(", ");
+            return Err(Error::invalid_input(format!("the shape {shape:?} is beyond the largest shape [{largest}]")));
         }
         let source = self.file.source();
         let mut header = EditedHeader::read(&source, self.id.0)?;

@@ -69,6 +69,11 @@ impl<'a> FileEdit<'a> {
         self.space.allocate(bytes)
     }
 
+    /// Whether addresses and lengths have 8 bytes each, as in values of variable length that are in memory.
+    pub fn has_wide_addresses(&self) -> bool {
+        self.source.offset_size == 8 && self.source.length_size == 8
+    }
+
     /// Writes values.
     ///
     /// # Errors

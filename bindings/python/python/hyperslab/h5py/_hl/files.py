@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from collections.abc import Callable
+from typing import Any, ClassVar
 
 from ... import _native, file
-from ...errors import READ_ONLY, InvalidInputError, ReadOnlyError, UnsupportedError
+from ...errors import InvalidInputError, UnsupportedError
 from .. import h5f
 from .._missing import unsupported
 from .._objects import ObjectID
@@ -32,12 +33,17 @@ class File(Group, file.File):
     """An open file, with h5py's names and values."""
 
     _id_class = h5f.FileID
+    #: Opens a file in a mode other than `r`. `editing`, which is above this module, provides it.
+    _in_other_mode: ClassVar[Callable[..., Any]]
+
+    def __new__(cls, name: Any = None, mode: str = "r", *options: Any, **more: Any) -> Any:
+        if mode != "r" and cls is File:
+            return File._in_other_mode(name, mode, *options, **more)
+        return super().__new__(cls)
 
     def __init__(
         self, name: Any, mode: str = "r", driver: str | None = None, libver: Any = None, userblock_size: int | None = None, swmr: bool = False, **_: Any
     ) -> None:
-        if mode != "r":
-            raise ReadOnlyError(f"File(mode={mode!r}): {READ_ONLY}", str(name))
         if driver not in _DRIVERS:
             raise UnsupportedError(f"the file driver {driver!r}", str(name))
         self._swmr, self._driver = swmr, driver or "sec2"

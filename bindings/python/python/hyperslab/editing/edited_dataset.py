@@ -1,0 +1,215 @@
+"""Edited dataset: a dataset of a file that is edited, written to with h5py's selections."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from .. import _native, indexing_keys
+from ..errors import Error, InvalidInputError, InvalidTypeError
+from ..objects import reading
+from ..objects.dataset import Dataset
+from ..type_aliases import Elements
+from ..values import compounds, dtype_encoding, tagged_dtypes
+from ..writing.new_dataset import broadcast
+from .edited_node import NodeEdits, unsupported
+from .string_padding import pad
+
+
+class DatasetEdits(NodeEdits, Dataset):
+    """What a dataset of an edited file has besides reading. Subclasses put it in front of the class that reads it."""
+
+    #: The reader of a view of the file.
+    _made: tuple[_native.File, _native.DatasetReader | None] | None = None
+
+    @property
+    def _shape(self) -> tuple[int, ...]:
+        return tuple(self._about["shape"] or ())
+
+    @property
+    def _dtype(self) -> np.dtype[Any]:
+        return tagged_dtypes.of_datatype(self._about["datatype"])
+
+    @property
+    def _reader(self) -> _native.DatasetReader | None:
+        view = self._file
+        if self._made is None or self._made[0] is not view:
+            self._made = view, reading.reader(view, self._number, self._about, self.dtype)
+        return self._made[1]
+
+    def refresh(self) -> None:
+        """Does nothing: the dataset shows each change at once."""
+
+    def flush(self) -> None:
+        """Commits all changes of the file."""
+        self._changes.commit()
+
+    def __getitem__(self, key: Any) -> Elements:
+        with self._changes.lock:
+            return super().__getitem__(self._current(key))
+
+    def read_direct(self, out: np.ndarray[Any, Any], source_sel: Any = None, dest_sel: Any = None) -> None:
+        """Reads into an array.
+
+        Args:
+            out: The array.
+            source_sel: What to read of the dataset; by default all.
+            dest_sel: Where to put it in `out`; by default everywhere.
+
+        Example:
+            >>> f["theta"].read_direct(buffer, np.s_[0])
+        """
+        with self._changes.lock:
+            super().read_direct(out, source_sel, dest_sel)
+
+    def __setitem__(self, key: Any, values: Any) -> None:
+        """Writes a selection: slices, indexes, lists of indexes and masks, as in h5py. Names of fields in the key (`d["a", 0:3]`)
+        restrict it to these fields; other fields keep their values."""
+        with self._changes.lock:
+            self._write(key, values)
+
+    def resize(self, size: Any, axis: int | None = None) -> None:
+        """Changes the shape, or the extent of one `axis`. Elements outside of the new shape are lost: if the dataset grows again,
+        they have the fill value.
+
+        Args:
+            size: The new shape, or with `axis` the new extent of that dimension.
+            axis: The dimension.
+
+        Raises:
+            InvalidTypeError: The dataset is not chunked.
+            InvalidInputError: The dataset cannot grow so far.
+
+        Example:
+            >>> d.resize(2000, axis=0)
+        """
+        with self._changes.lock:
+            shape = self._shape
+            if self.chunks is None:
+                raise InvalidTypeError("only chunked datasets can be resized", self._changes.path, self.name)
+            if axis is not None:
+                if not 0 <= axis < len(shape):
+                    raise InvalidInputError(f"axis {axis} of a dataset of {len(shape)} dimensions", self._changes.path, self.name)
+                size = [size if number == axis else extent for number, extent in enumerate(shape)]
+            new = dtype_encoding.extents("shape", size)
+            if len(new) != len(shape):
+                raise InvalidTypeError(f"shape {tuple(new)} for a dataset of {len(shape)} dimensions", self._changes.path, self.name)
+            self._changes.make(lambda editor: editor.resize(self.name, new))
+
+    def append(self, values: Any, axis: int = 0) -> None:
+        """Appends values along a dimension, which grows by their extent. If that fails, the shape is as before.
+
+        Args:
+            values: The values. Their other extents are those of the dataset.
+            axis: The dimension.
+
+        Raises:
+            InvalidTypeError: The values have another shape, or the dataset is not chunked.
+            InvalidInputError: The dataset cannot grow so far, or its dtype cannot hold the values.
+
+        Example:
+            >>> f["theta"].append(np.zeros((10, 3)))
+        """
+        with self._changes.lock:
+            before, given = self._shape, np.shape(values)
+            if not 0 <= axis < len(before):
+                raise InvalidInputError(f"axis {axis} of a dataset of {len(before)} dimensions", self._changes.path, self.name)
+            inner = len(self._about["datatype"]["shape"]) if self._about["datatype"]["class"] == "array" else 0
+            given = given[: len(given) - inner]
+            if len(given) != len(before) or any(extent != known for at, (extent, known) in enumerate(zip(given, before, strict=True)) if at != axis):
+                raise InvalidTypeError(f"values of shape {given} appended to shape {before} along axis {axis}", self._changes.path, self.name)
+            self.resize(before[axis] + given[axis], axis=axis)
+            try:
+                self._write((slice(None),) * axis + (slice(before[axis], None),), values)
+            except BaseException:
+                self.resize(before)
+                raise
+
+    def write_direct(self, source: np.ndarray[Any, Any], source_sel: Any = None, dest_sel: Any = None) -> None:
+        """Writes a selection of an array to a selection; by default all.
+
+        Args:
+            source: The array of the values.
+            source_sel: What of it is written; everything by default.
+            dest_sel: Where it goes; everywhere by default.
+
+        Example:
+            >>> d.write_direct(values, dest_sel=np.s_[0:10])
+        """
+        self[... if dest_sel is None else dest_sel] = source[... if source_sel is None else source_sel]
+
+    def make_scale(self, name: str = "") -> None:
+        """Raises `UnsupportedError`.
+
+        Args:
+            name: The name of the dimension scale.
+        """
+        raise unsupported(self._changes.path, "making a dimension scale", self.name)
+
+    def _write(self, key: Any, values: Any) -> None:
+        if self._about["shape"] is None:
+            raise InvalidInputError("a dataset with a null dataspace has no elements", self._changes.path, self.name)
+        key, names = compounds.selected(key)
+        datatype = _writable(self._about["datatype"])
+        selected = indexing_keys.select(key, self._shape)
+        inner = tuple(datatype["shape"]) if datatype["class"] == "array" else ()
+        heap: list[bytes] = []
+        parts: compounds.Parts = None
+        try:
+            if dtype_encoding.has_fields(datatype):
+                data, parts = dtype_encoding.stored_fields(values, datatype, heap, names)
+            elif names:
+                raise InvalidInputError(f"field {names[0]!r} of a dataset that has no fields")
+            else:
+                data = dtype_encoding.stored(values, datatype, heap)
+        except Error as error:
+            if error.file is None:
+                error.file, error.object = self._changes.path, self.name
+            raise
+        size = int(datatype["size"])
+        stored = data.tobytes()
+        # A wrong shape is found before anything is stored.
+        broadcast(data, selected.shape, inner, values)
+        if 0 in selected.box or 0 in selected.shape:
+            return
+        if dtype_encoding.uses_heap(datatype):
+            stored = self._changes.make(lambda editor: editor.store_values(datatype, stored, heap))
+            data = np.frombuffer(stored, data.dtype).reshape(data.shape)
+        # One row of bytes for each element.
+        raw = np.frombuffer(broadcast(data, selected.shape, inner, values).tobytes(), np.uint8).copy().reshape(-1, size)
+        pad(raw.reshape(-1), datatype)
+        is_box = selected.mask is None and all(isinstance(axis, tuple) and axis[2] == 1 for axis in selected.axes)
+        if is_box:
+            start, count = [int(axis[0]) for axis in selected.axes], [int(n) for n in selected.box]
+            self._put(start, count, raw if parts is None else self._merged(start, count, None, raw, parts))
+            return
+        extents = [n if isinstance(picked, slice) or np.ndim(picked) == 0 else len(picked) for n, picked in zip(selected.box, selected.pick, strict=True)]
+        rows = raw if selected.mask is not None else raw.reshape([*extents, size])
+        for piece in indexing_keys.pieces(selected, size):
+            start, count = [int(at) for at in piece.start], [int(n) for n in piece.extent]
+            self._put(start, count, self._merged(start, count, piece.numbers, rows[piece.values].reshape(-1, size), parts))
+
+    def _merged(
+        self, start: list[int], count: list[int], numbers: np.ndarray[Any, Any] | None, raw: np.ndarray[Any, Any], parts: compounds.Parts
+    ) -> np.ndarray[Any, Any]:
+        """The elements of a box as they are, with some of them, or parts of them, replaced."""
+        size = raw.shape[1]
+        box = np.empty((math.prod(count), size), np.uint8)
+        self._file.read_into(self._number, [(at, n, 1) for at, n in zip(start, count, strict=True)], box.ctypes.data, box.nbytes)
+        chosen: Any = slice(None) if numbers is None else numbers
+        for offset, length in [(0, size)] if parts is None else parts:
+            box[chosen, offset : offset + length] = raw[:, offset : offset + length]
+        return box
+
+    def _put(self, start: list[int], count: list[int], raw: np.ndarray[Any, Any]) -> None:
+        data = raw.tobytes()
+        self._changes.make(lambda editor: editor.write(self.name, start, count, data))
+
+
+def _writable(datatype: dict[str, Any]) -> dict[str, Any]:
+    """The datatype as values are encoded for it."""
+    if datatype["class"] == "bitfield":
+        return {"class": "integer", "size": datatype["size"], "signed": False, "order": datatype["order"]}
+    return datatype

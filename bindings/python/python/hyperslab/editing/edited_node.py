@@ -1,0 +1,87 @@
+"""Edited node: an object of a file that is edited. It shows each change at once."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+from .. import _native
+from ..errors import InvalidTypeError, UnsupportedError
+from ..objects.node import Node
+from ..values.references import Reference
+from .changes import Changes
+
+
+class NodeEdits(Node):
+    """What objects of an edited file have in common. Subclasses put it in front of the class that reads the object."""
+
+    def __init__(self, changes: Changes, number: int, name: str, about: dict[str, Any] | None = None) -> None:
+        self._changes, self._number, self.name = changes, number, name
+        view = changes.view
+        self._described = view, view.describe(number, name) if about is None else about
+
+    @property
+    def _file(self) -> _native.File:  # type: ignore[override]
+        return self._changes.view
+
+    @property
+    def _about(self) -> dict[str, Any]:  # type: ignore[override]
+        view = self._file
+        if self._described[0] is not view and not self._changes.closed:
+            self._described = view, view.describe(self._number, self.name)
+        return self._described[1]
+
+    @property
+    def attrs(self) -> Any:
+        """The attributes, which can be changed: `attrs["count"] = 3`."""
+        return self._edited_classes()["attributes"](self)
+
+    @property
+    def file(self) -> Any:
+        """The file that it is in; closing it closes the file."""
+        return self._edited_classes()["file"]._of_changes(self._changes)
+
+    def _edited_classes(self) -> dict[str, Any]:
+        """The class of each kind of object of an edited file."""
+        raise NotImplementedError
+
+    def _object(self, file: _native.File, number: int, name: str, about: dict[str, Any] | None = None) -> Node:
+        if file != self._file:
+            return super()._object(file, number, name, about)  # the target of an external link is only read
+        kind = file.kind(number)
+        found: Node = self._edited_classes().get(kind, self._edited_classes()["node"])(self._changes, number, name)
+        return found
+
+    def _current(self, reference: Any) -> Any:
+        """A reference of this file as the file is now; other values as they are."""
+        if not isinstance(reference, Reference) or reference._file.path != self._changes.path:
+            return reference
+        return type(reference)(self._file, reference._kind, reference._raw, reference._null)
+
+    def _dereferenced(self, reference: Reference) -> Any:
+        return super()._dereferenced(self._current(reference))
+
+    def refresh(self) -> None:
+        """Does nothing: the object shows each change at once."""
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, NodeEdits) and self._number == other._number and self._changes is other._changes
+
+    def __hash__(self) -> int:
+        return hash((id(self._changes), self._number))
+
+    def __bool__(self) -> bool:
+        return not self._changes.closed
+
+    def __reduce__(self) -> NoReturn:
+        raise InvalidTypeError("a file that is edited belongs to this process: pickle what hyperslab.open(path) reads", self._changes.path)
+
+
+def unsupported(path: str, what: str, name: str | None = None) -> UnsupportedError:
+    """The error for a change that cannot be made yet.
+
+    Args:
+        path: The file.
+        what: The change.
+        name: The object.
+    """
+    return UnsupportedError(f"{what} in an existing file cannot be done yet: nothing was changed; h5py can do it", path, name)

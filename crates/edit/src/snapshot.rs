@@ -1,0 +1,54 @@
+//! A view of a file that is edited, as long as nothing changes. What was read and what is read later never mix.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use hyperslab_array::{Error, Result};
+use hyperslab_storage::{Storage, check_open};
+
+use crate::staged::Staged;
+
+/// The file between two changes.
+pub(crate) struct Snapshot {
+    staged: Arc<Staged>,
+    generation: u64,
+    closed: AtomicBool,
+}
+
+impl Snapshot {
+    /// The file as it is now.
+    ///
+    /// # Errors
+    /// `Internal` after a panic during a change.
+    pub fn new(staged: Arc<Staged>) -> Result<Self> {
+        let generation = staged.state()?.generation;
+        Ok(Self { staged, generation, closed: AtomicBool::new(false) })
+    }
+}
+
+impl Storage for Snapshot {
+    fn len(&self) -> u64 {
+        self.staged.len()
+    }
+    fn read_exact_at(&self, offset: u64, buffer: &mut [u8]) -> Result<()> {
+        check_open(self)?;
+        // The lock is held until the bytes are read.
+        let state = self.staged.state()?;
+        if state.generation != self.generation || state.changing.is_some_and(|thread| thread != std::thread::current().id()) {
+            return Err(Error::busy("the file was changed while this was read: take it from the file again").in_file(self.name()));
+        }
+        self.staged.read_from(&state, offset, buffer)
+    }
+    fn close(&self) {
+        self.closed.store(true, Ordering::Release);
+    }
+    fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::Acquire) || self.staged.is_closed()
+    }
+    fn name(&self) -> &str {
+        self.staged.name()
+    }
+    fn beside(&self, name: &str) -> Result<Arc<dyn Storage>> {
+        self.staged.beside(name)
+    }
+}
