@@ -79,7 +79,7 @@ class File(Group):
 
     @property
     def models(self) -> list[ModelView]:
-        """The data models that recognize the file (of several files the first), the surest first."""
+        """The data models that recognize the file (of several files all of them), the surest first."""
         return recognized(self)
 
     def table(

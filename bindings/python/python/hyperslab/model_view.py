@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import html
 import json
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from . import _native
-from .errors import InvalidInputError
+from . import _native, model_contents
+from .errors import InternalError, InvalidInputError
 from .tables.table import Table
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+#: In a view, `_native` is its file.
+NativeFile = _native.File
 
 
 class Tables(Protocol):
@@ -42,10 +51,10 @@ class Problem(NamedTuple):
 
 
 class ModelView:
-    """A file as a data model sees it.
+    """A file, or a set of files, as a data model sees it. What it says holds for all files of a set.
 
     Attributes:
-        file: The open file.
+        file: The open file or set of files.
         name: The name of the model, for `File.table(..., model=name)`.
         certainty: How sure the model is that the file is one of its files: `certain`, `likely` or `possible`.
         reason: Why.
@@ -60,26 +69,72 @@ class ModelView:
         return native
 
     @property
+    def _natives(self) -> list[NativeFile]:
+        return [file._file for file in self.file.files]
+
+    @property
     def tables(self) -> list[str]:
-        """The names of the tables, the most important first."""
-        return _native.model_tables(self._native, self.name)
+        """The names of the tables that all files have, the most important first. `omitted` names those that only some files have."""
+        first, *others = [_native.model_tables(native, self.name) for native in self._natives]
+        return [name for name in first if all(name in names for names in others)]
 
     @property
     def arrays(self) -> list[ModelArray]:
-        """The arrays that mean something in the model."""
-        found = _native.model_arrays(self._native, self.name)
-        return [ModelArray(array.name, array.step, array.path, tuple(array.shape)) for array in found]
+        """The arrays that mean something in the model; of several files those of each, one file after the other."""
+        return [array for _, arrays in self.arrays_by_file() for array in arrays]
+
+    def arrays_by_file(self) -> Iterator[tuple[Any, list[ModelArray]]]:
+        """The arrays of each file.
+
+        Returns:
+            Each open file with its arrays, in order.
+
+        Example:
+            >>> [(file.filename, len(arrays)) for file, arrays in f.models[0].arrays_by_file()]
+            [('run.h5part', 6)]
+        """
+        for file in self.file.files:
+            found = _native.model_arrays(file._file, self.name)
+            yield file, [ModelArray(array.name, array.step, array.path, tuple(array.shape)) for array in found]
 
     @property
     def omitted(self) -> dict[str, str]:
-        """The objects that are in none of the tables and arrays, and why: `{"/notes": "is not a step"}`."""
-        return dict(_native.model_omitted(self._native, self.name))
+        """The objects that are in none of the tables and arrays, and why: `{"/notes": "is not a step"}`; of several files those of any."""
+        natives = self._natives
+        found = {name: reason for native in natives for name, reason in _native.model_omitted(native, self.name)}
+        if len(natives) > 1:
+            whole = set(self.tables)
+            owners: dict[str, list[str]] = {}
+            for native in natives:
+                for name in _native.model_tables(native, self.name):
+                    owners.setdefault(name, []).append(native.path)
+            found |= {name: f"is a table of {len(paths)} of {len(natives)} files, such as {paths[0]}" for name, paths in owners.items() if name not in whole}
+        return found
 
     @property
     def facts(self) -> dict[str, Any]:
-        """What the file says of itself beyond tables and arrays: settings, descriptions and units; empty for models without such facts."""
-        facts: dict[str, Any] = json.loads(_native.model_facts(self._native, self.name))
-        return facts
+        """What the file says of itself beyond tables and arrays: settings, descriptions and units; of several files those that are equal in all.
+
+        Empty for models without such facts.
+        """
+        first, *others = [json.loads(_native.model_facts(native, self.name)) for native in self._natives]
+        return {name: fact for name, fact in first.items() if all(name in other and other[name] == fact for other in others)}
+
+    def contents(self) -> pa.Table:
+        """Lists the tables and arrays of the model, from metadata.
+
+        Returns:
+            A table with a row for each table and each array: `kind` (`table` or `array`), `name`, `rows` of a table, `shape` of an array (null for
+            an extent that differs between steps or files), `steps` (in how many steps an array is), `columns` of a table, `units` (one for each
+            column, or one for an array; null if there is none), and `problem` if it cannot be planned.
+
+        Raises:
+            CorruptError: The file contradicts the model so far that its tables cannot be listed; the message names the object.
+
+        Example:
+            >>> f.models[0].contents().to_pandas()[["kind", "name", "rows", "columns"]]
+        """
+        return model_contents.contents(self, None)[0]
 
     def table(self, name: str, where: Any = None, **options: Any) -> Table:
         """Plans a scan of one of the model's tables. Planning reads metadata only.
@@ -106,28 +161,54 @@ class ModelView:
         """Finds what contradicts the model, from metadata.
 
         Returns:
-            Each problem with the path of its object; none if every table can be planned.
+            Each problem with the path of its object, and of several files with the file; none if every table can be planned.
 
         Example:
             >>> f.models[0].validate()
             []
         """
-        return [Problem(object, message) for object, message in _native.model_problems(self._native, self.name)]
+        natives = self._natives
+        found = [(native.path, *problem) for native in natives for problem in _native.model_problems(native, self.name)]
+        return [Problem(object, f"{message} (in {path})" if len(natives) > 1 else message) for path, object, message in found]
 
     def __repr__(self) -> str:
         return f"<{self.name}, {self.certainty}: {self.reason}>"
 
+    def __str__(self) -> str:
+        return model_contents.as_text(self) if self.file else repr(self)
+
+    def _repr_html_(self) -> str:
+        return model_contents.as_html(self) if self.file else html.escape(repr(self))
+
+
+#: How sure a model is, from the least.
+_CERTAINTIES = ("possible", "likely", "certain")
+
 
 def recognized(file: Any) -> list[ModelView]:
-    """The models that recognize a file, the surest first."""
-    return [ModelView(file, found.model, found.certainty, found.reason) for found in _native.recognize_models(file._file)]
+    """The models that recognize a file, or all files of a set, the surest first. A model is as sure of a set as of the file it is least sure of."""
+    natives = [one._file for one in file.files]
+    found = _native.recognize_models(natives[0])
+    least = {one.model: (_CERTAINTIES.index(one.certainty), one.reason) for one in found}
+    for native in natives[1:]:
+        # Files that no model recognizes are not looked through.
+        if not least:
+            break
+        own = {one.model: (_CERTAINTIES.index(one.certainty), one.reason) for one in _native.recognize_models(native)}
+        least = {name: min(known, own[name], key=lambda sure: sure[0]) for name, known in least.items() if name in own}
+    ordered = sorted(least.items(), key=lambda item: -item[1][0])
+    return [ModelView(file, name, _CERTAINTIES[sure], reason) for name, (sure, reason) in ordered]
 
 
 def required(file: Any, name: str) -> ModelView:
-    """The view of one model. `InvalidInputError` if the file is not recognized as this model."""
+    """The view of one model. `InvalidInputError` if the file, or one of a set, is not recognized as this model."""
     views = recognized(file)
     for view in views:
         if view.name == name:
             return view
-    found = f"it is recognized as {', '.join(view.name for view in views)}" if views else "no data model is recognized in it"
-    raise InvalidInputError(f"this file is not recognized as {name}; {found}", file.files[0].filename)
+    for one in file.files:
+        names = [found.model for found in _native.recognize_models(one._file)]
+        if name not in names:
+            found = f"it is recognized as {', '.join(names)}" if names else "no data model is recognized in it"
+            raise InvalidInputError(f"this file is not recognized as {name}; {found}", one.filename)
+    raise InternalError(f"no file of {len(file.files)} is the one that {name} does not recognize")

@@ -13,6 +13,7 @@ from rich.table import Table as Grid
 
 import hyperslab as hs
 
+from .. import model_contents
 from ..addresses import is_address
 from ..objects import tree
 from ..visible import visible
@@ -78,7 +79,7 @@ def info(file: FileName, path: Annotated[str | None, typer.Argument(metavar="PAT
         facts = {
             "file": opened.filename,
             "format": opened.format,
-            **_models(opened),
+            **_models(opened, as_json),
             **_sizes(opened),
             **_storage(opened),
             "attributes": dict(tree.attribute_lines(opened)),
@@ -90,6 +91,7 @@ def info(file: FileName, path: Annotated[str | None, typer.Argument(metavar="PAT
             "first": opened.files[0].filename,
             "last": opened.files[-1].filename,
             "format": ", ".join(dict.fromkeys(one.format for one in opened.files)),
+            **_models(opened, as_json),
             **{name: sum(size[name] for size in sizes) for name in sizes[0]},
         }
     if as_json:
@@ -125,10 +127,22 @@ def _facts(entry: tree.Entry, attributes: bool) -> dict[str, Any]:
     return facts
 
 
-def _models(file: hs.File) -> dict[str, Any]:
-    """The recognized data models, with their reasons; nothing if there is none."""
-    found = {view.name: f"{view.certainty}: {view.reason}" for view in file.models}
-    return {"models": found} if found else {}
+def _models(file: hs.File, as_json: bool) -> dict[str, Any]:
+    """The recognized data models with their reasons, and what those have that are likely; nothing if there is none."""
+    views = file.models
+    found: dict[str, Any] = {"models": {view.name: f"{view.certainty}: {view.reason}" for view in views}} if views else {}
+    for view in views:
+        if view.certainty == "possible":
+            continue
+        try:
+            if as_json:
+                found.setdefault("contents", {})[view.name] = view.contents().to_pylist()
+            else:
+                found[view.name] = model_contents.lines(*model_contents.contents(view, model_contents.MAX_SHOWN))
+        except hs.Error as error:
+            # The file itself can be shown, and says why the model's part cannot.
+            found.setdefault("contents", {})[view.name] = f"cannot be listed: {error}"
+    return found
 
 
 def _storage(file: hs.File) -> dict[str, Any]:

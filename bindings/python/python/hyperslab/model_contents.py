@@ -1,0 +1,154 @@
+"""Contents of a data model: its tables and arrays as one table, and how that is shown as text and HTML."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Protocol
+
+import pyarrow as pa
+
+from .display.blocks import card, dim, facts, fold, grid, leaf, text
+from .errors import Error
+from .tables.table import Table
+from .visible import visible
+
+#: Tables and arrays, and columns of one table, that are shown to people.
+MAX_SHOWN, MAX_COLUMNS = 20, 12
+#: Attributes with the unit of an array.
+_UNITS = ("units", "unit")
+SCHEMA = pa.schema(
+    [
+        ("kind", pa.string()),
+        ("name", pa.string()),
+        ("rows", pa.int64()),
+        ("shape", pa.list_(pa.int64())),
+        ("steps", pa.int64()),
+        ("columns", pa.list_(pa.string())),
+        ("units", pa.list_(pa.string())),
+        ("problem", pa.string()),
+    ]
+)
+
+
+class View(Protocol):
+    """The part of a view's interface that is shown."""
+
+    name: str
+    certainty: str
+    reason: str
+
+    @property
+    def file(self) -> Any: ...
+    @property
+    def tables(self) -> list[str]: ...
+    @property
+    def omitted(self) -> dict[str, str]: ...
+    def arrays_by_file(self) -> Iterator[tuple[Any, list[Any]]]: ...
+    def table(self, name: str, **options: Any) -> Table: ...
+
+
+def contents(view: View, limit: int | None) -> tuple[pa.Table, int]:
+    """The first `limit` tables and arrays of a view with the schema `SCHEMA`, and the number of all."""
+    arrays = _arrays(view)
+    tables = view.tables
+    total = len(tables) + len(arrays)
+    room = total if limit is None else limit
+    rows = [_of_table(view, name) for name in tables[:room]]
+    rows += [_of_array(name, found) for name, found in list(arrays.items())[: max(0, room - len(rows))]]
+    return pa.Table.from_pylist(rows, SCHEMA), total
+
+
+def _of_table(view: View, name: str) -> dict[str, Any]:
+    try:
+        table = view.table(name, omitted="ignore")
+        fields = list(table.schema)
+        units = [_decoded((field.metadata or {}).get(b"units") or (field.metadata or {}).get(b"unit")) for field in fields]
+        return {"kind": "table", "name": name, "rows": table.count(), "columns": [field.name for field in fields], "units": units}
+    except Error as error:
+        return {"kind": "table", "name": name, "problem": str(error)}
+
+
+def _arrays(view: View) -> dict[str, list[tuple[Any, Any]]]:
+    """The arrays of all files and steps by name, with their files."""
+    found: dict[str, list[tuple[Any, Any]]] = {}
+    for file, arrays in view.arrays_by_file():
+        for array in arrays:
+            found.setdefault(array.name, []).append((file, array))
+    return found
+
+
+def _of_array(name: str, found: list[tuple[Any, Any]]) -> dict[str, Any]:
+    shapes = [array.shape for _, array in found]
+    steps = len({array.step for _, array in found if array.step is not None}) or None
+    about = {"kind": "array", "name": name, "steps": steps, "shape": _common(shapes)}
+    if about["shape"] is None:
+        about["problem"] = f"has {len(shapes[0])} dimensions in one place, and another number in others"
+    try:
+        file, array = found[0]
+        attributes = file[array.path].attrs
+        unit = next((attributes[key] for key in _UNITS if key in attributes), None)
+        return about | {"units": [_decoded(unit)]}
+    except Error as error:
+        return about | {"problem": str(error)}
+
+
+def _common(shapes: list[tuple[int, ...]]) -> list[int | None] | None:
+    """The shape of all, with `None` for an extent that differs; `None` if the number of dimensions does."""
+    if len({len(shape) for shape in shapes}) != 1:
+        return None
+    return [extents[0] if len(set(extents)) == 1 else None for extents in zip(*shapes, strict=True)]
+
+
+def _decoded(unit: Any) -> str | None:
+    if isinstance(unit, bytes):
+        return unit.decode("utf-8", "replace")
+    return None if unit is None else str(unit)
+
+
+def lines(found: pa.Table, total: int) -> dict[str, str]:
+    """A line for each table and array, by name: `particles: table, 1,200 rows: step, time, x [m]`."""
+    shown = {f"{row['kind']} {visible(row['name'])}": f"{_size(row)}{_columns(row)}" for row in found.to_pylist()}
+    if total > len(shown):
+        shown["…"] = f"and {total - len(shown):,} more"
+    return shown
+
+
+def _size(row: Mapping[str, Any]) -> str:
+    if row["problem"] is not None:
+        return visible(row["problem"])
+    if row["kind"] == "table":
+        return f"{row['rows']:,} row{'' if row['rows'] == 1 else 's'}"
+    shape = " × ".join("varying" if extent is None else f"{extent:,}" for extent in row["shape"]) or "scalar"
+    return shape + (f", {row['steps']:,} step{'' if row['steps'] == 1 else 's'}" if row["steps"] else "")
+
+
+def _columns(row: Mapping[str, Any]) -> str:
+    if row["problem"] is not None:
+        return ""
+    units = [f" [{visible(unit)}]" if unit else "" for unit in row["units"] or []]
+    if row["kind"] == "array":
+        return units[0]
+    names = [visible(name) + unit for name, unit in zip(row["columns"], units, strict=True)]
+    more = len(names) - MAX_COLUMNS
+    return f": {', '.join(names[:MAX_COLUMNS])}{f' and {more:,} more' if more > 0 else ''}"
+
+
+def as_text(view: View) -> str:
+    """A view as lines: the model, its tables and arrays, and how many objects are in none of them."""
+    shown = lines(*contents(view, MAX_SHOWN))
+    width = max(map(len, shown), default=0)
+    omitted = len(view.omitted)
+    left_out = [f"{omitted:,} object{'' if omitted == 1 else 's'} in none of these: omitted has the reasons"] if omitted else []
+    return "\n  ".join([f"{view.name} ({view.certainty}: {visible(view.reason)})", *(f"{name:{width}}  {about}" for name, about in shown.items()), *left_out])
+
+
+def as_html(view: View) -> str:
+    """A view as HTML: the model, and its tables and arrays."""
+    found, total = contents(view, MAX_SHOWN)
+    rows = [(row["kind"], row["name"], _size(row), _columns(row).removeprefix(":").strip()) for row in found.to_pylist()]
+    listed = fold("<b>tables and arrays</b>", grid(["", "name", "rows or shape", "columns [unit]"], rows, total=total), opened=True) if rows else ""
+    omitted = view.omitted
+    left_out = "".join(leaf(f"{text(name)} {dim(reason)}") for name, reason in list(omitted.items())[:MAX_SHOWN])
+    left_out += leaf(dim(f"… and {len(omitted) - MAX_SHOWN:,} more: omitted lists them")) if len(omitted) > MAX_SHOWN else ""
+    folded = fold(f"<b>not shown</b> {dim(len(omitted))}", left_out) if omitted else ""
+    return card("Model", view.name, view.certainty, facts([("reason", text(view.reason))]), listed, folded)
