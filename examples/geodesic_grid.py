@@ -192,9 +192,9 @@ def write_mpas(path: str, n: int) -> None:
         f.create_dimension("nVertLevels", 2)
         mesh.create_data(f, "area")
         lon, lat, corners = grid.cells(0, grid.n_cells)
-        mesh.write(f, "cell", slice(None), longitude=lon, latitude=lat, neighbors=corners, area=np.full(grid.n_cells, 4 * np.pi / grid.n_cells))
+        mesh.write(f, "cell", slice(None), longitude=lon, latitude=lat, vertices=corners, area=np.full(grid.n_cells, 4 * np.pi / grid.n_cells))
         lon_vertices, lat_vertices, cells = grid.vertices(0, grid.n_vertices)
-        mesh.write(f, "vertex", slice(None), longitude=lon_vertices, latitude=lat_vertices, neighbors=cells)
+        mesh.write(f, "vertex", slice(None), longitude=lon_vertices, latitude=lat_vertices, cells=cells)
         times = [f"2000-01-01_{hour:02}:00:00".ljust(64) for hour in range(3)]
         f.create_variable("xtime", ["Time", "StrLen"], data=np.array([list(time.encode()) for time in times], "u1").view("S1"))
         field = wave(lon, lat)

@@ -36,7 +36,14 @@ def test_contents_are_tables_and_arrays_with_sizes_and_units(tmp_path: pathlib.P
             assert (row["rows"], row["columns"]) == (table.count(), table.schema.names) and row["problem"] is None
             assert len(row["units"]) == len(row["columns"])
         particles = rows["table", "particles"]
-        assert dict(zip(particles["columns"], particles["units"], strict=True)) == {"step": None, "time": None, "id": None, "weights": None, "x": "m", "y": None}
+        assert dict(zip(particles["columns"], particles["units"], strict=True)) == {
+            "step": None,
+            "time": None,
+            "id": None,
+            "weights": None,
+            "x": "m",
+            "y": None,
+        }
         assert rows["array", "x"] == {
             "kind": "array", "name": "x", "rows": None, "shape": [None], "steps": 3, "columns": None, "units": ["m"], "problem": None,
         }  # fmt: skip

@@ -576,45 +576,6 @@ def test_writing_by_ranges_is_read_by_netcdf4(tmp_path: pathlib.Path) -> None:
     assert lists(view.table("edges").to_arrow(), "nodes") == [[0, 1], [1, 4]] and pickle.loads(pickle.dumps(mesh)) == mesh
 
 
-def test_mpas_is_written_by_ranges_of_tasks(tmp_path: pathlib.Path) -> None:
-    path, grid = tmp_path / "made.nc", geodesic_grid.Geodesic(3)
-    plan = hs.NetcdfPlan(path)
-    mesh = hs.models.mpas.define(plan, cells=grid.n_cells, vertices=grid.n_vertices, compression="zstd")
-    mesh.create_data(plan, "area", dtype="f4")
-    mesh.create_data(plan, "vorticity", "vertex")
-    lon, lat, corners = grid.cells(0, grid.n_cells)
-    lon_vertices, lat_vertices, cells = grid.vertices(0, grid.n_vertices)
-    fragments = []
-    for number in range(2):
-        with plan.task(number) as task:
-            own = slice(number * 40, 40 if not number else grid.n_cells)
-            mesh.write(task, "cell", own, longitude=lon[own], latitude=lat[own], neighbors=corners[own], area=np.arange(grid.n_cells)[own])
-            own = slice(number * 100, 100 if not number else grid.n_vertices)
-            mesh.write(task, "vertex", own, longitude=lon_vertices[own], latitude=lat_vertices[own], neighbors=cells[own], vorticity=lat_vertices[own])
-            for wrong, message in [
-                ({"neighbors": corners[:1]}, "have the shape"),
-                ({"neighbors": corners[:2] + 500}, "but there are 180"),
-                ({"neighbors": corners[:2, ::-1] - [[0, 0, 0, 0, 0, 999]]}, "but there are|only the end"),
-                ({"longitude": lon[:2]}, "longitude without latitude"),
-            ]:
-                with pytest.raises(hs.InvalidInputError, match=message):
-                    mesh.write(task, "cell", slice(0, 2), **wrong)
-            with pytest.raises(hs.InvalidInputError, match="has no 'edge'"):
-                mesh.write(task, "edge", slice(0, 2))
-            fragments.append(task.finish())
-    plan.commit(fragments)
-    with netCDF4.Dataset(path) as f:
-        assert f.Conventions == "MPAS" and f.on_a_sphere == "YES" and f.sphere_radius == 6371229.0
-        assert np.array_equal(f["verticesOnCell"][:].filled(), corners + 1) and np.array_equal(f["nEdgesOnCell"][:].filled(), (corners >= 0).sum(axis=1))
-        assert np.array_equal(f["cellsOnVertex"][:].filled(), cells + 1) and f["area"][:].tolist() == list(range(grid.n_cells))
-        assert np.allclose(np.degrees(f["latCell"][:]), lat) and np.allclose(f["xCell"][:] ** 2 + f["yCell"][:] ** 2 + f["zCell"][:] ** 2, 6371229.0**2)
-    view = hs.models.mpas.open(path)
-    assert view.validate() == [] and view.mesh().count() == grid.n_cells and pickle.loads(pickle.dumps(mesh)) == mesh
-    assert lists(view.table("cells").to_arrow(), "vertices") == [[i for i in own if i >= 0] for own in corners.tolist()]
-    with pytest.raises(hs.InvalidInputError, match="of degree 5"):
-        hs.models.mpas.define(plan, cells=1, vertices=1, vertex_degree=5)
-
-
 def test_damaged_files_are_errors_or_read(tmp_path: pathlib.Path) -> None:
     """Bytes of headers and values are changed: every door gives values or an error of ours."""
     geodesic_grid.write_mpas(str(tmp_path / "mpas.nc"), 1)

@@ -175,3 +175,51 @@ def test_missing_texts_and_instances_are_refused(tmp_path: pathlib.Path) -> None
         with pytest.raises(hs.InvalidInputError, match=message):
             cf.write_observations(tmp_path / "wrong.nc", pa.table({"cast": column}), "profile", instance="cast")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(("feature_type", "instance"), [("timeSeriesProfile", "station"), ("trajectoryProfile", "track")])
+@pytest.mark.parametrize("count", [0, 1, 200])
+def test_profiles_of_instances_are_ragged_in_both_ways(tmp_path: pathlib.Path, feature_type: str, instance: str, count: int) -> None:
+    random, path = np.random.default_rng(count), tmp_path / "both.nc"
+    profile = random.integers(0, 23, count)
+    owner = profile * 5 % 4
+    table = pa.table(
+        {
+            instance: pa.array([f"s{number}" for number in owner], pa.string()),
+            "lat": owner * 1.5,
+            "cast": profile,
+            "begin": np.datetime64("2020-01-01", "s") + profile * np.timedelta64(1, "h"),
+            "depth": random.integers(0, 100, count),
+            "temp": random.normal(size=count),
+        }
+    )
+    given = {"instance": instance, "instance_columns": ["lat"], "profile": "cast", "profile_columns": ["begin"], "coordinates": ["depth"]}
+    cf.write_observations(path, table, feature_type, **given, attrs={"temp": {"units": "degC"}, "depth": {"units": "m", "positive": "down"}})
+    view = cf.open(path)
+    assert view.feature_type == feature_type and view.validate() == []
+    first = {number: place for place, number in enumerate(dict.fromkeys(profile.tolist()))}
+    wanted = table.to_pandas().iloc[np.argsort([first[number] for number in profile.tolist()], kind="stable")]
+    found = view.table("observations").to_pandas()
+    for name in table.column_names:
+        assert found[name].tolist() == wanted[name].tolist(), name
+    with netCDF4.Dataset(path) as f:
+        # The name of a column is not that of a dimension.
+        dimension = {"station": "station_instance", "track": "trajectory"}[instance]
+        assert f[f"{dimension}_index"].dimensions == ("profile",) and f[f"{dimension}_index"].instance_dimension == dimension
+        assert f["row_size"].sample_dimension == "obs" and f["cast"].cf_role == "profile_id"
+        assert len(f.dimensions["profile"]) == len(first) and len(f.dimensions[dimension]) == len(set(owner.tolist()))
+        assert f["temp"].coordinates.split() == ["lat", "begin", "depth"]
+    if count > 1:
+        wrong = table.set_column(table.column_names.index("cast"), "cast", pa.array(np.zeros(count, "i8")))
+        with pytest.raises(hs.InvalidInputError, match="several values in one cast"):
+            cf.write_observations(tmp_path / "wrong.nc", wrong, feature_type, **{**given, "profile_columns": []})
+    for change, message in [
+        ({"profile": None, "profile_columns": []}, "profile= names the column"),
+        ({"representation": "indexed"}, "ragged in both ways only"),
+        ({"profile_columns": ["lat"]}, "is not one of profiles, too"),
+        ({"profile": "nothing"}, "0 columns 'nothing'"),
+    ]:
+        with pytest.raises(hs.InvalidInputError, match=message):
+            cf.write_observations(tmp_path / "wrong.nc", table, feature_type, **{**given, **change})
+    with pytest.raises(hs.InvalidInputError, match="not for timeSeries"):
+        cf.write_observations(tmp_path / "wrong.nc", table, "timeSeries", instance=instance, profile="cast")

@@ -126,3 +126,50 @@ def test_observations_pass_the_checker(tmp_path: pathlib.Path, feature_type: str
             representation=representation,
         )
     assert findings(path) == []
+
+
+@pytest.mark.parametrize("feature_type", ["timeSeriesProfile", "trajectoryProfile"])
+def test_profiles_of_instances_pass_the_checker(tmp_path: pathlib.Path, feature_type: str) -> None:
+    path, count = tmp_path / "observations.nc", 12
+    profile = np.arange(count) // 2
+    owner = profile % 3
+    of_place = owner if feature_type == "timeSeriesProfile" else profile
+    table = pa.table(
+        {
+            "name": [f"n{number}" for number in owner],
+            "cast": profile,
+            "lat": of_place * 1.5,
+            "lon": of_place * 2.5,
+            "time": np.datetime64("2020-01-01", "s") + profile * np.timedelta64(60, "s"),
+            "depth": np.arange(count) % 2 / 2,
+            "temp": np.linspace(1, 9, count),
+        }
+    )
+    with cf.create(path) as f:
+        f.attrs.update(TITLES)
+        cf.write_observations(
+            f,
+            table,
+            feature_type,
+            instance="name",
+            instance_columns=["lat", "lon"] if feature_type == "timeSeriesProfile" else [],
+            profile="cast",
+            profile_columns=["time"] if feature_type == "timeSeriesProfile" else ["time", "lat", "lon"],
+            coordinates=["depth"],
+            attrs={
+                "name": {"long_name": "identifier"},
+                "cast": {"long_name": "number of the cast"},
+                "lat": LAT,
+                "lon": LON,
+                "time": {"standard_name": "time", "axis": "T"},
+                "depth": {"units": "m", "standard_name": "depth", "positive": "down", "axis": "Z"},
+                "temp": {"units": "degC", "standard_name": "sea_water_temperature"},
+            },
+        )
+    # CF 9.5: files of these types "may contain two occurrences" of cf_role, one for each level. The checker allows one in any file.
+    assert [found for found in findings(path) if "cf_role" not in str(found)] == []
+    with xarray.open_dataset(path) as opened:
+        roles = opened.cf.cf_roles
+        assert roles["profile_id"] == ["cast"] and opened.attrs["featureType"] == feature_type
+        sizes = opened["row_size"].values
+        assert np.array_equal(np.repeat(opened["cast"].values, sizes), cf.open(path).table("observations").to_arrow()["cast"])

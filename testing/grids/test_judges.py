@@ -17,8 +17,9 @@ import xugrid
 
 ROOT = pathlib.Path(__file__).parents[2]
 REAL = ROOT / "examples/data/mesh_C4_synthetic_float.nc"
-sys.path.insert(0, str(ROOT / "examples"))
+sys.path += [str(ROOT / "examples"), str(ROOT / "testing")]
 import geodesic_grid  # noqa: E402
+import hexagons  # noqa: E402
 
 
 @pytest.fixture(scope="module")
@@ -75,3 +76,26 @@ def test_geopandas_reads_the_polygons(folder: pathlib.Path, encoding: str) -> No
     # Ours also finds faces whose longitudes are moved by 360.
     moved = set(mesh.select((-30, -20, 40, 35), rule="intersects")) - set(frame.index[frame.geometry.intersects(region)])
     assert all(frame.geometry[face].bounds[0] > 180 or frame.geometry[face].bounds[2] < -180 for face in moved)
+
+
+def test_uxarray_has_the_edges_that_were_written(tmp_path: pathlib.Path) -> None:
+    path, grid = tmp_path / "edges.nc", geodesic_grid.Geodesic(4)
+    lon, lat, corners = grid.cells(0, grid.n_cells)
+    lon_vertices, lat_vertices, cells = grid.vertices(0, grid.n_vertices)
+    edges = hexagons.edges_of(corners, grid.n_vertices, 3)
+    count = len(edges.vertices)
+    with hs.create_netcdf(path) as f:
+        mesh = hs.models.mpas.define(f, cells=grid.n_cells, vertices=grid.n_vertices, edges=count, times=False)
+        mesh.create_data(f, "flux", "edge")
+        mesh.write(f, "cell", slice(None), longitude=lon, latitude=lat, vertices=corners, edges=edges.of_cells)
+        mesh.write(f, "vertex", slice(None), longitude=lon_vertices, latitude=lat_vertices, cells=cells, edges=edges.of_vertices)
+        places = np.linspace(-170, 170, count), np.linspace(-80, 80, count)
+        mesh.write(f, "edge", slice(None), longitude=places[0], latitude=places[1], vertices=edges.vertices, cells=edges.cells, flux=np.arange(count))
+    theirs = uxarray.open_grid(path)
+    assert theirs.n_edge == count and theirs.edge_node_connectivity.values.tolist() == edges.vertices.tolist()
+    assert lists(theirs.edge_face_connectivity.values, int(uxarray.constants.INT_FILL_VALUE)) == edges.cells.tolist()
+    assert np.allclose(theirs.edge_lon.values % 360, places[0] % 360)
+    data = uxarray.open_dataset(path, path)
+    assert data["flux"].dims == ("n_edge",) and data["flux"].values.tolist() == list(range(count))
+    ours = hs.models.mpas.open(path).mesh()
+    assert ours.connectivity("edge_nodes").to_pylist() == edges.vertices.tolist()

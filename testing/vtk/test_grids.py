@@ -15,7 +15,9 @@ from vtkmodules.vtkIONetCDF import vtkMPASReader, vtkNetCDFUGRIDReader
 
 ROOT = pathlib.Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "examples"))
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1]))
 import geodesic_grid  # noqa: E402
+import hexagons  # noqa: E402
 
 
 def cells_of(output: Any) -> list[list[int]]:
@@ -79,3 +81,24 @@ def test_mpas(tmp_path: pathlib.Path, level: int) -> None:
     wave = vtk_to_numpy(output.GetPointData().GetArray("wave"))[shift:]
     rows = view.table("cells_Time_nVertLevels", f"Time = 0 and nVertLevels = {level}").to_arrow()
     assert np.array_equal(wave, rows["wave"])
+
+
+def test_mpas_on_a_plane(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "plane.nc"
+    made, _ = hexagons.write(str(path), 6, 5)
+    reader = vtkMPASReader()
+    reader.SetFileName(str(path))
+    reader.SetUseDimensionedArrayNames(False)
+    reader.UpdateInformation()
+    reader.EnableAllCellArrays()
+    reader.EnableAllPointArrays()
+    reader.Update()
+    output = reader.GetOutput()
+    points = vtk_to_numpy(output.GetPoints().GetData())
+    shift = len(points) - len(made.x)
+    assert shift in (0, 1) and np.allclose(points[shift:, :2], np.stack([made.x, made.y], axis=1), atol=1e-6)
+    # Of the triangles of the dual mesh those inside: vertices at the border have less than three cells.
+    inside = (made.cells >= 0).all(axis=1)
+    shown = {tuple(point - shift for point in own) for own in cells_of(output)}
+    assert {tuple(own) for own in made.cells[inside].tolist()} <= shown
+    assert np.array_equal(vtk_to_numpy(output.GetPointData().GetArray("wave"))[shift:], made.x)

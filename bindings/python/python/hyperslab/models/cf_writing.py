@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
 CONVENTIONS = "CF-1.11"
 #: The instances of each geometry, and the role of the variable that identifies one (CF 9.5).
 _INSTANCES = {"profile": ("profile", "profile_id"), "timeSeries": ("station", "timeseries_id"), "trajectory": ("trajectory", "trajectory_id")}
+#: Geometries of profiles that belong to instances, and what these are without the profiles.
+_OF_PROFILES = {"timeSeriesProfile": "timeSeries", "trajectoryProfile": "trajectory"}
+_FEATURES = ("point", *_INSTANCES, *_OF_PROFILES)
 _REPRESENTATIONS = ("contiguous", "indexed")
 
 
@@ -53,6 +57,8 @@ def write_observations(
     *,
     instance: str | None = None,
     instance_columns: Sequence[str] = (),
+    profile: str | None = None,
+    profile_columns: Sequence[str] = (),
     coordinates: Sequence[str] = (),
     attrs: Mapping[str, Mapping[str, Any]] | None = None,
     representation: str = "contiguous",
@@ -64,19 +70,23 @@ def write_observations(
     Args:
         target: Path of a new file, or a group that is being written.
         table: The observations: an Arrow table of numbers, times and text, with names that netCDF allows.
-        feature_type: `point`, `profile`, `timeSeries` or `trajectory`.
+        feature_type: `point`, `profile`, `timeSeries`, `trajectory`, or `timeSeriesProfile` and `trajectoryProfile` for profiles of stations and trajectories.
         instance: The column whose values tell the profile, station or trajectory of an observation; not for points. Its value and the
             `instance_columns` are stored once for each instance.
         instance_columns: Columns that have one value in each instance, such as the position of a station.
+        profile: Of `timeSeriesProfile` and `trajectoryProfile` the column whose values tell the profile of an observation. A profile belongs to one
+            instance, so its values differ between instances.
+        profile_columns: Columns that have one value in each profile, such as its time.
         coordinates: Columns that are coordinates of the others: time, position, depth.
         attrs: Attributes of columns by name, such as `units` and `standard_name`.
         representation: `contiguous` stores the observations of each instance together, in the order of the instances' first rows, with the
-            number of each (`row_size`). `indexed` keeps the order of the rows and stores the instance of each.
+            number of each (`row_size`). `indexed` keeps the order of the rows and stores the instance of each. Profiles of stations and trajectories
+            have one form, ragged in both ways: the observations of each profile together, and the instance of each profile.
         sample_dimension: Name of the dimension of the observations.
         options: How variables are stored, as in `create_variable`, such as `compression`.
 
     Raises:
-        InvalidInputError: A column does not exist, an instance column has several values in an instance, or a column cannot be
+        InvalidInputError: A column does not exist, a column of instances or profiles has several values in one of them, or a column cannot be
             stored; the message names it.
         UnsupportedError: netCDF has no type for a column.
 
@@ -84,64 +94,131 @@ def write_observations(
         >>> hs.models.cf.write_observations("casts.nc", table, "profile", instance="cast", instance_columns=["lat", "lon"],
         ...     coordinates=["depth"], attrs={"depth": {"units": "m", "positive": "down"}})
     """
-    if feature_type != "point" and feature_type not in _INSTANCES:
-        raise InvalidInputError(f"feature_type={feature_type!r}: give one of point, {', '.join(_INSTANCES)}")
-    if representation not in _REPRESENTATIONS:
-        raise InvalidInputError(f"representation={representation!r}: give one of {', '.join(_REPRESENTATIONS)}")
-    if (instance is None) != (feature_type == "point"):
-        raise InvalidInputError("instance= names the column of the instances" if instance is None else "points have no instances: leave out instance=")
-    for name in [*([instance] if instance else []), *instance_columns, *coordinates, *(attrs or {})]:
-        if table.column_names.count(name) != 1:
-            raise InvalidInputError(f"the table has {table.column_names.count(name)} columns {name!r}: its columns are {', '.join(table.column_names)}")
-    if instance is None and instance_columns:
-        raise InvalidInputError("points have no instances: leave out instance_columns=")
+    given = _Sampling(feature_type, instance, instance_columns, profile, profile_columns, coordinates, attrs or {}, representation, sample_dimension)
+    given.check(table.column_names)
     columns = {name: _values(table[name], name) for name in table.column_names}
     if isinstance(target, NetcdfGroup):
-        _write(target, columns, feature_type, instance, instance_columns, coordinates, attrs or {}, representation, sample_dimension, options)
+        _write(target, columns, given, options)
         return
     with create(target) as made:
-        _write(made, columns, feature_type, instance, instance_columns, coordinates, attrs or {}, representation, sample_dimension, options)
+        _write(made, columns, given, options)
 
 
-def _write(
-    group: NetcdfGroup,
-    columns: dict[str, np.ndarray[Any, Any]],
-    feature_type: str,
-    instance: str | None,
-    instance_columns: Sequence[str],
-    coordinates: Sequence[str],
-    attrs: Mapping[str, Mapping[str, Any]],
-    representation: str,
-    sample_dimension: str,
-    options: dict[str, Any],
-) -> None:
-    count = len(next(iter(columns.values()), ()))
-    group.attrs["featureType"] = feature_type
-    group.create_dimension(sample_dimension, count)
-    of_instances = [] if instance is None else [instance, *(name for name in instance_columns if name != instance)]
-    if instance is not None:
-        dimension, role = _INSTANCES[feature_type]
-        dimension = f"{dimension}_instance" if dimension in columns else dimension
-        first, owner = _instances(columns[instance], instance)
-        group.create_dimension(dimension, len(first))
-        for name in of_instances:
-            once = columns[name][first]
-            _check_constant(columns[name], once[owner], name, instance)
-            about = {**attrs.get(name, {}), **({"cf_role": role} if name == instance else {})}
-            group.create_variable(name, [dimension], data=once, attrs=about, **options)
-        if representation == "contiguous":
-            order = np.argsort(owner, kind="stable")
-            columns = {name: values if name in of_instances else values[order] for name, values in columns.items()}
-            sizes = np.bincount(owner, minlength=len(first)).astype("i8")
-            group.create_variable(_free("row_size", columns), [dimension], data=sizes, attrs={"sample_dimension": sample_dimension}, fill_value=False)
+@dataclass(frozen=True)
+class _Sampling:
+    """What the columns of a table are in a geometry, as in `write_observations`."""
+
+    feature_type: str
+    instance: str | None
+    instance_columns: Sequence[str]
+    profile: str | None
+    profile_columns: Sequence[str]
+    coordinates: Sequence[str]
+    attrs: Mapping[str, Mapping[str, Any]]
+    representation: str
+    sample_dimension: str
+
+    def check(self, names: Sequence[str]) -> None:
+        """`InvalidInputError` if the arguments contradict each other, or name columns that the table does not have."""
+        if self.feature_type not in _FEATURES:
+            raise InvalidInputError(f"feature_type={self.feature_type!r}: give one of {', '.join(_FEATURES)}")
+        if self.representation not in _REPRESENTATIONS:
+            raise InvalidInputError(f"representation={self.representation!r}: give one of {', '.join(_REPRESENTATIONS)}")
+        if (self.instance is None) != (self.feature_type == "point"):
+            raise InvalidInputError("instance= names the column of the instances" if self.instance is None else "points have no instances: leave out instance=")
+        if self.instance is None and self.instance_columns:
+            raise InvalidInputError("points have no instances: leave out instance_columns=")
+        if (self.profile is not None) != (self.feature_type in _OF_PROFILES):
+            few = "profile= names the column of the profiles"
+            raise InvalidInputError(few if self.profile is None else f"profile= is for {' and '.join(_OF_PROFILES)}, not for {self.feature_type}")
+        if self.profile is None and self.profile_columns:
+            raise InvalidInputError(f"profile_columns= are for {' and '.join(_OF_PROFILES)}, not for {self.feature_type}")
+        if self.profile is not None and self.representation != "contiguous":
+            raise InvalidInputError(f"{self.feature_type} is written ragged in both ways only: leave out representation=")
+        if both := set(self.of_instances) & set(self.of_profiles):
+            raise InvalidInputError(f"{', '.join(sorted(both))}: a column of instances is not one of profiles, too")
+        for name in [*self.of_instances, *self.of_profiles, *self.coordinates, *self.attrs]:
+            if names.count(name) != 1:
+                raise InvalidInputError(f"the table has {names.count(name)} columns {name!r}: its columns are {', '.join(names)}")
+
+    @property
+    def of_instances(self) -> list[str]:
+        """The columns with one value in each instance, its identifier first."""
+        return _first(self.instance, self.instance_columns)
+
+    @property
+    def of_profiles(self) -> list[str]:
+        """The columns with one value in each profile, its identifier first."""
+        return _first(self.profile, self.profile_columns)
+
+
+def _first(key: str | None, others: Sequence[str]) -> list[str]:
+    return [] if key is None else [key, *(name for name in others if name != key)]
+
+
+@dataclass(frozen=True)
+class _Level:
+    """Instances or profiles: the dimension, the first row of each, and which one each row belongs to."""
+
+    dimension: str
+    first: np.ndarray[Any, Any]
+    owner: np.ndarray[Any, Any]
+
+    def write_index(self, group: NetcdfGroup, columns: Mapping[str, Any], dimension: str, owner: np.ndarray[Any, Any]) -> None:
+        """The number of the instance of each element along a dimension."""
+        name = _free(f"{self.dimension}_index", columns)
+        group.create_variable(name, [dimension], data=owner.astype("i8"), attrs={"instance_dimension": self.dimension}, fill_value=False)
+
+    def write_counts(self, group: NetcdfGroup, columns: Mapping[str, Any], sample_dimension: str) -> None:
+        """The number of observations of each."""
+        sizes = np.bincount(self.owner, minlength=len(self.first)).astype("i8")
+        group.create_variable(_free("row_size", columns), [self.dimension], data=sizes, attrs={"sample_dimension": sample_dimension}, fill_value=False)
+
+
+def _write(group: NetcdfGroup, columns: dict[str, np.ndarray[Any, Any]], given: _Sampling, options: dict[str, Any]) -> None:
+    group.attrs["featureType"] = given.feature_type
+    group.create_dimension(given.sample_dimension, len(next(iter(columns.values()), ())))
+    once = [*given.of_instances, *given.of_profiles]
+    if given.instance is not None:
+        instances = _level(group, columns, given.of_instances, _OF_PROFILES.get(given.feature_type, given.feature_type), given.attrs, options)
+        together = instances
+        if given.profile is not None:
+            together = _level(group, columns, given.of_profiles, "profile", given.attrs, options)
+            _check_constant(columns[given.instance], columns[given.instance][together.first][together.owner], given.instance, given.profile)
+            instances.write_index(group, columns, together.dimension, instances.owner[together.first])
+        if given.representation == "contiguous":
+            together.write_counts(group, columns, given.sample_dimension)
+            order = np.argsort(together.owner, kind="stable")
+            columns = {name: values if name in once else values[order] for name, values in columns.items()}
         else:
-            name = _free(f"{dimension}_index", columns)
-            group.create_variable(name, [sample_dimension], data=owner.astype("i8"), attrs={"instance_dimension": dimension}, fill_value=False)
-    named = [name for name in [*of_instances[1:], *coordinates] if name != instance]
-    samples = [name for name in columns if name not in of_instances]
-    for name in [*(name for name in samples if name in coordinates), *(name for name in samples if name not in coordinates)]:
-        found = None if name in coordinates or not named else named
-        group.create_variable(name, [sample_dimension], data=columns[name], attrs=attrs.get(name, {}), coordinates=found, **options)
+            instances.write_index(group, columns, given.sample_dimension, instances.owner)
+    named = [name for name in [*given.of_instances[1:], *given.of_profiles[1:], *given.coordinates] if name not in (given.instance, given.profile)]
+    samples = [name for name in columns if name not in once]
+    for name in [*(name for name in samples if name in given.coordinates), *(name for name in samples if name not in given.coordinates)]:
+        found = None if name in given.coordinates or not named else named
+        group.create_variable(name, [given.sample_dimension], data=columns[name], attrs=given.attrs.get(name, {}), coordinates=found, **options)
+
+
+def _level(
+    group: NetcdfGroup,
+    columns: Mapping[str, np.ndarray[Any, Any]],
+    names: Sequence[str],
+    feature: str,
+    attrs: Mapping[str, Mapping[str, Any]],
+    options: dict[str, Any],
+) -> _Level:
+    """Writes the columns `names`, whose first identifies the instances of a feature, once for each instance."""
+    key = names[0]
+    dimension, role = _INSTANCES[feature]
+    dimension = f"{dimension}_instance" if dimension in columns else dimension
+    first, owner = _instances(columns[key], key)
+    group.create_dimension(dimension, len(first))
+    for name in names:
+        once = columns[name][first]
+        _check_constant(columns[name], once[owner], name, key)
+        about = {**attrs.get(name, {}), **({"cf_role": role} if name == key else {})}
+        group.create_variable(name, [dimension], data=once, attrs=about, **options)
+    return _Level(dimension, first, owner)
 
 
 def _values(column: pa.ChunkedArray, name: str) -> np.ndarray[Any, Any]:

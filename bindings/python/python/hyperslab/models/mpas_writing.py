@@ -1,4 +1,4 @@
-"""Writing MPAS: the definition of a Voronoi mesh on a sphere, for one file or a plan of many writers, and its values by ranges."""
+"""Writing MPAS: the definition of a Voronoi mesh on a sphere or a plane, for one file or a plan of many writers, and its values by ranges."""
 
 from __future__ import annotations
 
@@ -12,7 +12,13 @@ from ..errors import InvalidInputError
 from ..type_aliases import AnyArray
 
 #: Names of elements as they are in names of dimensions and of variables.
-_NAMES = {"cell": ("nCells", "Cell"), "vertex": ("nVertices", "Vertex")}
+_NAMES = {"cell": ("nCells", "Cell"), "vertex": ("nVertices", "Vertex"), "edge": ("nEdges", "Edge")}
+#: The lists of each kind of elements: the argument of `write`, the variable, and the elements that it leads to.
+_LISTS = {
+    "cell": (("vertices", "verticesOnCell", "vertex"), ("edges", "edgesOnCell", "edge"), ("cells", "cellsOnCell", "cell")),
+    "vertex": (("cells", "cellsOnVertex", "cell"), ("edges", "edgesOnVertex", "edge")),
+    "edge": (("vertices", "verticesOnEdge", "vertex"), ("cells", "cellsOnEdge", "cell")),
+}
 
 
 @dataclass(frozen=True)
@@ -20,24 +26,24 @@ class Definition:
     """A mesh that is being written. `define` makes one; it can be pickled, and is the same for all writers of a plan.
 
     Attributes:
-        counts: The number of cells and vertices, by `cell` and `vertex`.
+        counts: The number of cells, vertices and, if they are written, edges, by `cell`, `vertex` and `edge`.
         max_edges: The largest number of vertices of a cell.
         vertex_degree: The number of cells at a vertex.
-        radius: Radius of the sphere in meters.
+        radius: Radius of the sphere in meters; `None` for a plane.
     """
 
     counts: Mapping[str, int]
     max_edges: int
     vertex_degree: int
-    radius: float
+    radius: float | None
 
     def create_data(self, target: Any, name: str, location: str = "cell", dtype: Any = "f8", dims: Sequence[str] = (), levels: str = "", **options: Any) -> Any:
-        """Defines a variable with data on the cells or vertices.
+        """Defines a variable with data on the cells, vertices or edges.
 
         Args:
             target: The file or plan that the mesh was defined in.
             name: Name of the variable.
-            location: `cell` or `vertex`.
+            location: `cell`, `vertex` or `edge`.
             dtype: Type of its values.
             dims: Names of dimensions before that of the elements: `Time`.
             levels: Name of a dimension after it: `nVertLevels`.
@@ -52,74 +58,122 @@ class Definition:
         Example:
             >>> mesh.create_data(file, "theta", dims=["Time"], levels="nVertLevels")
         """
-        return target.create_variable(name, [*dims, _of(location)[0], *([levels] if levels else [])], dtype, **options)
+        self._check(location)
+        return target.create_variable(name, [*dims, _NAMES[location][0], *([levels] if levels else [])], dtype, **options)
 
-    def write(self, target: Any, location: str, part: slice, *, longitude: Any = None, latitude: Any = None, neighbors: Any = None, **data: Any) -> None:
-        """Writes a range of the cells or vertices. Ranges of different tasks must not overlap.
+    def write(
+        self,
+        target: Any,
+        location: str,
+        part: slice,
+        *,
+        longitude: Any = None,
+        latitude: Any = None,
+        x: Any = None,
+        y: Any = None,
+        vertices: Any = None,
+        edges: Any = None,
+        cells: Any = None,
+        **data: Any,
+    ) -> None:
+        """Writes a range of the cells, vertices or edges. Ranges of different tasks must not overlap.
 
         Args:
             target: A task of the plan, or the file.
-            location: `cell` or `vertex`.
+            location: `cell`, `vertex` or `edge`.
             part: The range, a slice without a step.
-            longitude, latitude: Their places in degrees.
-            neighbors: Of cells their vertices in order, of vertices their cells, from 0: an array (cells, max_edges) or
-                (vertices, vertex_degree), with -1 for none; for a cell only at the end.
+            longitude, latitude: Their places on a sphere in degrees.
+            x, y: Their places on a plane in meters.
+            vertices, edges, cells: The elements that they are connected with, counted from 0 and with -1 for none: of cells their vertices, edges and
+                neighbors, arrays (elements, max_edges), with -1 for vertices and edges only at the end; of vertices their cells and edges, arrays
+                (elements, vertex_degree); of edges their two vertices and two cells.
             data: Values of variables over the elements alone, by name.
 
         Raises:
-            InvalidInputError: The mesh has no such elements, only one coordinate is given, or the neighbors are out of range.
+            InvalidInputError: The mesh has no such elements, coordinates are missing or those of the other kind of mesh, or indexes are out of range.
 
         Example:
-            >>> mesh.write(task, "cell", slice(0, 1000), longitude=lon, latitude=lat, neighbors=corners, area=area)
+            >>> mesh.write(task, "cell", slice(0, 1000), longitude=lon, latitude=lat, vertices=corners, area=area)
         """
-        name = _of(location)[1]
+        self._check(location)
         start, stop, step = part.indices(self.counts[location])
         if step != 1:
             raise InvalidInputError(f"a range with a step of {step}")
-        given: dict[str, Any] = dict(data)
-        if (longitude is None) != (latitude is None):
-            raise InvalidInputError("longitude without latitude, or latitude without longitude")
-        if longitude is not None:
-            x, y = np.radians(np.asarray(longitude, "f8")), np.radians(np.asarray(latitude, "f8"))
-            given |= {f"lon{name}": x % (2 * np.pi), f"lat{name}": y}
-            for axis, values in (("x", np.cos(y) * np.cos(x)), ("y", np.cos(y) * np.sin(x)), ("z", np.sin(y))):
-                given[f"{axis}{name}"] = self.radius * values
-        if neighbors is not None:
-            given |= self._neighbors(location, np.asarray(neighbors), stop - start)
+        given: dict[str, Any] = {**data, **self._places(_NAMES[location][1], longitude, latitude, x, y)}
+        for argument, values in (("vertices", vertices), ("edges", edges), ("cells", cells)):
+            if values is not None:
+                given |= self._lists(location, argument, np.asarray(values), stop - start)
         for variable, values in given.items():
             (target.variable(variable) if hasattr(target, "variable") else target.variables[variable])[start:stop] = values
 
-    def _neighbors(self, location: str, indices: AnyArray, count: int) -> dict[str, AnyArray]:
-        width, others = (self.max_edges, "vertex") if location == "cell" else (self.vertex_degree, "cell")
+    def _check(self, location: str) -> None:
+        if location not in self.counts:
+            raise InvalidInputError(f"the mesh has no {location!r}; it has: {', '.join(self.counts)}")
+
+    def _places(self, name: str, longitude: Any, latitude: Any, x: Any, y: Any) -> dict[str, Any]:
+        wanted, other = ((longitude, latitude), (x, y)) if self.radius is not None else ((x, y), (longitude, latitude))
+        names = ("longitude", "latitude") if self.radius is not None else ("x", "y")
+        if any(values is not None for values in other):
+            raise InvalidInputError(f"the mesh is on a {'sphere' if self.radius is not None else 'plane'}: give {names[0]} and {names[1]}")
+        if all(values is None for values in wanted):
+            return {}
+        for missing, present, values in ((names[0], names[1], wanted[0]), (names[1], names[0], wanted[1])):
+            if values is None:
+                raise InvalidInputError(f"{present} without {missing}")
+        first, second = (np.asarray(values, "f8") for values in wanted)
+        if self.radius is None:
+            # MPAS has longitudes and latitudes on planes, too; its own tools write zeros.
+            none = np.zeros(len(first))
+            return {f"x{name}": first, f"y{name}": second, f"z{name}": none, f"lon{name}": none, f"lat{name}": none}
+        lon, lat = np.radians(first), np.radians(second)
+        found = {f"lon{name}": lon % (2 * np.pi), f"lat{name}": lat}
+        for axis, values in (("x", np.cos(lat) * np.cos(lon)), ("y", np.cos(lat) * np.sin(lon)), ("z", np.sin(lat))):
+            found[f"{axis}{name}"] = self.radius * values
+        return found
+
+    def _lists(self, location: str, argument: str, indices: AnyArray, count: int) -> dict[str, AnyArray]:
+        known = {own: (variable, to) for own, variable, to in _LISTS[location] if to in self.counts}
+        if argument not in known:
+            raise InvalidInputError(f"{argument}= is no list of a {location} of this mesh; it has: {', '.join(known)}")
+        variable, to = known[argument]
+        width = {"cell": self.max_edges, "vertex": self.vertex_degree, "edge": 2}[location]
         if indices.shape != (count, width):
-            raise InvalidInputError(f"neighbors have the shape {indices.shape}, not {(count, width)}")
-        if indices.size and (indices.min() < -1 or indices.max() >= self.counts[others]):
-            raise InvalidInputError(f"neighbors are {indices.min()} to {indices.max()}, but there are {self.counts[others]}, from 0")
-        if location == "vertex":
-            return {"cellsOnVertex": indices + 1}
-        if (indices[:, 1:] >= 0)[indices[:, :-1] < 0].any():
-            raise InvalidInputError("neighbors are -1 before others: only the end of a cell's list may be empty")
+            raise InvalidInputError(f"{argument} have the shape {indices.shape}, not {(count, width)}")
+        if indices.size and (indices.min() < -1 or indices.max() >= self.counts[to]):
+            raise InvalidInputError(f"{argument} are {indices.min()} to {indices.max()}, but there are {self.counts[to]}, from 0")
         # MPAS counts from 1.
-        return {"nEdgesOnCell": (indices >= 0).sum(axis=1), "verticesOnCell": indices + 1}
-
-
-def _of(location: str) -> tuple[str, str]:
-    if location not in _NAMES:
-        raise InvalidInputError(f"the mesh has no {location!r}; it has: {', '.join(_NAMES)}")
-    return _NAMES[location]
+        found = {variable: indices + 1}
+        if location == "cell" and to != "cell" and (indices[:, 1:] >= 0)[indices[:, :-1] < 0].any():
+            raise InvalidInputError(f"{argument} are -1 before others: only the end of a cell's list may be empty")
+        if location == "edge" and argument == "vertices" and (indices < 0).any():
+            raise InvalidInputError("vertices are -1: an edge has two")
+        return found | ({"nEdgesOnCell": (indices >= 0).sum(axis=1)} if variable == "verticesOnCell" else {})
 
 
 def define(
-    target: Any, *, cells: int, vertices: int, max_edges: int = 6, vertex_degree: int = 3, radius: float = 6_371_229.0, times: bool = True, **options: Any
+    target: Any,
+    *,
+    cells: int,
+    vertices: int,
+    edges: int | None = None,
+    neighbors: bool = False,
+    max_edges: int = 6,
+    vertex_degree: int = 3,
+    radius: float | None = 6_371_229.0,
+    periods: tuple[float, float] = (0.0, 0.0),
+    times: bool = True,
+    **options: Any,
 ) -> Definition:
-    """Defines a mesh of MPAS on a sphere in a new netCDF file or a plan of one. Its values are written by `Definition.write`.
+    """Defines a mesh of MPAS on a sphere or a plane in a new netCDF file or a plan of one. Its values are written by `Definition.write`.
 
     Args:
         target: A file of `hyperslab.create_netcdf`, or a `hyperslab.NetcdfPlan`, whose tasks write ranges in parallel.
-        cells, vertices: Their numbers.
+        cells, vertices, edges: Their numbers; without `edges` the file has none.
+        neighbors: Define the cells around each cell (`cellsOnCell`), too.
         max_edges: The largest number of vertices of a cell.
         vertex_degree: The number of cells at a vertex: 3, or 4 for meshes of quadrilaterals.
-        radius: Radius of the sphere in meters.
+        radius: Radius of the sphere in meters; `None` for a plane.
+        periods: Of a plane after which distance in meters it repeats along x and y; 0 for a border.
         times: Define the unlimited dimension `Time`, unless the target has it.
         options: Storage of all variables: `compression`, `chunks`, … of `create_variable`.
 
@@ -127,25 +181,50 @@ def define(
         The definition, for `create_data` and `write`.
 
     Raises:
-        InvalidInputError: Numbers are out of range.
+        InvalidInputError: Numbers are out of range, or a sphere has periods.
 
     Example:
-        >>> mesh = hs.models.mpas.define(plan, cells=2562, vertices=5120)
+        >>> mesh = hs.models.mpas.define(plan, cells=2562, vertices=5120, edges=7680)
     """
-    if cells < 1 or vertices < 1 or max_edges < 3 or vertex_degree not in (3, 4) or not radius > 0:
-        raise InvalidInputError(f"a mesh of {cells} cells of up to {max_edges} edges and {vertices} vertices of degree {vertex_degree} with radius {radius}")
-    dimensions: dict[str, int | None] = {"nCells": cells, "nVertices": vertices, "maxEdges": max_edges, "vertexDegree": vertex_degree}
-    for name, size in (({"Time": None} if times else {}) | dimensions).items():
+    is_sphere = radius is not None
+    if (
+        cells < 1
+        or vertices < 1
+        or (edges is not None and edges < 1)
+        or max_edges < 3
+        or vertex_degree not in (3, 4)
+        or (radius is not None and not radius > 0)
+    ):
+        numbers = f"{cells} cells of up to {max_edges} edges, {vertices} vertices of degree {vertex_degree} and {edges} edges"
+        raise InvalidInputError(f"a mesh of {numbers} with radius {radius}")
+    if min(periods) < 0 or (is_sphere and any(periods)):
+        raise InvalidInputError(f"periods={periods}: a sphere has none" if is_sphere else f"periods={periods} are negative")
+    counts = {"cell": cells, "vertex": vertices} | ({} if edges is None else {"edge": edges})
+    if times:
+        target.create_dimension("Time", None)
+    dimensions = {_NAMES[location][0]: count for location, count in counts.items()}
+    for name, size in (dimensions | {"maxEdges": max_edges, "vertexDegree": vertex_degree} | ({} if edges is None else {"TWO": 2})).items():
         target.create_dimension(name, size)
-    index = "i4" if max(cells, vertices) < 2**31 - 1 else "i8"
+    index = "i4" if max(counts.values()) < 2**31 - 1 else "i8"
     target.create_variable("nEdgesOnCell", ["nCells"], "i4", **options)
-    target.create_variable("verticesOnCell", ["nCells", "maxEdges"], index, **options)
-    target.create_variable("cellsOnVertex", ["nVertices", "vertexDegree"], index, **options)
-    for dimension, name in _NAMES.values():
+    for location, width in (("cell", "maxEdges"), ("vertex", "vertexDegree"), ("edge", "TWO")):
+        for _, variable, to in _LISTS[location] if location in counts else ():
+            if to in counts and (variable != "cellsOnCell" or neighbors):
+                target.create_variable(variable, [_NAMES[location][0], width], index, **options)
+    for location in counts:
+        dimension, name = _NAMES[location]
         for axis in ("lon", "lat"):
             target.create_variable(f"{axis}{name}", [dimension], "f8", attrs={"units": "rad"}, **options)
         for axis in ("x", "y", "z"):
             target.create_variable(f"{axis}{name}", [dimension], "f8", attrs={"units": "m"}, **options)
-    for attribute, value in (("Conventions", "MPAS"), ("on_a_sphere", "YES"), ("is_periodic", "NO"), ("sphere_radius", float(radius))):
+    yes = {True: "YES", False: "NO"}
+    for attribute, value in (
+        ("Conventions", "MPAS"),
+        ("on_a_sphere", yes[is_sphere]),
+        ("is_periodic", yes[any(periods)]),
+        ("sphere_radius", float(radius or 0)),
+    ):
         target.attrs[attribute] = value
-    return Definition({"cell": cells, "vertex": vertices}, max_edges, vertex_degree, float(radius))
+    if not is_sphere:
+        target.attrs["x_period"], target.attrs["y_period"] = map(float, periods)
+    return Definition(counts, max_edges, vertex_degree, None if radius is None else float(radius))
