@@ -1,20 +1,25 @@
-"""PyTables: tables, arrays and rows of variable length. `model_pandas` reads what pandas' HDFStore keeps in such files."""
+"""PyTables: tables, arrays and rows of variable length, and rows that are appended. `model_pandas` reads what pandas' HDFStore keeps in such files."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import NotFoundError, UnsupportedError
+from .. import _native
+from ..errors import CorruptError, NotFoundError, UnsupportedError
 from ..file import File
 from ..file import open as open_files
 from ..model_view import ModelView, required
 from ..objects.dataset import Dataset
 from ..objects.group import Group
-from ..type_aliases import Paths
+from ..sessions import session
+from ..type_aliases import Path, Paths
+from ..values import dtype_encoding
 from .pickled_lists import parsed
+from .pytables_rows import encoded
 
 #: Kinds of indexes by the bytes of a position.
 _KINDS = {1: "ultralight", 2: "light", 4: "medium", 8: "full"}
@@ -197,3 +202,57 @@ def open(file: File | Paths, **options: Any) -> PyTables:
     opened = file if isinstance(file, File) else open_files(file, **options)
     view = required(opened, "pytables")
     return PyTables(opened, view.name, view.certainty, view.reason)
+
+
+def append(path: Path, table: str, rows: Any) -> int:
+    """Appends rows to a table of PyTables, in place. The file changes at once: after a kill or a power cut it has all of the rows or none.
+
+    Indexes of the table are marked as out of date, as PyTables does when it does not update them itself: queries go without them until
+    `Table.reindex_dirty()`.
+
+    Args:
+        path: Path of a file that no other program has open.
+        table: Path of the table in the file: `group/table`.
+        rows: A structured array, a mapping of columns by name, or a table of Arrow or pandas, with the columns of the table. Nested columns are
+            structured arrays or mappings again. Booleans are booleans, times seconds, enumerations their numbers.
+
+    Returns:
+        The number of rows that the table has now.
+
+    Raises:
+        NotFoundError: There is no such table.
+        InvalidInputError: Columns are missing or unknown, or have values that the table cannot store; the message names the column.
+        UnsupportedError: The table is compressed by a filter that is not written, or the file is of a form that is not edited.
+        ConflictError: Another program has the file open.
+
+    Example:
+        >>> hs.models.pytables.append("data.h5", "detector/readout", {"n": [1, 2], "ok": [True, False]})
+        1002
+    """
+    name = "/" + table.strip("/")
+    editor = _native.Editor(os.fsdecode(path), session())
+    try:
+        view = open(File(editor.view()))
+        dataset = view._dataset(name)
+        if name[1:] not in view.tables or text(dataset.attrs.get("CLASS", "")) != "TABLE":
+            raise NotFoundError("this is not a table of PyTables", dataset.file.filename, name)
+        values = encoded(rows, dataset._about["datatype"])
+        (count,) = dataset.shape
+        total = count + len(values)
+        known = np.asarray(dataset.attrs.get("NROWS", count))
+        if known.shape != () or known.dtype.kind not in "iu" or int(known) != count:
+            raise CorruptError(f"its attribute NROWS says {known} rows, and it has {count}", dataset.file.filename, name)
+        indexes = [index for index in view.indexes if index.table == name[1:]]
+        if not len(values):
+            return total
+        parent, _, own = name.rpartition("/")
+        number, yes = dtype_encoding.of_dtype("<i8"), np.int64(1)
+        editor.resize(name, [total])
+        editor.write(name, [count], [len(values)], values.tobytes())
+        editor.set_attribute(name, "NROWS", [], number, np.int64(total).tobytes())
+        for index in indexes:
+            editor.set_attribute(f"{parent}/_i_{own}/{index.column}", "DIRTY", [], number, yes.tobytes())
+        editor.commit()
+        return total
+    finally:
+        editor.close()
