@@ -17,9 +17,11 @@ from collections.abc import Callable
 
 import h5py
 import numpy as np
+import tables
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
+import hexagons
 import test_models_anndata as anndata
 import test_models_cf as cf
 import test_models_grids as grids
@@ -40,6 +42,21 @@ def _openpmd(path: pathlib.Path) -> None:
             series.write_iteration(number, time=number * 0.5, dt=0.5, **openpmd.content(number))
 
 
+def _openpmd_patches(path: pathlib.Path) -> None:
+    with openpmd.openpmd.create(path, "overwrite") as series:
+        patch = openpmd.openpmd.Patch(particles=5, offset={"x": 0.0, "y": 0.0}, extent={"x": 1.0, "y": 1.0})
+        series.write_iteration(0, time=0.0, dt=0.5, **openpmd.content(0), patches={"electrons": [patch]})
+
+
+def _times(path: pathlib.Path) -> None:
+    class Row(tables.IsDescription):  # type: ignore[misc]
+        n, t, s = tables.Int32Col(pos=0), tables.Time64Col(pos=1), tables.Time32Col(pos=2)
+
+    with tables.open_file(path, "w") as f:
+        f.create_table("/", "t", Row).append([(1, 0.25, 3), (2, -1.75, 4)])
+        f.create_earray("/", "e", tables.Time64Atom(), (0,)).append(np.array([1.5, 2.5]))
+
+
 def _pandas(path: pathlib.Path) -> None:
     made = pytables.frame()
     with warnings.catch_warnings():
@@ -56,6 +73,9 @@ MAKERS: dict[str, Callable[[pathlib.Path], object]] = {
     "matlab": lambda path: matlab.build(path, matlab.of_matlab),
     "matlab_objects": lambda path: matlab.build(path, matlab_objects.of_objects),
     "pandas": _pandas,
+    "pytables_times": _times,
+    "openpmd_patches": _openpmd_patches,
+    "mpas": lambda path: hexagons.write(str(path), 4, 3),
     "ugrid": grids.write_mesh,
     "cf": cf.write_cmip,
     "cf_ragged": cf.contiguous,

@@ -35,6 +35,8 @@ class Answers:
     def __init__(self) -> None:
         self.answered = 0
         self.errors: collections.Counter[str] = collections.Counter()
+        self.problems: list[str] = []
+        self.messages: list[str] = []
 
     def ask(self, work: Callable[[], Any]) -> Any:
         try:
@@ -45,6 +47,7 @@ class Answers:
             if error.object is None and error.file is None and not isinstance(error, (hs.InvalidInputError, hs.NotFoundError)):
                 raise AssertionError(f"an error without a place: {type(error).__name__}: {error}") from None
             self.errors[error.kind] += 1
+            self.messages.append(f"{error.object}: {error}")
             return None
         self.answered += 1
         return result
@@ -55,7 +58,8 @@ def read(path: pathlib.Path) -> Answers:
     answers = Answers()
     file = answers.ask(lambda: hs.open(path, threads=1))
     for view in (answers.ask(lambda: file.models) if file is not None else None) or ():
-        for work in (view.validate, lambda view=view: view.omitted, lambda view=view: view.facts, lambda view=view: view.arrays):
+        answers.problems += [problem.object for problem in answers.ask(view.validate) or ()]
+        for work in (lambda view=view: view.contents(), lambda view=view: view.omitted, lambda view=view: view.facts, lambda view=view: view.arrays):
             answers.ask(work)
         for table in answers.ask(lambda view=view: view.tables) or ():
             answers.ask(lambda view=view, table=table: view.table(table, limit=ROWS, omitted="ignore").to_arrow())
