@@ -132,5 +132,5 @@ def _texts(values: AnyArray, size: int, name: str) -> AnyArray:
     longest = max(given, key=len, default=b"")
     if len(longest) > size:
         raise InvalidInputError(f"column {name!r} stores text of {size} bytes, and has one of {len(longest)}: {longest[:40]!r}")
-    padded: AnyArray = np.array(given, f"S{size}")
-    return padded.reshape(values.shape)
+    padded: AnyArray = np.array(given, f"S{size}").reshape(values.shape)
+    return padded
