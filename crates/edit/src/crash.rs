@@ -283,6 +283,62 @@ fn a_machine_that_stops_at_any_call_leaves_the_old_or_the_new_file() -> Result<(
     Ok(())
 }
 
+/// The bytes of a file that are in use, by place: what a program that follows its structures sees.
+type Used = Vec<(u64, Vec<u8>)>;
+
+fn is_whole(content: &Content, used: &Used) -> bool {
+    used.iter().all(|(at, bytes)| content.file.get(size(*at)..size(*at) + bytes.len()) == Some(bytes.as_slice()))
+}
+
+#[test]
+fn ranges_are_used_again_only_after_the_commit_that_frees_them() -> Result<()> {
+    let mut random = Random(3);
+    let (mut refused, mut largest) = (0, 0);
+    let mut content = sample(2, 512, &mut random);
+    let mut used: Used = Vec::new();
+    for round in 0..60 {
+        let before = content.clone();
+        let disk = Recorder::new(before.clone());
+        let mut transaction = Transaction::begin(disk.clone())?;
+        let mut next = used.clone();
+        for _ in 0..=random.below(6) {
+            if next.len() > 6 {
+                let (at, bytes) = next.swap_remove(random.below(next.len()));
+                transaction.free(at, bytes.len() as u64)?;
+            }
+            let length = random.below(3000) + 1;
+            let bytes = random.bytes(length);
+            let at = transaction.allocate(bytes.len() as u64)?;
+            assert!(next.iter().all(|(start, found)| *start >= at + bytes.len() as u64 || start + found.len() as u64 <= at), "in use already");
+            transaction.write(at, &bytes)?;
+            next.push((at, bytes));
+            if random.below(8) == 0 {
+                transaction.roll_back()?;
+                next.clone_from(&used);
+            }
+        }
+        transaction.commit()?;
+        drop(transaction);
+        let (calls, after) = (disk.calls(), disk.content());
+        assert!(is_whole(&after, &next), "round {round}");
+        for stop in 0..=calls.len() {
+            for attempt in 0..6 {
+                let left = if attempt == 0 { killed(&before, &calls, stop, &mut random) } else { powerless(&before, &calls, stop, &mut random) };
+                let found = opened_by_others(&left);
+                refused += usize::from(found.is_none());
+                assert!(found.is_none() || is_whole(&left, &used) || is_whole(&left, &next), "round {round}, call {stop}: {:?}", calls.get(stop));
+                let second = Recorder::new(left);
+                settle(second.as_ref())?;
+                assert!(is_whole(&second.content(), &used) || is_whole(&second.content(), &next), "round {round}, call {stop}");
+            }
+        }
+        (content, used) = (after, next);
+        largest = largest.max(used.iter().map(|(_, bytes)| bytes.len()).sum::<usize>());
+    }
+    assert!(refused > 0 && content.file.len() < 30_000 + 3 * largest, "{} bytes with {largest} in use", content.file.len());
+    Ok(())
+}
+
 #[test]
 fn a_call_that_fails_leaves_the_old_file_or_one_that_the_next_opening_completes() -> Result<()> {
     let mut random = Random(5);

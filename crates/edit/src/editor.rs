@@ -66,7 +66,8 @@ impl Editor {
     /// # Errors
     /// `NotFound`; `InvalidInput` for a region outside of the dataset or bytes of another length; `Unsupported` for what cannot be edited.
     pub fn write(&mut self, path: &str, region: &Region, bytes: &[u8]) -> Result<()> {
-        self.change(path, |file, view, id| values::write(file, view, id, region, bytes))
+        let freed = self.change(path, |file, view, id| values::write(file, view, id, region, bytes))?;
+        self.free(freed)
     }
 
     /// Changes the extent of the chunked dataset at `path`. New elements have the fill value; elements beyond the new extent are gone.
@@ -74,7 +75,8 @@ impl Editor {
     /// # Errors
     /// As [`Editor::write`].
     pub fn resize(&mut self, path: &str, shape: &[u64]) -> Result<()> {
-        self.change(path, |file, view, id| values::resize(file, view, id, shape))
+        let freed = self.change(path, |file, view, id| values::resize(file, view, id, shape))?;
+        self.free(freed)
     }
 
     /// Sets an attribute of the object at `path`, or replaces it.
@@ -120,6 +122,10 @@ impl Editor {
     /// Whether there are changes that are not committed.
     pub fn is_changed(&self) -> bool {
         self.transaction.is_changed()
+    }
+
+    fn free(&self, freed: values::Freed) -> Result<()> {
+        freed.into_iter().try_for_each(|(offset, bytes)| self.transaction.free(offset, bytes))
     }
 
     /// Does one change of the object at `path`, whole or not at all.

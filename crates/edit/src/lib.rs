@@ -6,6 +6,7 @@
 mod commit;
 mod disk;
 mod editor;
+mod free_space;
 mod heap;
 mod journal;
 mod savepoint;

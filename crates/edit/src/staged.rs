@@ -12,12 +12,15 @@ use hyperslab_array::{Error, Result};
 use hyperslab_storage::{Storage, check_open};
 
 use crate::disk::Disk;
+use crate::free_space::FreeSpace;
 use crate::savepoint::Savepoint;
 
 /// Bytes of a block: of an image in the journal, and what a file system writes at least.
 pub(crate) const BLOCK_BYTES: u64 = 4096;
 /// Most bytes of committed blocks that one commit changes; more memory than that is not spent.
 const MAX_STAGED_BYTES: u64 = 1 << 30;
+/// Most bytes of one commit that go into free ranges: they are written twice, as all that is changed in place.
+const MAX_REUSED_BYTES: u64 = 64 << 20;
 /// Where new structures begin: readers of older versions expect nothing narrower.
 const ALIGNMENT: u64 = 8;
 
@@ -37,6 +40,8 @@ pub(crate) struct State {
     pub end: u64,
     /// Images of changed blocks of the committed file, by their number.
     pub blocks: BTreeMap<u64, Vec<u8>>,
+    /// Ranges that nothing leads to.
+    pub free: FreeSpace,
     /// Number of changes made, by which views know that they are of an earlier state.
     pub generation: u64,
     /// The thread that makes a change: others must not read its parts.
@@ -46,24 +51,42 @@ pub(crate) struct State {
 }
 
 impl Staged {
-    /// Nothing is changed yet of a file of `committed_end` bytes.
-    pub fn new(disk: Arc<dyn Disk>, committed_end: u64) -> Self {
+    /// Nothing is changed yet of a file of `committed_end` bytes with these free ranges.
+    pub fn new(disk: Arc<dyn Disk>, committed_end: u64, free: FreeSpace) -> Self {
         let name = disk.name().to_owned();
         Self {
             disk,
             name,
             closed: AtomicBool::new(false),
-            state: RwLock::new(State { committed_end, end: committed_end, blocks: BTreeMap::new(), generation: 0, changing: None, savepoint: None }),
+            state: RwLock::new(State { committed_end, end: committed_end, blocks: BTreeMap::new(), free, generation: 0, changing: None, savepoint: None }),
         }
+    }
+
+    /// Room for `bytes`, all zeros: in a free range, or after all that there is. Returns its offset.
+    ///
+    /// # Errors
+    /// `Unsupported` beyond 63 bits; `Io`.
+    pub fn allocate(&self, bytes: u64) -> Result<u64> {
+        let mut state = self.change()?;
+        let is_affordable = (state.blocks.len() as u64 * BLOCK_BYTES).saturating_add(bytes) <= MAX_REUSED_BYTES;
+        if is_affordable && let Some(start) = state.free.take(bytes) {
+            drop(state);
+            self.write(start, &vec![0; usize::try_from(bytes).unwrap_or(0)])?;
+            return Ok(start);
+        }
+        drop(state);
+        self.extend(bytes)
     }
 
     /// Room for `bytes` after all that there is; returns its offset.
     ///
     /// # Errors
-    /// `Unsupported` beyond 64 bits.
-    pub fn allocate(&self, bytes: u64) -> Result<u64> {
+    /// `Unsupported` beyond 63 bits.
+    pub fn extend(&self, bytes: u64) -> Result<u64> {
         let mut state = self.change()?;
         let start = state.end.next_multiple_of(ALIGNMENT);
+        let end = state.end;
+        state.free.release((end, start - end), 0);
         state.end = start.checked_add(bytes).filter(|end| i64::try_from(*end).is_ok()).ok_or_else(|| Error::unsupported("a file beyond 63 bits"))?;
         Ok(start)
     }
@@ -106,7 +129,7 @@ impl Staged {
         {
             let mut state = self.change()?;
             state.changing = Some(std::thread::current().id());
-            state.savepoint = Some(Savepoint { end: state.end, overwritten: Vec::new() });
+            state.savepoint = Some(Savepoint { end: state.end, free: state.free.clone(), overwritten: Vec::new() });
         }
         let outcome = change();
         let savepoint = self.change()?.savepoint.take();
@@ -115,7 +138,8 @@ impl Staged {
             for (offset, bytes) in savepoint.overwritten.iter().rev() {
                 self.write(*offset, bytes)?;
             }
-            self.change()?.end = savepoint.end;
+            let mut state = self.change()?;
+            (state.end, state.free) = (savepoint.end, savepoint.free);
         }
         let mut state = self.change()?;
         (state.generation, state.changing) = (state.generation + 1, None);

@@ -9,6 +9,7 @@ use hyperslab_storage::Storage;
 
 use crate::commit::{Prepared, settle, superblock};
 use crate::disk::{Disk, LocalDisk};
+use crate::free_space::{self, FreeSpace, Range, Ranges};
 use crate::journal::Change;
 use crate::snapshot::Snapshot;
 use crate::staged::{BLOCK_BYTES, Staged};
@@ -43,7 +44,10 @@ impl Transaction {
             return Err(Error::corrupt(format!("the file is truncated: it has {length} of {stated} bytes")));
         }
         // What lies after the stated end stays: it may belong to another program.
-        Ok(Self { staged: Arc::new(Staged::new(disk.clone(), length)), disk, superblock, is_in_doubt: false })
+        let read = |offset: u64, buffer: &mut [u8]| disk.read(offset, buffer).is_ok();
+        let first = superblock.place().saturating_add(superblock.bytes().len() as u64);
+        let free = FreeSpace::of_file(free_space::find(&read, first, stated, superblock.place()));
+        Ok(Self { staged: Arc::new(Staged::new(disk.clone(), length, free)), disk, superblock, is_in_doubt: false })
     }
 
     /// The file with all changes so far.
@@ -64,13 +68,27 @@ impl Transaction {
         self.superblock.place()
     }
 
-    /// Room for `bytes` at the end of the file; returns its offset.
+    /// Room for `bytes` in a free range or at the end of the file; returns its offset.
     ///
     /// # Errors
     /// `Unsupported` for a file beyond 63 bits.
     pub fn allocate(&self, bytes: u64) -> Result<u64> {
         self.check()?;
         self.staged.allocate(bytes)
+    }
+
+    /// Frees a range of the file that nothing leads to any more. It is used again after the next commit.
+    ///
+    /// # Errors
+    /// `Internal` after a panic during a change.
+    pub fn free(&self, offset: u64, bytes: u64) -> Result<()> {
+        self.check()?;
+        let mut state = self.staged.change()?;
+        let (first, end) = (self.superblock.place() + self.superblock.bytes().len() as u64, state.committed_end);
+        if offset >= first && offset.checked_add(bytes).is_some_and(|range_end| range_end <= state.end) {
+            state.free.release((offset, bytes), end);
+        }
+        Ok(())
     }
 
     /// Changes bytes, which must lie in the file or have been allocated.
@@ -103,6 +121,10 @@ impl Transaction {
     /// `Io`, such as of a full disk. The message says if the change is committed and the next opening completes it.
     pub fn commit(&mut self) -> Result<bool> {
         self.check()?;
+        if !self.is_changed() {
+            return Ok(false);
+        }
+        let listed = self.list_free_space()?;
         let Some(change) = self.change()? else { return Ok(false) };
         let in_file = |error: Error| if error.file().is_none() { error.in_file(self.disk.name()) } else { error };
         let (new, end) = (change.new.clone(), change.end);
@@ -115,6 +137,7 @@ impl Transaction {
         let mut state = self.staged.change()?;
         state.blocks.clear();
         state.committed_end = end;
+        state.free.commit(listed);
         drop(state);
         self.superblock = new;
         Ok(true)
@@ -128,12 +151,48 @@ impl Transaction {
         self.check()?;
         let mut state = self.staged.change()?;
         state.blocks.clear();
+        state.free.roll_back();
         state.generation += 1;
         if state.end != state.committed_end {
             state.end = state.committed_end;
             self.disk.set_len(state.committed_end)?;
         }
         Ok(())
+    }
+
+    /// Puts the list of what is free after the commit into the last bytes of the file, as a part of the commit. Returns its place and
+    /// content; `None` if the file has no list, or the one that it has is right.
+    fn list_free_space(&self) -> Result<Option<(Range, Ranges)>> {
+        let (end, listed, mut ranges) = {
+            let state = self.staged.state()?;
+            if !state.free.needs_list() {
+                return Ok(None);
+            }
+            (state.end, state.free.listed.clone(), state.free.after_commit())
+        };
+        let base = self.base_address();
+        if let Some(((start, length), found)) = listed {
+            let list_end = start + length;
+            if end - list_end <= free_space::LEFT_BYTES {
+                if found == ranges {
+                    return Ok(None);
+                }
+                if free_space::block_bytes(&ranges) <= length {
+                    self.staged.write(start, &free_space::encode(&ranges, length, list_end, base))?;
+                    return Ok(Some(((start, length), ranges)));
+                }
+            }
+            self.staged.write(list_end - free_space::MAGIC_BYTES, &[0; 8])?;
+            let mut state = self.staged.change()?;
+            // The old list is free after this commit. If the commit fails and is tried again, this changes nothing.
+            let committed_end = state.committed_end;
+            state.free.release((start, length), committed_end);
+            ranges = state.free.after_commit();
+        }
+        let length = free_space::block_bytes(&ranges);
+        let start = self.staged.extend(length)?;
+        self.staged.write(start, &free_space::encode(&ranges, length, start + length, base))?;
+        Ok(Some(((start, length), ranges)))
     }
 
     /// The changes as a journal has them; `None` if there are none.

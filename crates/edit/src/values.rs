@@ -1,13 +1,18 @@
 //! Values of datasets: overwritten where they are, re-encoded chunk by chunk, and cut off or extended.
 
+use std::cell::RefCell;
+
 use hyperslab_array::{ChunkBuffer, Error, Region, Result, Selection, copy_region, region_runs};
 use hyperslab_formats::hdf5::edit::{DatasetEdit, EditedStorage, FileEdit};
 use hyperslab_formats::hdf5::writer::StoredChunk;
 use hyperslab_formats::{ArrayFile, ChunkLocation, ChunkSource, Dataset, ObjectId};
 use hyperslab_reader::File;
 
-/// Writes the elements of a region, encoded as in the file.
-pub(crate) fn write(file: &FileEdit<'_>, view: &File, id: ObjectId, region: &Region, bytes: &[u8]) -> Result<()> {
+/// Start and length of ranges of the file that are free now.
+pub(crate) type Freed = Vec<(u64, u64)>;
+
+/// Writes the elements of a region, encoded as in the file. Returns what that has freed.
+pub(crate) fn write(file: &FileEdit<'_>, view: &File, id: ObjectId, region: &Region, bytes: &[u8]) -> Result<Freed> {
     let mut edited = DatasetEdit::open(file, id)?;
     let dataset = edited.dataset().clone();
     let (shape, size) = (dataset.dataspace.shape(), length(dataset.datatype.size())?);
@@ -22,43 +27,54 @@ pub(crate) fn write(file: &FileEdit<'_>, view: &File, id: ObjectId, region: &Reg
         return Err(Error::invalid_input(format!("{} bytes for a region of {needed}", bytes.len())));
     }
     if needed == 0 {
-        return Ok(());
+        return Ok(Freed::new());
     }
     let zeros = vec![0; shape.len()];
     let part = |from: u64, count: u64| -> Result<&[u8]> {
         let (start, end) = (length(from)?.saturating_mul(size), length(from + count)?.saturating_mul(size));
         bytes.get(start..end).ok_or_else(|| Error::internal("a run outside of its values"))
     };
+    let mut freed = Freed::new();
     match edited.storage()? {
-        EditedStorage::Compact => each_run(region, &zeros, shape, |from, at, count| edited.write_compact(length(at)?.saturating_mul(size), part(from, count)?)),
+        EditedStorage::Compact => {
+            each_run(region, &zeros, shape, |from, at, count| edited.write_compact(length(at)?.saturating_mul(size), part(from, count)?))?
+        }
         EditedStorage::Contiguous { address } => {
             let address = match address {
                 Some(address) => address,
                 None => allocate_filled(file, &edited, &dataset)?,
             };
-            each_run(region, &zeros, shape, |from, at, count| file.write(address.saturating_add(at.saturating_mul(size as u64)), part(from, count)?))
+            each_run(region, &zeros, shape, |from, at, count| file.write(address.saturating_add(at.saturating_mul(size as u64)), part(from, count)?))?;
         }
-        EditedStorage::Chunked => write_chunks(&Values { file, array_file: view.array_file(), id, dataset: &dataset }, &mut edited, region, bytes),
+        EditedStorage::Chunked => {
+            let values = Values { file, array_file: view.array_file(), id, dataset: &dataset, freed: RefCell::default() };
+            write_chunks(&values, &mut edited, region, bytes)?;
+            freed = values.freed.into_inner();
+        }
     }
+    Ok(freed)
 }
 
 /// Changes the extent of a dataset. Values beyond it are gone: what comes back when it grows again is the fill value.
-pub(crate) fn resize(file: &FileEdit<'_>, view: &File, id: ObjectId, shape: &[u64]) -> Result<()> {
+/// Returns what that has freed.
+pub(crate) fn resize(file: &FileEdit<'_>, view: &File, id: ObjectId, shape: &[u64]) -> Result<Freed> {
+    let mut freed = Freed::new();
     let mut edited = DatasetEdit::open(file, id)?;
     edited.storage()?;
     let dataset = edited.dataset().clone();
     let before = dataset.dataspace.shape().to_vec();
     if shape.len() == before.len() && shape.iter().zip(&before).any(|(new, old)| new < old) {
-        let values = Values { file, array_file: view.array_file(), id, dataset: &dataset };
+        let values = Values { file, array_file: view.array_file(), id, dataset: &dataset, freed: RefCell::default() };
         let locations = values.array_file.locate(id, &Selection::all(&before))?;
         let (mut gone, mut cut) = (Vec::new(), Vec::new());
         for location in &locations.chunks {
-            if !matches!(location.source, ChunkSource::Stored { .. }) {
-                continue;
-            }
+            let ChunkSource::Stored { offset, length, .. } = location.source else { continue };
             let inside = Region::all(shape).shared(&location.region);
             match inside {
-                None => gone.push(values.position(location)?),
+                None => {
+                    gone.push(values.position(location)?);
+                    values.freed.borrow_mut().push((offset, length));
+                }
                 Some(part) if Some(&part) != Region::all(&before).shared(&location.region).as_ref() => {
                     let decoded = values.decoded(location)?;
                     let mut kept = values.filled()?;
@@ -71,8 +87,10 @@ pub(crate) fn resize(file: &FileEdit<'_>, view: &File, id: ObjectId, shape: &[u6
         }
         edited.set_chunks(&cut)?;
         edited.remove_chunks(&gone)?;
+        freed = values.freed.into_inner();
     }
-    edited.set_shape(shape)
+    edited.set_shape(shape)?;
+    Ok(freed)
 }
 
 /// A dataset whose chunks are read and written.
@@ -81,6 +99,8 @@ struct Values<'a> {
     array_file: &'a dyn ArrayFile,
     id: ObjectId,
     dataset: &'a Dataset,
+    /// Where chunks were that have moved, are shorter now, or are gone.
+    freed: RefCell<Freed>,
 }
 
 impl Values<'_> {
@@ -115,9 +135,16 @@ impl Values<'_> {
         let length = bytes.len() as u64;
         let address = match location.source {
             ChunkSource::Stored { offset, length: old, .. } if length <= old => {
+                if length < old {
+                    self.freed.borrow_mut().push((offset + length, old - length));
+                }
                 offset.checked_sub(self.array_file.user_block_bytes()).ok_or_else(|| Error::internal("a chunk in front of the superblock"))?
             }
             _ if edited.has_fixed_chunks() => return Err(Error::unsupported("a chunk that its index has no place for cannot be edited yet")),
+            ChunkSource::Stored { offset, length: old, .. } => {
+                self.freed.borrow_mut().push((offset, old));
+                self.file.allocate(length)?
+            }
             _ => self.file.allocate(length)?,
         };
         self.file.write(address, &bytes)?;

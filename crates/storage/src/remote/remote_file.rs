@@ -91,7 +91,14 @@ impl RemoteFile {
     fn new(origin: Origin, name: String, opened: Head) -> Self {
         let Head { bytes: head, length, version } = opened;
         let object = Arc::new(Object { origin, name, length, version });
-        Self { object, head, number: NEXT.fetch_add(1, Ordering::Relaxed), is_closed: AtomicBool::new(false), has_tail: AtomicBool::new(false), rounds: AtomicU32::new(0) }
+        Self {
+            object,
+            head,
+            number: NEXT.fetch_add(1, Ordering::Relaxed),
+            is_closed: AtomicBool::new(false),
+            has_tail: AtomicBool::new(false),
+            rounds: AtomicU32::new(0),
+        }
     }
 
     /// Drops the blocks that are kept of it.
@@ -178,8 +185,7 @@ impl RemoteFile {
         let round = self.rounds.fetch_add(1, Ordering::Relaxed).min(MOST_NEIGHBORS.ilog2());
         let affordable = MAX_NEIGHBOR_BYTES / BLOCK_BYTES / (missing.len() as u64).max(1);
         let group = (1 << round).min(affordable.max(1));
-        let groups: Vec<(u64, u64)> =
-            missing.iter().map(|block| (block / group * group * BLOCK_BYTES, group * BLOCK_BYTES)).filter(|_| group > 1).collect();
+        let groups: Vec<(u64, u64)> = missing.iter().map(|block| (block / group * group * BLOCK_BYTES, group * BLOCK_BYTES)).filter(|_| group > 1).collect();
         missing.extend(self.missing_blocks(&groups, MAX_NEIGHBOR_BYTES)?);
         missing.sort_unstable();
         missing.dedup();

@@ -1,0 +1,293 @@
+//! Free space: ranges that nothing in the file leads to any more. They are used again after the commit that frees them, so that a file
+//! which is overwritten again and again stays small.
+//!
+//! The list lies near the end of the file, where the next session finds it. No other program knows these ranges as free, so none uses
+//! them, whatever it appends. A list that is replaced loses its magic number in the same commit. One that is no longer found, because much
+//! was appended, costs space and no data.
+
+use std::collections::BTreeMap;
+
+const MAGIC: [u8; 8] = *b"HSLFREE1";
+/// Block length, checksum and the second magic number.
+const FOOTER_BYTES: usize = 20;
+const HEADER_BYTES: usize = 24;
+const RANGE_BYTES: usize = 16;
+/// Most ranges that a list keeps: the largest.
+const MAX_RANGES: usize = 4096;
+const MIN_BLOCK_BYTES: usize = 512;
+const MAX_BLOCK_BYTES: usize = HEADER_BYTES + MAX_RANGES * RANGE_BYTES + FOOTER_BYTES;
+/// A file with less than this has no list.
+const MIN_LISTED_BYTES: u64 = 512;
+/// Bytes in front of the end of the file in which a list is looked for, and in which it is left where it is.
+const SEARCHED_BYTES: u64 = 1 << 20;
+pub(crate) const LEFT_BYTES: u64 = SEARCHED_BYTES / 2;
+/// Bytes at the end of a list whose change makes it none.
+pub(crate) const MAGIC_BYTES: u64 = MAGIC.len() as u64;
+/// Where new structures begin.
+const ALIGNMENT: u64 = 8;
+
+/// Start and length of ranges that neither touch nor overlap.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Ranges(BTreeMap<u64, u64>);
+
+/// The free ranges of a file that is edited.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct FreeSpace {
+    /// Ranges that may be used.
+    usable: Ranges,
+    /// Ranges that the last commit still uses.
+    pending: Ranges,
+    /// Ranges of the committed file that the changes under way have taken: freed, they may be used at once.
+    taken: Ranges,
+    /// What a file without the changes under way has.
+    committed: Ranges,
+    /// The list in the file: its place, and what it holds.
+    pub listed: Option<(Range, Ranges)>,
+}
+
+/// Start and length.
+pub(crate) type Range = (u64, u64);
+
+impl Ranges {
+    /// Adds a range, which none of these overlaps.
+    pub fn insert(&mut self, (start, length): Range) {
+        let (mut start, mut end) = (start, start.saturating_add(length));
+        if let Some((before, length)) = self.0.range(..=start).next_back().map(|(before, length)| (*before, *length))
+            && before + length >= start
+        {
+            self.0.remove(&before);
+            (start, end) = (before, end.max(before + length));
+        }
+        if let Some(length) = self.0.remove(&end) {
+            end += length;
+        }
+        if end > start {
+            self.0.insert(start, end - start);
+        }
+    }
+
+    /// Takes `bytes` of the smallest range that has them at an aligned place; returns where they begin. What is left stays, down to single bytes:
+    /// they join their neighbors again later.
+    fn take(&mut self, bytes: u64) -> Option<u64> {
+        let fits = |(start, length): &(u64, u64)| start.next_multiple_of(ALIGNMENT) + bytes <= start + length;
+        let (start, length) = self.0.iter().map(|(start, length)| (*start, *length)).filter(fits).min_by_key(|(_, length)| *length)?;
+        self.0.remove(&start);
+        let place = start.next_multiple_of(ALIGNMENT);
+        self.insert((start, place - start));
+        self.insert((place + bytes, start + length - place - bytes));
+        Some(place)
+    }
+
+    /// Takes a range out, if one of these holds all of it.
+    fn remove(&mut self, (start, length): Range) -> bool {
+        let Some((first, held)) = self.0.range(..=start).next_back().map(|(first, held)| (*first, *held)) else { return false };
+        if first + held < start + length {
+            return false;
+        }
+        self.0.remove(&first);
+        self.insert((first, start - first));
+        self.insert((start + length, first + held - start - length));
+        true
+    }
+
+    fn bytes(&self) -> u64 {
+        self.0.values().sum()
+    }
+
+    /// The largest ranges.
+    fn cut(&mut self, count: usize) {
+        if self.0.len() > count {
+            let mut by_length: Vec<(u64, u64)> = self.0.iter().map(|(start, length)| (*length, *start)).collect();
+            by_length.sort_unstable();
+            let dropped = by_length.len() - count;
+            for (_, start) in by_length.into_iter().take(dropped) {
+                self.0.remove(&start);
+            }
+        }
+    }
+}
+
+impl FreeSpace {
+    /// The list that the last bytes of a file hold, whose stated end is `end`; nothing if they hold none.
+    pub fn of_file(listed: Option<(Range, Ranges)>) -> Self {
+        let usable = listed.as_ref().map(|(_, ranges)| ranges.clone()).unwrap_or_default();
+        Self { committed: usable.clone(), usable, pending: Ranges::default(), taken: Ranges::default(), listed }
+    }
+
+    /// Room for `bytes` in a free range.
+    pub fn take(&mut self, bytes: u64) -> Option<u64> {
+        let start = if bytes == 0 { None } else { self.usable.take(bytes) }?;
+        self.taken.insert((start, bytes));
+        Some(start)
+    }
+
+    /// Frees a range. One of the committed file may be used after the next commit, a new one at once.
+    pub fn release(&mut self, (start, length): Range, committed_end: u64) {
+        let is_new = start >= committed_end || self.taken.remove((start, length));
+        if is_new { self.usable.insert((start, length)) } else { self.pending.insert((start, length)) }
+    }
+
+    /// What is free after the next commit.
+    pub fn after_commit(&self) -> Ranges {
+        let mut ranges = self.usable.clone();
+        self.pending.0.iter().for_each(|(start, length)| ranges.insert((*start, *length)));
+        ranges.cut(MAX_RANGES);
+        ranges
+    }
+
+    /// Whether a list is kept: a file with little free space needs none.
+    pub fn needs_list(&self) -> bool {
+        self.listed.is_some() || self.after_commit().bytes() >= MIN_LISTED_BYTES
+    }
+
+    /// The commit has ended: what it freed may be used.
+    pub fn commit(&mut self, listed: Option<(Range, Ranges)>) {
+        self.usable = self.after_commit();
+        (self.pending, self.taken) = Default::default();
+        self.committed = self.usable.clone();
+        self.listed = listed.or(self.listed.take());
+    }
+
+    /// Back to the last commit.
+    pub fn roll_back(&mut self) {
+        self.usable = self.committed.clone();
+        (self.pending, self.taken) = Default::default();
+    }
+}
+
+/// Bytes of a block for a list, with room for some more ranges.
+pub(crate) fn block_bytes(ranges: &Ranges) -> u64 {
+    let needed = HEADER_BYTES + (ranges.0.len() + 2) * RANGE_BYTES + FOOTER_BYTES;
+    needed.next_power_of_two().max(MIN_BLOCK_BYTES) as u64
+}
+
+/// The block of a list, whose last byte is the last in front of `end`. All places count from `base`.
+pub(crate) fn encode(ranges: &Ranges, length: u64, end: u64, base: u64) -> Vec<u8> {
+    let length = usize::try_from(length).unwrap_or(usize::MAX).min(2 * MAX_BLOCK_BYTES);
+    let mut ranges = ranges.clone();
+    ranges.cut(length.saturating_sub(HEADER_BYTES + FOOTER_BYTES) / RANGE_BYTES);
+    let mut block = MAGIC.to_vec();
+    block.extend(end.saturating_sub(base).to_le_bytes());
+    block.extend((ranges.0.len() as u64).to_le_bytes());
+    for (start, length) in &ranges.0 {
+        block.extend(start.saturating_sub(base).to_le_bytes());
+        block.extend(length.to_le_bytes());
+    }
+    block.resize(length - FOOTER_BYTES, 0);
+    block.extend((length as u64).to_le_bytes());
+    block.extend(crc32fast::hash(&block).to_le_bytes());
+    block.extend(MAGIC);
+    block
+}
+
+/// The last list in front of `end` and its place; `None` if there is none. `read` fills a buffer from a place in the file; nothing is free in
+/// front of `first`.
+pub(crate) fn find(read: &dyn Fn(u64, &mut [u8]) -> bool, first: u64, end: u64, base: u64) -> Option<(Range, Ranges)> {
+    let start = end.saturating_sub(SEARCHED_BYTES).max(first);
+    let mut searched = vec![0; usize::try_from(end.checked_sub(start)?).ok()?];
+    if !read(start, &mut searched) {
+        return None;
+    }
+    let ends = searched.windows(MAGIC.len()).enumerate().rev().filter(|(_, window)| **window == MAGIC).map(|(at, _)| start + at as u64 + MAGIC_BYTES);
+    let mut found = ends.filter_map(|list_end| parse(read, first..end, list_end, base));
+    found.next()
+}
+
+/// The list that ends at `end`, whose ranges lie within `file`.
+fn parse(read: &dyn Fn(u64, &mut [u8]) -> bool, file: std::ops::Range<u64>, end: u64, base: u64) -> Option<(Range, Ranges)> {
+    let mut footer = [0; FOOTER_BYTES];
+    let place = end.checked_sub(FOOTER_BYTES as u64)?;
+    if !read(place, &mut footer) || !footer.ends_with(&MAGIC) {
+        return None;
+    }
+    let length = uint(footer.get(..8)?)?;
+    let start = end.checked_sub(length).filter(|start| *start >= file.start)?;
+    let bytes = usize::try_from(length).ok().filter(|bytes| (HEADER_BYTES + FOOTER_BYTES..=2 * MAX_BLOCK_BYTES).contains(bytes))?;
+    let mut block = vec![0; bytes];
+    if !read(start, &mut block) {
+        return None;
+    }
+    let (content, sum) = block.get(..bytes - MAGIC.len())?.split_last_chunk::<4>()?;
+    if crc32fast::hash(content) != u32::from_le_bytes(*sum) || !content.starts_with(&MAGIC) || uint(content.get(8..16)?)? != end.checked_sub(base)? {
+        return None;
+    }
+    let count = usize::try_from(uint(content.get(16..24)?)?).ok().filter(|count| *count <= bytes / RANGE_BYTES)?;
+    let (mut ranges, mut after) = (Ranges::default(), file.start);
+    for entry in content.get(HEADER_BYTES..HEADER_BYTES + count * RANGE_BYTES)?.chunks_exact(RANGE_BYTES) {
+        let (begin, length) = (uint(entry.get(..8)?)?.checked_add(base)?, uint(entry.get(8..)?)?);
+        let range_end = begin.checked_add(length).filter(|range_end| *range_end <= file.end && begin >= after && (*range_end <= start || begin >= end))?;
+        ranges.insert((begin, length));
+        after = range_end;
+    }
+    Some(((start, length), ranges))
+}
+
+fn uint(bytes: &[u8]) -> Option<u64> {
+    Some(u64::from_le_bytes(bytes.try_into().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_join_their_neighbors_and_the_tightest_is_taken() {
+        let mut ranges = Ranges::default();
+        for range in [(80, 16), (0, 8), (24, 8), (16, 8), (8, 8), (200, 100), (96, 4)] {
+            ranges.insert(range);
+        }
+        assert_eq!(ranges.0, BTreeMap::from([(0, 32), (80, 20), (200, 100)]));
+        assert_eq!((ranges.take(17), ranges.take(30), ranges.take(101), ranges.take(90)), (Some(80), Some(0), None, Some(200)));
+        assert_eq!(ranges.0, BTreeMap::from([(30, 2), (97, 3), (290, 10)]));
+        assert_eq!((ranges.take(3), ranges.take(1)), (Some(296), None));
+        ranges.insert((0, 30));
+        assert_eq!(ranges.0, BTreeMap::from([(0, 32), (97, 3), (290, 6), (299, 1)]));
+    }
+
+    fn size(number: u64) -> usize {
+        usize::try_from(number).unwrap_or(usize::MAX)
+    }
+
+    #[test]
+    fn a_list_is_found_only_whole_and_in_its_place() {
+        let mut ranges = Ranges::default();
+        (0..20).for_each(|n| ranges.insert((1000 + n * 64, 8 + n)));
+        let base = 512;
+        let mut file = vec![7; 5000];
+        let length = block_bytes(&ranges);
+        let end = file.len() as u64 + length;
+        file.extend(encode(&ranges, length, end, base));
+        let found = |file: &[u8], end: u64| {
+            let read = |at: u64, buffer: &mut [u8]| {
+                let at = usize::try_from(at).unwrap_or(usize::MAX);
+                file.get(at..at.saturating_add(buffer.len())).map(|bytes| buffer.copy_from_slice(bytes)).is_some()
+            };
+            find(&read, base, end, base)
+        };
+        assert_eq!(found(&file, end), Some(((5000, length), ranges.clone())));
+        // More user block in front of it, and all places with it.
+        let moved = [vec![0; 1024], file.clone()].concat();
+        let read = |at: u64, buffer: &mut [u8]| {
+            let at = usize::try_from(at).unwrap_or(usize::MAX);
+            moved.get(at..at.saturating_add(buffer.len())).map(|bytes| buffer.copy_from_slice(bytes)).is_some()
+        };
+        let ((start, _), elsewhere) = find(&read, base + 1024, end + 1024, base + 1024).unwrap_or_default();
+        assert_eq!((start, elsewhere.0.keys().next()), (6024, Some(&2024)));
+        // Another program has appended something.
+        file.resize(file.len() + 600_000, 9);
+        assert_eq!(found(&file, end + 600_000), Some(((5000, length), ranges.clone())));
+        file.resize(file.len() + 600_000, 9);
+        assert_eq!(found(&file, end + 1_200_000), None);
+        file.truncate(size(end));
+        // The same bytes at another place are no list.
+        file.insert(4000, 1);
+        assert_eq!(found(&file, end + 1), None);
+        file.remove(4000);
+        for at in 5000..file.len() {
+            file[at] ^= 1;
+            assert_eq!(found(&file, end), None, "byte {at}");
+            file[at] ^= 1;
+        }
+        assert_eq!(found(&file[..5000], 5000), None);
+    }
+}
