@@ -94,6 +94,8 @@ CASES = {
     "mpas: an edge with a cell that is not there": Case("mpas", first("cellsOnEdge", -5), "/cellsOnEdge"),
     "anndata: indptr that decreases": Case("anndata", replaced("X/indptr", lambda old: old[::-1].copy()), "/X"),
     "anndata: indptr beyond the values": Case("anndata", replaced("X/indptr", lambda old: np.append(old[:-1], 2**50)), "/X"),
+    "anndata: an index beyond the columns": Case("anndata", first("X/indices", 40), "/X/indices"),
+    "anndata: an index before the first": Case("anndata", first("X/indices", -1), "/X/indices"),
     "anndata: an encoding that there is not": Case("anndata", attribute("obs", "encoding-type", "rainbow"), "/obs"),
     "anndata: a matrix that is said to be a data frame": Case("anndata", attribute("X", "encoding-type", "dataframe"), "/X"),
     "matlab: a cell that contains itself": Case("matlab", itself, "/loop"),

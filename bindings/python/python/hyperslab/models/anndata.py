@@ -127,7 +127,7 @@ class AnnData(ModelView):
         kind = str(attributes["encoding-type"] if "encoding-type" in attributes else attributes["h5sparse_format"])[:3]
         shape = [int(extent) for extent in attributes["shape" if "shape" in attributes else "h5sparse_shape"]]
         major, minor = shape if kind == "csr" else shape[::-1]
-        values, indices, offsets = sparse_rows.read(self.file, name, _increasing(rows, major), major)
+        values, indices, offsets = sparse_rows.read(self.file, name, _increasing(rows, major), major, minor)
         triple, count = (values, indices, offsets), len(offsets) - 1
         if kind == "csr":
             return scipy.sparse.csr_array(triple, shape=(count, minor))

@@ -17,8 +17,8 @@ _MAX_GAP = 1 << 16
 _MAX_VALUES = 1 << 23
 
 
-def read(file: File, name: str, rows: AnyArray, major: int) -> tuple[AnyArray, AnyArray, Int64Array]:
-    """The values, indices and offsets of increasing rows of the matrix called `name`, which has `major` rows (CSC: columns)."""
+def read(file: File, name: str, rows: AnyArray, major: int, minor: int) -> tuple[AnyArray, AnyArray, Int64Array]:
+    """The values, indices and offsets of increasing rows of the matrix called `name`, which has `major` rows of `minor` columns (CSC: columns of rows)."""
     parts: dict[str, Any] = {part: file[f"{name}/{part}"] for part in ("data", "indices", "indptr")}
     for part, dataset in parts.items():
         if not isinstance(dataset, Dataset) or len(dataset.shape) != 1:
@@ -38,6 +38,9 @@ def read(file: File, name: str, rows: AnyArray, major: int) -> tuple[AnyArray, A
     for first, last in _spans(starts, stops):
         low, high, out = int(starts[first]), int(stops[last - 1]), slice(int(found[first]), int(found[last]))
         _fill(parts, low, high, starts[first:last], stops[first:last], (values[out], indices[out]))
+    # SciPy does not look, and writes outside of arrays.
+    if len(indices) and (int(indices.min()) < 0 or int(indices.max()) >= minor):
+        raise CorruptError(f"indices from {indices.min()} to {indices.max()} for {minor}, from 0", file.filename, f"/{name}/indices")
     return values, indices, found
 
 
