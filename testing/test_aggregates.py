@@ -39,7 +39,7 @@ def test_extremes_sums_and_histograms_are_numpys(tmp_path: pathlib.Path, dtype: 
     else:
         assert table.sum("x") == sum(map(int, numbers))
     for span in (None, (-1.5, 1.25), (0, 200)):
-        counts, edges = table.histogram("x", bins=37, range=span)
+        counts, (edges,) = table.histogram("x", bins=37, range=span)
         wanted, numpy_edges = np.histogram(numbers.astype("f8"), bins=37, range=span)
         np.testing.assert_array_equal(edges, numpy_edges)
         np.testing.assert_array_equal(counts, wanted)
@@ -86,7 +86,7 @@ def test_histograms_with_edges_of_any_width(tmp_path: pathlib.Path) -> None:
         f["x"] = values
     table = hs.open(tmp_path / "edges.h5").table("/x")
     for edges in ([-1, 0.25, 3], [-5.0, -1, -0.999, 0.25, 7], np.linspace(-2, 2, 30)):
-        counts, found = table.histogram("x", edges)
+        counts, (found,) = table.histogram("x", edges)
         wanted, _ = np.histogram(values[~np.isnan(values)], edges)
         assert counts.tolist() == wanted.tolist() and found.tolist() == list(edges)
     for edges in ([1.0], [1, 1], [2, 1], [0, np.inf], [[0, 1]], []):
@@ -94,3 +94,15 @@ def test_histograms_with_edges_of_any_width(tmp_path: pathlib.Path) -> None:
             table.histogram("x", edges)
     with pytest.raises(hs.InvalidInputError, match="without range"):
         table.histogram("x", [0, 1], range=(0, 1))
+
+
+def test_histograms_of_tables_and_queries_are_of_one_type(tmp_path: pathlib.Path) -> None:
+    with h5py.File(tmp_path / "one.h5", "w") as f:
+        f["x"] = np.arange(100.0)
+    of_table = hs.open(tmp_path / "one.h5").table("/x").histogram("x", 7)
+    of_query = hs.query(tmp_path / "one.h5", where="x >= 0").histogram("x", 7)
+    assert type(of_table) is type(of_query) is hs.Histogram
+    np.testing.assert_array_equal(of_table.values, of_query.values)
+    np.testing.assert_array_equal(of_table.edges, of_query.edges)
+    assert of_table._repr_html_() == of_query._repr_html_()
+    assert "<svg" in of_table._repr_html_()

@@ -169,3 +169,32 @@ def test_many_files_make_one_table_in_their_order(tmp_path: pathlib.Path) -> Non
     (tmp_path / "run100.h5").write_bytes(b"no HDF5 file")
     with pytest.raises(hs.InvalidInputError, match=r"run100\.h5"):
         hs.open(f"{tmp_path}/run*.h5")
+
+
+def test_two_stars_match_folders_of_any_depth(tmp_path: pathlib.Path) -> None:
+    for place, value in (("run10.h5", 10), ("run2.h5", 2), ("a/run1.h5", 1), ("a/b/run3.h5", 3)):
+        (tmp_path / place).parent.mkdir(parents=True, exist_ok=True)
+        with h5py.File(tmp_path / place, "w") as f:
+            f["x"] = [value]
+    (tmp_path / "a" / "folder.h5").mkdir()
+    (tmp_path / ".hidden").mkdir()
+    shutil.copy(tmp_path / "run2.h5", tmp_path / ".hidden" / "run2.h5")
+    found = hs.open(f"{tmp_path}/**/*.h5")
+    names = [os.path.relpath(path, tmp_path) for path in found.filenames]
+    wanted = [str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*.h5") if path.is_file() and ".hidden" not in path.parts]
+    assert sorted(names) == sorted(wanted) and names.index("run2.h5") < names.index("run10.h5")
+    assert sorted(found.table("/x").to_arrow()["x"].to_pylist()) == [1, 2, 3, 10]
+    assert len(hs.open(f"{tmp_path}/**").filenames) == 4
+    assert len(hs.open(f"{tmp_path}/*.h5").filenames) == 2
+    with pytest.raises(hs.NotFoundError, match="no file matches"):
+        hs.open(f"{tmp_path}/**/*.nc")
+
+
+def test_a_file_runs_sql_over_itself(tmp_path: pathlib.Path) -> None:
+    for number in range(3):
+        with h5py.File(tmp_path / f"run{number}.h5", "w") as f:
+            f["x"] = np.arange(4) + 10 * number
+    assert hs.open(tmp_path / "run1.h5").sql("select sum(x) from x where x > ?", parameters=[10]).fetchall() == [(36,)]
+    assert hs.open(f"{tmp_path}/run*.h5").sql("select count(*), max(x) from x").fetchall() == [(12, 23)]
+    with pytest.raises(hs.InvalidInputError):
+        hs.open(tmp_path / "run1.h5").sql("select y from x")

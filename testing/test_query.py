@@ -371,3 +371,18 @@ def test_the_command_answers(run: pathlib.Path, tmp_path: pathlib.Path) -> None:
     assert "wrote" in command(files, "/Step#*", "x > 0", "--values", "x", "-o", str(tmp_path / "p.parquet"))
     assert pq.read_table(tmp_path / "p.parquet").num_rows == count
     assert "rows by dimensions" in command(files, "/Step#*", "x > 0", "--explain")
+
+
+def test_a_plot_of_two_variables_takes_what_the_histogram_takes(run: pathlib.Path) -> None:
+    from matplotlib.figure import Figure
+
+    query = hs.query(str(run / "run1.h5"), "/Step#0", where="energy > 0")
+    figure = Figure()
+    axes = figure.subplots()
+    options = {"bins": (8, 5), "range": [(-1, 1), (-2, 2)], "weights": "energy"}
+    assert query.plot(names=["x", "px"], cmap="magma", ax=axes, **options) is figure
+    counts, (x, y) = query.histogram2d("x", "px", **options)
+    (mesh,) = axes.collections
+    np.testing.assert_array_equal(np.ma.filled(mesh.get_array(), 0), counts.T)
+    assert mesh.get_cmap().name == "magma" and axes.get_xlim() == (-1, 1) and axes.get_ylim() == (-2, 2)
+    assert [other.get_ylabel() for other in figure.axes] == ["px", "sum of energy"]

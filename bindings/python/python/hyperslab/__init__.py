@@ -43,9 +43,10 @@ from .objects.datatype import Datatype
 from .objects.group import Group
 from .profile import Profile, ProfileWarning, profile, warn_of_problem
 from .querying.query import Query, query
-from .querying.results import CountBounds, Histogram, HistogramBounds, Step
+from .querying.results import CountBounds, HistogramBounds, Step
 from .stand_in import install_as_h5py
 from .storage import StorageLayout, StorageWarning, storage_layout
+from .tables.histogram import Histogram
 from .tables.table import Split, Table
 from .tuning import Tuned, tune
 from .values.arrays import Array

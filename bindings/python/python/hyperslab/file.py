@@ -15,7 +15,7 @@ from .addresses import has_magic, is_address, matching, options_of
 from .errors import InvalidInputError, MissingFileError, UnsupportedError
 from .file_objects import CONTENT_NAME, path_or_content
 from .model_view import ModelView, recognized
-from .natural_order import natural_key
+from .natural_order import matching_paths
 from .objects import html, tree
 from .objects.attributes import Attributes
 from .objects.group import Group, Member, Result
@@ -28,12 +28,15 @@ from .type_aliases import Path, Paths
 from .values.references import Reference
 
 if TYPE_CHECKING:
+    import duckdb
     import pyarrow.dataset
 
 
 class File(Group):
     """An open file: a mapping of its root group, and tables of what is in it. `hyperslab.open` makes one."""
 
+    #: Runs SQL over the file. The room `engines`, which is above this one, provides it.
+    _run_sql: ClassVar[Callable[..., duckdb.DuckDBPyRelation]]
     #: Opens a file in a mode other than `r`. The room `editing`, which is above this one, provides it.
     _open_for_changes: ClassVar[Callable[[Any, Any, dict[str, Any]], Any]]
 
@@ -134,6 +137,26 @@ class File(Group):
         table = Table(self._natives, path or "/", options)
         table._report_omitted(omitted, 2)
         return table
+
+    def sql(self, query: str, *, parameters: Sequence[Any] | Mapping[str, Any] | None = None) -> duckdb.DuckDBPyRelation:
+        """Runs an SQL query over the datasets and groups, as `hyperslab.sql(query, file)` does. Needs DuckDB
+        (`pip install 'hyperslab[sql]'`).
+
+        Args:
+            query: SQL of DuckDB; each dataset and table-like group is a view.
+            parameters: Values of `?` or `$1` in the query as a sequence, of `$name` as a mapping.
+
+        Returns:
+            A DuckDB relation: `.fetchall()`, `.df()`, `.to_arrow_table()`.
+
+        Raises:
+            MissingExtraError: DuckDB is not installed.
+            InvalidInputError: DuckDB refuses the query.
+
+        Example:
+            >>> hs.open("profiles.nc").sql("select avg(theta) from theta where depth < ?", parameters=[100]).fetchall()
+        """
+        return File._run_sql(query, self, parameters=parameters)
 
     def refresh(self) -> None:
         """Reads the metadata of the file again: this object, and datasets taken from it afterwards, show what writers have added.
@@ -391,8 +414,8 @@ def open(
     """Opens one or more HDF5 or netCDF files for reading, or one HDF5 file to change it.
 
     Args:
-        path: A path, a list of paths, or a glob, whose files are sorted naturally (`run2` before `run10`). A leading `~` is
-            the home folder, and `file://` URLs are paths, as in pandas. Addresses of object stores and web servers (`s3://`,
+        path: A path, a list of paths, or a glob, whose files are sorted naturally (`run2` before `run10`); `**` matches folders
+            of any depth. A leading `~` is the home folder, and `file://` URLs are paths, as in pandas. Addresses of object stores and web servers (`s3://`,
             `gs://`, `az://`, `abfs://`, `http://`, `https://`) are read by ranges; those of object stores may be globs. An open
             binary file of Python is read by its path, and another file object, or a file of fsspec, by ranges; `BytesIO` is read
             whole. `bytes` are a path, as in `os`.
@@ -506,7 +529,7 @@ def _opened(opener: _native.Session, path: Paths | IO[bytes]) -> tuple[_native.F
     if not globbing.has_magic(folder) and "[" not in pattern and "**" not in pattern and not (slash and not folder):
         natives = opener.open_matching(folder, pattern)
     if natives is None:
-        natives = opener.open(sorted(globbing.glob(name), key=natural_key))
+        natives = opener.open(matching_paths(name))
     if not natives:
         raise MissingFileError(f"no file matches {name}")
     return natives, name

@@ -10,11 +10,12 @@ import numpy as np
 
 from .. import _native, record_batches
 from ..errors import InvalidInputError
+from ..tables.histogram import Histogram
 from ..tables.table import Number
 from ..type_aliases import AnyArray, ColumnValue, Float64Array
 from .histogram_bins import BINS, LARGEST, TINIEST, Bins, log_of_each, per_variable, rising_edges
 from .quantiles import METHODS, interpolated
-from .results import Histogram, HistogramBounds
+from .results import HistogramBounds
 
 
 class Aggregates(abc.ABC):

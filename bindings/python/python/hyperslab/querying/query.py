@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, cast, overload
 
 import numpy as np
 import pyarrow as pa
@@ -32,13 +32,14 @@ from .histogram_bins import Bins
 from .results import CountBounds, Step
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 
 def query(
     files: Files,
     group: str | re.Pattern[str] | None = "/",
-    text: str | None = None,
+    where: str | None = None,
     *,
     rows: str | None = None,
     variables: Mapping[str, Any] | None = None,
@@ -49,7 +50,7 @@ def query(
 ) -> Query:
     """Plans a query: which elements of the arrays of a group match a condition?
 
-    Planning reads metadata, the coordinates that `text` names, and, once, the indexed values of files that were copied or
+    Planning reads metadata, the coordinates that `where` names, and, once, the indexed values of files that were copied or
     touched since they were indexed. Valid indexes are used automatically.
 
     Args:
@@ -58,9 +59,9 @@ def query(
             `__getitem__` (numpy, h5py, Zarr).
         group: Path of a group, with wildcards, or a compiled regular expression that the whole path must match. Each match is
             a step of the query.
-        text: The condition, such as `"energy > 1.3 && 100 < x && x < 140"`. Names are arrays of the group, or paths. Without
+        where: The condition, such as `"energy > 1.3 && 100 < x && x < 140"`. Names are arrays of the group, or paths. Without
             a condition, every row matches.
-        rows: The array whose elements are the rows, if `text` does not determine it.
+        rows: The array whose elements are the rows, if `where` does not determine it.
         variables: Arrays elsewhere by name: a `Dataset`, `"other.h5:/path[0:10]"`, or any array. A name after `in`
             (`id in ids`) is an array or a list of constants.
         decode: Apply the netCDF conventions (fill values, scale and offset, times). With `False`, values are as stored.
@@ -73,15 +74,15 @@ def query(
 
     Raises:
         NotFoundError: No file or no group matches, or a name is not an array.
-        InvalidInputError: `text` is not a valid condition.
+        InvalidInputError: `where` is not a valid condition.
 
     Example:
         >>> q = hs.query("run.h5", "/Step#*", "energy > 1.3 && 100 < x && x < 140")
         >>> q.count(), q.values("energy")
     """
-    lists, others = _lists(text, variables)
+    lists, others = _lists(where, variables)
     bound = [(name, *_origin(name, value, threads)) for name, value in others.items()]
-    return _of(opened(files, threads, index_folder, indexes), group, text, rows, bound, lists, decode)
+    return _of(opened(files, threads, index_folder, indexes), group, where, rows, bound, lists, decode)
 
 
 def _lists(text: str | None, variables: Mapping[str, Any] | None) -> tuple[list[Named], dict[str, Any]]:
@@ -430,19 +431,35 @@ class Query(Aggregates):
         return arrays[0] if len(arrays) == 1 else arrays
 
     @overload
-    def plot(self, out: None = None, names: Sequence[str] | None = None, bins: Bins = 100, log: bool = False) -> Figure: ...
+    def plot(
+        self, out: None = None, names: str | Sequence[str] | None = None, bins: Bins | Sequence[Bins] = 100, log: bool = False, **options: Any
+    ) -> Figure: ...
 
     @overload
-    def plot(self, out: str, names: Sequence[str] | None = None, bins: Bins = 100, log: bool = False) -> str: ...
+    def plot(self, out: str, names: str | Sequence[str] | None = None, bins: Bins | Sequence[Bins] = 100, log: bool = False, **options: Any) -> str: ...
 
-    def plot(self, out: str | None = None, names: Sequence[str] | None = None, bins: Bins = 100, log: bool = False) -> Figure | str:
+    def plot(
+        self,
+        out: str | None = None,
+        names: str | Sequence[str] | None = None,
+        bins: Bins | Sequence[Bins] = 100,
+        log: bool = False,
+        *,
+        range: Any = None,
+        weights: str | None = None,
+        cmap: Any = None,
+        ax: Axes | None = None,
+    ) -> Figure | str:
         """Draws a histogram of one variable, or an image of two. Needs matplotlib.
 
         Args:
             out: Path of the picture.
             names: One or two variables; by default the first ones of the condition.
-            bins: As in `histogram`.
+            bins, range: As in `histogram` and `histogram2d`: of two variables, for both or a pair with one for each.
             log: Scale the counts logarithmically.
+            weights: A variable whose sum is drawn, instead of a count.
+            cmap: A colormap of matplotlib, for two variables.
+            ax: The axes to draw into.
 
         Returns:
             `out` if it is a path, else the matplotlib figure.
@@ -460,17 +477,20 @@ class Query(Aggregates):
         shown = [names] if isinstance(names, str) else list(names or self._native.names()[:2])
         if not 1 <= len(shown) <= 2:
             raise InvalidInputError("one or two variables can be drawn")
-        figure = picture(layout="constrained")
-        axes = figure.subplots()
+        figure = picture(layout="constrained") if ax is None else cast("Figure", ax.figure)
+        axes: Any = figure.subplots() if ax is None else ax
+        label = "rows" if weights is None else f"sum of {weights}"
         if len(shown) == 1:
-            counts, (edges,) = self.histogram(shown[0], bins)
+            counts, (edges,) = self.histogram(shown[0], cast(Bins, bins), range, weights)
             axes.stairs(counts, edges, fill=True)
-            axes.set(xlabel=shown[0], ylabel="rows", yscale="log" if log else "linear")
+            axes.set(xlabel=shown[0], ylabel=label, yscale="log" if log else "linear")
         else:
-            counts, (x, y) = self.histogram2d(shown[0], shown[1], bins)
-            norm = LogNorm() if log and counts.any() else None
-            image = axes.pcolormesh(x, y, np.ma.masked_equal(counts.T, 0), norm=norm)
-            figure.colorbar(image, label="rows")
+            counts, (x, y) = self.histogram2d(shown[0], shown[1], bins, range, weights)
+            # Empty bins have no color; a logarithmic scale has none for sums below 0 either.
+            drawn = np.ma.masked_less_equal(counts.T, 0) if log else np.ma.masked_equal(counts.T, 0)
+            norm = LogNorm() if log and drawn.count() else None
+            image = axes.pcolormesh(x, y, drawn, norm=norm, cmap=cmap)
+            figure.colorbar(image, ax=axes, label=label)
             axes.set(xlabel=shown[0], ylabel=shown[1])
         axes.set_title(self.text or "all rows", wrap=True)
         if out is None:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ..type_aliases import AnyArray, Float64Array, Int64Array
-from . import html
+from ..type_aliases import Float64Array, Int64Array
 
 
 class Step(NamedTuple):
@@ -27,22 +26,6 @@ class CountBounds(NamedTuple):
 
     lower: int
     upper: int
-
-
-class Histogram(NamedTuple):
-    """A histogram of one or more variables.
-
-    Attributes:
-        values: `values[i, j, …]` is the number of rows, or the sum of their weights, in bin `i` of the first variable, `j` of
-            the second, and so on.
-        edges: The edges of the bins of each variable, one more than bins.
-    """
-
-    values: AnyArray
-    edges: tuple[Float64Array, ...]
-
-    def _repr_html_(self) -> str:
-        return html.of_histogram(self.values, self.edges)
 
 
 class HistogramBounds(NamedTuple):

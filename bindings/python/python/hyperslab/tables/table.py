@@ -19,9 +19,9 @@ from ..extras import require
 from ..reopening import storage_options_of
 from ..sessions import session
 from ..storage import StorageLayout
-from ..type_aliases import Float64Array, Int64Array
 from . import html
 from .arrow_dataset import ScanDataset
+from .histogram import Histogram
 from .scan_request import ScanRequest
 
 if TYPE_CHECKING:
@@ -239,7 +239,7 @@ class Table:
         found = self._of_column(column).summary(column).sum
         return 0 if found is None else found
 
-    def histogram(self, column: str, bins: int | Sequence[float] = 10, range: tuple[float, float] | None = None) -> tuple[Int64Array, Float64Array]:
+    def histogram(self, column: str, bins: int | Sequence[float] = 10, range: tuple[float, float] | None = None) -> Histogram:
         """Counts the values of a numeric column in bins of equal width, as `numpy.histogram` does.
 
         Args:
@@ -248,27 +248,27 @@ class Table:
             range: Lower and upper end of the bins; by default the minimum and maximum of the column.
 
         Returns:
-            The count of each bin, and the `bins + 1` edges.
+            The count of each bin, and the `bins + 1` edges, as `Query.histogram` returns them.
 
         Raises:
             InvalidInputError: `bins` is less than 1, or edges do not increase.
             NotFoundError: There is no such column.
 
         Example:
-            >>> counts, edges = f.table("/theta").histogram("theta", 20)
+            >>> counts, (edges,) = f.table("/theta").histogram("theta", 20)
         """
         if not isinstance(bins, (int, np.integer)):
             given = np.asarray(bins, dtype=np.float64)
             if given.ndim != 1 or len(given) < 2 or not np.isfinite(given).all() or (np.diff(given) <= 0).any() or range is not None:
                 raise InvalidInputError("bins: give a number, or two or more edges that increase, without range")
-            return np.array(self._of_column(column).histogram(column, given.tolist()), dtype=np.int64), given
+            return Histogram(np.array(self._of_column(column).histogram(column, given.tolist()), dtype=np.int64), (given,))
         if bins < 1:
             raise InvalidInputError(f"bins is {bins}: give 1 or more")
         low, high = range or self.minmax(column) or (0.0, 1.0)
         if low == high:
             low, high = low - 0.5, high + 0.5  # as numpy
         edges = np.linspace(low, high, bins + 1)
-        return np.array(self._of_column(column).histogram(column, edges.tolist()), dtype=np.int64), edges
+        return Histogram(np.array(self._of_column(column).histogram(column, edges.tolist()), dtype=np.int64), (edges,))
 
     def _of_column(self, column: str) -> _native.Plan:
         if self._request.expression is not None:

@@ -12,7 +12,7 @@ from ..addresses import absolute
 from ..errors import InvalidInputError, MissingFileError
 from ..extras import require
 from ..file import local_path
-from ..natural_order import natural_key
+from ..natural_order import matching_paths
 from ..type_aliases import Path, Paths
 from .writing import write_xarray
 
@@ -105,7 +105,7 @@ def _names(paths: Paths) -> list[str]:
         names = [local_path(path) for path in paths]
     else:
         name = local_path(paths)
-        names = [name] if os.path.exists(name) or not glob.has_magic(name) else sorted(glob.glob(name), key=natural_key)
+        names = [name] if os.path.exists(name) or not glob.has_magic(name) else matching_paths(name)
     if not names:
         raise MissingFileError(f"no file matches {paths!r}")
     return [absolute(name) for name in names]
