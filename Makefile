@@ -14,6 +14,8 @@ VERSION := $(shell sed -n '/^\[workspace.package\]/,/^\[/s/^version = "\(.*\)"/\
 .PHONY: $(shell grep -oE '^[a-z0-9-]+:' $(firstword $(MAKEFILE_LIST)) | tr -d ':')
 
 CRATES  := -p hyperslab $(addprefix -p hyperslab-,array storage formats reader columns predicate scan write index query models arrow-container)
+# What is published: the crate that changes files has a target of its own for its tests.
+PACKAGED := $(CRATES) -p hyperslab-edit
 
 help: ## what there is to make
 	@grep -E '^[a-z-]+:.*##' Makefile | sed 's/:.*## /\t/' | expand -t 16
@@ -586,9 +588,9 @@ package: wheel crates jar-docs ## wheel, crates, jars of sources and Javadoc, li
 	@$(BIN)/python -c 'import json; print(len(json.load(open("build/wheel/sbom.cyclonedx.json"))["components"]), "crates in build/wheel/sbom.cyclonedx.json")'
 
 crates: ## the crates as `cargo publish` would send them, in build/crates
-	cargo package --locked --no-verify --allow-dirty --quiet --target-dir $(CARGO_TARGET_DIR)/package $(CRATES)
+	cargo package --locked --no-verify --allow-dirty --quiet --target-dir $(CARGO_TARGET_DIR)/package $(PACKAGED)
 	@rm -rf build/crates && mkdir -p build/crates
-	@cp $(addprefix $(CARGO_TARGET_DIR)/package/package/,$(addsuffix -$(VERSION).crate,$(filter-out -p,$(CRATES)))) build/crates
+	@cp $(addprefix $(CARGO_TARGET_DIR)/package/package/,$(addsuffix -$(VERSION).crate,$(filter-out -p,$(PACKAGED)))) build/crates
 	@cd build/crates && for crate in *.crate; do echo "$$crate: $$(tar -tzf $$crate | wc -l) files, $$(stat -c %s $$crate) bytes"; done
 
 test-wheel: wheel ## the wheel in a fresh environment: first without extras, then with them
@@ -611,8 +613,8 @@ release: ## wheel with the jar, sdist, jar, crates and notes of this version, in
 	$(BIN)/maturin build --release --locked --strip --out $(RELEASE)
 	cp bindings/python/python/hyperslab/licenses/* $(RELEASE)
 	$(BIN)/maturin sdist --out $(RELEASE)
-	cargo package --locked --no-verify --target-dir $(CARGO_TARGET_DIR)/package $(CRATES)
-	cp $(addprefix $(CARGO_TARGET_DIR)/package/package/,$(addsuffix -$(VERSION).crate,$(filter-out -p,$(CRATES)))) $(RELEASE)
+	cargo package --locked --no-verify --target-dir $(CARGO_TARGET_DIR)/package $(PACKAGED)
+	cp $(addprefix $(CARGO_TARGET_DIR)/package/package/,$(addsuffix -$(VERSION).crate,$(filter-out -p,$(PACKAGED)))) $(RELEASE)
 	@ls -l $(RELEASE)
 
 # The site's tools have an environment of their own, outside of the clone. Material is kept until 2027; then Zensical reads the same pages.

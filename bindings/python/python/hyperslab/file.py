@@ -72,6 +72,11 @@ class File(Group):
         """Bytes of HDF5's user block, in front of the file's own first byte."""
         return _native.user_block_bytes(self._file)
 
+    @property
+    def _columns_pattern(self) -> str | None:
+        """The glob whose wildcards are columns of tables. `**` stands for any number of folders, so its globs have none."""
+        return None if self._pattern is None or "**" in self._pattern else self._pattern
+
     @classmethod
     def _of(cls, native: _native.File) -> File:
         """The `File` of an object's file."""
@@ -132,7 +137,7 @@ class File(Group):
             "decode": decode,
             "batch_rows": batch_rows,
             "limit": limit,
-            "file_pattern": self._pattern,
+            "file_pattern": self._columns_pattern,
         }
         table = Table(self._natives, path or "/", options)
         table._report_omitted(omitted, 2)
@@ -415,7 +420,7 @@ def open(
 
     Args:
         path: A path, a list of paths, or a glob, whose files are sorted naturally (`run2` before `run10`); `**` matches folders
-            of any depth. A leading `~` is the home folder, and `file://` URLs are paths, as in pandas. Addresses of object stores and web servers (`s3://`,
+            of any depth, and wildcards of such a glob are not columns of tables. A leading `~` is the home folder, and `file://` URLs are paths, as in pandas. Addresses of object stores and web servers (`s3://`,
             `gs://`, `az://`, `abfs://`, `http://`, `https://`) are read by ranges; those of object stores may be globs. An open
             binary file of Python is read by its path, and another file object, or a file of fsspec, by ranges; `BytesIO` is read
             whole. `bytes` are a path, as in `os`.

@@ -36,9 +36,9 @@ def opened(files: Files, threads: int | None = None, index_folder: Path | None =
     folder = None if index_folder is None else os.path.abspath(os.fsdecode(index_folder))
     if isinstance(files, File):
         if folder is None and indexes is None:
-            return Sources(files._natives, files._pattern)
+            return Sources(files._natives, files._columns_pattern)
         paths, options = [native.origin()[0] for native in files._natives], tuple(files._file.origin()[1][8])
-        return Sources(session(threads, index_folder=folder, indexes=indexes, storage_options=options).open(paths), files._pattern)
+        return Sources(session(threads, index_folder=folder, indexes=indexes, storage_options=options).open(paths), files._columns_pattern)
     if holds_arrays(files):
         return Sources([from_arrays(session(threads, index_folder=folder, indexes=indexes), files)])
     if isinstance(files, str) and files.startswith("re:"):
@@ -50,7 +50,7 @@ def opened(files: Files, threads: int | None = None, index_folder: Path | None =
     if isinstance(files, re.Pattern):
         return _matching(files, threads, folder, indexes)
     found = open_files(cast(Paths, files), threads=threads, index_folder=folder, indexes=indexes)
-    return Sources(found._natives, found._pattern if isinstance(found, FileSet) else None)
+    return Sources(found._natives, found._columns_pattern if isinstance(found, FileSet) else None)
 
 
 def holds_arrays(files: Any) -> bool:

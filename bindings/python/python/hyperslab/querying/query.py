@@ -432,11 +432,31 @@ class Query(Aggregates):
 
     @overload
     def plot(
-        self, out: None = None, names: str | Sequence[str] | None = None, bins: Bins | Sequence[Bins] = 100, log: bool = False, **options: Any
+        self,
+        out: None = None,
+        names: str | Sequence[str] | None = None,
+        bins: Bins | Sequence[Bins] = 100,
+        log: bool = False,
+        *,
+        range: Any = None,
+        weights: str | None = None,
+        cmap: Any = None,
+        ax: Axes | None = None,
     ) -> Figure: ...
 
     @overload
-    def plot(self, out: str, names: str | Sequence[str] | None = None, bins: Bins | Sequence[Bins] = 100, log: bool = False, **options: Any) -> str: ...
+    def plot(
+        self,
+        out: str,
+        names: str | Sequence[str] | None = None,
+        bins: Bins | Sequence[Bins] = 100,
+        log: bool = False,
+        *,
+        range: Any = None,
+        weights: str | None = None,
+        cmap: Any = None,
+        ax: Axes | None = None,
+    ) -> str: ...
 
     def plot(
         self,
