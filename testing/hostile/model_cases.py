@@ -79,6 +79,16 @@ def each_other(f: h5py.File) -> None:
     f["one"][0, 0], f["other"][0, 0] = f["other"].ref, f["one"].ref
 
 
+def of_struct(path: str) -> Callable[[h5py.File], None]:
+    """An empty struct in place of a dataset."""
+
+    def change(f: h5py.File) -> None:
+        del f[path]
+        f.create_group(path)
+
+    return change
+
+
 _PATCHES = "data/0/particles/electrons/particlePatches"
 CASES = {
     "h5part: an array of another length": Case("h5part", replaced("Step#2/x", np.ones(3)), "/Step#2"),
@@ -100,6 +110,9 @@ CASES = {
     "anndata: a matrix that is said to be a data frame": Case("anndata", attribute("X", "encoding-type", "dataframe"), "/X"),
     "matlab: a cell that contains itself": Case("matlab", itself, "/loop"),
     "matlab: cells that contain each other": Case("matlab", each_other, "/one"),
+    "matlab: a struct in place of the offsets of a sparse matrix": Case("matlab", of_struct("zeros/jc"), "/zeros"),
+    "matlab: a sparse matrix of no number of rows": Case("matlab", attribute("zeros", "MATLAB_sparse", np.zeros(0, "u8")), "/zeros"),
+    "matlab: a sparse matrix of rows by name": Case("matlab", attribute("zeros", "MATLAB_sparse", "three"), "/zeros"),
     "matlab: text of numbers with fractions": Case(
         "matlab", lambda f: f.create_dataset("odd", data=np.array([[0.5]])).attrs.__setitem__("MATLAB_class", np.bytes_("char")), "/odd"
     ),

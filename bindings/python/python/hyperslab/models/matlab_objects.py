@@ -123,7 +123,7 @@ class Reader:
         kind, rows = "struct", tuple[int, ...]()
         names, order = group.names, list(range(len(group.names)))
         if "MATLAB_sparse" in about:
-            kind, rows = "sparse", (int(np.ravel(about["MATLAB_sparse"])[0]),)
+            kind, rows = "sparse", (self._number(about["MATLAB_sparse"], "MATLAB_sparse", numbers),)
         elif "MATLAB_fields" in about:
             fields = self._fields(about["MATLAB_fields"])
             if sorted(fields) != sorted(names):
@@ -155,7 +155,7 @@ class Reader:
         self, numbers: AnyArray, stored: list[AnyArray] | AnyArray, about: dict[str, Any], class_name: str, below: list[AnyArray]
     ) -> tuple[AnyArray, list[AnyArray] | AnyArray]:
         """Containers for what refers to objects of classes; returns what does not."""
-        is_object = int(np.ravel(about.get("MATLAB_object_decode", 0))[0]) == _IN_SUBSYSTEM
+        is_object = self._number(about.get("MATLAB_object_decode", 0), "MATLAB_object_decode", numbers) == _IN_SUBSYSTEM
         refers = [is_reference(values) and (is_object or number in self._inside) for number, values in zip(numbers.tolist(), stored, strict=True)]
         instances = self._opened() if any(refers) else None
         if instances is None:
@@ -169,6 +169,13 @@ class Reader:
                 below.append(np.array(addresses, np.uint64))
         rest = [i for i, is_one in enumerate(refers) if not is_one]
         return numbers[rest], stored[rest] if isinstance(stored, np.ndarray) else [stored[i] for i in rest]
+
+    def _number(self, value: Any, attribute: str, numbers: AnyArray) -> int:
+        """The value of an attribute that is one integer."""
+        found = np.ravel(value)
+        if found.size != 1 or found.dtype.kind not in "iu":
+            raise CorruptError(f"the attribute {attribute} is not one integer", object=self._path(numbers[0]))
+        return int(found[0])
 
     def _opened(self) -> Instances | None:
         """The objects of the file's subsystem; `None` for a file without one."""

@@ -128,6 +128,11 @@ def sparse(rows: int, parts: dict[str, AnyArray], is_logical: bool, name: str) -
 
     if "jc" not in parts:
         raise CorruptError("a sparse matrix without jc", object=name)
+    for part in ("jc", "ir"):
+        if part in parts and np.asarray(parts[part]).dtype.kind not in "iu":
+            raise CorruptError(f"{part} of a sparse matrix is not an array of integers", object=name)
+    if "data" in parts and np.asarray(parts["data"]).dtype.kind not in "biufcV":
+        raise CorruptError("the values of a sparse matrix are not numbers", object=name)
     offsets = parts["jc"].astype(np.int64)
     indices = parts["ir"].astype(np.int64) if "ir" in parts else np.empty(0, np.int64)
     values = numbers(parts["data"]) if "data" in parts else np.empty(0, bool if is_logical else np.float64)
