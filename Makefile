@@ -121,7 +121,7 @@ $(VIRTUALIZARR_VENV)/.installed: testing/virtualizarr/requirements.txt
 	$(VIRTUALIZARR_VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r $<
 	@touch $@
 
-WITH_VIRTUALIZARR := PYTHONPATH=$(abspath bindings/python/python) $(VIRTUALIZARR_VENV)/bin/python
+WITH_VIRTUALIZARR := PYTHONPATH=$(abspath bindings/python/python):$(abspath testing) $(VIRTUALIZARR_VENV)/bin/python
 
 test-edit: setup ## changes of existing files: hundreds of rounds next to h5py, kills, and the crash tests of the journal
 	cargo test --release --locked -p hyperslab-edit

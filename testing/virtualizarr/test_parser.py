@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pathlib
 from typing import Any
 
@@ -17,6 +18,7 @@ import virtualizarr as vz
 import xarray as xr
 import zarr
 from hyperslab.virtualizarr import HyperslabParser
+from hyperslab.xarray.engine import HyperslabBackendEntrypoint
 from obspec_utils.registry import ObjectStoreRegistry
 from obstore.store import LocalStore, MemoryStore
 
@@ -244,3 +246,80 @@ def test_files_of_several_members_are_refused(tmp_path: pathlib.Path) -> None:
     with pytest.raises(hs.UnsupportedError, match="far"):
         parsed(tmp_path / "links.h5")
     np.testing.assert_array_equal(zarr.open_group(parsed(tmp_path / "links.h5", drop_variables="far"), mode="r")["near"][()], [1, 2])
+
+
+def write_day(path: pathlib.Path, first: int) -> None:
+    with netCDF4.Dataset(path, "w") as f:
+        f.createDimension("time", None)
+        f.createDimension("x", 40)
+        time = f.createVariable("time", "f8", ("time",))
+        time.units, time[:] = "days since 2000-01-01", np.arange(first, first + 4)
+        f.createVariable("x", "f4", ("x",))[:] = np.arange(40)
+        field = f.createVariable("t", "i2", ("time", "x"), zlib=True, shuffle=True, chunksizes=(2, 16), fill_value=-99)
+        field.scale_factor = 0.25
+        field[:] = np.ma.masked_less(RNG.random((4, 40)), 0.2)
+
+
+def test_references_of_others_are_read(tmp_path: pathlib.Path) -> None:
+    """Of kerchunk itself, and of VirtualiZarr's own parser in JSON and Parquet, of one file and of several."""
+    from kerchunk.hdf import SingleHdf5ToZarr
+    from virtualizarr.parsers import HDFParser
+
+    paths = [tmp_path / f"d{number}.nc" for number in range(3)]
+    for number, path in enumerate(paths):
+        write_day(path, number * 4)
+    with xr.open_dataset(paths[0], engine="netcdf4") as expected:
+        (tmp_path / "kerchunk.json").write_text(json.dumps(SingleHdf5ToZarr(str(paths[0]), inline_threshold=100).translate()))
+        with xr.open_dataset(tmp_path / "kerchunk.json", engine=HyperslabBackendEntrypoint) as found:
+            xr.testing.assert_equal(found, expected)
+            assert found["t"].isnull().any()
+        with h5py.File(paths[0]) as theirs, hs.open(tmp_path / "kerchunk.json") as f:
+            for name in theirs:
+                np.testing.assert_array_equal(f[name][...], theirs[name][...])
+    expected = xr.concat([xr.open_dataset(path, engine="netcdf4") for path in paths], dim="time").load()
+    virtual = xr.concat(
+        [vz.open_virtual_dataset(f"file://{path}", registry=registry(), parser=HDFParser(), loadable_variables=["time", "x"]) for path in paths],
+        dim="time", coords="minimal", compat="override",
+    )  # fmt: skip
+    for name, form in (("all.json", "json"), ("all.parquet", "parquet")):
+        virtual.vz.to_kerchunk(tmp_path / name, format=form)
+        f = hs.open(tmp_path / name)
+        with h5py.File(paths[1]) as theirs:
+            np.testing.assert_array_equal(f["t"][4:8], theirs["t"][...])
+        np.testing.assert_array_equal(f["x"][...], expected["x"])
+    with xr.open_dataset(tmp_path / "all.json", engine=HyperslabBackendEntrypoint) as found:
+        xr.testing.assert_allclose(found["t"].drop_vars("time"), expected["t"].drop_vars("time"))
+
+
+@pytest.mark.parametrize("libver", ["earliest", "latest"])
+def test_others_read_our_references(tmp_path: pathlib.Path, libver: str) -> None:
+    write_day(tmp_path / "day.nc", 0)
+    hs.write_references(tmp_path / "day.nc", tmp_path / "day.json")
+    store = fsspec.filesystem("reference", fo=str(tmp_path / "day.json"), asynchronous=False).get_mapper("")
+    with xr.open_dataset(tmp_path / "day.nc", engine="netcdf4") as expected:
+        xr.testing.assert_equal(xr.open_zarr(store, consolidated=False, zarr_format=2, chunks=None).load(), expected)
+    write_kinds(tmp_path / "kinds.h5")
+    hs.write_references(tmp_path / "kinds.h5", tmp_path / "kinds.json")
+    store = fsspec.filesystem("reference", fo=str(tmp_path / "kinds.json"), asynchronous=False).get_mapper("")
+    group, ours = zarr.open_group(store, mode="r", zarr_format=2), hs.open(tmp_path / "kinds.json")
+    with h5py.File(tmp_path / "kinds.h5") as f:
+        names = list[str]()
+        f.visititems(lambda name, found: names.append(name) if isinstance(found, h5py.Dataset) else None)
+        for name in names:
+            np.testing.assert_array_equal(group[name][()], f[name][()], err_msg=name)
+            np.testing.assert_array_equal(ours[name][()], f[name][()], err_msg=name)
+        assert len(names) == 29
+
+
+def test_edges_without_filters(tmp_path: pathlib.Path) -> None:
+    """Chunks over the edge that a writer left without filters are encoded for readers of Zarr."""
+    import library_calls as calls
+
+    values = np.arange(28, dtype="<i4").reshape(4, 7)
+    with h5py.File(tmp_path / "a.h5", "w", libver="latest") as f:
+        creation = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+        creation.set_chunk((2, 3))
+        creation.set_shuffle()
+        calls.leave_edges_unfiltered(creation)
+        h5py.h5d.create(f.id, b"x", h5py.h5t.STD_I32LE, h5py.h5s.create_simple(values.shape), creation).write(h5py.h5s.ALL, h5py.h5s.ALL, values)
+    np.testing.assert_array_equal(zarr.open_group(parsed(tmp_path / "a.h5"), mode="r")["x"][()], values)

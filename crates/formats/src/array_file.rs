@@ -6,7 +6,7 @@ use std::sync::Arc;
 use hyperslab_array::{ChunkBuffer, Datatype, Error, HeapObjects, HeapReference, ReferenceKind, Region, Result, Selection, StoredReference};
 use hyperslab_storage::Storage;
 
-use crate::{Format, HeaderPattern, ObjectId, Tree};
+use crate::{Format, HeaderPattern, ObjectId, Target, Tree};
 
 /// Where the bytes of one chunk are.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,6 +57,15 @@ pub trait ArrayFile: Send + Sync {
     /// Bytes in front of the format's own first byte, which belong to the user (HDF5's user block).
     fn user_block_bytes(&self) -> u64 {
         0
+    }
+    /// The other files that hold its chunks, of chunk references.
+    fn targets(&self) -> &[Target] {
+        &[]
+    }
+    /// The same over a storage that joins all [`ArrayFile::targets`]; `None` if it has none.
+    fn over(&self, storage: Arc<dyn Storage>) -> Option<Arc<dyn ArrayFile>> {
+        drop(storage);
+        None
     }
     /// Groups, datasets, attributes and dimensions.
     fn tree(&self) -> &dyn Tree;

@@ -10,11 +10,14 @@ pub enum Format {
     Netcdf3,
     /// HDF5 written by the netCDF-4 library.
     Netcdf4,
+    /// References to chunks of other files, in a JSON document.
+    References,
 }
 
 impl Format {
-    /// Whether the netCDF library wrote the file, so that its conventions hold without an attribute that states them.
+    /// Whether the netCDF library wrote the file, or readers take it for one (references), so that its conventions hold without an
+    /// attribute that states them.
     pub fn is_netcdf(self) -> bool {
-        matches!(self, Self::Netcdf3 | Self::Netcdf4)
+        matches!(self, Self::Netcdf3 | Self::Netcdf4 | Self::References)
     }
 }

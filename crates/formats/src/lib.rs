@@ -20,6 +20,8 @@ mod open;
 mod other_format;
 mod poison;
 mod recent;
+pub mod references;
+mod target;
 mod tree;
 mod tree_in_memory;
 
@@ -34,5 +36,6 @@ pub use object::{
 };
 pub use open::{Interpretation, OpenOptions, open};
 pub use poison::poison;
+pub use target::Target;
 pub use tree::{PathOf, Tree};
 pub use tree_in_memory::{Content, Group, Node, TreeBuilder, TreeInMemory};

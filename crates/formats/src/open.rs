@@ -5,7 +5,7 @@ use std::sync::Arc;
 use hyperslab_array::{Error, Result};
 use hyperslab_storage::Storage;
 
-use crate::{ArrayFile, Limits, hdf5, netcdf3, other_format};
+use crate::{ArrayFile, Limits, hdf5, netcdf3, other_format, references};
 
 /// Whether netCDF-4 conventions are applied to HDF5 files that carry them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -56,6 +56,9 @@ pub fn open(storage: Arc<dyn Storage>, options: &OpenOptions) -> Result<Arc<dyn 
 fn open_named(storage: Arc<dyn Storage>, options: &OpenOptions) -> Result<Arc<dyn ArrayFile>> {
     if netcdf3::is_netcdf3(storage.as_ref())? {
         return Ok(Arc::new(netcdf3::Netcdf3File::open(storage, &options.limits)?));
+    }
+    if references::is_references(storage.as_ref())? {
+        return Ok(Arc::new(references::ReferencesFile::open(storage, &options.limits)?));
     }
     let Some(address) = hdf5::find_superblock(storage.as_ref())? else {
         return Err(Error::invalid_input(other_format::describe(storage.as_ref())?));

@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 #![deny(clippy::exhaustive_enums, clippy::exhaustive_structs, clippy::missing_errors_doc)]
 
+mod address;
 mod alike;
 mod buffer_pool;
 mod chunk_cache;
@@ -37,6 +38,7 @@ mod reference;
 mod reference_text;
 mod session;
 mod stored;
+mod targets;
 mod unpacked;
 mod value_bytes;
 pub mod virtual_dataset;

@@ -5,11 +5,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use hyperslab_array::{Cancellation, ErrorKind, Result, interruption};
-use hyperslab_formats::{Format, Link, Tree};
-use hyperslab_storage::{LocalFile, Memory, Opening, RangeReader, RemoteFile, Storage, is_address, shown_address};
+use hyperslab_formats::{ArrayFile, Format, Link, Tree};
+use hyperslab_storage::{LocalFile, Memory, Opening, RangeReader, RemoteFile, Storage, shown_address};
 use rayon::prelude::*;
 
+use crate::address::address_of;
 use crate::live_file::{being_written, retry_while_torn, unfinished_if_locked};
+use crate::targets::with_targets;
 use crate::{File, Session};
 
 impl Session {
@@ -27,14 +29,14 @@ impl Session {
     /// `InvalidInput` for another format; `Corrupt`, `Unsupported` or `LimitExceeded` if it cannot be parsed.
     pub fn open_content(&self, path: &Path, content: &[u8]) -> Result<File> {
         let storage = Arc::new(Memory::new(path.display().to_string(), content.to_vec()));
-        Ok(File::new(self.clone(), path.to_path_buf(), hyperslab_formats::open(storage, self.open_options())?, 0))
+        Ok(self.file_of(path, hyperslab_formats::open(storage, self.open_options())?, 0))
     }
     /// Opens the bytes of `storage` at `path`: those of an edit that is not committed, for example.
     ///
     /// # Errors
     /// As [`Session::open_content`].
     pub fn open_storage(&self, path: &Path, storage: Arc<dyn Storage>) -> Result<File> {
-        Ok(File::new(self.clone(), path.to_path_buf(), hyperslab_formats::open(storage, self.open_options())?, 0))
+        Ok(self.file_of(path, hyperslab_formats::open(storage, self.open_options())?, 0))
     }
     /// Opens what `reader` reads, of `length` bytes. `path` is for messages, and `version` identifies it if its owner knows one.
     ///
@@ -42,7 +44,7 @@ impl Session {
     /// That of the reader, and as [`Session::open_content`].
     pub fn open_reader(&self, path: &Path, reader: Arc<dyn RangeReader>, length: u64, version: Option<String>) -> Result<File> {
         let storage = Arc::new(RemoteFile::of_reader(&path.display().to_string(), reader, length, version)?);
-        Ok(File::new(self.clone(), path.to_path_buf(), hyperslab_formats::open(storage, self.open_options())?, 0))
+        Ok(self.file_of(path, hyperslab_formats::open(storage, self.open_options())?, 0))
     }
     /// Opens many local files in parallel and returns them in the given order.
     ///
@@ -71,12 +73,16 @@ impl Session {
         cancellation.check()?;
         opened.into_iter().collect()
     }
+    /// An opened file; references with the files to which they lead.
+    fn file_of(&self, path: &Path, opened: Arc<dyn ArrayFile>, depth: u32) -> File {
+        File::new(self.clone(), path.to_path_buf(), with_targets(self, path, opened, depth), depth)
+    }
     /// Opens a file that another file points at, `depth` links away from the first, and `beneath` a folder if the session's
     /// policy says so.
     pub(crate) fn open_at_depth(&self, path: &Path, depth: u32, opening: Opening, beneath: Option<&Path>) -> Result<File> {
         if let Some(address) = address_of(path) {
             let storage = Arc::new(RemoteFile::open(address, self.storage_options())?);
-            return Ok(File::new(self.clone(), path.to_path_buf(), hyperslab_formats::open(storage, self.open_options())?, depth));
+            return Ok(self.file_of(path, hyperslab_formats::open(storage, self.open_options())?, depth));
         }
         let (storage, opened) = retry_while_torn(
             || {
@@ -95,7 +101,7 @@ impl Session {
         )?;
         drop(storage);
         let opened = opened.map_err(|error| unfinished_if_locked(path, error))?;
-        Ok(File::new(self.clone(), path.to_path_buf(), opened, depth))
+        Ok(self.file_of(path, opened, depth))
     }
 }
 
@@ -107,11 +113,6 @@ impl File {
     pub fn reopen(&self) -> Result<File> {
         self.session().open_at_depth(self.path(), self.depth(), Opening::File, None)
     }
-}
-
-/// The address that a path is, if it is one.
-pub(crate) fn address_of(path: &Path) -> Option<&str> {
-    path.to_str().filter(|path| is_address(path))
 }
 
 /// Whether some object is unreadable because of damage.

@@ -8,7 +8,7 @@ use hyperslab_array::{Error, ErrorKind, Result};
 use hyperslab_formats::{ExternalFile, ObjectId};
 use hyperslab_storage::{LocalFile, Opening, Piece, Pieces, RemoteFile, Storage, is_address, shown_address};
 
-use crate::open::address_of;
+use crate::address::address_of;
 use crate::{File, PathPolicy};
 
 impl File {
@@ -108,6 +108,22 @@ impl File {
         self.linked_files().real_folder.get_or_init(find).as_deref()
     }
 
+    /// The bytes of the file that this file refers to as `name`.
+    ///
+    /// # Errors
+    /// `NotFound` or `Io` if it cannot be opened, and `Unsupported` if the path policy forbids the file.
+    pub(crate) fn linked_storage(&self, name: &str) -> Result<Arc<dyn Storage>> {
+        let (path, beneath) = self.allowed_path(name)?;
+        self.storage_at(&path, Opening::Source, beneath.as_deref())
+    }
+
+    fn storage_at(&self, path: &Path, opening: Opening, beneath: Option<&Path>) -> Result<Arc<dyn Storage>> {
+        Ok(match address_of(path) {
+            Some(address) => Arc::new(RemoteFile::open(address, self.session().storage_options())?),
+            None => Arc::new(LocalFile::open_as(path, opening, beneath)?),
+        })
+    }
+
     /// The raw data of a dataset with external storage as one run of bytes (specification IV.A.2.h). Bytes past the end of
     /// an external file were never written and read as zero.
     pub(crate) fn external_storage(&self, dataset: ObjectId, files: &[ExternalFile]) -> Result<Arc<dyn Storage>> {
@@ -119,10 +135,7 @@ impl File {
         let mut pieces = Vec::with_capacity(files.len());
         for file in files {
             let (path, beneath) = self.allowed_path(&file.file)?;
-            let storage: Arc<dyn Storage> = match address_of(&path) {
-                Some(address) => Arc::new(RemoteFile::open(address, self.session().storage_options())?),
-                None => Arc::new(LocalFile::open_as(&path, Opening::Growing, beneath.as_deref())?),
-            };
+            let storage = self.storage_at(&path, Opening::Growing, beneath.as_deref())?;
             let length = file.length.unwrap_or(u64::MAX - start);
             pieces.push(Piece { start, length, storage, offset: file.offset, zero_filled: true });
             start = start.checked_add(length).ok_or_else(|| Error::corrupt("external files beyond 64 bits"))?;
@@ -137,7 +150,7 @@ impl File {
 
 /// How many linked files of one file stay open. Each may hold a descriptor, and the process needs some for other uses.
 /// Further ones are opened again for each use.
-fn max_kept_open() -> usize {
+pub(crate) fn max_kept_open() -> usize {
     const MIN: usize = 64;
     static MAX: OnceLock<usize> = OnceLock::new();
     *MAX.get_or_init(|| (hyperslab_storage::max_open_files() / 4).max(MIN))

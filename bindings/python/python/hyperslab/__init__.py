@@ -5,6 +5,7 @@ from ._native import __version__, register_filter, unregister_filter
 from .advising import Advice, advise
 from .batch_reader import BatchReader
 from .batching.batches import Batches, batches
+from .catalog.catalog import Cataloged, open_catalog, write_catalog
 from .counters import Counters, counters
 from .display.progress import Progress
 from .editing.edited_file import EditedDataset, EditedFile, EditedGroup
@@ -44,6 +45,7 @@ from .objects.group import Group
 from .profile import Profile, ProfileWarning, profile, warn_of_problem
 from .querying.query import Query, query
 from .querying.results import CountBounds, HistogramBounds, Step
+from .references.writing import References, write_references
 from .stand_in import install_as_h5py
 from .storage import StorageLayout, StorageWarning, storage_layout
 from .tables.histogram import Histogram
@@ -82,6 +84,7 @@ __all__ = [
     "BatchReader",
     "Batches",
     "CancelledError",
+    "Cataloged",
     "Collector",
     "Committed",
     "ConflictError",
@@ -131,6 +134,7 @@ __all__ = [
     "Query",
     "ReadOnlyError",
     "Reference",
+    "References",
     "RegionReference",
     "RegionSelection",
     "SoftLink",
@@ -165,6 +169,7 @@ __all__ = [
     "merge",
     "models",
     "open",
+    "open_catalog",
     "open_mfdataset",
     "profile",
     "query",
@@ -179,6 +184,8 @@ __all__ = [
     "vacuum",
     "verify",
     "virtual",
+    "write_catalog",
+    "write_references",
     "write_table",
     "write_xarray",
 ]

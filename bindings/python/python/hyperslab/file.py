@@ -21,6 +21,7 @@ from .objects.attributes import Attributes
 from .objects.group import Group, Member, Result
 from .objects.group_views import Names
 from .objects.node import Node
+from .reference_folders import document, is_folder_of_references
 from .reopening import reduced
 from .sessions import session
 from .tables.table import Table
@@ -423,7 +424,8 @@ def open(
             of any depth, and wildcards of such a glob are not columns of tables. A leading `~` is the home folder, and `file://` URLs are paths, as in pandas. Addresses of object stores and web servers (`s3://`,
             `gs://`, `az://`, `abfs://`, `http://`, `https://`) are read by ranges; those of object stores may be globs. An open
             binary file of Python is read by its path, and another file object, or a file of fsspec, by ranges; `BytesIO` is read
-            whole. `bytes` are a path, as in `os`.
+            whole. `bytes` are a path, as in `os`. Documents of references (kerchunk's JSON, or a folder of its Parquet) are files
+            whose chunks lie in others.
         mode: `r` reads. `r+` changes an existing HDF5 file, `a` one that exists or is created. `w` creates a file or replaces one, `x` and
             `w-` refuse to replace one, as `hyperslab.create`.
         threads: Number of threads that decode; one per core by default.
@@ -527,6 +529,9 @@ def _opened(opener: _native.Session, path: Paths | IO[bytes]) -> tuple[_native.F
             raise MissingFileError(f"no object matches {name}")
         return opener.open(found), name
     if not globbing.has_magic(name) or os.path.exists(name):
+        if is_folder_of_references(name):
+            # Relative names are beside the folder, as they are beside a document of JSON.
+            return _native.Files([opener.open_content(name, document(name))]), None
         return opener.open([name]), None
     folder, slash, pattern = name.rpartition("/")
     natives = None

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from . import advise as cli_advise
+from . import catalog as cli_catalog
 from . import doctor as cli_doctor
 from . import inspect as cli_inspect
 from . import manual as cli_manual
 from . import many as cli_many
 from . import query as cli_query
+from . import references as cli_references
 from . import serve as cli_serve
 from . import simulate as cli_simulate
 from . import storage as cli_storage
@@ -18,11 +20,13 @@ from .app import app
 __all__ = [
     "app",
     "cli_advise",
+    "cli_catalog",
     "cli_doctor",
     "cli_inspect",
     "cli_manual",
     "cli_many",
     "cli_query",
+    "cli_references",
     "cli_serve",
     "cli_simulate",
     "cli_storage",
@@ -32,7 +36,7 @@ __all__ = [
 
 #: First what looks into files, then what builds and stores, then what concerns the machine.
 ORDER = (
-    "ls", "info", "head", "sql", "query", "export", "plot", "view", "serve", "index", "advise", "merge", "fuse", "verify", "vacuum", "tune", "profile", "simulate", "doctor", "spark_jar",
+    "ls", "info", "head", "sql", "query", "export", "plot", "view", "serve", "index", "advise", "catalog", "merge", "references", "fuse", "verify", "vacuum", "tune", "profile", "simulate", "doctor", "spark_jar",
     "manual",
 )  # fmt: skip
 app.registered_commands.sort(key=lambda one: ORDER.index(getattr(one.callback, "__name__", "")))

@@ -152,7 +152,7 @@ def joined_files(
     """The files that fit together, a function that opens one of them again, and the options to open them with."""
     options = _options_of(files) | options
     how = _how(concat_dim, new_dim, axis, datasets, compat, check_order)
-    names = _paths_of(files)
+    names = paths_of(files)
     found = Joined(names, (_opener(name, options) for name in names), how, _leaves_out(misfits))
     return found, lambda name: _opener(name, options)(), options
 
@@ -191,7 +191,7 @@ def _leaves_out(misfits: str) -> bool:
     return misfits == "leave_out"
 
 
-def _paths_of(files: Paths | File) -> list[str]:
+def paths_of(files: Paths | File) -> list[str]:
     """The paths of files that are open, or that a pattern or a list names: without opening them."""
     if isinstance(files, File):
         return [native.path for native in files._natives]

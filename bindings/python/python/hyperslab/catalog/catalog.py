@@ -1,0 +1,235 @@
+"""Catalog: the functions `hyperslab.write_catalog` and `hyperslab.open_catalog`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from .. import _native
+from ..addresses import is_address
+from ..errors import ConflictError, CorruptError, Error, InvalidInputError, MissingFileError, UnsupportedError
+from ..extras import require
+from ..file import FileSet
+from ..file import open as open_files
+from ..joining.join import paths_of
+from ..joining.matching import LeftOut
+from ..sessions import session
+from ..type_aliases import Path, Paths
+from .rows import SCHEMA, rows_of
+
+#: Files that are open at a time.
+_BATCH = 256
+#: Rows that are written at a time.
+_ROWS = 1 << 16
+
+
+class Cataloged(NamedTuple):
+    """What `write_catalog` did.
+
+    Attributes:
+        files: Files of the catalog.
+        arrays: Its rows.
+        read: Files that were opened, because they are new or were changed.
+        left_out: Files that cannot be read, and why.
+    """
+
+    files: int
+    arrays: int
+    read: int
+    left_out: list[LeftOut]
+
+
+def write_catalog(
+    files: Paths, path: Path, mode: str = "x", *, errors: str = "raise", progress: Callable[[int, int], object] | None = None, **options: Any
+) -> Cataloged:
+    """Writes what many files hold as a Parquet file with a row for each array: shape, datatype, dimensions, chunks, units, and the ranges of
+    its coordinates.
+
+    Args:
+        files: A glob, or a list of paths, of HDF5 and netCDF files.
+        path: The catalog. It appears when it is complete.
+        mode: `x` refuses to replace an existing catalog, `w` replaces it. `a` brings it up to date: files with the same size and time of
+            change as when they were read are not opened again, and files that are gone lose their rows.
+        errors: Files that cannot be read are an error that names the first ones (`raise`), or are listed in the result (`leave_out`).
+        progress: Called with the files processed so far, and their number.
+        options: Those of `hyperslab.open`, such as `threads` and `limits`.
+
+    Returns:
+        How many files and arrays there are, how many files were opened, and which were left out.
+
+    Raises:
+        ConflictError: `mode` is `x` and the catalog exists.
+        CorruptError: `mode` is `a` and the file is no catalog.
+        MissingFileError: No file matches.
+
+    Example:
+        >>> hs.write_catalog("archive/*.nc", "archive.parquet", "a")
+    """
+    if mode not in ("w", "x", "a"):
+        raise InvalidInputError(f"mode {mode!r} is not known: give x (there must be none), w (replace) or a (bring up to date)")
+    if errors not in ("raise", "leave_out"):
+        raise InvalidInputError(f"errors={errors!r} is not known: give raise or leave_out")
+    target = os.fsdecode(path)
+    if mode == "x" and os.path.exists(target):
+        raise ConflictError("the file exists: mode w replaces it, and a brings it up to date", target)
+    names = [os.path.abspath(name) for name in _local_paths(files)]
+    known = _known(target) if mode == "a" and os.path.exists(target) else {}
+    opener = session(**{**options, "limits": tuple(sorted((options.get("limits") or {}).items()))})
+    left_out, read, cataloged, arrays = list[LeftOut](), 0, 0, 0
+    part = _native.PartFile(target)
+    try:
+        with os.fdopen(part.descriptor(), "wb") as out, pq.ParquetWriter(out, SCHEMA, compression="zstd") as writer:
+            rows = list[dict[str, Any]]()
+            for done, (name, found) in enumerate(_each(opener, names, known), 1):
+                if isinstance(found, Error):
+                    left_out.append(LeftOut(name, found.message))
+                elif isinstance(found, pa.Table):
+                    cataloged, arrays = cataloged + 1, arrays + found.num_rows
+                    writer.write_table(found)
+                else:
+                    cataloged, arrays, read = cataloged + 1, arrays + len(found), read + 1
+                    rows += found
+                if len(rows) >= _ROWS:
+                    writer.write_table(pa.Table.from_pylist(rows, SCHEMA))
+                    rows.clear()
+                if progress is not None:
+                    progress(done, len(names))
+            if rows:
+                writer.write_table(pa.Table.from_pylist(rows, SCHEMA))
+        if left_out and errors == "raise":
+            some = "; ".join(f"{left.path}: {left.reason}" for left in left_out[:3])
+            raise InvalidInputError(f"{len(left_out)} of {len(names)} files cannot be read (errors='leave_out' lists them): {some}")
+        part.publish()
+    finally:
+        part.discard()
+    return Cataloged(cataloged, arrays, read, left_out)
+
+
+def open_catalog(path: Path, where: str | None = None, **options: Any) -> FileSet:
+    """Opens the files of a catalog that hold what is wanted, without looking into the others.
+
+    Args:
+        path: The catalog that `write_catalog` has written.
+        where: A condition of SQL over its columns, such as `dataset = '/t2m' and last_time >= '2020-01-01'`; by default all files are opened.
+            Give no condition of strangers: it is run as SQL.
+        options: Those of `hyperslab.open`.
+
+    Returns:
+        The files of the rows that fulfill it, in the catalog's order.
+
+    Raises:
+        MissingFileError: No row fulfills the condition.
+        CorruptError: The file is no catalog.
+        ConflictError: One of the files has changed since it was read: `write_catalog(..., mode="a")` brings the catalog up to date.
+
+    Example:
+        >>> files = hs.open_catalog("archive.parquet", "dataset = '/t2m'")
+    """
+    target = os.fsdecode(path)
+    if where is None:
+        found = _table(target, ["path", "file_bytes", "modified"])
+    else:
+        require("conditions on a catalog", "sql", "duckdb")
+        import duckdb
+
+        _table(target, ["path"])
+        connection = duckdb.connect()
+        try:
+            relation = connection.sql(
+                "select * from read_parquet(?)",
+                params=[target],
+            )
+            found = relation.filter(where).to_arrow_table()
+        except duckdb.Error as error:
+            raise InvalidInputError(f"the condition {where!r}: {error}", target) from None
+        finally:
+            connection.close()
+    stamps = dict(zip(found["path"].to_pylist(), zip(found["file_bytes"].to_pylist(), found["modified"].to_pylist(), strict=True), strict=True))
+    if not stamps:
+        raise MissingFileError("no row of the catalog fulfills the condition" if where is not None else "the catalog has no files", target)
+    for name, stamp in stamps.items():
+        if _native.path_stamp(name) != stamp:
+            if not os.path.exists(name):
+                raise MissingFileError("it is in the catalog, but not there any more: write_catalog(..., mode='a') brings the catalog up to date", name)
+            raise ConflictError("it has changed since it was read for the catalog: write_catalog(..., mode='a') brings the catalog up to date", name)
+    opened = open_files(list(stamps), **options)
+    # One file of a list is a file, not a set.
+    return opened if isinstance(opened, FileSet) else FileSet(opened._natives, None)
+
+
+def _local_paths(files: Paths) -> list[str]:
+    names = paths_of(files)
+    if any(is_address(name) for name in names):
+        raise UnsupportedError("addresses in a catalog: only local files have the stamps by which it is brought up to date")
+    return names
+
+
+def _table(path: str, columns: list[str]) -> pa.Table:
+    try:
+        return pq.read_table(path, columns=columns, partitioning=None)
+    except FileNotFoundError:
+        raise MissingFileError("there is no such catalog", path) from None
+    except (pa.ArrowException, OSError) as error:
+        raise CorruptError(f"this is no catalog: {error}", path) from None
+
+
+def _known(path: str) -> dict[str, pa.Table]:
+    """The rows of each file that a catalog has."""
+    table = _table(path, SCHEMA.names)
+    if not table.schema.equals(SCHEMA):
+        raise CorruptError("this is no catalog: its columns are others", path)
+    rows = dict[str, pa.Table]()
+    first = 0
+    paths = table["path"].to_pylist()
+    for row in range(1, len(paths) + 1):
+        if row == len(paths) or paths[row] != paths[first]:
+            rows[paths[first]] = table.slice(first, row - first)
+            first = row
+    return rows
+
+
+def _each(opener: _native.Session, names: list[str], known: dict[str, pa.Table]) -> Iterator[tuple[str, pa.Table | list[dict[str, Any]] | Error]]:
+    """Each file with its rows, those of the catalog if it has not changed, or the error of reading it."""
+    for first in range(0, len(names), _BATCH):
+        batch = names[first : first + _BATCH]
+        stamps = {name: _native.path_stamp(name) for name in batch}
+        kept = {
+            name: rows
+            for name in batch
+            if (rows := known.get(name)) is not None and stamps[name] == (rows["file_bytes"][0].as_py(), rows["modified"][0].as_py())
+        }
+        wanted = [name for name in batch if name not in kept]
+        opened = dict(zip(wanted, _opened(opener, wanted), strict=True))
+        for name in batch:
+            if name in kept:
+                yield name, kept[name]
+                continue
+            found, stamp = opened[name], stamps[name]
+            if isinstance(found, Error) or stamp is None:
+                yield name, found if isinstance(found, Error) else MissingFileError("there is no such file", name)
+                continue
+            try:
+                yield name, list(rows_of(found, name, stamp))
+            except Error as error:
+                yield name, error
+            finally:
+                found.close()
+
+
+def _opened(opener: _native.Session, names: list[str]) -> list[_native.File | Error]:
+    """The files, or the errors of opening them."""
+    try:
+        return list(opener.open(names)) if names else []
+    except Error:
+        return [_one(opener, name) for name in names]
+
+
+def _one(opener: _native.Session, name: str) -> _native.File | Error:
+    try:
+        return opener.open([name])[0]
+    except Error as error:
+        return error

@@ -1,0 +1,119 @@
+"""Rows: the arrays of one file, and the ranges of their coordinates, as rows of a catalog."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from .. import _native
+from ..dtypes import describe, is_plain, stored_dtype
+from ..errors import Error
+from ..file import File
+from ..objects.dataset import Dataset
+
+#: Coordinates with more values than this are not read.
+MAX_VALUES = 1 << 20
+
+RANGE = pa.struct([("dim", pa.string()), ("least", pa.float64()), ("most", pa.float64())])
+SCHEMA = pa.schema(
+    [
+        pa.field("path", pa.string(), nullable=False),
+        pa.field("file_bytes", pa.int64(), nullable=False),
+        pa.field("modified", pa.int64(), nullable=False),
+        pa.field("format", pa.string(), nullable=False),
+        pa.field("dataset", pa.string(), nullable=False),
+        pa.field("dtype", pa.string()),
+        pa.field("shape", pa.list_(pa.int64()), nullable=False),
+        pa.field("dims", pa.list_(pa.string()), nullable=False),
+        pa.field("chunks", pa.list_(pa.int64())),
+        pa.field("filters", pa.list_(pa.string()), nullable=False),
+        pa.field("units", pa.string()),
+        pa.field("standard_name", pa.string()),
+        pa.field("ranges", pa.list_(RANGE), nullable=False),
+        pa.field("first_time", pa.timestamp("us")),
+        pa.field("last_time", pa.timestamp("us")),
+    ]
+)
+
+
+def rows_of(file: _native.File, path: str, stamp: tuple[int, int]) -> Iterator[dict[str, Any]]:
+    """A row for each array of a file, whose size and time of change are the `stamp`."""
+    coordinates: dict[int, tuple[dict[str, Any], Any, Any] | None] = {}
+    for name, number, about in _native.Visit(file, file.root, "/").objects():
+        if about["kind"] != "dataset":
+            continue
+        dims = file.dimensions(number)
+        ranges, begin, end = [], None, None
+        for dim, scale in dims:
+            if scale is None:
+                continue
+            if scale not in coordinates:
+                coordinates[scale] = _range(file, scale)
+            found = coordinates[scale]
+            if found is not None:
+                ranges.append({**found[0], "dim": dim})
+                begin, end = (found[1], found[2]) if begin is None else (begin, end)
+        attributes = set(file.attribute_names(number))
+        datatype = about["datatype"]
+        yield {
+            "path": path,
+            "file_bytes": stamp[0],
+            "modified": stamp[1],
+            "format": file.format,
+            "dataset": name if name.startswith("/") else f"/{name}",
+            "dtype": str(stored_dtype(datatype)) if is_plain(datatype) else describe(datatype),
+            "shape": about["shape"] or [],
+            "dims": [dim for dim, _ in dims],
+            "chunks": about["chunks"],
+            "filters": [known for _, known, _ in about["filters"]],
+            "units": _text(file, number, "units", attributes),
+            "standard_name": _text(file, number, "standard_name", attributes),
+            "ranges": ranges,
+            "first_time": begin,
+            "last_time": end,
+        }
+
+
+def _text(file: _native.File, number: int, name: str, there: set[str]) -> str | None:
+    if name not in there:
+        return None
+    try:
+        value = File(file)[file.object_path(number)].attrs[name]
+    except Error:
+        return None
+    value = value.decode("utf-8", "replace") if isinstance(value, bytes) else value
+    return value if isinstance(value, str) else None
+
+
+def _range(file: _native.File, number: int) -> tuple[dict[str, Any], Any, Any] | None:
+    """Least and most value of a coordinate, and as times if it has these; `None` if it has no numbers, or too many."""
+    dataset = File(file)[file.object_path(number)]
+    if not isinstance(dataset, Dataset) or dataset.ndim != 1 or not 0 < dataset.size <= MAX_VALUES or dataset.dtype.kind not in "iuf":
+        return None
+    try:
+        values = np.asarray(dataset[...], "f8")
+        known = values[np.isfinite(values)]
+        if not len(known):
+            return None
+        begin, end = _times(dataset)
+    except Error:
+        return None
+    return {"least": float(known.min()), "most": float(known.max())}, begin, end
+
+
+def _times(dataset: Dataset) -> tuple[datetime.datetime | None, datetime.datetime | None]:
+    """The first and the last time of a coordinate of time, in the calendar that everybody uses."""
+    if "units" not in dataset.attrs:
+        return None, None
+    try:
+        decoded = np.asarray(dataset.decoded[...])
+    except (Error, ValueError):
+        return None, None
+    if decoded.dtype.kind != "M":
+        return None, None
+    known = decoded[~np.isnat(decoded)].astype("M8[us]")
+    return (known.min().item(), known.max().item()) if len(known) else (None, None)

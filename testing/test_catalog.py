@@ -1,0 +1,142 @@
+"""Catalogs of many files, judged by netCDF4, numpy and DuckDB."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import os
+import pathlib
+import subprocess
+
+import duckdb
+import h5py
+import hyperslab as hs
+import netCDF4
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from command_server import CommandServer
+
+
+def write_year(path: pathlib.Path, year: int) -> None:
+    with netCDF4.Dataset(path, "w", format="NETCDF3_CLASSIC" if year == 2001 else "NETCDF4") as f:
+        f.createDimension("time", None)
+        f.createDimension("lat", 4)
+        time = f.createVariable("time", "f8", ("time",))
+        time.units = f"days since {year}-01-01"
+        time[:] = np.arange(12) * 30
+        lat = f.createVariable("lat", "f4", ("lat",))
+        lat[:] = [90, 30, -30, -90]
+        t2m = f.createVariable("t2m", "i2", ("time", "lat"), zlib=year != 2001, fill_value=-1)
+        t2m.units, t2m.standard_name, t2m[:] = "K", "air_temperature", np.arange(48).reshape(12, 4)
+        f.createVariable("level", "i4", ())[...] = year
+
+
+@pytest.fixture
+def years(tmp_path: pathlib.Path) -> pathlib.Path:
+    folder = tmp_path / "years"
+    folder.mkdir()
+    for year in (2000, 2001, 2002):
+        write_year(folder / f"y{year}.nc", year)
+    return folder
+
+
+def test_rows_are_arrays(years: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    with h5py.File(years / "plain.h5", "w") as f:
+        f["g/x"] = np.arange(6.0).reshape(2, 3)
+        f["g/text"] = ["a", "b"]
+        f["nothing"] = h5py.Empty("f4")
+    seen = list[tuple[int, int]]()
+    made = hs.write_catalog([*sorted(years.glob("*.nc")), years / "plain.h5"], tmp_path / "c.parquet", progress=lambda done, total: seen.append((done, total)))
+    assert made == (4, 15, 4, []) and seen[-1] == (4, 4)
+    rows = {(os.path.basename(row["path"]), row["dataset"]): row for row in pq.read_table(tmp_path / "c.parquet").to_pylist()}
+    for year in (2000, 2001, 2002):
+        row = rows[f"y{year}.nc", "/t2m"]
+        assert row["shape"] == [12, 4] and row["dims"] == ["time", "lat"] and np.dtype(row["dtype"]).itemsize == 2
+        assert (row["units"], row["standard_name"]) == ("K", "air_temperature")
+        assert row["first_time"] == datetime.datetime(year, 1, 1) and row["last_time"] == datetime.datetime(year, 1, 1) + datetime.timedelta(330)
+        assert row["ranges"] == [{"dim": "time", "least": 0.0, "most": 330.0}, {"dim": "lat", "least": -90.0, "most": 90.0}]
+        assert row["format"] == ("Netcdf3" if year == 2001 else "Netcdf4") and row["filters"] == ([] if year == 2001 else ["shuffle", "deflate"])
+        stat = (years / f"y{year}.nc").stat()
+        assert (row["file_bytes"], row["modified"]) == (stat.st_size, stat.st_mtime_ns)
+        level = rows[f"y{year}.nc", "/level"]
+        assert level["shape"] == [] and level["first_time"] is None and level["ranges"] == []
+    assert rows["plain.h5", "/g/x"]["dims"] == [None, None] and rows["plain.h5", "/g/x"]["dtype"] == "float64"
+    assert duckdb.sql(f"select count(*) from '{tmp_path}/c.parquet' where standard_name = 'air_temperature'").fetchall() == [(3,)]
+
+
+def test_only_what_has_changed_is_read_again(years: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    pattern, path = f"{years}/*.nc", tmp_path / "c.parquet"
+    assert hs.write_catalog(pattern, path, "a").read == 3
+    first = path.read_bytes()
+    # What was not opened cannot be read: its bytes are gone, its size and time are not.
+    victim, stamp = years / "y2000.nc", (years / "y2000.nc").stat()
+    content = victim.read_bytes()
+    victim.write_bytes(bytes(len(content)))
+    os.utime(victim, ns=(stamp.st_atime_ns, stamp.st_mtime_ns))
+    assert hs.write_catalog(pattern, path, "a").read == 0
+    assert pq.read_table(path).equals(pq.read_table(pathlib.Path(tmp_path / "first.parquet").write_bytes(first) and tmp_path / "first.parquet"))
+    victim.write_bytes(content)
+    write_year(years / "y2003.nc", 2003)
+    (years / "y2001.nc").unlink()
+    made = hs.write_catalog(pattern, path, "a")
+    assert (made.files, made.read) == (3, 2)
+    names = sorted({os.path.basename(name) for name in pq.read_table(path)["path"].to_pylist()})
+    assert names == ["y2000.nc", "y2002.nc", "y2003.nc"]
+    with pytest.raises(hs.ConflictError, match="exists"):
+        hs.write_catalog(pattern, path)
+    (tmp_path / "other.parquet").write_bytes(b"PAR1")
+    with pytest.raises(hs.CorruptError, match="no catalog"):
+        hs.write_catalog(pattern, tmp_path / "other.parquet", "a")
+
+
+def test_files_that_fulfill_a_condition_are_opened(years: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "c.parquet"
+    hs.write_catalog(f"{years}/*.nc", path)
+    files = hs.open_catalog(path, "dataset = '/t2m' and last_time >= '2001-06-01' and first_time < '2002-02-01'")
+    assert [os.path.basename(name) for name in files.filenames] == ["y2001.nc", "y2002.nc"]
+    np.testing.assert_array_equal(files.table("t2m").to_pandas()["t2m"].dropna(), np.tile(np.arange(48), 2))
+    assert len(hs.open_catalog(path).filenames) == 3
+    assert len(hs.open_catalog(path, "list_contains(dims, 'lat') and dataset = '/lat' and ranges[1].most = 90").filenames) == 3
+    with pytest.raises(hs.NotFoundError, match="no row"):
+        hs.open_catalog(path, "dataset = '/nothing'")
+    with pytest.raises(hs.InvalidInputError, match="condition"):
+        hs.open_catalog(path, "nonsense = 1")
+    with pytest.raises(hs.NotFoundError, match="no such catalog"):
+        hs.open_catalog(tmp_path / "none.parquet")
+    os.utime(years / "y2001.nc")
+    assert len(hs.open_catalog(path, "path like '%y2000.nc'").filenames) == 1
+    with pytest.raises(hs.ConflictError, match=r"changed.*y2001\.nc"):
+        hs.open_catalog(path)
+    (years / "y2001.nc").unlink()
+    with pytest.raises(hs.NotFoundError, match=r"not there any more.*y2001\.nc"):
+        hs.open_catalog(path)
+
+
+def test_files_that_cannot_be_read(years: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    (years / "y1999.nc").write_text("text")
+    (years / "y2004.nc").write_bytes((years / "y2002.nc").read_bytes()[:500])
+    with pytest.raises(hs.InvalidInputError, match=r"2 of 5 files.*y1999\.nc"):
+        hs.write_catalog(f"{years}/*.nc", tmp_path / "c.parquet")
+    assert not (tmp_path / "c.parquet").exists()
+    made = hs.write_catalog([*sorted(years.glob("*.nc")), years / "gone.nc"], tmp_path / "c.parquet", errors="leave_out")
+    assert made.files == 3 and [os.path.basename(left.path) for left in made.left_out] == ["y1999.nc", "y2004.nc", "gone.nc"]
+    with pytest.raises(hs.NotFoundError):
+        hs.write_catalog(f"{years}/none*.nc", tmp_path / "d.parquet")
+
+
+def test_more_files_than_are_open_at_a_time(tmp_path: pathlib.Path) -> None:
+    for number in range(600):
+        with h5py.File(tmp_path / f"f{number}.h5", "w") as f:
+            f["x"] = np.full(number % 5 + 1, number)
+    (tmp_path / "f300.h5").write_bytes(b"")
+    made = hs.write_catalog(f"{tmp_path}/*.h5", tmp_path / "c.parquet", errors="leave_out")
+    assert (made.files, made.arrays, len(made.left_out)) == (599, 599, 1)
+    table = pq.read_table(tmp_path / "c.parquet")
+    assert [shape[0] for shape in table["shape"].to_pylist()] == [number % 5 + 1 for number in range(600) if number != 300]
+
+
+def test_the_command(years: pathlib.Path, tmp_path: pathlib.Path, command_server: CommandServer) -> None:
+    words = [command_server.folder / "hyperslab", "catalog", f"{years}/*.nc", "-o", str(tmp_path / "c.parquet"), "--json"]
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout) == {"files": 3, "arrays": 12, "read": 3, "left_out": []}
