@@ -217,6 +217,21 @@ def test_what_is_written_is_read_as_the_file_itself(tmp_path: pathlib.Path) -> N
     assert not (tmp_path / "text.json").exists()
 
 
+def test_absolute_names_from_a_relative_path(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "here" / "below").mkdir(parents=True)
+    write_file(tmp_path / "here" / "below" / "run.nc")
+    write_file(tmp_path / "run.nc")
+    monkeypatch.chdir(tmp_path / "here")
+    hs.write_references("below/run.nc", "run.json")
+    hs.write_references("../run.nc", "up.json")
+    with netCDF4.Dataset("below/run.nc") as theirs:
+        theirs.set_auto_maskandscale(False)
+        for name in ("run.json", "./run.json"):
+            np.testing.assert_array_equal(hs.open(name)["t"][...], theirs["t"][...])
+    with pytest.raises(hs.UnsupportedError, match="leaves the folder"):
+        hs.open("up.json")["t"][...]
+
+
 def test_files_of_the_examples(tmp_path: pathlib.Path) -> None:
     """What Zarr has arrays for is the same through references."""
     compared = 0

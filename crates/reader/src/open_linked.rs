@@ -81,9 +81,12 @@ impl File {
             real.map(|real| (real.join(name), real)).filter(|(second, _)| !first.exists() && second.exists()).unwrap_or((first, folder))
         };
         let refused = |why: &str| Err(Error::unsupported(format!("{name:?} {why} (set paths=\"anywhere\" to widen it)")));
+        // A file may have been opened by a relative path, and name another by its absolute one.
+        let whole = || std::path::absolute(if folder.as_os_str().is_empty() { Path::new(".") } else { folder }).ok();
         match self.session().path_policy() {
             PathPolicy::Nowhere => refused("is another file, and paths=\"none\" opens none that a file names"),
             PathPolicy::SameFolder if below(folder) => Ok((target.to_path_buf(), Some(folder.to_path_buf()))),
+            PathPolicy::SameFolder if own.is_none() && whole().as_deref().is_some_and(below) => Ok((target.to_path_buf(), whole())),
             PathPolicy::SameFolder if real.is_some_and(below) => Ok((target.to_path_buf(), real.map(Path::to_path_buf))),
             PathPolicy::SameFolder if inside(target) => {
                 let (path, folder) = beside(target);
