@@ -155,7 +155,7 @@ def query(
     spark: SparkSession,
     files: Files,
     group: str | re.Pattern[str] = "/",
-    text: str | None = None,
+    where: str | None = None,
     *,
     columns: Sequence[str] | None = None,
     rows: str | None = None,
@@ -163,7 +163,7 @@ def query(
     decode: bool = True,
     tasks: int | None = None,
 ) -> DataFrame:
-    """Returns the rows of `hyperslab.query(files, group, text, …).table(columns)` as a DataFrame, in the same order.
+    """Returns the rows of `hyperslab.query(files, group, where, …).table(columns)` as a DataFrame, in the same order.
 
     The query is planned immediately, from metadata; Spark tasks read its rows later. Every executor must see the files under
     the same paths, and have this package. Types are those of the reader `hdf5`.
@@ -172,7 +172,7 @@ def query(
         spark: The session.
         columns: As in `Query.table`.
         tasks: About how many Spark tasks; by default one per core if each then has 4 to 64 MiB of values.
-        files, group, text, rows, variables, decode: As in `hyperslab.query`.
+        files, group, where, rows, variables, decode: As in `hyperslab.query`.
 
     Returns:
         A DataFrame that reads the rows when it is used.
@@ -183,7 +183,7 @@ def query(
     Example:
         >>> hs.spark.query(spark, "/data/run*.h5", "/Step#*", "energy > 1.3", columns=["step", "energy"])
     """
-    asked = query_of_absolute_paths(files, group, text, rows, variables, decode)
+    asked = query_of_absolute_paths(files, group, where, rows, variables, decode)
     schema = pa.schema(asked.batches(columns).schema)
     if not schema.names:
         raise InvalidInputError("a DataFrame without columns: name some")
