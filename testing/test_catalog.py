@@ -132,6 +132,9 @@ def test_more_files_than_are_open_at_a_time(tmp_path: pathlib.Path) -> None:
     (tmp_path / "f300.h5").write_bytes(b"")
     made = hs.write_catalog(f"{tmp_path}/*.h5", tmp_path / "c.parquet", errors="leave_out")
     assert (made.files, made.arrays, len(made.left_out)) == (599, 599, 1)
+    (tmp_path / "f300.h5").unlink()
+    assert hs.write_catalog(f"{tmp_path}/*.h5", tmp_path / "c.parquet", "a").read == 0
+    assert pq.ParquetFile(tmp_path / "c.parquet").num_row_groups == 1
     table = pq.read_table(tmp_path / "c.parquet")
     assert [shape[0] for shape in table["shape"].to_pylist()] == [number % 5 + 1 for number in range(600) if number != 300]
 

@@ -23,8 +23,8 @@ from .rows import SCHEMA, rows_of
 
 #: Files that are open at a time.
 _BATCH = 256
-#: Rows that are written at a time.
-_ROWS = 1 << 16
+#: Files whose rows are written together.
+_TABLES = 1 << 13
 
 
 class Cataloged(NamedTuple):
@@ -83,23 +83,20 @@ def write_catalog(
     part = _native.PartFile(target)
     try:
         with os.fdopen(part.descriptor(), "wb") as out, pq.ParquetWriter(out, SCHEMA, compression="zstd") as writer:
-            rows = list[dict[str, Any]]()
+            waiting = list[pa.Table]()
             for done, (name, found) in enumerate(_each(opener, names, known), 1):
                 if isinstance(found, Error):
                     left_out.append(LeftOut(name, found.message))
-                elif isinstance(found, pa.Table):
-                    cataloged, arrays = cataloged + 1, arrays + found.num_rows
-                    writer.write_table(found)
                 else:
-                    cataloged, arrays, read = cataloged + 1, arrays + len(found), read + 1
-                    rows += found
-                if len(rows) >= _ROWS:
-                    writer.write_table(pa.Table.from_pylist(rows, SCHEMA))
-                    rows.clear()
+                    read += isinstance(found, list)
+                    table = pa.Table.from_pylist(found, SCHEMA) if isinstance(found, list) else found
+                    cataloged, arrays = cataloged + 1, arrays + table.num_rows
+                    waiting.append(table)
+                if len(waiting) >= _TABLES:
+                    _write(writer, waiting)
                 if progress is not None:
                     progress(done, len(names))
-            if rows:
-                writer.write_table(pa.Table.from_pylist(rows, SCHEMA))
+            _write(writer, waiting)
         if left_out and errors == "raise":
             some = "; ".join(f"{left.path}: {left.reason}" for left in left_out[:3])
             raise InvalidInputError(f"{len(left_out)} of {len(names)} files cannot be read (errors='leave_out' lists them): {some}")
@@ -159,6 +156,13 @@ def open_catalog(path: Path, where: str | None = None, **options: Any) -> FileSe
     opened = open_files(list(stamps), **options)
     # One file of a list is a file, not a set.
     return opened if isinstance(opened, FileSet) else FileSet(opened._natives, None)
+
+
+def _write(writer: pq.ParquetWriter, waiting: list[pa.Table]) -> None:
+    """Writes tables together: a row group for each of many small ones would cost more than their rows."""
+    if waiting:
+        writer.write_table(pa.concat_tables(waiting).combine_chunks())
+        waiting.clear()
 
 
 def _local_paths(files: Paths) -> list[str]:
