@@ -6,6 +6,9 @@ from .advising import Advice, advise
 from .batch_reader import BatchReader
 from .batching.batches import Batches, batches
 from .catalog.catalog import Cataloged, open_catalog, write_catalog
+from .comparing.diff import diff
+from .comparing.difference import Comparison, Difference
+from .comparing.values import ValueDifference
 from .counters import Counters, counters
 from .display.progress import Progress
 from .editing.edited_file import EditedDataset, EditedFile, EditedGroup
@@ -87,12 +90,14 @@ __all__ = [
     "Cataloged",
     "Collector",
     "Committed",
+    "Comparison",
     "ConflictError",
     "CorruptError",
     "CountBounds",
     "Counters",
     "Dataset",
     "Datatype",
+    "Difference",
     "EditedDataset",
     "EditedFile",
     "EditedGroup",
@@ -148,6 +153,7 @@ __all__ = [
     "UnclosedWarning",
     "UnsupportedError",
     "VacuumResult",
+    "ValueDifference",
     "Verification",
     "VirtualLayout",
     "VirtualSource",
@@ -159,6 +165,7 @@ __all__ = [
     "counters",
     "create",
     "create_netcdf",
+    "diff",
     "dtypes",
     "fuse",
     "index",

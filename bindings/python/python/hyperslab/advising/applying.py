@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from .. import _native
+from ..comparing.diff import check_copy
 from ..writing.filters import filters_of
-from .comparing import check_copy
 from .dataset_advice import DatasetAdvice, Wishes
 from .pilot import Source, choose_reads, time_reads
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from . import advise as cli_advise
 from . import catalog as cli_catalog
+from . import compare as cli_compare
 from . import doctor as cli_doctor
 from . import inspect as cli_inspect
 from . import manual as cli_manual
@@ -21,6 +22,7 @@ __all__ = [
     "app",
     "cli_advise",
     "cli_catalog",
+    "cli_compare",
     "cli_doctor",
     "cli_inspect",
     "cli_manual",
@@ -36,7 +38,7 @@ __all__ = [
 
 #: First what looks into files, then what builds and stores, then what concerns the machine.
 ORDER = (
-    "ls", "info", "head", "sql", "query", "export", "plot", "view", "serve", "index", "advise", "catalog", "merge", "references", "fuse", "verify", "vacuum", "tune", "profile", "simulate", "doctor", "spark_jar",
+    "ls", "info", "head", "sql", "query", "export", "plot", "view", "serve", "index", "advise", "diff", "catalog", "merge", "references", "fuse", "verify", "vacuum", "tune", "profile", "simulate", "doctor", "spark_jar",
     "manual",
 )  # fmt: skip
 app.registered_commands.sort(key=lambda one: ORDER.index(getattr(one.callback, "__name__", "")))

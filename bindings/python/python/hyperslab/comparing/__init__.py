@@ -1,0 +1,1 @@
+"""Comparing: what differs between two files, in structure, attributes and values."""

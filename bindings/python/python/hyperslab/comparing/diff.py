@@ -1,0 +1,260 @@
+"""Diff: compares two files, or an object of each."""
+
+from __future__ import annotations
+
+import contextlib
+import fnmatch
+import os
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..errors import CorruptError, Error, InvalidInputError
+from ..file import File
+from ..file import open as open_file
+from ..objects.dataset import Dataset
+from ..objects.datatype import Datatype
+from ..objects.group import Group
+from ..objects.links import ExternalLink, HardLink, SoftLink
+from ..type_aliases import Path
+from .difference import Comparison, Difference, shown, value_text
+from .stored import StoredChunks
+from .tolerance import Tolerance, are_comparable, same
+from .values import compare_rows, compare_values
+
+#: Attributes that follow from others: lists of who uses a dimension scale, and marks of commits.
+_DERIVED = ("REFERENCE_LIST", "_hyperslab_commit")
+
+
+class _How(NamedTuple):
+    tolerance: Tolerance = Tolerance()
+    attributes: bool = True
+    storage: bool = False
+    unordered: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    progress: Callable[[int], object] | None = None
+
+
+def diff(
+    first: Path | File,
+    second: Path | File,
+    path: str = "/",
+    second_path: str | None = None,
+    *,
+    rtol: float = 0.0,
+    atol: float = 0.0,
+    equal_nan: bool = True,
+    attributes: bool = True,
+    storage: bool = False,
+    unordered: str | Iterable[str] = (),
+    exclude: str | Iterable[str] = (),
+    progress: Callable[[int], object] | None = None,
+    **options: Any,
+) -> Comparison:
+    """Compares two HDF5 or netCDF files: objects, links, attributes, types, shapes and values.
+
+    Chunks that both files store with the same bytes are not decoded. Soft and external links are compared, not followed. Attributes that
+    follow from others (`REFERENCE_LIST`) are left out.
+
+    Args:
+        first: A file.
+        second: The other file.
+        path: The object of the first file to compare, with all below it.
+        second_path: The object of the second file; by default the same path.
+        rtol: Numbers are equal if they differ by at most `atol + rtol * abs(second)`, as in numpy's `isclose`.
+        atol: See `rtol`; in the unit of the values.
+        equal_nan: Whether NaN is equal to NaN.
+        attributes: Whether to compare attributes.
+        storage: Whether chunks and filters must be the same, too.
+        unordered: Patterns (`/events/*`) of the paths of datasets whose rows may have any order. Both are read whole.
+        exclude: Patterns of the paths of objects that are left out, with all below them.
+        progress: Called with the number of objects compared so far.
+        options: Those of `hyperslab.open`, for both files.
+
+    Returns:
+        What differs. `equal` says whether nothing does; what cannot be read is listed, and is not equal.
+
+    Raises:
+        NotFoundError: A file does not exist, or has no object at the path.
+        InvalidInputError: A tolerance is not valid, or several files match.
+
+    Example:
+        >>> hs.diff("run1.h5", "run2.h5", rtol=1e-6).equal
+    """
+    tolerance = Tolerance(rtol, atol, equal_nan)
+    how = _How(tolerance, attributes, storage, _patterns(unordered), _patterns(exclude), progress)
+    with contextlib.ExitStack() as opened:
+        files = [_single(file if isinstance(file, File) else opened.enter_context(open_file(file, **options))) for file in (first, second)]
+        stored = opened.enter_context(StoredChunks(files[0]._file, files[1]._file))
+        one, other = files[0][path], files[1][path if second_path is None else second_path]
+        walk = _Walk(how, stored)
+        found = tuple(walk.differences(one, other))
+        return Comparison(files[0].filename, files[1].filename, found, tuple(walk.not_compared), len(walk.seen), stored.same_bytes)
+
+
+def check_copy(source: str, copy: str) -> None:
+    """Compares all of two HDF5 files, values bit by bit.
+
+    Raises:
+        CorruptError: Something differs; the error names the first thing.
+    """
+    with open_file(source, format="hdf5") as one, open_file(copy, format="hdf5") as other, StoredChunks(one._file, other._file) as stored:
+        walk = _Walk(_How(Tolerance(bits=True)), stored)
+        for found in walk.differences(one["/"], other["/"]):
+            raise CorruptError(f"the copy differs from the original: {found.path}: {found.text}", source)
+        for path, reason in walk.not_compared:
+            raise CorruptError(f"the copy cannot be compared with the original: {path}: {reason}", source)
+
+
+def _patterns(given: str | Iterable[str]) -> tuple[str, ...]:
+    return (given,) if isinstance(given, str) else tuple(given)
+
+
+def _single(file: File) -> File:
+    if len(file.files) != 1:
+        raise InvalidInputError(f"{len(file.files)} files match: give one, such as {os.fsdecode(file.files[0].filename)}")
+    return file.files[0]
+
+
+class _Walk:
+    """Goes through two trees at once. Each object is compared once, under its first path."""
+
+    def __init__(self, how: _How, stored: StoredChunks) -> None:
+        self._how, self._stored = how, stored
+        #: The object of the second file that was compared with each of the first.
+        self.seen: dict[int, int] = {}
+        self._seen_second = set[int]()
+        self.not_compared: list[tuple[str, str]] = []
+
+    def differences(self, one: Any, other: Any) -> Iterator[Difference]:
+        # A stack instead of recursion: groups may be nested deeper than Python's calls.
+        waiting: list[Iterator[Difference | tuple[Any, Any]]] = [iter([(one, other)])]
+        while waiting:
+            following = next(waiting[-1], None)
+            if following is None:
+                waiting.pop()
+            elif isinstance(following, Difference):
+                yield following
+            else:
+                waiting.append(self._pair(*following))
+
+    def _pair(self, one: Any, other: Any) -> Iterator[Difference | tuple[Any, Any]]:
+        is_known = one._number in self.seen, other._number in self._seen_second
+        if any(is_known) and self.seen.get(one._number) != other._number:
+            which = "first" if is_known[0] else "second"
+            yield Difference(one.name, "link", f"is a further name of an object in the {which} file, and not of the same one in the other")
+        # A pair is compared if one of the two is new, so that groups that share members end.
+        if all(is_known):
+            return
+        self.seen.setdefault(one._number, other._number)
+        self._seen_second.add(other._number)
+        if self._how.progress is not None:
+            self._how.progress(len(self.seen))
+        yield from self._object(one, other)
+
+    def _object(self, one: Any, other: Any) -> Iterator[Difference | tuple[Any, Any]]:
+        # A file that was opened is a group; what cannot be read is a node of no kind.
+        refused = one.refusal or other.refusal
+        if refused:
+            self.not_compared.append((one.name, refused))
+            return
+        if one.kind != other.kind:
+            yield Difference(one.name, "object", f"is a {one.kind} and a {other.kind}")
+            return
+        if self._how.attributes:
+            yield from self._attributes(one, other)
+        if isinstance(one, Group):
+            yield from self._members(one, other)
+        elif isinstance(one, Dataset):
+            yield from self._dataset(one, other)
+        elif isinstance(one, Datatype) and one._about["datatype"] != other._about["datatype"]:
+            yield Difference(one.name, "type", f"{one.dtype} and {other.dtype}")
+
+    def _members(self, one: Group, other: Group) -> Iterator[Difference | tuple[Any, Any]]:
+        above = one.name.rstrip("/")
+        theirs = set(other.keys())
+        mine = list(one.keys())
+        for name in mine:
+            path = f"{above}/{name}"
+            if self._is_excluded(path):
+                continue
+            if name not in theirs:
+                yield Difference(path, "only_first", "only in the first file")
+                continue
+            try:
+                link, copied = one.get(name, getlink=True), other.get(name, getlink=True)
+                if isinstance(link, HardLink) and isinstance(copied, HardLink):
+                    yield one[name], other[name]
+                elif _target(link) != _target(copied):
+                    yield Difference(path, "link", f"{link!r} and {copied!r}")
+            except Error as error:
+                self.not_compared.append((path, error.message))
+        known = set(mine)
+        for name in other:
+            if name not in known and not self._is_excluded(f"{above}/{name}"):
+                yield Difference(f"{above}/{name}", "only_second", "only in the second file")
+
+    def _is_excluded(self, path: str) -> bool:
+        return any(fnmatch.fnmatchcase(path, pattern) for pattern in self._how.exclude)
+
+    def _attributes(self, one: Any, other: Any) -> Iterator[Difference]:
+        mine, theirs = ([name for name in node.attrs if name not in _DERIVED] for node in (one, other))
+        there = set(theirs)
+        for name in mine:
+            if name not in there:
+                yield Difference(one.name, "attribute", f"the attribute {name!r} is only in the first file")
+                continue
+            try:
+                a, b = one.attrs[name], other.attrs[name]
+                if not same(a, b, self._how.tolerance):
+                    yield Difference(one.name, "attribute", f"the attribute {name!r}: {shown(a)} and {shown(b)}")
+            except Error as error:
+                self.not_compared.append((one.name, f"the attribute {name!r}: {error.message}"))
+        for name in sorted(there.difference(mine)):
+            yield Difference(one.name, "attribute", f"the attribute {name!r} is only in the second file")
+
+    def _dataset(self, one: Dataset, other: Dataset) -> Iterator[Difference]:
+        a, b = one._about, other._about
+        if a["datatype"] != b["datatype"]:
+            yield Difference(one.name, "type", _type_text(one, other))
+        if self._how.storage:
+            for what in ("storage", "chunks", "filters"):
+                if a[what] != b[what]:
+                    yield Difference(one.name, "storage", f"{what}: {a[what]} and {b[what]}")
+        if one.shape != other.shape:
+            yield Difference(one.name, "shape", f"{one.shape} and {other.shape}")
+            return
+        if one.maxshape != other.maxshape:
+            yield Difference(one.name, "maxshape", f"{one.maxshape} and {other.maxshape}")
+        if (a["fill"] is None) != (b["fill"] is None) or (a["datatype"] == b["datatype"] and not one.dtype.hasobject and a["fill"] != b["fill"]):
+            yield Difference(one.name, "fill", f"the fill value: {_fill(one)} and {_fill(other)}")
+        if not are_comparable(one.dtype, other.dtype):
+            return  # the type was named
+        try:
+            is_unordered = any(fnmatch.fnmatchcase(one.name, pattern) for pattern in self._how.unordered) and bool(one.shape)
+            found = compare_rows(one, other, self._how.tolerance) if is_unordered else compare_values(one, other, self._how.tolerance, self._stored)
+        except Error as error:
+            self.not_compared.append((one.name, error.message))
+            return
+        if found is not None:
+            yield Difference(one.name, "values", value_text(found), found)
+
+
+def _target(link: Any) -> tuple[str, ...]:
+    if isinstance(link, SoftLink):
+        return "soft", link.path
+    return ("external", link.file, link.path) if isinstance(link, ExternalLink) else ("hard",)
+
+
+def _type_text(one: Dataset, other: Dataset) -> str:
+    if one.dtype != other.dtype:
+        return f"{one.dtype} and {other.dtype}"
+    differing = {
+        name for name in {*one._about["datatype"], *other._about["datatype"]} if one._about["datatype"].get(name) != other._about["datatype"].get(name)
+    }
+    return f"{one.dtype} in both, stored with another {', '.join(sorted(differing))}"
+
+
+def _fill(dataset: Dataset) -> str:
+    return "none" if dataset._about["fill"] is None else shown(np.asarray(dataset.fillvalue)[()])

@@ -1,0 +1,137 @@
+"""Tolerance: which elements of two arrays differ."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..errors import InvalidInputError
+from ..objects.attributes import Empty
+from ..values.references import Reference, RegionReference
+
+_NUMBERS = "biufc"
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """When two values count as equal.
+
+    Attributes:
+        rtol: Difference that is allowed, relative to the second value.
+        atol: Difference that is allowed, in the values' own unit.
+        equal_nan: Whether NaN is equal to NaN.
+        bits: Whether numbers must have the same bytes: -0.0 is not 0.0, and one NaN is not another.
+    """
+
+    rtol: float = 0.0
+    atol: float = 0.0
+    equal_nan: bool = True
+    bits: bool = False
+
+    def __post_init__(self) -> None:
+        for name, value in (("rtol", self.rtol), ("atol", self.atol)):
+            if not 0 <= value < math.inf:
+                raise InvalidInputError(f"{name} is {value}: give a finite number, 0 or larger")
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether only equal values are equal."""
+        return not (self.rtol or self.atol)
+
+
+def are_comparable(one: np.dtype[Any], other: np.dtype[Any]) -> bool:
+    """Whether elements of two types can be compared: numbers with numbers, text with text, compounds with the same members."""
+    if one.names is not None or other.names is not None:
+        return one.names == other.names and all(
+            one[name].shape == other[name].shape and are_comparable(one[name].base, other[name].base) for name in one.names or ()
+        )
+    if one.kind in _NUMBERS and other.kind in _NUMBERS:
+        return True
+    if one.kind == "V":
+        return other.kind == "V" and one.itemsize == other.itemsize
+    return one.kind == other.kind or {one.kind, other.kind} == {"S", "O"}
+
+
+def differing(one: np.ndarray[Any, Any], other: np.ndarray[Any, Any], tolerance: Tolerance) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    """Where two arrays of one shape and of comparable types differ."""
+    if one.dtype.names is not None:
+        found = np.zeros(one.shape, bool)
+        for name in one.dtype.names:
+            # A member may be an array itself.
+            members = differing(one[name], other[name], tolerance)
+            found |= members.reshape((*one.shape, -1)).any(axis=-1) if members.ndim > one.ndim else members
+        return found
+    kinds = {one.dtype.kind, other.dtype.kind}
+    if "O" in kinds:
+        pairs = zip(one.reshape(-1).tolist(), other.reshape(-1).tolist(), strict=True)
+        return np.asarray(np.fromiter((not same(a, b, tolerance) for a, b in pairs), bool, one.size).reshape(one.shape))
+    if one.dtype.kind == "V" or (tolerance.bits and one.dtype == other.dtype):
+        return _bytes_differ(one, other)
+    if one.dtype.kind in _NUMBERS:
+        return _numbers_differ(one, other, tolerance)
+    return np.asarray(one != other)
+
+
+def same(one: Any, other: Any, tolerance: Tolerance) -> bool:
+    """Whether two values are the same; references are if they lead to the same path and region."""
+    if isinstance(one, Empty) or isinstance(other, Empty):
+        return isinstance(one, Empty) and isinstance(other, Empty) and one.dtype == other.dtype
+    if isinstance(one, Reference) or isinstance(other, Reference):
+        return isinstance(one, Reference) and isinstance(other, Reference) and _place(one) == _place(other)
+    if isinstance(one, (np.ndarray, np.generic)) or isinstance(other, (np.ndarray, np.generic)):
+        a, b = np.asarray(one), np.asarray(other)
+        if a.shape != b.shape or not are_comparable(a.dtype, b.dtype) or (tolerance.bits and a.dtype != b.dtype):
+            return False
+        return not differing(a, b, tolerance).any()
+    if type(one) is type(other):
+        return bool(one == other)
+    return {type(one), type(other)} == {str, bytes} and not tolerance.bits and _text(one) == _text(other)
+
+
+def _text(value: str | bytes) -> bytes:
+    return value.encode("utf-8", "surrogateescape") if isinstance(value, str) else value
+
+
+def _place(reference: Reference) -> tuple[Any, ...]:
+    if not reference:
+        return (None,)
+    return reference.path, repr(reference.selection) if isinstance(reference, RegionReference) else None, getattr(reference, "attribute", None)
+
+
+def _bytes_differ(one: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    if not one.dtype.itemsize:
+        return np.zeros(one.shape, bool)
+    a, b = (np.frombuffer(array.tobytes(), np.uint8).reshape((*array.shape, -1)) if array.size else None for array in (one, other))
+    return np.zeros(one.shape, bool) if a is None or b is None else np.asarray((a != b).any(axis=-1))
+
+
+def _numbers_differ(one: np.ndarray[Any, Any], other: np.ndarray[Any, Any], tolerance: Tolerance) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    found = np.asarray(one != other)
+    if not found.any():
+        return found
+    has_nan = one.dtype.kind in "fc" and other.dtype.kind in "fc"
+    if has_nan and tolerance.equal_nan:
+        found &= ~((one != one) & (other != other))
+    if not tolerance.is_exact:
+        with np.errstate(all="ignore"):
+            near = np.isfinite(one) & np.isfinite(other) & (distance(one, other) <= tolerance.atol + tolerance.rtol * np.abs(_wide(other)))
+        found &= ~near
+    return found
+
+
+def distance(one: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """How far numbers are apart."""
+    if one.dtype == other.dtype and one.dtype.kind in "iu":
+        # Integers of 64 bits do not fit a float64, but their difference is exact when it wraps around.
+        unsigned = np.dtype(f"u{one.dtype.itemsize}")
+        a, b = one.astype(unsigned), other.astype(unsigned)
+        return np.asarray(np.where(one > other, a - b, b - a))
+    with np.errstate(all="ignore"):
+        return np.asarray(np.abs(_wide(one) - _wide(other)))
+
+
+def _wide(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    return array if array.dtype.kind in "fc" and array.dtype.itemsize >= 8 else array.astype(np.complex128 if array.dtype.kind == "c" else np.float64)

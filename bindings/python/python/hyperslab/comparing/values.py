@@ -1,0 +1,189 @@
+"""Values: how the values of two datasets differ."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..errors import UnsupportedError
+from ..objects.dataset import Dataset
+from .stored import StoredChunks
+from .tolerance import Tolerance, differing, distance
+
+#: Bytes of values of each file that one thread compares at a time.
+_BOX_BYTES = 16 << 20
+#: Threads that compare: reading has its own.
+_THREADS = 2
+
+Box = tuple[slice, ...]
+
+
+@dataclass(frozen=True)
+class ValueDifference:
+    """How the values of two datasets differ.
+
+    Attributes:
+        count: Elements that differ; of datasets compared in any order, rows that one has and the other has not.
+        total: Elements (or rows) that there are.
+        index: Index of the first element that differs; `None` in any order.
+        values: The two values there.
+        absolute: Largest difference of two finite numbers; `None` without any.
+        relative: Largest such difference, relative to the second number.
+    """
+
+    count: int
+    total: int
+    index: tuple[int, ...] | None = None
+    values: tuple[Any, Any] | None = None
+    absolute: float | None = None
+    relative: float | None = None
+
+
+def compare_values(one: Dataset, other: Dataset, tolerance: Tolerance, stored: StoredChunks) -> ValueDifference | None:
+    """Compares two datasets of one shape and of comparable types; `None` if they do not differ.
+
+    Chunks with the same bytes in both files are not decoded, unless NaN shall differ from NaN.
+    """
+    if not one.shape or not one.size:
+        return _summary([_compare((), np.asarray(one[()]), np.asarray(other[()]), tolerance)], one.size)
+    same = stored.same_chunks(one, other) if tolerance.equal_nan or tolerance.bits or one.dtype.kind in "biuS" else None
+    if same is not None and same.all():
+        return None
+    chunks = one.chunks or (other.chunks if other.chunks else one.shape)
+    boxes = _boxes(one.shape, chunks, max(one.dtype.itemsize, other.dtype.itemsize, 1), same if one.chunks else None)
+
+    def work(box: Box) -> _Part | None:
+        # Without this an element of a dataset of strings of one character would be a string.
+        return _compare(tuple(part.start for part in box), np.asarray(one[box]), np.asarray(other[box]), tolerance)
+
+    with concurrent.futures.ThreadPoolExecutor(_THREADS) as threads:
+        return _summary(_in_order(threads, work, boxes), one.size)
+
+
+def _in_order(threads: concurrent.futures.Executor, work: Any, boxes: Iterator[Box]) -> Iterator[Any]:
+    """Results in the order of the boxes, with at most one box waiting for each thread."""
+    running: list[concurrent.futures.Future[Any]] = []
+    try:
+        for box in boxes:
+            running.append(threads.submit(work, box))
+            if len(running) > _THREADS:
+                yield running.pop(0).result()
+        while running:
+            yield running.pop(0).result()
+    finally:
+        for left in running:
+            left.cancel()
+
+
+@dataclass(frozen=True)
+class _Part:
+    count: int
+    index: tuple[int, ...]
+    values: tuple[Any, Any]
+    absolute: float | None
+    relative: float | None
+
+
+def _compare(start: Sequence[int], one: np.ndarray[Any, Any], other: np.ndarray[Any, Any], tolerance: Tolerance) -> _Part | None:
+    where = differing(one, other, tolerance)
+    count = int(np.count_nonzero(where))
+    if not count:
+        return None
+    first = np.unravel_index(int(np.argmax(where)), where.shape) if where.shape else ()
+    index = tuple(int(at) + begin for at, begin in zip(first, start, strict=True))
+    absolute, relative = _largest(one[where], other[where])
+    return _Part(count, index, (one[first], other[first]), absolute, relative)
+
+
+def _largest(one: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> tuple[float | None, float | None]:
+    if one.dtype.kind not in "iufc" or other.dtype.kind not in "iufc":
+        return None, None
+    finite = np.isfinite(one) & np.isfinite(other)
+    if not finite.any():
+        return None, None
+    apart = distance(one[finite], other[finite]).astype(np.float64)
+    size = np.abs(other[finite].astype(np.complex128 if other.dtype.kind == "c" else np.float64))
+    relative = apart[size > 0] / size[size > 0]
+    return float(apart.max()), float(relative.max()) if len(relative) else None
+
+
+def _summary(parts: Any, total: int) -> ValueDifference | None:
+    found: list[_Part] = [part for part in parts if part is not None]
+    if not found:
+        return None
+    first = min(found, key=lambda part: part.index)
+
+    def largest(values: list[float | None]) -> float | None:
+        return max((value for value in values if value is not None), default=None)
+
+    return ValueDifference(
+        sum(part.count for part in found), max(total, 1), first.index, first.values, largest([p.absolute for p in found]), largest([p.relative for p in found])
+    )
+
+
+def _boxes(shape: Sequence[int], chunks: Sequence[int], item_bytes: int, same: np.ndarray[Any, Any] | None) -> Iterator[Box]:
+    """Boxes of whole chunks with about `_BOX_BYTES` each, or one chunk if it is larger; without boxes whose chunks are all the same."""
+    # Contiguous datasets have no grid to follow.
+    unit = [1] * len(shape) if tuple(chunks) == tuple(shape) else [min(chunk, extent) for chunk, extent in zip(chunks, shape, strict=True)]
+    steps = list(shape)
+    for axis in range(len(shape)):
+        others = math.prod(steps) // steps[axis] * item_bytes
+        wanted = max(_BOX_BYTES // max(others, 1), 1)
+        steps[axis] = min(max(wanted // unit[axis], 1) * unit[axis], shape[axis])
+        if math.prod(steps) * item_bytes <= _BOX_BYTES:
+            break
+    counts = [-(-extent // step) for extent, step in zip(shape, steps, strict=True)]
+    for position in np.ndindex(*counts):
+        box = tuple(slice(at * step, min((at + 1) * step, extent)) for at, step, extent in zip(position, steps, shape, strict=True))
+        if same is not None:
+            grid = tuple(slice(part.start // chunk, -(-part.stop // chunk)) for part, chunk in zip(box, chunks, strict=True))
+            if same[grid].all():
+                continue
+        yield box
+
+
+def compare_rows(one: Dataset, other: Dataset, tolerance: Tolerance) -> ValueDifference | None:
+    """Compares the rows (the elements along the first dimension) of two datasets as if both were sorted. Reads both whole.
+
+    Raises:
+        UnsupportedError: Rows of this type have no order, or a tolerance is given for rows that are not single numbers.
+    """
+    a, b = np.asarray(one[()]), np.asarray(other[()])
+    if not tolerance.is_exact:
+        if a.ndim != 1 or a.dtype.kind not in "iuf" or b.dtype.kind not in "iuf":
+            raise UnsupportedError("a tolerance for rows in any order that are not single numbers", one._file.path, one.name)
+        if a.shape == b.shape:
+            part = _compare((0,), np.sort(a), np.sort(b), tolerance)
+            return None if part is None else ValueDifference(part.count, len(a), None, None, part.absolute, part.relative)
+    if a.dtype.hasobject and a.dtype.names is None and a.ndim == 1 and all(isinstance(value, (str, bytes)) for value in [*a, *b]):
+        keys = np.array([value if isinstance(value, bytes) else value.encode("utf-8", "surrogateescape") for value in [*a, *b]], object)
+        _, inverse = np.unique(keys, return_inverse=True)
+    elif a.dtype.hasobject or b.dtype.hasobject:
+        raise UnsupportedError("rows in any order whose elements have variable lengths or are references", one._file.path, one.name)
+    else:
+        common = np.result_type(a.dtype, b.dtype)
+        rows = np.concatenate([_canonical(a.astype(common)), _canonical(b.astype(common))])
+        _, inverse = np.unique(rows.view(np.dtype((np.void, rows.shape[1]))).reshape(-1), return_inverse=True)
+    kinds = int(inverse.max()) + 1 if len(inverse) else 0
+    counts = np.bincount(inverse[: len(a)], minlength=kinds) - np.bincount(inverse[len(a) :], minlength=kinds)
+    count = int(np.abs(counts).sum())
+    return ValueDifference(count, len(a) + len(b)) if count else None
+
+
+def _canonical(array: np.ndarray[Any, Any]) -> np.ndarray[Any, np.dtype[np.uint8]]:
+    """The bytes of each row, such that equal rows have equal bytes: without padding, with one zero and one NaN."""
+    if array.dtype.names is not None:
+        members = [_canonical(array[name]) for name in array.dtype.names]
+        return np.concatenate(members, axis=1) if members else np.zeros((len(array), 1), np.uint8)
+    plain = np.ascontiguousarray(array)
+    if plain.dtype.kind in "fc":
+        plain = plain + 0
+        plain[plain != plain] = np.nan
+    if not plain.size:
+        return np.zeros((len(array), 1), np.uint8)
+    return np.frombuffer(plain.tobytes(), np.uint8).reshape(len(array), -1)
