@@ -288,6 +288,22 @@ def test_random_changes_are_found_where_they_are(tmp_path_factory: pytest.TempPa
         assert (found[0].values.count, found[0].values.index) == (int((old != new).sum()), tuple(np.argwhere(old != new)[0]))
 
 
+@pytest.mark.parametrize(("one", "other"), [((1, 40), (60, 1)), ((60, 40), (7, 3)), (None, (5, 40)), ((11, 13), (13, 11))])
+def test_chunks_of_other_shapes(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, one: Any, other: Any) -> None:
+    # Small boxes, so that there are many.
+    monkeypatch.setattr("hyperslab.comparing.values._BOX_BYTES", 800)
+    monkeypatch.setattr("hyperslab.comparing.values._UNIT_BYTES", 3000)
+    old = np.arange(2400.0).reshape(60, 40)
+    new = old.copy()
+    new[[3, 59, 31], [39, 0, 17]] += [1, 2, 3]
+    for name, values, chunks in (("a.h5", old, one), ("b.h5", new, other), ("c.h5", old, other)):
+        with h5py.File(tmp_path / name, "w") as f:
+            f.create_dataset("x", data=values, chunks=chunks)
+    [found] = hs.diff(tmp_path / "a.h5", tmp_path / "b.h5").differences
+    assert found.values is not None and (found.values.count, found.values.index, found.values.absolute) == (3, (3, 39), 3)
+    assert hs.diff(tmp_path / "a.h5", tmp_path / "c.h5").equal
+
+
 def run(*arguments: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, "-m", "hyperslab", "diff", *map(str, arguments)], capture_output=True, text=True, check=False)
 

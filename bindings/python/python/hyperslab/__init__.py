@@ -38,7 +38,7 @@ from .indexes import index
 from .joining.join import JoinedFile, joined, virtual
 from .joining.matching import LeftOut
 from .joining.merge import Merged, merge
-from .maintenance import Fused, VacuumResult, Verification, fuse, vacuum, verify
+from .maintenance import Fused, Repacked, VacuumResult, Verification, fuse, repack, vacuum, verify
 from .netcdf.plan import NetcdfPlan, NetcdfTask
 from .netcdf.writing import NewNetcdf, create_netcdf
 from .objects.attributes import Attributes, Empty
@@ -142,6 +142,7 @@ __all__ = [
     "References",
     "RegionReference",
     "RegionSelection",
+    "Repacked",
     "SoftLink",
     "Split",
     "Step",
@@ -181,6 +182,7 @@ __all__ = [
     "profile",
     "query",
     "register_filter",
+    "repack",
     "scan_polars",
     "spark",
     "sql",

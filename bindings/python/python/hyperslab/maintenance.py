@@ -1,14 +1,25 @@
-"""Maintenance of files that several writers made: verify, vacuum, and fuse into one ordinary file."""
+"""Maintenance of files that several writers made: verify, vacuum, and fuse into one ordinary file; repack of any file."""
 
 from __future__ import annotations
 
+import fnmatch
 import os
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
 
 from . import _native
+from .comparing.diff import check_copy
 from .errors import InvalidInputError
+from .file import open as open_file
+from .objects.dataset import Dataset
+from .objects.links import HardLink
 from .type_aliases import Path
+from .writing.filters import compression_of, filters_of
+
+#: Contiguous datasets with fewer bytes of values are not worth chunks.
+_LEAST_BYTES = 4096
+#: Filters that change values or count bits: scaleoffset and nbit. Their chunks are copied as they are.
+_KEPT_FILTERS = (5, 6)
 
 
 class Verification(NamedTuple):
@@ -126,3 +137,154 @@ def fuse(master: Path, target: Path, mode: str = "x", *, progress: Callable[[int
         raise InvalidInputError(f"mode {mode!r} is not known: give w (replace) or x (there must be none)")
     fused = _native.fuse(os.fsdecode(master), os.fsdecode(target), mode == "w", progress)
     return Fused(fused.bytes, fused.copied_chunks, fused.reencoded_bytes)
+
+
+class Repacked(NamedTuple):
+    """What `repack` did.
+
+    Attributes:
+        bytes: Size of the new file.
+        before_bytes: Size of the old one.
+        changed: Paths of the datasets that are stored in another way.
+        copied_chunks: Chunks that were copied as stored.
+        reencoded_bytes: Bytes of values that were encoded again.
+    """
+
+    bytes: int
+    before_bytes: int
+    changed: list[str]
+    copied_chunks: int
+    reencoded_bytes: int
+
+
+def repack(
+    source: Path,
+    target: Path,
+    datasets: str | Iterable[str] = "*",
+    *,
+    chunks: int | Sequence[int] | None = None,
+    contiguous: bool = False,
+    compression: str | int | None = None,
+    compression_opts: Any = None,
+    shuffle: bool | None = None,
+    fletcher32: bool | None = None,
+    page_bytes: int | None = None,
+    alignment: int | None = None,
+    verify: bool = True,
+    progress: Callable[[int, int], object] | None = None,
+) -> Repacked:
+    """Copies an HDF5 file into a new one with other chunks and filters, without the space that was lost in the old one, and with its metadata in one
+    place.
+
+    What is not given stays as it is, and chunks of datasets that stay as they are, are copied without decoding them. The new file gets its name when it is
+    complete and was compared with the old one.
+
+    Args:
+        source: A file of HDF5 or netCDF-4.
+        target: The new file. An existing one is never replaced.
+        datasets: Patterns (`/run/*`) of the paths of the datasets that are stored in another way. Datasets of variable length, virtual ones, those with
+            scaleoffset or nbit, and contiguous ones of less than 4,096 bytes stay as they are.
+        chunks: Shape of chunks, for datasets with as many dimensions; cut to the shape of the dataset. Without it, datasets that get their first filter get
+            chunks of about 1 MiB.
+        contiguous: Store without chunks and filters, where a dataset cannot grow.
+        compression: As in `create_dataset`: `zstd`, `gzip`, `lz4`, `lzf`, `bitshuffle`, `szip`; `none` takes the compression away.
+        compression_opts: Its level.
+        shuffle: Whether bytes are shuffled before they are compressed.
+        fletcher32: Whether chunks have checksums.
+        page_bytes: Make a file of pages of this many bytes, for reading from object stores.
+        alignment: Blocks of at least this many bytes begin at multiples of it.
+        verify: Compare all of the new file with the old one, bit by bit, before it gets its name.
+        progress: Called with the bytes of values that were copied so far, and their total.
+
+    Returns:
+        Sizes, and what was changed and copied.
+
+    Raises:
+        ConflictError: The new file exists already.
+        CorruptError: A chunk of the old file cannot be decoded, or the copy differs; no file is left.
+        InvalidInputError: No dataset matches, or the options contradict each other.
+        UnsupportedError: The file has something that cannot be copied (a user block, references to regions); the error names it.
+
+    Example:
+        >>> hs.repack("run.h5", "small.h5", compression="zstd", shuffle=True)
+    """
+    if contiguous and (chunks is not None or compression not in (None, "none") or shuffle or fletcher32):
+        raise InvalidInputError("contiguous with chunks or filters: contiguous datasets have none")
+    shape = None if chunks is None else tuple(chunks) if isinstance(chunks, Sequence) else (chunks,)
+    if shape is not None and (not shape or any(isinstance(extent, bool) or not isinstance(extent, int) or extent < 1 for extent in shape)):
+        raise InvalidInputError(f"chunks={chunks!r}: give a whole number above 0 for each dimension")
+    before, after, patterns = os.fsdecode(source), os.fsdecode(target), (datasets,) if isinstance(datasets, str) else tuple(datasets)
+    changes, filters = [], (compression, compression_opts, shuffle, fletcher32)
+    if contiguous or shape is not None or any(one is not None for one in filters):
+        matching = _matching(before, patterns)
+        if not matching:
+            raise InvalidInputError(f"no dataset whose storage could change matches {', '.join(patterns)}", before)
+        for dataset, about in matching:
+            found = _storage(dataset, about, shape, contiguous, filters)
+            if found is not None:
+                changes.append((dataset, *found))
+
+    def check(path: object) -> None:
+        if verify:
+            check_copy(before, os.fspath(path))  # type: ignore[call-overload]
+
+    made = _native.repack(before, after, changes, check, alignment, page_bytes, progress)
+    return Repacked(made.bytes, os.path.getsize(before), [path for path, _, _ in changes], made.copied_chunks, made.reencoded_bytes)
+
+
+_Filters = list[tuple[int, str | None, bool, list[int]]]
+
+
+def _matching(file: str, patterns: tuple[str, ...]) -> list[tuple[str, dict[str, Any]]]:
+    """Paths and descriptions of the datasets that match and whose storage may change."""
+    found: dict[int, tuple[str, dict[str, Any]]] = {}
+    with open_file(file, format="hdf5") as opened:
+
+        def look(path: str, link: Any) -> None:
+            # An object may have several names, and one of them is enough.
+            if isinstance(link, HardLink) and any(fnmatch.fnmatchcase(f"/{path}", pattern) for pattern in patterns):
+                node: Any = opened.get(path)
+                if isinstance(node, Dataset) and _may_change(node):
+                    found.setdefault(node._number, (node.name, node._about))
+
+        opened.visititems_links(look)
+    return list(found.values())
+
+
+def _may_change(dataset: Dataset) -> bool:
+    if dataset.refusal or not dataset.shape or dataset.dtype.hasobject or dataset.external:
+        return False
+    storage = dataset._about["storage"]
+    is_large = storage == "chunked" or (storage == "contiguous" and dataset.nbytes >= _LEAST_BYTES)
+    return is_large and not any(number in _KEPT_FILTERS for number in dataset.filter_ids)
+
+
+def _storage(
+    path: str, about: dict[str, Any], chunks: tuple[int, ...] | None, contiguous: bool, filters: tuple[Any, ...]
+) -> tuple[list[int] | None, _Filters] | None:
+    """Chunk shape and filters that a dataset gets; `None` if it stays as it is."""
+    can_grow = list(about["shape"]) != list(about["maxshape"])
+    if contiguous:
+        return None if can_grow or about["chunks"] is None else (None, [])
+    now = [(number, parameters) for number, _, parameters in about["filters"]]
+    stays: _Filters = [(number, name if number >= 256 else None, number != 3, parameters) for number, name, parameters in about["filters"]]
+    compression, level, shuffle, fletcher32 = filters
+    wanted = stays
+    if any(one is not None for one in filters):
+        before, kept = compression_of(now)
+        if compression in (None, before):
+            compression, level = before, kept if level is None else level
+        elif compression == "none":
+            compression = None
+        numbers = [number for number, _ in now]
+        wanted = filters_of(compression, level, 2 in numbers if shuffle is None else shuffle, 3 in numbers if fletcher32 is None else fletcher32)
+    shape = None if about["chunks"] is None else list(about["chunks"])
+    if chunks is not None and len(chunks) == len(about["shape"]):
+        # A chunk may be larger than a dataset only where the dataset may grow.
+        limits = zip(chunks, about["shape"], about["maxshape"], strict=True)
+        shape = [chunk if most is None else min(chunk, max(most, extent, 1)) for chunk, extent, most in limits]
+    chunked = about["chunks"] and list(about["chunks"])
+    # Parameters that follow from the type are set when the dataset is made: filters are the same if their numbers and levels are.
+    alike = [one[0] for one in wanted] == [number for number, _ in now] and compression_of([(one[0], one[3]) for one in wanted]) == compression_of(now)
+    is_same = shape == chunked and alike
+    return None if is_same else (shape, wanted)

@@ -116,12 +116,17 @@ impl DatasetCopy<'_> {
             let chunk_shape = dataset.chunk_shape.clone().filter(|chunk| !self.grows || !is_regrown(dataset, chunk));
             let rechunked = chunk_shape != dataset.chunk_shape;
             let definition = DatasetDefinition { chunk_shape, filters: pipeline(dataset), ..definition };
-            self.out.create_dataset(self.path, definition)?;
+            let copies = dataset.chunk_shape.is_some() && !rechunked && !dataset.datatype.uses_heap();
+            if copies {
+                self.out.create_copy(self.path, definition)?
+            } else {
+                self.out.create_dataset(self.path, definition)?
+            }
             if never_written || matches!(dataset.dataspace, Dataspace::Null) {
                 return Ok(());
             }
             let all = Region::all(dataset.dataspace.shape());
-            if dataset.chunk_shape.is_some() && !rechunked && !dataset.datatype.uses_heap() {
+            if copies {
                 let whole = SourcePart { file: file.clone(), id, source: dataset.clone(), local: all.clone(), region: all.clone(), index: None };
                 if self.chunks(&whole, dataset.dataspace.shape())? {
                     return Ok(());

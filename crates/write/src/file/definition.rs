@@ -128,7 +128,18 @@ impl DatasetDefinition {
     }
 
     /// Checks the definition, and chooses the chunk shape if one is needed.
-    pub(crate) fn checked_own(mut self) -> Result<Self> {
+    pub(crate) fn checked_own(self) -> Result<Self> {
+        if let Some(refusal) = self.filters.writing_refusal() {
+            return Err(refusal);
+        }
+        let mut checked = self.checked_copy()?;
+        checked.complete_filters()?;
+        Ok(checked)
+    }
+
+    /// Like [`DatasetDefinition::checked_own`], for a dataset whose chunks are copied as they are stored: its filters need not be
+    /// written, and keep the parameters that the chunks were made with.
+    pub(crate) fn checked_copy(mut self) -> Result<Self> {
         if let Some(class) = self.datatype.unsupported_class() {
             return Err(Error::unsupported(format!("writing datatype class {class}")));
         }
@@ -144,9 +155,6 @@ impl DatasetDefinition {
         // Refuse what the format cannot represent now, not when the file is finished.
         hyperslab_formats::hdf5::writer::encode_datatype(&self.datatype)?;
         hyperslab_formats::hdf5::writer::encode_dataspace(&self.dataspace)?;
-        if let Some(refusal) = self.filters.writing_refusal() {
-            return Err(refusal);
-        }
         if self.filters.filters.iter().skip(1).any(|filter| filter.id == NBIT) {
             return Err(Error::invalid_input("nbit after another filter, whose output it would treat as elements: leave shuffle and scaleoffset out"));
         }
@@ -192,7 +200,6 @@ impl DatasetDefinition {
                 return Err(Error::unsupported(format!("chunks of shape {chunk:?} and {size}-byte elements: HDF5 allows less than 4 GiB")));
             }
         }
-        self.complete_filters()?;
         Ok(self)
     }
 }

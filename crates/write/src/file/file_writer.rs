@@ -234,6 +234,13 @@ impl FileWriter {
         self.define(path, ObjectEntry { dataset: Some(dataset), ..ObjectEntry::default() })
     }
 
+    /// Creates a dataset in chunks that [`FileWriter::put_chunk`] gets as another file has them, through the same filters, which need
+    /// not be ones that are written.
+    pub(crate) fn create_copy(&mut self, path: &str, definition: DatasetDefinition) -> Result<()> {
+        let definition = definition.checked_copy().map_err(|error| self.error_at(path.trim_start_matches('/'), error))?;
+        self.define(path, ObjectEntry { dataset: Some(DatasetWriter::new(definition)), ..ObjectEntry::default() })
+    }
+
     /// Creates a virtual dataset.
     ///
     /// # Errors

@@ -71,6 +71,58 @@ def fuse(
 
 
 @command(
+    "Copy a file with other chunks or filters.",
+    "hyperslab repack profiles.nc small.nc --compression zstd --shuffle",
+    "hyperslab repack profiles.nc pages.nc --pages 65536",
+)
+def repack(
+    file: FileName,
+    out: OutName,
+    dataset: Annotated[list[str] | None, typer.Option("--dataset", metavar="PATTERN", help="Only datasets with such a path (may be repeated).")] = None,
+    chunks: Annotated[str | None, typer.Option(metavar="N,N", help="Shape of chunks, for datasets with as many dimensions.")] = None,
+    contiguous: Annotated[bool, typer.Option("--contiguous", help="No chunks and no filters.")] = False,
+    compression: Annotated[str | None, typer.Option(metavar="NAME", help="zstd, gzip, lz4, lzf, bitshuffle, szip, or none.")] = None,
+    level: Annotated[int | None, typer.Option(help="The level of compression.")] = None,
+    shuffle: Annotated[bool | None, typer.Option("--shuffle/--no-shuffle", help="Shuffle bytes before they are compressed.")] = None,
+    fletcher32: Annotated[bool | None, typer.Option("--fletcher32/--no-fletcher32", help="Checksums of chunks.")] = None,
+    pages: Annotated[int | None, typer.Option("--pages", metavar="BYTES", help="Make pages of this size, for object stores.")] = None,
+    alignment: Annotated[int | None, typer.Option(metavar="BYTES", help="Begin large blocks at multiples of this.")] = None,
+    no_verify: Annotated[bool, typer.Option("--no-verify", help="Do not compare the new file with the old one.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Copy an HDF5 file with other chunks and filters and without lost space; what stays as it is, is not decoded."""
+    shape = None
+    if chunks is not None:
+        given = [part.strip() for part in chunks.split(",")]
+        if not all(part.isdecimal() for part in given):
+            raise typer.BadParameter(f"{chunks}: give whole numbers, as in 10,100")
+        shape = [int(part) for part in given]
+    with careful(), reporting(os.path.basename(out), "bytes") as report:
+        made = hs.repack(
+            file,
+            out,
+            dataset or "*",
+            chunks=shape,
+            contiguous=contiguous,
+            compression=compression,
+            compression_opts=level,
+            shuffle=shuffle,
+            fletcher32=fletcher32,
+            page_bytes=pages,
+            alignment=alignment,
+            verify=not no_verify,
+            progress=report,
+        )
+    if as_json:
+        print(json.dumps(made._asdict()))
+        return
+    print(
+        f"wrote {out}: {made.bytes} bytes of {made.before_bytes}; {len(made.changed)} datasets are stored in another way, "
+        f"{made.copied_chunks} chunks copied, {made.reencoded_bytes} bytes of values encoded again"
+    )
+
+
+@command(
     "Build value indexes, which queries use.",
     "hyperslab index profiles.nc /theta /salinity",
     "hyperslab index profiles.nc '/t*' --level Z --plan",

@@ -17,6 +17,8 @@ from .tolerance import Tolerance, differing, distance
 
 #: Bytes of values of each file that one thread compares at a time.
 _BOX_BYTES = 16 << 20
+#: Most bytes of a box that has whole chunks of both files, where these are of different shapes.
+_UNIT_BYTES = 128 << 20
 #: Threads that compare: reading has its own.
 _THREADS = 2
 
@@ -54,8 +56,9 @@ def compare_values(one: Dataset, other: Dataset, tolerance: Tolerance, stored: S
     same = stored.same_chunks(one, other) if tolerance.equal_nan or tolerance.bits or one.dtype.kind in "biuS" else None
     if same is not None and same.all():
         return None
-    chunks = one.chunks or (other.chunks if other.chunks else one.shape)
-    boxes = _boxes(one.shape, chunks, max(one.dtype.itemsize, other.dtype.itemsize, 1), same if one.chunks else None)
+    item_bytes = max(one.dtype.itemsize, other.dtype.itemsize, 1)
+    # What is the same has one grid of chunks.
+    boxes = _boxes(one.shape, _unit(one, other, item_bytes), item_bytes, one.chunks or one.shape, same if one.chunks else None)
 
     def work(box: Box) -> _Part | None:
         # Without this an element of a dataset of strings of one character would be a string.
@@ -126,10 +129,22 @@ def _summary(parts: Any, total: int) -> ValueDifference | None:
     )
 
 
-def _boxes(shape: Sequence[int], chunks: Sequence[int], item_bytes: int, same: np.ndarray[Any, Any] | None) -> Iterator[Box]:
-    """Boxes of whole chunks with about `_BOX_BYTES` each, or one chunk if it is larger; without boxes whose chunks are all the same."""
-    # Contiguous datasets have no grid to follow.
-    unit = [1] * len(shape) if tuple(chunks) == tuple(shape) else [min(chunk, extent) for chunk, extent in zip(chunks, shape, strict=True)]
+def _unit(one: Dataset, other: Dataset, item_bytes: int) -> list[int]:
+    """The smallest box of whole chunks of both datasets, or one of `_UNIT_BYTES` if it is larger. Contiguous datasets have no grid."""
+    none = (1,) * one.ndim
+    unit = [min(max(a, b), extent) for a, b, extent in zip(one.chunks or none, other.chunks or none, one.shape, strict=True)]
+    least = [min(a, b) for a, b in zip(one.chunks or unit, other.chunks or unit, strict=True)]
+    while math.prod(unit) * item_bytes > _UNIT_BYTES:
+        # Chunks that reach along different dimensions: some are decoded more than once. A single chunk is not cut.
+        axis = max(range(len(unit)), key=lambda at: unit[at] / least[at])
+        if unit[axis] <= least[axis]:
+            break
+        unit[axis] = max(-(-unit[axis] // (2 * least[axis])), 1) * least[axis]
+    return unit
+
+
+def _boxes(shape: Sequence[int], unit: Sequence[int], item_bytes: int, chunks: Sequence[int], same: np.ndarray[Any, Any] | None) -> Iterator[Box]:
+    """Boxes of whole units with about `_BOX_BYTES` each, or one unit if it is larger; without boxes whose chunks are all the same."""
     steps = list(shape)
     for axis in range(len(shape)):
         others = math.prod(steps) // steps[axis] * item_bytes
