@@ -448,6 +448,9 @@ bench-filters: setup ## how fast each filter is undone, beside h5py with hdf5plu
 	cargo build --release --locked --quiet -p hyperslab-formats --example decode_chunks
 	$(BIN)/python benches/filters/run.py $(CARGO_TARGET_DIR)/release/examples/decode_chunks $(ARGUMENTS)
 
+bench-tools: setup dump-tools ## hyperslab diff and repack beside h5diff and h5repack; ARGUMENTS="--scale 4 --rounds 5"
+	PYTHONPATH=$(abspath bindings/python/python) $(BIN)/python benches/tools/run.py --folder $(HOME)/.cache/hyperslab/bench/tools $(ARGUMENTS)
+
 bench-advise: setup ## predicted and measured gains of advice, into docs/advise.md (minutes)
 	$(BIN)/python benches/advise/run.py $(ARGUMENTS)
 

@@ -219,6 +219,8 @@ def repack(
         matching = _matching(before, patterns)
         if not matching:
             raise InvalidInputError(f"no dataset whose storage could change matches {', '.join(patterns)}", before)
+        if shape is not None and not any(len(about["shape"]) == len(shape) for _, about in matching):
+            raise InvalidInputError(f"chunks={shape} have {len(shape)} dimensions, and no dataset that matches has as many", before)
         for dataset, about in matching:
             found = _storage(dataset, about, shape, contiguous, filters)
             if found is not None:
