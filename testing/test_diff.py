@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
 from collections.abc import Callable
 from typing import Any
 
+import dump_tools
 import h5py
 import hdf5plugin
 import hyperslab as hs
@@ -33,6 +35,7 @@ def file_of_everything(path: pathlib.Path) -> None:
         f["partly"][200:300] = 1
         f["text"] = ["one", "two", "three"]
         f["fixed"] = np.array([b"ab", b"c"])
+        f.create_dataset("nothing", (0, 3), np.dtype([("a", "f4", 2), ("b", "S3")]))
         f["compound"] = np.array([(1, 2.5, [1, 2]), (2, np.nan, [3, 4])], [("i", "i4"), ("x", "f8"), ("v", "u2", 2)])
         f["lists"] = np.zeros(2)
         lists = f.create_dataset("ragged", (2,), h5py.vlen_dtype("f4"))
@@ -139,6 +142,40 @@ def test_chunks_filters_and_the_order_of_objects_do_not_matter(pair: tuple[pathl
     found = hs.diff(*pair, storage=True)
     assert {(one.path, one.kind) for one in found.differences} == {("/a/packed", "storage"), ("/a/zstd", "storage"), ("/partly", "storage")}
     assert hs.diff(*pair).equal
+
+
+@pytest.mark.parametrize("limits", [{}, {"atol": 0.5}, {"rtol": 0.1}])
+def test_h5diff_counts_the_same(tmp_path: pathlib.Path, limits: dict[str, float]) -> None:
+    program = dump_tools.program("h5diff")
+    if program is None:
+        pytest.skip("there is no h5diff: `make dump-tools` unpacks it")
+    command, environment = program
+    rng = np.random.default_rng(4)
+    for name, dtype in (("x", "f4"), ("n", "i8"), ("c", [("a", "i4"), ("b", "f8")])):
+        a, b = (np.zeros((50, 20), dtype) for _ in range(2))
+        for field in np.dtype(dtype).names or (...,):
+            a[field] = rng.integers(1, 100, (50, 20))
+            b[field] = a[field] + np.where(rng.random((50, 20)) < 0.02, rng.integers(1, 40, (50, 20)), 0)
+        for file, values in (("a.h5", a), ("b.h5", b), ("equal.h5", a)):
+            with h5py.File(tmp_path / file, "a") as f:
+                f.create_dataset(name, data=values, chunks=(7, 9) if file != "equal.h5" else None)
+    options = [f"--delta={limits['atol']}"] if "atol" in limits else [f"--relative={limits['rtol']}"] if "rtol" in limits else []
+
+    def theirs(other: str) -> tuple[int, list[int]]:
+        arguments = [*command, *options, "-r", str(tmp_path / "a.h5"), str(tmp_path / other)]
+        done = subprocess.run(arguments, capture_output=True, text=True, env=environment, check=False)
+        return done.returncode, [int(number) for number in re.findall(r"(\d+) differences found", done.stdout)]
+
+    assert theirs("equal.h5")[0] == 0 and hs.diff(tmp_path / "a.h5", tmp_path / "equal.h5", **limits).equal
+    status, counts = theirs("b.h5")
+    # h5diff takes differences relative to the first file, and counts the members of compounds one by one.
+    first = ("a.h5", "b.h5") if "rtol" not in limits else ("b.h5", "a.h5")
+    found = {one.path: one.values.count for one in hs.diff(*(tmp_path / name for name in first), **limits).differences if one.values}
+    assert status == 1 and {path: found[path] for path in ("/n", "/x")} == dict(zip(("/n", "/x"), counts[1:], strict=True))
+    with h5py.File(tmp_path / "a.h5") as f, h5py.File(tmp_path / "b.h5") as g:
+        a, b = f["c"][()], g["c"][()]
+        near = [np.isclose(b[name], a[name], rtol=limits.get("rtol", 0), atol=limits.get("atol", 0)) for name in ("a", "b")]
+    assert counts[0] == sum(int((~one).sum()) for one in near) and found["/c"] == int((~near[0] | ~near[1]).sum())
 
 
 def test_tolerances_are_those_of_numpy(tmp_path: pathlib.Path) -> None:
@@ -256,6 +293,19 @@ def test_what_cannot_be_read_is_not_equal(pair: tuple[pathlib.Path, pathlib.Path
     pair[1].write_bytes(data)
     found = hs.diff(*pair)
     assert [path for path, _ in found.not_compared] == ["/a/zstd"] and not found.equal and not found.differences
+
+
+def test_numbers_that_numpy_does_not_have(tmp_path: pathlib.Path) -> None:
+    datatype = h5py.h5t.NATIVE_INT64.copy()
+    datatype.set_size(16)
+    for name, value in (("a.h5", 1), ("b.h5", 1), ("c.h5", 2)):
+        with h5py.File(tmp_path / name, "w") as f:
+            space = h5py.h5s.create(h5py.h5s.SCALAR)
+            h5py.h5a.create(f.id, b"n", datatype, space).write(np.array(value, "i8"), mtype=h5py.h5t.NATIVE_INT64)
+    assert hs.diff(tmp_path / "a.h5", tmp_path / "b.h5").equal
+    assert [one.kind for one in hs.diff(tmp_path / "a.h5", tmp_path / "c.h5").differences] == ["attribute"]
+    hs.repack(tmp_path / "a.h5", tmp_path / "copy.h5")
+    assert hs.diff(tmp_path / "a.h5", tmp_path / "copy.h5").equal
 
 
 def test_stored_bytes_tell_nothing_of_text(pair: tuple[pathlib.Path, pathlib.Path]) -> None:

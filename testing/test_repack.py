@@ -140,6 +140,13 @@ def test_what_is_wrong_is_said_and_leaves_nothing(source: pathlib.Path, tmp_path
     assert sorted(os.listdir(tmp_path)) == sorted([*before, "mine.h5"])
 
 
+def test_a_file_without_large_datasets_is_copied(tmp_path: pathlib.Path) -> None:
+    with h5py.File(tmp_path / "in.h5", "w") as f:
+        f["text"] = ["a"]
+    assert hs.repack(tmp_path / "in.h5", tmp_path / "out.h5", compression="gzip").changed == []
+    assert hs.diff(tmp_path / "in.h5", tmp_path / "out.h5").equal
+
+
 def test_the_command(source: pathlib.Path, tmp_path: pathlib.Path) -> None:
     def run(*arguments: object) -> subprocess.CompletedProcess[str]:
         return subprocess.run([sys.executable, "-m", "hyperslab", "repack", *map(str, arguments)], capture_output=True, text=True, check=False)

@@ -20,7 +20,9 @@ import h5py
 import hyperslab as hs
 import numpy as np
 
-UNPACKED = pathlib.Path.home() / ".cache/hyperslab/dump-tools"
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "testing"))
+from dump_tools import program
+
 SHAPE, CHUNK, OTHER_CHUNK = (200, 400, 400), (20, 100, 100), (200, 50, 50)
 GZIP = {"chunks": CHUNK, "compression": "gzip", "shuffle": True}
 
@@ -52,14 +54,6 @@ def make_files(folder: pathlib.Path, scale: int) -> None:
     marker.touch()
 
 
-def program(name: str) -> tuple[list[str], dict[str, str]]:
-    """The command of a program of HDF5, and its environment."""
-    found = shutil.which(name)
-    if found is not None:
-        return [found], dict(os.environ)
-    return [str(UNPACKED / "usr/bin" / name)], {**os.environ, "LD_LIBRARY_PATH": str(UNPACKED / "usr/lib/x86_64-linux-gnu")}
-
-
 def seconds(command: list[str], environment: dict[str, str], status: int, folder: pathlib.Path) -> float:
     begin = time.perf_counter()
     done = subprocess.run(command, env=environment, cwd=folder, capture_output=True, text=True, check=False)
@@ -76,7 +70,10 @@ def spread(times: list[float]) -> str:
 
 def race(folder: pathlib.Path, name: str, ours: list[str], theirs: list[str], status: int, rounds: int, made: tuple[str, str] | None = None) -> None:
     """A row of the table: seconds of both, and the median of the ratios."""
-    command, environment = program(theirs[0])
+    found = program(theirs[0])
+    if found is None:
+        raise SystemExit(f"there is no {theirs[0]}: `make dump-tools` unpacks it")
+    command, environment = found
     times: tuple[list[float], list[float]] = ([], [])
     for number in range(rounds + 1):
         for out in made or ():

@@ -202,7 +202,7 @@ def repack(
     Raises:
         ConflictError: The new file exists already.
         CorruptError: A chunk of the old file cannot be decoded, or the copy differs; no file is left.
-        InvalidInputError: No dataset matches, or the options contradict each other.
+        InvalidInputError: No dataset matches patterns that are given, or the options contradict each other.
         UnsupportedError: The file has something that cannot be copied (a user block, references to regions); the error names it.
 
     Example:
@@ -217,9 +217,9 @@ def repack(
     changes, filters = [], (compression, compression_opts, shuffle, fletcher32)
     if contiguous or shape is not None or any(one is not None for one in filters):
         matching = _matching(before, patterns)
-        if not matching:
+        if not matching and patterns != ("*",):
             raise InvalidInputError(f"no dataset whose storage could change matches {', '.join(patterns)}", before)
-        if shape is not None and not any(len(about["shape"]) == len(shape) for _, about in matching):
+        if matching and shape is not None and not any(len(about["shape"]) == len(shape) for _, about in matching):
             raise InvalidInputError(f"chunks={shape} have {len(shape)} dimensions, and no dataset that matches has as many", before)
         for dataset, about in matching:
             found = _storage(dataset, about, shape, contiguous, filters)

@@ -57,6 +57,8 @@ def are_comparable(one: np.dtype[Any], other: np.dtype[Any]) -> bool:
 
 def differing(one: np.ndarray[Any, Any], other: np.ndarray[Any, Any], tolerance: Tolerance) -> np.ndarray[Any, np.dtype[np.bool_]]:
     """Where two arrays of one shape and of comparable types differ."""
+    if not one.size:
+        return np.zeros(one.shape, bool)
     if one.dtype.names is not None:
         found = np.zeros(one.shape, bool)
         for name in one.dtype.names:
@@ -104,8 +106,8 @@ def _place(reference: Reference) -> tuple[Any, ...]:
 def _bytes_differ(one: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> np.ndarray[Any, np.dtype[np.bool_]]:
     if not one.dtype.itemsize:
         return np.zeros(one.shape, bool)
-    a, b = (np.frombuffer(array.tobytes(), np.uint8).reshape((*array.shape, -1)) if array.size else None for array in (one, other))
-    return np.zeros(one.shape, bool) if a is None or b is None else np.asarray((a != b).any(axis=-1))
+    a, b = (np.frombuffer(array.tobytes(), np.uint8).reshape((*array.shape, -1)) for array in (one, other))
+    return np.asarray((a != b).any(axis=-1))
 
 
 def _numbers_differ(one: np.ndarray[Any, Any], other: np.ndarray[Any, Any], tolerance: Tolerance) -> np.ndarray[Any, np.dtype[np.bool_]]:
