@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .. import _native
+from ..errors import LimitExceededError
 from ..objects.dataset import Dataset
 
 #: Bytes of each file that are compared at a time: they stay in the processor's cache.
@@ -32,43 +33,40 @@ class StoredChunks:
             if descriptor is not None:
                 os.close(descriptor)
 
-    def same_chunks(self, one: Dataset, other: Dataset) -> np.ndarray[Any, np.dtype[np.bool_]] | None:
-        """Which chunks have the same bytes, in the grid of chunks; `None` if bytes do not tell values."""
+    def differing_chunks(self, one: Dataset, other: Dataset) -> np.ndarray[Any, np.dtype[np.int64]] | None:
+        """Numbers, in the grid of chunks, of those whose bytes differ; `None` if bytes do not tell values. A contiguous dataset is one chunk."""
         if None in self._descriptors or not _are_alike(one, other):
             return None
-        chunks = one.chunks or one.shape
-        grid = tuple(-(-extent // max(chunk, 1)) for extent, chunk in zip(one.shape, chunks, strict=True))
-        found = np.zeros(int(np.prod(grid, dtype=np.int64)), bool)
-        places = [_Places(dataset) for dataset in (one, other)]
-        if places[0].inside or places[1].inside:
+        try:
+            first, second = (_Places(dataset) for dataset in (one, other))
+        except LimitExceededError:
+            return None  # more chunks than are listed at once
+        if first.inside or second.inside:
             return None
         # Chunks that neither file has are the fill value, which is the same.
-        found[:] = True
-        for one_place in places:
-            found[one_place.numbers] = False
-        numbers, a, b = np.intersect1d(places[0].numbers, places[1].numbers, assume_unique=True, return_indices=True)
-        first, second = places
+        numbers, a, b = np.intersect1d(first.numbers, second.numbers, assume_unique=True, return_indices=True)
         fits = (first.lengths[a] == second.lengths[b]) & (first.masks[a] == second.masks[b])
         numbers, a, b = numbers[fits], a[fits], b[fits]
-        self._compare(found, numbers, first.offsets[a], second.offsets[b], first.lengths[a])
-        return found.reshape(grid)
+        found = np.zeros(len(numbers), bool)
+        self._compare(found, first.offsets[a], second.offsets[b], first.lengths[a])
+        return np.setdiff1d(np.union1d(first.numbers, second.numbers), numbers[found], assume_unique=True)
 
-    def _compare(self, found: Any, numbers: Any, one: Any, other: Any, lengths: Any) -> None:
+    def _compare(self, found: Any, one: Any, other: Any, lengths: Any) -> None:
         """Compares runs of chunks that follow each other in both files at once; in runs that differ, chunk by chunk."""
         begin = 0
-        while begin < len(numbers):
+        while begin < len(found):
             # A run ends where a chunk does not follow the one before in both files, or the buffer is full.
-            window = slice(begin, min(begin + 65536, len(numbers)))
+            window = slice(begin, min(begin + 65536, len(found)))
             ends = np.cumsum(lengths[window])
             goes_on = (one[window][1:] == one[window][:-1] + lengths[window][:-1]) & (other[window][1:] == other[window][:-1] + lengths[window][:-1])
             breaks = np.flatnonzero(~goes_on)
             count = min(int(breaks[0]) + 1 if len(breaks) else len(ends), max(int(np.searchsorted(ends, _BLOCK_BYTES, "right")), 1))
             run = slice(begin, begin + count)
             if self._are_same(int(one[begin]), int(other[begin]), int(ends[count - 1])):
-                found[numbers[run]] = True
+                found[run] = True
             elif count > 1:
                 for at in range(begin, begin + count):
-                    found[numbers[at]] = self._are_same(int(one[at]), int(other[at]), int(lengths[at]))
+                    found[at] = self._are_same(int(one[at]), int(other[at]), int(lengths[at]))
             begin += count
 
     def _are_same(self, one: int, other: int, length: int) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import concurrent.futures
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +17,8 @@ from .tolerance import Tolerance, differing, distance
 
 #: Bytes of values of each file that one thread compares at a time.
 _BOX_BYTES = 16 << 20
+#: Most chunks of a box: reading one element each costs more than its bytes.
+_BOX_CHUNKS = 1 << 16
 #: Most bytes of a box that has whole chunks of both files, where these are of different shapes.
 _UNIT_BYTES = 128 << 20
 #: Threads that compare: reading has its own.
@@ -53,12 +55,14 @@ def compare_values(one: Dataset, other: Dataset, tolerance: Tolerance, stored: S
     """
     if not one.shape or not one.size:
         return _summary([_compare((), np.asarray(one[()]), np.asarray(other[()]), tolerance)], one.size)
-    same = stored.same_chunks(one, other) if tolerance.equal_nan or tolerance.bits or one.dtype.kind in "biuS" else None
-    if same is not None and same.all():
+    chunks = stored.differing_chunks(one, other) if tolerance.equal_nan or tolerance.bits or one.dtype.kind in "biuS" else None
+    if chunks is not None and not len(chunks):
         return None
     item_bytes = max(one.dtype.itemsize, other.dtype.itemsize, 1)
-    # What is the same has one grid of chunks.
-    boxes = _boxes(one.shape, _unit(one, other, item_bytes), item_bytes, one.chunks or one.shape, same if one.chunks else None)
+    # If bytes were compared, both have one grid of chunks.
+    smallest = min(math.prod(dataset.chunks) if dataset.chunks else _BOX_BYTES for dataset in (one, other))
+    element_bytes = max(item_bytes, _BOX_BYTES // (_BOX_CHUNKS * smallest))
+    boxes = _boxes(one.shape, _unit(one, other, item_bytes), element_bytes, one.chunks, None if one.chunks is None else chunks)
 
     def work(box: Box) -> _Part | None:
         # Without this an element of a dataset of strings of one character would be a string.
@@ -143,8 +147,10 @@ def _unit(one: Dataset, other: Dataset, item_bytes: int) -> list[int]:
     return unit
 
 
-def _boxes(shape: Sequence[int], unit: Sequence[int], item_bytes: int, chunks: Sequence[int], same: np.ndarray[Any, Any] | None) -> Iterator[Box]:
-    """Boxes of whole units with about `_BOX_BYTES` each, or one unit if it is larger; without boxes whose chunks are all the same."""
+def _boxes(
+    shape: Sequence[int], unit: Sequence[int], item_bytes: int, chunks: Sequence[int] | None, numbers: np.ndarray[Any, np.dtype[np.int64]] | None
+) -> Iterator[Box]:
+    """Boxes of whole units with about `_BOX_BYTES` each, or one unit if it is larger; with `numbers` only those that have one of these chunks."""
     steps = list(shape)
     for axis in range(len(shape)):
         others = math.prod(steps) // steps[axis] * item_bytes
@@ -153,13 +159,13 @@ def _boxes(shape: Sequence[int], unit: Sequence[int], item_bytes: int, chunks: S
         if math.prod(steps) * item_bytes <= _BOX_BYTES:
             break
     counts = [-(-extent // step) for extent, step in zip(shape, steps, strict=True)]
-    for position in np.ndindex(*counts):
-        box = tuple(slice(at * step, min((at + 1) * step, extent)) for at, step, extent in zip(position, steps, shape, strict=True))
-        if same is not None:
-            grid = tuple(slice(part.start // chunk, -(-part.stop // chunk)) for part, chunk in zip(box, chunks, strict=True))
-            if same[grid].all():
-                continue
-        yield box
+    positions: Iterable[Any] = np.ndindex(*counts)
+    if chunks is not None and numbers is not None:
+        grid = [-(-extent // chunk) for extent, chunk in zip(shape, chunks, strict=True)]
+        starts = np.unravel_index(numbers, grid)
+        positions = np.unique(np.stack([at * chunk // step for at, chunk, step in zip(starts, chunks, steps, strict=True)], axis=1), axis=0).tolist()
+    for position in positions:
+        yield tuple(slice(at * step, min((at + 1) * step, extent)) for at, step, extent in zip(position, steps, shape, strict=True))
 
 
 def compare_rows(one: Dataset, other: Dataset, tolerance: Tolerance) -> ValueDifference | None:
