@@ -115,7 +115,7 @@ def main() -> None:
     chunk = ",".join(map(str, OTHER_CHUNK))
     made = ("ours.h5", "theirs.h5")
     for name, source, ours, theirs in (
-        ("as it is", "gzip.h5", [], []),
+        ("as it is; ours verified", "gzip.h5", [], []),
         ("gzip 4 to gzip 6", "gzip.h5", ["--compression", "gzip", "--level", "6", "--no-verify"], ["-f", "GZIP=6"]),
         ("contiguous to gzip 4 and shuffle", "plain.h5", ["--compression", "gzip", "--level", "4", "--shuffle", "--chunks", "20,100,100", "--no-verify"],
          ["-l", "x:CHUNK=20x100x100", "-f", "x:SHUF", "-f", "x:GZIP=4"]),

@@ -32,7 +32,7 @@ class ValueDifference:
     """How the values of two datasets differ.
 
     Attributes:
-        count: Elements that differ; of datasets compared in any order, rows that one has and the other has not.
+        count: Elements that differ; of datasets compared in any order, rows that only one of them has.
         total: Elements (or rows) that there are.
         index: Index of the first element that differs; `None` in any order.
         values: The two values there.
