@@ -167,7 +167,16 @@ def test_results_belong_to_the_caller(path: pathlib.Path) -> None:
 # What is kept
 
 
+def settled() -> None:
+    """Waits until no thread decodes ahead any more: the counters are those of the process."""
+    before, now = None, hs.counters().chunks_decoded
+    while now != before:
+        time.sleep(0.2)
+        before, now = now, hs.counters().chunks_decoded
+
+
 def chunks_decoded(work: Any) -> int:
+    settled()
     before = hs.counters()
     work()
     return hs.counters().since(before).chunks_decoded

@@ -1,6 +1,7 @@
 //! Ahead: decodes the chunks that the next small reads will need.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 
 use hyperslab_array::{Axis, Cancellation, Region, Result, Selection};
 use hyperslab_formats::{ChunkLocation, ChunkSource, ObjectId};
@@ -36,9 +37,9 @@ pub(super) fn look_ahead(read: DatasetRead<'_>, cache: &ChunkCache) {
     }
 }
 
-/// Decodes the chunk of a region into its slot, unless a read was faster.
-fn decode(file: &File, dataset: ObjectId, region: Region, slot: &Slot) -> Result<()> {
-    if slot.decoded().is_some() {
+/// Decodes the chunk of a region into its slot, unless a read was faster or the cache has given the slot up meanwhile.
+fn decode(file: &File, dataset: ObjectId, region: Region, slot: &Arc<Slot>) -> Result<()> {
+    if slot.decoded().is_some() || Arc::strong_count(slot) == 1 {
         return Ok(());
     }
     let description = &*file.dataset(dataset)?;
