@@ -13,6 +13,7 @@ import sys
 import textwrap
 from collections.abc import Callable
 
+import h5py
 import hyperslab as hs
 import numpy as np
 import pyarrow as pa
@@ -47,6 +48,17 @@ def test_ls_shows_shape_type_chunks_and_attributes() -> None:
     text = run("ls", PROFILES)
     assert "theta  (depth=40, lat=6, lon=8)  float32  chunks 1×6×8" in text
     assert "@units = K" in run("ls", "--attributes", PROFILES, "/theta")
+
+
+def test_objects_that_lack_columns(tmp_path: pathlib.Path) -> None:
+    for name, columns in (("a.h5", ["x", "y"]), ("b.h5", ["x"])):
+        with h5py.File(tmp_path / name, "w") as f:
+            for column in columns:
+                f[f"g/{column}"] = [1, 2]
+    both = str(tmp_path / "?.h5")
+    assert "nonconforming='null'" in run("head", both, "/g", status=1)
+    rows = [json.loads(line) for line in run("head", both, "/g", "--nonconforming", "null", "--columns", "x,y", "--json").splitlines()]
+    assert rows == [{"x": 1, "y": 1}, {"x": 2, "y": 2}, {"x": 1, "y": None}, {"x": 2, "y": None}]
 
 
 def test_ls_shows_some_levels() -> None:

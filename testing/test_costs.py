@@ -500,7 +500,8 @@ def test_other_long_texts_are_cut(tmp_path: pathlib.Path) -> None:
 @pytest.mark.parametrize(
     "where, words",
     [
-        ("time > '1990'", "time is a time; compare it with a date or time as text: '2020-01-31' or '2020-01-31T12:00:00', not with '1990'"),
+        ("time > 'soon'", "time is a time; compare it with a date or time as text: '2020-01-31' or '2020-01-31T12:00:00', not with 'soon'"),
+        ("time > '1990'", "'1990' is a year, which is only allowed after < and >=; write \"time >= '1990-01-01'\" or a day such as '1990-01-01'"),
         ("time > 1990", "time is a time; compare it with a date or time as text: '2020-01-31' or '2020-01-31T12:00:00', not with 1990"),
         ("time > true", "not with true"),
         ("SOI_Darwin > 'a'", "not with 'a'"),

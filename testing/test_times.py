@@ -369,6 +369,19 @@ def test_a_predicate_on_model_dates_is_a_hyperslab(model: pathlib.Path) -> None:
     ]
 
 
+@pytest.mark.parametrize("calendar", ["360_day", "standard"])
+@pytest.mark.parametrize(("period", "first"), [("2000", "2000-01-01"), ("2000-02", "2000-02-01")])
+def test_a_year_or_month_is_its_first_day_where_that_is_clear(model: pathlib.Path, period: str, first: str, calendar: str) -> None:
+    with netCDF4.Dataset(model, "a") as f:
+        f["time"].calendar = calendar
+    f = hs.open(model)
+    for symbol in ("<", ">="):
+        assert f.table("/v", f"time {symbol} '{period}'").to_arrow() == f.table("/v", f"time {symbol} '{first}'").to_arrow()
+    for condition in (f"time = '{period}'", f"time <= '{period}'", f"time > '{period}'", f"time in ('{period}')", f"time between '1999' and '{period}'"):
+        with pytest.raises(hs.InvalidInputError, match=rf"'{period}' is a (year|month).*>= '{first}'"):
+            f.table("/v", condition)
+
+
 @pytest.mark.parametrize("literal", ["'2000-01-31'", "'2000-13-01'", "'soon'", "''", "5", "true"])
 def test_a_literal_that_is_no_date_of_the_calendar_is_refused(model: pathlib.Path, literal: str) -> None:
     with pytest.raises(hs.InvalidInputError, match="time"):

@@ -3,7 +3,7 @@
 use hyperslab::Cancellation;
 use hyperslab::Error;
 use hyperslab::predicate::Predicate;
-use hyperslab::scan::{Layout, ScanRequest, SplitPolicy, interleaved};
+use hyperslab::scan::{Layout, Nonconforming, ScanRequest, SplitPolicy, interleaved};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCapsule};
 
@@ -39,11 +39,19 @@ fn layout(word: &str) -> Result<Layout, Error> {
     }
 }
 
+fn nonconforming(word: &str) -> Result<Nonconforming, Error> {
+    match word {
+        "error" => Ok(Nonconforming::Error),
+        "null" => Ok(Nonconforming::Null),
+        other => Err(Error::invalid_input(format!("nonconforming {other:?} is neither error nor null"))),
+    }
+}
+
 #[pymethods]
 impl Plan {
     /// `where_text` is applied exactly; `substrait` keeps a superset of the rows that its expression keeps.
     #[new]
-    #[pyo3(signature = (files, path, *, file_pattern=None, model=None, layout=None, columns=None, where_text=None, lists=Vec::new(), substrait=None, limit=None, batch_rows=65536, decode=true))]
+    #[pyo3(signature = (files, path, *, file_pattern=None, model=None, layout=None, columns=None, where_text=None, lists=Vec::new(), substrait=None, limit=None, batch_rows=65536, decode=true, nonconforming=None))]
     #[expect(clippy::too_many_arguments, reason = "one for each keyword of a scan request")]
     fn new(
         py: Python<'_>,
@@ -59,12 +67,14 @@ impl Plan {
         limit: Option<u64>,
         batch_rows: usize,
         decode: bool,
+        nonconforming: Option<&str>,
     ) -> PyResult<Self> {
         let files = files.files();
         let mut request = ScanRequest::new(path);
         let lists = list::of_all(py, lists)?;
         let prepared = (|| {
             request.layout = layout.map(self::layout).transpose()?;
+            request.nonconforming = nonconforming.map(self::nonconforming).transpose()?.unwrap_or_default();
             let text = where_text.map(|text| Predicate::parse_with(text, &lists)).transpose()?;
             let expression = substrait.map(Predicate::from_substrait).transpose()?.flatten();
             request.predicate = match (text, expression) {

@@ -59,14 +59,17 @@ pub(super) fn bind(predicate: &Predicate, schema: &Schema) -> Result<Bound> {
         Predicate::IsNull { column } => Bound::IsNull(resolve(column, schema)?.0),
         Predicate::Compare { column, comparison, literal } => {
             let (path, data_type) = resolve(column, schema)?;
-            Bound::Test(path, test(column, data_type, *comparison, dated(column, schema, literal)?.as_ref())?)
+            Bound::Test(path, test(column, data_type, *comparison, dated(column, data_type, *comparison, schema, literal)?.as_ref())?)
         }
         Predicate::In { column, literals } => {
             let (path, data_type) = resolve(column, schema)?;
             if literals.is_empty() {
                 return Ok(Bound::Or(Vec::new()));
             }
-            let tested = |literal: &Literal| test(column, data_type, Comparison::Equal, dated(column, schema, literal)?.as_ref());
+            let tested = |literal: &Literal| {
+                let comparison = Comparison::Equal;
+                test(column, data_type, comparison, dated(column, data_type, comparison, schema, literal)?.as_ref())
+            };
             let is_dated = schema.field_with_name(column).ok().and_then(ModelDates::of_field).is_some();
             let set = if is_dated {
                 Arc::new(Set::of_tests(data_type, literals.iter().map(|literal| tested(&literal)))?)
@@ -148,11 +151,17 @@ fn test(column: &str, data_type: &DataType, comparison: Comparison, literal: &Li
     })
 }
 
-/// For a column of text that stands for dates of a model's calendar: the literal as the text of the same time.
-fn dated<'a>(column: &str, schema: &Schema, literal: &'a Literal) -> Result<Cow<'a, Literal>> {
+/// For times: a year or a month as its first day. For a column of text that stands for dates of a model's calendar: the
+/// literal as the text of the same time.
+fn dated<'a>(column: &str, data_type: &DataType, comparison: Comparison, schema: &Schema, literal: &'a Literal) -> Result<Cow<'a, Literal>> {
+    let Literal::Text(text) = literal else { return Ok(Cow::Borrowed(literal)) };
     let dates = schema.field_with_name(column).ok().and_then(ModelDates::of_field);
-    let (Some(dates), Literal::Text(text)) = (dates, literal) else { return Ok(Cow::Borrowed(literal)) };
-    let text = dates.literal(text).ok_or_else(|| {
+    let first_day = match dates.is_some() || matches!(data_type, DataType::Timestamp(..)) {
+        true => first_day(column, comparison, text)?,
+        false => None,
+    };
+    let Some(dates) = dates else { return Ok(first_day.map_or(Cow::Borrowed(literal), |day| Cow::Owned(Literal::Text(day)))) };
+    let text = dates.literal(first_day.as_deref().unwrap_or(text)).ok_or_else(|| {
         let calendar = dates.name();
         Error::invalid_input(format!(
             "predicate: {column} has dates of the calendar {calendar}, and {:?} is none; write '2000-02-28' or '2000-02-28T12:00:00'",
@@ -160,6 +169,25 @@ fn dated<'a>(column: &str, schema: &Schema, literal: &'a Literal) -> Result<Cow<
         ))
     })?;
     Ok(Cow::Owned(Literal::Text(text)))
+}
+
+/// The first day of a year ('1990') or month ('1990-03'); `None` for any other text. Only "before" and "from" have one
+/// meaning for a period: `InvalidInput` for other comparisons.
+fn first_day(column: &str, comparison: Comparison, text: &str) -> Result<Option<String>> {
+    let is_number = |part: &str, digits: usize| part.len() == digits && part.bytes().all(|byte| byte.is_ascii_digit());
+    let (period, day) = match text.trim().split_once('-') {
+        None if is_number(text.trim(), 4) => ("year", format!("{}-01-01", text.trim())),
+        Some((year, month)) if is_number(year, 4) && is_number(month, 2) => ("month", format!("{}-01", text.trim())),
+        _ => return Ok(None),
+    };
+    match comparison {
+        Comparison::Less | Comparison::GreaterOrEqual => Ok(Some(day)),
+        _ => Err(Error::invalid_input(format!(
+            "predicate: '{}' is a {period}, which is only allowed after < and >=; write \"{} >= '{day}'\" or a day such as '{day}'",
+            shown(text),
+            shown(column)
+        ))),
+    }
 }
 
 fn text(comparison: Comparison, literal: &Literal) -> Option<Test> {

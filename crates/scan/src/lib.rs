@@ -31,7 +31,7 @@ pub use plan::targets::{PlacedSplit, interleaved};
 pub use plan::{ChunkCount, Plan, PlanExtent};
 pub use read::aggregate::{Extremes, Number, Rule, Summary};
 pub use read::batches::Batches;
-pub use request::{Layout, ScanRequest};
+pub use request::{Layout, Nonconforming, ScanRequest};
 pub use table::along::AlongValues;
 pub use table::composed::{Composed, Joined};
 pub use table::connectivity::{Gaps, IndexRule};

@@ -17,6 +17,19 @@ pub enum Layout {
     Records,
 }
 
+/// What happens if the objects of one table have different columns.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[expect(clippy::exhaustive_enums, reason = "each caller decides between the two")]
+pub enum Nonconforming {
+    /// The plan fails and names two objects that differ.
+    #[default]
+    Error,
+    /// A column that an object lacks is null there, and a file without the object has no rows. A column of different types
+    /// is an error.
+    Null,
+}
+
 /// A scan: which object, as which table, which rows and columns.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
@@ -43,6 +56,8 @@ pub struct ScanRequest {
     pub batch_rows: usize,
     /// Whether values are decoded by the netCDF conventions.
     pub decode: bool,
+    /// What happens if the objects have different columns.
+    pub nonconforming: Nonconforming,
 }
 
 impl ScanRequest {
@@ -59,6 +74,7 @@ impl ScanRequest {
             limit: None,
             batch_rows: 65_536,
             decode: true,
+            nonconforming: Nonconforming::Error,
         }
     }
 
@@ -114,6 +130,12 @@ impl ScanRequest {
     #[must_use]
     pub fn with_decode(self, decode: bool) -> Self {
         Self { decode, ..self }
+    }
+
+    /// Whether objects with different columns are an error, or columns that they lack are null.
+    #[must_use]
+    pub fn with_nonconforming(self, nonconforming: Nonconforming) -> Self {
+        Self { nonconforming, ..self }
     }
 }
 

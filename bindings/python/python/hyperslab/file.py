@@ -103,6 +103,7 @@ class File(Group):
         omitted: str = "warn",
         variables: Mapping[str, Any] | None = None,
         model: str | None = None,
+        nonconforming: str = "error",
     ) -> Table:
         """Plans a scan of the arrays at `path`. Planning reads metadata only.
 
@@ -118,6 +119,8 @@ class File(Group):
                 `error` (`InvalidInputError`) or `ignore`.
             variables: Lists of constants that `where` names after `in`.
             model: A data model, such as `h5part`, whose table `path` is (`models`).
+            nonconforming: If objects of the table have different columns: `error`, or `null`, with which a column that an object
+                lacks is null there and a file without the object has no rows.
 
         Returns:
             A planned scan; nothing but metadata has been read.
@@ -139,6 +142,7 @@ class File(Group):
             "batch_rows": batch_rows,
             "limit": limit,
             "file_pattern": self._columns_pattern,
+            "nonconforming": nonconforming,
         }
         table = Table(self._natives, path or "/", options)
         table._report_omitted(omitted, 2)

@@ -18,7 +18,8 @@ use crate::access::column_by_index::ColumnByIndex;
 use crate::access::coordinate_columns::CoordinateCache;
 use crate::access::segment_scan::SegmentScan;
 use crate::pruner::pruner_of;
-use crate::request::ScanRequest;
+use crate::request::{Nonconforming, ScanRequest};
+use crate::table::conform::conform;
 use crate::table::each::each_into;
 use crate::table::members::Omitted;
 use crate::table::resolver::segments;
@@ -98,7 +99,12 @@ impl Plan {
             return Err(Error::invalid_input("batch_rows must be at least 1"));
         }
         cancellation.check()?;
-        Self::of_segments(first.session(), segments(files, request, cancellation)?, request, cancellation)
+        let segments = segments(files, request, cancellation)?;
+        let segments = match request.nonconforming {
+            Nonconforming::Error => segments,
+            Nonconforming::Null => conform(segments)?,
+        };
+        Self::of_segments(first.session(), segments, request, cancellation)
     }
 
     /// Plans a scan of segments that are made already, by a query or from a split.

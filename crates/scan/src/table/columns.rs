@@ -55,6 +55,18 @@ pub(crate) fn wanted_columns(table: &Schema, segments: &[Segment], request: &Sca
     Ok(columns.clone())
 }
 
+/// Names the columns that only one of two objects has.
+fn only_in_one(fields: &[Field], segment: &Segment) -> String {
+    let lacking = fields.iter().map(|field| field.name()).filter(|name| segment.column(name).is_none());
+    let further = segment.columns.iter().map(|column| column.field.name()).filter(|name| fields.iter().all(|field| field.name() != *name));
+    let quoted = |names: Vec<&String>| names.iter().take(5).map(|name| format!("'{}'", shown(name))).collect::<Vec<_>>().join(", ");
+    match (lacking.collect::<Vec<_>>(), further.collect::<Vec<_>>()) {
+        (only, others) if others.is_empty() => format!("only the first has {}; nonconforming='null' reads nulls instead", quoted(only)),
+        (only, others) if only.is_empty() => format!("only the second has {}; nonconforming='null' reads nulls instead", quoted(others)),
+        (first, second) => format!("only the first has {} and only the second has {}", quoted(first), quoted(second)),
+    }
+}
+
 /// The schema of all segments, which must have equal names and types. A column that is nullable in one is nullable in all.
 pub(crate) fn union_schema(segments: &[Segment]) -> Result<Schema> {
     let Some(first) = segments.first() else {
@@ -72,12 +84,12 @@ pub(crate) fn union_schema(segments: &[Segment]) -> Result<Schema> {
             )))
         };
         if segment.columns.len() != fields.len() {
-            return differs(format!("{} and {} columns", fields.len(), segment.columns.len()));
+            return differs(only_in_one(&fields, segment));
         }
         for (field, column) in fields.iter_mut().zip(&segment.columns) {
             if field.name() != column.field.name() || field.data_type() != column.field.data_type() {
                 return differs(format!(
-                    "{} is {} here and {} is {} there; a dataset names its column, so give wildcards for groups and files",
+                    "{} is {} in the first and {} is {} in the second; a dataset names its column, so give wildcards for groups and files",
                     field.name(),
                     field.data_type(),
                     column.field.name(),

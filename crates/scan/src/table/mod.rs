@@ -6,6 +6,7 @@ pub(crate) mod builder;
 pub(crate) mod chunk_count;
 pub(crate) mod columns;
 pub(crate) mod composed;
+pub(crate) mod conform;
 pub(crate) mod connectivity;
 pub(crate) mod definition;
 pub(crate) mod definition_arrays;

@@ -10,7 +10,7 @@ use super::each::each_of;
 use super::model::models_of;
 use super::segment::{Segment, capture_column};
 use super::wildcard;
-use crate::request::ScanRequest;
+use crate::request::{Nonconforming, ScanRequest};
 
 /// The segments of a request: files in the given order, matched paths in natural order (`Step#2`
 /// before `Step#10`).
@@ -30,7 +30,8 @@ pub(crate) fn segments(files: &[File], request: &ScanRequest, cancellation: &Can
             None => Vec::new(),
         };
         if literal {
-            return Ok(vec![(file.clone(), request.path.clone(), captured)]);
+            let is_skipped = request.nonconforming == Nonconforming::Null && request.model.is_none() && !file.exists(&request.path)?;
+            return Ok(if is_skipped { Vec::new() } else { vec![(file.clone(), request.path.clone(), captured)] });
         }
         let mut paths = expand(file, &request.path)?;
         paths.sort_by_cached_key(|(path, _)| natural_key(path));

@@ -46,6 +46,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")
 Where = Annotated[str | None, typer.Option(metavar="TEXT", help='Only rows that match: "lat > 60 and t2m > 280".')]
 Columns = Annotated[str | None, typer.Option(metavar="NAMES", help="Only these columns, separated by commas.")]
 Layout = Annotated[str | None, typer.Option(metavar="NAME", help="cells, rows, columns or records.")]
+Nonconforming = Annotated[str, typer.Option(metavar="NAME", help="If objects lack columns of others: error, or null to fill them.")]
 Raw = Annotated[bool, typer.Option("--raw", help="Stored values, without netCDF decoding.")]
 
 OPEN: dict[str, Any] = {}  # how files are opened, from the options before the command

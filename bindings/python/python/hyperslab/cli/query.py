@@ -12,7 +12,7 @@ import typer
 import hyperslab as hs
 
 from ..tables.table import listed
-from .app import OPEN, AsJson, Columns, FileName, Layout, ObjectPath, Raw, Where, command, member_names, only_file, open_file, split
+from .app import OPEN, AsJson, Columns, FileName, Layout, Nonconforming, ObjectPath, Raw, Where, command, member_names, only_file, open_file, split
 from .export_formats import HDF5, NETCDF, STREAMS, format_of
 from .output import draw, print_bins, print_facts, print_rows, write_file
 from .progress import waiting
@@ -37,12 +37,13 @@ def head(
     columns: Columns = None,
     where: Where = None,
     layout: Layout = None,
+    nonconforming: Nonconforming = "error",
     raw: Raw = False,
     as_json: AsJson = False,
 ) -> None:
     """Show the first rows of a table (JSON: one row per line)."""
     with waiting("reading"):
-        table = _table(file, path, where, columns, layout, raw)
+        table = _table(file, path, where, columns, layout, raw, nonconforming)
         found = table.head(rows)
     print_rows(found.to_batches(), found.schema, as_json)
     _note_omitted(table, columns)
@@ -88,17 +89,18 @@ def export(
     where: Where = None,
     columns: Columns = None,
     layout: Layout = None,
+    nonconforming: Nonconforming = "error",
     raw: Raw = False,
 ) -> None:
     """Write a table to OUT, batch by batch."""
     format_of(out, format)
-    table = _table(file, path, where, columns, layout, raw)
+    table = _table(file, path, where, columns, layout, raw, nonconforming)
     write_file(out, table.batches(), table.count() if where is None else None, format)
     _note_omitted(table, columns)
 
 
-def _table(file: str, path: str, where: str | None, columns: str | None, layout: str | None, raw: bool) -> hs.Table:
-    return open_file(file).table(path, where, split(columns), layout, decode=not raw, omitted="ignore")
+def _table(file: str, path: str, where: str | None, columns: str | None, layout: str | None, raw: bool, nonconforming: str) -> hs.Table:
+    return open_file(file).table(path, where, split(columns), layout, decode=not raw, omitted="ignore", nonconforming=nonconforming)
 
 
 def _note_omitted(table: hs.Table, columns: str | None) -> None:
