@@ -41,6 +41,7 @@ def run(*words: str, status: int = 0) -> str:
     assert done.returncode == status, done.stderr
     if status == 0:
         assert done.stderr == "", "no progress and no chatter where there is no terminal"
+        assert not any(line.endswith(" ") for line in done.stdout.splitlines()), "no trailing blanks in pipes"
     return done.stdout if status == 0 else done.stderr
 
 

@@ -15,10 +15,10 @@ import hyperslab as hs
 from ..advising import Advice, Applied, DatasetAdvice
 from ..advising.report import name, seconds, size, times
 from .app import OPEN, AsJson, FileName, command
-from .output import say
 from .plain_values import plain
 from .progress import reporting, waiting
 from .stopping import careful, complete
+from .terminal import say
 
 
 @command(

@@ -21,8 +21,8 @@ import hyperslab as hs
 
 from .. import _native
 from .app import AsJson, command
-from .output import say
 from .plain_values import plain
+from .terminal import say
 
 #: Extras that only bundle others.
 _BUNDLES = frozenset({"all", "test"})

@@ -12,7 +12,7 @@ from rich.table import Table as Grid
 
 from ..values.cells import cell
 from ..visible import visible
-from .terminal import console, width
+from .terminal import say, width
 
 #: Columns of text are at most this wide on a terminal; longer text is broken over lines.
 MAX_TEXT_WIDTH = 40
@@ -39,7 +39,7 @@ def print_grid(table: pa.Table) -> None:
         grid.add_column(f"{escape(name)}\n[dim]{escape(type)}[/dim]", overflow="fold", width=wide if available is None else min(wide, available))
     for row in rows:
         grid.add_row(*map(escape, row[:shown]))
-    console().print(grid)
+    say(grid)
     if shown < len(names):
         print(
             f"hyperslab: {shown} of {len(names)} columns fit the terminal; not shown: {_listed(names[shown:])}. --json prints all",

@@ -18,10 +18,9 @@ from ..addresses import is_address
 from ..objects import tree
 from ..visible import visible
 from .app import AsJson, FileName, ObjectPath, command, only_file, open_file
-from .output import say
 from .plain_values import plain
 from .progress import waiting
-from .terminal import has_style
+from .terminal import has_style, say
 
 
 @command(

@@ -21,13 +21,7 @@ from .grids import print_grid
 from .plain_values import plain
 from .progress import counting, waiting
 from .stopping import complete
-from .terminal import console
-
-
-def say(what: Any) -> None:
-    """Prints for people. Lines are wrapped only on a terminal."""
-    console().print(what)
-
+from .terminal import say
 
 #: Rows of one grid of text: its columns are as wide as the widest of these.
 _GRID_ROWS = 1000

@@ -14,8 +14,8 @@ import typer
 from ..errors import InvalidInputError, IoError
 from ..extras import require
 from .app import command
-from .output import say
 from .stopping import careful
+from .terminal import say
 
 _MINIMUM = 16
 

@@ -12,8 +12,8 @@ from rich.table import Table as Grid
 from .. import simulation
 from ..errors import InvalidInputError
 from .app import AsJson, command
-from .output import say
 from .plain_values import plain
+from .terminal import say
 
 
 def _parsed(given: str) -> tuple[str, Any]:

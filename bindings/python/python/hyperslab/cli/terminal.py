@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from typing import Any
 
 from rich.console import Console
 
@@ -20,6 +21,17 @@ def console(*, errors: bool = False) -> Console:
         width=None if is_terminal else _UNLIMITED,
         color_system=None if os.environ.get("NO_COLOR") else "auto",
     )
+
+
+def say(what: Any) -> None:
+    """Prints for people. Lines are wrapped only on a terminal; elsewhere they have no trailing blanks."""
+    to = console()
+    if to.is_terminal:
+        to.print(what)
+        return
+    with to.capture() as captured:
+        to.print(what)
+    print("\n".join(line.rstrip() for line in captured.get().splitlines()))
 
 
 def has_style() -> bool:

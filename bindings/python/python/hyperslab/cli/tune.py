@@ -17,10 +17,11 @@ from ..errors import MissingFileError
 from ..tuning import Study, Tuned, run_study
 from ..tuning.pictures import profile_figure
 from .app import AsJson, command
-from .output import draw, say
+from .output import draw
 from .plain_values import plain
 from .progress import reporting
 from .stopping import Stopped, careful
+from .terminal import say
 
 
 @command("Measure this machine, and write a profile.", "hyperslab tune /scratch/me --minutes 2", "hyperslab tune /scratch/me --study --out study")

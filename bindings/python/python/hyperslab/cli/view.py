@@ -15,7 +15,7 @@ import typer
 from ..errors import InvalidInputError, IoError
 from ..extras import require
 from .app import command
-from .output import say
+from .terminal import say
 
 
 @command("Show files in the browser.", "hyperslab view profiles.nc", "hyperslab view . --port 8000 --no-browser")
