@@ -329,7 +329,7 @@ def test_a_limit_of_memory_is_one_line(tmp_path: pathlib.Path, raised: str) -> N
         import resource, sys
         import hyperslab.cli.commands, hyperslab_command
         from hyperslab.cli import output
-        def format_of(*_):
+        def format_of(*_, **__):
             raise {raised}
         output.format_of = hyperslab.cli.query.format_of = format_of
         sys.argv = ["hyperslab", "export", {PROFILES!r}, "/theta", "theta.parquet"]

@@ -286,7 +286,7 @@ def test_control_c_during_the_imports_of_the_command_prints_nothing() -> None:
 @pytest.mark.parametrize("place", ["time.sleep(50)", "try: time.sleep(50)\n    finally: time.sleep(50)"], ids=["at work", "in its cleanup"])
 def test_a_signal_does_not_wait_for_what_takes_its_time(tmp_path: pathlib.Path, place: str) -> None:
     """As DuckDB, which has heard of the signal and waits for its threads; `careful` work is waited for."""
-    script = f"import sys, time\nfrom hyperslab.cli.stopping import complete, stoppable\nwith stoppable(), complete(sys.argv[1]):\n    {place}"
+    script = f"import sys, time\nfrom hyperslab.cli.stopping import stoppable\nfrom hyperslab.exporting.part_files import complete\nwith stoppable(), complete(sys.argv[1]):\n    {place}"
     process = subprocess.Popen([sys.executable, "-c", script, tmp_path / "a.csv"], text=True)
     try:
         wait_for_handlers(process)
@@ -407,7 +407,7 @@ def test_a_closed_pipe_ends_a_command_as_any_other(long: str) -> None:
 
 
 def test_a_part_file_has_a_name_that_nobody_can_guess(tmp_path: pathlib.Path) -> None:
-    from hyperslab.cli.stopping import complete
+    from hyperslab.exporting.part_files import complete
 
     out, seen = str(tmp_path / "a.csv"), []
     for _ in range(2):
@@ -427,7 +427,7 @@ def test_a_part_file_has_a_name_that_nobody_can_guess(tmp_path: pathlib.Path) ->
 
 
 def test_a_part_file_is_read_by_its_owner_only_and_written_where_it_was_opened(tmp_path: pathlib.Path) -> None:
-    from hyperslab.cli.stopping import complete
+    from hyperslab.exporting.part_files import complete
 
     out, victim = tmp_path / "a.csv", tmp_path / "victim"
     out.write_text("old")
@@ -445,10 +445,10 @@ def test_a_part_file_is_read_by_its_owner_only_and_written_where_it_was_opened(t
 
 
 def test_what_a_killed_export_has_left_goes_with_the_next_one(tmp_path: pathlib.Path) -> None:
-    from hyperslab.cli.stopping import complete
+    from hyperslab.exporting.part_files import complete
 
     out = str(tmp_path / "a.csv")
-    code = "import os, signal, sys\nfrom hyperslab.cli.stopping import complete\nwith complete(sys.argv[1]) as part:\n    part.write(b'x')\n    os.kill(os.getpid(), signal.SIGKILL)"
+    code = "import os, signal, sys\nfrom hyperslab.exporting.part_files import complete\nwith complete(sys.argv[1]) as part:\n    part.write(b'x')\n    os.kill(os.getpid(), signal.SIGKILL)"
     assert subprocess.run([sys.executable, "-c", code, out]).returncode == -signal.SIGKILL
     (left,) = os.listdir(tmp_path)
     with complete(out) as part:

@@ -33,6 +33,7 @@ from .errors import (
     ReadOnlyError,
     UnsupportedError,
 )
+from .exporting import rows as _rows  # noqa: F401, it gives tables their method `write`
 from .file import File, FileSet, open
 from .indexes import index
 from .joining.join import JoinedFile, joined, virtual

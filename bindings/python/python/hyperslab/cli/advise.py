@@ -14,10 +14,11 @@ import hyperslab as hs
 
 from ..advising import Advice, Applied, DatasetAdvice
 from ..advising.report import name, seconds, size, times
+from ..exporting.part_files import complete
+from ..exporting.plain_values import plain
 from .app import OPEN, AsJson, FileName, command
-from .plain_values import plain
 from .progress import reporting, waiting
-from .stopping import careful, complete
+from .stopping import careful
 from .terminal import say
 
 

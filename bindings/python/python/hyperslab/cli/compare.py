@@ -10,9 +10,10 @@ import typer
 
 import hyperslab as hs
 
+from ..exporting.part_files import complete
 from .app import OPEN, AsJson, command
 from .progress import counting
-from .stopping import careful, complete
+from .stopping import careful
 
 
 @command(

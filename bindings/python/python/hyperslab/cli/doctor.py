@@ -20,8 +20,8 @@ from rich.table import Table as Grid
 import hyperslab as hs
 
 from .. import _native
+from ..exporting.plain_values import plain
 from .app import AsJson, command
-from .plain_values import plain
 from .terminal import say
 
 #: Extras that only bundle others.

@@ -15,10 +15,10 @@ import hyperslab as hs
 
 from .. import model_contents
 from ..addresses import is_address
+from ..exporting.plain_values import plain
 from ..objects import tree
 from ..visible import visible
 from .app import AsJson, FileName, ObjectPath, command, only_file, open_file
-from .plain_values import plain
 from .progress import waiting
 from .terminal import has_style, say
 

@@ -6,7 +6,7 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -15,12 +15,12 @@ from rich.table import Table as Grid
 
 import hyperslab as hs
 
-from ..netcdf.tables import write_rows
-from .export_formats import BINARY, HDF5, NETCDF, STREAMS, format_of
+from ..exporting.formats import BINARY, STANDARD_OUTPUT, format_of
+from ..exporting.part_files import complete
+from ..exporting.plain_values import plain
+from ..exporting.rows import write_rows, write_stream
 from .grids import print_grid
-from .plain_values import plain
 from .progress import counting, waiting
-from .stopping import complete
 from .terminal import say
 
 #: Rows of one grid of text: its columns are as wide as the widest of these.
@@ -84,40 +84,17 @@ def print_bins(names: list[str], found: hs.Histogram, as_json: bool) -> None:
 def write_file(out: str, reader: pa.RecordBatchReader | hs.BatchReader, total: int | None, format: str | None = None) -> None:
     """Writes a batch at a time; `out` appears when it is complete. `-` is standard output, which must not be a terminal unless text is
     written."""
-    chosen = format_of(out, format)
-    if chosen in (HDF5, NETCDF):
-        with counting(os.path.basename(out), total) as advance:
-            rows = write_rows(reader, out, advance) if chosen == NETCDF else hs.write_table(_counted(reader, advance), out, nulls="nan")
-    elif out == "-":
+    chosen = format_of(out, format, option="--format ")
+    if out == STANDARD_OUTPUT:
         if sys.stdout.isatty() and chosen in BINARY:
             raise hs.InvalidInputError(f"--format {chosen} would write bytes to the terminal: add > FILE, or | and a program")
         # A copy of the descriptor, which writers may close.
         with os.fdopen(os.dup(sys.stdout.fileno()), "wb") as file:
-            _write(file, chosen, reader, lambda rows: None)
+            write_stream(file, chosen, reader)
         return
-    else:
-        with complete(out) as part, counting(os.path.basename(out), total) as advance:
-            rows = _write(part, chosen, reader, advance)
+    with counting(os.path.basename(out), total) as advance:
+        rows = write_rows(reader, out, chosen, advance)
     print(f"wrote {out}: {rows:,} rows, {os.path.getsize(out):,} bytes")
-
-
-def _counted(reader: pa.RecordBatchReader | hs.BatchReader, advance: Callable[[int], None]) -> pa.RecordBatchReader:
-    def batches() -> Iterator[pa.RecordBatch]:
-        for batch in reader:
-            yield batch
-            advance(batch.num_rows)
-
-    return pa.RecordBatchReader.from_batches(reader.schema, batches())
-
-
-def _write(file: BinaryIO, format: str, reader: pa.RecordBatchReader | hs.BatchReader, advance: Callable[[int], None]) -> int:
-    rows = 0
-    with STREAMS[format](file, reader.schema) as write:
-        for batch in reader:
-            write(batch)
-            rows += batch.num_rows
-            advance(batch.num_rows)
-    return rows
 
 
 def draw(out: str, figure: Callable[[], Any], metadata: dict[str, Any] | None = None) -> None:

@@ -11,9 +11,9 @@ import typer
 
 import hyperslab as hs
 
+from ..exporting.formats import HDF5, NETCDF, STREAMS, format_of
 from ..tables.table import listed
 from .app import OPEN, AsJson, Columns, FileName, Layout, Nonconforming, ObjectPath, Raw, Where, command, member_names, only_file, open_file, split
-from .export_formats import HDF5, NETCDF, STREAMS, format_of
 from .output import draw, print_bins, print_facts, print_rows, write_file
 from .progress import waiting
 
@@ -93,7 +93,7 @@ def export(
     raw: Raw = False,
 ) -> None:
     """Write a table to OUT, batch by batch."""
-    format_of(out, format)
+    format_of(out, format, option="--format ")
     table = _table(file, path, where, columns, layout, raw, nonconforming)
     write_file(out, table.batches(), table.count() if where is None else None, format)
     _note_omitted(table, columns)

@@ -11,8 +11,8 @@ from rich.table import Table as Grid
 
 from .. import simulation
 from ..errors import InvalidInputError
+from ..exporting.plain_values import plain
 from .app import AsJson, command
-from .plain_values import plain
 from .terminal import say
 
 

@@ -9,16 +9,14 @@ import threading
 import time
 from collections.abc import Iterator
 from types import FrameType
-from typing import BinaryIO, NoReturn
+from typing import NoReturn
 
-from .. import _native
-from ..errors import MissingFileError
+from ..exporting.part_files import PARTS
 
 PATIENCE_SECONDS = 0.15
 """How long a signal waits for the main thread, which may be in native code that does not check for signals or takes
 long to end."""
 
-_parts: set[_native.PartFile] = set()
 _first: int | None = None
 _careful = threading.Event()
 
@@ -80,29 +78,9 @@ def _watch(reader: int) -> None:
 
 def end(number: int) -> NoReturn:
     """Removes the part files and ends the process."""
-    for part in tuple(_parts):
+    for part in tuple(PARTS):
         part.discard()
     with contextlib.suppress(OSError):
         if os.isatty(2):
             os.write(2, b"\r\x1b[K\x1b[?25h")  # the line and the cursor, which a progress bar has hidden
     os._exit(128 + number)
-
-
-@contextlib.contextmanager
-def complete(out: str) -> Iterator[BinaryIO]:
-    """A file to write to, which appears as `out` when the block ends well, and is removed if it does not. Its name
-    cannot be guessed, and it is opened once. If it replaces a file, only its owner may read it until it is complete; then it gets the
-    permissions, owner and group of that file. Symbolic links are followed as far as the kernel follows them. What killed processes have
-    left of the same file is removed."""
-    folder = os.path.dirname(os.path.realpath(out))
-    if not os.path.isdir(folder):
-        raise MissingFileError(f"there is no folder '{folder}'", out)
-    part = _native.PartFile(out)
-    try:
-        _parts.add(part)
-        with os.fdopen(part.descriptor(), "w+b") as file:
-            yield file
-        part.publish()
-    finally:
-        part.discard()
-        _parts.discard(part)

@@ -14,11 +14,11 @@ from rich.table import Table as Grid
 import hyperslab as hs
 
 from ..errors import MissingFileError
+from ..exporting.plain_values import plain
 from ..tuning import Study, Tuned, run_study
 from ..tuning.pictures import profile_figure
 from .app import AsJson, command
 from .output import draw
-from .plain_values import plain
 from .progress import reporting
 from .stopping import Stopped, careful
 from .terminal import say

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -19,6 +19,7 @@ from ..extras import require
 from ..reopening import storage_options_of
 from ..sessions import session
 from ..storage import StorageLayout
+from ..type_aliases import Path
 from . import html
 from .arrow_dataset import ScanDataset
 from .histogram import Histogram
@@ -101,6 +102,9 @@ class Table:
     Arrow consumers (DuckDB, Polars, pandas, pyarrow) can take the table itself, or its `dataset()`. A table goes to another
     process by pickle, which opens the files there; it is planned again, and a file that has changed is a `ConflictError`.
     """
+
+    #: Set by `exporting.rows`, which knows the formats.
+    _write_rows: ClassVar[Callable[[Table, Path, str | None], int]]
 
     def __init__(self, files: _native.Files | list[_native.File], path: str, options: dict[str, Any]) -> None:
         self._request = ScanRequest(files, path, options)
@@ -331,6 +335,29 @@ class Table:
         """
         return data_frame(self.splits(count, target_bytes), self.schema)
 
+    def write(self, out: Path, format: str | None = None) -> int:
+        """Writes the rows to a file, batch by batch, so that the table may be larger than memory. The file appears when it is
+        complete, and replaces an existing one.
+
+        Args:
+            out: Path of the file. Its ending says the format, unless `format` does.
+            format: `parquet`, `arrow` or `feather` (an Arrow file), `arrows` (an Arrow stream), `csv`, `csv.gz`, `jsonl`, `h5` (a
+                dataset for each column) or `nc` (netCDF-4, a variable for each column).
+
+        Returns:
+            The number of rows written.
+
+        Raises:
+            InvalidInputError: There is no such format.
+            UnsupportedError: The format cannot hold a column, such as a list in CSV.
+            MissingFileError: The folder of `out` does not exist.
+
+        Example:
+            >>> f.table("/theta", "theta > 299").write("warm.parquet")
+            195
+        """
+        return Table._write_rows(self, out, format)
+
     def splits(
         self,
         count: int | None = None,
@@ -402,8 +429,12 @@ class Table:
         return self._plan.__arrow_c_schema__()
 
     def __repr__(self) -> str:
+        files = self._request.files
+        of = files[0].path if len(files) == 1 else f"{len(files):,} files"
+        where = self._request.text if self._request.expression is None else self._request.expression
+        condition = "" if where is None else f", where {where}"
         omitted = f"\nnot columns: {listed(self.omitted)}" if self.omitted else ""
-        return f"<Table of {self._request.path}>\n{self.schema.to_string(show_schema_metadata=False, show_field_metadata=False)}{omitted}"
+        return f"<Table of {self._request.path} in {of}{condition}>\n{self.schema.to_string(show_schema_metadata=False, show_field_metadata=False)}{omitted}"
 
     def _repr_html_(self) -> str:
         where = self._request.text if self._request.expression is None else self._request.expression

@@ -10,28 +10,29 @@ from typing import BinaryIO
 
 import pyarrow as pa
 
-import hyperslab as hs
-
+from ..errors import InvalidInputError
 from .plain_values import plain
 
+#: The command's name of standard output.
+STANDARD_OUTPUT = "-"
 #: Writes a batch.
 Write = Callable[[pa.RecordBatch], None]
 Maker = Callable[[BinaryIO, pa.Schema], contextlib.AbstractContextManager[Write]]
 
 
-def format_of(out: str, given: str | None) -> str:
-    """The name of the format of a file called `out`: as given, or by the ending of the name."""
-    names = list(STREAMS) if out == "-" else [*STREAMS, HDF5, NETCDF]
+def format_of(out: str, given: str | None, *, option: str = "format=") -> str:
+    """The name of the format of a file called `out`: as given, or by the ending of the name. Errors call the argument `option`."""
+    names = list(STREAMS) if out == STANDARD_OUTPUT else [*STREAMS, HDF5, NETCDF]
     either = f"{', '.join(names[:-1])} or {names[-1]}"
     if given is not None and given not in names:
-        raise hs.InvalidInputError(f"--format {given}{' to standard output' if out == '-' else ''}: give {either}")
-    if given is None and out == "-":
-        raise hs.InvalidInputError(f"- is standard output: add --format {either}")
+        raise InvalidInputError(f"{option}{given}{' to standard output' if out == STANDARD_OUTPUT else ''}: give {either}")
+    if given is None and out == STANDARD_OUTPUT:
+        raise InvalidInputError(f"- is standard output: add {option}{either}")
     if given is not None:
         return given
     found = [name for name in names if os.path.basename(out).endswith(f".{name}")]
     if not found:
-        raise hs.InvalidInputError(f"{out}: name it {', '.join(f'.{name}' for name in names[:-1])} or .{names[-1]}, or add --format")
+        raise InvalidInputError(f"{out}: name it {', '.join(f'.{name}' for name in names[:-1])} or .{names[-1]}, or add {option.rstrip(' =')}")
     return found[0]
 
 

@@ -1,0 +1,1 @@
+"""Tables as files of other formats: Parquet, Arrow, CSV, JSON, HDF5 and netCDF, written batch by batch."""
