@@ -506,7 +506,7 @@ def test_other_long_texts_are_cut(tmp_path: pathlib.Path) -> None:
         ("time > true", "not with true"),
         ("SOI_Darwin > 'a'", "not with 'a'"),
         ("sp ace > 0", "double quotes"),
-        ("month(time) = 1", "no functions of dates"),
+        ("weekday(time) = 1", "there is no function weekday: year, quarter"),
         ("sp ace in (1)", "double quotes"),
     ],
 )

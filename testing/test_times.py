@@ -8,6 +8,7 @@ import itertools
 import operator
 import pathlib
 import pickle
+import re
 import tempfile
 
 import cf_units
@@ -380,6 +381,63 @@ def test_a_year_or_month_is_its_first_day_where_that_is_clear(model: pathlib.Pat
     for condition in (f"time = '{period}'", f"time <= '{period}'", f"time > '{period}'", f"time in ('{period}')", f"time between '1999' and '{period}'"):
         with pytest.raises(hs.InvalidInputError, match=rf"'{period}' is a (year|month).*>= '{first}'"):
             f.table("/v", condition)
+
+
+PARTS = {"year": "year", "quarter": None, "month": "month", "day": "day", "hour": "hour", "minute": "minute", "second": "second"}
+
+
+@pytest.mark.parametrize("part", PARTS)
+# Dates of the Julian calendar become those of the Gregorian one on the same day.
+@pytest.mark.parametrize("calendar", [calendar for calendar in CALENDARS if calendar != "julian"])
+def test_parts_of_times_are_cftimes(tmp_path: pathlib.Path, calendar: str, part: str) -> None:
+    """Also before 1970 and with fractions of seconds; the column and the coordinate are tested on different ways."""
+    numbers = np.random.default_rng(7).integers(-(10**10), 10**10, 300).astype("f8") / 4
+    path = tmp_path / "times.nc"
+    with netCDF4.Dataset(path, "w") as f:
+        f.createDimension("time", len(numbers))
+        for name in ("time", "issued"):
+            time = f.createVariable(name, "f8", ("time",))
+            time.units, time.calendar = "seconds since 2000-01-01", calendar
+            time[:] = numbers
+        f.createVariable("v", "i4", ("time",))[:] = np.arange(len(numbers))
+    all_dates = dates(numbers, "seconds since 2000-01-01", calendar)
+    parts = [(date.month + 2) // 3 if PARTS[part] is None else getattr(date, PARTS[part]) for date in all_dates]
+    middle = sorted(parts)[150]
+    f = hs.open(path)
+    for condition, holds in (
+        (f"{part}({{}}) = {middle}", lambda p: p == middle),
+        (f"{part}({{}}) * 2 > {2 * middle}", lambda p: p > middle),
+        (f"not {part.upper()}({{}}) in ({parts[0]}, {parts[1]})", lambda p: p not in parts[:2]),
+    ):
+        wanted = [row for row, value in enumerate(parts) if holds(value)]
+        for object, column in (("/v", "time"), ("/", "issued")):
+            table = f.table(object, condition.format(column), columns=["v"])
+            assert table.to_arrow()["v"].to_pylist() == wanted, condition
+            assert [row for split in pickle.loads(pickle.dumps(table.splits(3))) for row in split.read()["v"].to_pylist()] == wanted
+        assert hs.query(f, "/", condition.format("issued")).count() == len(wanted)
+
+
+def test_parts_of_a_coordinate_are_found_without_its_data(model: pathlib.Path) -> None:
+    table = hs.open(model).table("/v", where="month(time) = 2 and day(time) = 30")
+    assert "12 of 4320 rows by dimensions, no test row by row" in table.explain()
+    assert {text[5:10] for text in table.to_arrow()["time"].to_pylist()} == {"02-30"}
+
+
+@pytest.mark.parametrize(
+    ("condition", "message"),
+    [
+        ("month(v) = 1", "month needs a column of times; v is int32"),
+        ("month(time + 1) = 1", "month takes the name of one column of times"),
+        ("month('1990-01-01') = 1", "month takes the name of one column of times"),
+        ("month(time, time) = 1", "month takes the name of one column of times"),
+        ("weekday(time) = 1", "there is no function weekday: year, quarter, month"),
+        ("month(tine) = 1", 'no column "tine"; nearest: time'),
+        ("month(time) = 'May'", "compared with a number, not with 'May'"),
+    ],
+)
+def test_wrong_parts_of_times(model: pathlib.Path, condition: str, message: str) -> None:
+    with pytest.raises((hs.InvalidInputError, hs.NotFoundError), match=re.escape(message)):
+        hs.open(model).table("/v", condition)
 
 
 @pytest.mark.parametrize("literal", ["'2000-01-31'", "'2000-13-01'", "'soon'", "''", "5", "true"])

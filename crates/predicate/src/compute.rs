@@ -117,6 +117,7 @@ impl Numbers {
 /// A computed number and the columns of a batch that it uses.
 struct Machine<'a> {
     number: &'a Number,
+    /// Numbers for each step that reads a column, in their order.
     columns: Vec<ArrayRef>,
     /// Where any of the columns is null.
     nulls: Option<NullBuffer>,
@@ -126,8 +127,17 @@ impl<'a> Machine<'a> {
     fn new(number: &'a Number, batch: &RecordBatch) -> Result<Self> {
         let mut columns = Vec::new();
         let mut nulls = None;
-        for path in number.paths() {
-            let (values, missing) = column(batch, path)?;
+        for typed in number.steps() {
+            let (values, missing) = match &typed.step {
+                BoundStep::Column(path) => column(batch, path)?,
+                BoundStep::DatePart(part, times, path) => {
+                    let (values, missing) = column(batch, path)?;
+                    let parts = part.of(*times, &values)?;
+                    let missing = NullBuffer::union(missing.as_ref(), parts.logical_nulls().as_ref());
+                    (parts, missing)
+                }
+                _ => continue,
+            };
             nulls = NullBuffer::union(nulls.as_ref(), missing.as_ref());
             columns.push(values);
         }
@@ -139,7 +149,7 @@ impl<'a> Machine<'a> {
         let mut columns = self.columns.iter();
         for typed in self.number.steps() {
             let made = match &typed.step {
-                BoundStep::Column(_) => {
+                BoundStep::Column(_) | BoundStep::DatePart(..) => {
                     let values = columns.next().ok_or_else(unbalanced)?;
                     loaded(&values.slice(start, rows), typed.kind)?
                 }

@@ -14,6 +14,7 @@ mod column_condition;
 mod comparison;
 mod compute;
 mod constant;
+mod date_part;
 mod evaluate;
 mod expression;
 mod key_set;

@@ -12,6 +12,7 @@ use hyperslab_array::{Error, Result};
 
 use super::column::{ColumnPath, resolve};
 use super::constant::Constant;
+use super::date_part::{DatePart, Times};
 use super::names::{literal_name, type_name};
 use super::value::{Function, Operator, Step, Value};
 
@@ -42,6 +43,7 @@ pub(super) struct Typed {
 #[derive(Debug, Clone)]
 pub(super) enum BoundStep {
     Column(ColumnPath),
+    DatePart(DatePart, Times, ColumnPath),
     Constant(Constant),
     Negate,
     Operator(Operator),
@@ -62,6 +64,11 @@ impl Number {
                 Step::Column(name) => {
                     let (path, data_type) = resolve(name, schema)?;
                     (BoundStep::Column(path), of_column(name, data_type)?)
+                }
+                Step::DatePart(part, name) => {
+                    let (path, data_type) = resolve(name, schema)?;
+                    let (low, high) = part.bounds();
+                    (BoundStep::DatePart(*part, part.times(name, data_type, schema)?, path), Kind::Integer { low, high })
                 }
                 Step::Constant(literal) => {
                     let constant = Constant::of(literal)
@@ -100,7 +107,10 @@ impl Number {
     }
 
     pub fn paths(&self) -> impl Iterator<Item = &ColumnPath> {
-        self.0.iter().filter_map(|typed| if let BoundStep::Column(path) = &typed.step { Some(path) } else { None })
+        self.0.iter().filter_map(|typed| match &typed.step {
+            BoundStep::Column(path) | BoundStep::DatePart(_, _, path) => Some(path),
+            _ => None,
+        })
     }
 }
 

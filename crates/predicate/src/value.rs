@@ -7,6 +7,7 @@ use hyperslab_array::suggest::suggestion;
 use serde::{Deserialize, Serialize};
 
 use super::Literal;
+use super::date_part::DatePart;
 
 /// A number that is computed for each row: steps of a stack machine.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -17,6 +18,8 @@ pub struct Value(pub(super) Vec<Step>);
 pub(super) enum Step {
     /// Pushes the value of a column.
     Column(String),
+    /// Pushes a part of the time in a column.
+    DatePart(DatePart, String),
     /// Pushes a constant.
     Constant(Literal),
     /// Negates the top of the stack.
@@ -170,6 +173,9 @@ impl Value {
     pub(super) fn column(name: String) -> Self {
         Self(vec![Step::Column(name)])
     }
+    pub(super) fn date_part(part: DatePart, column: String) -> Self {
+        Self(vec![Step::DatePart(part, column)])
+    }
     pub(super) fn constant(literal: Literal) -> Self {
         Self(vec![Step::Constant(literal)])
     }
@@ -190,7 +196,7 @@ impl Value {
     /// Names of the columns used.
     pub fn columns(&self) -> impl Iterator<Item = &str> {
         self.0.iter().filter_map(|step| match step {
-            Step::Column(name) => Some(name.as_str()),
+            Step::Column(name) | Step::DatePart(_, name) => Some(name.as_str()),
             _ => None,
         })
     }

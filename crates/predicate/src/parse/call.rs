@@ -3,24 +3,18 @@
 use hyperslab_array::Result;
 use hyperslab_array::shown::shown;
 
+use super::super::date_part::DatePart;
 use super::super::value::{Function, Operator, Step, Value};
 use super::super::{Comparison, Literal};
 use super::compared::{compare, null};
 use super::{Node, OR, Parser, negate};
 
 /// Date functions of other query languages, for error messages.
-const DATES: [&str; 20] = [
-    "year",
-    "month",
-    "day",
-    "hour",
-    "minute",
-    "second",
-    "quarter",
+const UNKNOWN_DATES: [&str; 14] = [
     "week",
     "weekday",
+    "weekofyear",
     "dayofweek",
-    "dayofmonth",
     "dayofyear",
     "date",
     "date_part",
@@ -30,6 +24,7 @@ const DATES: [&str; 20] = [
     "now",
     "strftime",
     "to_timestamp",
+    "timestamp",
 ];
 
 impl Parser<'_> {
@@ -65,10 +60,16 @@ impl Parser<'_> {
                 _ => negate(null(one), lower == "exists"),
             }));
         }
+        if let Some(part) = DatePart::named(name) {
+            return match arguments.as_slice() {
+                [one] if one.as_column().is_some() => Ok(Node::Value(Value::date_part(part, one.as_column().unwrap_or_default().to_owned()))),
+                _ => Err(self.error_at_word(start, &format!("{lower} takes the name of one column of times, called"))),
+            };
+        }
         let Some(function) = Function::named(name) else {
-            let message = match DATES.iter().any(|date| lower == *date) {
+            let message = match UNKNOWN_DATES.iter().any(|date| lower == *date) {
                 true => format!(
-                    "there are no functions of dates: instead of {lower}, compare a time with texts, as in time >= '1990-01-01' and time < '1990-02-01',"
+                    "there is no function {lower}: year, quarter, month, day, hour, minute and second are parts of a time, and times compare with texts, as in time >= '1990-01-01',"
                 ),
                 false => format!("there is no function {:?}{}, which is called", shown(name), Function::nearest(name)),
             };
