@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pathlib
+import re
 from typing import Any
 
 import h5py
@@ -61,7 +62,7 @@ def particles(group: h5py.Group, number: int) -> None:
     constant(species, "mass", 9.1, [COUNTS[number]], unitSI=1e-31)
     array(species, "momentum/x", values["y"] * 2, unitSI=3.0)
     patches = species.create_group("particlePatches")
-    patches["numParticles"], patches["numParticlesOffset"] = np.array([2, 1], "u8"), np.array([0, 2], "u8")
+    patches["numParticles"], patches["numParticlesOffset"] = np.array([2, COUNTS[number] - 2], "u8"), np.array([0, 2], "u8")
     array(patches, "offset/x", np.array([0.0, 4.0]), unitSI=1e-3)
     constant(patches, "extent/x", 4.0, [2], unitSI=1e-3)
 
@@ -119,7 +120,7 @@ def test_particles_are_in_si_units_with_offsets_added(run: pathlib.Path) -> None
     patches = view.table("patches_e-").to_pandas()
     assert patches[patches.iteration == 0].drop(columns=["iteration", "time"]).to_dict("list") == {
         "extent_x": [4e-3, 4e-3],
-        "numParticles": [2, 1],
+        "numParticles": [2, 3],
         "numParticlesOffset": [0, 2],
         "offset_x": [0.0, 4e-3],
     }
@@ -234,6 +235,55 @@ def test_what_contradicts_the_standard_is_an_error_with_the_object(run: pathlib.
         replaced(f, f"{species}/momentum/x", np.array([b"a", b"b", b"c"]))
     with pytest.raises(hs.InvalidInputError, match="not numbers as its table needs"):
         hs.models.openpmd.open(run).particles("e-")
+
+
+def test_patches_that_do_not_have_each_particle_once_are_problems(run: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    patches = "data/0/particles/e-/particlePatches"
+
+    def numbers(f: h5py.File, counts: Any, firsts: Any) -> None:
+        for name, values in (("numParticles", counts), ("numParticlesOffset", firsts)):
+            del f[f"{patches}/{name}"]
+            f[f"{patches}/{name}"] = np.array(values)
+
+    def constants(f: h5py.File, count: float, first: float) -> None:
+        for name, value in (("numParticles", count), ("numParticlesOffset", first)):
+            del f[f"{patches}/{name}"]
+            constant(f, f"{patches}/{name}", value, [2])
+
+    def inside(f: h5py.File) -> None:
+        del f[f"{patches}/numParticlesOffset"]
+        f[f"{patches}/numParticlesOffset/x"] = np.array([0, 2], "u8")
+
+    u8 = np.uint64
+    cases = [
+        (lambda f: numbers(f, [2, 3], [3, 0]), "", ""),  # in another order
+        (lambda f: numbers(f, [5, 0], [0, 0]), "", ""),
+        (lambda f: numbers(f, [5, 0], [0, 5]), "", ""),
+        (lambda f: numbers(f, [2, 4], [0, 2]), "numParticlesOffset", "patch 1 has 4 particles from 2 on, but there are 5 particles"),
+        (lambda f: numbers(f, [0, 5], [6, 0]), "numParticlesOffset", "patch 0 has 0 particles from 6 on, but there are 5 particles"),
+        (lambda f: numbers(f, u8([1, 4]), u8([2**64 - 1, 0])), "numParticlesOffset", "patch 0 has 1 particles from 18446744073709551615 on"),
+        (lambda f: numbers(f, [2, 4], [0, 1]), "numParticlesOffset", "patch 1 begins at particle 1, which another patch has, too"),
+        (lambda f: numbers(f, [1, 2], [0, 3]), "numParticlesOffset", "the particles from 1 to 2 are in no patch"),
+        (lambda f: numbers(f, [1, 4], [1, 1]), "numParticlesOffset", "the particles from 0 to 0 are in no patch"),
+        (lambda f: numbers(f, [1, 1], [0, 1]), "numParticles", "the patches have 2 particles, but there are 5"),
+        (lambda f: numbers(f, [-1, 6], [0, 0]), "numParticles", "no number of particles"),
+        (lambda f: numbers(f, [2.0, 3.0], [0, 2]), "numParticles", "holds Float64, not whole numbers"),
+        (lambda f: constants(f, 1.5, 0.0), "numParticles", "no number of particles"),
+        (lambda f: constants(f, 2.0, 0.0), "numParticlesOffset", "begins at particle 0, which another patch has, too"),
+        (lambda f: f[patches].__delitem__("numParticles"), "", "no record numParticles"),
+        (inside, "", "no record numParticlesOffset"),
+    ]
+    for number, (change, place, message) in enumerate(cases):
+        path = tmp_path / f"{number}.h5"
+        path.write_bytes(run.read_bytes())
+        with h5py.File(path, "r+") as f:
+            change(f)
+        problems = [(problem.object, problem.message) for problem in hs.models.openpmd.open(path).validate()]
+        if not message:
+            assert problems == [], number
+            continue
+        assert len(problems) == 1 and problems[0][0] == f"/{patches}/{place}".rstrip("/"), (number, problems)
+        assert re.search(message, problems[0][1]), (number, problems)
 
 
 def test_a_record_that_an_iteration_lacks_is_null(run: pathlib.Path) -> None:

@@ -5,6 +5,7 @@
 //! coordinates are in SI units (in openPMD 2.0 a file may lack factors to these; then they are as stored): those with another unit, constants and positions with offsets are doubles.
 
 mod mesh;
+mod patches;
 mod record;
 mod series;
 mod species;
@@ -15,6 +16,7 @@ use hyperslab_array::Result;
 use hyperslab_reader::File;
 use hyperslab_scan::{Omitted, SegmentDefinition};
 
+use crate::budget::Budget;
 use crate::look::{Member, no_table};
 use crate::model::{Certainty, Model, NamedArray, Problem, Recognition};
 use series::{Iteration, iterations};
@@ -49,7 +51,7 @@ fn tables(file: &File, iterations: &[Iteration]) -> Result<Vec<(String, Table)>>
     }
     for species in seen(iterations, |iteration| &iteration.species) {
         let members = iterations.iter().flat_map(|iteration| &iteration.species).filter(|member| member.name == species);
-        if members.map(|member| species::has_patches(file, member)).collect::<Result<Vec<bool>>>()?.contains(&true) {
+        if members.map(|member| patches::has_patches(file, member)).collect::<Result<Vec<bool>>>()?.contains(&true) {
             tables.push((format!("patches_{species}"), Table::Patches(species)));
         }
     }
@@ -84,7 +86,7 @@ impl Model for OpenPmd {
         let tables = tables(file, &iterations)?;
         match tables.iter().find(|(known, _)| known == name) {
             Some((_, Table::Particles(species))) => species::table(file, &iterations, species),
-            Some((_, Table::Patches(species))) => species::patches(file, &iterations, species),
+            Some((_, Table::Patches(species))) => patches::table(file, &iterations, species),
             Some((_, Table::Cells(record, component))) => mesh::table(file, &iterations, record, component.as_deref()),
             None => Err(no_table(self.name(), name, &tables.into_iter().map(|(name, _)| name).collect::<Vec<_>>())),
         }
@@ -126,7 +128,14 @@ impl Model for OpenPmd {
                     iteration.species.iter().for_each(|member| note(species::species(file, member).map(|_| ()), &member.path));
                 }
                 for species in seen(&iterations, |iteration| &iteration.species) {
-                    note(species::patches(file, &iterations, &species).map(|_| ()), "/");
+                    note(patches::table(file, &iterations, &species).map(|_| ()), "/");
+                }
+                let mut budget = Budget::of(file);
+                for member in iterations.iter().flat_map(|iteration| &iteration.species) {
+                    // What is wrong with the particles alone was noted above.
+                    if let Ok(particles) = species::species(file, member) {
+                        note(patches::check(file, member, particles.count, &mut budget), &member.path);
+                    }
                 }
                 for iteration in &iterations {
                     if let Some(message) = iteration.unusable_time()? {

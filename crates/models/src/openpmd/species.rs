@@ -1,4 +1,4 @@
-//! Species of particles: a table of all iterations for each, and a table of its patches.
+//! Species of particles: a table of all iterations for each.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,13 +8,12 @@ use hyperslab_scan::SegmentDefinition;
 
 use super::record::{Component, Kind, Unit, components_with, missing, values};
 use super::series::Iteration;
-use crate::look::{Member, contradiction, free_name, join, members, optional};
+use crate::look::{Member, contradiction, free_name, members};
 
 const POSITION: &str = "position";
 const OFFSET: &str = "positionOffset";
-const PATCHES: &str = "particlePatches";
-/// Beginning of the names of records of patches that are without unit.
-const COUNTS: &str = "numParticles";
+/// Group of a species with its patches.
+pub(crate) const PATCHES: &str = "particlePatches";
 
 /// Components by record and name.
 type Components = BTreeMap<(String, String), Component>;
@@ -35,7 +34,7 @@ pub(crate) fn species(file: &File, member: &Member) -> Result<Species> {
 }
 
 /// Records of one dimension, all of the same length.
-fn rows(file: &File, records: &[Member], unit: fn(&str) -> Unit) -> Result<Species> {
+pub(crate) fn rows(file: &File, records: &[Member], unit: fn(&str) -> Unit) -> Result<Species> {
     let mut all = Components::new();
     let mut count: Option<(u64, String)> = None;
     for record in records {
@@ -64,7 +63,7 @@ pub(crate) fn table(file: &File, iterations: &[Iteration], name: &str) -> Result
 }
 
 /// A segment for each iteration: its path and its records.
-fn segments(all: &[(&Iteration, String, Species)]) -> Result<Vec<SegmentDefinition>> {
+pub(crate) fn segments(all: &[(&Iteration, String, Species)]) -> Result<Vec<SegmentDefinition>> {
     let keys: BTreeSet<&(String, String)> = all.iter().flat_map(|(_, _, species)| species.components.keys()).filter(|(record, _)| record != OFFSET).collect();
     let mut taken: BTreeSet<String> = ["iteration", "time"].map(str::to_owned).into();
     let mut columns = Vec::new();
@@ -97,24 +96,4 @@ fn segments(all: &[(&Iteration, String, Species)]) -> Result<Vec<SegmentDefiniti
         Ok(segment)
     };
     all.iter().map(segment).collect()
-}
-
-/// Whether a species has patches.
-pub(crate) fn has_patches(file: &File, member: &Member) -> Result<bool> {
-    Ok(member.group().is_some() && optional(file, &join(&member.path, PATCHES))?.is_some())
-}
-
-/// The patches of a species: which particles are in which part of space, a row for each patch.
-pub(crate) fn patches(file: &File, iterations: &[Iteration], name: &str) -> Result<Vec<SegmentDefinition>> {
-    let mut all = Vec::new();
-    for iteration in iterations {
-        let Some(member) = iteration.species.iter().find(|member| member.name == name) else { continue };
-        if has_patches(file, member)? {
-            let path = join(&member.path, PATCHES);
-            let unit = |record: &str| if record.starts_with(COUNTS) { Unit::Without } else { Unit::Needed };
-            let patches = rows(file, &members(file, &path)?, unit)?;
-            all.push((iteration, path, patches));
-        }
-    }
-    segments(&all)
 }
