@@ -202,6 +202,12 @@ def test_what_contradicts_the_model_is_an_error_with_the_object(tmp_path: pathli
     def beyond(f: h5py.File) -> None:
         f["X/indptr"][-1] = 10**9
 
+    def outside(f: h5py.File) -> None:
+        f["X/indices"][int(f["X/indptr"][7])] = f["X"].attrs["shape"][1]
+
+    def negative(f: h5py.File) -> None:
+        f["X/indices"][int(f["X/indptr"][7])] = -2
+
     def short(f: h5py.File) -> None:
         values = f["X/indptr"][:-1]
         del f["X/indptr"]
@@ -231,6 +237,8 @@ def test_what_contradicts_the_model_is_an_error_with_the_object(tmp_path: pathli
     for change, name, place, message in [
         (decreasing, "X", "/X/indptr", "offsets decrease"),
         (beyond, "X", "/X/indptr", "there are .* values"),
+        (outside, "X", "/X/indices", r"the index \d+ of row 7 is not below \d+"),
+        (negative, "X", "/X/indices", r"the index -2 of row 7 is not below \d+"),
         (short, "X", "/X/indptr", "indptr has 300 values, but the matrix has 300 rows"),
         (code, "obs", "/obs/kind/codes", "code 7 of 3 categories"),
         (length, "obs", "/obs/score", "different lengths: _index has 300, score has 7"),
@@ -243,8 +251,13 @@ def test_what_contradicts_the_model_is_an_error_with_the_object(tmp_path: pathli
         with pytest.raises(hs.Error, match=message) as caught:
             view.table(name).to_arrow()
         assert isinstance(caught.value, (hs.CorruptError, hs.LimitExceededError)) and caught.value.object == place, change.__name__
-        if change not in (decreasing, beyond, code, codes):  # values are not read to validate
+        if change not in (decreasing, beyond, outside, negative, code, codes):  # values are not read to validate
             assert place in [problem.object for problem in view.validate()], change.__name__
+        if change in (outside, negative):
+            with pytest.raises(Exception, match=f"{message}.*object {place}"):  # of the engine
+                hs.sql("select sum(len(indices)) from X", view.file).fetchall()
+            assert view.table(name, columns=["values"]).to_arrow().num_rows == ROWS
+            assert view.table(name, "_row > 10").to_arrow().num_rows == ROWS - 11
 
 
 def test_shapes_that_contradict_each_other_are_problems(tmp_path: pathlib.Path) -> None:

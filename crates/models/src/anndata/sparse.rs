@@ -50,7 +50,7 @@ impl Sparse {
     /// # Errors
     /// `Corrupt` if lengths contradict each other, or a part is missing.
     pub fn definition(&self, file: &File) -> Result<SegmentDefinition> {
-        let [major, _] = if self.is_csr { self.shape } else { [self.shape[1], self.shape[0]] };
+        let [major, minor] = if self.is_csr { self.shape } else { [self.shape[1], self.shape[0]] };
         let length = |name: &str| {
             let path = join(&self.path, name);
             let Some(member) = optional(file, &path)? else {
@@ -74,8 +74,9 @@ impl Sparse {
         if let Some((name, labels)) = self.labels(file, major)? {
             table = table.with_column(name, labels);
         }
-        let list = |path: String| Values::lists(ArrayPart::whole(indptr.clone()), ArrayPart::whole(path));
-        Ok(table.with_column("indices", list(indices)).with_column("values", list(data)))
+        let (offsets, whole) = (ArrayPart::whole(indptr), ArrayPart::whole);
+        let table = table.with_column("indices", Values::index_lists(offsets.clone(), whole(indices), minor));
+        Ok(table.with_column("values", Values::lists(offsets, whole(data))))
     }
 
     /// The labels of the rows: the index of `obs` or `var`, if it is a data frame of this many rows.

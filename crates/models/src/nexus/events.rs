@@ -92,7 +92,7 @@ pub(super) fn pulses(file: &File, group: &Group) -> Result<SegmentDefinition> {
         }
     }
     for name in names {
-        let values = Values::Lists { offsets: part(group, INDEX), bounds: Bounds::Starts, inner: None, values: part(group, &name) };
+        let values = Values::Lists { offsets: part(group, INDEX), bounds: Bounds::Starts, inner: None, values: part(group, &name), extent: None };
         table = table.with_column(&name, values);
     }
     Ok(table)

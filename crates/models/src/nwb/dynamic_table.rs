@@ -112,7 +112,7 @@ impl DynamicTable {
             if dataset.dataspace.ndim() == 0 {
                 return Err(contradiction(file, &path, "a column without dimensions"));
             }
-            return Ok(Ok(Values::Lists { offsets: ArrayPart::whole(ends), bounds: Bounds::Ends, inner, values: ArrayPart::whole(path) }));
+            return Ok(Ok(Values::Lists { offsets: ArrayPart::whole(ends), bounds: Bounds::Ends, inner, values: ArrayPart::whole(path), extent: None }));
         }
         if let Some(refusal) = &dataset.refusal {
             return Ok(Err(format!("cannot be read: {}", refusal.message())));

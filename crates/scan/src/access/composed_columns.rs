@@ -30,7 +30,9 @@ impl Window<'_> {
                 let flags = flags(&self.elements(mask, self.selection.axes())?).map_err(|error| mask.place(error))?;
                 masked(&shown, &flags)
             }
-            Composed::Lists { offsets, bounds, inner, values } => self.lists_of(field, Ragged { offsets, bounds: *bounds, inner: inner.as_deref(), values }),
+            Composed::Lists { offsets, bounds, inner, values, extent } => {
+                self.lists_of(field, Ragged { offsets, bounds: *bounds, inner: inner.as_deref(), values, extent: *extent })
+            }
             Composed::Vectors { values } => self.vectors(field, values),
             Composed::Spread { values, axes } => self.spread(values, axes),
             Composed::Runs { starts, values, .. } => {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, FixedSizeListArray, ListArray};
 use arrow_buffer::OffsetBuffer;
 use arrow_schema::{DataType, Field, FieldRef};
-use hyperslab_array::{Axis, Error, Result};
+use hyperslab_array::{Axis, Error, ErrorKind, Result};
 
 use super::window_columns::Window;
 use crate::table::elements::Elements;
@@ -19,6 +19,8 @@ pub(super) struct Ragged<'a> {
     /// Ends of the inner lists, if rows are lists of lists.
     pub inner: Option<&'a Elements>,
     pub values: &'a Elements,
+    /// The values are indexes below this number.
+    pub extent: Option<u64>,
 }
 
 /// Where the values of each of several lists begin and end.
@@ -31,7 +33,11 @@ impl Window<'_> {
         let item = item_of(field.data_type())?;
         let Some(inner) = ragged.inner else {
             let spans = self.spans(ragged.offsets, ragged.bounds, first_extent(ragged.values)?, rows)?;
-            return list(item, &spans, self.items(item, ragged.values, &axis_of(&spans, ragged.values)?)?);
+            let items = self.items(item, ragged.values, &axis_of(&spans, ragged.values)?)?;
+            if let Some(extent) = ragged.extent {
+                check_indexes(&items, &spans, rows, extent).map_err(|error| ragged.values.place(error))?;
+            }
+            return list(item, &spans, items);
         };
         let outer = self.spans(ragged.offsets, ragged.bounds, first_extent(inner)?, rows)?;
         let spans = self.spans(inner, Bounds::Ends, first_extent(ragged.values)?, &axis_of(&outer, inner)?)?;
@@ -95,6 +101,21 @@ fn axis_of(spans: &Spans, values: &Elements) -> Result<Axis> {
         (_, None, _) => Axis::range(0, 0),
         _ => Axis::Indices(spans.iter().flat_map(|(start, end)| *start..*end).collect()),
     })
+}
+
+/// `Corrupt` if an item of a row is not an index below `extent`.
+fn check_indexes(items: &ArrayRef, spans: &Spans, rows: &Axis, extent: u64) -> Result<()> {
+    let indexes = integers(items)?;
+    let is_outside = |index: &i64| u64::try_from(*index).map_or(true, |index| index >= extent);
+    let Some(place) = indexes.iter().position(is_outside) else { return Ok(()) };
+    let mut before = 0u64;
+    let row = spans.iter().position(|(start, end)| {
+        before += end - start;
+        before > place as u64
+    });
+    let row = row.and_then(|row| rows.index(row as u64)).unwrap_or_default();
+    let index = indexes.get(place).copied().unwrap_or_default();
+    Err(Error::new(ErrorKind::Corrupt, format!("the index {index} of row {row} is not below {extent}")))
 }
 
 fn list(item: &FieldRef, spans: &Spans, items: ArrayRef) -> Result<ArrayRef> {

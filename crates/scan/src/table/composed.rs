@@ -64,6 +64,8 @@ pub enum Composed {
         inner: Option<Box<Elements>>,
         /// A whole array. Beyond one dimension, each index of its first dimension has a vector.
         values: Elements,
+        /// The values are indexes below this number; `None` if they are others.
+        extent: Option<u64>,
     },
     /// A vector for each row: all elements at an index of the first dimension.
     Vectors {

@@ -157,6 +157,9 @@ pub enum Values {
         inner: Option<ArrayPart>,
         /// A whole array. Beyond one dimension, the items are vectors.
         values: ArrayPart,
+        /// The items are indexes below this number; others are an error. `None` if they are other values.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        extent: Option<u64>,
     },
     /// A vector for each row: all elements at an index of the first dimension of a whole array.
     Vectors {
@@ -223,7 +226,12 @@ pub enum Values {
 impl Values {
     /// Ragged rows whose values begin and end at `offsets`, one more than there are rows.
     pub fn lists(offsets: ArrayPart, values: ArrayPart) -> Self {
-        Self::Lists { offsets, bounds: Bounds::Offsets, inner: None, values }
+        Self::Lists { offsets, bounds: Bounds::Offsets, inner: None, values, extent: None }
+    }
+
+    /// As [`Values::lists`], of indexes from 0 up to `extent`.
+    pub fn index_lists(offsets: ArrayPart, values: ArrayPart, extent: u64) -> Self {
+        Self::Lists { offsets, bounds: Bounds::Offsets, inner: None, values, extent: Some(extent) }
     }
 
     /// The sum of `terms` and `constant`.
@@ -369,9 +377,9 @@ impl SegmentDefinition {
                         Values::Categories { codes: part(codes)?, categories: part(categories)?, mask: mask.as_deref().map(part).transpose()?, ordered }
                     }
                     Composed::Masked { values, mask } => Values::Masked { values: part(values)?, mask: part(mask)? },
-                    Composed::Lists { offsets, bounds, inner, values } => {
+                    Composed::Lists { offsets, bounds, inner, values, extent } => {
                         let inner = inner.as_deref().map(part).transpose()?;
-                        Values::Lists { offsets: part(offsets)?, bounds: *bounds, inner, values: part(values)? }
+                        Values::Lists { offsets: part(offsets)?, bounds: *bounds, inner, values: part(values)?, extent: *extent }
                     }
                     Composed::Vectors { values } => Values::Vectors { values: part(values)? },
                     Composed::Spread { values, axes } => Values::Spread { values: part(values)?, axes: axes.clone() },
@@ -565,12 +573,12 @@ impl SegmentDefinition {
                     let composed = Composed::Scaled { terms, constant: *constant, factors, metadata: metadata.clone() };
                     (Arc::new(composed.field(name, false)?), Source::Composed(Arc::new(composed)))
                 }
-                Values::Lists { offsets, bounds, inner, values } => {
+                Values::Lists { offsets, bounds, inner, values, extent } => {
                     let [rows] = self.shape.as_slice() else { return Err(malformed("ragged rows of several dimensions")) };
                     let count = bounds.length(*rows).ok_or_else(|| malformed("too many rows"))?;
                     let offsets = resolver.list(name, offsets, Some(count))?;
                     let inner = inner.as_ref().map(|inner| resolver.list(name, inner, None).map(Box::new)).transpose()?;
-                    let composed = Composed::Lists { offsets, bounds: *bounds, inner, values: resolver.whole(name, values, None)? };
+                    let composed = Composed::Lists { offsets, bounds: *bounds, inner, values: resolver.whole(name, values, None)?, extent: *extent };
                     (Arc::new(composed.field(name, false)?), Source::Composed(Arc::new(composed)))
                 }
                 Values::Vectors { values } => {
