@@ -115,6 +115,11 @@ def test_the_processes_of_a_communicator_write_step_by_step(tmp_path: pathlib.Pa
         outcomes = everyone(size, lambda comm, mode=mode, steps=steps: work(comm, mode, steps))
         assert outcomes == [[commit == "step"] * 2] * size, outcomes
     check_particles(path, size, [0, 1, 2, 5])
+    # What a commit notes in the file is nothing that the simulation says.
+    assert "_hyperslab_commit" in hs.open(path).attrs
+    view = h5part.open(path)
+    for columns in (view.steps.column_names, view.table("particles_with_attributes").to_arrow().column_names):
+        assert "file_author" in columns and not any("hyperslab" in name for name in columns)
     if commit == "step" and not options:
         # The processes share the subfile of a step.
         assert sum(p.name.startswith("shared") for p in tmp_path.rglob("*.h5")) == 4

@@ -3,12 +3,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use hyperslab_array::{Error, Result};
+use hyperslab_formats::Attributes;
 use hyperslab_reader::File;
 use hyperslab_scan::{ArrayPart, Literal, Omitted, SegmentDefinition, Values};
 
 use crate::look::{Member, contradiction, free_name};
 use crate::model::Problem;
 use crate::steps::{self, AttributeColumns, BLOCK, Step};
+
+/// File attribute that commits of Hyperslab write, about the file and not about the simulation.
+const COMMIT: &str = "_hyperslab_commit";
 
 /// A 1-D array of a step.
 pub(crate) struct ParticleArray {
@@ -84,7 +88,8 @@ pub(super) fn attributes(file: &File, steps: &[Step], particles: &[Particles]) -
             }
         }
     }
-    let own = file.attributes(file.root())?;
+    let all = file.attributes(file.root())?;
+    let own = Attributes::new(all.iter().filter(|attribute| attribute.name != COMMIT).cloned().collect(), all.tracked);
     for row in 0..steps.len() {
         attributes.set(row, "file_", &own);
     }
