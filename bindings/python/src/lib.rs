@@ -92,6 +92,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(model::model_problems, module)?)?;
     module.add_function(wrap_pyfunction!(model::model_omitted, module)?)?;
     module.add_function(wrap_pyfunction!(model::model_facts, module)?)?;
+    module.add_function(wrap_pyfunction!(model::check_pytables_indexes, module)?)?;
     module.add_function(wrap_pyfunction!(model::parse_cell_methods, module)?)?;
     module.add_class::<index::IndexPlan>()?;
     module.add_class::<index::ColumnIndex>()?;

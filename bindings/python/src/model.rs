@@ -1,13 +1,13 @@
 //! Data models of an open file.
 
 use hyperslab::models::{Model, required};
-use hyperslab::{File as Opened, Result};
+use hyperslab::{Cancellation, File as Opened, Result};
 use pyo3::prelude::*;
 
 use crate::error::raise;
 use crate::file::File;
 use crate::results::model::{NamedArray, Recognition};
-use crate::wait::parse;
+use crate::wait::{parse, wait};
 
 /// Asks a model about a file that must be one of its files.
 fn ask<T: Send + 'static>(py: Python<'_>, file: &File, model: String, question: fn(&dyn Model, &Opened) -> Result<T>) -> PyResult<T> {
@@ -54,6 +54,18 @@ pub(crate) fn model_omitted(py: Python<'_>, file: PyRef<'_, File>, model: String
 #[pyfunction]
 pub(crate) fn model_facts(py: Python<'_>, file: PyRef<'_, File>, model: String) -> PyResult<String> {
     ask(py, &file, model, |model, file| model.facts(file))
+}
+
+/// Compares PyTables' own indexes with their tables: table, column, and why an index cannot be used. Ctrl-C ends it.
+#[pyfunction]
+pub(crate) fn check_pytables_indexes(py: Python<'_>, file: PyRef<'_, File>) -> PyResult<Vec<(String, String, Option<String>)>> {
+    let (file, cancellation) = (file.0.clone(), Cancellation::new());
+    let shared = cancellation.clone();
+    let checked = wait(py, &cancellation, move || {
+        required(&file, "pytables")?;
+        hyperslab::models::check_indexes(&file, &shared)
+    })?;
+    Ok(checked.into_iter().map(|index| (index.table, index.column, index.problem)).collect())
 }
 
 /// The methods of an attribute `cell_methods`, as JSON.

@@ -105,7 +105,7 @@ impl Session {
             .with_missing_sources(missing_sources)
             .with_storage(StorageOptions::new(arguments.storage_options.iter().cloned()))
             .with_limits(bounds);
-        let extensions = hyperslab::index::extensions(arguments.index_folder.clone(), trust).with(hyperslab::models::extension()).with(arguments);
+        let extensions = hyperslab::extensions(arguments.index_folder.clone(), trust).with(arguments);
         hyperslab::Session::with_extensions(options, extensions).map(Self).map_err(|error| raise(py, &error))
     }
 

@@ -167,4 +167,4 @@ pub use hyperslab_reader::{
     Counters, File, FileVersion, Found, Gathered, Mask, MissingSources, PathPolicy, Pick, Picked, Referenced, Session, SessionOptions, Unpacking, Visit, Walk,
     Walked, reference_target,
 };
-pub use session::{new_session, new_session_with_indexes};
+pub use session::{extensions, new_session, new_session_with_indexes};

@@ -45,4 +45,5 @@ mod ugrid;
 
 pub use cf::cell_methods_json;
 pub use model::{Certainty, Model, NamedArray, Problem, Recognition};
+pub use pytables::{CheckedIndex, check_indexes, pytables_pruner};
 pub use registry::{extension, find, recognize, required};

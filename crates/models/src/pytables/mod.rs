@@ -1,7 +1,12 @@
 //! PyTables: tables as compound datasets, and arrays, with their classes in attributes. pandas' HDFStore is built on it.
 //!
 //! Tables: the datasets of class TABLE by their paths. Arrays: those of the classes ARRAY, CARRAY and EARRAY. Arrays of pickled
-//! objects are named, and never read as objects.
+//! objects are named, and never read as objects. Indexes that PyTables keeps for columns narrow scans, if they are believed.
+
+mod check;
+mod index_lookup;
+mod pruner;
+mod sorted_index;
 
 use hyperslab_array::{Datatype, Result};
 use hyperslab_reader::File;
@@ -9,6 +14,8 @@ use hyperslab_scan::{ArrayPart, Omitted, SegmentDefinition, Values};
 
 use crate::look::{Member, members, no_table, text_of};
 use crate::model::{Certainty, Model, NamedArray, Problem, Recognition};
+pub use check::{CheckedIndex, check_indexes};
+pub use pruner::pytables_pruner;
 
 /// The model.
 pub(crate) struct PyTables;

@@ -115,7 +115,7 @@ impl ColumnTerm {
 pub(super) fn filters(segment: &Segment, source: &Source, holds: impl Fn(&[FilterDescription]) -> bool) -> bool {
     match source {
         Source::Mapped { dataset, mapping, .. } => mapping.file.dataset(*dataset).is_ok_and(|dataset| holds(&dataset.filters)),
-        Source::Variable { dataset, .. } => segment.file.dataset(*dataset).is_ok_and(|dataset| holds(&dataset.filters)),
+        Source::Variable { dataset, .. } | Source::Member { dataset, .. } => segment.file.dataset(*dataset).is_ok_and(|dataset| holds(&dataset.filters)),
         _ => false,
     }
 }
@@ -132,6 +132,7 @@ pub(crate) fn index_of(segment: &Segment, source: &Source) -> Option<MappedIndex
             Some((pruner.column(&segment.file, *dataset, column)?, None))
         }
         Source::Mapped { dataset, column, mapping } => Some((pruner.column(&mapping.file, *dataset, column)?, Some(mapping.clone()))),
+        Source::Member { dataset, member, column } => Some((pruner.member(&segment.file, *dataset, *member, column)?, None)),
         _ => None,
     }
 }

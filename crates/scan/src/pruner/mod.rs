@@ -30,6 +30,11 @@ pub trait Pruner: Send + Sync {
     /// `None` for a stale or damaged index: [`Pruner::remarks`] says what is wrong with it.
     fn column(&self, file: &File, dataset: ObjectId, column: &Column) -> Option<Arc<dyn ColumnIndex>>;
 
+    /// As [`Pruner::column`], of one member of a compound dataset: its number among the members.
+    fn member(&self, _file: &File, _dataset: ObjectId, _member: usize, _column: &Column) -> Option<Arc<dyn ColumnIndex>> {
+        None
+    }
+
     /// Notes for the user on the indexes of `file`, such as why one is not used. For `explain`.
     fn remarks(&self, file: &File) -> Vec<String>;
 }

@@ -28,7 +28,7 @@ _MAX_DEPTH = 64
 
 
 class ColumnIndex(NamedTuple):
-    """An index that PyTables keeps for a column of a table. Hyperslab does not use it.
+    """An index that PyTables keeps for a column of a table. `PyTables.check_indexes` says whether scans can use it.
 
     Attributes:
         table: Path of the table, as in `tables`.
@@ -43,6 +43,20 @@ class ColumnIndex(NamedTuple):
     kind: str
     optlevel: int
     is_dirty: bool
+
+
+class CheckedIndex(NamedTuple):
+    """An index of PyTables that was compared with its table.
+
+    Attributes:
+        table: Path of the table, as in `tables`.
+        column: Name of the column.
+        problem: Why scans do not use it; `None` if it has exactly the values of the table.
+    """
+
+    table: str
+    column: str
+    problem: str | None
 
 
 class PyTables(ModelView):
@@ -101,11 +115,8 @@ class PyTables(ModelView):
 
     @property
     def indexes(self) -> list[ColumnIndex]:
-        """PyTables' own indexes of columns, in the order of the tables.
-
-        Scans do not use them, because nothing in them says to which state of the table they belong; `hyperslab.index` builds an index
-        that knows.
-        """
+        """PyTables' own indexes of columns, in the order of the tables. Scans use those of the kind `full` after `check_indexes`, or if
+        the file was opened with `indexes="any"`."""
         found = []
         for table in self.tables:
             parent, _, name = table.rpartition("/")
@@ -113,6 +124,30 @@ class PyTables(ModelView):
             if path in self.file:
                 found += [ColumnIndex(table, *about) for about in _indexes(self.file[path], "", 0)]
         return found
+
+    def check_indexes(self) -> list[CheckedIndex]:
+        """Compares PyTables' own indexes with their tables. From then on, scans of this open file use those that have no problem.
+
+        PyTables marks an index as dirty when it knows that it is out of date. Programs that change values of a table without PyTables do
+        not, and nothing in an index says to which state of the table it belongs. So scans do not believe an index that was not compared,
+        unless the file was opened with `indexes="any"`.
+
+        The indexes and the columns are read as a whole. Indexes of the kinds `ultralight`, `light` and `medium`, of nested columns, and of
+        text, booleans, times and enumerations are not used.
+
+        Returns:
+            The indexes of columns of tables, those of nested columns excepted.
+
+        Raises:
+            CorruptError: A table is damaged.
+
+        Example:
+            >>> view = hs.models.pytables.open("data.h5")
+            >>> view.check_indexes()
+            [CheckedIndex(table='detector/readout', column='energy', problem=None)]
+            >>> view.table("detector/readout", "energy > 100").to_arrow()
+        """
+        return [CheckedIndex(*found) for native in self._natives for found in _native.check_pytables_indexes(native)]
 
     def _dataset(self, path: str) -> Dataset:
         found = self.file[path]
