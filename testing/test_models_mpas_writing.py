@@ -109,6 +109,63 @@ def test_edges_are_written_and_read_on_a_sphere(tmp_path: pathlib.Path) -> None:
     assert view.mesh().connectivity("edge_nodes").to_pylist() == edges.vertices.tolist()
 
 
+def around(number: int, edges: hexagons.Edges) -> list[int]:
+    """The other edges of the cells at an edge, by a walk around each cell."""
+    found: list[int] = []
+    for cell in edges.cells[number].tolist():
+        own = [edge for edge in edges.of_cells[cell].tolist() if edge >= 0] if cell >= 0 else []
+        place = own.index(number) if own else 0
+        found += (own[place:] + own[:place])[1:]
+    return found
+
+
+@pytest.mark.parametrize("on_a_sphere", [True, False])
+def test_the_edges_around_edges_are_derived_and_written(tmp_path: pathlib.Path, on_a_sphere: bool) -> None:
+    path = tmp_path / "made.nc"
+    if on_a_sphere:
+        grid = geodesic_grid.Geodesic(3)
+        corners, n_cells, n_vertices = grid.cells(0, grid.n_cells)[2], grid.n_cells, grid.n_vertices
+    else:
+        patch = hexagons.patch(5, 4)
+        corners, n_cells, n_vertices = patch.corners, len(patch.x), len(patch.vertex_x)
+    edges = hexagons.edges_of(corners, n_vertices, 3)
+    count = len(edges.vertices)
+    derive = hs.models.mpas.neighbors_of_edges
+    whole = derive(edges.of_cells, edges.cells)
+    assert cut(whole) == [around(number, edges) for number in range(count)] and whole.shape == (count, 12)
+    assert {len(row) for row in cut(whole)} == ({9, 10} if on_a_sphere else {5, 10})
+    assert np.array_equal(derive(edges.of_cells, edges.cells, slice(3, 9)), whole[3:9]) and derive(edges.of_cells, edges.cells, slice(5, 5)).shape == (0, 12)
+    plan = hs.NetcdfPlan(path)
+    mesh = hs.models.mpas.define(plan, cells=n_cells, vertices=n_vertices, edges=count, edge_neighbors=True, radius=1.0 if on_a_sphere else None)
+    places = {name: np.zeros(count) for name in (("longitude", "latitude") if on_a_sphere else ("x", "y"))}
+    fragments = []
+    for number, own in enumerate((slice(0, count // 2), slice(count // 2, count))):
+        with plan.task(number) as task:
+            mesh.write(task, "edge", own, cells=edges.cells[own], vertices=edges.vertices[own], edges=derive(edges.of_cells, edges.cells, own))
+            if number == 0:
+                mesh.write(task, "edge", slice(None), **places)
+                mesh.write(task, "cell", slice(None), vertices=corners, edges=edges.of_cells, **{name: np.zeros(n_cells) for name in places})
+                mesh.write(task, "vertex", slice(None), **{name: np.zeros(n_vertices) for name in places})
+                with pytest.raises(hs.InvalidInputError, match="have the shape"):
+                    mesh.write(task, "edge", own, edges=whole[own, :6])
+                with pytest.raises(hs.InvalidInputError, match="only the end of a list"):
+                    mesh.write(task, "edge", slice(0, 1), edges=[[-1, *range(11)]])
+            fragments.append(task.finish())
+    plan.commit(fragments)
+    with netCDF4.Dataset(path) as f:
+        f.set_auto_mask(False)
+        assert f["edgesOnEdge"].dimensions == ("nEdges", "maxEdges2") and np.array_equal(f["edgesOnEdge"][:], whole + 1)
+        assert f["nEdgesOnEdge"][:].tolist() == [len(row) for row in cut(whole)]
+    view = hs.models.mpas.open(path)
+    assert view.validate() == [] and view.omitted == {} and view.table("edges").to_arrow()["neighbors"].to_pylist() == cut(whole)
+    with pytest.raises(hs.InvalidInputError, match="cell 3 of edge 0 does not have this edge"):
+        derive(edges.of_cells, np.where(edges.cells == edges.cells[0, 0], 3, edges.cells) if edges.cells[0, 0] != 3 else edges.cells[::-1])
+    with pytest.raises(hs.InvalidInputError, match="but there are 1, from 0"):
+        derive(edges.of_cells[:1], edges.cells)
+    with pytest.raises(hs.InvalidInputError, match="without edges"):
+        hs.models.mpas.define(plan, cells=1, vertices=3, edge_neighbors=True)
+
+
 def test_a_plane_is_written_and_read(tmp_path: pathlib.Path) -> None:
     path = tmp_path / "plane.nc"
     made, edges = hexagons.write(str(path), 5, 4)

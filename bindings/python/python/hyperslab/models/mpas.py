@@ -10,9 +10,9 @@ from ..file import open as open_files
 from ..model_view import ModelView, required
 from ..type_aliases import Paths
 from .grid_mesh import Mesh, Names
-from .mpas_writing import Definition, define
+from .mpas_writing import Definition, define, neighbors_of_edges
 
-__all__ = ["Definition", "Mpas", "define", "open"]
+__all__ = ["Definition", "Mpas", "define", "neighbors_of_edges", "open"]
 
 
 class Mpas(ModelView):

@@ -17,7 +17,7 @@ _NAMES = {"cell": ("nCells", "Cell"), "vertex": ("nVertices", "Vertex"), "edge":
 _LISTS = {
     "cell": (("vertices", "verticesOnCell", "vertex"), ("edges", "edgesOnCell", "edge"), ("cells", "cellsOnCell", "cell")),
     "vertex": (("cells", "cellsOnVertex", "cell"), ("edges", "edgesOnVertex", "edge")),
-    "edge": (("vertices", "verticesOnEdge", "vertex"), ("cells", "cellsOnEdge", "cell")),
+    "edge": (("vertices", "verticesOnEdge", "vertex"), ("cells", "cellsOnEdge", "cell"), ("edges", "edgesOnEdge", "edge")),
 }
 
 
@@ -30,12 +30,14 @@ class Definition:
         max_edges: The largest number of vertices of a cell.
         vertex_degree: The number of cells at a vertex.
         radius: Radius of the sphere in meters; `None` for a plane.
+        edge_neighbors: Whether the edges around each edge are written.
     """
 
     counts: Mapping[str, int]
     max_edges: int
     vertex_degree: int
     radius: float | None
+    edge_neighbors: bool = False
 
     def create_data(self, target: Any, name: str, location: str = "cell", dtype: Any = "f8", dims: Sequence[str] = (), levels: str = "", **options: Any) -> Any:
         """Defines a variable with data on the cells, vertices or edges.
@@ -86,7 +88,8 @@ class Definition:
             x, y: Their places on a plane in meters.
             vertices, edges, cells: The elements that they are connected with, counted from 0 and with -1 for none: of cells their vertices, edges and
                 neighbors, arrays (elements, max_edges), with -1 for vertices and edges only at the end; of vertices their cells and edges, arrays
-                (elements, vertex_degree); of edges their two vertices and two cells.
+                (elements, vertex_degree); of edges their two vertices and two cells, and the other edges of these cells, arrays
+                (elements, 2 * max_edges), as `neighbors_of_edges` gives them.
             data: Values of variables over the elements alone, by name.
 
         Raises:
@@ -132,22 +135,23 @@ class Definition:
         return found
 
     def _lists(self, location: str, argument: str, indices: AnyArray, count: int) -> dict[str, AnyArray]:
-        known = {own: (variable, to) for own, variable, to in _LISTS[location] if to in self.counts}
+        known = {own: (variable, to) for own, variable, to in _LISTS[location] if to in self.counts and (self.edge_neighbors or variable != "edgesOnEdge")}
         if argument not in known:
             raise InvalidInputError(f"{argument}= is no list of a {location} of this mesh; it has: {', '.join(known)}")
         variable, to = known[argument]
-        width = {"cell": self.max_edges, "vertex": self.vertex_degree, "edge": 2}[location]
+        width = {"cell": self.max_edges, "vertex": self.vertex_degree, "edge": 2 if to != "edge" else 2 * self.max_edges}[location]
         if indices.shape != (count, width):
             raise InvalidInputError(f"{argument} have the shape {indices.shape}, not {(count, width)}")
         if indices.size and (indices.min() < -1 or indices.max() >= self.counts[to]):
             raise InvalidInputError(f"{argument} are {indices.min()} to {indices.max()}, but there are {self.counts[to]}, from 0")
         # MPAS counts from 1.
         found = {variable: indices + 1}
-        if location == "cell" and to != "cell" and (indices[:, 1:] >= 0)[indices[:, :-1] < 0].any():
-            raise InvalidInputError(f"{argument} are -1 before others: only the end of a cell's list may be empty")
+        if (location, to) in (("cell", "vertex"), ("cell", "edge"), ("edge", "edge")) and (indices[:, 1:] >= 0)[indices[:, :-1] < 0].any():
+            raise InvalidInputError(f"{argument} are -1 before others: only the end of a list may be empty")
         if location == "edge" and argument == "vertices" and (indices < 0).any():
             raise InvalidInputError("vertices are -1: an edge has two")
-        return found | ({"nEdgesOnCell": (indices >= 0).sum(axis=1)} if variable == "verticesOnCell" else {})
+        counts = {"verticesOnCell": "nEdgesOnCell", "edgesOnEdge": "nEdgesOnEdge"}.get(variable)
+        return found | ({} if counts is None else {counts: (indices >= 0).sum(axis=1)})
 
 
 def define(
@@ -157,6 +161,7 @@ def define(
     vertices: int,
     edges: int | None = None,
     neighbors: bool = False,
+    edge_neighbors: bool = False,
     max_edges: int = 6,
     vertex_degree: int = 3,
     radius: float | None = 6_371_229.0,
@@ -170,6 +175,9 @@ def define(
         target: A file of `hyperslab.create_netcdf`, or a `hyperslab.NetcdfPlan`, whose tasks write ranges in parallel.
         cells, vertices, edges: Their numbers; without `edges` the file has none.
         neighbors: Define the cells around each cell (`cellsOnCell`), too.
+        edge_neighbors: Define the other edges of the two cells of each edge (`edgesOnEdge`), too. The weights of MPAS's dynamics over these
+            edges (`weightsOnEdge`) belong to its numerical scheme, not to the mesh: a code that has them writes them with `create_variable` along
+            `nEdges` and `maxEdges2`.
         max_edges: The largest number of vertices of a cell.
         vertex_degree: The number of cells at a vertex: 3, or 4 for meshes of quadrilaterals.
         radius: Radius of the sphere in meters; `None` for a plane.
@@ -197,20 +205,28 @@ def define(
     ):
         numbers = f"{cells} cells of up to {max_edges} edges, {vertices} vertices of degree {vertex_degree} and {edges} edges"
         raise InvalidInputError(f"a mesh of {numbers} with radius {radius}")
+    if edge_neighbors and edges is None:
+        raise InvalidInputError("edge_neighbors= of a mesh without edges: give edges=")
     if min(periods) < 0 or (is_sphere and any(periods)):
         raise InvalidInputError(f"periods={periods}: a sphere has none" if is_sphere else f"periods={periods} are negative")
     counts = {"cell": cells, "vertex": vertices} | ({} if edges is None else {"edge": edges})
     if times:
         target.create_dimension("Time", None)
     dimensions = {_NAMES[location][0]: count for location, count in counts.items()}
-    for name, size in (dimensions | {"maxEdges": max_edges, "vertexDegree": vertex_degree} | ({} if edges is None else {"TWO": 2})).items():
+    dimensions |= {"maxEdges": max_edges, "vertexDegree": vertex_degree} | ({} if edges is None else {"TWO": 2})
+    if edge_neighbors:
+        dimensions["maxEdges2"] = 2 * max_edges
+    for name, size in dimensions.items():
         target.create_dimension(name, size)
     index = "i4" if max(counts.values()) < 2**31 - 1 else "i8"
     target.create_variable("nEdgesOnCell", ["nCells"], "i4", **options)
+    if edge_neighbors:
+        target.create_variable("nEdgesOnEdge", ["nEdges"], "i4", **options)
+    wanted = {"cellsOnCell": neighbors, "edgesOnEdge": edge_neighbors}
     for location, width in (("cell", "maxEdges"), ("vertex", "vertexDegree"), ("edge", "TWO")):
         for _, variable, to in _LISTS[location] if location in counts else ():
-            if to in counts and (variable != "cellsOnCell" or neighbors):
-                target.create_variable(variable, [_NAMES[location][0], width], index, **options)
+            if to in counts and wanted.get(variable, True):
+                target.create_variable(variable, [_NAMES[location][0], "maxEdges2" if variable == "edgesOnEdge" else width], index, **options)
     for location in counts:
         dimension, name = _NAMES[location]
         for axis in ("lon", "lat"):
@@ -227,4 +243,52 @@ def define(
         target.attrs[attribute] = value
     if not is_sphere:
         target.attrs["x_period"], target.attrs["y_period"] = map(float, periods)
-    return Definition(counts, max_edges, vertex_degree, None if radius is None else float(radius))
+    return Definition(counts, max_edges, vertex_degree, None if radius is None else float(radius), edge_neighbors)
+
+
+def neighbors_of_edges(edges_of_cells: Any, cells_of_edges: Any, part: slice = slice(None)) -> AnyArray:
+    """The other edges of the two cells at each edge: MPAS's `edgesOnEdge`.
+
+    Those of the first cell come first. They follow each other counterclockwise around the cell as `edges_of_cells` do, and begin after the edge itself.
+
+    Args:
+        edges_of_cells: The edges of each cell counterclockwise, an array (cells, max_edges), counted from 0 and with -1 at the end.
+        cells_of_edges: The two cells of each edge, an array (edges, 2), with -1 for none.
+        part: A range of the edges, a slice without a step; by default all.
+
+    Returns:
+        An array (edges of the range, 2 * max_edges) of edges, with -1 at the end, for `Definition.write`.
+
+    Raises:
+        InvalidInputError: A cell of an edge does not have this edge, or a cell is out of range.
+
+    Example:
+        >>> mesh.write(task, "edge", part, edges=hs.models.mpas.neighbors_of_edges(edges_of_cells, cells_of_edges, part))
+    """
+    around, owners = np.asarray(edges_of_cells, "i8"), np.asarray(cells_of_edges, "i8")
+    if around.ndim != 2 or owners.ndim != 2 or owners.shape[1] != 2:
+        raise InvalidInputError(f"edges of cells of shape {around.shape}, cells of edges of shape {owners.shape}: give (cells, max_edges) and (edges, 2)")
+    start, stop, step = part.indices(len(owners))
+    if step != 1:
+        raise InvalidInputError(f"a range with a step of {step}")
+    numbers = np.arange(start, max(start, stop))
+    sides = [_after(around, owners[numbers, side], numbers) for side in (0, 1)]
+    both = np.concatenate(sides, axis=1)
+    # The edges of both cells without the gap between them.
+    return np.take_along_axis(both, np.argsort(both < 0, axis=1, kind="stable"), axis=1)
+
+
+def _after(around: AnyArray, cells: AnyArray, edges: AnyArray) -> AnyArray:
+    """The edges of each cell that come after the edge, around the cell, with -1 at the end and for no cell."""
+    width, has_cell = around.shape[1], cells >= 0
+    if len(cells) and (cells.min() < -1 or cells.max() >= len(around)):
+        raise InvalidInputError(f"cells are {cells.min()} to {cells.max()}, but there are {len(around)}, from 0")
+    own = around[cells]
+    is_here = own == edges[:, None]
+    if not (is_here.any(axis=1) | ~has_cell).all():
+        wrong = int(np.flatnonzero(has_cell & ~is_here.any(axis=1))[0])
+        raise InvalidInputError(f"cell {cells[wrong]} of edge {edges[wrong]} does not have this edge")
+    count, step = (own >= 0).sum(axis=1), np.arange(width)
+    place = (is_here.argmax(axis=1)[:, None] + 1 + step) % np.maximum(count, 1)[:, None]
+    found: AnyArray = np.where((step < count[:, None] - 1) & has_cell[:, None], np.take_along_axis(own, place, axis=1), -1)
+    return found
