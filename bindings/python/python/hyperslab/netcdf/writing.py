@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 
 from .. import _native
-from ..errors import InvalidInputError, UnsupportedError
+from ..errors import InvalidInputError
 from ..type_aliases import Path
 from ..values import dtype_encoding
 from ..writing.new_file import NewFile, NewGroup, extents, fill_of, filters_of, unknown_mode
 from . import conventions
 from . import times as netcdf_times
 from . import types as netcdf_types
+from .netcdf4_names import Netcdf4Names
 from .types import DEFAULT_FILLS, NetcdfType, checked_name, checked_path, fixed_text, stored_type
 from .variables import Contents, NetcdfAttributes, NetcdfDimension, NetcdfVariable, refuse_masked
 
@@ -26,7 +27,7 @@ _NO_COORDINATE = "_nc4_non_coord_"
 _INT: dict[str, Any] = {"class": "integer", "size": 4, "signed": True, "order": "<"}
 
 
-class NetcdfGroup(NewGroup):
+class NetcdfGroup(Netcdf4Names):
     """A group of a netCDF file that is being written. It sees the dimensions and types of the groups above it."""
 
     _attributes = NetcdfAttributes
@@ -384,145 +385,6 @@ class NetcdfGroup(NewGroup):
             return
         checked = fill_value if code in ("", "S1") else dtype_encoding.stored([fill_value], made._datatype, [])
         attributes._put("_FillValue", checked, None, "attribute '_FillValue'")
-
-    # The names of netCDF4-python.
-
-    def createDimension(self, dimname: str, size: int | None = None) -> NetcdfDimension:
-        """`create_dimension` by netCDF4-python's name; there, a size of 0 means unlimited, too.
-
-        Args:
-            dimname: As `name` in `create_dimension`.
-            size: As in `create_dimension`.
-
-        Returns:
-            The dimension.
-        """
-        return self.create_dimension(dimname, size or None)
-
-    def createGroup(self, groupname: str) -> NewGroup:
-        """`create_group` by netCDF4-python's name.
-
-        Args:
-            groupname: As `name` in `create_group`.
-
-        Returns:
-            The group.
-        """
-        return self.create_group(groupname)
-
-    def createVariable(
-        self,
-        varname: str,
-        datatype: Any,
-        dimensions: Any = (),
-        compression: Any = None,
-        zlib: bool = False,
-        complevel: int = 4,
-        shuffle: bool = True,
-        fletcher32: bool = False,
-        contiguous: bool = False,
-        chunksizes: Any = None,
-        endian: str = "native",
-        fill_value: Any = None,
-        **unsupported: Any,
-    ) -> NetcdfVariable:
-        """`create_variable` with netCDF4-python's names and defaults.
-
-        Args:
-            varname: As `name` in `create_variable`.
-            datatype: As `dtype`.
-            dimensions: Names of the dimensions, or dimensions.
-            compression, zlib, complevel, shuffle, fletcher32, contiguous, chunksizes, endian: As in netCDF4-python.
-            fill_value: As in `create_variable`.
-            unsupported: Other options of netCDF4-python, which must be `None`.
-
-        Returns:
-            The variable.
-
-        Raises:
-            UnsupportedError: An option asks for lossy compression, szip, bzip2 or blosc.
-        """
-        for option, value in unsupported.items():
-            if value is not None and option not in ("chunk_cache", "szip_coding", "szip_pixels_per_block", "blosc_shuffle", "quantize_mode"):
-                raise UnsupportedError(f"createVariable with {option}={value!r}: leave it out")
-        if endian != "native" and not isinstance(datatype, NetcdfType) and datatype is not str:
-            datatype = np.dtype(datatype).newbyteorder({"little": "<", "big": ">"}.get(endian, endian))
-        compression = "gzip" if zlib or compression == "zlib" else compression
-        dims = (dimensions,) if isinstance(dimensions, (str, NetcdfDimension)) else dimensions
-        packed = (
-            {}
-            if compression is None or not len(dims)
-            else {"compression": compression, "compression_opts": complevel if compression in ("gzip", "zstd") else None, "shuffle": shuffle}
-        )
-        return self.create_variable(
-            varname,
-            [dim.name if isinstance(dim, NetcdfDimension) else dim for dim in dims],
-            datatype,
-            fill_value=fill_value,
-            chunks=None if contiguous else chunksizes,
-            fletcher32=fletcher32,
-            **packed,
-        )
-
-    def createCompoundType(self, datatype: Any, datatype_name: str) -> NetcdfType:
-        """`create_compound_type` by netCDF4-python's name.
-
-        Args:
-            datatype: As `dtype` in `create_compound_type`.
-            datatype_name: As `name`.
-
-        Returns:
-            The type.
-        """
-        return self.create_compound_type(datatype_name, datatype)
-
-    def createEnumType(self, datatype: Any, datatype_name: str, enum_dict: Mapping[str, int]) -> NetcdfType:
-        """`create_enum_type` by netCDF4-python's name.
-
-        Args:
-            datatype: As `dtype` in `create_enum_type`.
-            datatype_name: As `name`.
-            enum_dict: As `members`.
-
-        Returns:
-            The type.
-        """
-        return self.create_enum_type(datatype_name, datatype, enum_dict)
-
-    def createVLType(self, datatype: Any, datatype_name: str) -> NetcdfType:
-        """`create_vlen_type` by netCDF4-python's name.
-
-        Args:
-            datatype: As `dtype` in `create_vlen_type`.
-            datatype_name: As `name`.
-
-        Returns:
-            The type.
-        """
-        return self.create_vlen_type(datatype_name, datatype)
-
-    def setncattr(self, name: str, value: Any) -> None:
-        """Sets an attribute, as in netCDF4-python.
-
-        Args:
-            name: Name of the attribute.
-            value: Its value.
-
-        Example:
-            >>> f.setncattr("title", "a run")
-        """
-        self.attrs[name] = value
-
-    def setncatts(self, values: Mapping[str, Any]) -> None:
-        """Sets attributes, as in netCDF4-python.
-
-        Args:
-            values: Names and values.
-
-        Example:
-            >>> f.setncatts({"title": "a run"})
-        """
-        self.attrs.update(values)
 
     def _join(self) -> None:
         """Joins all variables of the file and their dimensions."""

@@ -1,0 +1,162 @@
+"""netCDF4-python's names of what creates dimensions, groups, variables and types."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import UnsupportedError
+from ..writing.new_file import NewGroup
+from .types import NetcdfType
+from .variables import NetcdfDimension, NetcdfVariable
+
+
+class Netcdf4Names(NewGroup):
+    """A group whose methods can also be called as in netCDF4-python."""
+
+    if TYPE_CHECKING:
+        # Of the group that has these names.
+        def create_dimension(self, name: str, size: int | None = None) -> NetcdfDimension: ...
+        def create_variable(self, name: str, dims: Any = (), dtype: Any = None, data: Any = None, **options: Any) -> NetcdfVariable: ...
+        def create_compound_type(self, name: str, dtype: Any) -> NetcdfType: ...
+        def create_enum_type(self, name: str, dtype: Any, members: Mapping[str, int]) -> NetcdfType: ...
+        def create_vlen_type(self, name: str, dtype: Any) -> NetcdfType: ...
+
+    def createDimension(self, dimname: str, size: int | None = None) -> NetcdfDimension:
+        """`create_dimension` by netCDF4-python's name; there, a size of 0 means unlimited, too.
+
+        Args:
+            dimname: As `name` in `create_dimension`.
+            size: As in `create_dimension`.
+
+        Returns:
+            The dimension.
+        """
+        return self.create_dimension(dimname, size or None)
+
+    def createGroup(self, groupname: str) -> NewGroup:
+        """`create_group` by netCDF4-python's name.
+
+        Args:
+            groupname: As `name` in `create_group`.
+
+        Returns:
+            The group.
+        """
+        return self.create_group(groupname)
+
+    def createVariable(
+        self,
+        varname: str,
+        datatype: Any,
+        dimensions: Any = (),
+        compression: Any = None,
+        zlib: bool = False,
+        complevel: int = 4,
+        shuffle: bool = True,
+        fletcher32: bool = False,
+        contiguous: bool = False,
+        chunksizes: Any = None,
+        endian: str = "native",
+        fill_value: Any = None,
+        **unsupported: Any,
+    ) -> NetcdfVariable:
+        """`create_variable` with netCDF4-python's names and defaults.
+
+        Args:
+            varname: As `name` in `create_variable`.
+            datatype: As `dtype`.
+            dimensions: Names of the dimensions, or dimensions.
+            compression, zlib, complevel, shuffle, fletcher32, contiguous, chunksizes, endian: As in netCDF4-python.
+            fill_value: As in `create_variable`.
+            unsupported: Other options of netCDF4-python, which must be `None`.
+
+        Returns:
+            The variable.
+
+        Raises:
+            UnsupportedError: An option asks for lossy compression, szip, bzip2 or blosc.
+        """
+        for option, value in unsupported.items():
+            if value is not None and option not in ("chunk_cache", "szip_coding", "szip_pixels_per_block", "blosc_shuffle", "quantize_mode"):
+                raise UnsupportedError(f"createVariable with {option}={value!r}: leave it out")
+        if endian != "native" and not isinstance(datatype, NetcdfType) and datatype is not str:
+            datatype = np.dtype(datatype).newbyteorder({"little": "<", "big": ">"}.get(endian, endian))
+        compression = "gzip" if zlib or compression == "zlib" else compression
+        dims = (dimensions,) if isinstance(dimensions, (str, NetcdfDimension)) else dimensions
+        packed = (
+            {}
+            if compression is None or not len(dims)
+            else {"compression": compression, "compression_opts": complevel if compression in ("gzip", "zstd") else None, "shuffle": shuffle}
+        )
+        return self.create_variable(
+            varname,
+            [dim.name if isinstance(dim, NetcdfDimension) else dim for dim in dims],
+            datatype,
+            fill_value=fill_value,
+            chunks=None if contiguous else chunksizes,
+            fletcher32=fletcher32,
+            **packed,
+        )
+
+    def createCompoundType(self, datatype: Any, datatype_name: str) -> NetcdfType:
+        """`create_compound_type` by netCDF4-python's name.
+
+        Args:
+            datatype: As `dtype` in `create_compound_type`.
+            datatype_name: As `name`.
+
+        Returns:
+            The type.
+        """
+        return self.create_compound_type(datatype_name, datatype)
+
+    def createEnumType(self, datatype: Any, datatype_name: str, enum_dict: Mapping[str, int]) -> NetcdfType:
+        """`create_enum_type` by netCDF4-python's name.
+
+        Args:
+            datatype: As `dtype` in `create_enum_type`.
+            datatype_name: As `name`.
+            enum_dict: As `members`.
+
+        Returns:
+            The type.
+        """
+        return self.create_enum_type(datatype_name, datatype, enum_dict)
+
+    def createVLType(self, datatype: Any, datatype_name: str) -> NetcdfType:
+        """`create_vlen_type` by netCDF4-python's name.
+
+        Args:
+            datatype: As `dtype` in `create_vlen_type`.
+            datatype_name: As `name`.
+
+        Returns:
+            The type.
+        """
+        return self.create_vlen_type(datatype_name, datatype)
+
+    def setncattr(self, name: str, value: Any) -> None:
+        """Sets an attribute, as in netCDF4-python.
+
+        Args:
+            name: Name of the attribute.
+            value: Its value.
+
+        Example:
+            >>> f.setncattr("title", "a run")
+        """
+        self.attrs[name] = value
+
+    def setncatts(self, values: Mapping[str, Any]) -> None:
+        """Sets attributes, as in netCDF4-python.
+
+        Args:
+            values: Names and values.
+
+        Example:
+            >>> f.setncatts({"title": "a run"})
+        """
+        self.attrs.update(values)
