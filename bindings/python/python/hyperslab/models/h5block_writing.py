@@ -10,9 +10,9 @@ import numpy as np
 from ..errors import InvalidInputError
 from ..type_aliases import AnyArray, Path
 from ..writing.parallel import Task, box
-from .step_parts import Box, Part, StepPart, checked_names, numbers, step_attributes
+from .step_parts import Box, Part, StepPart, numbers, refuse_unknown, step_attributes
 from .step_plan import StepPlan
-from .step_writer import StepWriter, begin, of_task, storage_of
+from .step_writer import StepWriter, begin, layout_of, of_task
 
 #: Ghost cells: as many on all sides, or before and after the partition along k, j and i.
 Ghosts = int | Sequence[tuple[int, int]]
@@ -72,9 +72,7 @@ class H5BlockWriter(StepWriter):
             parts: list[Part] = []
             if not fields:
                 raise InvalidInputError("a step without fields: give at least one", object=where)
-            unknown = set(field_attrs or {}) - set(fields)
-            if unknown:
-                raise InvalidInputError(f"attributes of {unknown.pop()!r}, which is none of the fields", object=where)
+            refuse_unknown(field_attrs, fields, "fields", where)
             for name, field in sorted(fields.items()):
                 path = f"{where}/Block/{name}"
                 if "/" in name or name in ("", "."):
@@ -125,7 +123,7 @@ def _layout(
     time_attribute: str,
     options: dict[str, Any],
 ) -> dict[str, Any]:
-    names = checked_names(name, padding)
+    layout = layout_of("h5block", name, padding, time_attribute, options)
     extents = [int(extent) for extent in shape]
     if len(extents) != 3 or min(extents) < 1:
         raise InvalidInputError(f"shape={tuple(shape)}: give the number of cells along k, j and i")
@@ -139,8 +137,7 @@ def _layout(
         "origin": None if origin is None else [float(value) for value in origin],
         "spacing": None if spacing is None else [float(value) for value in spacing],
     }
-    storage = storage_of(options)
-    return {"model": "h5block", "name": names.name, "padding": names.padding, "time_attribute": time_attribute, "storage": storage, "grid": grid}
+    return layout | {"grid": grid}
 
 
 def create(

@@ -8,9 +8,9 @@ from typing import Any
 from ..errors import InvalidInputError
 from ..type_aliases import Path
 from ..writing.parallel import Task
-from .step_parts import Part, StepPart, checked_names, numbers, step_attributes
+from .step_parts import Part, StepPart, numbers, refuse_unknown, step_attributes
 from .step_plan import StepPlan
-from .step_writer import StepWriter, begin, of_task, storage_of
+from .step_writer import StepWriter, begin, layout_of, of_task
 
 
 class H5PartWriter(StepWriter):
@@ -56,9 +56,7 @@ class H5PartWriter(StepWriter):
             where = self.names.path(number)
             if not particles:
                 raise InvalidInputError("a step without arrays: give at least one, which may have no particles", object=where)
-            unknown = set(array_attrs or {}) - set(particles)
-            if unknown:
-                raise InvalidInputError(f"attributes of {unknown.pop()!r}, which is none of the arrays", object=where)
+            refuse_unknown(array_attrs, particles, "arrays", where)
             box, shape = (None, None) if rows is None else _view(rows, total)
             arrays = {name: numbers(name, values, f"{where}/{name}") for name, values in particles.items()}
             first, values = next(iter(arrays.items()))
@@ -83,11 +81,6 @@ def _view(rows: tuple[int, int], total: int | None) -> tuple[Any, tuple[int, ...
     if total is None or not 0 <= start <= stop <= total:
         raise InvalidInputError(f"rows={rows} of total={total}: give the first row, the one after the last, and the number of all")
     return ((start,), (stop - start,)), (int(total),)
-
-
-def _layout(name: str, padding: int, time_attribute: str, options: dict[str, Any]) -> dict[str, Any]:
-    names = checked_names(name, padding)
-    return {"model": "h5part", "name": names.name, "padding": names.padding, "time_attribute": time_attribute, "storage": storage_of(options)}
 
 
 def create(
@@ -128,7 +121,7 @@ def create(
         ...     for n in range(100):
         ...         run.write_step({"x": x, "id": ids}, time=n * dt)
     """
-    layout = _layout(name, padding, time_attribute, options)
+    layout = layout_of("h5part", name, padding, time_attribute, options)
     return H5PartWriter(*begin(path, mode, comm, commit, layout, attrs, options))
 
 
@@ -160,7 +153,7 @@ def plan(
         ...     fragment = task.finish()
         >>> plan.commit([fragment])
     """
-    layout = _layout(name, padding, time_attribute, options)
+    layout = layout_of("h5part", name, padding, time_attribute, options)
     return StepPlan(path, mode, layout, dict(attrs or {}), **options)
 
 

@@ -88,6 +88,13 @@ def numbers(name: str, values: Any, path: str) -> AnyArray:
     return array
 
 
+def refuse_unknown(given: Mapping[str, Any] | None, known: Mapping[str, Any], what: str, where: str) -> None:
+    """`InvalidInputError` for attributes of something that is not written."""
+    for name in given or ():
+        if name not in known:
+            raise InvalidInputError(f"attributes of {name!r}, which is none of the {what}", object=where)
+
+
 def step_attributes(time: float | None, time_attribute: str, attrs: Mapping[str, Any] | None) -> dict[str, Any]:
     """Attributes of a step's group: arrays of one element for numbers, as H5hut writes them."""
     made = dict(attrs or {})

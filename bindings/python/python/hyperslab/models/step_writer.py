@@ -11,7 +11,7 @@ from .. import mpi
 from ..errors import InvalidInputError
 from ..writing.new_file import create
 from ..writing.parallel import Task
-from .step_parts import StepNames, StepPart, names_of, same_types
+from .step_parts import StepNames, StepPart, checked_names, names_of, same_types
 from .step_plan import StepPlan, steps_there
 from .step_targets import Alone, FileTarget, OnceTarget, StepTarget, Target, TaskTarget
 
@@ -129,6 +129,12 @@ def of_task(task: Task, model: str) -> tuple[Any, ...]:
     if not isinstance(plan, StepPlan) or plan.layout["model"] != model:
         raise InvalidInputError(f"this task is not of a plan of {model}: make the plan with hyperslab.models.{model}.plan")
     return TaskTarget(task, plan.layout["storage"]), plan.layout, plan.present, plan.types, plan.path
+
+
+def layout_of(model: str, name: str, padding: int, time_attribute: str, options: dict[str, Any]) -> dict[str, Any]:
+    """The layout of H5hut's steps: their names, the attribute with their time, and how arrays are stored, which is taken out of `options`."""
+    names = checked_names(name, padding)
+    return {"model": model, "name": names.name, "padding": names.padding, "time_attribute": time_attribute, "storage": storage_of(options)}
 
 
 def storage_of(options: dict[str, Any]) -> dict[str, Any]:
