@@ -144,18 +144,67 @@ def of_openpmd(path: pathlib.Path) -> None:
             series.write_iteration(number, time=number, dt=1, particles={"e": {"position": position}})
 
 
-@pytest.mark.parametrize(
-    ("model", "make", "where"),
-    [
-        ("nexus", of_nexus, "counts > 1"),
-        ("nwb", of_nwb, "time > 0.1"),
-        ("keras", of_keras, "parameters = 12"),
-        ("photon_hdf5", of_photon, "timestamp > 100"),
-        ("cf", of_cf, "t > 2"),
-        ("openpmd", of_openpmd, "iteration = 10 and position_x > 5"),
-    ],
-)
-def test_instruments_and_netcdf(spark: Any, tmp_path: pathlib.Path, model: str, make: Any, where: str) -> None:
+def of_h5block(path: pathlib.Path) -> None:
+    with hs.models.h5block.create(path, (2, 3, 4), origin=(0, 0, 1), spacing=(0.5, 1, 2)) as run:
+        for step in range(2):
+            run.write_step({"phi": np.arange(24.0).reshape(2, 3, 4) + step, "E": [np.full((2, 3, 4), c + step) for c in range(3)]}, time=step / 2)
+
+
+def of_loom(path: pathlib.Path) -> None:
+    with h5py.File(path, "w") as f:
+        f["attrs/LOOM_SPEC_VERSION"] = "3.0.0"
+        f["matrix"] = np.arange(12.0).reshape(4, 3)
+        f["col_attrs/CellID"], f["col_attrs/depth"] = np.array(["a", "b", "c"], dtype=object), [10, 20, 30]
+        f["row_attrs/Gene"] = np.array(["g", "h", "i", "j"], dtype=object)
+        for group in ("layers", "row_graphs", "col_graphs"):
+            f.create_group(group)
+
+
+def of_matlab(path: pathlib.Path) -> None:
+    hs.models.matlab.write(path, {"trial": {"time": np.array([0.0, 0.5, 1.0]), "count": np.array([3, 1, 2], "i4")}, "name": "a run"})
+
+
+def of_pytables(path: pathlib.Path) -> None:
+    with h5py.File(path, "w") as f:
+        f.attrs["PYTABLES_FORMAT_VERSION"] = np.bytes_("2.1")
+        rows = np.array([(1, 0.5, b"ab"), (2, 1.5, b"c"), (3, 2.5, b"")], [("n", "i4"), ("x", "f8"), ("s", "S3")])
+        table = f.create_dataset("run/hits", data=rows, chunks=(2,), maxshape=(None,))
+        table.attrs["CLASS"], table.attrs["VERSION"], table.attrs["NROWS"] = np.bytes_("TABLE"), np.bytes_("2.7"), np.int64(3)
+
+
+def of_mpas(path: pathlib.Path) -> None:
+    with hs.create_netcdf(path) as f:
+        plane = hs.models.mpas.define(f, cells=2, vertices=6, max_edges=4, vertex_degree=4, radius=None)
+        plane.create_data(f, "area")
+        plane.write(f, "cell", slice(None), x=[0.5, 1.5], y=[0.5, 0.5], vertices=[[0, 1, 4, 3], [1, 2, 5, 4]], area=np.array([1.0, 2.0]))
+        cells = [[0, -1, -1, -1], [0, 1, -1, -1], [1, -1, -1, -1]] * 2
+        plane.write(f, "vertex", slice(None), x=[0.0, 1.0, 2.0] * 2, y=[0.0] * 3 + [1.0] * 3, cells=cells)
+
+
+#: A file of each model whose tables no other test reads.
+FILES = [
+    ("h5block", of_h5block, "phi > 20"),
+    ("loom", of_loom, "depth > 10"),
+    ("matlab", of_matlab, "count > 1"),
+    ("pytables", of_pytables, "x > 1"),
+    ("mpas", of_mpas, "area > 1"),
+    ("nexus", of_nexus, "counts > 1"),
+    ("nwb", of_nwb, "time > 0.1"),
+    ("keras", of_keras, "parameters = 12"),
+    ("photon_hdf5", of_photon, "timestamp > 100"),
+    ("cf", of_cf, "t > 2"),
+    ("openpmd", of_openpmd, "iteration = 10 and position_x > 5"),
+]
+
+
+def test_every_model_has_a_file() -> None:
+    # pandas reads files of PyTables, and has no tables of its own; loom is read by the module of AnnData.
+    modules = {name for name in hs.models.__all__ if name.islower()} - {"pandas"} | {"loom"}
+    assert {"h5part", "anndata", "ugrid"} | {model for model, _, _ in FILES} == modules
+
+
+@pytest.mark.parametrize(("model", "make", "where"), FILES, ids=[model for model, _, _ in FILES])
+def test_a_table_of_each_model(spark: Any, tmp_path: pathlib.Path, model: str, make: Any, where: str) -> None:
     path = tmp_path / "file.h5"
     make(path)
     with hs.open(path) as f:
