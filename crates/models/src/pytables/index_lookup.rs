@@ -15,7 +15,7 @@ use hyperslab_scan::pruner::{Blocks, ColumnIndex, CountBounds, Edge, KeyRange, L
 use super::sorted_index::{NAN, SortedIndex, Span};
 
 /// Above this fraction of the rows, the rows are not read from the index: testing all of them costs less.
-const MAX_ROW_FRACTION: u64 = 8;
+const MAX_ROW_FRACTION: u64 = 64;
 /// Most look-ups of an end of an interval in a slice; each reads a chunk. A condition that needs more is tested on all rows.
 const MAX_SEARCHES: u64 = 4096;
 /// Conditions whose rows are kept: those of a scan that is under way.
