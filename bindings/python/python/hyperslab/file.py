@@ -445,7 +445,7 @@ def open(
         chunk_cache_bytes: Bytes of decoded chunks that are kept for small reads, over all files that are opened with the same
             options; 64 MiB by default. 0 keeps none.
         indexes: Which value indexes are used: those that you built and those in `index_folder` (`own`, the default), those of
-            others, too (`any`), or none (`none`).
+            others, too (`any`, also PyTables' own that are not marked as out of date), or none (`none`).
         storage_options: Options of the store of an address, as in the Rust crate `object_store` and in obstore: `endpoint`,
             `region`, `access_key_id`, `skip_signature` (for public objects; also `anon`), `allow_http`, `timeout`, `max_retries`
             and others. What is not given comes from the environment (`AWS_…`, `GOOGLE_…`, `AZURE_…`).

@@ -82,21 +82,24 @@ fn compared(file: &File, path: &str, column: &str, index: &SortedIndex, cancella
     let mut begin = 0;
     while begin < index.rows {
         let end = index.rows.min(begin + PART_ROWS);
-        let mut stored = column_keys(file, dataset, column, index, begin..end, cancellation)?.into_iter().map(Some).collect::<Vec<_>>();
+        let stored = column_keys(file, dataset, column, index, begin..end, cancellation)?;
+        let mut is_seen = vec![false; stored.len()];
         for span in pieces(index) {
             cancellation.check()?;
             let (keys, rows) = (of_index(index.keys(file, &span, cancellation))?, of_index(index.rows_of(file, &span, cancellation))?);
             for (key, row) in keys.into_iter().zip(rows).filter(|(_, row)| (begin..end).contains(row)) {
-                let slot = stored.get_mut((row - begin) as usize).ok_or_else(|| Error::internal("a row beyond its part"))?;
-                match slot.take() {
-                    None => return Err(Stopped::Differs(format!("has row {row} twice"))),
-                    Some(known) if known != key => return Err(Stopped::Differs(format!("has another value than the table in row {row}"))),
-                    Some(_) => {}
+                let place = (row - begin) as usize;
+                let (known, is_seen) = stored.get(place).zip(is_seen.get_mut(place)).ok_or_else(|| Error::internal("a row beyond its part"))?;
+                if *known != key {
+                    return Err(Stopped::Differs(format!("has another value than the table in row {row}")));
+                }
+                if std::mem::replace(is_seen, true) {
+                    return Err(Stopped::Differs(format!("has row {row} twice")));
                 }
             }
         }
         // As many values as rows, none of them twice: none is missing over all parts, but one may be in this part.
-        if let Some(missing) = stored.iter().position(Option::is_some) {
+        if let Some(missing) = is_seen.iter().position(|is_seen| !is_seen) {
             return Err(Stopped::Differs(format!("lacks row {}", begin + missing as u64)));
         }
         begin = end;

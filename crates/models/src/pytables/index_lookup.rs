@@ -16,6 +16,8 @@ use super::sorted_index::{NAN, SortedIndex, Span};
 
 /// Above this fraction of the rows, the rows are not read from the index: testing all of them costs less.
 const MAX_ROW_FRACTION: u64 = 64;
+/// Most rows that are read from the index for a condition.
+const MAX_ROWS: u64 = 1 << 24;
 /// Most look-ups of an end of an interval in a slice; each reads a chunk. A condition that needs more is tested on all rows.
 const MAX_SEARCHES: u64 = 4096;
 /// Conditions whose rows are kept: those of a scan that is under way.
@@ -75,7 +77,7 @@ impl Lookup {
             spans.extend(index.spans(file, *interval, cancellation)?);
         }
         let count: u64 = spans.iter().map(|span| span.positions.end - span.positions.start).sum();
-        if count > index.rows / MAX_ROW_FRACTION {
+        if count > MAX_ROWS.min(index.rows / MAX_ROW_FRACTION) {
             return Ok(Candidates::All);
         }
         let mut rows = Vec::new();

@@ -19,8 +19,8 @@ use crate::look::{Member, join, numbers, optional, text_of};
 
 /// Most first values of slices and chunks that are kept in memory.
 const MAX_BOUNDS: u64 = 1 << 23;
-/// Most values of the last slice, which are kept in memory.
-const MAX_LAST: u64 = 1 << 24;
+/// Most values of the last slice and of a chunk, which are in memory at a time.
+const MAX_VALUES: u64 = 1 << 24;
 /// The key of NaN: PyTables sorts it behind all numbers.
 pub(super) const NAN: u64 = u64::MAX;
 
@@ -152,7 +152,7 @@ impl SortedIndex {
         if known.is_some_and(|known| known != Some(rows)) {
             return Ok(Err("is of a table whose attribute NROWS is not its number of rows".to_owned()));
         }
-        if slices.saturating_mul(chunks + 1) > MAX_BOUNDS || last > MAX_LAST {
+        if slices.saturating_mul(chunks + 1) > MAX_BOUNDS || last.max(chunk_size.min(slice_size)) > MAX_VALUES {
             return Ok(Err("has more slices, or larger ones, than are kept in memory".to_owned()));
         }
         let ends = keys_of(file, ranges, &Selection::all(of_ranges.dataspace.shape()), key_type, &Cancellation::new())?;
