@@ -30,7 +30,7 @@ ARROWS = {
         "hyperslab-scan",
     },
     "hyperslab-query": {"hyperslab-array", "hyperslab-formats", "hyperslab-reader", "hyperslab-predicate", "hyperslab-scan"},
-    "hyperslab-models": {"hyperslab-array", "hyperslab-columns", "hyperslab-formats", "hyperslab-reader", "hyperslab-scan"},
+    "hyperslab-models": {"hyperslab-array", "hyperslab-columns", "hyperslab-formats", "hyperslab-predicate", "hyperslab-reader", "hyperslab-scan"},
     "hyperslab": {
         "hyperslab-array",
         "hyperslab-formats",
