@@ -44,6 +44,7 @@ __all__ = [
     "WrittenDataset",
     "__version__",
     "address",
+    "check_pytables_indexes",
     "chunk_places",
     "counters",
     "default_profile_path",
