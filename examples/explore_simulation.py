@@ -80,18 +80,19 @@ print(ids)
 # %% [markdown]
 # ## Trajectories
 #
-# The paths of these particles through all steps.
+# The paths of these particles through all steps. The units are attributes of the arrays.
 
 # %%
 paths = run.trajectories(ids, ["x", "y", "z"]).to_pandas()
+labels = {name: f"{name} ({run.file[f'Step#{last}/{name}'].attrs['unit']})" for name in "xyz"}
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4.5), layout="constrained")
 for number, path in paths.groupby("id"):
     left.plot(path.x, path.y, ".-", label=f"particle {number}")
     right.plot(path.time, path.z, ".-")
-left.set(xlabel="x", ylabel="y", title="Paths seen along the field", aspect="equal")
+left.set(xlabel=labels["x"], ylabel=labels["y"], title="Paths seen along the field", aspect="equal")
 left.legend(fontsize="small", loc="upper left", bbox_to_anchor=(1.02, 1))
-right.set(xlabel="time", ylabel="z", title="Oscillation along the field")
+right.set(xlabel="time", ylabel=labels["z"], title="Oscillation along the field")
 figure.savefig("trajectories.png")
 
 # %% [markdown]
@@ -110,7 +111,7 @@ left.legend()
 bins = np.linspace(-1.5, 1.5, 121)
 image = hs.query("particles.h5part", f"/Step#{last}", rows="x").histogram2d("x", "y", bins=[bins, bins]).values
 shown = right.pcolormesh(bins, bins, np.log1p(image).T)
-right.set(xlabel="x", ylabel="y", title=f"Particles of step {last}", aspect="equal")
+right.set(xlabel=labels["x"], ylabel=labels["y"], title=f"Particles of step {last}", aspect="equal")
 figure.colorbar(shown, ax=right, label="log(1 + particles)")
 figure.savefig("histograms.png")
 
@@ -130,5 +131,5 @@ for axis, step in zip(axes, chosen, strict=True):
     most = np.abs(plane.to_numpy()).max()
     shown = axis.pcolormesh(plane.columns, plane.index, plane.to_numpy(), cmap="RdBu_r", vmin=-most, vmax=most)
     axis.set(xlabel="x", ylabel="y", title=f"phi, step {step}", aspect="equal")
-    figure.colorbar(shown, ax=axis, shrink=0.75)
+    figure.colorbar(shown, ax=axis, shrink=0.75, label=f"phi ({fields.file[f'Step#{step}/Block/phi'].attrs['unit']})")
 figure.savefig("map.png")
