@@ -260,6 +260,24 @@ def test_what_contradicts_the_model_is_an_error_with_the_object(tmp_path: pathli
             assert view.table(name, "_row > 10").to_arrow().num_rows == ROWS - 11
 
 
+@pytest.mark.parametrize("kind", ["text", "numbers"])
+def test_a_category_that_is_there_twice_is_an_error_of_the_frame(tmp_path: pathlib.Path, kind: str) -> None:
+    path = tmp_path / "twice.h5ad"
+    write(path)
+    with h5py.File(path, "r+") as f:
+        categories = f["obs/kind/categories"]
+        values = np.array(["a", "b", "a"], object) if kind == "text" else np.array([4, 5, 4])
+        attributes = dict(categories.attrs)
+        del f["obs/kind/categories"]
+        f["obs/kind/categories"] = values
+        f["obs/kind/categories"].attrs.update(attributes)
+    view = hs.models.anndata.open(path)
+    assert view.obs.to_arrow().num_rows == ROWS
+    with pytest.raises(hs.CorruptError, match="the category .* is there more than once") as caught:
+        view.frame("obs")
+    assert caught.value.object == "/obs/kind"
+
+
 def test_shapes_that_contradict_each_other_are_problems(tmp_path: pathlib.Path) -> None:
     path = tmp_path / "a.h5ad"
     write(path)

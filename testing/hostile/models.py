@@ -57,6 +57,21 @@ def _times(path: pathlib.Path) -> None:
         f.create_earray("/", "e", tables.Time64Atom(), (0,)).append(np.array([1.5, 2.5]))
 
 
+def _index(path: pathlib.Path) -> None:
+    rows = np.zeros(1500, [("x", "f8"), ("n", "i4")])
+    rows["x"], rows["n"] = np.random.default_rng(4).normal(size=1500), np.arange(1500)
+    with tables.open_file(path, "w") as f:
+        f.create_table("/", "t", rows, chunkshape=128).cols.x.create_index(kind="full", optlevel=3, _blocksizes=(1024, 512, 256, 64))
+
+
+def _loom(path: pathlib.Path) -> None:
+    with h5py.File(path, "w") as f:
+        f.attrs["LOOM_SPEC_VERSION"] = "3.0.0"
+        f["matrix"], f["layers/spliced"] = np.arange(12, dtype="f4").reshape(3, 4), np.ones((3, 4))
+        f["col_attrs/CellID"], f["col_attrs/n"], f["row_attrs/Gene"] = np.array(list("abcd"), "S"), np.arange(4), np.array(["x", "y", "z"], object)
+        f["col_graphs/KNN/a"], f["col_graphs/KNN/b"], f["col_graphs/KNN/w"] = [0, 1], [1, 2], [0.5, 1.0]
+
+
 def _pandas(path: pathlib.Path) -> None:
     made = pytables.frame()
     with warnings.catch_warnings():
@@ -74,6 +89,8 @@ MAKERS: dict[str, Callable[[pathlib.Path], object]] = {
     "matlab_objects": lambda path: matlab.build(path, matlab_objects.of_objects),
     "pandas": _pandas,
     "pytables_times": _times,
+    "pytables_index": _index,
+    "loom": _loom,
     "openpmd_patches": _openpmd_patches,
     "mpas": lambda path: hexagons.write(str(path), 4, 3),
     "ugrid": grids.write_mesh,

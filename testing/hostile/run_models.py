@@ -78,6 +78,7 @@ def values(model: str, file: Any, answers: Answers) -> None:
         view = hs.models.pandas.open(file)
         for name in view:
             answers.ask(lambda: view[name])
+        of_indexes(file, answers)
     elif model == "anndata":
         view = hs.models.anndata.open(file)
         for work in (lambda: view.frame("obs"), lambda: view.frame("var"), lambda: view.uns, lambda: view.rows([0, 2])):
@@ -88,6 +89,22 @@ def values(model: str, file: Any, answers: Answers) -> None:
             answers.ask(work)
     elif model == "keras":
         answers.ask(hs.models.keras.open(file).weights)
+
+
+def of_indexes(file: Any, answers: Answers) -> None:
+    """Rows by PyTables' own indexes: those that are believed add none, and those that were compared lack none."""
+
+    def rows(indexes: str, check: bool = False) -> set[int]:
+        view = hs.models.pytables.open(file.filename, threads=1, indexes=indexes)
+        if check:
+            view.check_indexes()
+        return set(view.table("t", "x > 1.25 and x < 1.5", columns=["n"]).to_arrow()["n"].to_pylist())
+
+    if "t" in file and "_i_t" in file:
+        plain = answers.ask(lambda: rows("none"))
+        for indexes, check in (("any", False), ("own", True)):
+            found = answers.ask(lambda indexes=indexes, check=check: rows(indexes, check))
+            assert plain is None or found is None or (found == plain if check else found <= plain), f"an index of PyTables gives {found}, not {plain}"
 
 
 def child(path: pathlib.Path, pipe: int) -> None:

@@ -51,6 +51,7 @@ class AnnData(ModelView):
 
         Raises:
             NotFoundError: There is no such table.
+            CorruptError: A category is there twice, which pandas cannot hold; tables can.
             MissingExtraError: pandas is not installed.
 
         Example:
@@ -63,6 +64,10 @@ class AnnData(ModelView):
         label, *columns = table.column_names
         # Labels differ from each other, so that looking for equal ones only takes time.
         index = pandas.Index(table[label].to_pandas(deduplicate_objects=False).array, name=None if label == "_index" else label)
+        for column in columns:
+            if pa.types.is_dictionary(table.schema.field(column).type):
+                for chunk in table[column].chunks[:1]:
+                    self._check_categories(chunk.dictionary, f"{name}/{column}")
         frame = table.select(columns).to_pandas()
         for field in table.schema:
             if not field.nullable or not (pa.types.is_integer(field.type) or pa.types.is_boolean(field.type)):
@@ -72,10 +77,18 @@ class AnnData(ModelView):
             categories = f"{name}/{field.name}/categories"
             # Categories that are numbers are plain values in Arrow.
             if categories in self.file:
-                values = pandas.Categorical(values, np.asarray(self.file[categories][...]))
+                stored = np.asarray(self.file[categories][...])
+                self._check_categories(pa.array(stored), f"{name}/{field.name}")
+                values = pandas.Categorical(values, stored)
             frame[field.name] = values
         frame.index = index
         return frame
+
+    def _check_categories(self, categories: pa.Array, column: str) -> None:
+        if len(categories.unique()) < len(categories):
+            counts = categories.value_counts().to_pylist()
+            twice = next(each["values"] for each in counts if each["counts"] > 1)
+            raise CorruptError(f"the category {twice!r} is there more than once", self.file.filename, f"/{column}")
 
     @property
     def uns(self) -> dict[str, Any]:
