@@ -75,7 +75,7 @@ impl Problem {
     }
 }
 
-/// A data model. All methods read metadata only.
+/// A data model. Its methods read metadata, and small arrays that say what other arrays mean.
 pub trait Model: Send + Sync {
     /// The name by which requests choose it: `h5part`.
     fn name(&self) -> &'static str;

@@ -158,10 +158,10 @@ class ModelView:
         return table
 
     def validate(self) -> list[Problem]:
-        """Finds what contradicts the model, from metadata.
+        """Finds what contradicts the model, from metadata and small arrays that say what others mean.
 
         Returns:
-            Each problem with the path of its object, and of several files with the file; none if every table can be planned.
+            Each problem with the path of its object, and of several files with the file. If there is none, every table can be planned.
 
         Example:
             >>> f.models[0].validate()
