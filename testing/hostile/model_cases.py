@@ -106,6 +106,17 @@ CASES = {
     "anndata: indptr beyond the values": Case("anndata", replaced("X/indptr", lambda old: np.append(old[:-1], 2**50)), "/X"),
     "anndata: an index beyond the columns": Case("anndata", first("X/indices", 40), "/X/indices"),
     "anndata: an index before the first": Case("anndata", first("X/indices", -1), "/X/indices"),
+    "anndata: a shape of one number": Case("anndata", attribute("X", "shape", np.int64(7)), "/X"),
+    "anndata: a shape of no numbers": Case("anndata", attribute("X", "shape", np.zeros(0, "i8")), "/X"),
+    "matlab: an empty value of a shape beyond memory": Case(
+        "matlab",
+        lambda f: f.create_dataset("odd", data=np.array([0, 2**62], "u8")).attrs.update(MATLAB_class=np.bytes_("double"), MATLAB_empty=np.uint8(1)),
+        "/odd",
+    ),
+    "matlab_objects: an enumeration whose names are of another class": Case(
+        "matlab_objects", attribute("colors/ValueNames", "MATLAB_class", np.bytes_("rainbow")), "/colors"
+    ),
+    "ugrid: coordinates of another type": Case("ugrid", replaced("mesh_x", lambda old: np.full(old.shape, b"west")), "/mesh"),
     "anndata: an encoding that there is not": Case("anndata", attribute("obs", "encoding-type", "rainbow"), "/obs"),
     "anndata: a matrix that is said to be a data frame": Case("anndata", attribute("X", "encoding-type", "dataframe"), "/X"),
     "matlab: a cell that contains itself": Case("matlab", itself, "/loop"),

@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from ..errors import InvalidInputError, NotFoundError
+from ..errors import CorruptError, InvalidInputError, NotFoundError
 from ..extras import require
 from ..model_view import ModelView
 from ..tables.table import Table
@@ -142,6 +142,10 @@ class Mesh:
         has_table = table in self._view.tables
         if has_table and {x, y} <= set(self._view.table(table, omitted="ignore").schema.names):
             read = self._column(of, x, y)
+            for name in (x, y):
+                kind = read[name].type
+                if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
+                    raise CorruptError(f"the coordinate {name} of the {of} is {kind}, not numbers", self._view.file.filename, f"/{self.name}")
             return Coordinates(*(read[name].to_numpy() for name in (x, y)))
         if of == "nodes":
             raise NotFoundError(f"the nodes of {self.name} have no coordinates", self._view.file.filename)

@@ -284,7 +284,7 @@ class Reader:
             parts = {name: np.ravel(part) for name, part in zip(names, found, strict=True)}
             return matlab_values.sparse(shape[0], parts, class_name == "logical", self._path(number))
         if kind == "enumeration":
-            return self._enumeration(class_name, dict(zip(names, found, strict=True)))
+            return self._enumeration(number, class_name, dict(zip(names, found, strict=True)))
         if kind == "struct":
             try:
                 value = struct_of(names, found, self._squeeze)
@@ -312,17 +312,24 @@ class Reader:
             return made
         return MatlabObject(class_name, contents)
 
-    def _enumeration(self, class_name: str, parts: dict[str, Any]) -> MatlabObject:
+    def _enumeration(self, number: int, class_name: str, parts: dict[str, Any]) -> MatlabObject:
         """An array of members of an enumeration, by their names."""
         instances = self._opened()
         if instances is None:
             return MatlabObject(class_name, parts)
         subsystem = instances.subsystem
-        names = [subsystem.name(int(index)) for index in np.ravel(parts["ValueNames"])]
-        indices = np.asarray(parts["ValueIndices"])
+
+        def numbers(part: str) -> AnyArray:
+            values: AnyArray = np.asarray(parts.get(part))
+            if values.dtype.kind not in "iuf" or not np.isfinite(values).all():
+                raise CorruptError(f"{part} of an enumeration are not numbers", object=self._path(number))
+            return values
+
+        names = [subsystem.name(int(index)) for index in np.ravel(numbers("ValueNames"))]
+        indices = numbers("ValueIndices")
         if indices.size and int(indices.max()) >= len(names):
             raise CorruptError(f"a member of an enumeration has number {int(indices.max())} of {len(names)}")
-        class_name = class_name or subsystem.class_name(int(np.ravel(parts["ClassName"])[0]))
+        class_name = class_name or subsystem.class_name(int(np.ravel(numbers("ClassName"))[0]))
         members = as_array((names[int(i)] for i in indices.ravel(order="F")), indices.size, indices.shape)
         return MatlabObject(class_name, members.item() if not members.ndim else members.tolist() if members.ndim == 1 else members)
 

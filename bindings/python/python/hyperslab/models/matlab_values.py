@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +20,8 @@ NUMBERS = ("double", "single", "int8", "uint8", "int16", "uint16", "int32", "uin
 CANONICAL_EMPTY = "canonical empty"
 #: Structs without fields in one array; a damaged shape may declare any number.
 _MAX_STRUCTS = 1 << 20
+#: Dimensions of an array, and the product of those of an empty one that are not 0, that numpy can hold whatever the type is.
+_MAX_DIMENSIONS, _MAX_ELEMENTS = 32, 1 << 56
 
 
 class MatlabObject:
@@ -103,6 +106,8 @@ def empty(class_name: str, shape: tuple[int, ...], squeeze: bool, name: str) -> 
         return {} if squeeze and shape == (1, 1) else _structs(count, shape, squeeze)
     if np.prod(shape, dtype=object) != 0:
         raise CorruptError(f"MATLAB_empty says that a value is empty, but its shape is {shape}", object=name)
+    if len(shape) > _MAX_DIMENSIONS or math.prod(extent or 1 for extent in shape) > _MAX_ELEMENTS:
+        raise CorruptError(f"an empty value of shape {shape if len(shape) < 10 else f'with {len(shape)} dimensions'}", object=name)
     if class_name == "char":
         rows = shape[0] if len(shape) == 2 else 0
         return [""] * rows if rows > 1 else ""
