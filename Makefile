@@ -13,7 +13,7 @@ VERSION := $(shell sed -n '/^\[workspace.package\]/,/^\[/s/^version = "\(.*\)"/\
 # Whatever is named without a folder is a command, not a file.
 .PHONY: $(shell grep -oE '^[a-z0-9-]+:' $(firstword $(MAKEFILE_LIST)) | tr -d ':')
 
-CRATES  := -p hyperslab $(addprefix -p hyperslab-,array storage formats reader columns predicate scan write index query models arrow-container)
+CRATES  := -p hyperslab $(addprefix -p hyperslab-,array storage formats container-format reader columns predicate scan write index query models arrow-container)
 # What is published: the crate that changes files has a target of its own for its tests.
 PACKAGED := $(CRATES) -p hyperslab-edit
 
@@ -369,6 +369,10 @@ test-vol-mpi: vol ## the connector under a program of parallel HDF5 with 2 to 4 
 bench-vol: $(VENV)/.requirements ## compound particles through native HDF5 and through the connector; REPEATS=10
 	cargo build --release --locked --quiet -p hyperslab-vol
 	CARGO_TARGET_DIR=$(CARGO_TARGET_DIR) $(BIN)/python benches/vol/run.py --repeats $(or $(REPEATS),10) $(ARGUMENTS)
+
+bench-vol-selections: $(VENV)/.requirements ## selections, small datasets and appends through native HDF5 and through the connector; REPEATS=10
+	cargo build --release --locked --quiet -p hyperslab-vol
+	$(BIN)/python benches/vol/selections.py --repeats $(or $(REPEATS),10) --plugin $(CARGO_TARGET_DIR)/release/libhyperslab_vol.so $(ARGUMENTS)
 
 yardstick: setup ## the files of Debian's hdf5 source package: equal, refused by name, or wrong
 	HYPERSLAB_POISON=1 $(BIN)/python testing/conformance/run.py hdf5

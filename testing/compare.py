@@ -1,6 +1,7 @@
 """Compares what hyperslab reads of a file with what h5py reads: every dataset, every attribute.
 
-`compare(path)` yields one `Result` per object; nothing is skipped in silence.
+`compare(path)` yields one `Result` per object; nothing is skipped in silence. `compare(path, ours=other)` compares what hyperslab
+reads of another file.
 """
 
 from __future__ import annotations
@@ -77,8 +78,9 @@ def check(path: str, ours: Any, theirs: Any) -> Result:
     return Result(path, "different", f"ours {shown(found)} theirs {shown(expected)}")
 
 
-def compare(path: str, most_bytes: int = 1 << 30) -> Iterator[Result]:
+def compare(path: str, most_bytes: int = 1 << 30, ours: str | None = None) -> Iterator[Result]:
     """Every object of the file."""
+    other = ours or path
     with h5py.File(path, "r") as theirs:
         try:
             sum(1 for _ in theirs.items())
@@ -87,7 +89,7 @@ def compare(path: str, most_bytes: int = 1 << 30) -> Iterator[Result]:
             if not isinstance(error, TypeError):
                 return
         try:
-            ours = hs.open(path, format="hdf5", missing_sources="fill")
+            ours = hs.open(other, format="hdf5", missing_sources="fill")
         except hs.UnsupportedError as error:
             yield Result("/", "refused", str(error))
             return

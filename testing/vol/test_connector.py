@@ -202,3 +202,33 @@ def test_an_option_that_there_is_not_is_refused(plugins: pathlib.Path, tmp_path:
     done = run(script("import sys, h5py; h5py.File(sys.argv[1], 'w')", tmp_path / "g"), plugins, "arrow speed=11")
     assert done.returncode != 0
     assert not (tmp_path / "g").is_dir()
+
+
+def test_a_reader_keeps_the_state_that_it_opened(plugins: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "out.h5"
+    done = run(
+        script(
+            """
+            import os, subprocess, sys, h5py, numpy as np
+            path = sys.argv[1]
+            with h5py.File(path, "w") as f:
+                for name in "ab":
+                    f.create_dataset(name, data=np.ones(300_000))
+            change = "import sys, h5py; f = h5py.File(sys.argv[1], 'r+'); f['a'][...] = 2; f['b'][...] = 2; f.close()"
+            with h5py.File(path) as f:
+                print(f["a"][:].sum())
+                for _ in range(2):
+                    subprocess.run([sys.executable, "-c", change, path], check=True)
+                # Values that were not read before the writer replaced them.
+                print(f["b"][:].sum())
+                many = len(os.listdir(path))
+            subprocess.run([sys.executable, "-c", change, path], check=True)
+            print(len(os.listdir(path)) < many)
+            with h5py.File(path) as f:
+                print(f["b"][:].sum())
+            """,
+            path,
+        ),
+        plugins,
+    )
+    assert done.stdout.split() == ["300000.0", "300000.0", "True", "600000.0"], done.stderr

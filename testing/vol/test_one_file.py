@@ -239,3 +239,21 @@ def test_what_was_never_written_takes_no_room(plugins: pathlib.Path, tmp_path: p
     )
     assert done.stdout.strip() == "3.0 0.0", done.stderr
     assert path.stat().st_blocks * 512 < 10_000_000 < path.stat().st_size
+
+
+def test_more_datasets_than_files_may_be_open(plugins: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    program = script(
+        """
+        import resource, sys, h5py
+        resource.setrlimit(resource.RLIMIT_NOFILE, (128, 128))
+        with h5py.File(sys.argv[1], "w") as f:
+            for i in range(600):
+                f[f"d{i}"] = [i, i + 1]
+        with h5py.File(sys.argv[1]) as f:
+            print(len(f), sum(int(f[f"d{i}"][0]) for i in range(600)))
+        """,
+        tmp_path / "out.h5",
+    )
+    for connector in (ONE_FILE, "arrow"):
+        done = run(program, plugins, connector)
+        assert done.stdout.strip() == f"600 {sum(range(600))}", done.stderr

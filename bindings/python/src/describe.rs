@@ -138,8 +138,8 @@ pub(crate) fn dataset_with<'py>(py: Python<'py>, dict: &Bound<'py, PyDict>, data
         dict.set_item("maxshape", max_shape.clone())?;
     }
     dict.set_item("storage", format!("{:?}", dataset.storage).to_lowercase())?;
-    dict.set_item("chunks", dataset.chunk_shape.clone())?;
-    let filters: Vec<(u16, &str, Vec<u32>)> = dataset.filters.iter().map(|f| (f.id, f.name.as_str(), f.parameters.clone())).collect();
+    dict.set_item("chunks", dataset.creation_chunk_shape())?;
+    let filters: Vec<(u16, &str, Vec<u32>)> = dataset.creation_filters().iter().map(|f| (f.id, f.name.as_str(), f.parameters.clone())).collect();
     dict.set_item("filters", filters)?;
     dict.set_item("fill", dataset.fill_value.as_deref().map(|bytes| PyBytes::new(py, bytes)))?;
     dict.set_item("refusal", dataset.refusal.as_ref().map(ToString::to_string))

@@ -3,10 +3,11 @@
 use std::cell::Cell;
 use std::ffi::{CStr, c_char, c_void};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, LazyLock, Mutex};
+use std::sync::{Arc, LazyLock, Mutex, OnceLock};
 
 use crate::ffi::*;
 use crate::host::{Host, Owned};
+use crate::transfer::KnownMoves;
 use hyperslab_arrow_container::container::{Container, Place};
 use hyperslab_arrow_container::error::{Result, error};
 use hyperslab_arrow_container::lock;
@@ -46,6 +47,10 @@ pub(crate) struct Handle {
     pub(crate) path: String,
     /// The access property list of a dataset, if it is not the default one.
     pub(crate) access: Mutex<Option<Owned>>,
+    /// Of a dataset: how its values were moved last.
+    pub(crate) moves: Mutex<KnownMoves>,
+    /// Of a dataset: whether it was created with chunks, so that it can grow.
+    pub(crate) is_chunked: OnceLock<bool>,
 }
 
 type OpenFile = (u64, usize, usize, bool);
@@ -78,7 +83,18 @@ impl Handle {
         let (number, object) = (place.container.number, place.object);
         let file = if let What::File { primary, .. } = what { Some(primary) } else { None };
         let opener = if let What::File { primary: true, .. } = what { OPENERS.fetch_add(1, Ordering::Relaxed) } else { OPENER.get() };
-        let raw = Box::into_raw(Box::new(Self { nothing: 0, mark: MARK, host, place, what, opener, path, access: Mutex::new(None) }));
+        let raw = Box::into_raw(Box::new(Self {
+            nothing: 0,
+            mark: MARK,
+            host,
+            place,
+            what,
+            opener,
+            path,
+            access: Mutex::new(None),
+            moves: Mutex::new(None),
+            is_chunked: OnceLock::new(),
+        }));
         if let Some(primary) = file {
             lock(&FILES).push((number, host.slot, raw as usize, primary));
         }
@@ -94,8 +110,18 @@ impl Handle {
             return *address as *mut c_void;
         }
         let place = Place::new(Container::placeholder(), 0);
-        let raw =
-            Box::into_raw(Box::new(Self { nothing: 0, mark: MARK, host, place, what: What::Group, opener: 0, path: String::new(), access: Mutex::new(None) }));
+        let raw = Box::into_raw(Box::new(Self {
+            nothing: 0,
+            mark: MARK,
+            host,
+            place,
+            what: What::Group,
+            opener: 0,
+            path: String::new(),
+            access: Mutex::new(None),
+            moves: Mutex::new(None),
+            is_chunked: OnceLock::new(),
+        }));
         anchors.push((host.slot, raw as usize));
         raw.cast()
     }

@@ -34,6 +34,7 @@ impl Error {
         Self { source: Some(Arc::new(source)), ..self }
     }
 
+    #[cfg(any(feature = "plain", test))]
     /// With `context` before the message. Class and source stay.
     #[must_use]
     pub(crate) fn in_context(self, context: impl std::fmt::Display) -> Self {

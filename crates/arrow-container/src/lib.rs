@@ -10,8 +10,8 @@
 //! - [`ranks`]: MPI ranks that have one container open together
 //! - [`table`]: the values of a dataset
 //! - [`model`]: groups, datasets, links, attributes
-//! - `catalog`: stores the model in three Arrow files
-//! - `plain`: reads Arrow IPC and Parquet files that other programs wrote
+//! - [`catalog`]: stores the model in three Arrow files
+//! - `plain` (a feature of the crate): reads Arrow IPC and Parquet files that other programs wrote
 //! - [`container`]: creates, opens and publishes containers
 //!
 //! Elements are bytes in **file form**: each has the size and byte order of its datatype, and names its variable-length parts
@@ -60,13 +60,14 @@
 //! `unsafe` is denied except in three modules of `table`: a memory map, and SIMD kernels.
 #![deny(unsafe_code)]
 
-mod catalog;
+pub mod catalog;
 pub mod container;
 pub mod elements;
 pub mod error;
 pub mod files;
 mod lock;
 pub mod model;
+#[cfg(feature = "plain")]
 mod plain;
 pub mod ranks;
 pub mod table;

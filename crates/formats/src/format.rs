@@ -12,12 +12,16 @@ pub enum Format {
     Netcdf4,
     /// References to chunks of other files, in a JSON document.
     References,
+    /// A container of Arrow files that HDF5 programs wrote through the VOL connector.
+    Container,
+    /// The same, written by the netCDF-4 library.
+    NetcdfContainer,
 }
 
 impl Format {
     /// Whether the netCDF library wrote the file, or readers take it for one (references), so that its conventions hold without an
     /// attribute that states them.
     pub fn is_netcdf(self) -> bool {
-        matches!(self, Self::Netcdf3 | Self::Netcdf4 | Self::References)
+        matches!(self, Self::Netcdf3 | Self::Netcdf4 | Self::References | Self::NetcdfContainer)
     }
 }

@@ -31,8 +31,8 @@ pub use hdf5::reference_target;
 pub use header_pattern::HeaderPattern;
 pub use limits::Limits;
 pub use object::{
-    Attributes, Dataset, Dimension, DimensionScale, ExternalFile, FillTime, FilterDescription, Link, LinkTarget, Links, Object, ObjectId,
-    Storage as StorageLayout, VirtualMapping,
+    Attributes, BLOCK_BYTES, Dataset, Dimension, DimensionScale, ExternalFile, FillTime, FilterDescription, Link, LinkTarget, Links, Object, ObjectId,
+    Requested, Storage as StorageLayout, VirtualMapping, block_shape,
 };
 pub use open::{Interpretation, OpenOptions, open};
 pub use poison::poison;

@@ -291,6 +291,23 @@ impl FillTime {
     }
 }
 
+/// The storage that a program asked for, in a format that records it without using it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct Requested {
+    /// The chunk shape; `None` is no chunks.
+    pub chunk_shape: Option<Vec<u64>>,
+    /// The filters, in order of application.
+    pub filters: Vec<FilterDescription>,
+}
+
+impl Requested {
+    /// These chunks and filters.
+    pub fn new(chunk_shape: Option<Vec<u64>>, filters: Vec<FilterDescription>) -> Self {
+        Self { chunk_shape, filters }
+    }
+}
+
 /// A dataset: everything about it but its values.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
@@ -308,6 +325,8 @@ pub struct Dataset {
     pub chunk_grid: ChunkGrid,
     /// Filter pipeline in order of application on write.
     pub filters: Vec<FilterDescription>,
+    /// The chunks and filters that a program asked for, if the values are stored without them: in containers of Arrow files.
+    pub requested: Option<Arc<Requested>>,
     /// The element for unwritten values; `None` is zeros.
     pub fill_value: Option<Vec<u8>>,
     /// When programs that change the file later write the fill value.
@@ -339,10 +358,19 @@ impl Dataset {
             stored_bytes: None,
             dataspace,
             written_shape: None,
+            requested: None,
             external_files: Arc::from([]),
             virtual_mappings: Arc::from([]),
             refusal: None,
         }
+    }
+    /// The chunk shape that a program asked for: that of the storage, or the requested one.
+    pub fn creation_chunk_shape(&self) -> Option<&[u64]> {
+        self.requested.as_ref().map_or(self.chunk_shape.as_deref(), |requested| requested.chunk_shape.as_deref())
+    }
+    /// The filters that a program asked for: those of the storage, or the requested ones.
+    pub fn creation_filters(&self) -> &[FilterDescription] {
+        self.requested.as_ref().map_or(&self.filters, |requested| &requested.filters)
     }
     /// Bytes of all elements, without their heap objects; `None` beyond 64 bits.
     pub fn value_bytes(&self) -> Option<u64> {
@@ -368,11 +396,11 @@ impl Dataset {
 }
 
 /// Target size in bytes of a block of a dataset without chunks.
-pub(crate) const BLOCK_BYTES: u64 = 1 << 20;
+pub const BLOCK_BYTES: u64 = 1 << 20;
 
 /// The shape of blocks that are contiguous in row-major order and of about `aim` bytes: single
 /// indexes of leading dimensions, a run of one, all of the rest.
-pub(crate) fn block_shape(shape: &[u64], element_bytes: u64, aim: u64) -> Vec<u64> {
+pub fn block_shape(shape: &[u64], element_bytes: u64, aim: u64) -> Vec<u64> {
     let mut block: Vec<u64> = shape.iter().map(|&extent| extent.max(1)).collect();
     let mut below = element_bytes.max(1);
     let mut cut = false;

@@ -61,7 +61,7 @@ impl File {
         if modified_nanoseconds.is_none() && std::fs::metadata(self.path()).is_ok_and(|metadata| metadata.modified().is_ok()) {
             return Err(changed().in_file(self.name()));
         }
-        Ok(FileVersion { bytes: storage.len(), modified_nanoseconds, tag: storage.version().map(str::to_owned) })
+        Ok(FileVersion { bytes: storage.stamped_bytes(), modified_nanoseconds, tag: storage.version().map(str::to_owned) })
     }
 }
 

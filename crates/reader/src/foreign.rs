@@ -118,9 +118,13 @@ impl Storage for Origin {
     }
 }
 
-/// Length and time of the last change (nanoseconds since 1970) of a file, or of everything in a folder; `None` if they
+/// Length and time of the last change (nanoseconds since 1970) of a file, of everything in a folder, or of the catalog of a container;
+/// `None` if they
 /// cannot be determined.
 pub fn path_stamp(path: &Path) -> Option<(u64, u64)> {
+    // A container is what its catalog says: files of other states may lie in its folder.
+    let catalog = hyperslab_container_format::catalog_of(path);
+    let path = catalog.as_deref().unwrap_or(path);
     let metadata = std::fs::metadata(path).ok()?;
     let mut stamp = (metadata.len(), hyperslab_storage::modified(&metadata)?);
     if metadata.is_dir() {

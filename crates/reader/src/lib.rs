@@ -7,6 +7,7 @@
 
 mod address;
 mod alike;
+mod any_format;
 mod buffer_pool;
 mod chunk_cache;
 mod chunk_places;

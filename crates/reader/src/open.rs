@@ -12,7 +12,7 @@ use rayon::prelude::*;
 use crate::address::address_of;
 use crate::live_file::{being_written, retry_while_torn, unfinished_if_locked};
 use crate::targets::with_targets;
-use crate::{File, Session};
+use crate::{File, Session, any_format};
 
 impl Session {
     /// Opens a local file, or the object at an address such as `s3://bucket/key`. The format is detected from its bytes.
@@ -29,14 +29,14 @@ impl Session {
     /// `InvalidInput` for another format; `Corrupt`, `Unsupported` or `LimitExceeded` if it cannot be parsed.
     pub fn open_content(&self, path: &Path, content: &[u8]) -> Result<File> {
         let storage = Arc::new(Memory::new(path.display().to_string(), content.to_vec()));
-        Ok(self.file_of(path, hyperslab_formats::open(storage, self.open_options())?, 0))
+        Ok(self.file_of(path, any_format::open(storage, self.open_options())?, 0))
     }
     /// Opens the bytes of `storage` at `path`: those of an edit that is not committed, for example.
     ///
     /// # Errors
     /// As [`Session::open_content`].
     pub fn open_storage(&self, path: &Path, storage: Arc<dyn Storage>) -> Result<File> {
-        Ok(self.file_of(path, hyperslab_formats::open(storage, self.open_options())?, 0))
+        Ok(self.file_of(path, any_format::open(storage, self.open_options())?, 0))
     }
     /// Opens what `reader` reads, of `length` bytes. `path` is for messages, and `version` identifies it if its owner knows one.
     ///
@@ -44,7 +44,7 @@ impl Session {
     /// That of the reader, and as [`Session::open_content`].
     pub fn open_reader(&self, path: &Path, reader: Arc<dyn RangeReader>, length: u64, version: Option<String>) -> Result<File> {
         let storage = Arc::new(RemoteFile::of_reader(&path.display().to_string(), reader, length, version)?);
-        Ok(self.file_of(path, hyperslab_formats::open(storage, self.open_options())?, 0))
+        Ok(self.file_of(path, any_format::open(storage, self.open_options())?, 0))
     }
     /// Opens many local files in parallel and returns them in the given order.
     ///
@@ -82,7 +82,10 @@ impl Session {
     pub(crate) fn open_at_depth(&self, path: &Path, depth: u32, opening: Opening, beneath: Option<&Path>) -> Result<File> {
         if let Some(address) = address_of(path) {
             let storage = Arc::new(RemoteFile::open(address, self.storage_options())?);
-            return Ok(self.file_of(path, hyperslab_formats::open(storage, self.open_options())?, depth));
+            return Ok(self.file_of(path, any_format::open(storage, self.open_options())?, depth));
+        }
+        if let Some(opened) = any_format::open_folder(path, beneath, self.open_options())? {
+            return Ok(self.file_of(path, opened, depth));
         }
         let (storage, opened) = retry_while_torn(
             || {
@@ -90,7 +93,7 @@ impl Session {
                 if being_written(storage.as_ref()) {
                     storage = Arc::new(LocalFile::open_as(path, Opening::Growing, beneath)?);
                 }
-                let opened = hyperslab_formats::open(storage.clone(), self.open_options());
+                let opened = any_format::open(storage.clone(), self.open_options());
                 Ok((storage, opened))
             },
             |(storage, opened)| match opened {

@@ -105,6 +105,10 @@ pub trait Storage: Send + Sync {
     fn modified_nanoseconds(&self) -> Option<u64> {
         None
     }
+    /// Length of the file whose time [`Storage::modified_nanoseconds`] is: not that of the storage if it is made of several files.
+    fn stamped_bytes(&self) -> u64 {
+        self.len()
+    }
     /// Whether all bytes are surely still those of the time when it was opened: what was read of it may be kept.
     fn is_unchanged(&self) -> bool {
         false

@@ -494,10 +494,15 @@ def open(
         options_of(storage_options),
     )
     natives, pattern = _opened(opener, path) if store is None else (_of_store(opener, store, path), None)
-    if wanted is not None and any(known.lower() != wanted for known in natives.formats()):
-        other = next(native for native in natives if native.format.lower() != wanted)
+    if wanted is not None and any(_model(known) != wanted for known in natives.formats()):
+        other = next(native for native in natives if _model(native.format) != wanted)
         raise InvalidInputError(f"this file is {other.format}, not {format}", other.path)
     return File(natives) if len(natives) == 1 and pattern is None else FileSet(natives, pattern)
+
+
+def _model(format: str) -> str:
+    """The data model of a format, as `open` takes it: a container of Arrow files shows what HDF5 or the netCDF-4 library wrote."""
+    return {"Container": "hdf5", "NetcdfContainer": "netcdf4"}.get(format, format.lower())
 
 
 def _of_file(opener: _native.Session, source: Any) -> _native.Files:

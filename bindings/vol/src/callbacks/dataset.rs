@@ -260,9 +260,11 @@ fn set_extent(host: &'static Host, handle: &Handle, size: &[u64]) -> Result<()> 
     let dataset = handle.dataset()?;
     let container = &handle.place.container;
     container.change()?;
-    let object = lock(&container.tree).object(handle.place.object)?.clone();
-    let fill = fill_of(host, container, &object, &dataset.datatype)?;
-    dataset.with_table(&container.folder, container.ranks.get(), || Ok(fill), |_, _| Ok(()))?;
+    if lock(&dataset.extent).table.is_none() {
+        let object = lock(&container.tree).object(handle.place.object)?.clone();
+        let fill = fill_of(host, container, &object, &dataset.datatype)?;
+        dataset.with_table(&container.folder, container.ranks.get(), || Ok(fill), |_, _| Ok(()))?;
+    }
     let mut extent = lock(&dataset.extent);
     let Dataspace::Simple { shape, max_shape } = extent.space.clone() else {
         return Err(error!("a dataset with a scalar or null dataspace cannot be resized"));
@@ -280,6 +282,20 @@ fn set_extent(host: &'static Host, handle: &Handle, size: &[u64]) -> Result<()> 
     Ok(())
 }
 
+/// Whether a dataset was created with chunks.
+fn is_chunked(host: &'static Host, handle: &Handle) -> Result<bool> {
+    /// `H5D_CHUNKED`.
+    const CHUNKED: i32 = 2;
+    if let Some(known) = handle.is_chunked.get() {
+        return Ok(*known);
+    }
+    let creation = lock(&handle.place.container.tree).object(handle.place.object)?.creation.clone();
+    let list = plist::decode(host, &creation, ListClass::Dataset)?;
+    // SAFETY: a valid ID of the host.
+    let found = unsafe { (host.call.H5Pget_layout)(list.id) } == CHUNKED;
+    Ok(*handle.is_chunked.get_or_init(|| found))
+}
+
 pub(crate) unsafe extern "C" fn specific<const S: usize>(
     obj: *mut c_void,
     args: *mut H5VL_dataset_specific_args_t,
@@ -294,11 +310,7 @@ pub(crate) unsafe extern "C" fn specific<const S: usize>(
             match args.op_type {
                 H5VL_DATASET_SET_EXTENT => {
                     let ndims = lock(&handle.dataset()?.extent).space.shape().len();
-                    let list = {
-                        let creation = lock(&handle.place.container.tree).object(handle.place.object)?.creation.clone();
-                        plist::decode(host, &creation, ListClass::Dataset)?
-                    };
-                    if (host.call.H5Pget_layout)(list.id) != 2 {
+                    if !is_chunked(host, handle)? {
                         return Err(error!("only chunked datasets can be resized"));
                     }
                     set_extent(host, handle, std::slice::from_raw_parts(args.args.set_extent.size, ndims))

@@ -1,9 +1,12 @@
 //! `H5Dread` and `H5Dwrite`.
 
+use std::sync::Arc;
+
 use super::dataspace::{dataspace_of, give_dataspace};
 use super::moves::{Moves, moves};
 use super::references::adopt_references;
 use super::runs::{Pairs, Runs};
+use super::span::{Run, Span, copy};
 use super::{convert, copy_of_file_type};
 use crate::datatype;
 use crate::ffi::*;
@@ -29,10 +32,24 @@ pub(crate) struct Io<'a> {
     pub(crate) dxpl: hid_t,
 }
 
-/// Elements that are contiguous in the file and in memory: (first in the file, first in memory, number).
-type Run = (u64, u64, usize);
-/// Runs that are converted together.
-type Batch = Vec<Run>;
+/// Memory that is used again from span to span.
+#[derive(Default)]
+struct Scratch {
+    /// Selected elements, one after the other.
+    packed: Vec<u8>,
+    /// All elements of a span.
+    covering: Vec<u8>,
+}
+
+impl Scratch {
+    /// Space for packed elements.
+    fn packed(&mut self, bytes: usize) -> (&mut [u8], &mut Vec<u8>) {
+        if self.packed.len() < bytes {
+            self.packed.resize(bytes, 0);
+        }
+        (&mut self.packed[..bytes], &mut self.covering)
+    }
+}
 
 impl Io<'_> {
     fn file_type(&self) -> Result<Owned> {
@@ -101,6 +118,23 @@ impl Io<'_> {
         datatype::copy(self.host, self.mem_type)
     }
 
+    /// How values are moved: those of the last transfer, if the datatype in memory is the same.
+    fn moves(&self) -> Result<Arc<Moves>> {
+        let encoded = datatype::encode(self.host, self.mem_type)?;
+        if let Some((known, moves)) = &*lock(&self.handle.moves)
+            && *known == encoded
+        {
+            return Ok(Arc::clone(moves));
+        }
+        let decoded = &self.handle.dataset()?.datatype.decoded;
+        let moves = Arc::new(moves(self.host, self.handle.raw(), decoded, self.file_type()?, self.memory_type()?)?);
+        // Conversions hold datatypes of the host, which must not outlive the transfer.
+        if moves.converted.is_empty() {
+            *lock(&self.handle.moves) = Some((encoded, Arc::clone(&moves)));
+        }
+        Ok(moves)
+    }
+
     fn with_table<T>(&self, work: impl FnOnce(&mut Table) -> Result<T>) -> Result<T> {
         let (host, container) = (self.host, &self.handle.place.container);
         let dataset = self.handle.dataset()?;
@@ -112,41 +146,26 @@ impl Io<'_> {
         dataset.with_table(&container.folder, container.ranks.get(), || Ok(fill), |table, _| work(table))
     }
 
-    /// Iterates over the runs of both selections. Calls `straight` with each run, and `converted` with batches of runs and their
-    /// number of elements; the last argument of both is the size of an element in memory.
-    fn walk(
-        &self,
-        has_memory: bool,
-        mut straight: impl FnMut(&Moves, Run, usize) -> Result<()>,
-        mut converted: impl FnMut(&Moves, &Batch, usize, usize) -> Result<()>,
-    ) -> Result<()> {
+    /// Iterates over the runs of both selections, and calls `each` with spans of them and the size of an element in memory.
+    fn walk(&self, has_memory: bool, mut each: impl FnMut(&Moves, &Span, usize) -> Result<()>) -> Result<()> {
         let Some(mut pairs) = self.pairs()? else { return Ok(()) };
         if !has_memory {
             return Err(error!("the memory buffer is null"));
         }
-        let memory = self.memory_type()?;
         // SAFETY: a valid ID of the host.
-        let stride = unsafe { (self.host.call.H5Tget_size)(memory.id) };
-        let moves = moves(self.host, self.handle.raw(), &self.handle.dataset()?.datatype.decoded, self.file_type()?, memory)?;
-        let (mut batch, mut elements) = (Batch::new(), 0);
-        let max_elements = (BLOCK_BYTES / stride.max(1)).max(1);
-        while let Some((file, at, count)) = pairs.next()? {
-            if !moves.direct.is_empty() {
-                straight(&moves, (file, at, count), stride)?;
+        let stride = unsafe { (self.host.call.H5Tget_size)(self.mem_type) };
+        let element_bytes = stride.max(self.handle.dataset()?.datatype.decoded.bytes());
+        let moves = self.moves()?;
+        let mut span = Span::default();
+        while let Some((file, memory, count)) = pairs.next()? {
+            let run = Run { file, memory, count };
+            if !span.admits(&run, element_bytes) {
+                each(&moves, &span, stride)?;
+                span.clear();
             }
-            let mut done = if moves.converted.is_empty() { count } else { 0 };
-            while done < count {
-                let now = (count - done).min(max_elements - elements);
-                batch.push((file + done as u64, at + done as u64, now));
-                elements += now;
-                done += now;
-                if elements == max_elements {
-                    converted(&moves, &batch, elements, stride)?;
-                    (elements, _) = (0, batch.clear());
-                }
-            }
+            span.push(run);
         }
-        if elements > 0 { converted(&moves, &batch, elements, stride) } else { Ok(()) }
+        if span.is_empty() { Ok(()) } else { each(&moves, &span, stride) }
     }
 
     /// Writes elements from memory to the columns.
@@ -154,13 +173,15 @@ impl Io<'_> {
     /// # Safety
     /// `buf` must hold what the datatype and the dataspace in memory say.
     pub(crate) unsafe fn write(&self, buf: *const u8) -> Result<()> {
-        let straight = |moves: &Moves, (file, at, count): Run, stride: usize| {
-            // SAFETY: the caller promises that these elements are in memory.
-            let source = unsafe { std::slice::from_raw_parts(buf.add(at as usize * stride), count * stride) };
-            self.with_table(|table| table.write(&moves.direct, file, count, source, stride))
-        };
-        // SAFETY: as above.
-        self.walk(!buf.is_null(), straight, |moves, batch, elements, stride| unsafe { self.write_converted(moves, batch, elements, buf, stride) })
+        let mut scratch = Scratch::default();
+        self.walk(!buf.is_null(), |moves, span, stride| {
+            if !moves.direct.is_empty() {
+                // SAFETY: the caller promises that these elements are in memory.
+                unsafe { self.write_direct(moves, span, buf, stride, &mut scratch)? };
+            }
+            // SAFETY: as above.
+            unsafe { self.write_converted(moves, span, buf, stride, &mut scratch) }
+        })
     }
 
     /// Reads elements from the columns into memory.
@@ -168,70 +189,123 @@ impl Io<'_> {
     /// # Safety
     /// `buf` must have space for what the datatype and the dataspace in memory say.
     pub(crate) unsafe fn read(&self, buf: *mut u8) -> Result<()> {
-        let straight = |moves: &Moves, (file, at, count): Run, stride: usize| {
-            // SAFETY: the caller promises space for these elements.
-            let target = unsafe { std::slice::from_raw_parts_mut(buf.add(at as usize * stride), count * stride) };
-            self.with_table(|table| table.read(&moves.direct, file, count, target, stride))
-        };
-        // SAFETY: as above.
-        self.walk(!buf.is_null(), straight, |moves, batch, elements, stride| unsafe { self.read_converted(moves, batch, elements, buf, stride) })
+        let mut scratch = Scratch::default();
+        self.walk(!buf.is_null(), |moves, span, stride| {
+            if !moves.direct.is_empty() {
+                // SAFETY: the caller promises space for these elements.
+                unsafe { self.read_direct(moves, span, buf, stride, &mut scratch)? };
+            }
+            // SAFETY: as above.
+            unsafe { self.read_converted(moves, span, buf, stride, &mut scratch) }
+        })
     }
 
-    unsafe fn write_converted(&self, moves: &Moves, batch: &Batch, elements: usize, buf: *const u8, stride: usize) -> Result<()> {
+    unsafe fn write_direct(&self, moves: &Moves, span: &Span, buf: *const u8, stride: usize, scratch: &mut Scratch) -> Result<()> {
+        // SAFETY: the caller promises that the elements of a run are in memory.
+        let source = |run: &Run| unsafe { std::slice::from_raw_parts(buf.add(run.memory as usize * stride), run.count * stride) };
+        if let [run] = span.runs.as_slice() {
+            return self.with_table(|table| table.write(&moves.direct, run.file, run.count, source(run), stride));
+        }
+        let (packed, covering) = scratch.packed(span.elements * stride);
+        let mut to = 0;
+        for run in &span.runs {
+            copy(&mut packed[to..to + run.count * stride], source(run));
+            to += run.count * stride;
+        }
+        self.with_table(|table| span.write_packed(table, &moves.direct, packed, covering, stride))
+    }
+
+    unsafe fn read_direct(&self, moves: &Moves, span: &Span, buf: *mut u8, stride: usize, scratch: &mut Scratch) -> Result<()> {
+        // SAFETY: the caller promises space for the elements of a run.
+        let target = |run: &Run| unsafe { std::slice::from_raw_parts_mut(buf.add(run.memory as usize * stride), run.count * stride) };
+        if let [run] = span.runs.as_slice() {
+            return self.with_table(|table| table.read(&moves.direct, run.file, run.count, target(run), stride));
+        }
+        let (packed, covering) = scratch.packed(span.elements * stride);
+        if !moves.is_whole(stride) {
+            // Members that are not read stay as they are.
+            let mut to = 0;
+            for run in &span.runs {
+                copy(&mut packed[to..to + run.count * stride], target(run));
+                to += run.count * stride;
+            }
+        }
+        self.with_table(|table| match (span.is_dense(), moves.is_whole(stride)) {
+            (false, false) => span.read_over(table, &moves.direct, packed, covering, stride),
+            _ => span.read_packed(table, &moves.direct, packed, covering, stride),
+        })?;
+        let mut from = 0;
+        for run in &span.runs {
+            copy(target(run), &packed[from..from + run.count * stride]);
+            from += run.count * stride;
+        }
+        Ok(())
+    }
+
+    unsafe fn write_converted(&self, moves: &Moves, span: &Span, buf: *const u8, stride: usize, scratch: &mut Scratch) -> Result<()> {
         for conversion in &moves.converted {
             let (small, large) = (conversion.memory_bytes, conversion.memory_bytes.max(conversion.file_bytes));
-            let mut scratch = vec![0u8; large * elements];
-            let mut background = vec![0u8; large * elements];
-            let mut filled = 0;
-            for (file, at, count) in batch {
-                for i in 0..*count {
-                    // SAFETY: the caller promises that these elements are in memory.
-                    let source = unsafe { std::slice::from_raw_parts(buf.add((*at as usize + i) * stride + conversion.at), small) };
-                    scratch[filled * small..(filled + 1) * small].copy_from_slice(source);
-                    filled += 1;
+            for piece in span.pieces(BLOCK_BYTES / large.max(stride).max(1)) {
+                let elements = piece.elements;
+                let (values, covering) = scratch.packed(2 * large * elements);
+                let (values, background) = values.split_at_mut(large * elements);
+                let mut filled = 0;
+                for run in &piece.runs {
+                    for i in 0..run.count {
+                        // SAFETY: the caller promises that these elements are in memory.
+                        let source = unsafe { std::slice::from_raw_parts(buf.add((run.memory as usize + i) * stride + conversion.at), small) };
+                        copy(&mut values[filled * small..(filled + 1) * small], source);
+                        filled += 1;
+                    }
                 }
+                background.fill(0);
                 if conversion.background {
-                    let from = (filled - count) * conversion.file_bytes;
-                    self.with_table(|table| table.read(&conversion.parts, *file, *count, &mut background[from..], conversion.file_bytes))?;
+                    self.with_table(|table| {
+                        piece.read_packed(table, &conversion.parts, &mut background[..elements * conversion.file_bytes], covering, conversion.file_bytes)
+                    })?;
                 }
-            }
-            convert(self.host, conversion.memory.id, conversion.file.id, elements, &mut scratch, &mut background, self.dxpl)?;
-            let mut from = 0;
-            for (file, _, count) in batch {
-                self.with_table(|table| table.write(&conversion.parts, *file, *count, &scratch[from..], conversion.file_bytes))?;
-                from += count * conversion.file_bytes;
+                convert(self.host, conversion.memory.id, conversion.file.id, elements, values, background, self.dxpl)?;
+                self.with_table(|table| {
+                    piece.write_packed(table, &conversion.parts, &values[..elements * conversion.file_bytes], covering, conversion.file_bytes)
+                })?;
             }
         }
         Ok(())
     }
 
-    unsafe fn read_converted(&self, moves: &Moves, batch: &Batch, elements: usize, buf: *mut u8, stride: usize) -> Result<()> {
+    unsafe fn read_converted(&self, moves: &Moves, span: &Span, buf: *mut u8, stride: usize, scratch: &mut Scratch) -> Result<()> {
         for conversion in &moves.converted {
             let (small, large) = (conversion.memory_bytes, conversion.memory_bytes.max(conversion.file_bytes));
-            let mut scratch = vec![0u8; large * elements];
-            let mut background = vec![0u8; large * elements];
-            let mut filled = 0;
-            for (file, at, count) in batch {
-                let to = filled * conversion.file_bytes;
-                self.with_table(|table| table.read(&conversion.parts, *file, *count, &mut scratch[to..], conversion.file_bytes))?;
+            for piece in span.pieces(BLOCK_BYTES / large.max(stride).max(1)) {
+                let elements = piece.elements;
+                let (values, covering) = scratch.packed(2 * large * elements);
+                let (values, background) = values.split_at_mut(large * elements);
+                self.with_table(|table| {
+                    piece.read_packed(table, &conversion.parts, &mut values[..elements * conversion.file_bytes], covering, conversion.file_bytes)
+                })?;
+                background.fill(0);
                 if conversion.background {
-                    for i in 0..*count {
-                        // SAFETY: the caller promises that these elements are in memory.
-                        let target = unsafe { std::slice::from_raw_parts(buf.add((*at as usize + i) * stride + conversion.at), small) };
-                        background[(filled + i) * small..(filled + i + 1) * small].copy_from_slice(target);
+                    let mut filled = 0;
+                    for run in &piece.runs {
+                        for i in 0..run.count {
+                            // SAFETY: the caller promises space for these elements.
+                            let target = unsafe { std::slice::from_raw_parts(buf.add((run.memory as usize + i) * stride + conversion.at), small) };
+                            copy(&mut background[filled * small..(filled + 1) * small], target);
+                            filled += 1;
+                        }
                     }
                 }
-                filled += count;
-            }
-            convert(self.host, conversion.file.id, conversion.memory.id, elements, &mut scratch, &mut background, self.dxpl)?;
-            // SAFETY: the scratch holds this many converted elements.
-            unsafe { adopt_references(self.host, self.handle, conversion.memory.id, scratch.as_mut_ptr(), elements)? };
-            let mut from = 0;
-            for (_, at, count) in batch {
-                for i in 0..*count {
-                    // SAFETY: the caller promises space for these elements.
-                    unsafe { std::ptr::copy_nonoverlapping(scratch[from..].as_ptr(), buf.add((*at as usize + i) * stride + conversion.at), small) };
-                    from += small;
+                convert(self.host, conversion.file.id, conversion.memory.id, elements, values, background, self.dxpl)?;
+                // SAFETY: the scratch holds this many converted elements.
+                unsafe { adopt_references(self.host, self.handle, conversion.memory.id, values.as_mut_ptr(), elements)? };
+                let mut from = 0;
+                for run in &piece.runs {
+                    for i in 0..run.count {
+                        // SAFETY: the caller promises space for these elements.
+                        let target = unsafe { std::slice::from_raw_parts_mut(buf.add((run.memory as usize + i) * stride + conversion.at), small) };
+                        copy(target, &values[from..from + small]);
+                        from += small;
+                    }
                 }
             }
         }

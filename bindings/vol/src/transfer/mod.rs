@@ -2,7 +2,7 @@
 //! copied directly between its column and memory; the host converts any other, member by member.
 //!
 //! - [`elements`]: `H5Dread` and `H5Dwrite`; [`attribute`]: the same for attributes
-//! - [`dataspace`]: dataspaces; [`runs`]: selections as runs of elements
+//! - [`dataspace`]: dataspaces; [`runs`]: selections as runs of elements; [`span`]: runs that are moved together
 //! - [`moves`]: which members are copied, and which are converted
 //! - [`references`]: makes references in sequences valid in this process
 
@@ -12,10 +12,12 @@ mod elements;
 mod moves;
 mod references;
 mod runs;
+mod span;
 
 pub(crate) use attribute::{read_attribute, write_attribute};
 pub(crate) use dataspace::{dataspace_of, give_dataspace};
 pub(crate) use elements::Io;
+pub(crate) use moves::KnownMoves;
 
 use crate::datatype;
 use crate::ffi::hid_t;

@@ -1,6 +1,7 @@
 //! Decides which members are copied directly between a column and memory, and which the host converts.
 
 use std::ffi::c_void;
+use std::sync::Arc;
 
 use crate::datatype;
 use crate::ffi::*;
@@ -10,7 +11,7 @@ use hyperslab_arrow_container::error::{Result, error};
 use hyperslab_arrow_container::table::Part;
 
 /// A member that the host converts.
-pub(super) struct Conversion {
+pub(crate) struct Conversion {
     /// Its leaves, in file form.
     pub(super) parts: Vec<Part>,
     /// Its byte offset in an element in memory.
@@ -25,9 +26,21 @@ pub(super) struct Conversion {
 
 /// How each column is moved.
 #[derive(Default)]
-pub(super) struct Moves {
+pub(crate) struct Moves {
     pub(super) direct: Vec<Part>,
+    /// Bytes of an element in memory that are copied directly.
+    pub(super) direct_bytes: usize,
     pub(super) converted: Vec<Conversion>,
+}
+
+/// The moves of the last transfer, and the encoded datatype in memory that they are for.
+pub(crate) type KnownMoves = Option<(Vec<u8>, Arc<Moves>)>;
+
+impl Moves {
+    /// Whether what is copied directly fills elements of this many bytes in memory.
+    pub(super) fn is_whole(&self, element_bytes: usize) -> bool {
+        self.converted.is_empty() && self.direct_bytes == element_bytes
+    }
 }
 
 /// Pairs a datatype of the file with one in memory. `leaf` counts the leaves of the file.
@@ -69,6 +82,7 @@ impl Pairing<'_> {
             let parts = |base: usize| offsets.iter().enumerate().map(|(i, offset)| Part::new(first + i, base + offset)).collect::<Vec<_>>();
             if !decoded.has_heap() && (host.call.H5Tequal)(file.id, memory.id) > 0 {
                 self.moves.direct.extend(parts(at));
+                self.moves.direct_bytes += (host.call.H5Tget_size)(memory.id);
                 return Ok(());
             }
             let background = (host.call.H5Tdetect_class)(file.id, H5T_COMPOUND) > 0;

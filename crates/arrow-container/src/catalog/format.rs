@@ -5,7 +5,7 @@ pub(super) const VERSION: &str = "1";
 /// Metadata key of a column that is a dataset's fill value, not an attribute.
 pub(super) const FILL: &str = "hyperslab.fill";
 /// The file whose presence makes a folder a container.
-pub(crate) const CATALOG: &str = "catalog.arrow";
+pub const CATALOG: &str = "catalog.arrow";
 
 pub(super) fn to_hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()

@@ -16,7 +16,7 @@ use crate::elements::arrow_arrays;
 use crate::elements::dataspace::Dataspace;
 use crate::elements::datatype::{Datatype, DecodeDatatype};
 use crate::error::{Error, Result, error};
-use crate::files::Folder;
+use crate::files::Source;
 use crate::files::archive::Archive;
 use crate::files::record_batch::read;
 use crate::model::{AttributeValue, Body, Dataset, Extent, Link, Object, ROOT, Region, StoredDatatype, Target, Tree};
@@ -111,8 +111,23 @@ pub(crate) fn is_container(path: &Path) -> bool {
         .is_some_and(|reader| reader.schema().metadata().contains_key("hyperslab.container"))
 }
 
-/// Reads a tree and its generation.
-pub(crate) fn load(folder: &Folder, decode: DecodeDatatype<'_>) -> Result<(Tree, u64)> {
+/// A catalog that was read.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Loaded {
+    /// The objects.
+    pub tree: Tree,
+    /// Which version of the catalog it is.
+    pub generation: u64,
+    /// The name of the file of its links.
+    pub links: String,
+}
+
+/// Reads the catalog.
+///
+/// # Errors
+/// If a file of the catalog cannot be read or is damaged; that of `decode`.
+pub fn load(folder: &dyn Source, decode: DecodeDatatype<'_>) -> Result<Loaded> {
     let objects = read(folder, CATALOG)?;
     let schema = objects.schema();
     let word = |key: &str| {
@@ -120,16 +135,16 @@ pub(crate) fn load(folder: &Folder, decode: DecodeDatatype<'_>) -> Result<(Tree,
             .metadata()
             .get(&format!("hyperslab.{key}"))
             .cloned()
-            .ok_or_else(|| error!("{}: not a container of Hyperslab: its metadata have no '{key}'", folder.display()))
+            .ok_or_else(|| error!("{}: not a container of Hyperslab: its metadata have no '{key}'", folder.name()))
     };
     let version = word("container")?;
     if version != VERSION {
-        return Err(error!("{}: version {version} of the container is unknown; this connector reads version {VERSION}", folder.display()));
+        return Err(error!("{}: version {version} of the container is unknown; this connector reads version {VERSION}", folder.name()));
     }
-    let columns = Columns(&objects, folder.join(CATALOG).display().to_string());
+    let columns = Columns(&objects, format!("{}/{CATALOG}", folder.name()));
     let regions = word("regions").unwrap_or_default();
     let regions = regions.split(',').filter(|text| !text.is_empty()).map(|text| from_hex(text).map(|selection| Region { selection }));
-    let regions = regions.collect::<Option<Vec<_>>>().ok_or_else(|| error!("{}: the selection of a region reference is damaged", folder.display()))?;
+    let regions = regions.collect::<Option<Vec<_>>>().ok_or_else(|| error!("{}: the selection of a region reference is damaged", folder.name()))?;
     let mut tree = Tree {
         objects: BTreeMap::new(),
         next: word("next")?.parse().unwrap_or(2),
@@ -170,7 +185,7 @@ pub(crate) fn load(folder: &Folder, decode: DecodeDatatype<'_>) -> Result<(Tree,
     let inside = |name: String| if name.contains('/') { Err(error!("{}: the file name '{name}' leads out of the folder", columns.1)) } else { Ok(name) };
     let links_file = inside(word("links")?)?;
     let links = read(folder, &links_file)?;
-    let links_columns = Columns(&links, links_file);
+    let links_columns = Columns(&links, links_file.clone());
     for row in 0..links.num_rows() {
         let target = match links_columns.i32("class", row)? {
             0 => Target::Hard(
@@ -203,5 +218,5 @@ pub(crate) fn load(folder: &Folder, decode: DecodeDatatype<'_>) -> Result<(Tree,
     if !matches!(tree.objects.get(&ROOT).map(|object| &object.body), Some(Body::Group { .. })) {
         return Err(error!("{}: the root group is missing", columns.1));
     }
-    Ok((tree, word("generation")?.parse().unwrap_or(0)))
+    Ok(Loaded { tree, generation: word("generation")?.parse().unwrap_or(0), links: links_file })
 }

@@ -6,6 +6,7 @@ mod format;
 mod load;
 mod save;
 
-pub(crate) use format::CATALOG;
-pub(crate) use load::{is_container, load};
+pub use format::CATALOG;
+pub(crate) use load::is_container;
+pub use load::{Loaded, load};
 pub(crate) use save::save;

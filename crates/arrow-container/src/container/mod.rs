@@ -13,5 +13,5 @@ mod state;
 
 pub use create::Create;
 pub use open::{delete, is_accessible};
-pub use path::{OpenExternal, Place, Walk};
+pub use path::{OpenExternal, Place, Walk, external_parts};
 pub use state::{Container, Options};

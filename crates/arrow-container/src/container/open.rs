@@ -8,19 +8,35 @@ use std::sync::atomic::Ordering;
 use rustix::io::Errno;
 
 use super::state::{Container, Options, Parts, register};
-use crate::catalog::{self, CATALOG, is_container};
+use crate::catalog::{self, CATALOG, Loaded, is_container};
 use crate::elements::datatype::DecodeDatatype;
 use crate::error::{Result, error, os_error_message};
 use crate::files::Folder;
 use crate::files::archive::Archive;
 use crate::files::names::sibling_path;
+use crate::files::reader_lock;
 use crate::files::writer_lock::{check_writable, remove_leftovers, remove_leftovers_next_to, write_lock};
+#[cfg(feature = "plain")]
 use crate::plain;
+
+/// How often a catalog is read if a writer replaces it meanwhile.
+const MAX_TRIES: u32 = 10;
 
 pub(super) fn is_hdf5(path: &Path) -> bool {
     use std::io::Read;
     let mut start = [0; 8];
     File::open(path).and_then(|mut file| file.read_exact(&mut start)).is_ok() && start == *b"\x89HDF\r\n\x1a\n"
+}
+
+/// What a file that cannot be opened is, if it is a known form of Arrow or Parquet files.
+fn other_form(path: &Path) -> Option<&'static str> {
+    #[cfg(feature = "plain")]
+    return plain::other_form(path);
+    #[cfg(not(feature = "plain"))]
+    {
+        let _ = path;
+        None
+    }
 }
 
 impl Container {
@@ -47,6 +63,7 @@ impl Container {
             return Ok(container);
         }
         let one_file = Archive::is_claimed(&real);
+        #[cfg(feature = "plain")]
         if !one_file && plain::is_plain(&real) {
             if writable {
                 return Err(error!("{shown} is a plain Arrow or Parquet file, which can only be read; copy it into a container with h5repack to change it"));
@@ -65,7 +82,7 @@ impl Container {
             return Ok(container);
         }
         if !real.is_dir() && !one_file {
-            return Err(match (is_hdf5(&real), plain::other_form(&real)) {
+            return Err(match (is_hdf5(&real), other_form(&real)) {
                 (_, Some(form)) => error!("{shown} is {form}"),
                 (true, _) => error!("{shown} is a native HDF5 file; unset HDF5_VOL_CONNECTOR to open it, or copy it into a container with h5repack"),
                 (false, _) => error!("{shown} is not a container of Arrow files, nor a plain Arrow or Parquet file"),
@@ -100,14 +117,32 @@ impl Container {
                 Folder::of_archive(work, archive)
             }
         };
-        let loaded = catalog::load(&folder, decode);
+        let reads_folder = !one_file && !writable;
+        let mut loaded = Self::load_held(&folder, decode, reads_folder);
+        // A writer may replace the catalog while it is read.
+        for _ in 1..MAX_TRIES {
+            if loaded.is_ok() || !reads_folder {
+                break;
+            }
+            loaded = Self::load_held(&folder, decode, reads_folder);
+        }
         if loaded.is_err() && one_file && writable {
             drop(std::fs::remove_dir(&*folder));
         }
-        let (tree, generation) = loaded?;
+        let (Loaded { tree, generation, .. }, reading) = loaded?;
+        let held = held.or(reading);
         let container = Self::assemble(Parts { path: real.clone(), folder, one_file, tree, generation, writable, options, lock: held });
         register(&container);
         Ok(container)
+    }
+}
+
+impl Container {
+    /// Loads the catalog. With `holds`, its files stay until the second result is dropped.
+    fn load_held(folder: &Folder, decode: DecodeDatatype<'_>, holds: bool) -> Result<(Loaded, Option<File>)> {
+        let loaded = catalog::load(folder, decode)?;
+        let held = if holds { reader_lock::hold(&folder.join(&loaded.links))? } else { None };
+        Ok((loaded, held))
     }
 }
 
@@ -130,5 +165,9 @@ pub fn delete(path: &Path) -> Result<()> {
 
 /// Whether a path is a container, or a plain Arrow or Parquet file.
 pub fn is_accessible(path: &Path) -> bool {
-    is_container(path) || plain::is_plain(path)
+    #[cfg(feature = "plain")]
+    if plain::is_plain(path) {
+        return true;
+    }
+    is_container(path)
 }

@@ -33,7 +33,7 @@ pub struct Walk<'a> {
 }
 
 /// The file name and the path in the value of an external link.
-pub(crate) fn external_parts(value: &[u8]) -> Option<(&str, &str)> {
+pub fn external_parts(value: &[u8]) -> Option<(&str, &str)> {
     let mut words = value.get(1..)?.split(|byte| *byte == 0);
     Some((std::str::from_utf8(words.next()?).ok()?, std::str::from_utf8(words.next()?).ok()?))
 }

@@ -10,6 +10,7 @@ use crate::catalog::{self, CATALOG};
 use crate::error::{Result, error};
 use crate::files::archive::Archive;
 use crate::files::names::sibling_path;
+use crate::files::reader_lock;
 use crate::files::writer_lock::write_lock;
 use crate::lock;
 use crate::model::{Body, Dataset, Extent, ObjectId};
@@ -115,10 +116,9 @@ impl Container {
 
     /// Replaces the one file by a new one, which becomes visible to readers when it is renamed.
     fn publish_one_file(&self, names: &BTreeSet<String>) -> Result<()> {
-        let pieces = names.iter().map(|name| Ok((name.clone(), self.folder.piece(name)?))).collect::<Result<Vec<_>>>()?;
         let aside = sibling_path(&self.path, "part");
         let work = || -> Result<()> {
-            let archive = Archive::write(&aside, &pieces, self.options.sync)?;
+            let archive = Archive::write(&aside, names, |name| self.folder.piece(name), self.options.sync)?;
             // Lock the new file before others can see it.
             let held = if lock(&self.lock).is_some() { write_lock(&aside)? } else { None };
             if self.path.is_dir() {
@@ -158,15 +158,26 @@ fn is_own_name(name: &str) -> bool {
     ["links", "attributes"].contains(&front) || is_values(front) || number(front).is_some_and(|(front, _)| is_values(front))
 }
 
-/// Removes files of earlier generations, recognized by their names, that the catalog no longer refers to.
+/// Whether this is the file of the links of a generation.
+fn is_links_name(name: &str) -> bool {
+    name.strip_prefix("links.").and_then(|rest| rest.strip_suffix(".arrow")).is_some_and(|digits| digits.bytes().all(|digit| digit.is_ascii_digit()))
+}
+
+/// Removes files of earlier generations, recognized by their names, that the catalog no longer refers to. As long as a reader has
+/// an earlier generation open, all files stay; a later publishing removes them.
 fn remove_superseded(folder: &Path, kept: &BTreeSet<String>) {
     let Ok(entries) = std::fs::read_dir(folder) else { return };
-    for entry in entries.flatten() {
-        let name = entry.file_name();
-        let Some(name) = name.to_str() else { continue };
-        if is_own_name(name) && !kept.contains(name) {
-            let _ = std::fs::remove_file(entry.path());
+    let names: Vec<String> = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok()).collect();
+    let superseded: Vec<&String> = names.iter().filter(|name| is_own_name(name) && !kept.contains(*name)).collect();
+    let mut held = Vec::new();
+    for name in superseded.iter().filter(|name| is_links_name(name)) {
+        match reader_lock::without_readers(&folder.join(name)) {
+            Some(lock) => held.push(lock),
+            None => return,
         }
+    }
+    for name in superseded {
+        let _ = std::fs::remove_file(folder.join(name));
     }
 }
 

@@ -98,8 +98,16 @@ impl Datatype {
         }
     }
 
+    /// The size of numbers whose byte order is not Arrow's; 1 if there are none, or none of one size.
+    pub fn swap_bytes(&self) -> usize {
+        match self {
+            Self::Integer { bytes, swapped: true, .. } | Self::Float { bytes, swapped: true } => *bytes,
+            _ => 1,
+        }
+    }
+
     /// The Arrow type of one element.
-    pub(crate) fn data_type(&self) -> DataType {
+    pub fn data_type(&self) -> DataType {
         match self {
             Self::Integer { bytes: 1, signed: true, .. } => DataType::Int8,
             Self::Integer { bytes: 2, signed: true, .. } => DataType::Int16,

@@ -1,7 +1,7 @@
 //! The one-file form of a container: an Arrow file with one row (name, content) for each file that the folder form has.
 //! Each content begins at a multiple of 64 bytes, so that the Arrow files can be memory-mapped in place.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
@@ -21,10 +21,12 @@ const VERSION: &str = "1";
 /// Offset of the first row's content, in bytes.
 const HEAD: u64 = 4096;
 /// Offset of the mark, in bytes: one of the offsets at which HDF5 looks for its signature, unused by Arrow's messages.
-const MARK_AT: u64 = 2048;
+pub const MARK_AT: u64 = 2048;
 /// HDF5's signature, for programs that look for it before they call the library; then a superblock version that does not
 /// exist, so that HDF5 without the connector refuses the file; then a note for anyone who inspects the bytes.
 const MARK: &[u8] = b"\x89HDF\r\n\x1a\n\xff\nAn Arrow file that holds an HDF5 file: open it with HDF5_VOL_CONNECTOR=arrow and the connector of Hyperslab.\n";
+/// Length of the mark, in bytes.
+pub const MARK_BYTES: usize = MARK.len();
 /// More rows than this mean that the file is damaged.
 const MAX_ROWS: u64 = 1 << 24;
 
@@ -54,39 +56,12 @@ impl Archive {
     }
 
     fn read(file: File) -> Result<Self> {
-        let length = file.metadata()?.len();
-        let found = ipc::find(&file, 0, length)?;
-        let version = found.schema.metadata().get("hyperslab.archive");
-        if version.is_none_or(|version| version != VERSION) {
-            return Err(error!("version {version:?} of the one-file form is unknown; this connector reads version {VERSION}"));
-        }
-        let damaged = || error!("its table of files is damaged");
-        // The buffers of both columns: validity, offsets, values.
-        let [batch] = found.batches.as_slice() else { return Err(damaged()) };
-        let &[_, name_ends, names, _, ends, content] = batch.buffers.as_slice() else { return Err(damaged()) };
-        if batch.rows > MAX_ROWS || batch.compressed {
-            return Err(damaged());
-        }
-        let offsets = |(at, bytes): (u64, u64), max: u64| -> Result<Vec<u64>> {
-            let wanted = (batch.rows + 1) * 8;
-            if bytes < wanted {
-                return Err(damaged());
-            }
-            let mut raw = vec![0; usize::try_from(wanted).map_err(|_| damaged())?];
-            file.read_exact_at(&mut raw, at)?;
-            let all: Vec<u64> = raw.as_chunks::<8>().0.iter().map(|word| u64::from_le_bytes(*word)).collect();
-            let rising = all.is_sorted() && all.last().is_none_or(|last| *last <= max);
-            if rising { Ok(all) } else { Err(damaged()) }
+        let read = |offset: u64, bytes: usize| {
+            let mut out = vec![0; bytes];
+            file.read_exact_at(&mut out, offset)?;
+            Ok(out)
         };
-        let (name_ends, ends) = (offsets(name_ends, names.1)?, offsets(ends, content.1)?);
-        let mut text = vec![0; usize::try_from(names.1).ok().filter(|bytes| *bytes < 1 << 32).ok_or_else(damaged)?];
-        file.read_exact_at(&mut text, names.0)?;
-        let mut members = BTreeMap::new();
-        for (name, place) in name_ends.windows(2).zip(ends.windows(2)) {
-            let (&[from, to], &[start, end]) = (name, place) else { continue };
-            let name = text.get(from as usize..to as usize).and_then(|bytes| std::str::from_utf8(bytes).ok()).ok_or_else(damaged)?;
-            members.insert(name.to_owned(), (content.0 + start, end - start));
-        }
+        let members = members(&read, file.metadata()?.len())?;
         Ok(Self { file, members })
     }
 
@@ -101,18 +76,18 @@ impl Archive {
         Ok(Some(Piece::part(self.file.try_clone()?, *start, *bytes)))
     }
 
-    /// Writes an archive of `pieces` to the temporary path `aside`.
-    pub(crate) fn write(aside: &Path, pieces: &[(String, Piece)], sync: bool) -> Result<Self> {
+    /// Writes an archive of the files of these names, which `open` opens, to the temporary path `aside`. One file is open at a time.
+    pub(crate) fn write(aside: &Path, names: &BTreeSet<String>, open: impl Fn(&str) -> Result<Piece>, sync: bool) -> Result<Self> {
         let file = OpenOptions::new().read(true).write(true).create_new(true).open(aside)?;
         let (mut at, mut ends, mut name_ends, mut text) = (HEAD, vec![0u64], vec![0u64], String::new());
-        for (name, piece) in pieces {
-            at = append(&file, at, piece).map_err(|error| error!("{name}: {}", error.message).with_source(error))?;
+        for name in names {
+            at = open(name).and_then(|piece| append(&file, at, &piece)).map_err(|error| error!("{name}: {}", error.message).with_source(error))?;
             ends.push(at - HEAD);
             text.push_str(name);
             name_ends.push(text.len() as u64);
         }
         let words = |all: Vec<u64>| Source::Bytes(Buffer::from_vec(all));
-        let rows = pieces.len();
+        let rows = names.len();
         let buffers = vec![
             Source::Empty,
             words(name_ends),
@@ -130,6 +105,49 @@ impl Archive {
         }
         Self::read(file)
     }
+}
+
+/// Whether the bytes at [`MARK_AT`] are those of an archive; there are [`MARK_BYTES`].
+pub fn is_mark(bytes: &[u8]) -> bool {
+    bytes == MARK
+}
+
+/// Offset and length of each file in an archive of `length` bytes, by name. Nothing in it is trusted.
+///
+/// # Errors
+/// That of `read`, or if the table of files is damaged.
+pub fn members(read: ipc::ReadBytes<'_>, length: u64) -> Result<BTreeMap<String, (u64, u64)>> {
+    let found = ipc::find_with(read, 0, length)?;
+    let version = found.schema.metadata().get("hyperslab.archive");
+    if version.is_none_or(|version| version != VERSION) {
+        return Err(error!("version {version:?} of the one-file form is unknown; version {VERSION} can be read"));
+    }
+    let damaged = || error!("its table of files is damaged");
+    // The buffers of both columns: validity, offsets, values.
+    let [batch] = found.batches.as_slice() else { return Err(damaged()) };
+    let &[_, name_ends, names, _, ends, content] = batch.buffers.as_slice() else { return Err(damaged()) };
+    if batch.rows > MAX_ROWS || batch.compressed {
+        return Err(damaged());
+    }
+    let offsets = |(at, bytes): (u64, u64), max: u64| -> Result<Vec<u64>> {
+        let wanted = (batch.rows + 1) * 8;
+        if bytes < wanted {
+            return Err(damaged());
+        }
+        let raw = read(at, usize::try_from(wanted).map_err(|_| damaged())?)?;
+        let all: Vec<u64> = raw.as_chunks::<8>().0.iter().map(|word| u64::from_le_bytes(*word)).collect();
+        let rising = all.is_sorted() && all.last().is_none_or(|last| *last <= max);
+        if rising { Ok(all) } else { Err(damaged()) }
+    };
+    let (name_ends, ends) = (offsets(name_ends, names.1)?, offsets(ends, content.1)?);
+    let text = read(names.0, usize::try_from(names.1).ok().filter(|bytes| *bytes < 1 << 32).ok_or_else(damaged)?)?;
+    let mut members = BTreeMap::new();
+    for (name, place) in name_ends.windows(2).zip(ends.windows(2)) {
+        let (&[from, to], &[start, end]) = (name, place) else { continue };
+        let name = text.get(from as usize..to as usize).and_then(|bytes| std::str::from_utf8(bytes).ok()).ok_or_else(damaged)?;
+        members.insert(name.to_owned(), (content.0 + start, end - start));
+    }
+    Ok(members)
 }
 
 /// Appends an Arrow file at offset `at`, a multiple of 64, and returns its end, again a multiple of 64: zeros are inserted

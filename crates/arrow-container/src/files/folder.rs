@@ -8,6 +8,7 @@ use std::sync::Mutex;
 
 use super::archive::Archive;
 use super::piece::Piece;
+use super::source::{ReadSeek, Source};
 use crate::error::{Result, error};
 use crate::lock;
 
@@ -53,5 +54,15 @@ impl Deref for Folder {
 
     fn deref(&self) -> &Path {
         &self.path
+    }
+}
+
+impl Source for Folder {
+    fn name(&self) -> String {
+        self.path.display().to_string()
+    }
+
+    fn open(&self, name: &str) -> Result<Box<dyn ReadSeek>> {
+        Ok(Box::new(self.piece(name)?))
     }
 }

@@ -195,40 +195,59 @@ pub(crate) fn finish(file: &File, frames: &[Frame], schema: &Schema) -> Result<u
 }
 
 /// The metadata of an Arrow file.
-pub(crate) struct Found {
-    pub(crate) schema: Schema,
-    pub(crate) batches: Vec<FoundBatch>,
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Found {
+    /// Its columns.
+    pub schema: Schema,
+    /// Its record batches.
+    pub batches: Vec<FoundBatch>,
+    /// Whether some columns are dictionary-encoded.
+    pub has_dictionaries: bool,
 }
 
 /// The location of a record batch.
-pub(crate) struct FoundBatch {
-    pub(crate) rows: u64,
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct FoundBatch {
+    /// Number of rows.
+    pub rows: u64,
     /// Offset of its body.
-    pub(crate) body: u64,
+    pub body: u64,
     /// Offset in the file and length of each buffer, in Arrow's order.
-    pub(crate) buffers: Vec<(u64, u64)>,
+    pub buffers: Vec<(u64, u64)>,
     /// Length and null count of each node.
-    pub(crate) nodes: Vec<(u64, u64)>,
+    pub nodes: Vec<(u64, u64)>,
     /// Whether the buffers are compressed.
-    pub(crate) compressed: bool,
+    pub compressed: bool,
 }
 
-fn read(file: &File, offset: u64, bytes: usize) -> Result<Vec<u8>> {
-    let mut out = vec![0; bytes];
-    file.read_exact_at(&mut out, offset)?;
-    Ok(out)
-}
+/// Reads bytes at an offset: as many as the second argument says.
+pub type ReadBytes<'a> = &'a dyn Fn(u64, usize) -> Result<Vec<u8>>;
 
 /// Reads the metadata of an Arrow file that occupies `length` bytes of `file` from `start` on; nothing in it is trusted.
 pub(crate) fn find(file: &File, start: u64, length: u64) -> Result<Found> {
+    let read = |offset: u64, bytes: usize| {
+        let mut out = vec![0; bytes];
+        file.read_exact_at(&mut out, offset)?;
+        Ok(out)
+    };
+    find_with(&read, start, length)
+}
+
+/// As [`find`], given how to read bytes.
+///
+/// # Errors
+/// That of `read`, or if the file is damaged.
+pub fn find_with(read: ReadBytes<'_>, start: u64, length: u64) -> Result<Found> {
     let broken = |what: &str| error!("damaged or incomplete Arrow file: {what}");
     if length < 18 {
         return Err(broken("it is too short"));
     }
-    let tail = read(file, start + length - 10, 10)?;
+    let tail = read(start + length - 10, 10)?;
     let footer_bytes = arrow_ipc::reader::read_footer_length(tail.try_into().unwrap_or_default())?;
     let at = (length - 10).checked_sub(footer_bytes as u64).ok_or_else(|| broken("its footer is longer than the file"))?;
-    let footer = read(file, start + at, footer_bytes)?;
+    let footer = read(start + at, footer_bytes)?;
     let footer = arrow_ipc::root_as_footer(&footer).map_err(|error| broken(&error.to_string()).with_source(error))?;
     let schema = try_fb_to_schema(footer.schema().ok_or_else(|| broken("it has no schema"))?)?;
     let inside = |value: i64| u64::try_from(value).ok().filter(|value| *value <= length).ok_or_else(|| broken("an offset is beyond the end of the file"));
@@ -238,7 +257,7 @@ pub(crate) fn find(file: &File, start: u64, length: u64) -> Result<Found> {
         if at + head > length || head < 8 {
             return Err(broken("a record batch is beyond the end of the file"));
         }
-        let message = read(file, start + at, head as usize)?;
+        let message = read(start + at, head as usize)?;
         // Before format version 0.15, no marker preceded the length.
         let message = message.get(if message.starts_with(&[0xff; 4]) { 8.. } else { 4.. }).unwrap_or_default();
         let message = arrow_ipc::root_as_message(message).map_err(|error| broken(&error.to_string()).with_source(error))?;
@@ -261,5 +280,6 @@ pub(crate) fn find(file: &File, start: u64, length: u64) -> Result<Found> {
         }
         batches.push(FoundBatch { rows, body: start + body, buffers, nodes, compressed: batch.compression().is_some() });
     }
-    Ok(Found { schema, batches })
+    let has_dictionaries = footer.dictionaries().is_some_and(|dictionaries| !dictionaries.is_empty());
+    Ok(Found { schema, batches, has_dictionaries })
 }

@@ -7,8 +7,8 @@ use arrow_array::RecordBatch;
 use arrow_ipc::reader::FileReader;
 use arrow_ipc::writer::FileWriter;
 
-use super::folder::Folder;
 use super::names::unique_name;
+use super::source::Source;
 use crate::error::{Result, error};
 
 /// Writes a record batch as an Arrow file: to a temporary name first, then renamed.
@@ -33,11 +33,11 @@ pub(crate) fn write(folder: &Path, name: &str, batch: &RecordBatch, sync: bool) 
 }
 
 /// Reads a file that [`write`] wrote.
-pub(crate) fn read(folder: &Folder, name: &str) -> Result<RecordBatch> {
+pub(crate) fn read(source: &dyn Source, name: &str) -> Result<RecordBatch> {
     let work = || -> Result<RecordBatch> {
-        let mut reader = FileReader::try_new_buffered(folder.piece(name)?, None)?;
+        let mut reader = FileReader::try_new_buffered(source.open(name)?, None)?;
         let batch = reader.next().ok_or_else(|| error!("the file has no record batch"))??;
         Ok(batch)
     };
-    work().map_err(|error| error!("{}: {}", folder.join(name).display(), error.message).with_source(error))
+    work().map_err(|error| error!("{}/{name}: {}", source.name(), error.message).with_source(error))
 }

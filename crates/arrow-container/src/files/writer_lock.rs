@@ -7,9 +7,14 @@ use std::path::Path;
 use crate::error::{Result, error};
 
 /// Whether an open file is still the one at `path`.
-fn is_same(file: &File, path: &Path) -> bool {
+pub(super) fn is_same(file: &File, path: &Path) -> bool {
     let id = |metadata: std::fs::Metadata| (metadata.dev(), metadata.ino());
     matches!((file.metadata().map(id), std::fs::metadata(path).map(id)), (Ok(one), Ok(other)) if one == other)
+}
+
+/// Whether files are locked. HDF5's variable switches locks off.
+pub(super) fn uses_locks() -> bool {
+    !std::env::var("HDF5_USE_FILE_LOCKING").is_ok_and(|value| matches!(value.as_str(), "FALSE" | "0"))
 }
 
 /// Locks a folder or file for writing, until the result is dropped. `None` if locks are switched off or the file system
@@ -18,7 +23,7 @@ fn is_same(file: &File, path: &Path) -> bool {
 /// # Errors
 /// If another process holds the lock.
 pub(crate) fn write_lock(path: &Path) -> Result<Option<File>> {
-    if std::env::var("HDF5_USE_FILE_LOCKING").is_ok_and(|value| matches!(value.as_str(), "FALSE" | "0")) {
+    if !uses_locks() {
         return Ok(None);
     }
     loop {

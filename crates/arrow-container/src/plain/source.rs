@@ -32,12 +32,6 @@ pub(super) struct Source {
     batches: Option<Vec<FoundBatch>>,
 }
 
-impl std::fmt::Debug for FoundBatch {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("FoundBatch").field("rows", &self.rows).finish_non_exhaustive()
-    }
-}
-
 impl From<ParquetError> for Error {
     fn from(error: ParquetError) -> Self {
         error!("Parquet: {error}").with_source(error)

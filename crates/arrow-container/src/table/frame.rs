@@ -21,7 +21,7 @@ use crate::files::names::unique_name;
 use crate::ranks::Ranks;
 
 /// How elements become rows: (rows, elements per row).
-pub(super) fn rows_of(datatype: &Datatype, space: &Dataspace) -> (u64, u64) {
+pub fn rows_of(datatype: &Datatype, space: &Dataspace) -> (u64, u64) {
     let count = space.count().unwrap_or(0);
     match (datatype, space.shape()) {
         (Datatype::Compound { .. }, _) | (_, [] | [_]) => (count, 1),
@@ -33,7 +33,7 @@ pub(super) fn rows_of(datatype: &Datatype, space: &Dataspace) -> (u64, u64) {
 }
 
 /// Whether each row is a list of elements.
-fn is_listed(datatype: &Datatype, space: &Dataspace) -> bool {
+pub fn is_listed(datatype: &Datatype, space: &Dataspace) -> bool {
     !matches!(datatype, Datatype::Compound { .. }) && space.shape().len() > 1 && rows_of(datatype, space) != (space.count().unwrap_or(0), 1)
 }
 

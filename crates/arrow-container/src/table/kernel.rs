@@ -79,8 +79,11 @@ pub(super) fn deinterleave(records: &[u8], stride: usize, lanes: &[Lane], column
     Ok(())
 }
 
-/// Joins columns to records, the reverse of [`deinterleave`]. Bytes between the members stay unchanged.
-pub(super) fn interleave(columns: &[&[u8]], lanes: &[Lane], records: &mut [u8], stride: usize) -> Result<()> {
+/// Joins columns to records of `stride` bytes. Bytes between the members stay unchanged.
+///
+/// # Errors
+/// If a column or the records are too short, or a member is longer than a record.
+pub fn interleave(columns: &[&[u8]], lanes: &[Lane], records: &mut [u8], stride: usize) -> Result<()> {
     let count = records_in(lanes, |i| columns.get(i).map_or(0, |column| column.len()), records.len(), stride)?;
     let (quads, left) = quads(lanes);
     #[cfg(target_arch = "x86_64")]

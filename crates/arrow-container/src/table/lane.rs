@@ -2,11 +2,11 @@
 
 /// A member of a record that becomes a column.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Lane {
+pub struct Lane {
     /// Its byte offset in the record.
-    pub(super) at: usize,
+    pub at: usize,
     /// Its size in the record, in bytes.
-    pub(super) bytes: usize,
+    pub bytes: usize,
     /// The size of the numbers whose bytes must be swapped; 1: none.
-    pub(super) swap_bytes: usize,
+    pub swap_bytes: usize,
 }

@@ -12,6 +12,7 @@ mod frame;
 mod grow;
 mod kernel;
 mod lane;
+#[cfg(feature = "plain")]
 mod loaded;
 mod state;
 mod store;
@@ -19,6 +20,10 @@ mod store;
 mod vector;
 mod written;
 
+pub use frame::{is_listed, rows_of};
+pub use kernel::interleave;
+pub use lane::Lane;
+#[cfg(feature = "plain")]
 pub(crate) use loaded::LoadedLeaf;
 pub use state::Table;
 pub use store::Part;

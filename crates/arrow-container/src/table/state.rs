@@ -99,6 +99,11 @@ impl Table {
         self.ranks.as_ref().is_none_or(|ranks| ranks.is_leader())
     }
 
+    /// Whether several ranks write the values together.
+    pub fn is_shared(&self) -> bool {
+        self.ranks.is_some()
+    }
+
     /// All leaves, for elements in file form.
     pub fn all_parts(&self) -> Vec<Part> {
         self.leaves.iter().enumerate().map(|(leaf, l)| Part { leaf, at: l.offset }).collect()

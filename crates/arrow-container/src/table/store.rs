@@ -108,6 +108,7 @@ impl Published {
     }
 
     /// A file that another program wrote, and may write again: it is read, never mapped.
+    #[cfg(feature = "plain")]
     pub(super) fn foreign(file: File) -> Self {
         Self { file, name: String::new(), map: OnceLock::from(None) }
     }

@@ -12,6 +12,7 @@ mod cursor;
 mod dataset;
 mod driver;
 pub mod edit;
+mod embedded;
 mod encoder;
 mod file;
 #[doc(hidden)]
@@ -35,6 +36,7 @@ pub mod writer;
 
 pub use attributes::of_root as root_attributes;
 pub(crate) use cursor::Cursor;
+pub use embedded::{parse_datatype, parse_encoded_selection, parse_typed_reference};
 pub(crate) use encoder::Encoder;
 pub use file::Hdf5File;
 pub use reference::target as reference_target;

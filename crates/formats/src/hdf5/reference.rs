@@ -133,7 +133,7 @@ fn object_address(element: &[u8]) -> Result<Option<u64>> {
 }
 
 /// The part of a typed reference that begins with the object's token.
-fn typed(cursor: &mut Cursor<'_>, target: ReferenceTarget, external: bool) -> Result<StoredReference> {
+pub(super) fn typed(cursor: &mut Cursor<'_>, target: ReferenceTarget, external: bool) -> Result<StoredReference> {
     let size = cursor.u8()?;
     if size == 0 || size > 8 {
         return Err(Error::unsupported(format!("a reference to an object by a token of {size} bytes")));

@@ -156,6 +156,7 @@ fn dataset(variable: &Variable, shape: Vec<u64>, record_bytes: Option<u64>) -> R
         fill_time: FillTime::default(),
         stored_bytes: Some(stored.ok_or_else(|| Error::corrupt(format!("variable {} exceeds 64 bits", variable.name)))?),
         written_shape: None,
+        requested: None,
         external_files: Arc::new([]),
         virtual_mappings: Arc::new([]),
         refusal,

@@ -1,6 +1,6 @@
 //! What the conventions keep in attributes: texts, numbers, and references to dimension scales.
 
-use hyperslab_array::{Attribute, Datatype, Elements, HeapReference};
+use hyperslab_array::{Attribute, Datatype, Elements, HeapReference, ReferenceKind};
 
 /// The attribute called `name`.
 pub(super) fn find<'a>(attributes: &'a [Attribute], name: &str) -> Option<&'a Attribute> {
@@ -48,12 +48,15 @@ pub(super) fn integers(attributes: &[Attribute], name: &str) -> Option<Vec<u64>>
 pub(super) fn references(attributes: &[Attribute], name: &str) -> Option<Vec<Vec<u64>>> {
     let value = value(attributes, name)?;
     let Datatype::Sequence { size, base } = &value.datatype else { return None };
-    if !matches!(**base, Datatype::Reference { .. }) {
-        return None;
-    }
+    // References of HDF5 1.12 have a type, flags and the size of the address before it.
+    let skip = match **base {
+        Datatype::Reference { kind: ReferenceKind::Standard, .. } => 3,
+        Datatype::Reference { .. } => 0,
+        _ => return None,
+    };
     let size = usize::try_from(*size).ok().filter(|size| *size > 0)?;
     let width = usize::try_from(base.size()).ok().filter(|width| *width > 0)?;
-    let address = |bytes: &[u8]| bytes.iter().take(8).rev().fold(0u64, |n, &b| (n << 8) | u64::from(b));
+    let address = |bytes: &[u8]| bytes.iter().skip(skip).take(8).rev().fold(0u64, |n, &b| (n << 8) | u64::from(b));
     let scales = value.bytes.chunks_exact(size).map(|element| match HeapReference::parse(element) {
         Ok((_, None)) => Vec::new(),
         _ => value.heap.value(element, base.size()).unwrap_or_default().chunks_exact(width).map(address).collect(),

@@ -21,7 +21,10 @@ const MAX_EXAMINED_UNLIKELY: usize = 64;
 /// Whether the netCDF-4 library wrote this file: by its bookkeeping, or, for releases that left none, by dimension scales in
 /// a file that states its (CF) conventions. Since 2016 the root group says so. Otherwise the objects closest to the root are
 /// examined, a bounded number of them, so that opening a large HDF5 file stays cheap.
-pub(crate) fn is_netcdf4(tree: &dyn Tree) -> Result<bool> {
+///
+/// # Errors
+/// If the root group cannot be parsed.
+pub fn is_netcdf4(tree: &dyn Tree) -> Result<bool> {
     // Damaged objects and attributes are errors when they are used.
     let has = |id: ObjectId, names: &[&str]| tree.has_attribute(id, names).unwrap_or(false);
     if has(tree.root(), &OF_ROOT) {

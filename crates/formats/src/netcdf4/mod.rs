@@ -12,6 +12,6 @@ mod shown;
 mod tree;
 mod whole_file;
 
-pub(crate) use detect::is_netcdf4;
-pub(crate) use scales::attached;
-pub(crate) use tree::Netcdf4Tree;
+pub use detect::is_netcdf4;
+pub use scales::attached;
+pub use tree::Netcdf4Tree;

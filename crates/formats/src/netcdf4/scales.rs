@@ -23,8 +23,11 @@ pub(super) fn is_scale(attributes: &[hyperslab_array::Attribute]) -> bool {
 }
 
 /// The dimensions of a dataset of plain HDF5, from attached dimension scales and labels. Scales that cannot be read are
-/// left out; an error is one of the dataset itself.
-pub(crate) fn attached(tree: &dyn Tree, id: ObjectId, path_of: &PathOf<'_>) -> Result<Arc<[DimensionScale]>> {
+/// left out.
+///
+/// # Errors
+/// Those of the dataset itself.
+pub fn attached(tree: &dyn Tree, id: ObjectId, path_of: &PathOf<'_>) -> Result<Arc<[DimensionScale]>> {
     let dataset = crate::tree::dataset(tree, id)?;
     let shape = dataset.dataspace.shape();
     // Damaged attributes do not make the values unreadable.

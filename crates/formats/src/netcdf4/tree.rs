@@ -11,7 +11,7 @@ use crate::tree::PathOf;
 use crate::{Attributes, Dimension, DimensionScale, Link, Links, Object, ObjectId, Tree};
 
 /// The objects of an HDF5 file by the netCDF-4 conventions: dimensions with names, coordinate variables, and no bookkeeping.
-pub(crate) struct Netcdf4Tree {
+pub struct Netcdf4Tree {
     /// The objects as HDF5 has them.
     file: Arc<dyn Tree>,
     interpreted: Interpreted,

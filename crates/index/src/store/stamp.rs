@@ -16,7 +16,7 @@ impl Stamp {
     /// The stamp that a file had when it was opened; `None` if its modification time is unknown.
     pub fn of(file: &File) -> Option<Self> {
         let storage = file.array_file().storage();
-        Some(Self { bytes: storage.len(), modified_nanoseconds: storage.modified_nanoseconds()? })
+        Some(Self { bytes: storage.stamped_bytes(), modified_nanoseconds: storage.modified_nanoseconds()? })
     }
 
     /// The stamp of the file, or of all files of the folder, that is at `path` now.

@@ -86,7 +86,7 @@ pub(crate) struct StorageFormat {
 
 impl StorageFormat {
     pub fn of(dataset: &Dataset) -> Self {
-        Self { chunk_shape: dataset.chunk_shape.clone(), filters: pipeline(dataset) }
+        Self { chunk_shape: dataset.creation_chunk_shape().map(<[u64]>::to_vec), filters: pipeline(dataset) }
     }
 }
 
@@ -113,8 +113,9 @@ impl DatasetCopy<'_> {
         }
         if dataset.virtual_mappings.is_empty() {
             let never_written = dataset.stored_bytes == Some(0);
-            let chunk_shape = dataset.chunk_shape.clone().filter(|chunk| !self.grows || !is_regrown(dataset, chunk));
-            let rechunked = chunk_shape != dataset.chunk_shape;
+            let wanted = dataset.creation_chunk_shape();
+            let chunk_shape = wanted.filter(|chunk| !self.grows || !is_regrown(dataset, chunk)).map(<[u64]>::to_vec);
+            let rechunked = chunk_shape.as_deref() != wanted;
             let definition = DatasetDefinition { chunk_shape, filters: pipeline(dataset), ..definition };
             let copies = dataset.chunk_shape.is_some() && !rechunked && !dataset.datatype.uses_heap();
             if copies {
@@ -360,7 +361,7 @@ fn pipeline(dataset: &Dataset) -> Pipeline {
         optional: filter.id != FLETCHER32,
         parameters: filter.parameters.clone(),
     };
-    Pipeline { filters: dataset.filters.iter().map(filter).collect() }
+    Pipeline { filters: dataset.creation_filters().iter().map(filter).collect() }
 }
 
 /// Whether a growing dataset has few values in small chunks.

@@ -99,15 +99,20 @@ impl<'a> SourceFile<'a> {
 
     fn scales(&self, value: &Elements) -> Result<BTreeMap<u32, String>> {
         let mut scales = BTreeMap::new();
+        // References of HDF5 1.12 have a type, flags and the size of the address before it.
+        let skip = match &value.datatype {
+            Datatype::Sequence { base, .. } if matches!(**base, Datatype::Reference { kind: ReferenceKind::Standard, .. }) => 3,
+            _ => 0,
+        };
         for (dimension, element) in (0..).zip(value.bytes.chunks_exact(16)) {
             let (count, reference) = hyperslab_array::HeapReference::parse(element)?;
             let Some(reference) = reference else { continue };
             if count != 1 {
                 return Err(Error::unsupported(format!("copying dimension {dimension} with {count} scales")));
             }
-            if let Some(path) =
-                self.target(value.heap.object(reference)?.get(..8).ok_or_else(|| Error::corrupt("a dimension scale with a reference of fewer than 8 bytes"))?)?
-            {
+            if let Some(path) = self.target(
+                value.heap.object(reference)?.get(skip..skip + 8).ok_or_else(|| Error::corrupt("a dimension scale with a reference of fewer than 8 bytes"))?,
+            )? {
                 scales.insert(dimension, path.trim_start_matches('/').to_owned());
             }
         }

@@ -79,6 +79,8 @@ def arrays_of(file: _native.File, group: str, drop: Collection[str] = ()) -> Ite
     """
     if file.format == "Netcdf3":
         raise UnsupportedError("references into netCDF classic files, whose records have no chunks of their own", file.path)
+    if file.format in ("Container", "NetcdfContainer"):
+        raise UnsupportedError("references into a container of Arrow files, whose values are in files of their own", file.path)
     store = HyperslabStore(Kept(file), group, file.path, drop)
     variables = store.get_variables()
     found, number = find_group(file, group)

@@ -141,7 +141,7 @@ final class Files {
 
   private List<InputFile> expand(Path path, String dataset, String pattern) {
     try {
-      if (java.nio.file.Files.isDirectory(path)) {
+      if (java.nio.file.Files.isDirectory(path) && !isArrowContainer(path)) {
         return inFolder(path, dataset);
       }
       if (java.nio.file.Files.exists(path)) {
@@ -175,6 +175,11 @@ final class Files {
             folder.resolveSibling(name.substring(0, name.length() - 2)));
   }
 
+  /** Whether a folder is a container of Arrow files, which is read like one HDF5 file. */
+  static boolean isArrowContainer(Path folder) {
+    return java.nio.file.Files.isRegularFile(folder.resolve("catalog.arrow"));
+  }
+
   private boolean accepts(Path file) {
     return filter == null || filter.matches(file.getFileName());
   }
@@ -206,12 +211,21 @@ final class Files {
           @Override
           public FileVisitResult preVisitDirectory(Path member, BasicFileAttributes attributes) {
             boolean skipped = !member.equals(folder) && (isHidden(member) || isContainer(member));
+            if (!skipped && !member.equals(folder) && isArrowContainer(member)) {
+              if (accepts(member)) {
+                found.add(member.toString());
+              }
+              return FileVisitResult.SKIP_SUBTREE;
+            }
             return skipped ? FileVisitResult.SKIP_SUBTREE : FileVisitResult.CONTINUE;
           }
 
           @Override
           public FileVisitResult visitFile(Path member, BasicFileAttributes attributes) {
-            if (attributes.isRegularFile() && !isHidden(member) && accepts(member)) {
+            // At the greatest depth, folders are visited like files.
+            boolean isInput = attributes.isRegularFile()
+                || (attributes.isDirectory() && isArrowContainer(member));
+            if (isInput && !isHidden(member) && accepts(member)) {
               found.add(member.toString());
             }
             return FileVisitResult.CONTINUE;
@@ -246,7 +260,7 @@ final class Files {
     }
     List<InputFile> found = new ArrayList<>();
     for (Path path : matched) {
-      if (java.nio.file.Files.isDirectory(path)) {
+      if (java.nio.file.Files.isDirectory(path) && !isArrowContainer(path)) {
         found.addAll(inFolder(path, dataset));
       } else if (accepts(path)) {
         found.add(new InputFile(path.toString(), dataset, columns));

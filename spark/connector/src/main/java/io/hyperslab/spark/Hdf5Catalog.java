@@ -79,6 +79,9 @@ public final class Hdf5Catalog implements TableCatalog, SupportsNamespaces {
 
   /** Checks the signature. A file with a user block can be read, but is not listed. */
   private static boolean isSupported(Path file) {
+    if (Files.isArrowContainer(file)) {
+      return true;
+    }
     if (!java.nio.file.Files.isRegularFile(file)) {
       return false;
     }

@@ -1,0 +1,27 @@
+//! Containers that HDF5 programs wrote through the VOL connector, a folder or one file, as an `ArrayFile`.
+//!
+//! A dataset's values are columns of an Arrow file. Here each dataset has a place in a range of bytes that no file has as such
+//! ([`storage`]): reading there reads the columns and joins them to elements as a native HDF5 file would store them. So whatever
+//! reads contiguous datasets reads containers.
+//!
+//! - [`datatype`]: encoded datatypes, as elements are shown and as columns store them; [`properties`]: creation property lists
+//! - [`form`]: how elements are stored, and how they are shown; [`attribute`]: values in memory, converted
+//! - [`column`]: where a column's values are; [`joined`]: elements joined from columns; [`values`]: the Arrow file of a dataset
+//! - [`place`]: the files of a container; [`storage`]: all datasets as one range of bytes
+//! - [`tree`]: objects, attributes and links; [`file`]: the `ArrayFile`
+#![forbid(unsafe_code)]
+
+mod attribute;
+mod column;
+mod datatype;
+mod file;
+mod form;
+mod joined;
+mod place;
+mod properties;
+mod storage;
+mod tree;
+mod values;
+
+pub use file::ContainerFile;
+pub use place::{catalog_of, is_folder, is_one_file};
