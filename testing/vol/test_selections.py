@@ -125,7 +125,7 @@ PROGRAM = """
 """
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("connector", ["native", "arrow", "arrow form=file"])
 def test_random_selections(seed: int, connector: str, plugins: pathlib.Path, tmp_path: pathlib.Path) -> None:
     done = run(script(PROGRAM, tmp_path / "out.h5", seed), None if connector == "native" else plugins, connector)
