@@ -82,7 +82,8 @@ impl Applied<'_> {
     pub fn finish(self) -> Result<()> {
         self.disk.write(self.change.new.place(), self.change.new.bytes())?;
         self.disk.sync()?;
-        self.disk.remove_journal()
+        self.disk.remove_journal()?;
+        Ok(())
     }
 }
 
@@ -103,6 +104,10 @@ pub(crate) enum Settled {
 /// `Corrupt` if a committed edit cannot be completed; `Io`.
 pub(crate) fn settle(disk: &dyn Disk) -> Result<Settled> {
     let found = superblock(disk)?;
+    if found.is_whole() && !found.is_marked() {
+        // Whatever a journal says, it is not of this file, or its edit was not begun or had ended.
+        return Ok(if disk.remove_journal()? { Settled::Dropped } else { Settled::Nothing });
+    }
     let Some(journal) = disk.read_journal()? else {
         return match found.is_marked() {
             false => Ok(Settled::Nothing),

@@ -8,6 +8,7 @@ use hyperslab_storage::{Memory, Storage};
 
 use crate::commit::{Settled, settle};
 use crate::disk::Disk;
+use crate::journal::Change;
 use crate::transaction::Transaction;
 
 /// A call that changes the disk, or waits for it.
@@ -110,8 +111,12 @@ impl Disk for Recorder {
     fn sync_journal(&self) -> Result<()> {
         self.call(Call::SyncJournal)
     }
-    fn remove_journal(&self) -> Result<()> {
-        self.call(Call::RemoveJournal)
+    fn remove_journal(&self) -> Result<bool> {
+        let is_there = self.content().journal.is_some();
+        if is_there {
+            self.call(Call::RemoveJournal)?;
+        }
+        Ok(is_there)
     }
     fn sync_folder(&self) -> Result<()> {
         self.call(Call::SyncFolder)
@@ -420,5 +425,32 @@ fn staged_changes_are_seen_and_rolled_back() -> Result<()> {
     transaction.roll_back()?;
     assert_eq!(disk.content(), before);
     assert!(!transaction.commit()?);
+    Ok(())
+}
+
+/// A journal of a file with the superblock `found`, made by someone who knows that: each byte of it is one of the journal's two superblocks.
+fn forged_journal(found: &SuperblockImage, at: usize, end: u64) -> Option<Vec<u8>> {
+    let with_other_byte = |at: usize| {
+        let mut encoded = found.encode();
+        *encoded.get_mut(at)? ^= 1;
+        SuperblockImage::decode(&mut encoded.as_slice())
+    };
+    let change = Change { old: with_other_byte(at)?, new: with_other_byte(at + 1)?, end, runs: vec![(2000, vec![0xee; 100])] };
+    Some(change.encode().concat())
+}
+
+#[test]
+fn a_journal_is_never_applied_to_a_file_that_is_not_marked() -> Result<()> {
+    let mut random = Random(13);
+    for (version, end_field) in [(0, 40), (1, 44), (2, 28), (3, 28)] {
+        let mut content = sample(version, 0, &mut random);
+        let found = SuperblockImage::read(&Memory::new("sample", content.file.clone()))?;
+        // Place and length precede the superblock's bytes.
+        content.journal = forged_journal(&found, 9 + end_field, content.file.len() as u64);
+        assert!(content.journal.is_some());
+        let disk = Recorder::new(content.clone());
+        assert_eq!(settle(disk.as_ref())?, Settled::Dropped, "version {version}");
+        assert!(disk.content() == Content { journal: None, ..content });
+    }
     Ok(())
 }

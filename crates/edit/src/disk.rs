@@ -1,13 +1,15 @@
 //! The disk as a commit sees it: one file, and the journal next to it. Tests stop it after any of these calls.
 
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{File, Metadata, OpenOptions, TryLockError};
 use std::io::ErrorKind;
-use std::os::unix::fs::{FileExt, OpenOptionsExt, PermissionsExt};
+use std::io::Read;
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use hyperslab_array::{Error, Result};
 use hyperslab_storage::{LocalFile, Storage, folder_of, real_path, sync_folder};
+use rustix::fs::OFlags;
 
 /// Largest journal that is read.
 const MAX_JOURNAL_BYTES: u64 = 4 << 30;
@@ -32,8 +34,8 @@ pub(crate) trait Disk: Send + Sync {
     fn write_journal(&self, parts: &[&[u8]]) -> Result<()>;
     /// Waits until the content of the journal is on the disk.
     fn sync_journal(&self) -> Result<()>;
-    /// Removes the journal, if there is one.
-    fn remove_journal(&self) -> Result<()>;
+    /// Removes the journal; returns whether there was one.
+    fn remove_journal(&self) -> Result<bool>;
     /// Waits until the names in the folder are on the disk.
     fn sync_folder(&self) -> Result<()>;
     /// Whether this process opened it: a forked child must leave file and lock alone.
@@ -64,8 +66,7 @@ impl LocalDisk {
         let open = || {
             let path = real_path(path)?;
             // A FIFO without a reader would block.
-            let without_blocking = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap_or(0);
-            let file = OpenOptions::new().read(true).write(true).custom_flags(without_blocking).open(&path)?;
+            let file = OpenOptions::new().read(true).write(true).custom_flags(flags(OFlags::NONBLOCK)).open(&path)?;
             if !file.metadata()?.is_file() {
                 return Err(Error::invalid_input("this is not a regular file"));
             }
@@ -82,6 +83,26 @@ impl LocalDisk {
         open().map_err(|error: Error| error.in_file(&name))
     }
 
+    /// Opens what lies at the journal's place. A link is not followed, and a FIFO does not block.
+    fn open_journal(&self) -> std::io::Result<File> {
+        OpenOptions::new().read(true).custom_flags(flags(OFlags::NONBLOCK | OFlags::NOFOLLOW)).open(&self.journal)
+    }
+
+    /// Refuses a journal that this file's writers did not make: its content is about to be written into the file. It must belong to this
+    /// user or to the owner of the file, and nobody may write it who may not write the file.
+    fn check_writer(&self, journal: &Metadata) -> Result<()> {
+        /// Write permission of group and others.
+        const WRITABLE: u32 = 0o022;
+        let file = self.file.metadata().map_err(|error| self.failed(error, "cannot tell the owner"))?;
+        let is_known = journal.uid() == rustix::process::geteuid().as_raw() || journal.uid() == file.uid();
+        if is_known && journal.mode() & WRITABLE & !file.mode() == 0 {
+            return Ok(());
+        }
+        let message = "an edit was interrupted, and its journal belongs to another user, or others may write it: let the user who edited the file open it \
+                       with mode r+, or become the journal's owner";
+        Err(Error::invalid_input(message).in_file(self.journal.display().to_string()))
+    }
+
     fn failed(&self, error: std::io::Error, doing: &str) -> Error {
         Error::io(error, doing).in_file(&self.name)
     }
@@ -89,6 +110,10 @@ impl LocalDisk {
     fn journal_failed(&self, error: std::io::Error, doing: &str) -> Error {
         Error::io(error, doing).in_file(self.journal.display().to_string())
     }
+}
+
+fn flags(flags: OFlags) -> i32 {
+    i32::try_from(flags.bits()).unwrap_or(0)
 }
 
 fn is_without_locks(error: &std::io::Error) -> bool {
@@ -117,14 +142,21 @@ impl Disk for LocalDisk {
         self.file.sync_data().map_err(|error| self.failed(error, "cannot bring to the disk"))
     }
     fn read_journal(&self) -> Result<Option<Vec<u8>>> {
-        let metadata = match self.journal.symlink_metadata() {
+        let journal = match self.open_journal() {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
             found => found.map_err(|error| self.journal_failed(error, "cannot read the journal"))?,
         };
+        let failed = |error| self.journal_failed(error, "cannot read the journal");
+        let metadata = journal.metadata().map_err(failed)?;
         if !metadata.is_file() || metadata.len() > MAX_JOURNAL_BYTES {
             return Err(Error::corrupt("this is no journal of an edit").in_file(self.journal.display().to_string()));
         }
-        std::fs::read(&self.journal).map(Some).map_err(|error| self.journal_failed(error, "cannot read the journal"))
+        self.check_writer(&metadata)?;
+        let mut content = Vec::new();
+        let length = usize::try_from(metadata.len()).unwrap_or(usize::MAX);
+        content.try_reserve_exact(length).map_err(|_| Error::limit_exceeded(format!("no memory for a journal of {length} bytes")))?;
+        journal.take(metadata.len()).read_to_end(&mut content).map_err(failed)?;
+        Ok(Some(content))
     }
     fn write_journal(&self, parts: &[&[u8]]) -> Result<()> {
         self.remove_journal()?;
@@ -142,13 +174,14 @@ impl Disk for LocalDisk {
         write().map_err(|error| self.journal_failed(error, "cannot write the journal of the edit"))
     }
     fn sync_journal(&self) -> Result<()> {
-        let synced = File::open(&self.journal).and_then(|file| file.sync_all());
+        let synced = self.open_journal().and_then(|file| file.sync_all());
         synced.map_err(|error| self.journal_failed(error, "cannot bring the journal to the disk"))
     }
-    fn remove_journal(&self) -> Result<()> {
+    fn remove_journal(&self) -> Result<bool> {
         match std::fs::remove_file(&self.journal) {
-            Err(error) if error.kind() != ErrorKind::NotFound => Err(self.journal_failed(error, "cannot remove the journal")),
-            _ => Ok(()),
+            Ok(()) => Ok(true),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(self.journal_failed(error, "cannot remove the journal")),
         }
     }
     fn sync_folder(&self) -> Result<()> {

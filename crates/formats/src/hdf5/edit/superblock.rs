@@ -95,6 +95,12 @@ impl SuperblockImage {
         self.flags() & APPLYING != 0
     }
 
+    /// Whether its checksum is right, if it has one: no write of it was torn.
+    pub fn is_whole(&self) -> bool {
+        let sum = self.bytes.split_last_chunk::<4>();
+        !self.fields.has_checksum || sum.is_some_and(|(content, sum)| checksum::lookup3(content) == u32::from_le_bytes(*sum))
+    }
+
     /// Whether a program has the file open for writing, or was killed while it had.
     pub fn is_open_elsewhere(&self) -> bool {
         self.fields.has_checksum && self.flags() & !APPLYING != 0
