@@ -351,6 +351,17 @@ def test_conversion_is_that_of_hdf5(tmp_path: pathlib.Path) -> None:
         ours.File(tmp_path / "c.h5")["r"].astype("f8")[...]
 
 
+def test_committed_datatypes_have_attributes_by_their_identifiers(tmp_path: pathlib.Path) -> None:
+    with h5py.File(tmp_path / "a.h5", "w") as f:
+        f["t"] = np.dtype([("a", "i4")])
+        f["t"].attrs["x"] = 3
+    for module in (h5py, ours):
+        with module.File(tmp_path / "a.h5", "r") as f:
+            found = f["t"].id
+            assert module.h5a.exists(found, b"x") and not module.h5a.exists(found, b"y") and module.h5a.get_num_attrs(found) == 1
+            assert f["t"].attrs.get_id("x").dtype == np.int64
+
+
 def test_region_references_have_shapes(tmp_path: pathlib.Path) -> None:
     with h5py.File(tmp_path / "r.h5", "w") as f:
         x = f.create_dataset("x", data=np.arange(20).reshape(4, 5))

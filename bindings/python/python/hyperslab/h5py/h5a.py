@@ -55,23 +55,29 @@ class AttrID:
         """Does nothing."""
 
 
+def _node(loc: Any) -> Any:
+    """The object of an identifier; that of a committed datatype knows it as its owner."""
+    return loc._owner if isinstance(loc, TypeID) else loc._node
+
+
 def open(loc: Any, name: bytes | str) -> AttrID:
     """The attribute of an object."""
     text = name.decode("utf-8", "surrogateescape") if isinstance(name, bytes) else name
-    found = loc._file.attribute(loc._node._number, text)
+    node = _node(loc)
+    found = node._file.attribute(node._number, text)
     if found is None:
-        raise ObjectNotFoundError(f"there is no attribute {text!r}", loc._file.path, loc._node.name)
+        raise ObjectNotFoundError(f"there is no attribute {text!r}", node._file.path, node.name)
     return AttrID(text, found)
 
 
 def exists(loc: Any, name: bytes | str) -> bool:
     """Whether an object has an attribute."""
-    return (name.decode() if isinstance(name, bytes) else name) in loc._file.attribute_names(loc._node._number)
+    return (name.decode() if isinstance(name, bytes) else name) in _node(loc)._file.attribute_names(_node(loc)._number)
 
 
 def get_num_attrs(loc: Any) -> int:
     """Number of attributes of an object."""
-    return len(loc._file.attribute_names(loc._node._number))
+    return len(_node(loc)._file.attribute_names(_node(loc)._number))
 
 
 create = unsupported("h5a.create")
