@@ -10,8 +10,13 @@ use hyperslab_array::{Error, Result};
 use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 
+use crate::budget::Budget;
+
 /// Texts that are mostly in the document itself.
 pub(super) type Text<'a> = Cow<'a, str>;
+
+/// Bytes that a JSON value takes, about.
+const VALUE_COST: u64 = 40;
 
 /// What a key refers to.
 #[derive(Debug)]
@@ -94,11 +99,14 @@ pub(super) struct Document<'a> {
 }
 
 impl<'a> Document<'a> {
-    /// Parses a document of version 0 or 1.
+    /// Parses a document of version 0 or 1. `budget` pays for its values and for names that templates make longer.
     ///
     /// # Errors
-    /// `Corrupt` for text that is not JSON or has other types; `Unsupported` for another version and for generated references.
-    pub fn parse(bytes: &'a [u8]) -> Result<Self> {
+    /// `Corrupt` for text that is not JSON or has other types; `Unsupported` for another version and for generated references;
+    /// `LimitExceeded` if the budget does not suffice.
+    pub fn parse(bytes: &'a [u8], budget: &Budget) -> Result<Self> {
+        let values = bytes.iter().filter(|byte| matches!(byte, b',' | b':' | b'[' | b'{')).count() as u64;
+        budget.charge(values.saturating_mul(VALUE_COST))?;
         let mut parser = serde_json::Deserializer::from_slice(bytes);
         let damaged = |error: serde_json::Error| Error::corrupt(format!("references that cannot be parsed: {error}"));
         let mut document = Root.deserialize(&mut parser).map_err(damaged)?;
@@ -109,24 +117,24 @@ impl<'a> Document<'a> {
         if let Some(version) = document.version.take().filter(|version| version.as_u64().is_none_or(|version| version > 1)) {
             return Err(Error::unsupported(format!("references of version {version}: 0 and 1 are read")));
         }
-        document.expand_templates()?;
+        document.expand_templates(budget)?;
         Ok(document)
     }
 
     /// Replaces names in double braces in the names of files.
-    fn expand_templates(&mut self) -> Result<()> {
+    fn expand_templates(&mut self, budget: &Budget) -> Result<()> {
         let templates = std::mem::take(&mut self.templates);
         for (key, entry) in &mut self.entries {
             let (Entry::Range { file, .. } | Entry::Whole { file }) = entry else { continue };
             if file.contains("{{") {
-                *file = Cow::Owned(expanded(file, &templates).map_err(|error| error.at_object(key.to_string()))?);
+                *file = Cow::Owned(expanded(file, &templates, budget).map_err(|error| error.at_object(key.to_string()))?);
             }
         }
         Ok(())
     }
 }
 
-fn expanded(name: &str, templates: &HashMap<String, String>) -> Result<String> {
+fn expanded(name: &str, templates: &HashMap<String, String>, budget: &Budget) -> Result<String> {
     let mut out = String::new();
     let mut rest = name;
     while let Some((before, after)) = rest.split_once("{{") {
@@ -135,6 +143,7 @@ fn expanded(name: &str, templates: &HashMap<String, String>) -> Result<String> {
         let text = text
             .filter(|text| !text.contains("{{"))
             .ok_or_else(|| Error::unsupported(format!("the template {{{{{used}}}}}: only names of plain texts are replaced")))?;
+        budget.charge((before.len() + text.len()) as u64)?;
         out.push_str(before);
         out.push_str(text);
         rest = after;
@@ -270,10 +279,12 @@ mod tests {
 
     #[test]
     fn templates_are_replaced_and_rules_refused() -> Result<()> {
-        let document = Document::parse(br#"{"version": 1, "templates": {"u": "s3://b/k"}, "refs": {"x/0": ["{{ u }}.nc", 3, 4], "x/1": ["f\u0041"]}}"#)?;
+        let budget = Budget::new(100, 100_000);
+        let document =
+            Document::parse(br#"{"version": 1, "templates": {"u": "s3://b/k"}, "refs": {"x/0": ["{{ u }}.nc", 3, 4], "x/1": ["f\u0041"]}}"#, &budget)?;
         assert!(matches!(document.entries.first(), Some((_, Entry::Range { file, offset: 3, length: 4 })) if file == "s3://b/k.nc"));
         assert!(matches!(document.entries.last(), Some((_, Entry::Whole { file })) if file == "fA"));
-        let kind = |text: &str| Document::parse(text.as_bytes()).err().map(|error| error.kind());
+        let kind = |text: &str| Document::parse(text.as_bytes(), &budget).err().map(|error| error.kind());
         use hyperslab_array::ErrorKind::{Corrupt, Unsupported};
         assert_eq!(kind(r#"{"version": 1, "gen": [{}], "refs": {}}"#), Some(Unsupported));
         assert_eq!(kind(r#"{"version": 2, "refs": {}}"#), Some(Unsupported));
@@ -281,6 +292,11 @@ mod tests {
         for text in [r#"{"refs": {"x/0": ["a", 1]}}"#, r#"{"refs": {"x/0": ["a", -1, 2]}}"#, r#"{"refs": {"x/0": ["a", 1, 2, 3]}}"#, r#"{"refs": {"#] {
             assert_eq!(kind(text), Some(Corrupt), "{text}");
         }
+        // A long text that many names use.
+        let names: Vec<String> = (0..1000).map(|number| format!(r#""x/{number}": ["{{{{u}}}}", 0, 1]"#)).collect();
+        let long = format!(r#"{{"version": 1, "templates": {{"u": "{}"}}, "refs": {{{}}}}}"#, "a".repeat(10_000), names.join(","));
+        let budget = Budget::new(long.len() as u64, 1 << 20);
+        assert_eq!(Document::parse(long.as_bytes(), &budget).err().map(|error| error.kind()), Some(hyperslab_array::ErrorKind::LimitExceeded));
         Ok(())
     }
 }

@@ -50,7 +50,7 @@ impl ReferencesFile {
         bytes.try_reserve_exact(length).map_err(|_| Error::limit_exceeded(format!("no memory for {length} bytes of references")))?;
         bytes.resize(length, 0);
         storage.read_exact_at(0, &mut bytes)?;
-        let parts = Arc::new(Parts::of(&Document::parse(&bytes)?, limits, &budget)?);
+        let parts = Arc::new(Parts::of(&Document::parse(&bytes, &budget)?, limits, &budget)?);
         Ok(Self { parts, storage })
     }
 }
@@ -96,8 +96,7 @@ impl Parts {
                     return Err(Error::unsupported(format!("a reference to all of {file}, without offset and length")).at_object(key.to_string()));
                 }
                 Entry::Text(_) | Entry::Json(_) => {
-                    let decoded = decoded(array, &entry.content()?).map_err(|error| error.at_object(key.to_string()))?;
-                    budget.charge(decoded.len() as u64)?;
+                    let decoded = decoded(array, &entry.content()?, budget).map_err(|error| error.at_object(key.to_string()))?;
                     chunks.inside.push((number, decoded));
                 }
             }
@@ -109,12 +108,13 @@ impl Parts {
 }
 
 /// The bytes of a chunk that is in the document.
-fn decoded(array: &ArrayMetadata, raw: &[u8]) -> Result<Arc<[u8]>> {
+fn decoded(array: &ArrayMetadata, raw: &[u8], budget: &Budget) -> Result<Arc<[u8]>> {
     if array.dataset.refusal.is_some() {
         return Ok(Arc::from([]));
     }
     let elements = array.dataset.chunk_grid.chunk_shape().iter().try_fold(array.dataset.datatype.size(), |n, extent| n.checked_mul(*extent));
     let bytes = elements.and_then(|bytes| usize::try_from(bytes).ok()).ok_or_else(|| Error::limit_exceeded("a chunk beyond memory"))?;
+    budget.charge(bytes as u64)?;
     let mut out = Vec::new();
     array.pipeline.decode(raw, 0, bytes, &mut out)?;
     Ok(out.into())
