@@ -65,7 +65,7 @@ pub(crate) fn optional(file: &File, path: &str) -> Result<Option<Member>> {
 }
 
 fn member(file: &File, path: &str) -> Member {
-    let object = file.find(path).and_then(|found| {
+    let object = file.find_without_suggestions(path).and_then(|found| {
         let object = found.file.object(found.object)?;
         Ok((found, object))
     });

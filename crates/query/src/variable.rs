@@ -10,7 +10,7 @@ use hyperslab_array::suggest::suggestion;
 use hyperslab_array::{Axis, Error, Result};
 use hyperslab_formats::ObjectId;
 use hyperslab_reader::{File, Found, Walked};
-use hyperslab_scan::{DimensionMapping, FILE, ROW, RowMapping, Segment, SegmentColumn, Source, array_column, metadata_columns};
+use hyperslab_scan::{ColumnOrder, DimensionMapping, FILE, ROW, RowMapping, Segment, SegmentColumn, Source, array_column, metadata_columns};
 
 use super::QueryRequest;
 use super::matched_group::MatchedGroup;
@@ -125,7 +125,19 @@ impl Table<'_> {
         columns.extend(metadata_columns(&self.step.file));
         let chunk_shape = first.chunk_shape()?;
         let (opened, path) = (self.step.file.clone(), self.step.path.clone());
-        Ok(Segment { file, opened, path, shape, chunk_shape, columns, coordinate_parts, named: true, omitted: Vec::new(), condition: None })
+        Ok(Segment {
+            file,
+            opened,
+            path,
+            shape,
+            chunk_shape,
+            columns,
+            coordinate_parts,
+            named: true,
+            omitted: Vec::new(),
+            condition: None,
+            column_order: ColumnOrder::default(),
+        })
     }
 
     /// Whether the step is a dataset, whose columns the names stand for.

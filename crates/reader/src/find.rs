@@ -67,6 +67,14 @@ impl File {
         self.search(path, true)
     }
 
+    /// As [`File::find`], for searches of many paths: the error for a missing name suggests no similar ones, which costs a walk over all names.
+    ///
+    /// # Errors
+    /// As [`File::find`].
+    pub fn find_without_suggestions(&self, path: &str) -> Result<Found> {
+        self.search(path, false)
+    }
+
     /// Whether there is an object with this absolute path. A link that leads nowhere leads to no object.
     ///
     /// # Errors

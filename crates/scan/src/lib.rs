@@ -33,6 +33,7 @@ pub use read::aggregate::{Extremes, Number, Rule, Summary};
 pub use read::batches::Batches;
 pub use request::{Layout, Nonconforming, ScanRequest};
 pub use table::along::AlongValues;
+pub use table::column_order::ColumnOrder;
 pub use table::composed::{Composed, Joined};
 pub use table::connectivity::{Gaps, IndexRule};
 pub use table::definition::{SegmentDefinition, Term, UnitConversion, Values};

@@ -11,7 +11,9 @@ use hyperslab_formats::{Attributes, Object, ObjectId};
 use hyperslab_reader::{File, Found};
 
 use super::boundary;
+use super::column_order::ColumnOrder;
 use super::members::{self, Member, Omitted};
+use super::resolver::{BYTES_PER_COLUMN, MAX_COLUMNS};
 use super::segment::{Segment, SegmentColumn, Source, decoding, free_name, metadata_columns};
 use crate::request::Layout;
 
@@ -48,6 +50,7 @@ impl Segment {
             named: false,
             omitted: built.omitted,
             condition: None,
+            column_order: ColumnOrder::default(),
         })
     }
 
@@ -64,7 +67,16 @@ impl Segment {
         }
         // A capture takes precedence over a metadata column of the same name.
         columns.extend(std::mem::take(&mut self.columns).into_iter().filter(|column| !column.is_metadata() || !taken.contains(column.field.name())));
-        Self { columns, ..self }
+        Self { columns, column_order: ColumnOrder::default(), ..self }
+    }
+}
+
+/// The fields of a column of this datatype: structs in structs have many.
+fn fields_of(datatype: &Datatype) -> u64 {
+    match datatype {
+        Datatype::Compound { members, .. } => members.iter().fold(1, |sum, member| sum.saturating_add(fields_of(&member.datatype))),
+        Datatype::Array { base, .. } | Datatype::Sequence { base, .. } => fields_of(base).saturating_add(1),
+        _ => 1,
     }
 }
 
@@ -112,6 +124,11 @@ impl Builder<'_> {
     /// Datasets with the same dimensions: a column for each dimension and each dataset.
     fn side_by_side(&self, members: &[Member], layout: Layout, omitted: Vec<Omitted>) -> Result<Built> {
         let first = members.first().ok_or_else(|| Error::internal("a table without columns"))?;
+        let fields = members.iter().fold(0u64, |sum, member| sum.saturating_add(fields_of(&member.dataset.datatype)));
+        let max = (self.found.file.array_file().storage().len() / BYTES_PER_COLUMN).saturating_add(MAX_COLUMNS);
+        if fields > max {
+            return Err(Error::limit_exceeded(format!("a table whose columns have more than {max} fields together: choose some of them")));
+        }
         let (row_shape, per_row) = match (layout, first.shape().split_first()) {
             (Layout::Rows, None) => {
                 return Err(Error::invalid_input("the rows layout needs at least one dimension; this is a scalar"));

@@ -17,6 +17,7 @@ use hyperslab_reader::File;
 use serde::{Deserialize, Serialize};
 
 use super::along::AlongValues;
+use super::column_order::ColumnOrder;
 use super::composed::{Composed, Joined};
 use super::connectivity::IndexRule;
 use super::definition_arrays::{ArrayPart, OwnerStep, Resolver, Stage, is_text_of_characters, member_index};
@@ -635,6 +636,7 @@ impl SegmentDefinition {
             named: true,
             omitted: self.omitted.clone(),
             condition: self.condition.clone(),
+            column_order: ColumnOrder::default(),
         })
     }
 }

@@ -4,6 +4,7 @@ pub(crate) mod along;
 pub(crate) mod boundary;
 pub(crate) mod builder;
 pub(crate) mod chunk_count;
+pub(crate) mod column_order;
 pub(crate) mod columns;
 pub(crate) mod composed;
 pub(crate) mod conform;

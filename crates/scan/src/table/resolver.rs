@@ -1,6 +1,7 @@
 //! Resolves a request's path to segments, in every file.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use arrow_array::ArrayRef;
 use hyperslab_array::{Cancellation, Error, Result};
@@ -69,20 +70,32 @@ pub(crate) fn segments(files: &[File], request: &ScanRequest, cancellation: &Can
     }
     let found = each_of(first_session(files)?, &matches, |(file, path, _)| {
         cancellation.check()?;
-        file.find(path)
+        if literal { file.find(path) } else { file.find_without_suggestions(path) }
     })?;
     // Each object once, at its first path: groups that share members have any number of paths.
     let mut firsts = HashMap::new();
     let object = |index: usize| Some((matches.get(index)?.0.opening(), found.get(index)?.file.opening(), found.get(index)?.object));
     let firsts: Vec<usize> = places.iter().map(|index| *firsts.entry(object(*index)).or_insert(*index)).collect();
+    let lengths = files.iter().fold(0u64, |sum, file| sum.saturating_add(file.array_file().storage().len()));
+    let (max_columns, columns) = ((lengths / BYTES_PER_COLUMN).saturating_add(MAX_COLUMNS), AtomicU64::new(0));
     let built = each_of(first_session(files)?, &places, |index| {
         cancellation.check()?;
+        if columns.load(Ordering::Relaxed) > max_columns {
+            return Err(too_many_columns(&request.path, max_columns));
+        }
         let ((file, path, _), found) = matches.get(*index).zip(found.get(*index)).ok_or_else(|| Error::internal("a match that is none"))?;
         match firsts.get(*index) == Some(index) {
-            true => Segment::of(found, file, path, request.layout, request.decode).map(Some),
+            true => {
+                let segment = Segment::of(found, file, path, request.layout, request.decode)?;
+                columns.fetch_add(segment.columns.len() as u64, Ordering::Relaxed);
+                Ok(Some(segment))
+            }
             false => Ok(None),
         }
     })?;
+    if columns.into_inner() > max_columns {
+        return Err(too_many_columns(&request.path, max_columns));
+    }
     let mut repeated = 0;
     let segment = |index: usize| -> Result<Segment> {
         let (_, path, _) = matches.get(index).ok_or_else(|| Error::internal("a match that is none"))?;
@@ -97,6 +110,16 @@ pub(crate) fn segments(files: &[File], request: &ScanRequest, cancellation: &Can
         Ok(Segment { path: path.clone(), ..first.clone() }.with_captures(&captures(index)?))
     };
     places.iter().copied().map(segment).collect()
+}
+
+/// Columns that the objects of one table may have together beyond those that the length of the files justifies: many objects
+/// may have one datatype of thousands of members, and each column takes about a KiB.
+pub(super) const MAX_COLUMNS: u64 = 1 << 16;
+/// Bytes of the files for each further column.
+pub(super) const BYTES_PER_COLUMN: u64 = 64;
+
+fn too_many_columns(path: &str, max: u64) -> Error {
+    Error::limit_exceeded(format!("the objects at {path} have more than {max} columns together: give more of the path"))
 }
 
 /// Columns of tables that are those of an object matched before, by another path.

@@ -13,6 +13,7 @@ use hyperslab_predicate::Predicate;
 use hyperslab_reader::File;
 
 use super::along::AlongValues;
+use super::column_order::ColumnOrder;
 use super::composed::Composed;
 use super::mapping::RowMapping;
 use super::members::Omitted;
@@ -116,6 +117,8 @@ pub struct Segment {
     pub omitted: Vec<Omitted>,
     /// A condition that makes elements rows, such as that they are no padding.
     pub condition: Option<Predicate>,
+    /// The order of its columns' names: of these columns, so a change of them begins with the default.
+    pub column_order: ColumnOrder,
 }
 
 /// Name of the column with each row's number in its segment.
@@ -131,12 +134,13 @@ impl Segment {
             let name = column.field.name();
             column.is_metadata() || names.contains(name) || tested.contains(name)
         });
-        Self { columns: kept.cloned().collect(), ..self.clone() }
+        Self { columns: kept.cloned().collect(), column_order: ColumnOrder::default(), ..self.clone() }
     }
 
     /// The column called `name`.
     pub fn column(&self, name: &str) -> Option<&SegmentColumn> {
-        self.columns.iter().find(|c| c.field.name() == name)
+        let name_at = |at: usize| self.columns.get(at).map_or("", |column| column.field.name().as_str());
+        self.columns.get(self.column_order.find(self.columns.len(), name_at, name)?)
     }
 
     /// The columns of one value, such as the text that a wildcard matched, with their values.
