@@ -70,7 +70,7 @@ pub(crate) fn compound(fields: &[Value]) -> Result<Datatype> {
     if members.is_empty() {
         return Err(Error::unsupported("a struct without members cannot be stored in HDF5"));
     }
-    Ok(Datatype::Compound { size: offset, members })
+    Ok(Datatype::Compound { size: offset, members: members.into() })
 }
 
 #[cfg(test)]

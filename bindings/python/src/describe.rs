@@ -4,6 +4,8 @@ use hyperslab::{ByteOrder, CharacterSet, Dataset, Dataspace, Datatype, FloatForm
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
+use crate::described_types;
+
 fn order(order: ByteOrder) -> &'static str {
     match order {
         ByteOrder::Little => "<",
@@ -32,8 +34,11 @@ fn float_layout<'py>(py: Python<'py>, format: &FloatFormat) -> PyResult<Option<B
     Ok(Some(dict))
 }
 
-/// `{"class": …, "size": bytes, …}`.
+/// `{"class": …, "size": bytes, …}`, which may be shared.
 pub(crate) fn datatype<'py>(py: Python<'py>, described: &Datatype) -> PyResult<Bound<'py, PyDict>> {
+    if let Some(dict) = described_types::get(py, described) {
+        return Ok(dict);
+    }
     let dict = PyDict::new(py);
     dict.set_item("size", described.size())?;
     let class = match described {
@@ -103,6 +108,7 @@ pub(crate) fn datatype<'py>(py: Python<'py>, described: &Datatype) -> PyResult<B
         }
     };
     dict.set_item("class", class)?;
+    described_types::keep(described, &dict);
     Ok(dict)
 }
 

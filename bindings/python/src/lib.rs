@@ -7,6 +7,7 @@ mod dataset_reader;
 mod decoder;
 mod definition;
 mod describe;
+mod described_types;
 mod editor;
 mod error;
 mod exit;

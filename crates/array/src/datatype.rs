@@ -1,5 +1,7 @@
 //! Datatype: how one element's bytes are laid out (HDF5 specification IV.A.2.d).
 
+use std::sync::Arc;
+
 /// Byte order of a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ByteOrder {
@@ -205,8 +207,8 @@ pub enum Datatype {
     Compound {
         /// Bytes, padding included.
         size: u64,
-        /// Members in the file's order.
-        members: Vec<Member>,
+        /// Members in the file's order. Copies share them: many datasets may have one committed type.
+        members: Arc<[Member]>,
     },
     /// Reference to an object, elements of a dataset, or an attribute.
     Reference {
@@ -220,7 +222,7 @@ pub enum Datatype {
         /// An `Integer`.
         base: Box<Datatype>,
         /// Names in the file's order.
-        members: Vec<EnumMember>,
+        members: Arc<[EnumMember]>,
     },
     /// Sequence of variable length; the element is a [`crate::HeapReference`] of `size` bytes.
     Sequence {

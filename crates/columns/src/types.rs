@@ -123,7 +123,7 @@ pub fn datatype_of(data_type: &DataType) -> Result<Datatype> {
         DataType::Float64 => Datatype::float(8, little),
         DataType::Boolean => Datatype::Enum {
             base: Box::new(Datatype::integer(1, true, little)),
-            members: vec![EnumMember { name: "FALSE".into(), value: 0 }, EnumMember { name: "TRUE".into(), value: 1 }],
+            members: [EnumMember { name: "FALSE".into(), value: 0 }, EnumMember { name: "TRUE".into(), value: 1 }].into(),
         },
         DataType::Utf8 | DataType::LargeUtf8 => {
             Datatype::VariableString { size: 16, padding: StringPadding::NullTerminated, character_set: CharacterSet::Utf8 }
@@ -150,7 +150,7 @@ pub fn datatype_of(data_type: &DataType) -> Result<Datatype> {
                 members.push(Member { name: field.name().clone(), offset, datatype });
                 offset = offset.checked_add(size).ok_or_else(|| Error::unsupported("a struct this large"))?;
             }
-            Datatype::Compound { size: offset, members }
+            Datatype::Compound { size: offset, members: members.into() }
         }
         other => return Err(Error::unsupported(format!("Arrow type {other} in HDF5"))),
     })

@@ -255,5 +255,5 @@ fn compound_of(size: usize, mut given: Vec<Given>) -> Result<Decoded> {
         return Err(overlapping());
     }
     let (bytes, stored_bytes) = if moves { (moved(size, grown, shrunk)?, moved(size, stored_grown, shrunk)?) } else { (size, size) };
-    Ok(Decoded { shown: Datatype::Compound { size: bytes as u64, members: shown }, form: Form::Compound { bytes, stored_bytes, members } })
+    Ok(Decoded { shown: Datatype::Compound { size: bytes as u64, members: shown.into() }, form: Form::Compound { bytes, stored_bytes, members } })
 }

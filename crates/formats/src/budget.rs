@@ -19,6 +19,8 @@ const READ_COST: u64 = 16;
 pub(crate) struct Budget {
     total: u64,
     left: AtomicU64,
+    /// What was charged for reading alone.
+    read: AtomicU64,
 }
 
 impl Budget {
@@ -28,7 +30,7 @@ impl Budget {
     }
     /// Of `bytes`.
     pub fn of(bytes: u64) -> Self {
-        Self { total: bytes, left: AtomicU64::new(bytes) }
+        Self { total: bytes, left: AtomicU64::new(bytes), read: AtomicU64::new(0) }
     }
     /// Remaining bytes.
     pub fn left(&self) -> u64 {
@@ -37,6 +39,10 @@ impl Budget {
     /// Bytes that were charged.
     pub fn spent(&self) -> u64 {
         self.total.saturating_sub(self.left())
+    }
+    /// Bytes that were charged for what is kept.
+    pub fn kept(&self) -> u64 {
+        self.spent().saturating_sub(self.read.load(Relaxed))
     }
     /// Charges `bytes` that are kept; `LimitExceeded` if too few are left.
     /// All that parses pays, so this is also where it finds out that it should end (`Cancelled`).
@@ -47,7 +53,10 @@ impl Budget {
     }
     /// Charges a read of `bytes`.
     pub fn charge_read(&self, bytes: u64) -> Result<()> {
-        self.charge(READ_COST.saturating_add(bytes / BYTES_READ_AT_COST))
+        let cost = READ_COST.saturating_add(bytes / BYTES_READ_AT_COST);
+        self.charge(cost)?;
+        self.read.fetch_add(cost, Relaxed);
+        Ok(())
     }
 }
 
@@ -72,6 +81,7 @@ mod tests {
     fn each_read_is_paid_even_of_no_bytes() {
         let budget = Budget::of(100);
         assert!(budget.charge_read(0).is_ok() && budget.charge_read(4 * 40).is_ok());
-        assert_eq!(budget.left(), 100 - 16 - 56);
+        assert_eq!((budget.left(), budget.spent(), budget.kept()), (100 - 16 - 56, 72, 0));
+        assert!(budget.charge(20).is_ok() && budget.kept() == 20);
     }
 }

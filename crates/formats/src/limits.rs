@@ -41,7 +41,7 @@ impl Default for Limits {
             links_per_group: 10_000_000,
             messages_per_object: 1_000_000,
             metadata_block_bytes: 1 << 30,
-            metadata_bytes: 64 << 20,
+            metadata_bytes: 32 << 20,
             chunk_bytes: 4 << 30,
             attribute_bytes: 1 << 30,
             heap_bytes: 1 << 30,

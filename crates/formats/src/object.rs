@@ -1,6 +1,6 @@
 //! What a file contains, without its values: groups and their links, datasets, attributes, dimensions.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use hyperslab_array::{Attribute, ChunkGrid, Dataspace, Datatype, Error, Result, StoredSelection};
 
@@ -50,16 +50,32 @@ pub struct Attributes {
     pub list: Vec<Attribute>,
     /// Whether the object tracks the order in which its attributes were created.
     pub tracked: bool,
+    /// Positions in the order of the names, once one of many was looked for.
+    by_name: OnceLock<Arc<[u32]>>,
 }
+
+/// Fewer attributes are looked at one by one.
+const MIN_SORTED: usize = 32;
 
 impl Attributes {
     /// These attributes.
     pub fn new(list: Vec<Attribute>, tracked: bool) -> Self {
-        Self { list, tracked }
+        Self { list, tracked, by_name: OnceLock::new() }
     }
-    /// The attribute called `name`.
+    /// The first attribute called `name`.
     pub fn get(&self, name: &str) -> Option<&Attribute> {
-        self.list.iter().find(|attribute| attribute.name == name)
+        if self.list.len() < MIN_SORTED {
+            return self.list.iter().find(|attribute| attribute.name == name);
+        }
+        let name_at = |at: u32| self.list.get(at as usize).map_or("", |attribute| attribute.name.as_str());
+        let order = self.by_name.get_or_init(|| {
+            let mut order: Vec<u32> = (0..self.list.len()).filter_map(|at| u32::try_from(at).ok()).collect();
+            // Stable: of equal names the first comes first.
+            order.sort_by_key(|at| name_at(*at));
+            order.into()
+        });
+        let found = order.get(order.partition_point(|at| name_at(*at) < name))?;
+        self.list.get(*found as usize).filter(|attribute| attribute.name == name)
     }
     /// All of them, in order.
     pub fn iter(&self) -> std::slice::Iter<'_, Attribute> {

@@ -41,7 +41,7 @@ pub trait Tree: Send + Sync {
     /// As of [`Tree::attributes`].
     fn attributes_where(&self, id: ObjectId, wanted: &dyn Fn(&str) -> bool) -> Result<Attributes> {
         let all = self.attributes(id)?;
-        Ok(Attributes { list: all.iter().filter(|attribute| wanted(&attribute.name)).cloned().collect(), tracked: all.tracked })
+        Ok(Attributes::new(all.iter().filter(|attribute| wanted(&attribute.name)).cloned().collect(), all.tracked))
     }
     /// All links of a group; none of an object that is no group.
     ///

@@ -90,7 +90,7 @@ struct Entry {
 impl From<Node> for Entry {
     fn from(node: Node) -> Self {
         let Node { path, attributes, attributes_tracked, content } = node;
-        let attributes = Arc::new(Attributes { list: attributes, tracked: attributes_tracked });
+        let attributes = Arc::new(Attributes::new(attributes, attributes_tracked));
         let mut entry = Self { path, object: Object::Group, attributes, links: Arc::default(), dimensions: Arc::default(), declared: Arc::default() };
         match content {
             Content::Group(group) => {

@@ -49,7 +49,7 @@ fn datatype() -> impl Strategy<Value = Datatype> {
                     size = offset + datatype.size();
                     members.push(Member { name: format!("m{number}"), offset, datatype });
                 }
-                Datatype::Compound { size, members }
+                Datatype::Compound { size, members: members.into() }
             }),
         ]
     })
@@ -166,8 +166,8 @@ fn names_and_sizes_that_hdf5_cannot_say_are_refused() {
         assert!(encode_metadata(&group(name), SUPERBLOCK_BYTES, None).is_err(), "{name:?}");
     }
     assert!(encode_metadata(&group("a"), SUPERBLOCK_BYTES, None).is_ok());
-    assert!(encode_datatype(&Datatype::Compound { size: 4, members: Vec::new() }).is_err());
+    assert!(encode_datatype(&Datatype::Compound { size: 4, members: [].into() }).is_err());
     assert!(encode_dataspace(&Dataspace::fixed(vec![1; 33])).is_err());
     let outside = EnumMember { name: "A".to_owned(), value: 300 };
-    assert!(encode_datatype(&Datatype::Enum { base: Box::new(Datatype::integer(1, false, ByteOrder::Little)), members: vec![outside] }).is_err());
+    assert!(encode_datatype(&Datatype::Enum { base: Box::new(Datatype::integer(1, false, ByteOrder::Little)), members: [outside].into() }).is_err());
 }

@@ -5,7 +5,9 @@ arrays and of enumerations are described datatypes, too."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -15,10 +17,45 @@ from .errors import UnsupportedError
 #: Members of a compound datatype that a description names.
 MAX_DESCRIBED = 40
 
+#: Members from which on the results for a datatype are kept, and how many datatypes have kept results.
+_LARGE_MEMBERS, _MAX_KEPT = 64, 16
+
+T = TypeVar("T")
+
+
+def kept_for_large(function: Callable[[dict[str, Any]], T]) -> Callable[[dict[str, Any]], T]:
+    """A function of a described datatype whose results for the last large datatypes are kept: the core describes a datatype that many
+    objects share by one dictionary.
+
+    Args:
+        function: Its result is not changed by those who get it.
+
+    Returns:
+        A function with the same results.
+    """
+    kept: dict[int, tuple[dict[str, Any], T]] = {}
+
+    @wraps(function)
+    def of(datatype: dict[str, Any]) -> T:
+        if len(datatype.get("members", ())) < _LARGE_MEMBERS:
+            return function(datatype)
+        found = kept.get(id(datatype))
+        if found is not None and found[0] is datatype:
+            return found[1]
+        result = function(datatype)
+        while len(kept) >= _MAX_KEPT:
+            kept.pop(next(iter(kept)), None)
+        kept[id(datatype)] = datatype, result
+        return result
+
+    return of
+
+
 #: Maximum bytes of an element: numpy counts them in a C int.
 MAX_BYTES = (1 << 31) - 1
 
 
+@kept_for_large
 def stored_dtype(datatype: dict[str, Any]) -> np.dtype[Any]:
     """The dtype of the bytes as stored in the file, with references into a heap as opaque bytes.
 
@@ -76,6 +113,7 @@ def _complex(datatype: dict[str, Any]) -> np.dtype[Any] | None:
     return np.dtype(f"{real['order']}c{datatype['size']}")
 
 
+@kept_for_large
 def is_plain(datatype: dict[str, Any]) -> bool:
     """Whether an element has the same bytes in the file and in numpy.
 
@@ -105,6 +143,7 @@ def is_reference(datatype: dict[str, Any]) -> bool:
     return bool(datatype["class"] == "reference")
 
 
+@kept_for_large
 def memory_size(datatype: dict[str, Any]) -> int:
     """Bytes of an element in the memory of the HDF5 library, from which h5py takes the offsets of members.
 
@@ -143,6 +182,7 @@ def is_extended_complex(datatype: dict[str, Any]) -> bool:
     return side_by_side and nonstandard_numbers.is_nonstandard(real) and value_dtype(real) == np.longdouble
 
 
+@kept_for_large
 def value_dtype(datatype: dict[str, Any]) -> np.dtype[Any]:
     """The dtype of the values: as stored, with `object` for variable-length values and references.
 
@@ -201,6 +241,7 @@ _NUMBERS = {("float", size, order, False): np.dtype(f"{order}f{size}") for size 
 }
 
 
+@kept_for_large
 def count_parts(datatype: dict[str, Any]) -> int:
     """The members of a datatype, of all levels.
 

@@ -46,7 +46,7 @@ fn describe(datatype: &Datatype, out: &mut Vec<u32>) -> Result<bool> {
         Datatype::Compound { members, .. } => {
             out.extend([3, size, word(members.len() as u64)?]);
             let mut is_packed = false;
-            for member in members {
+            for member in members.iter() {
                 out.push(word(member.offset)?);
                 is_packed |= describe(&member.datatype, out)?;
             }

@@ -7,7 +7,7 @@ use hyperslab_array::{ChunkGrid, Dataspace, Datatype, Error, Result, Selection};
 use super::heap::LocalHeap;
 use super::layout::{ChunkedLayout, Layout, StoredDataset};
 use super::message::layout::LayoutMessage;
-use super::message::{dataspace, datatype, external_files, fill_value, filter_pipeline, layout};
+use super::message::{dataspace, external_files, fill_value, filter_pipeline, layout};
 use super::object_header::{ObjectHeader, kind};
 use super::{Source, chunk_locator, virtual_dataset};
 use crate::filter::Pipeline;
@@ -16,7 +16,7 @@ use crate::{ChunkLocation, ChunkSource, Dataset, ExternalFile, FillTime, Storage
 
 pub(super) fn parse(source: &Source, header: &ObjectHeader) -> Result<(Dataset, StoredDataset)> {
     let missing = |what: &str| Error::corrupt(format!("a dataset without its {what} message"));
-    let datatype = header.find(kind::DATATYPE).ok_or_else(|| missing("datatype"))?.parse(source, |cursor| datatype::parse(cursor, source.limits.depth))?;
+    let datatype = header.find(kind::DATATYPE).ok_or_else(|| missing("datatype"))?.datatype(source)?;
     let dataspace = header.find(kind::DATASPACE).ok_or_else(|| missing("dataspace"))?.parse(source, dataspace::parse)?;
     let message = header.find(kind::LAYOUT).ok_or_else(|| missing("layout"))?.parse(source, layout::parse)?;
     let pipeline = match header.find(kind::FILTER_PIPELINE) {

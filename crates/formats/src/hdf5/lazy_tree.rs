@@ -138,7 +138,7 @@ impl LazyTree {
 
     /// Parses a part of an object. The first time, the budget of the file pays for it, so that structures which share bytes
     /// cannot expand without bound. A part that is parsed again because it was not kept, or was found to be damaged, costs that
-    /// budget nothing more. Also returns what was paid, which is about what the part takes in memory.
+    /// budget nothing more. Also returns what was paid for keeping, which is about what the part takes in memory.
     fn pay<T>(&self, id: ObjectId, part: Part, parse: impl FnOnce(&Source) -> Result<T>) -> Result<(T, u64)> {
         let state = self.paid.lock().map(|paid| (paid.get(&id.0).copied(), paid.len() as u64));
         match state {
@@ -147,7 +147,7 @@ impl LazyTree {
             Some((None, _)) => return Err(Error::limit_exceeded(format!("more than {} objects in one file", self.source.limits.objects))),
             Some(_) | None => {
                 let source = self.source.with_own_budget();
-                return parse(&source).map(|parsed| (parsed, source.budget.spent()));
+                return parse(&source).map(|parsed| (parsed, source.budget.kept()));
             }
         }
         let source = self.source.with_budget(Budget::of(self.source.budget.left()));
@@ -160,7 +160,7 @@ impl LazyTree {
         {
             *paid.entry(id.0).or_default() |= part as u8;
         }
-        parsed.map(|parsed| (parsed, cost))
+        parsed.map(|parsed| (parsed, source.budget.kept()))
     }
 }
 
@@ -178,7 +178,7 @@ impl Tree for LazyTree {
         }
         let header = &kept.parsed.header;
         let (list, cost) = self.pay(id, Part::Attributes, |source| attributes::read(source, header, None))?;
-        let attributes = Arc::new(Attributes { list, tracked: header.tracks_attributes });
+        let attributes = Arc::new(Attributes::new(list, header.tracks_attributes));
         if kept.attributes.set(attributes.clone()).is_ok()
             && let Some(mut recent) = self.recent()
         {
@@ -198,7 +198,7 @@ impl Tree for LazyTree {
             Some(all) => all.iter().filter(|attribute| wanted(&attribute.name)).cloned().collect(),
             None => self.pay(id, Part::Attributes, |source| attributes::read(source, header, Some(wanted)))?.0,
         };
-        Ok(Attributes { list, tracked: header.tracks_attributes })
+        Ok(Attributes::new(list, header.tracks_attributes))
     }
     fn links(&self, group: ObjectId) -> Result<Arc<Links>> {
         let kept = self.kept(group)?;

@@ -18,6 +18,7 @@ mod file;
 #[doc(hidden)]
 pub mod fuzzing;
 mod group;
+mod header_blocks;
 mod heap;
 mod layout;
 mod lazy_tree;

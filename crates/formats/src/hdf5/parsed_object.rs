@@ -5,7 +5,6 @@ use std::sync::Arc;
 use hyperslab_array::{Error, Result};
 
 use super::layout::StoredDataset;
-use super::message::datatype;
 use super::object_header::{ObjectHeader, kind};
 use super::{Source, dataset, group};
 use crate::Object;
@@ -45,10 +44,7 @@ fn content(source: &Source, header: &ObjectHeader<'_>) -> Result<(Object, Option
         return Ok((Object::Group, None));
     }
     match header.find(kind::DATATYPE) {
-        Some(message) if header.find(kind::DATASPACE).is_none() => {
-            let datatype = message.parse(source, |cursor| datatype::parse(cursor, source.limits.depth))?;
-            Ok((Object::Datatype(Arc::new(datatype)), None))
-        }
+        Some(message) if header.find(kind::DATASPACE).is_none() => Ok((Object::Datatype(Arc::new(message.datatype(source)?)), None)),
         _ => Err(Error::unsupported("an object that is no group, dataset or committed datatype")),
     }
 }

@@ -38,7 +38,7 @@ const ATTRIBUTE: u64 = 0x0c;
 
 /// Bytes that a dimension, an attribute and a variable take besides their texts and values: here, and as objects of the tree.
 const DIMENSION_COST: usize = 150;
-const ATTRIBUTE_COST: usize = 200;
+const ATTRIBUTE_COST: usize = 700;
 const VARIABLE_COST: usize = 1000;
 const VARIABLE_DIMENSION_COST: usize = 150;
 

@@ -72,7 +72,7 @@ fn along(extent: usize) -> Dataspace {
 
 fn truth() -> Datatype {
     let member = |name: &str, value| EnumMember { name: name.to_owned(), value };
-    Datatype::Enum { base: Box::new(Datatype::integer(1, true, ByteOrder::Little)), members: vec![member("FALSE", 0), member("TRUE", 1)] }
+    Datatype::Enum { base: Box::new(Datatype::integer(1, true, ByteOrder::Little)), members: [member("FALSE", 0), member("TRUE", 1)].into() }
 }
 
 /// Strings of variable length, as h5py and the netCDF library write them.

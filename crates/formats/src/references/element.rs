@@ -34,7 +34,7 @@ fn nested(said: &Value, depth: u32) -> Result<Datatype> {
         known.push(Member { name: name.clone(), offset: size, datatype });
         size = size.checked_add(bytes).ok_or_else(|| Error::corrupt("a dtype beyond 64 bits"))?;
     }
-    Ok(Datatype::Compound { size, members: known })
+    Ok(Datatype::Compound { size, members: known.into() })
 }
 
 fn simple(text: &str) -> Result<Datatype> {
@@ -55,11 +55,11 @@ fn simple(text: &str) -> Result<Datatype> {
         ('f', 2 | 4 | 8) => number(size),
         ('c', 8 | 16) => {
             let member = |name: &str, offset| Member { name: name.to_owned(), offset, datatype: number(size / 2) };
-            Datatype::Compound { size, members: vec![member("r", 0), member("i", size / 2)] }
+            Datatype::Compound { size, members: [member("r", 0), member("i", size / 2)].into() }
         }
         ('b', 1) => {
             let member = |name: &str, value| EnumMember { name: name.to_owned(), value };
-            Datatype::Enum { base: Box::new(Datatype::integer(1, true, order)), members: vec![member("FALSE", 0), member("TRUE", 1)] }
+            Datatype::Enum { base: Box::new(Datatype::integer(1, true, order)), members: [member("FALSE", 0), member("TRUE", 1)].into() }
         }
         ('S', 1..) => Datatype::FixedString { size, padding: StringPadding::NullPadded, character_set: CharacterSet::Utf8 },
         ('V', 1..) => Datatype::Opaque { size, tag: String::new() },
@@ -108,7 +108,7 @@ pub(super) fn element(value: &Value, datatype: &Datatype) -> Option<Vec<u8>> {
             Some(truth) => element(&Value::from(u8::from(truth)), base),
             None => element(value, base),
         },
-        Datatype::Compound { members, .. } => match (value.as_array().map(Vec::as_slice), members.as_slice()) {
+        Datatype::Compound { members, .. } => match (value.as_array().map(Vec::as_slice), members.as_ref()) {
             (Some([real, imaginary]), [first, second]) if first.name == "r" && second.name == "i" => {
                 Some([element(real, &first.datatype)?, element(imaginary, &second.datatype)?].concat())
             }

@@ -79,7 +79,7 @@ impl Frame {
             return Err(contradiction(file, path, "a data frame that is neither a group nor a compound dataset"));
         };
         let mut columns = Vec::new();
-        for member in members {
+        for member in members.iter() {
             let whole = ArrayPart::whole(path).with_member(member.name.clone());
             let categories = format!("/uns/{}_categories", member.name);
             let has_codes =

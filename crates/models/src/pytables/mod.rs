@@ -113,7 +113,7 @@ impl Model for PyTables {
                 let rows = dataset.dataspace.shape().to_vec();
                 let mut table = SegmentDefinition::new(&member.path, rows, dataset.chunk_grid.chunk_shape().to_vec());
                 if let Datatype::Compound { members, .. } = &dataset.datatype {
-                    for column in members {
+                    for column in members.iter() {
                         let part = ArrayPart::whole(&member.path).with_member(&column.name).with_timevals();
                         table = table.with_column(&column.name, Values::Array(part));
                     }

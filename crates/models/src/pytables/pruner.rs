@@ -135,7 +135,7 @@ pub(super) fn all(file: &File) -> Result<Vec<(String, String, Usable)>> {
         if place.file != *file {
             continue;
         }
-        for column in members {
+        for column in members.iter() {
             if let Some(index) = opened(file, place.object, &member.path, &column.name)? {
                 found.push((name_of(&member).to_owned(), column.name.clone(), index));
             }

@@ -88,7 +88,7 @@ impl Window<'_> {
         let Datatype::Compound { size, members } = &description.datatype else { return Err(Error::internal("a member without a compound")) };
         let member = members.get(member_index(&description, name)?).ok_or_else(|| Error::internal("no such member"))?;
         let member = Member { datatype: elements.column.datatype().clone(), ..member.clone() };
-        let projected = Datatype::Compound { size: *size, members: vec![member] };
+        let projected = Datatype::Compound { size: *size, members: [member].into() };
         let (bytes, heap) = self.read_of(file, elements.dataset, selection, &projected)?;
         let record = Column::new("record", &projected, &[], Decoding::Raw)?.to_arrow(&bytes, &heap).map_err(|error| elements.place(error))?;
         let record = record.as_any().downcast_ref::<StructArray>().and_then(|record| record.column_by_name(name));

@@ -134,7 +134,7 @@ impl<'a> Window<'a> {
             let Datatype::Compound { size, members } = &description.datatype else {
                 return Err(Error::internal("records of a dataset that is not a compound"));
             };
-            let members: Vec<_> = members
+            let members = members
                 .iter()
                 .enumerate()
                 .filter_map(|(index, member)| Some(Member { datatype: (*datatypes.get(&index)?).clone(), ..member.clone() }))

@@ -49,10 +49,11 @@ pub(crate) fn dimension_scales<'a>(
     for (path, users) in users {
         let datatype = Datatype::Compound {
             size: 16,
-            members: vec![
+            members: [
                 Member { name: "dataset".to_owned(), offset: 0, datatype: Datatype::Reference { size: REFERENCE_BYTES, kind: ReferenceKind::Object } },
                 Member { name: "dimension".to_owned(), offset: 8, datatype: Datatype::integer(4, false, ByteOrder::Little) },
-            ],
+            ]
+            .into(),
         };
         let mut bytes = Vec::with_capacity(16 * users.len());
         for (index, dimension) in &users {

@@ -16,6 +16,7 @@ from .references import Reference, RegionReference
 _NUMPY_TAG = re.compile(r"NUMPY:([<>=|]?[mM]8(\[[0-9]*[A-Za-zμ]+\])?)")
 
 
+@dtypes.kept_for_large
 def of_datatype(datatype: dict[str, Any]) -> np.dtype[Any]:
     """The tagged dtype of a described datatype.
 

@@ -3,7 +3,7 @@
 use hyperslab_array::{Dataspace, Datatype, Error, Result};
 
 use super::{dataspace, datatype};
-use crate::hdf5::object_header::{kind, shared_body};
+use crate::hdf5::object_header::{kind, shared_body, shared_datatype};
 use crate::hdf5::{Cursor, Encoder, Source};
 
 /// An attribute with the stored bytes of its value.
@@ -65,10 +65,9 @@ fn value(source: &Source, cursor: &mut Cursor<'_>, flags: u8, datatype_bytes: us
     let mut datatype_cursor = part(datatype_bytes)?;
     let mut dataspace_cursor = part(dataspace_bytes)?;
     let datatype = if flags & 1 != 0 {
-        let shared = shared_body(source, &mut datatype_cursor, kind::DATATYPE)?;
-        datatype::parse(&mut source.cursor(&shared.body, shared.address), source.limits.depth)?
+        shared_datatype(source, &mut datatype_cursor)?
     } else {
-        datatype::parse(&mut datatype_cursor, source.limits.depth)?
+        source.shared_messages.interned(datatype::parse(&mut datatype_cursor, source.limits.depth)?)
     };
     let dataspace = if flags & 2 != 0 {
         let shared = shared_body(source, &mut dataspace_cursor, kind::DATASPACE)?;

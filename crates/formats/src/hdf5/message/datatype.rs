@@ -102,7 +102,7 @@ fn nested(cursor: &mut Cursor<'_>, depth: u32) -> Result<Datatype> {
                 return Err(start.corrupt("a complex number that is not two parts"));
             }
             let member = |name: &str, offset| Member { name: name.to_owned(), offset, datatype: base.clone() };
-            Ok(Datatype::Compound { size, members: vec![member("r", 0), member("i", half)] })
+            Ok(Datatype::Compound { size, members: [member("r", 0), member("i", half)].into() })
         }
         other => Err(start.corrupt(format!("datatype class {other}"))),
     }
@@ -231,7 +231,7 @@ fn compound(cursor: &mut Cursor<'_>, start: &Cursor<'_>, version: u8, count: u32
     if spans.windows(2).any(|pair| matches!(pair, [(_, end), (next, _)] if next < end)) {
         return Err(start.corrupt("a compound whose members overlap"));
     }
-    Ok(Datatype::Compound { size, members })
+    Ok(Datatype::Compound { size, members: members.into() })
 }
 
 fn enumeration(cursor: &mut Cursor<'_>, start: &Cursor<'_>, version: u8, count: u32, depth: u32) -> Result<Datatype> {
@@ -242,12 +242,12 @@ fn enumeration(cursor: &mut Cursor<'_>, start: &Cursor<'_>, version: u8, count: 
     let count = usize::try_from(count).unwrap_or(usize::MAX).min(cursor.remaining() + 1);
     cursor.keep(count.saturating_mul(size_of::<EnumMember>()))?;
     let names = (0..count).map(|_| name(cursor, version)).collect::<Result<Vec<_>>>()?;
-    let mut members = Vec::new();
+    let mut members = Vec::with_capacity(count);
     for name in names {
         let bytes = cursor.take_u64(size)?;
         members.push(EnumMember { name, value: integer(start, bytes, signed, order)? });
     }
-    Ok(Datatype::Enum { base: Box::new(base), members })
+    Ok(Datatype::Enum { base: Box::new(base), members: members.into() })
 }
 
 fn integer(place: &Cursor<'_>, bytes: &[u8], signed: bool, order: ByteOrder) -> Result<i128> {
@@ -332,7 +332,7 @@ fn put(datatype: &Datatype, encoder: &mut Encoder, depth: u32) -> Result<()> {
             }
             head(encoder, 6, 3, u32::from(count), *size)?;
             let width = width_of(*size);
-            for member in members {
+            for member in members.iter() {
                 if member.offset.checked_add(member.datatype.size()).is_none_or(|end| end > *size) {
                     return Err(Error::invalid_input(format!("member {} lies outside of its compound", member.name)));
                 }
@@ -397,7 +397,7 @@ fn put_enum(encoder: &mut Encoder, base: &Datatype, members: &[EnumMember], dept
     let count = u16::try_from(members.len()).map_err(|_| Error::unsupported("an enumeration of 64 Ki names or more"))?;
     head(encoder, 8, 3, u32::from(count), *size)?;
     put(base, encoder, depth)?;
-    for member in members {
+    for member in members.iter() {
         put_name(encoder, &member.name)?;
     }
     let width = usize::try_from(*size).unwrap_or(usize::MAX);

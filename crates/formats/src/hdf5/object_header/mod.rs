@@ -1,6 +1,7 @@
 //! Object header (specification IV.A): the messages that describe an object.
 
 mod blocks;
+mod claim;
 pub(crate) mod kind;
 mod pattern;
 mod version1;
@@ -11,9 +12,12 @@ pub(crate) use pattern::pattern;
 pub(crate) use version2::{encode, prefix_bytes as version2_prefix_bytes};
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
-use hyperslab_array::{Error, Result};
+use hyperslab_array::{Datatype, Error, Result};
 
+use super::message::datatype;
+use super::shared_heaps::CommittedMessage;
 use super::{Cursor, Source, shared_messages};
 
 /// Flag: the message's body is a reference to a shared message.
@@ -82,11 +86,27 @@ impl Message<'_> {
         let shared = shared_body(source, &mut cursor, self.kind)?;
         parse(&mut source.cursor(&shared.body, shared.address))
     }
+
+    /// The datatype that this message holds or refers to.
+    pub fn datatype(&self, source: &Source) -> Result<Datatype> {
+        let mut cursor = source.cursor(&self.body, self.address);
+        if self.flags & SHARED != 0 {
+            return shared_datatype(source, &mut cursor);
+        }
+        Ok(source.shared_messages.interned(datatype::parse(&mut cursor, source.limits.depth)?))
+    }
 }
 
-/// The message that a shared-message reference at `cursor` leads to (specification IV.A.2, "Shared
-/// Message"): one in a committed datatype's object header, or in a heap of shared messages.
-pub(crate) fn shared_body<'a>(source: &'a Source, cursor: &mut Cursor<'_>, kind: u16) -> Result<Message<'a>> {
+/// Where a shared message is.
+enum SharedPlace<'a> {
+    /// In a heap of shared messages, by its heap ID.
+    Heap(&'a [u8]),
+    /// In the object header at this address.
+    Header(u64),
+}
+
+/// The place that a shared-message reference at `cursor` names (specification IV.A.2, "Shared Message").
+fn shared_place<'a>(cursor: &mut Cursor<'a>) -> Result<SharedPlace<'a>> {
     let version = cursor.u8()?;
     let class = cursor.u8()?;
     match version {
@@ -96,16 +116,63 @@ pub(crate) fn shared_body<'a>(source: &'a Source, cursor: &mut Cursor<'_>, kind:
             cursor.length()?;
         }
         2 => {}
-        3 if class == 1 => {
-            let address = cursor.offset_in_file().saturating_sub(source.base_address);
-            let body = Cow::Owned(shared_messages::body(source, kind, cursor.take(8)?)?);
-            return Ok(Message { kind, flags: 0, body, address, creation_order: 0 });
-        }
+        3 if class == 1 => return Ok(SharedPlace::Heap(cursor.take(8)?)),
         3 => {}
         _ => return Err(cursor.corrupt(format!("version {version} of a shared message"))),
     }
-    let address = cursor.defined_address("a shared message")?;
+    cursor.defined_address("a shared message").map(SharedPlace::Header)
+}
+
+/// The message that a shared-message reference at `cursor` leads to: one in a committed datatype's object header, or in a heap of
+/// shared messages.
+pub(crate) fn shared_body(source: &Source, cursor: &mut Cursor<'_>, kind: u16) -> Result<CommittedMessage> {
+    let address = cursor.offset_in_file().saturating_sub(source.base_address);
+    match shared_place(cursor)? {
+        SharedPlace::Heap(id) => Ok(CommittedMessage { kind, body: shared_messages::body(source, kind, id)?.into(), address }),
+        SharedPlace::Header(header) => {
+            let found = committed(source, header)?.iter().find(|message| message.kind == kind).cloned();
+            found.ok_or_else(|| cursor.corrupt("a shared message that is not where it should be"))
+        }
+    }
+}
+
+/// The datatype that a shared-message reference at `cursor` leads to. A committed one is parsed once.
+pub(crate) fn shared_datatype(source: &Source, cursor: &mut Cursor<'_>) -> Result<Datatype> {
+    let parse = |cursor: &mut Cursor<'_>| {
+        let shared = shared_body(source, cursor, kind::DATATYPE)?;
+        datatype::parse(&mut source.cursor(&shared.body, shared.address), source.limits.depth)
+    };
+    let SharedPlace::Header(address) = shared_place(&mut cursor.clone())? else { return parse(cursor) };
+    let kept = &source.shared_messages.datatypes;
+    if let Some(datatype) = kept.lock().and_then(|mut kept| kept.get(address)) {
+        cursor.keep(size_of::<Datatype>())?;
+        return Ok(datatype);
+    }
+    let before = source.budget.kept();
+    let datatype = parse(cursor)?;
+    if let Some(mut kept) = kept.lock() {
+        kept.insert(address, datatype.clone(), source.budget.kept().saturating_sub(before));
+    }
+    Ok(datatype)
+}
+
+/// The messages that the header at `address` shares with other objects, the first of each kind. A header is read once, however many refer to it.
+fn committed(source: &Source, address: u64) -> Result<Arc<[CommittedMessage]>> {
+    let kept = &source.shared_messages.committed;
+    if let Some(messages) = kept.lock().and_then(|mut kept| kept.get(address)) {
+        return Ok(messages);
+    }
     let header = ObjectHeader::read(source, address)?;
-    let message = header.messages.into_iter().find(|message| message.kind == kind && message.flags & SHARED == 0);
-    message.ok_or_else(|| cursor.corrupt("a shared message that is not where it should be"))
+    let mut messages: Vec<CommittedMessage> = Vec::new();
+    for Message { kind, flags, body, address, .. } in header.messages {
+        if flags & SHARED == 0 && messages.iter().all(|known| known.kind != kind) {
+            messages.push(CommittedMessage { kind, body: body.into_owned().into(), address });
+        }
+    }
+    let messages: Arc<[CommittedMessage]> = messages.into();
+    if let Some(mut kept) = kept.lock() {
+        let bytes = messages.iter().map(|message| message.body.len() + size_of::<CommittedMessage>()).sum::<usize>();
+        kept.insert(address, messages.clone(), bytes as u64);
+    }
+    Ok(messages)
 }

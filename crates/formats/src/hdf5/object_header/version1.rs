@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use hyperslab_array::{Error, Result};
 
 use super::blocks::{Continuation, Message, Messages, body, within};
+use super::claim::claim;
 use crate::hdf5::Source;
 
 pub(super) const PREFIX_BYTES: usize = 16;
@@ -19,6 +20,7 @@ pub(super) fn read<'a>(source: &'a Source, address: u64, start: Cow<'a, [u8]>) -
     let length = u64::from(cursor.u32()?);
     let first = address.checked_add(PREFIX_BYTES as u64).ok_or_else(|| Error::corrupt("an object header beyond 64 bits"))?;
     let mut read = |block: &Continuation, messages: &mut Messages<'a>| {
+        claim(source, address, block.address, block.length)?;
         let in_start = if block.address == first { within(&start, PREFIX_BYTES, block.length) } else { None };
         let bytes = in_start.map_or_else(|| source.read(block.address, block.length), Ok)?;
         let mut cursor = source.cursor(&bytes, block.address);

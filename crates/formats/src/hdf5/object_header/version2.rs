@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use hyperslab_array::{Error, Result};
 
 use super::blocks::{Continuation, Message, Messages, body, within};
+use super::claim::claim;
 use super::kind;
 use crate::hdf5::{Cursor, Encoder, Source, checksum};
 
@@ -35,6 +36,7 @@ pub(super) fn read<'a>(source: &'a Source, address: u64, start_bytes: Cow<'a, [u
     let start = cursor.position() as u64;
     let whole = start.checked_add(length).and_then(|n| n.checked_add(4));
     let whole = whole.ok_or_else(|| cursor.corrupt("an object header beyond 64 bits"))?;
+    claim(source, address, address, whole)?;
     let bytes = within(&start_bytes, 0, whole).map_or_else(|| source.read(address, whole), Ok)?;
     checksum::verify(&bytes, source.absolute(address)?, "an object header")?;
     let mut messages = Messages::new(source);
@@ -42,6 +44,7 @@ pub(super) fn read<'a>(source: &'a Source, address: u64, start_bytes: Cow<'a, [u
     cursor.take_u64(start)?;
     block(&bytes, &mut cursor, address, flags, &mut messages)?;
     let mut read = |next: &Continuation, messages: &mut Messages<'a>| {
+        claim(source, address, next.address, next.length)?;
         let bytes = source.read(next.address, next.length)?;
         let mut cursor = source.cursor(&bytes, next.address);
         cursor.signature(b"OCHK")?;

@@ -59,7 +59,7 @@ pub fn each_reference(datatype: &Datatype, bytes: &mut [u8], each: &mut dyn FnMu
             Datatype::Reference { kind, .. } => each(*kind, element)?,
             Datatype::Array { base, .. } => each_reference(base, element, each)?,
             Datatype::Compound { members, .. } => {
-                for member in members {
+                for member in members.iter() {
                     each_reference(&member.datatype, part(element, member)?, each)?;
                 }
             }
@@ -138,7 +138,7 @@ fn place<'a>(datatype: &Datatype, element: &mut [u8], resolve: Resolve<'a>, heap
         Datatype::VariableString { .. } => variable(None, element, resolve, heap, objects),
         Datatype::Sequence { base, .. } => variable(Some(base), element, resolve, heap, objects),
         Datatype::Compound { members, .. } => {
-            for member in members {
+            for member in members.iter() {
                 let part = part(element, member)?;
                 place_values(&member.datatype, part, resolve, heap, objects)?;
             }
