@@ -97,10 +97,13 @@ def datasets(datatype: tuple[int, bytes, int], size: int, count: int, more: list
     return make
 
 
-def one_large_type(image: b.Image) -> int:
-    members = [(b"%d" % i, i, b.integer()) for i in range(3500)]
-    at = image.put(b.header_v2([b.message(3, b.compound(members, 3500))]))
-    return datasets(b.shared(3, at), 3500, 20, [])(image)
+def one_large_type(count: int) -> Maker:
+    def make(image: b.Image) -> int:
+        members = [(b"%d" % i, i, b.integer()) for i in range(3500)]
+        at = image.put(b.header_v2([b.message(3, b.compound(members, 3500))]))
+        return datasets(b.shared(3, at), 3500, count, [])(image)
+
+    return make
 
 
 def external_names(image: b.Image) -> int:
@@ -173,11 +176,51 @@ def group_in_itself(image: b.Image) -> int:
 
 
 def attributes_of_many_members(image: b.Image) -> int:
-    """100 groups that share an attribute of 2,000 members."""
+    """300 groups that share an attribute of 2,000 members."""
     kind = b.compound([(b"%d" % i, i, b.integer()) for i in range(2000)], 2000)
     holder = image.put(b.header_v2([b.message(0x0C, b.attribute(b"a", kind, b.dataspace([1]), bytes(2000)))]))
-    made = [image.put(b.header_v2([b.link_info(), b.shared(0x0C, holder)])) for _ in range(100)]
+    made = [image.put(b.header_v2([b.link_info(), b.shared(0x0C, holder)])) for _ in range(300)]
     return image.put(b.header_v2([b.link_info(), *(b.message(6, b.link(b"g%d" % i, at)) for i, at in enumerate(made))]))
+
+
+def groups_of_one_block(body: list[tuple[int, bytes, int]]) -> Maker:
+    """150 groups whose headers go on in one block of 840 KB."""
+
+    def make(image: b.Image) -> int:
+        encoded = b.continuation_v2([*body, *[b.message(0, bytes(60_000))] * 14])
+        block = image.put(encoded)
+        made = [image.put(b.header_v2([b.link_info(), b.continuation(block, len(encoded))])) for _ in range(150)]
+        return image.put(b.header_v2([b.link_info(), *(b.message(6, b.link(b"g%d" % i, at)) for i, at in enumerate(made))]))
+
+    return make
+
+
+def groups_in_one_header(image: b.Image) -> int:
+    """2,000 groups, each with its header in a message of the one before, so that all end in the same 840 KB of messages."""
+    count, prefix = 2000, 16
+    tail = b.messages_v1([b.link_info(), b.message(0x0C, b.attribute(b"a", b.integer(), b.dataspace([1]), b"\0")), *[b.message(0, bytes(60_000))] * 14])
+    data = bytearray()
+    for i in range(count):
+        left = (count - 1 - i) * (8 + prefix) + len(tail)
+        data += struct.pack("<HHB3x", 0, prefix, 0) + struct.pack("<BBHII4x", 1, 0, 1, 1, left)
+    start = image.put(bytes(data) + tail)
+    made = [start + 8 + i * (8 + prefix) for i in range(count)]
+    return image.put(b.header_v2([b.link_info(), *(b.message(6, b.link(b"g%d" % i, at)) for i, at in enumerate(made))]))
+
+
+def groups_of_one_tree(image: b.Image) -> int:
+    """2,000 groups that share 480 dense attributes, all of them one attribute of 60 KB."""
+    body = b.attribute(b"a", b.integer(), b.dataspace([60_000]), bytes(60_000))
+    heap = b.fractal_heap(image, body)
+    record = b.managed_id(b.OBJECTS, len(body)) + struct.pack("<BII", 0, 0, 0)
+    names = b.TreeV2(8, len(record), 0, 16_384)
+    tree = image.put(names.header(image.put(names.leaf([record] * 480)), 480, 480))
+    made = [image.put(b.header_v2([b.link_info(), b.attribute_info(heap, tree)])) for _ in range(2000)]
+    return image.put(b.header_v2([b.link_info(), *(b.message(6, b.link(b"g%d" % i, at)) for i, at in enumerate(made))]))
+
+
+#: 840 KB of attributes together with what follows them.
+FEW_ATTRIBUTES = [b.message(0x0C, b.attribute(b"%d" % i, b.integer(), b.dataspace([30_000]), bytes(30_000))) for i in range(14)]
 
 
 def of_many_dimensions(ndim: int, name: int, variables: int) -> bytes:
@@ -193,8 +236,8 @@ def classic(dimensions: int, variables: int) -> bytes:
 
 
 def many_attributes() -> bytes:
-    """A netCDF classic file of 300,000 attributes without names and values, 12 bytes each."""
-    count = 300_000
+    """A netCDF classic file of 150,000 attributes without names and values, 12 bytes each."""
+    count = 150_000
     return b"CDF\1" + bytes(4) + bytes(8) + struct.pack(">II", 0x0C, count) + struct.pack(">III", 0, 1, 0) * count + bytes(8)
 
 
@@ -208,7 +251,7 @@ ATTACKS: dict[str, Maker] = {
     "attributes in a long header": attribute_in_a_long_header,
     "nodes of huge objects with four parents": nodes_with_many_parents(1),
     "nodes of links with four parents": nodes_with_many_parents(5),
-    "datasets of one large committed type": one_large_type,
+    "datasets of one large committed type": one_large_type(100),
     "external files with one long name": external_names,
     "virtual mappings with one long name": virtual_names,
     "unwritten chunks behind an unknown filter": unwritten_chunks(True, 1 << 24, 1),
@@ -220,6 +263,11 @@ ATTACKS: dict[str, Maker] = {
     "a few chunks of very many": few_chunks_of_many,
     "a group that is its own member very often": group_in_itself,
     "attributes of many members": attributes_of_many_members,
+    "groups that go on in one block": groups_of_one_block([b.message(0x0C, b.attribute(b"a", b.integer(), b.dataspace([1]), b"\0"))]),
+    "groups that go on in one block of attributes": groups_of_one_block(FEW_ATTRIBUTES),
+    "groups that go on in one block of small messages": groups_of_one_block([b.message(0, b"")] * 150_000),
+    "groups that share many dense attributes": groups_of_one_tree,
+    "groups whose headers lie in one another": groups_in_one_header,
 }
 
 

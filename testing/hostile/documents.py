@@ -1,5 +1,5 @@
 """What comes beside data, put together from real parts with right checksums: index sidecars, index tasks and fragments, write
-plans and fragments, splits, containers of subfiles. Each is made by the package once; a number then changes its structure: extreme
+plans and fragments, splits, containers of subfiles, chunk references, journals of edits. Each is made by the package once; a number then changes its structure: extreme
 counts and places, one part many times, names that lead elsewhere, parts that are missing or of another kind, deep nesting.
 
 `Originals(folder).document(number, where)` makes one in the folder `where` and says of which kind it is.
@@ -11,6 +11,7 @@ import json
 import pathlib
 import random
 import shutil
+import struct
 import zlib
 from collections import Counter
 from typing import Any
@@ -45,6 +46,7 @@ MOST_BYTES = 1 << 20
 PAGE_BYTES = 4096
 LARGE = ["samples", "starts", "order", "packed", "bitmaps"]
 KINDS = ["sidecar", "sidecar", "index file", "index file", "split", "plan", "fragment", "index task", "index fragment", "container", "master"]
+KINDS += ["references", "references", "journal"]
 
 
 def seal(body: bytes) -> bytes:
@@ -144,6 +146,7 @@ class Originals:
         self.index_tasks = [*hs.indexes.plan(data, "/z", rebuild=True).tasks(2), *hs.indexes.plan(data, ["/g/x", "/g/y"], rebuild=True).tasks(1)]
         self.index_fragments = [hs.indexes.build(task) for task in self.index_tasks]
         hs.indexes.commit([])  # nothing of these builds is used
+        hs.write_references(data, folder / "references.json")
         self.plans, self.fragments = [], []
         out = folder / "out.h5"
         for mode in ("create", "append"):
@@ -199,7 +202,39 @@ class Originals:
             record.write_bytes(compact(changes.change(json.loads(record.read_bytes()))))
         elif kind == "master":
             self.change_master(rng, here)
+        elif kind == "references":
+            self.change_references(rng, here, changes)
+        elif kind == "journal":
+            self.forge_journal(rng, here / "a.h5")
         return kind
+
+    def change_references(self, rng: random.Random, here: pathlib.Path, changes: Changes) -> None:
+        place = here / "references.json"
+        document = json.loads(place.read_text().replace(str(self.folder), str(here)))
+        # Metadata is text that is JSON, or JSON.
+        refs = {
+            key: json.loads(value) if key.rsplit("/", 1)[-1].startswith(".z") and isinstance(value, str) else value for key, value in document["refs"].items()
+        }
+        templates = {"u": rng.choice([str(here / "a.h5"), "x" * 20_000, "{{u}}", ""])}
+        if rng.random() < 0.3:
+            refs = {key: ["{{u}}", *value[1:]] if isinstance(value, list) else value for key, value in refs.items()}
+        place.write_bytes(compact(changes.change({"version": 1, "templates": templates, "refs": refs})))
+
+    def forge_journal(self, rng: random.Random, path: pathlib.Path) -> None:
+        """A journal with a right checksum, whose superblocks are much like that of the file."""
+        data = path.read_bytes()
+
+        def image() -> bytes:
+            block = bytearray(data[:56])
+            for _ in range(rng.choice([0, 0, 1, 2])):
+                block[rng.choice([20, 24, 40, 41, rng.randrange(56)])] ^= 1 << rng.randrange(8)
+            return struct.pack("<QB", rng.choice([0, 0, 0, 512]), rng.choice([56, 56, 56, 48])) + bytes(block)
+
+        end = rng.choice([len(data), len(data), 0, len(data) * 2, (1 << 63) - 1])
+        runs = [(rng.choice([0, 96, len(data) - 64, end, (1 << 64) - 8]), rng.choice([64, 64, 1 << 40])) for _ in range(rng.choice([0, 1, 1, 20]))]
+        body = b"".join(struct.pack("<QQ", at, length) + b"\xee" * min(length, 64) for at, length in runs)
+        content = b"hyperslab edit journal 1" + image() + image() + struct.pack("<QQ", end, rng.choice([len(runs), len(runs), (1 << 64) - 1])) + body
+        path.with_name(f".{path.name}.hyperslab-journal").write_bytes(content + struct.pack("<I", zlib.crc32(content)))
 
     def manifest(self, sidecar: pathlib.Path) -> Any:
         return json.loads((sidecar / "manifest.json").read_bytes())["manifest"]

@@ -117,6 +117,26 @@ class Reading(run_graphs.Reading):
         self.attempt(lambda: hs.vacuum(out, hours=0, orphans=True))
         self.attempt(lambda: hs.maintenance.fuse(out, self.path / "data" / "fused.h5"))
 
+    def references(self) -> None:
+        file = self.attempt(lambda: hs.open(self.path / "data" / "references.json", threads=1))
+        if isinstance(file, hs.File):
+            self.attempt(lambda: repr(file))
+            self.walk(file)
+            self.reads(file)
+
+    def journal(self) -> None:
+        """The file is whole, so nothing that a journal says is done to it."""
+        data = self.path / "data" / "a.h5"
+        before = data.read_bytes()
+
+        def edit() -> None:
+            with hs.open(data, "r+") as file:
+                repr(file)
+
+        self.attempt(edit)
+        if data.read_bytes() != before or any(data.parent.glob(".*journal")):
+            raise AssertionError("a journal changed a file that no edit interrupted, or is still there")
+
     def master(self) -> None:
         file = self.attempt(lambda: hs.open(self.path / "data" / "out.h5", threads=1))
         if isinstance(file, hs.File):

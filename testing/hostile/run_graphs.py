@@ -1,7 +1,8 @@
 """Reads the files of `graphs.py`, each in a process of its own with 1 GiB of address space and 5 seconds of processor time.
 
-A file may end in values or in an `hs.Error` that is no `InternalError`. Opening, listing and `repr` may take 192 MiB and 48 times
-the file's bytes at most. Processes are forked from one that has imported everything, so hundreds of files run a second.
+A file may end in values or in an `hs.Error` that is no `InternalError`. Opening, listing and `repr` may take 64 MiB and 16 times
+the file's bytes at most, beyond the interpreter with all modules imported. Processes are forked from one that has imported everything,
+so hundreds of files run a second. `--use edit` and `--use convert` do other things with the files (`uses.py`).
 """
 
 from __future__ import annotations
@@ -32,8 +33,8 @@ ADDRESS_SPACE = 1 << 30
 SECONDS = 5
 #: Time on the clock after which a file's process is ended: the machine may have other work.
 PATIENCE = 60
-#: What opening, listing and showing may take. The aim is 64 MiB; what is charged takes about twice as much in memory.
-BASE_BYTES, BYTES_PER_BYTE = 192 << 20, 48
+#: What opening, listing and showing may take beyond the interpreter with its imports: 64 MiB and 16 times the bytes of the file.
+BASE_BYTES, BYTES_PER_BYTE = 64 << 20, 16
 #: Objects that are read, and bytes of one read.
 MOST_READS, MOST_BYTES = 60, 1 << 20
 
@@ -151,10 +152,10 @@ def reserved_bytes() -> int:
     return int(pathlib.Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
 
 
-def child(path: pathlib.Path, pipe: int, reading_class: type[Reading]) -> None:
+def child(path: pathlib.Path, pipe: int, reading_class: type[Reading], seconds: int) -> None:
     """What the process of one file does."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS + 1))
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
     limit = reserved_bytes() + ADDRESS_SPACE
     resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
 
@@ -174,7 +175,7 @@ def child(path: pathlib.Path, pipe: int, reading_class: type[Reading]) -> None:
     os._exit(0)
 
 
-def read(path: pathlib.Path, base_bytes: int = BASE_BYTES, reading: type[Reading] = Reading) -> Outcome:
+def read(path: pathlib.Path, base_bytes: int = BASE_BYTES, reading: type[Reading] = Reading, seconds: int = SECONDS) -> Outcome:
     """One file, or a folder of files, in a process of its own."""
     size = path.stat().st_size if path.is_file() else sum(one.lstat().st_size for one in path.rglob("*"))
     out, pipe = os.pipe()
@@ -182,7 +183,7 @@ def read(path: pathlib.Path, base_bytes: int = BASE_BYTES, reading: type[Reading
     pid = os.fork()
     if pid == 0:
         os.close(out)
-        child(path, pipe, reading)
+        child(path, pipe, reading, seconds)
     os.close(pipe)
     data, hung = b"", False
     while True:
@@ -203,7 +204,7 @@ def read(path: pathlib.Path, base_bytes: int = BASE_BYTES, reading: type[Reading
     stage, peak, finding = facts.get("stage", "begin"), facts.get("peak", 0), facts.get("finding")
     seconds = usage.ru_utime + usage.ru_stime
     if hung or (os.WIFSIGNALED(status) and os.WTERMSIG(status) in (signal.SIGXCPU, signal.SIGKILL)):
-        finding = f"hang: more than {SECONDS} s in {stage}"
+        finding = f"hang: more than {min(seconds, SECONDS)} s in {stage}"
     elif os.WIFSIGNALED(status):
         finding = f"abort: {signal.Signals(os.WTERMSIG(status)).name} in {stage}"
     elif finding is None and stage != "end":
@@ -225,25 +226,34 @@ def main() -> int:
     parser.add_argument("--file", type=pathlib.Path, help="read this file, or the files of this folder")
     parser.add_argument("--most-mib", type=int, default=BASE_BYTES >> 20, help="what opening may take besides what the file's length allows")
     parser.add_argument("--until", type=int, default=1 << 30, help="stop after this many findings")
+    parser.add_argument(
+        "--use", choices=["read", "edit", "convert"], default="read", help="what is done with each file: read it, change it, or make others of it"
+    )
     parser.add_argument("--keep", type=pathlib.Path, default=pathlib.Path(tempfile.gettempdir()) / "hyperslab-hostile")
     parser.add_argument("--json", type=pathlib.Path, help="write the findings there")
     options = parser.parse_args()
     options.keep.mkdir(parents=True, exist_ok=True)
     if options.file is not None:
         warm_up()
-        outcomes = {path.name: read(path, options.most_mib << 20) for path in ([options.file] if options.file.is_file() else sorted(options.file.iterdir()))}
+        outcomes = {path.name: used(path, options) for path in ([options.file] if options.file.is_file() else sorted(options.file.iterdir()))}
         print(*(f"{name}: {outcome}" for name, outcome in outcomes.items()), sep="\n")
         return int(any(outcome.finding for outcome in outcomes.values()))
     if options.only is not None:
         path = options.keep / f"graph-{options.only}.h5"
         path.write_bytes(graphs.graph(options.only))
-        print(path, path.stat().st_size, "bytes", read(path))
+        print(path, path.stat().st_size, "bytes", used(path, options))
         return 0
     scratch = pathlib.Path(tempfile.mkdtemp(prefix="graphs-", dir="/dev/shm" if os.path.isdir("/dev/shm") else None))
     try:
         return run(options, scratch)
     finally:
         shutil.rmtree(scratch)
+
+
+def used(path: pathlib.Path, options: argparse.Namespace) -> Outcome:
+    import uses
+
+    return read(path, options.most_mib << 20, uses.USES[options.use], uses.SECONDS[options.use])
 
 
 def run(options: argparse.Namespace, scratch: pathlib.Path) -> int:
@@ -255,9 +265,11 @@ def run(options: argparse.Namespace, scratch: pathlib.Path) -> int:
     for number in range(options.first, options.first + options.count):
         if time.monotonic() - begin > options.seconds or len(findings) >= options.until:
             break
-        path = scratch / f"{number}.h5"
+        folder = scratch / str(number)
+        folder.mkdir()
+        path = folder / f"{number}.h5"
         path.write_bytes(graphs.graph(number))
-        outcome = read(path, options.most_mib << 20)
+        outcome = used(path, options)
         files += 1
         whole += not outcome.errors and outcome.finding is None
         errors += outcome.errors
@@ -265,8 +277,8 @@ def run(options: argparse.Namespace, scratch: pathlib.Path) -> int:
         if outcome.finding is not None:
             findings.append((number, outcome.finding))
             print(number, path.stat().st_size, outcome.finding, flush=True)
-            shutil.copy(path, options.keep / f"graph-{number}.h5")
-        path.unlink()
+            (options.keep / f"graph-{number}.h5").write_bytes(graphs.graph(number))
+        shutil.rmtree(folder)
     seconds = time.monotonic() - begin
     classes = Counter(finding.split(":")[0].split(" in ")[0] for _, finding in findings)
     print(

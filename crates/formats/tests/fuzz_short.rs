@@ -55,6 +55,21 @@ fn damaged_trees_give_errors_or_the_same_chunks_for_whole_and_parts() {
 }
 
 #[test]
+fn damaged_references_give_errors_or_the_same_values_in_whole_and_in_parts() -> std::io::Result<()> {
+    let folder = scratch().join("references");
+    fs::create_dir_all(&folder)?;
+    let mut seeds = Vec::new();
+    for (number, text) in fuzz::references::SEEDS.iter().enumerate() {
+        let seed = folder.join(format!("seed{number}"));
+        fs::write(&seed, text)?;
+        seeds.push(seed);
+    }
+    fuzz::short::write_seeds("references", &seeds);
+    fuzz::short::run("references", fuzz::references::document, 33_000, scratch(), &seeds);
+    Ok(())
+}
+
+#[test]
 fn a_failure_is_not_swallowed_and_leaves_its_input() {
     let scratch = scratch().join("failing");
     assert!(fs::create_dir_all(&scratch).is_ok());

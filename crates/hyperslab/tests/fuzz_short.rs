@@ -85,6 +85,7 @@ fn damaged_documents_and_conditions_give_errors_or_values_that_stay() -> hypersl
         };
         assert!(is_whole, "the seed {} is a document", seed.display());
     }
+    fuzz::short::write_seeds("documents", &seeds);
     fuzz::short::run("documents", documents::document, 33_000, Path::new(env!("CARGO_TARGET_TMPDIR")), &seeds);
     Ok(())
 }

@@ -2,6 +2,7 @@
 
 pub mod filters;
 pub mod parsers;
+pub mod references;
 pub mod short;
 
 use std::sync::Arc;
@@ -188,6 +189,9 @@ fn read(file: &dyn ArrayFile, id: ObjectId, dataset: &Dataset, selection: &Selec
             ChunkSource::Inline(bytes) => bytes.as_ref().into(),
             ChunkSource::Stored { offset, length, .. } => {
                 let length = usize::try_from(*length).map_err(|_| Error::limit_exceeded("a chunk"))?;
+                if !file.targets().is_empty() && offset.saturating_add(length as u64) > file.storage().len() {
+                    return Err(Error::not_found("chunks in other files"));
+                }
                 if length as u64 > file.storage().len() {
                     return Err(Error::internal("a chunk that is longer than its file"));
                 }

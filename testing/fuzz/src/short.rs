@@ -24,7 +24,7 @@ pub fn run(name: &str, target: fn(&[u8]), longest: usize, scratch: &Path, own_se
     let variable = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
     let seconds = variable("HYPERSLAB_FUZZ_SECONDS").unwrap_or(2);
     let first = variable("HYPERSLAB_FUZZ_FIRST").unwrap_or(0);
-    let kind = if ["filters", "messages", "heaps", "trees"].contains(&name) { name } else { "files" };
+    let kind = if ["filters", "messages", "heaps", "trees", "references"].contains(&name) { name } else { "files" };
     let seeds = seeds(kind, longest, own_seeds);
     assert!(!seeds.is_empty(), "{name}: no seeds");
     let current = scratch.join(format!("fuzz-short-{name}"));
@@ -67,10 +67,20 @@ pub fn run(name: &str, target: fn(&[u8]), longest: usize, scratch: &Path, own_se
     });
 }
 
+/// Keeps seeds of a kind for `make fuzz`, in the folder that `HYPERSLAB_FUZZ_WRITE_SEEDS` names, if it does.
+pub fn write_seeds(kind: &str, made: &[PathBuf]) {
+    let Some(folder) = std::env::var_os("HYPERSLAB_FUZZ_WRITE_SEEDS") else { return };
+    let folder = Path::new(&folder).join(kind);
+    fs::create_dir_all(&folder).expect("a folder for seeds");
+    for path in made {
+        fs::copy(path, folder.join(path.file_name().expect("a file"))).expect("a seed");
+    }
+}
+
 /// The contents of the seeds' files, in the order of their names.
 fn seeds(kind: &str, longest: usize, own: &[PathBuf]) -> Vec<Vec<u8>> {
     let mut paths = own.to_vec();
-    if let Some(folder) = std::env::var_os("HYPERSLAB_FUZZ_SEEDS") {
+    if let Some(folder) = std::env::var_os("HYPERSLAB_FUZZ_SEEDS").filter(|_| kind != "references") {
         let folder = Path::new(&folder).join(kind);
         let made = fs::read_dir(&folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display()));
         paths.extend(made.map(|entry| entry.expect("a seed").path()));
