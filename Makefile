@@ -125,7 +125,7 @@ WITH_VIRTUALIZARR := PYTHONPATH=$(abspath bindings/python/python):$(abspath test
 
 test-edit: setup ## changes of existing files: hundreds of rounds next to h5py, kills, and the crash tests of the journal
 	cargo test --release --locked -p hyperslab-edit
-	EDITING_ROUNDS=100 EDITING_KILLS=200 $(BIN)/python -m pytest -q -p no:cacheprovider -n auto testing/test_edit.py testing/test_editing.py
+	EDITING_ROUNDS=100 EDITING_KILLS=200 $(BIN)/python -m pytest -q -p no:cacheprovider -n auto testing/test_edit.py testing/test_editing.py testing/test_editing_objects.py testing/test_cli_edit.py
 
 test-virtualizarr: setup $(VIRTUALIZARR_VENV)/.installed ## chunk references: values by zarr, VirtualiZarr, kerchunk and Icechunk, next to h5py's and netCDF4's
 	$(WITH_VIRTUALIZARR) -m pytest -q -p no:cacheprovider --rootdir=testing/virtualizarr --confcutdir=testing/virtualizarr testing/virtualizarr

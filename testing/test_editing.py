@@ -395,11 +395,25 @@ def refusals() -> dict[str, tuple[type[Exception], Callable[[Any], Any]]]:
         "another axis": (ValueError, lambda f: f["x"].resize(4, axis=2)),
         "a dataset without chunks": (TypeError, lambda f: f["g/y"].resize((9,))),
         "a field of numbers": (ValueError, lambda f: f["x"].__setitem__("a", 1)),
-        "a new dataset": (NotImplementedError, lambda f: f.__setitem__("new", 1)),
-        "another new dataset": (NotImplementedError, lambda f: f.create_dataset("new", data=1)),
-        "a removal": (NotImplementedError, lambda f: f.__delitem__("x")),
-        "a new name": (NotImplementedError, lambda f: f.move("x", "z")),
-        "a scale": (NotImplementedError, lambda f: f["x"].make_scale("x")),
+        "a dataset of a name that is there": (ValueError, lambda f: f.create_dataset("x", data=1)),
+        "a group of a name that is there": (ValueError, lambda f: f.create_group("g/y")),
+        "a link of a name that is there": (ValueError, lambda f: f.__setitem__("x", hs.SoftLink("/g"))),
+        "a dataset below a dataset": (ValueError, lambda f: f.create_dataset("x/y", data=1)),
+        "a dataset of no type": (NotImplementedError, lambda f: f.create_dataset("new", data={})),
+        "values that do not fit their dtype": (ValueError, lambda f: f.create_dataset("new/deep", data=[1.5], dtype="i4")),
+        "a dataset without a name": (NotImplementedError, lambda f: f.create_dataset(None, data=1)),
+        "a name that cannot be": (ValueError, lambda f: f.create_group("a\0b")),
+        "a removal of what is not there": (KeyError, lambda f: f.__delitem__("none")),
+        "a removal of the root group": (ValueError, lambda f: f.__delitem__("/")),
+        "a new name for what is not there": (KeyError, lambda f: f.move("none", "z")),
+        "a new name that is there": (ValueError, lambda f: f.move("x", "g")),
+        "a group moved into itself": (ValueError, lambda f: f.move("g", "g/g")),
+        "a copy to a name that is there": (ValueError, lambda f: f.copy("x", "g")),
+        "a copy with references": (NotImplementedError, lambda f: f.copy("x", "z", expand_refs=True)),
+        "a scale of another dimension": (ValueError, lambda f: f["x"].attach_scale(2, f["g/y"])),
+        "a scale of itself": (ValueError, lambda f: f["x"].attach_scale(0, f["x"])),
+        "a group as a scale": (TypeError, lambda f: f["x"].attach_scale(0, f["g"])),
+        "a reference to a region": (NotImplementedError, lambda f: f.create_dataset("new", (2,), h5py.regionref_dtype)),
         "an attribute of no type": (NotImplementedError, lambda f: f.attrs.__setitem__("a", {})),
         "an attribute without a name": (ValueError, lambda f: f.attrs.__setitem__("", 1)),
         "an attribute of 64 KiB": (NotImplementedError, lambda f: f.attrs.__setitem__("a", np.zeros(10_000))),
@@ -507,19 +521,27 @@ def test_a_forked_child_leaves_the_file_alone(path: pathlib.Path) -> None:
 
 def test_processes_append_in_turns(path: pathlib.Path) -> None:
     code = """
-import sys, time, numpy as np, hyperslab as hs
+import sys, numpy as np, hyperslab as hs
 for number in range(10):
-    while True:
-        try:
-            with hs.open(sys.argv[1], "r+") as f:
-                f["x"].append(np.full((1, 3), int(sys.argv[2]) * 10 + number))
-            break
-        except hs.ConflictError:
-            time.sleep(0.002)
+    with hs.open(sys.argv[1], "r+", timeout=60) as f:
+        f["x"].append(np.full((1, 3), int(sys.argv[2]) * 10 + number))
 """
     children = [subprocess.Popen([sys.executable, "-c", code, str(path), str(number)]) for number in range(3)]
     assert [child.wait(60) for child in children] == [0, 0, 0]
     assert sorted(h5py.File(path)["x"][4:, 0].tolist()) == list(range(30))
+
+
+def test_a_second_writer_waits_or_gets_a_conflict(path: pathlib.Path) -> None:
+    with hs.open(path, "r+"):
+        for options in ({}, {"timeout": 0}, {"timeout": 0.05}):
+            before = time.monotonic()
+            with pytest.raises(hs.ConflictError, match="open"):
+                hs.open(path, "r+", **options)
+            assert time.monotonic() - before >= options.get("timeout", 0)
+    with pytest.raises(ValueError, match="timeout"):
+        hs.open(path, "r+", timeout=-1)
+    with pytest.raises(ValueError, match="timeout"):
+        hs.open(path, timeout=1)
 
 
 def test_mode_r_plus_completes_an_interrupted_edit(path: pathlib.Path) -> None:
@@ -607,8 +629,31 @@ def test_the_rest_of_files_of_other_programs_stays(tmp_path: pathlib.Path, sourc
                 changed.append(name)
             except hs.UnsupportedError:
                 continue
-    after = everything(path)
+        try:
+            f["hyperslab/new"] = np.arange(1000)
+            f["hyperslab"].attrs["made"] = "é"
+            f["hyperslab/soft"] = hs.SoftLink("/nowhere")
+            f["hyperslab/out"] = hs.ExternalLink("other.h5", "/x")
+            if names:
+                f["hyperslab/alias"] = f[names[-1]]
+                f.copy(names[-1], "hyperslab/copy")
+                f.move("hyperslab/copy", "hyperslab/moved")
+                del f["hyperslab/alias"]
+            made = True
+        except hs.UnsupportedError as error:
+            assert "addresses or lengths" in str(error) or "cannot be copied" in str(error), error
+            made = False
+    after = {name: value for name, value in everything(path).items() if not name.startswith("hyperslab")}
     assert before.keys() == after.keys()
     assert {name for name in before if before[name] != after[name]} <= set(changed)
+    if made:
+        with h5py.File(path) as theirs:
+            new = theirs["hyperslab"]
+            assert new["new"][...].tolist() == list(range(1000)) and new.attrs["made"] == "é" and new.get("out", getlink=True).path == "/x"
+            assert not names or np.asarray(new["moved"]).tobytes() == np.asarray(theirs[names[-1]]).tobytes()
+        # h5py goes on: it removes what we have made.
+        with h5py.File(path, "r+") as theirs:
+            del theirs["hyperslab"]
+        assert everything(path) == after
     with h5py.File(path) as theirs:
         assert all(theirs[name][tuple(extent - 1 for extent in theirs[name].shape)] == 42 for name in changed)

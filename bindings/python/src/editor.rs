@@ -3,17 +3,20 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
+use hyperslab::edit::{NewDataset, NewStorage};
+use hyperslab::filter::Pipeline;
 use hyperslab::write::Region;
-use hyperslab::{Error, Result, edit};
+use hyperslab::{Cancellation, Dataspace, Datatype, Error, FillTime, Found, LinkTarget, ObjectId, Result, edit};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
+use crate::back;
 use crate::definition::datatype;
 use crate::error::raise;
 use crate::file::File;
 use crate::session::Session;
-use crate::wait::run;
-use crate::writer::attribute;
+use crate::wait::{run, wait_writing};
+use crate::writer::{PyFilter, attribute, dataspace, definition, fill_time};
 
 /// An existing file that is edited; `None` after it was closed.
 #[pyclass(frozen, module = "hyperslab._native")]
@@ -22,6 +25,18 @@ pub(crate) struct Editor(Arc<Mutex<Option<edit::Editor>>>);
 fn locked<T>(shared: &Mutex<Option<edit::Editor>>, work: impl FnOnce(&mut edit::Editor) -> Result<T>) -> Result<T> {
     let mut editor = shared.lock().map_err(|_| Error::internal("an earlier change failed half-way"))?;
     work(editor.as_mut().ok_or_else(|| Error::invalid_input("the file is closed"))?)
+}
+
+/// A dataset whose values follow.
+fn new_dataset(
+    datatype: Datatype,
+    dataspace: Dataspace,
+    fill_value: Option<Vec<u8>>,
+    fill_time: FillTime,
+    filters: Pipeline,
+    storage: NewStorage,
+) -> NewDataset {
+    NewDataset { datatype, committed: None, dataspace, fill_value, fill_time, filters, storage }
 }
 
 impl Editor {
@@ -47,14 +62,14 @@ impl Editor {
     }
 
     /// Writes the elements of a region, encoded as in the file.
-    fn write(&self, py: Python<'_>, path: String, start: Vec<u64>, count: Vec<u64>, values: &Bound<'_, PyBytes>) -> PyResult<()> {
+    fn write(&self, py: Python<'_>, dataset: u64, start: Vec<u64>, count: Vec<u64>, values: &Bound<'_, PyBytes>) -> PyResult<()> {
         let values = values.as_bytes();
-        self.with(py, move |editor| editor.write(&path, &Region { start, count }, values))
+        self.with(py, move |editor| editor.write(ObjectId(dataset), &Region { start, count }, values))
     }
 
     /// Changes the extent of a dataset.
-    fn resize(&self, py: Python<'_>, path: String, shape: Vec<u64>) -> PyResult<()> {
-        self.with(py, move |editor| editor.resize(&path, &shape))
+    fn resize(&self, py: Python<'_>, dataset: u64, shape: Vec<u64>) -> PyResult<()> {
+        self.with(py, move |editor| editor.resize(ObjectId(dataset), &shape))
     }
 
     /// Stores the values of `heap`, which elements of variable length point at by their numbers. Returns the elements for `write`.
@@ -66,11 +81,11 @@ impl Editor {
 
     /// Sets an attribute. Elements of variable length point at values of `heap` by their numbers.
     #[expect(clippy::too_many_arguments, reason = "one for each part of an attribute")]
-    #[pyo3(signature = (path, name, shape, datatype, value, heap=Vec::new()))]
+    #[pyo3(signature = (number, name, shape, datatype, value, heap=Vec::new()))]
     fn set_attribute(
         &self,
         py: Python<'_>,
-        path: String,
+        number: u64,
         name: String,
         shape: Option<Vec<u64>>,
         datatype: &Bound<'_, PyDict>,
@@ -80,13 +95,114 @@ impl Editor {
         let datatype = self::datatype(datatype)?;
         self.with(py, move |editor| {
             let value = attribute(shape, datatype, value, heap)?;
-            editor.set_attribute(&path, &name, &value.dataspace, &value.value)
+            editor.set_attribute(ObjectId(number), &name, &value.dataspace, &value.value)
         })
     }
 
     /// Deletes an attribute.
-    fn delete_attribute(&self, py: Python<'_>, path: String, name: String) -> PyResult<()> {
-        self.with(py, move |editor| editor.delete_attribute(&path, &name))
+    fn delete_attribute(&self, py: Python<'_>, number: u64, name: String) -> PyResult<()> {
+        self.with(py, move |editor| editor.delete_attribute(ObjectId(number), &name))
+    }
+
+    /// Creates a group, and those above it.
+    fn create_group(&self, py: Python<'_>, path: String, tracked: bool) -> PyResult<()> {
+        self.with(py, move |editor| editor.create_group(&path, tracked).map(drop))
+    }
+
+    /// Creates a dataset without values, and the groups above it. Returns the shape of its chunks.
+    #[expect(clippy::too_many_arguments, reason = "one for each keyword of create_dataset")]
+    fn create_dataset(
+        &self,
+        py: Python<'_>,
+        path: String,
+        datatype: &Bound<'_, PyDict>,
+        shape: Option<Vec<u64>>,
+        maxshape: Option<Vec<Option<u64>>>,
+        chunks: Option<Vec<u64>>,
+        filters: Vec<PyFilter>,
+        fill: Option<Vec<u8>>,
+        committed: Option<String>,
+        fill_time: Option<String>,
+        tracked: bool,
+    ) -> PyResult<Option<Vec<u64>>> {
+        let datatype = self::datatype(datatype)?;
+        self.with(py, move |editor| {
+            let time = self::fill_time(fill_time.as_deref())?;
+            let checked = definition(datatype, dataspace(shape, maxshape)?, chunks, filters, fill, time).checked_own()?;
+            let chosen = checked.chunk_shape.clone();
+            let storage = match checked.chunk_shape {
+                Some(chunk_shape) => NewStorage::Chunked { chunk_shape, chunks: Vec::new() },
+                None => NewStorage::Contiguous(None),
+            };
+            editor.create_dataset(
+                &path,
+                &new_dataset(checked.datatype, checked.dataspace, checked.fill_value, checked.fill_time, checked.filters, storage),
+                committed.as_deref(),
+                tracked,
+            )?;
+            Ok(chosen)
+        })
+    }
+
+    /// Creates a virtual dataset. Mappings are those of `Writer.create_virtual`.
+    #[expect(clippy::too_many_arguments, reason = "a dataset and its mappings")]
+    fn create_virtual(
+        &self,
+        py: Python<'_>,
+        path: String,
+        datatype: &Bound<'_, PyDict>,
+        shape: Vec<u64>,
+        maxshape: Option<Vec<Option<u64>>>,
+        fill: Option<Vec<u8>>,
+        mappings: Vec<back::PyMapping>,
+    ) -> PyResult<()> {
+        let datatype = self::datatype(datatype)?;
+        self.with(py, move |editor| {
+            let storage = NewStorage::Virtual(mappings.into_iter().map(back::mapping).collect());
+            let new = new_dataset(datatype, dataspace(Some(shape), maxshape)?, fill, FillTime::default(), Pipeline::default(), storage);
+            editor.create_dataset(&path, &new, None, false).map(drop)
+        })
+    }
+
+    /// Commits a datatype under this name.
+    fn create_datatype(&self, py: Python<'_>, path: String, datatype: &Bound<'_, PyDict>) -> PyResult<()> {
+        let datatype = self::datatype(datatype)?;
+        self.with(py, move |editor| editor.create_datatype(&path, &datatype).map(drop))
+    }
+
+    /// Creates a link to a path of this file, or of another one.
+    #[pyo3(signature = (path, target, file=None))]
+    fn create_link(&self, py: Python<'_>, path: String, target: String, file: Option<String>) -> PyResult<()> {
+        let target = match file {
+            Some(file) => LinkTarget::External { file, path: target },
+            None => LinkTarget::Soft(target),
+        };
+        self.with(py, move |editor| editor.create_link(&path, &target))
+    }
+
+    /// Gives the object with this number one more name.
+    fn create_hard_link(&self, py: Python<'_>, path: String, number: u64) -> PyResult<()> {
+        self.with(py, move |editor| editor.create_link(&path, &LinkTarget::Hard(ObjectId(number))))
+    }
+
+    /// Removes a link, and the object if it has no other name. Returns the numbers of the objects that were removed.
+    fn remove(&self, py: Python<'_>, path: String) -> PyResult<Vec<u64>> {
+        self.with(py, move |editor| Ok(editor.remove(&path)?.into_iter().map(|object| object.0).collect()))
+    }
+
+    /// Gives a link another name.
+    fn rename(&self, py: Python<'_>, path: String, to: String) -> PyResult<()> {
+        self.with(py, move |editor| editor.rename(&path, &to))
+    }
+
+    /// Copies the object with this number of a view of this file, or of another file, to `path`.
+    #[expect(clippy::too_many_arguments, reason = "the options of h5py")]
+    fn copy(&self, py: Python<'_>, file: &File, number: u64, path: String, shallow: bool, soft: bool, external: bool, attributes: bool) -> PyResult<()> {
+        let source = Found::new(file.0.clone(), ObjectId(number));
+        let options = edit::CopyOptions::default().with_shallow(shallow).with_expanded(soft, external).with_attributes(attributes);
+        let (shared, cancellation) = (self.0.clone(), Cancellation::new());
+        let cancelled = cancellation.clone();
+        wait_writing(py, &cancellation, move || locked(&shared, |editor| editor.copy(&source, &path, options, &cancelled).map(drop)))
     }
 
     /// Makes all changes visible to others at once. Returns whether there were any.

@@ -13,7 +13,7 @@ use crate::transaction::Transaction;
 
 /// A call that changes the disk, or waits for it.
 #[derive(Debug, Clone)]
-enum Call {
+pub(crate) enum Call {
     Write(u64, Vec<u8>),
     SetLen(u64),
     Sync,
@@ -25,9 +25,9 @@ enum Call {
 
 /// Content of a file and its journal.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-struct Content {
-    file: Vec<u8>,
-    journal: Option<Vec<u8>>,
+pub(crate) struct Content {
+    pub file: Vec<u8>,
+    pub journal: Option<Vec<u8>>,
 }
 
 impl Content {
@@ -54,7 +54,7 @@ fn size(number: u64) -> usize {
 
 /// A disk in memory that records its calls and may fail after some of them.
 #[derive(Default)]
-struct Recorder {
+pub(crate) struct Recorder {
     content: Mutex<Content>,
     calls: Mutex<Vec<Call>>,
     /// The number of the call that fails.
@@ -62,7 +62,7 @@ struct Recorder {
 }
 
 impl Recorder {
-    fn new(content: Content) -> Arc<Self> {
+    pub(crate) fn new(content: Content) -> Arc<Self> {
         Arc::new(Self { content: Mutex::new(content), ..Self::default() })
     }
     fn call(&self, call: Call) -> Result<()> {
@@ -75,10 +75,10 @@ impl Recorder {
         calls.push(call);
         Ok(())
     }
-    fn content(&self) -> Content {
+    pub(crate) fn content(&self) -> Content {
         self.content.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
-    fn calls(&self) -> Vec<Call> {
+    pub(crate) fn calls(&self) -> Vec<Call> {
         self.calls.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
@@ -128,23 +128,23 @@ impl Disk for Recorder {
 }
 
 /// Random numbers, the same in each run.
-struct Random(u64);
+pub(crate) struct Random(pub u64);
 
 impl Random {
-    fn below(&mut self, end: usize) -> usize {
+    pub(crate) fn below(&mut self, end: usize) -> usize {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         size(self.0 >> 33) % end.max(1)
     }
-    fn coin(&mut self) -> bool {
+    pub(crate) fn coin(&mut self) -> bool {
         self.below(2) == 0
     }
-    fn bytes(&mut self, length: usize) -> Vec<u8> {
+    pub(crate) fn bytes(&mut self, length: usize) -> Vec<u8> {
         (0..length).map(|_| u8::try_from(self.below(256)).unwrap_or(0)).collect()
     }
 }
 
 /// What a kill in the middle of call number `stop` leaves: all calls before it, and part of it.
-fn killed(before: &Content, calls: &[Call], stop: usize, random: &mut Random) -> Content {
+pub(crate) fn killed(before: &Content, calls: &[Call], stop: usize, random: &mut Random) -> Content {
     let mut content = before.clone();
     calls.iter().take(stop).for_each(|call| content.do_call(call));
     match calls.get(stop) {
@@ -156,7 +156,7 @@ fn killed(before: &Content, calls: &[Call], stop: usize, random: &mut Random) ->
 }
 
 /// What a power cut before call number `stop` leaves: all that was synced, and any part of the rest in any order.
-fn powerless(before: &Content, calls: &[Call], stop: usize, random: &mut Random) -> Content {
+pub(crate) fn powerless(before: &Content, calls: &[Call], stop: usize, random: &mut Random) -> Content {
     let done = calls.get(..stop).unwrap_or_default();
     let last = |wanted: fn(&Call) -> bool| done.iter().rposition(wanted).map_or(0, |at| at + 1);
     let mut content = before.clone();
@@ -200,7 +200,7 @@ fn powerless(before: &Content, calls: &[Call], stop: usize, random: &mut Random)
 }
 
 /// What a program that knows nothing of journals finds: `None` if it refuses the file.
-fn opened_by_others(content: &Content) -> Option<Vec<u8>> {
+pub(crate) fn opened_by_others(content: &Content) -> Option<Vec<u8>> {
     let image = SuperblockImage::read(&Memory::new("crashed", content.file.clone())).ok()?;
     // A torn superblock of version 2 or 3 has another checksum.
     let is_whole = image.with_mark(image.is_marked()) == image;

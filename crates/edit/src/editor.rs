@@ -14,11 +14,11 @@ use crate::values;
 /// An existing HDF5 file whose objects are changed. Changes are seen by [`Editor::view`] at once, and by others after
 /// [`Editor::commit`]. A change that is refused changes nothing.
 pub struct Editor {
-    transaction: Transaction,
+    pub(crate) transaction: Transaction,
     session: Session,
     path: PathBuf,
     view: Option<File>,
-    heap: OpenCollection,
+    pub(crate) heap: OpenCollection,
 }
 
 impl Editor {
@@ -60,46 +60,59 @@ impl Editor {
         Ok(bytes)
     }
 
-    /// Writes the elements of a region of the dataset at `path`, encoded as in the file. Those of variable length are what
+    /// The object at `path`.
+    ///
+    /// # Errors
+    /// `NotFound`; `Unsupported` for an object of another file, to which an external link leads.
+    pub fn find(&mut self, path: &str) -> Result<ObjectId> {
+        let view = self.view()?;
+        let found = view.find(path)?;
+        if found.file != view {
+            return Err(Error::unsupported("this object lies in another file: open that for editing").in_file(self.path.display().to_string()).at_object(path));
+        }
+        Ok(found.object)
+    }
+
+    /// Writes the elements of a region of a dataset, encoded as in the file. Those of variable length and references are what
     /// [`Editor::store_values`] returned.
     ///
     /// # Errors
     /// `NotFound`; `InvalidInput` for a region outside of the dataset or bytes of another length; `Unsupported` for what cannot be edited.
-    pub fn write(&mut self, path: &str, region: &Region, bytes: &[u8]) -> Result<()> {
-        let freed = self.change(path, |file, view, id| values::write(file, view, id, region, bytes))?;
+    pub fn write(&mut self, dataset: ObjectId, region: &Region, bytes: &[u8]) -> Result<()> {
+        let freed = self.change(dataset, |file, view, id| values::write(file, view, id, region, bytes))?;
         self.free(freed)
     }
 
-    /// Changes the extent of the chunked dataset at `path`. New elements have the fill value; elements beyond the new extent are gone.
+    /// Changes the extent of a chunked dataset. New elements have the fill value; elements beyond the new extent are gone.
     ///
     /// # Errors
     /// As [`Editor::write`].
-    pub fn resize(&mut self, path: &str, shape: &[u64]) -> Result<()> {
-        let freed = self.change(path, |file, view, id| values::resize(file, view, id, shape))?;
+    pub fn resize(&mut self, dataset: ObjectId, shape: &[u64]) -> Result<()> {
+        let freed = self.change(dataset, |file, view, id| values::resize(file, view, id, shape))?;
         self.free(freed)
     }
 
-    /// Sets an attribute of the object at `path`, or replaces it.
+    /// Sets an attribute of an object, or replaces it. References to objects hold their addresses.
     ///
     /// # Errors
-    /// `NotFound`; `Unsupported` for references, and attributes that cannot be edited.
-    pub fn set_attribute(&mut self, path: &str, name: &str, dataspace: &Dataspace, value: &Elements) -> Result<()> {
+    /// `Unsupported` for other references, and attributes that cannot be edited.
+    pub fn set_attribute(&mut self, object: ObjectId, name: &str, dataspace: &Dataspace, value: &Elements) -> Result<()> {
         let mut open = self.heap.clone();
         let set = |file: &FileEdit<'_>, _: &File, id: ObjectId| {
             let bytes = heap::store(file, value, &mut open)?;
             set_attribute(file, id, name, &value.datatype, dataspace, &bytes)
         };
-        self.change(path, set)?;
+        self.change(object, set)?;
         self.heap = open;
         Ok(())
     }
 
-    /// Deletes an attribute of the object at `path`.
+    /// Deletes an attribute of an object.
     ///
     /// # Errors
     /// `NotFound`; `Unsupported` for attributes that cannot be edited.
-    pub fn delete_attribute(&mut self, path: &str, name: &str) -> Result<()> {
-        self.change(path, |file, _, id| delete_attribute(file, id, name))
+    pub fn delete_attribute(&mut self, object: ObjectId, name: &str) -> Result<()> {
+        self.change(object, |file, _, id| delete_attribute(file, id, name))
     }
 
     /// Makes all changes visible to others at once, and waits until they are on the disk. Returns whether there were any.
@@ -124,20 +137,32 @@ impl Editor {
         self.transaction.is_changed()
     }
 
-    fn free(&self, freed: values::Freed) -> Result<()> {
+    pub(crate) fn free(&self, freed: values::Freed) -> Result<()> {
         freed.into_iter().try_for_each(|(offset, bytes)| self.transaction.free(offset, bytes))
     }
 
-    /// Does one change of the object at `path`, whole or not at all.
-    fn change<T>(&mut self, path: &str, change: impl FnOnce(&FileEdit<'_>, &File, ObjectId) -> Result<T>) -> Result<T> {
+    /// Does one change of an object, whole or not at all.
+    fn change<T>(&mut self, object: ObjectId, change: impl FnOnce(&FileEdit<'_>, &File, ObjectId) -> Result<T>) -> Result<T> {
         let view = self.view()?;
-        let found = view.find(path)?;
-        if found.file != view {
-            return Err(Error::unsupported("this object lies in another file: open that for editing").in_file(self.path.display().to_string()).at_object(path));
-        }
-        let outcome = self.edit(|file| change(file, &view, found.object));
+        let outcome = self.edit(|file| change(file, &view, object));
+        self.view = None;
+        outcome.map_err(|error| match error.object() {
+            Some(_) => error,
+            None => view.path_of(object).map_or(error.clone(), |path| error.at_object(path.as_ref())),
+        })
+    }
+
+    /// Does one change, whole or not at all, of which errors say that they are at `path`.
+    pub(crate) fn change_at<T>(&mut self, path: &str, change: impl FnOnce(&Self, &FileEdit<'_>, &File) -> Result<T>) -> Result<T> {
+        let view = self.view()?;
+        let outcome = self.edit(|file| change(self, file, &view));
         self.view = None;
         outcome.map_err(|error| if error.object().is_none() { error.at_object(path) } else { error })
+    }
+
+    /// The file as it is in the middle of a change.
+    pub(crate) fn fresh_view(&self) -> Result<File> {
+        self.session.open_storage(&self.path, self.transaction.snapshot()?)
     }
 
     fn edit<T>(&self, change: impl FnOnce(&FileEdit<'_>) -> Result<T>) -> Result<T> {

@@ -2,7 +2,7 @@
 
 use hyperslab_array::{Elements, Error, Result};
 use hyperslab_formats::hdf5::edit::FileEdit;
-use hyperslab_formats::hdf5::writer::{HeapWriter, store_values};
+use hyperslab_formats::hdf5::writer::{HeapWriter, store_values_with_addresses as store_values};
 
 /// Bytes of a value that may follow into a collection that is kept.
 const SMALL_VALUE_BYTES: usize = 256;
@@ -12,15 +12,14 @@ pub(crate) type OpenCollection = Option<(u64, HeapWriter)>;
 
 /// Stores what elements point at. Returns them as they are in the file.
 pub(crate) fn store(file: &FileEdit<'_>, elements: &Elements, open: &mut OpenCollection) -> Result<Vec<u8>> {
-    if elements.datatype.has_references() {
-        return Err(Error::unsupported("references cannot be written into an existing file yet"));
-    }
     let mut bytes = elements.bytes.clone();
-    if !elements.datatype.uses_heap() {
+    if !elements.datatype.uses_heap() && !elements.datatype.has_references() {
         return Ok(bytes);
     }
     if !file.has_wide_addresses() {
-        return Err(Error::unsupported("values of variable length in a file whose addresses or lengths have fewer than 8 bytes cannot be written yet"));
+        return Err(Error::unsupported(
+            "values of variable length and references in a file whose addresses or lengths have fewer than 8 bytes cannot be written yet",
+        ));
     }
     let resolve = |reference| elements.heap.object(reference);
     if let Some((address, heap)) = open.as_ref() {

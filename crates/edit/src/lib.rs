@@ -4,19 +4,25 @@
 #![deny(clippy::missing_errors_doc)]
 
 mod commit;
+mod copy;
 mod disk;
 mod editor;
 mod free_space;
 mod heap;
 mod journal;
+mod objects;
 mod savepoint;
 mod snapshot;
 mod staged;
 mod transaction;
 mod values;
 
+pub use copy::CopyOptions;
 pub use editor::Editor;
+pub use hyperslab_formats::hdf5::writer::{NewDataset, NewStorage};
 pub use transaction::Transaction;
 
 #[cfg(test)]
 mod crash;
+#[cfg(test)]
+mod crash_objects;

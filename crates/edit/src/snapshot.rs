@@ -12,6 +12,8 @@ use crate::staged::Staged;
 pub(crate) struct Snapshot {
     staged: Arc<Staged>,
     generation: u64,
+    /// Whether it was taken in the middle of a change, for the thread that makes it and those that help it.
+    is_inside: bool,
     closed: AtomicBool,
 }
 
@@ -21,8 +23,12 @@ impl Snapshot {
     /// # Errors
     /// `Internal` after a panic during a change.
     pub fn new(staged: Arc<Staged>) -> Result<Self> {
-        let generation = staged.state()?.generation;
-        Ok(Self { staged, generation, closed: AtomicBool::new(false) })
+        let (generation, changing) = {
+            let state = staged.state()?;
+            (state.generation, state.changing)
+        };
+        let is_inside = changing == Some(std::thread::current().id());
+        Ok(Self { staged, generation, is_inside, closed: AtomicBool::new(false) })
     }
 }
 
@@ -34,7 +40,7 @@ impl Storage for Snapshot {
         check_open(self)?;
         // The lock is held until the bytes are read.
         let state = self.staged.state()?;
-        if state.generation != self.generation || state.changing.is_some_and(|thread| thread != std::thread::current().id()) {
+        if state.generation != self.generation || (!self.is_inside && state.changing.is_some_and(|thread| thread != std::thread::current().id())) {
             return Err(Error::busy("the file was changed while this was read: take it from the file again").in_file(self.name()));
         }
         self.staged.read_from(&state, offset, buffer)

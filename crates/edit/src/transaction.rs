@@ -153,8 +153,9 @@ impl Transaction {
         state.blocks.clear();
         state.free.roll_back();
         state.generation += 1;
-        if state.end != state.committed_end {
-            state.end = state.committed_end;
+        state.end = state.committed_end;
+        // Also after a change that failed: what it wrote after the end is still there.
+        if self.disk.len()? > state.committed_end {
             self.disk.set_len(state.committed_end)?;
         }
         Ok(())
@@ -244,6 +245,10 @@ impl Space for Transaction {
     fn write(&self, address: u64, bytes: &[u8]) -> Result<()> {
         let offset = address.checked_add(self.base_address()).ok_or_else(|| Error::corrupt("an address beyond 64 bits"))?;
         Transaction::write(self, offset, bytes)
+    }
+    fn free(&self, address: u64, bytes: u64) -> Result<()> {
+        let offset = address.checked_add(self.base_address()).ok_or_else(|| Error::corrupt("an address beyond 64 bits"))?;
+        Transaction::free(self, offset, bytes)
     }
 }
 

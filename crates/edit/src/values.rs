@@ -16,9 +16,6 @@ pub(crate) fn write(file: &FileEdit<'_>, view: &File, id: ObjectId, region: &Reg
     let mut edited = DatasetEdit::open(file, id)?;
     let dataset = edited.dataset().clone();
     let (shape, size) = (dataset.dataspace.shape(), length(dataset.datatype.size())?);
-    if dataset.datatype.has_references() {
-        return Err(Error::unsupported("references cannot be written into an existing file yet"));
-    }
     if !region.fits(shape) {
         return Err(Error::invalid_input(format!("the region {region} in a dataset of shape {shape:?}")));
     }
@@ -232,6 +229,6 @@ fn copy(count: &[u64], size: usize, from: (&[u8], &[u64], &[u64]), to: (&mut [u8
     if copy_region(count, size, from, to) { Ok(()) } else { Err(Error::internal("a chunk's part outside of its array")) }
 }
 
-fn length(number: u64) -> Result<usize> {
+pub(crate) fn length(number: u64) -> Result<usize> {
     usize::try_from(number).map_err(|_| Error::unsupported("more values than memory holds"))
 }

@@ -420,6 +420,7 @@ def open(
     indexes: str | None = None,
     storage_options: Mapping[str, Any] | None = None,
     store: Any = None,
+    timeout: float | None = None,
 ) -> File:
     """Opens one or more HDF5 or netCDF files for reading, or one HDF5 file to change it.
 
@@ -450,6 +451,7 @@ def open(
             `region`, `access_key_id`, `skip_signature` (for public objects; also `anon`), `allow_http`, `timeout`, `max_retries`
             and others. What is not given comes from the environment (`AWS_…`, `GOOGLE_…`, `AZURE_…`).
         store: A store of obstore, or another object with obspec's methods `head` and `get_ranges`; `path` is then a path in it.
+        timeout: With `r+` and `a`, seconds to wait while another program has the file open; by default that is a `ConflictError` at once.
 
     Returns:
         A `File`, or for a list or a glob a `FileSet`; for `r+` an `EditedFile`, and for a file that is created a `NewFile`.
@@ -474,9 +476,12 @@ def open(
             "indexes": indexes,
             "storage_options": storage_options,
             "store": store,
+            "timeout": timeout,
         }
         changed: File = File._open_for_changes(path, mode, options)
         return changed
+    if timeout is not None:
+        raise InvalidInputError("timeout= is for modes r+ and a: readers do not wait for writers")
     wanted = format.lower() if format is not None else None
     if wanted not in (None, "hdf5", "netcdf3", "netcdf4"):
         raise InvalidInputError(f"format {format!r} is not known: give hdf5, netcdf3 or netcdf4, or leave it out")

@@ -127,8 +127,11 @@ impl DatasetDefinition {
         self.checked_own()
     }
 
-    /// Checks the definition, and chooses the chunk shape if one is needed.
-    pub(crate) fn checked_own(self) -> Result<Self> {
+    /// Checks the definition, chooses the chunk shape if one is needed, and completes the parameters of filters.
+    ///
+    /// # Errors
+    /// `InvalidInput` or `Unsupported` for what HDF5 cannot store.
+    pub fn checked_own(self) -> Result<Self> {
         if let Some(refusal) = self.filters.writing_refusal() {
             return Err(refusal);
         }

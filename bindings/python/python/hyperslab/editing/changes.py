@@ -25,6 +25,16 @@ class Changes:
         self._view: _native.File = self._editor.view()
         self._is_current = True
         self._unclosed: weakref.finalize[Any, Any] | None = None
+        #: Counts removals and returns to the last commit: what objects of the file were made before and after.
+        self.time = 0
+        #: When objects were removed, by their numbers, now and at the last commit.
+        self._removed: dict[int, int] = {}
+        self._removed_before: dict[int, int] = {}
+        #: Old and new paths, in order; the first ones are committed.
+        self.renamed: list[tuple[str, str]] = []
+        self._committed = 0
+        #: When changes were last dropped.
+        self.return_time = -1
 
     @property
     def view(self) -> _native.File:
@@ -61,12 +71,58 @@ class Changes:
             self._is_current = False
             return change(self._editor)
 
+    def remove(self, path: str) -> None:
+        """Removes a link, and the object if it has no other name.
+
+        Args:
+            path: Absolute path of the link.
+        """
+        with self.lock:
+            removed = self.make(lambda editor: editor.remove(path))
+            self.time += 1
+            self._removed.update(dict.fromkeys(removed, self.time))
+
+    def rename(self, path: str, to: str) -> None:
+        """Gives a link another name.
+
+        Args:
+            path: Absolute path of the link.
+            to: Its new path.
+        """
+        with self.lock:
+            self.make(lambda editor: editor.rename(path, to))
+            self.renamed.append((path, to))
+
+    def is_there(self, number: int, since: int) -> bool:
+        """Whether an object was not removed since some time.
+
+        Args:
+            number: Number of the object.
+            since: When the caller knew that it was there.
+
+        Returns:
+            Whether it is still there.
+        """
+        return self._removed.get(number, -1) <= since
+
+    def is_doubtful(self, since: int) -> bool:
+        """Whether an object that was found then may have gone with the changes that were dropped.
+
+        Args:
+            since: When it was found.
+
+        Returns:
+            Whether changes were dropped since then.
+        """
+        return since < self.return_time
+
     def commit(self) -> None:
         """Makes the changes visible to others, and waits until they are on the disk."""
         with self.lock:
             if self._editor.closed:
                 raise InvalidInputError("the file is closed: open it again", self.path)
             self._editor.commit()
+            self._removed_before, self._committed = dict(self._removed), len(self.renamed)
             self._settled()
 
     def roll_back(self) -> None:
@@ -76,6 +132,11 @@ class Changes:
                 raise InvalidInputError("the file is closed: open it again", self.path)
             self._editor.roll_back()
             self._is_current = False
+            self._removed = dict(self._removed_before)
+            self.renamed.extend((to, path) for path, to in reversed(self.renamed[self._committed :]))
+            self._committed = len(self.renamed)
+            self.time += 1
+            self.return_time = self.time
             self._settled()
 
     def close(self) -> None:

@@ -13,6 +13,7 @@ from ..objects.attributes import Attributes
 from ..type_aliases import AttributeValue
 from ..values import dtype_encoding
 from ..writing import new_attributes
+from . import references
 from .edited_node import NodeEdits
 
 
@@ -36,7 +37,8 @@ class AttributeEdits(MutableMapping[str, AttributeValue]):
     def __delitem__(self, name: str | bytes) -> None:
         name = _text(name)
         self._check_there(name)
-        self._node._changes.make(lambda editor: editor.delete_attribute(self._node.name, name))
+        number = self._node._own_number()
+        self._node._changes.make(lambda editor: editor.delete_attribute(number, name))
 
     def create(self, name: str | bytes, data: Any, shape: Any = None, dtype: Any = None) -> None:
         """Sets an attribute, or replaces it.
@@ -53,7 +55,12 @@ class AttributeEdits(MutableMapping[str, AttributeValue]):
         Example:
             >>> f.attrs.create("count", 3, dtype="u2")
         """
-        found, datatype, raw, heap = new_attributes.encoded(_text(name), data, dtype)
+        if references.are_references(data, dtype):
+            stored = references.stored(data, self._node._changes.path)
+            encoded: tuple[list[int] | None, dict[str, Any], bytes, list[bytes]] = list(stored.shape), references.OBJECT, stored.tobytes(), []
+        else:
+            encoded = new_attributes.encoded(_text(name), data, dtype)
+        found, datatype, raw, heap = encoded
         if shape is not None:
             given = dtype_encoding.extents("shape", shape)
             if found is None or np.prod(given, dtype=object) != np.prod(found, dtype=object):
@@ -82,6 +89,12 @@ class AttributeEdits(MutableMapping[str, AttributeValue]):
             return
         if found.shape is None:
             raise InvalidInputError(f"attribute {name!r} has no elements: set it to replace it", self._file.path, self._node.name)
+        if found.datatype["class"] == "reference":
+            stored = references.stored(value, self._node._changes.path)
+            if list(stored.shape) != list(found.shape):
+                raise InvalidTypeError(f"attribute {name!r}: a value of shape {stored.shape} for shape {tuple(found.shape)}", self._file.path, self._node.name)
+            self._set(name, list(found.shape), found.datatype, stored.tobytes(), [])
+            return
         heap: list[bytes] = []
         data = dtype_encoding.stored(value, found.datatype, heap)
         shape = dtype_encoding.shape_of(data, found.datatype)
@@ -90,7 +103,8 @@ class AttributeEdits(MutableMapping[str, AttributeValue]):
         self._set(name, list(found.shape), found.datatype, data.tobytes(), heap)
 
     def _set(self, name: str, shape: list[int] | None, datatype: dict[str, Any], raw: bytes, heap: list[bytes]) -> None:
-        self._node._changes.make(lambda editor: editor.set_attribute(self._node.name, name, shape, datatype, raw, heap))
+        number = self._node._own_number()
+        self._node._changes.make(lambda editor: editor.set_attribute(number, name, shape, datatype, raw, heap))
 
     def _check_there(self, name: str) -> None:
         if name not in self._names:

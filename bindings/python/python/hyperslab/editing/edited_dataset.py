@@ -14,7 +14,8 @@ from ..objects.dataset import Dataset
 from ..type_aliases import Elements
 from ..values import compounds, dtype_encoding, tagged_dtypes
 from ..writing.new_dataset import broadcast
-from .edited_node import NodeEdits, unsupported
+from . import references, scales
+from .edited_node import NodeEdits
 from .string_padding import pad
 
 
@@ -96,7 +97,8 @@ class DatasetEdits(NodeEdits, Dataset):
             new = dtype_encoding.extents("shape", size)
             if len(new) != len(shape):
                 raise InvalidTypeError(f"shape {tuple(new)} for a dataset of {len(shape)} dimensions", self._changes.path, self.name)
-            self._changes.make(lambda editor: editor.resize(self.name, new))
+            number = self._own_number()
+            self._changes.make(lambda editor: editor.resize(number, new))
 
     def append(self, values: Any, axis: int = 0) -> None:
         """Appends values along a dimension, which grows by their extent. If that fails, the shape is as before.
@@ -141,12 +143,67 @@ class DatasetEdits(NodeEdits, Dataset):
         self[... if dest_sel is None else dest_sel] = source[... if source_sel is None else source_sel]
 
     def make_scale(self, name: str = "") -> None:
-        """Raises `UnsupportedError`.
+        """Makes the dataset a dimension scale.
 
         Args:
-            name: The name of the dimension scale.
+            name: The name of the scale.
+
+        Raises:
+            InvalidInputError: The dataset has scales of its own.
+
+        Example:
+            >>> f["time"].make_scale("time")
         """
-        raise unsupported(self._changes.path, "making a dimension scale", self.name)
+        with self._changes.lock:
+            scales.make(self, name)
+
+    def attach_scale(self, axis: int, scale: Any) -> None:
+        """Attaches a scale to a dimension. A dataset that is not a scale becomes one.
+
+        Args:
+            axis: The dimension.
+            scale: A dataset of this file.
+
+        Raises:
+            InvalidInputError: There is no such dimension, or the scale has scales itself.
+
+        Example:
+            >>> f["wind"].attach_scale(0, f["time"])
+        """
+        with self._changes.lock:
+            scales.attach(self, axis, scale)
+
+    def detach_scale(self, axis: int, scale: Any) -> None:
+        """Detaches a scale from a dimension.
+
+        Args:
+            axis: The dimension.
+            scale: The scale.
+
+        Raises:
+            ObjectNotFoundError: It is not attached there.
+
+        Example:
+            >>> f["wind"].detach_scale(0, f["time"])
+        """
+        with self._changes.lock:
+            scales.detach(self, axis, scale)
+
+    def set_label(self, axis: int, label: str) -> None:
+        """Sets the label of a dimension.
+
+        Args:
+            axis: The dimension.
+            label: The label.
+
+        Raises:
+            InvalidInputError: There is no such dimension.
+
+        Example:
+            >>> f["wind"].set_label(0, "time")
+        """
+        with self._changes.lock:
+            scales.set_label(self, axis, label)
 
     def _write(self, key: Any, values: Any) -> None:
         if self._about["shape"] is None:
@@ -158,7 +215,9 @@ class DatasetEdits(NodeEdits, Dataset):
         heap: list[bytes] = []
         parts: compounds.Parts = None
         try:
-            if dtype_encoding.has_fields(datatype):
+            if datatype["class"] == "reference":
+                data = references.stored(values, self._changes.path)
+            elif dtype_encoding.has_fields(datatype):
                 data, parts = dtype_encoding.stored_fields(values, datatype, heap, names)
             elif names:
                 raise InvalidInputError(f"field {names[0]!r} of a dataset that has no fields")
@@ -174,7 +233,7 @@ class DatasetEdits(NodeEdits, Dataset):
         broadcast(data, selected.shape, inner, values)
         if 0 in selected.box or 0 in selected.shape:
             return
-        if dtype_encoding.uses_heap(datatype):
+        if dtype_encoding.uses_heap(datatype) or datatype["class"] == "reference":
             stored = self._changes.make(lambda editor: editor.store_values(datatype, stored, heap))
             data = np.frombuffer(stored, data.dtype).reshape(data.shape)
         # One row of bytes for each element.
@@ -205,7 +264,8 @@ class DatasetEdits(NodeEdits, Dataset):
 
     def _put(self, start: list[int], count: list[int], raw: np.ndarray[Any, Any]) -> None:
         data = raw.tobytes()
-        self._changes.make(lambda editor: editor.write(self.name, start, count, data))
+        number = self._own_number()
+        self._changes.make(lambda editor: editor.write(number, start, count, data))
 
 
 def _writable(datatype: dict[str, Any]) -> dict[str, Any]:

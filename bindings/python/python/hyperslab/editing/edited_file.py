@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import time
 from typing import Any
 
 from .. import _native, file
 from ..addresses import is_address
-from ..errors import InvalidInputError, UnsupportedError
+from ..errors import ConflictError, InvalidInputError, UnsupportedError
 from ..objects.datatype import Datatype
 from ..range_readers import is_file
 from ..sessions import session
@@ -17,6 +18,11 @@ from .edited_attributes import EditedAttributes
 from .edited_dataset import DatasetEdits
 from .edited_group import GroupEdits
 from .edited_node import NodeEdits
+
+
+#: Seconds between attempts to open a file that another program has open.
+_FIRST_PAUSE = 0.002
+_LONGEST_PAUSE = 0.05
 
 
 class FileEdits(GroupEdits, file.File):
@@ -174,7 +180,19 @@ def changes_of(path: Any, options: dict[str, Any]) -> Changes:
         # Value indexes are those of the file before the change.
         "none",
     )
-    return Changes(name, opener)
+    timeout = options.get("timeout")
+    if timeout is not None and not timeout >= 0:
+        raise InvalidInputError(f"timeout={timeout}: give seconds, 0 or more")
+    deadline, pause = time.monotonic() + (timeout or 0), _FIRST_PAUSE
+    while True:
+        try:
+            return Changes(name, opener)
+        except ConflictError:
+            left = deadline - time.monotonic()
+            if left <= 0:
+                raise
+            time.sleep(min(pause, left))
+            pause = min(2 * pause, _LONGEST_PAUSE)
 
 
 def is_existing(path: Any) -> bool:
@@ -194,7 +212,7 @@ def _open(path: Any, mode: Any, options: dict[str, Any]) -> Any:
         raise unknown_mode(mode)
     if is_file(path) or isinstance(path, (list, tuple)):
         raise InvalidInputError("give the path of one file to create it")
-    given = [name for name, value in options.items() if value is not None and name != "threads"]
+    given = [name for name, value in options.items() if value is not None and name not in ("threads", "timeout")]
     if given:
         raise InvalidInputError(f"{given[0]}= is for files that exist: hyperslab.create has the options of new ones")
     return create(file.local_path(path), "x" if mode == "a" else mode, threads=options.get("threads"))

@@ -1,41 +1,434 @@
-"""Edited group: a group of a file that is edited."""
+"""Edited group: a group of a file that is edited. Objects are created, removed, renamed and copied as in h5py."""
 
 from __future__ import annotations
 
+import contextlib
+import os
 from collections.abc import Callable, Iterator
-from typing import Any, NoReturn, TypeVar
+from typing import Any, TypeVar
 
-from ..objects.group import Group
-from ..objects.read_only import GROUP_NAMES
-from .edited_node import NodeEdits, unsupported
+import numpy as np
+
+from ..errors import InvalidInputError, InvalidTypeError, ObjectNotFoundError, UnsupportedError
+from ..objects import attributes
+from ..objects.dataset import Dataset
+from ..objects.datatype import Datatype
+from ..objects.group import Group, _text
+from ..objects.links import ExternalLink, HardLink, SoftLink, as_ours
+from ..objects.node import Node
+from ..values import dtype_encoding, times
+from ..writing import creating
+from ..writing.virtual_layouts import VirtualLayout
+from . import references
+from .edited_node import NodeEdits
 
 Result = TypeVar("Result")
 
-
-def _refuse_new_objects(kind: type[GroupEdits]) -> type[GroupEdits]:
-    """Adds h5py's names for creating, removing and renaming objects, which raise `UnsupportedError`."""
-    for name in GROUP_NAMES:
-        setattr(kind, name, _refusal(name))
-    return kind
-
-
-def _refusal(name: str) -> Callable[..., NoReturn]:
-    def refuse(self: GroupEdits, *_: Any, **__: Any) -> NoReturn:
-        raise unsupported(self._changes.path, f"{name}: creating, removing and renaming objects", self.name)
-
-    refuse.__name__, refuse.__qualname__ = name, name
-    refuse.__doc__ = "Raises `UnsupportedError`."
-    return refuse
+_MISSING: Any = object()
 
 
 class GroupEdits(NodeEdits, Group):
     """What a group of an edited file has besides reading. Subclasses put it in front of the class that reads it."""
 
+    def create_group(self, name: Any, track_order: bool | None = None) -> Any:
+        """Creates a group, and the groups above it.
+
+        Args:
+            name: Path of the group.
+            track_order: Record the order in which members and attributes of this group are created.
+
+        Returns:
+            The group.
+
+        Raises:
+            InvalidInputError: There is an object of this name.
+
+        Example:
+            >>> f.create_group("run/1")
+        """
+        path = self._below(name)
+        with self._changes.lock:
+            self._changes.make(lambda editor: editor.create_group(path, bool(track_order)))
+            return self[path]
+
+    def require_group(self, name: Any) -> Any:
+        """Returns the group of this name, or creates it.
+
+        Args:
+            name: Path of the group.
+
+        Returns:
+            The group.
+
+        Raises:
+            InvalidTypeError: There is an object of this name that is not a group.
+
+        Example:
+            >>> f.require_group("run/1")
+        """
+        with self._changes.lock:
+            if not self._file.exists(self._below(name)):
+                return self.create_group(name)
+            found = self[name]
+            if not isinstance(found, Group):
+                raise InvalidTypeError(f"{found.name} is not a group", self._changes.path, found.name)
+            return found
+
+    def create_dataset(
+        self,
+        name: Any,
+        shape: Any = None,
+        dtype: Any = None,
+        data: Any = None,
+        *,
+        chunks: Any = None,
+        maxshape: Any = None,
+        fillvalue: Any = None,
+        compression: Any = None,
+        compression_opts: Any = None,
+        shuffle: bool = False,
+        fletcher32: bool = False,
+        scaleoffset: Any = None,
+        track_order: bool | None = None,
+        fill_time: str | None = None,
+        **more: Any,
+    ) -> Any:
+        """Creates a dataset, with the arguments of h5py. If its values cannot be written, nothing is created.
+
+        Args:
+            name: Path of the dataset; groups above it are created.
+            shape: The shape; by default that of `data`.
+            dtype: The dtype; by default that of `data`, or 4-byte floats.
+            data: The values.
+            chunks: Shape of the chunks; chosen if needed and not given, or if `True`.
+            maxshape: How far each dimension may grow; `None` for no limit.
+            fillvalue: The value of unwritten elements.
+            compression: gzip (deflate), zstd, lz4, bitshuffle, or a number of a filter.
+            compression_opts: The level of the compression, or parameters of the filter.
+            shuffle: Use the shuffle filter.
+            fletcher32: Store checksums of chunks.
+            scaleoffset: Store integers in as few bits as a chunk needs (`True`, or at least this many), floats with this many decimal places.
+            track_order: Record the order in which attributes are created.
+            fill_time: `ifset`, `alloc` or `never`: stored for programs that change the file later.
+            more: Other options of h5py. Those that do not change a file are accepted.
+
+        Returns:
+            The dataset.
+
+        Raises:
+            InvalidInputError: There is an object of this name, or `data` does not fit `shape`.
+            UnsupportedError: HDF5 has no such type, or an option of h5py is not supported.
+
+        Example:
+            >>> f.create_dataset("x", data=np.zeros((1000, 1000)), chunks=(100, 100), compression="zstd")
+        """
+        if name is None:
+            raise UnsupportedError("a dataset without a name: give one", self._changes.path)
+        path = self._below(name)
+        rest = creating.checked(more)
+        if rest:
+            raise TypeError(f"create_dataset() got an unexpected keyword argument {next(iter(rest))!r}")
+        data = attributes.as_ours(data)
+        if references.are_references(data, dtype):
+            values = None if data is None else references.stored(data, self._changes.path)
+            extent = dtype_encoding.extents("shape", shape) if shape is not None else list(() if values is None else values.shape)
+            stated = creating.Stated(tuple(extent), references.OBJECT, None if values is None else np.reshape(np.asarray(data, object), extent), None)
+        else:
+            stated = creating.stated(shape, dtype, data)
+        if fillvalue is None and stated.times is not None:
+            fillvalue = np.int64(times.MISSING)
+        chosen = creating.storage(stated, chunks, maxshape, compression, compression_opts, shuffle, fletcher32, scaleoffset)
+        fill = dtype_encoding.fill_of(times.counts(fillvalue, stated.times) if stated.times is not None else fillvalue, stated.datatype)
+        size = None if stated.shape is None else list(stated.shape)
+        committed = dtype.name if isinstance(dtype, Datatype) and isinstance(dtype, NodeEdits) and dtype._changes is self._changes else None
+        with self._changes.lock:
+            self._changes.make(
+                lambda editor: editor.create_dataset(
+                    path, stated.datatype, size, chosen.maxshape, chosen.chunks, chosen.filters, fill, committed, fill_time, bool(track_order)
+                )
+            )
+            try:
+                made = self[path]
+                for key, value in (times.attributes(stated.times) if stated.times is not None else {}).items():
+                    made.attrs[key] = value
+                if stated.data is not None:
+                    made[...] = stated.data
+            except BaseException:
+                self._changes.remove(path)
+                raise
+            return made
+
+    def require_dataset(self, name: Any, shape: Any, dtype: Any, exact: bool = False, **options: Any) -> Any:
+        """Returns the dataset of this name, or creates it. An existing one must have this shape, and a dtype to which `dtype` can be cast safely, or
+        with `exact` the same dtype.
+
+        Args:
+            name: Path of the dataset.
+            shape: The shape that it must have, or gets.
+            dtype: The dtype that it must have, or gets.
+            exact: Whether the dtype must be the same.
+            options: As in `create_dataset`.
+
+        Returns:
+            The dataset.
+
+        Raises:
+            InvalidTypeError: There is an object of this name that does not fit.
+
+        Example:
+            >>> f.require_dataset("x", (100,), "f8")
+        """
+        with self._changes.lock:
+            if not self._file.exists(self._below(name)):
+                return self.create_dataset(name, shape, dtype, **options)
+            found = self[name]
+            if not isinstance(found, Dataset):
+                raise InvalidTypeError(f"{found.name} is not a dataset", self._changes.path, found.name)
+            wanted = tuple(dtype_encoding.extents("shape", shape))
+            if found.shape != wanted:
+                raise InvalidTypeError(f"{found.name} has shape {found.shape}, not {wanted}", self._changes.path, found.name)
+            if not (found.dtype == dtype if exact else np.can_cast(dtype, found.dtype)):
+                raise InvalidTypeError(f"{found.name} has dtype {found.dtype}, not {np.dtype(dtype)}", self._changes.path, found.name)
+            return found
+
+    def create_dataset_like(self, name: Any, other: Any, **options: Any) -> Any:
+        """Creates a dataset with the shape, dtype and storage of another; `options` override them.
+
+        Args:
+            name: Path of the dataset.
+            other: A dataset of this or of another file.
+            options: As in `create_dataset`.
+
+        Returns:
+            The dataset, without values.
+
+        Example:
+            >>> f.create_dataset_like("y", f["x"], compression="zstd")
+        """
+        return self.create_dataset(name, **creating.like(other, options))
+
+    def create_virtual_dataset(self, name: Any, layout: VirtualLayout, fillvalue: Any = None) -> Any:
+        """Creates a dataset whose values are in other datasets, as `layout` says; elements without a source have `fillvalue`.
+
+        Args:
+            name: Path of the dataset.
+            layout: Shape, dtype and sources.
+            fillvalue: The value of elements without a source.
+
+        Returns:
+            The dataset.
+
+        Example:
+            >>> layout = hs.VirtualLayout((2, 100), "f8")
+            >>> layout[0] = hs.VirtualSource("a.h5", "x", (100,))
+            >>> f.create_virtual_dataset("all", layout)
+        """
+        datatype, path = dtype_encoding.of_dtype(layout.dtype), self._below(name)
+        here = os.path.abspath(self._changes.path)
+        sources = [("." if os.path.abspath(file) == here else file, source, part, place) for file, source, part, place in layout.sources]
+        fill = dtype_encoding.fill_of(fillvalue, datatype)
+        with self._changes.lock:
+            self._changes.make(lambda editor: editor.create_virtual(path, datatype, list(layout.shape), layout.maxshape, fill, sources))
+            return self[path]
+
+    @contextlib.contextmanager
+    def build_virtual_dataset(self, name: Any, shape: Any, dtype: Any, maxshape: Any = None, fillvalue: Any = None) -> Iterator[VirtualLayout]:
+        """Creates a virtual dataset at the end of a `with` block, which fills its layout.
+
+        Args:
+            name: Path of the dataset.
+            shape: Its shape.
+            dtype: Its dtype.
+            maxshape: How far each dimension may grow; `None` for no limit.
+            fillvalue: The value of elements without a source.
+
+        Returns:
+            A context manager, which gives the layout.
+
+        Example:
+            >>> with f.build_virtual_dataset("all", (2, 100), "f8") as layout:
+            ...     layout[0] = hs.VirtualSource("a.h5", "x", (100,))
+        """
+        layout = VirtualLayout(shape, dtype, maxshape, self._changes.path)
+        yield layout
+        self.create_virtual_dataset(name, layout, fillvalue)
+
     def __setitem__(self, name: Any, value: Any) -> None:
-        raise unsupported(self._changes.path, f"creating {name!r}", self.name)
+        """A dataset of these values, a link, one more name for an object of this file, or a committed datatype."""
+        value, path = as_ours(value), self._below(name)
+        make = self._changes.make
+        if isinstance(value, SoftLink):
+            make(lambda editor: editor.create_link(path, value.path))
+        elif isinstance(value, ExternalLink):
+            make(lambda editor: editor.create_link(path, value.path, value.file))
+        elif isinstance(value, HardLink):
+            if value.path is None:
+                raise InvalidInputError(f"a hard link needs the path of an object: f[{name!r}] = hs.HardLink('/path')", self._changes.path)
+            self[name] = self[value.path]
+        elif isinstance(value, Node):
+            if not isinstance(value, NodeEdits) or value._changes is not self._changes:
+                raise InvalidInputError(f"{value.name} is in another file: copy it, f.copy(source, {name!r})", self._changes.path)
+            number = value._own_number()
+            make(lambda editor: editor.create_hard_link(path, number))
+        elif isinstance(value, np.dtype):
+            datatype = dtype_encoding.of_dtype(value)
+            make(lambda editor: editor.create_datatype(path, datatype))
+        else:
+            self.create_dataset(name, data=value)
 
     def __delitem__(self, name: Any) -> None:
-        raise unsupported(self._changes.path, f"removing {name!r}", self.name)
+        """Removes a name. An object without another name is removed, and its space is used again after the next commit."""
+        self._changes.remove(self._below(name))
+
+    def move(self, source: Any, dest: Any) -> None:
+        """Renames an object, and creates the groups above the new name.
+
+        Args:
+            source: Path of the object.
+            dest: Its new path.
+
+        Raises:
+            ObjectNotFoundError: There is no such object.
+            InvalidInputError: There is an object of the new name.
+
+        Example:
+            >>> f.move("x", "old/x")
+        """
+        self._changes.rename(_plain(self._below(source)), _plain(self._below(dest)))
+
+    def copy(
+        self,
+        source: Any,
+        dest: Any,
+        name: Any = None,
+        shallow: bool = False,
+        expand_soft: bool = False,
+        expand_external: bool = False,
+        expand_refs: bool = False,
+        without_attrs: bool = False,
+    ) -> None:
+        """Copies an object of this or another file, with its attributes and all that is in it. Chunks are copied as they are stored.
+
+        Args:
+            source: The object, or its path in this group.
+            dest: A path in this group, or a group of a file that is edited.
+            name: Name in `dest`, if that is a group; by default the name of the source.
+            shallow: Copy the members of a group, but not what is in them.
+            expand_soft: Copy what soft links lead to in their place.
+            expand_external: Copy what external links lead to in their place.
+            expand_refs: Must be false.
+            without_attrs: Leave the attributes out.
+
+        Raises:
+            InvalidInputError: There is an object of the new name.
+            UnsupportedError: What the source has cannot be copied; the message names it.
+
+        Example:
+            >>> f.copy("x", "copy of x")
+            >>> f.copy(hs.open("other.h5")["run"], "other run")
+        """
+        if expand_refs:
+            raise UnsupportedError("copy with expand_refs: leave it out", self._changes.path)
+        found = source if isinstance(source, Node) else self[source]
+        if not isinstance(found, (Group, Dataset, Datatype)):
+            raise InvalidTypeError(f"only objects of HDF5 files can be copied, not {source!r}", self._changes.path)
+        target = dest if isinstance(dest, GroupEdits) else self
+        if isinstance(dest, Node) and not isinstance(dest, GroupEdits):
+            raise InvalidTypeError("the destination is not a group of a file that is edited", self._changes.path)
+        path = target._below((name if name is not None else found.name.rpartition("/")[2]) if isinstance(dest, GroupEdits) else dest)
+        with target._changes.lock:
+            file, number = found._file, found._number
+            target._changes.make(lambda editor: editor.copy(file, number, path, shallow, expand_soft, expand_external, not without_attrs))
+
+    def clear(self) -> None:
+        """Removes all members.
+
+        Example:
+            >>> f["run"].clear()
+        """
+        with self._changes.lock:
+            for name in list(self._names()):
+                del self[name]
+
+    def pop(self, name: Any, default: Any = _MISSING) -> Any:
+        """Removes a name and returns the values of its dataset, because the object itself is gone.
+
+        Args:
+            name: The name.
+            default: What is returned if there is none.
+
+        Returns:
+            The values of the dataset; `None` of another object.
+
+        Raises:
+            ObjectNotFoundError: There is no such member, and no `default`.
+
+        Example:
+            >>> values = f.pop("x")
+        """
+        with self._changes.lock:
+            if not self._file.exists(self._below(name)):
+                if default is _MISSING:
+                    raise ObjectNotFoundError(f"there is no {name!r}", self._changes.path, self.name)
+                return default
+            found = self[name]
+            value = found[()] if isinstance(found, Dataset) else None
+            del self[name]
+            return value
+
+    def popitem(self) -> tuple[str, Any]:
+        """Removes the first name; returns it and the values of its dataset.
+
+        Returns:
+            The name, and the values; `None` of another object.
+
+        Raises:
+            ObjectNotFoundError: The group is empty.
+
+        Example:
+            >>> name, values = f.popitem()
+        """
+        with self._changes.lock:
+            for name in self._names():
+                return name, self.pop(name)
+        raise ObjectNotFoundError("the group is empty", self._changes.path, self.name)
+
+    def setdefault(self, name: Any, default: Any = None) -> Any:
+        """The member of this name; if there is none, it becomes `default`.
+
+        Args:
+            name: The name.
+            default: Values of a dataset, or what else `f[name] = ...` takes.
+
+        Returns:
+            The member.
+
+        Example:
+            >>> f.setdefault("x", np.zeros(3))
+        """
+        with self._changes.lock:
+            if name not in self:
+                self[name] = default
+            return self[name]
+
+    def update(self, other: Any = (), **more: Any) -> None:
+        """Creates members from the items of a mapping or of pairs.
+
+        Args:
+            other: Names and values.
+            more: Names and values.
+
+        Example:
+            >>> f.update({"x": np.zeros(3), "y": np.ones(3)})
+        """
+        with self._changes.lock:
+            for name, value in [*dict(other).items(), *more.items()]:
+                self[name] = value
+
+    def _below(self, name: Any) -> str:
+        """An absolute path."""
+        self._own_number()
+        return self._absolute(_text(name))
 
     def visit(self, function: Callable[[str], Result | None]) -> Result | None:
         """Calls `function` with the path of each object below this group, as of a file that is read. It may change objects.
@@ -84,4 +477,5 @@ def _first(function: Callable[..., Result | None], calls: Iterator[tuple[Any, ..
     return None
 
 
-_refuse_new_objects(GroupEdits)
+def _plain(path: str) -> str:
+    return "/" + "/".join(part for part in path.split("/") if part not in ("", "."))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NoReturn
 
 from .. import _native
-from ..errors import InvalidTypeError, UnsupportedError
+from ..errors import InvalidTypeError, ObjectNotFoundError
 from ..objects.node import Node
 from ..values.references import Reference
 from .changes import Changes
@@ -15,13 +15,39 @@ class NodeEdits(Node):
     """What objects of an edited file have in common. Subclasses put it in front of the class that reads the object."""
 
     def __init__(self, changes: Changes, number: int, name: str, about: dict[str, Any] | None = None) -> None:
-        self._changes, self._number, self.name = changes, number, name
         view = changes.view
+        self._changes, self._number, self._path = changes, number, name
+        #: What was removed and renamed when this was made.
+        self._since, self._renamed = changes.time, len(changes.renamed)
         self._described = view, view.describe(number, name) if about is None else about
 
     @property
+    def name(self) -> str:  # type: ignore[override]
+        """The absolute path. It follows when the object is moved."""
+        renamed = self._changes.renamed
+        for path, to in renamed[self._renamed :]:
+            if self._path == path or self._path.startswith(f"{path}/"):
+                self._path = to + self._path[len(path) :]
+        self._renamed = len(renamed)
+        return self._path
+
+    @property
     def _file(self) -> _native.File:  # type: ignore[override]
-        return self._changes.view
+        changes = self._changes
+        view = changes.view
+        if not changes.closed:
+            if changes.is_doubtful(self._since):
+                # The object may have been made by changes that were dropped.
+                if not view.exists(self.name) or view.find(self.name) != (view, self._number):
+                    raise ObjectNotFoundError("this object went with the changes that were dropped", changes.path, self.name)
+                self._since = changes.time
+            if not changes.is_there(self._number, self._since):
+                raise ObjectNotFoundError("this object was removed", changes.path, self.name)
+        return view
+
+    def _own_number(self) -> int:
+        """The number of the object, which was not removed."""
+        return self._number if self._file is not None else -1
 
     @property
     def _about(self) -> dict[str, Any]:  # type: ignore[override]
@@ -74,14 +100,3 @@ class NodeEdits(Node):
 
     def __reduce__(self) -> NoReturn:
         raise InvalidTypeError("a file that is edited belongs to this process: pickle what hyperslab.open(path) reads", self._changes.path)
-
-
-def unsupported(path: str, what: str, name: str | None = None) -> UnsupportedError:
-    """The error for a change that cannot be made yet.
-
-    Args:
-        path: The file.
-        what: The change.
-        name: The object.
-    """
-    return UnsupportedError(f"{what} in an existing file cannot be done yet: nothing was changed; h5py can do it", path, name)

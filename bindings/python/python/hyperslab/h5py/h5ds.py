@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..errors import InvalidInputError
-from ._missing import missing_from, unsupported
+from ..errors import READ_ONLY, InvalidInputError, ReadOnlyError
+from ._missing import missing_from
 
 
 def is_scale(dset: Any) -> bool:
@@ -59,9 +59,34 @@ def iterate(dset: Any, dim: int, func: Callable[[Any], Any], startidx: int = 0) 
     return None
 
 
-set_scale = unsupported("h5ds.set_scale")
-set_label = unsupported("h5ds.set_label")
-attach_scale = unsupported("h5ds.attach_scale")
-detach_scale = unsupported("h5ds.detach_scale")
+def set_scale(dset: Any, dimname: Any = b"") -> None:
+    """Makes a dataset a dimension scale, in a file that is edited."""
+    dset._node.make_scale(_text(dimname))
+
+
+def set_label(dset: Any, idx: int, label: Any) -> None:
+    """Sets the label of a dimension, in a file that is edited."""
+    if not hasattr(dset._node, "set_label"):
+        raise ReadOnlyError(READ_ONLY, dset._file.path, dset._node.name)
+    dset._node.set_label(idx, _text(label))
+
+
+def attach_scale(dset: Any, dscale: Any, idx: int) -> None:
+    """Attaches a scale to a dimension, in a file that is edited."""
+    if not hasattr(dset._node, "attach_scale"):
+        raise ReadOnlyError(READ_ONLY, dset._file.path, dset._node.name)
+    dset._node.attach_scale(idx, dscale._node)
+
+
+def detach_scale(dset: Any, dscale: Any, idx: int) -> None:
+    """Detaches a scale from a dimension, in a file that is edited."""
+    if not hasattr(dset._node, "detach_scale"):
+        raise ReadOnlyError(READ_ONLY, dset._file.path, dset._node.name)
+    dset._node.detach_scale(idx, dscale._node)
+
+
+def _text(value: Any) -> str:
+    return value.decode() if isinstance(value, bytes) else str(value)
+
 
 __getattr__: Any = missing_from("h5py.h5ds")

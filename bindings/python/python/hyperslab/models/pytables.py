@@ -282,11 +282,12 @@ def append(path: Path, table: str, rows: Any) -> int:
             return total
         parent, _, own = name.rpartition("/")
         number, yes = dtype_encoding.of_dtype("<i8"), np.int64(1)
-        editor.resize(name, [total])
-        editor.write(name, [count], [len(values)], values.tobytes())
-        editor.set_attribute(name, "NROWS", [], number, np.int64(total).tobytes())
+        editor.resize(dataset._number, [total])
+        editor.write(dataset._number, [count], [len(values)], values.tobytes())
+        editor.set_attribute(dataset._number, "NROWS", [], number, np.int64(total).tobytes())
         for index in indexes:
-            editor.set_attribute(f"{parent}/_i_{own}/{index.column}", "DIRTY", [], number, yes.tobytes())
+            _, column = dataset._file.find(f"{parent}/_i_{own}/{index.column}")
+            editor.set_attribute(column, "DIRTY", [], number, yes.tobytes())
         editor.commit()
         return total
     finally:

@@ -10,10 +10,10 @@ use crate::hdf5::visited::Visited;
 use crate::hdf5::{Cursor, Source, checksum};
 
 /// Signature, version, type and checksum of a node.
-pub(super) const NODE_OVERHEAD: u64 = 10;
+pub(crate) const NODE_OVERHEAD: u64 = 10;
 
 /// What the nodes of one tree have in common.
-pub(super) struct Shape {
+pub(crate) struct Shape {
     pub record_type: u8,
     pub node_bytes: u64,
     pub record_bytes: u64,
@@ -22,7 +22,7 @@ pub(super) struct Shape {
 }
 
 #[derive(Clone, Copy)]
-pub(super) struct Level {
+pub(crate) struct Level {
     pub max_records: u64,
     pub max_below: u64,
 }

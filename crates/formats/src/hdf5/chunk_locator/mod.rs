@@ -76,6 +76,21 @@ pub(crate) fn stored_bytes(source: &Source, layout: &ChunkedLayout) -> Result<u6
     Ok(sum)
 }
 
+/// Calls `each` with the place in the file and the length of each run of stored chunks, in any order.
+pub(crate) fn each_stored(source: &Source, layout: &ChunkedLayout, each: &mut dyn FnMut(u64, u64) -> Result<()>) -> Result<()> {
+    let mut stored = |chunk: StoredAt| each(chunk.offset, chunk.length);
+    let sink = &mut Stored { layout, each: &mut stored };
+    match &layout.locator {
+        Locator::None => Ok(()),
+        Locator::BtreeV1 { address } => btree_v1::locate(source, *address, sink),
+        Locator::Single { address, filtered } => single::locate(source, *address, *filtered, sink),
+        Locator::FixedArray { address } => fixed_array::each_stored(source, *address, sink),
+        Locator::ExtensibleArray { address } => extensible_array::each_stored(source, *address, sink),
+        Locator::BtreeV2 { address } => btree_v2::locate(source, *address, sink),
+        Locator::Implicit { address } => each(source.absolute(*address)?, implicit::stored_bytes(source, *address, layout)?),
+    }
+}
+
 /// All chunks that are stored, in any order.
 pub(crate) fn stored_chunks(source: &Source, layout: &ChunkedLayout) -> Result<Vec<StoredChunk>> {
     let all = locate(source, layout, &Selection::all(&layout.shape))?;

@@ -69,6 +69,21 @@ impl ChunkTree<'_> {
         Ok(())
     }
 
+    /// Frees the nodes of the tree. Its chunks stay.
+    pub fn free(&self, root: u64) -> Result<()> {
+        self.free_below(root, MAX_LEVELS)
+    }
+
+    // Recursion is bounded: each step lowers `levels`.
+    fn free_below(&self, address: u64, levels: u8) -> Result<()> {
+        let levels = levels.checked_sub(1).ok_or_else(|| Error::corrupt("a chunk B-tree that is too deep"))?;
+        let node = self.read(address)?;
+        if node.level > 0 {
+            node.children.iter().try_for_each(|(_, child)| self.free_below(*child, levels))?;
+        }
+        self.space.free(address, self.node_bytes())
+    }
+
     /// Sets an entry below the node at `address`, whose right neighbor begins with the key `next`. Returns the node as it is now, and
     /// the new node on its right if it was split. Both are written.
     fn insert(&self, address: u64, next: Option<&Key>, chunk: &StoredChunk, levels: u8) -> Result<(Node, Option<Node>)> {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use hyperslab_array::{Error, Result};
 
 use super::btree_v1::ChunkTree;
+use super::chunk_records::ChunkRecords;
 use super::entry::Entries;
 use super::extensible_array::ExtensibleArray;
 use super::file::FileEdit;
@@ -81,9 +82,6 @@ impl<'a> DatasetEdit<'a> {
             Layout::Contiguous { address, .. } => Ok(EditedStorage::Contiguous { address: *address }),
             Layout::Chunked(layout) if layout.unfiltered_partial_edges => {
                 Err(Error::unsupported("a dataset whose partial edge chunks are stored without filters cannot be edited yet"))
-            }
-            Layout::Chunked(ChunkedLayout { locator: Locator::BtreeV2 { .. }, .. }) => {
-                Err(Error::unsupported("chunks in a version 2 B-tree (two or more unlimited dimensions) cannot be edited yet"))
             }
             Layout::Chunked(_) => Ok(EditedStorage::Chunked),
             Layout::External => Err(Error::unsupported("values in external files cannot be edited yet")),
@@ -164,8 +162,15 @@ impl<'a> DatasetEdit<'a> {
             chunks.iter().map(|chunk| Ok((number(chunk)?, chunk))).collect::<Result<Vec<_>>>()
         };
         let (address, is_new) = match (&layout.locator, self.index_class()?) {
-            (Locator::BtreeV2 { .. }, _) | (Locator::None, IndexClass::BtreeV2) => {
-                return Err(Error::unsupported("chunks in a version 2 B-tree (two or more unlimited dimensions) cannot be edited yet"));
+            (Locator::BtreeV2 { address }, _) => {
+                let mut tree = ChunkRecords::open(&source, space, *address, layout.shape.len())?;
+                chunks.iter().try_for_each(|chunk| tree.set(chunk))?;
+                (*address, false)
+            }
+            (Locator::None, IndexClass::BtreeV2(parameters)) => {
+                let mut tree = ChunkRecords::create(&source, space, self.entries(layout)?, layout.shape.len(), parameters)?;
+                chunks.iter().try_for_each(|chunk| tree.set(chunk))?;
+                (tree.address(), true)
             }
             (Locator::Implicit { .. }, _) => return Ok(()),
             (Locator::None, IndexClass::Implicit) => return Err(Error::unsupported("an implicit chunk index that was never allocated cannot be edited yet")),
@@ -256,6 +261,10 @@ impl<'a> DatasetEdit<'a> {
                 let mut array = ExtensibleArray::open(&source, space, *address)?;
                 numbers(Numbering::unlimited_first(layout)?)?.into_iter().try_for_each(|number| array.set(number, None))?;
             }
+            Locator::BtreeV2 { address } => {
+                let mut tree = ChunkRecords::open(&source, space, *address, layout.shape.len())?;
+                positions.iter().try_for_each(|position| tree.remove(position))?;
+            }
             _ => return Err(Error::unsupported("chunks of this index cannot be removed yet: shrink the dataset with h5py")),
         }
         *self = Self::open(self.file, self.id)?;
@@ -304,7 +313,7 @@ impl<'a> DatasetEdit<'a> {
             (Some(2), _) => IndexClass::Implicit,
             (Some(3), [page_bits, ..]) => IndexClass::FixedArray { page_bits: *page_bits },
             (Some(4), [a, b, c, d, e, ..]) => IndexClass::ExtensibleArray([*a, *b, *c, *d, *e]),
-            (Some(5), _) => IndexClass::BtreeV2,
+            (Some(5), [a, b, c, d, split, merge, ..]) => IndexClass::BtreeV2([*a, *b, *c, *d, *split, *merge]),
             _ => return Err(unknown()),
         })
     }
@@ -334,6 +343,7 @@ impl<'a> DatasetEdit<'a> {
                     1 | 2 => 0,
                     3 => 1,
                     4 => 5,
+                    5 => 6,
                     _ => return Err(unknown()),
                 };
                 at + 1 + parameters
@@ -353,7 +363,7 @@ enum IndexClass {
     Implicit,
     FixedArray { page_bits: u8 },
     ExtensibleArray([u8; 5]),
-    BtreeV2,
+    BtreeV2([u8; 6]),
 }
 
 /// Where the class of the index stands in a version 4 layout message of chunks.

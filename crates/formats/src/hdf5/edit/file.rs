@@ -7,13 +7,18 @@ use hyperslab_storage::Storage;
 
 use super::space::Space;
 use super::superblock::SuperblockImage;
-use crate::Limits;
+use super::symbol_table::GroupForm;
 use crate::hdf5::Source;
 use crate::hdf5::object_header::{ObjectHeader, kind};
 use crate::hdf5::superblock::Superblock;
+use crate::{Limits, ObjectId};
 
 /// Half of the children of a full node in a B-tree of chunks, unless the superblock says otherwise.
 const CHUNK_TREE_K: u16 = 32;
+/// Half of the children of a full node in a group's B-tree, and of the links in a full symbol table node, unless the superblock says
+/// otherwise.
+const GROUP_TREE_K: u16 = 16;
+const GROUP_LEAF_K: u16 = 4;
 /// Header message with the sizes of B-trees.
 const BTREE_K: u16 = 0x13;
 
@@ -23,6 +28,11 @@ pub struct FileEdit<'a> {
     pub(super) space: &'a dyn Space,
     /// Children of a full node in a B-tree of chunks.
     pub(super) max_chunk_children: usize,
+    /// Entries of full nodes in groups of the old kind.
+    pub(super) group_form: GroupForm,
+    root: ObjectId,
+    /// Where the superblock says whether it knows the symbol table of the root group.
+    root_cache: Option<u64>,
 }
 
 impl<'a> FileEdit<'a> {
@@ -38,6 +48,7 @@ impl<'a> FileEdit<'a> {
             return refused("a file of several members (driver family, multi or split)");
         }
         let mut half = image.chunk_tree_k().unwrap_or(CHUNK_TREE_K);
+        let (mut leaf, mut tree) = image.group_k().unwrap_or((GROUP_LEAF_K, GROUP_TREE_K));
         if let Some(extension) = superblock.extension {
             let header = ObjectHeader::read(&superblock.source, extension)?;
             for message in &header.messages {
@@ -50,15 +61,21 @@ impl<'a> FileEdit<'a> {
                         _ => {}
                     },
                     (kind::FILE_SPACE_INFO, _) => return refused("a file with an old file space message"),
-                    (BTREE_K, [0, low, high, ..]) => half = u16::from_le_bytes([*low, *high]),
+                    (BTREE_K, [0, chunk_low, chunk_high, tree_low, tree_high, leaf_low, leaf_high, ..]) => {
+                        half = u16::from_le_bytes([*chunk_low, *chunk_high]);
+                        tree = u16::from_le_bytes([*tree_low, *tree_high]);
+                        leaf = u16::from_le_bytes([*leaf_low, *leaf_high]);
+                    }
                     _ => {}
                 }
             }
         }
-        if half == 0 {
+        if half == 0 || leaf == 0 || tree == 0 {
             return Err(Error::corrupt("B-trees without children"));
         }
-        Ok(Self { source: superblock.source, space, max_chunk_children: 2 * usize::from(half) })
+        let group_form = GroupForm { max_links: 2 * usize::from(leaf), max_children: 2 * usize::from(tree) };
+        let (root, root_cache) = (ObjectId(superblock.root), image.root_cache());
+        Ok(Self { source: superblock.source, space, max_chunk_children: 2 * usize::from(half), group_form, root, root_cache })
     }
 
     /// Room for values at the end of the file; returns its address.
@@ -72,6 +89,28 @@ impl<'a> FileEdit<'a> {
     /// Whether addresses and lengths have 8 bytes each, as in values of variable length that are in memory.
     pub fn has_wide_addresses(&self) -> bool {
         self.source.offset_size == 8 && self.source.length_size == 8
+    }
+
+    /// `Unsupported` for a file in which new structures cannot be made.
+    pub(super) fn check_wide(&self, what: &str) -> Result<()> {
+        match self.has_wide_addresses() {
+            true => Ok(()),
+            false => Err(Error::unsupported(format!("{what} in a file whose addresses or lengths have fewer than 8 bytes cannot be made yet"))),
+        }
+    }
+
+    /// The superblock does not know the symbol table of the root group any more, if `group` is that.
+    pub(super) fn forget_root_table(&self, group: ObjectId) -> Result<()> {
+        match self.root_cache.filter(|_| group == self.root) {
+            // Type and content of what is cached.
+            Some(place) => self.space.write(place, &[0; 24]),
+            None => Ok(()),
+        }
+    }
+
+    /// The root group.
+    pub fn root(&self) -> ObjectId {
+        self.root
     }
 
     /// Writes values.

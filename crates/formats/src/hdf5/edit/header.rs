@@ -11,6 +11,10 @@ use crate::hdf5::{Cursor, Source, checksum};
 const CREATION_ORDER_TRACKED: u8 = 1 << 2;
 /// Flag of a message: its body is a reference to a shared message.
 const SHARED: u8 = 1 << 1;
+/// Place of the number of links in a header of version 1.
+const VERSION1_COUNT: std::ops::Range<usize> = 4..8;
+/// Place of the number in a reference count message.
+const COUNT_PLACE: usize = 1;
 /// Bytes of a new continuation block, at least.
 const MIN_CONTINUATION_BYTES: usize = 256;
 
@@ -163,6 +167,46 @@ impl<'a> EditedHeader<'a> {
         self.form == Form::Version2 { tracked: true }
     }
 
+    /// How many hard links lead to the object.
+    pub fn reference_count(&self) -> Result<u32> {
+        let field = match self.form {
+            Form::Version1 => self.blocks.first().and_then(|block| block.bytes.get(VERSION1_COUNT)),
+            Form::Version2 { .. } => match self.own(kind::REFERENCE_COUNT, "a reference count")? {
+                Some(id) => self.body(id)?.get(COUNT_PLACE..COUNT_PLACE + 4),
+                None => return Ok(1),
+            },
+        };
+        let field = field.ok_or_else(|| Error::corrupt("an object header without its reference count"))?;
+        Ok(field.iter().rev().fold(0, |count, byte| count << 8 | u32::from(*byte)))
+    }
+
+    /// Sets how many hard links lead to the object.
+    pub fn set_reference_count(&mut self, space: &dyn Space, count: u32) -> Result<()> {
+        let found = self.own(kind::REFERENCE_COUNT, "a reference count")?;
+        match (self.form, found) {
+            (Form::Version1, _) => {
+                let first = self.blocks.first_mut().ok_or_else(|| Error::internal("a header without a block"))?;
+                let field = first.bytes.get_mut(VERSION1_COUNT).ok_or_else(|| Error::internal("a header without its count"))?;
+                field.copy_from_slice(&count.to_le_bytes());
+                first.is_changed = true;
+                Ok(())
+            }
+            (Form::Version2 { .. }, Some(id)) if count == 1 => self.delete(id),
+            (Form::Version2 { .. }, Some(id)) => self.patch(id, COUNT_PLACE, &count.to_le_bytes()),
+            (Form::Version2 { .. }, None) if count == 1 => Ok(()),
+            (Form::Version2 { .. }, None) => {
+                let mut body = vec![0];
+                body.extend(count.to_le_bytes());
+                self.add(space, kind::REFERENCE_COUNT, 0, &body)
+            }
+        }
+    }
+
+    /// Address and length of each of its blocks.
+    pub fn places(&self) -> impl Iterator<Item = (u64, u64)> {
+        self.blocks.iter().map(|block| (block.address, block.bytes.len() as u64))
+    }
+
     /// The messages of a kind, in order.
     pub fn all(&self, kind: u16) -> Vec<MessageId> {
         let slots =
@@ -182,6 +226,11 @@ impl<'a> EditedHeader<'a> {
     /// Whether the body of a message is a reference to a shared one.
     pub fn is_shared(&self, id: MessageId) -> Result<bool> {
         Ok(self.slot(id)?.1.flags & SHARED != 0)
+    }
+
+    /// When a message was added, if the header tracks that.
+    pub fn creation_order(&self, id: MessageId) -> Result<u16> {
+        Ok(self.slot(id)?.1.creation_order)
     }
 
     /// The body of a message.
@@ -243,14 +292,22 @@ impl<'a> EditedHeader<'a> {
         let link_bytes = self.form.padded(offset_size + length_size);
         let prefix = self.form.prefix_bytes();
         let (head, trailer) = if self.form == Form::Version1 { (0, 0) } else { (4, 4) };
-        // Without room for the link to the new block, the smallest message that leaves enough moves there.
+        // Without room for the link to the new block, the fewest bytes of messages that leave enough move there.
         let moved = match self.free(link_bytes) {
             Some(_) => None,
-            None => {
-                Some(self.movable(link_bytes).ok_or_else(|| Error::unsupported("an object header without a message that can move cannot be extended yet"))?)
-            }
+            None => Some(self.movable(link_bytes).ok_or_else(|| Error::unsupported("an object header without messages that can move cannot be extended yet"))?),
         };
-        let moved_bytes = moved.map_or(Ok(0), |id| self.slot(id).map(|(_, slot)| prefix + slot.length))?;
+        let mut messages = Vec::new();
+        if let Some((block, first, last)) = moved {
+            for at in first..=last {
+                let id = MessageId(block, at);
+                let slot = *self.slot(id)?.1;
+                if slot.kind != kind::NIL {
+                    messages.push((slot, self.body(id)?.to_vec()));
+                }
+            }
+        }
+        let moved_bytes = messages.iter().fold(0, |sum, (slot, _)| sum + prefix + slot.length);
         let used = moved_bytes + prefix + needed;
         let content = if used + prefix <= MIN_CONTINUATION_BYTES { MIN_CONTINUATION_BYTES } else { used };
         let address = space.allocate((head + content + trailer) as u64)?;
@@ -262,20 +319,50 @@ impl<'a> EditedHeader<'a> {
         let mut free = MessageId(block, 0);
         self.put(free, kind::NIL, 0, 0, &vec![0; content - prefix])?;
         self.count_messages(1)?;
+        for (slot, body) in messages {
+            self.put(free, slot.kind, slot.flags, slot.creation_order, &body)?;
+            free = MessageId(block, free.1 + 1);
+        }
         let link = match moved {
             None => self.free_in(link_bytes, block).ok_or_else(|| Error::internal("room for a continuation that is gone"))?,
-            Some(id) => {
-                let (slot, body) = (*self.slot(id)?.1, self.body(id)?.to_vec());
-                self.put(free, slot.kind, slot.flags, slot.creation_order, &body)?;
-                free = MessageId(block, 1);
-                self.delete(id)?;
-                id
-            }
+            Some((block, first, last)) => self.merge(block, first, last)?,
         };
         let mut body = address.to_le_bytes().get(..offset_size).unwrap_or_default().to_vec();
         body.extend(((head + content + trailer) as u64).to_le_bytes().get(..length_size).unwrap_or_default());
         self.put(link, kind::CONTINUATION, 0, 0, &body)?;
         Ok(free)
+    }
+
+    /// Makes one free message of those that stand side by side, so that their room can hold longer ones.
+    fn join_free(&mut self) -> Result<()> {
+        for block in 0..self.blocks.len() {
+            let slots = |header: &Self| header.blocks.get(block).map_or(0, |found| if found.is_changed { found.slots.len() } else { 0 });
+            let is_free = |header: &Self, at: usize| header.blocks.get(block).and_then(|found| found.slots.get(at)).is_some_and(|slot| slot.kind == kind::NIL);
+            let mut at = 1;
+            while at < slots(self) {
+                if is_free(self, at - 1) && is_free(self, at) {
+                    self.merge(block, at - 1, at)?;
+                } else {
+                    at += 1;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes one free message of some that stand side by side.
+    fn merge(&mut self, block: usize, first: usize, last: usize) -> Result<MessageId> {
+        let form = self.form;
+        let found = self.blocks.get_mut(block).ok_or_else(|| Error::internal("a block that is not in its header"))?;
+        let ends = found.slots.get(first).zip(found.slots.get(last)).map(|(first, last)| (first.start, last.start + last.length));
+        let (start, length) = ends.ok_or_else(|| Error::internal("a message that is not in its header"))?;
+        let free = Slot { kind: kind::NIL, flags: 0, start, length: length - start, creation_order: 0 };
+        write_message(&mut found.bytes, form, &free, &[])?;
+        found.slots.splice(first..=last, [free]);
+        found.is_changed = true;
+        let gone = i32::try_from(last - first).map_err(|_| Error::internal("more messages than a header holds"))?;
+        self.count_messages(-gone)?;
+        Ok(MessageId(block, first))
     }
 
     /// Room of at least `needed` bytes in a block before `end`.
@@ -284,11 +371,26 @@ impl<'a> EditedHeader<'a> {
         nil.filter(|(room, _)| self.form.fits(*room, needed)).min_by_key(|(room, _)| *room).map(|(_, id)| id)
     }
 
-    fn movable(&self, link_bytes: usize) -> Option<MessageId> {
-        let ids = self.blocks.iter().enumerate().flat_map(|(block, found)| (0..found.slots.len()).map(move |slot| MessageId(block, slot)));
-        let slots = ids.filter_map(|id| Some((self.slot(id).ok()?.1, id)));
-        let movable = slots.filter(|(slot, _)| slot.kind != kind::NIL && slot.kind != kind::CONTINUATION && self.form.fits(slot.length, link_bytes));
-        movable.min_by_key(|(slot, _)| slot.length).map(|(_, id)| id)
+    /// The fewest bytes of messages, side by side, in whose place a link to a new block fits: block, first and last slot.
+    fn movable(&self, link_bytes: usize) -> Option<(usize, usize, usize)> {
+        let prefix = self.form.prefix_bytes();
+        let mut best: Option<(usize, (usize, usize, usize))> = None;
+        for (block, found) in self.blocks.iter().enumerate() {
+            for first in 0..found.slots.len() {
+                let mut bytes = 0;
+                for (last, slot) in found.slots.iter().enumerate().skip(first) {
+                    bytes += prefix + slot.length;
+                    if slot.kind == kind::CONTINUATION || best.is_some_and(|(fewest, _)| bytes >= fewest) {
+                        break;
+                    }
+                    if self.form.fits(bytes - prefix, link_bytes) {
+                        best = Some((bytes, (block, first, last)));
+                        break;
+                    }
+                }
+            }
+        }
+        best.map(|(_, run)| run)
     }
 
     /// Puts a message into a slot that has room for it. What is left of the slot becomes a free message.
@@ -317,11 +419,11 @@ impl<'a> EditedHeader<'a> {
     }
 
     /// Version 1 counts its messages, free ones included.
-    fn count_messages(&mut self, more: u16) -> Result<()> {
+    fn count_messages(&mut self, more: i32) -> Result<()> {
         let Some(first) = self.blocks.first_mut().filter(|_| self.form == Form::Version1) else { return Ok(()) };
         let field = first.bytes.get_mut(2..4).ok_or_else(|| Error::internal("a header without its count"))?;
         let count = field.iter().rev().fold(0u16, |count, byte| count << 8 | u16::from(*byte));
-        let count = count.checked_add(more).ok_or_else(|| Error::unsupported("65536 messages in one object header"))?;
+        let count = u16::try_from(i32::from(count) + more).ok().ok_or_else(|| Error::unsupported("65536 messages in one object header"))?;
         field.copy_from_slice(&count.to_le_bytes());
         first.is_changed = true;
         Ok(())
@@ -329,6 +431,7 @@ impl<'a> EditedHeader<'a> {
 
     /// Writes the blocks that were changed.
     pub fn store(mut self, space: &dyn Space) -> Result<()> {
+        self.join_free()?;
         for block in self.blocks.iter_mut().filter(|block| block.is_changed) {
             close_gap(block, self.form)?;
             if self.form != Form::Version1

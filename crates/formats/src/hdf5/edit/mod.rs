@@ -3,17 +3,29 @@
 
 mod attribute;
 mod btree_v1;
+mod btree_v2;
+mod chunk_records;
 mod dataset;
+mod dense;
 mod entry;
 mod extensible_array;
 mod file;
 mod fixed_array;
+mod fractal_heap;
+mod group;
 mod header;
+mod local_heap;
+mod object;
+mod removal;
 mod space;
 mod superblock;
+mod symbol_table;
 
 pub use attribute::{delete_attribute, set_attribute};
 pub use dataset::{DatasetEdit, EditedStorage};
 pub use file::FileEdit;
+pub use group::{insert_link, remove_link};
+pub use object::{committed_datatype, count_link, create_dataset, create_datatype, create_group, tracks_links};
+pub use removal::release_link;
 pub use space::Space;
 pub use superblock::SuperblockImage;

@@ -14,4 +14,9 @@ pub trait Space {
     /// # Errors
     /// `Io` if they cannot be written; `LimitExceeded` if a commit changes too much.
     fn write(&self, address: u64, bytes: &[u8]) -> Result<()>;
+    /// Frees bytes that nothing leads to any more.
+    ///
+    /// # Errors
+    /// `Internal` after a panic during a change.
+    fn free(&self, address: u64, bytes: u64) -> Result<()>;
 }

@@ -114,6 +114,22 @@ impl SuperblockImage {
         }
     }
 
+    /// Half of the links in a full symbol table node, and of the children of a full node in a group's B-tree, which versions 0 and 1 say.
+    pub(super) fn group_k(&self) -> Option<(u16, u16)> {
+        match (self.fields.has_checksum, self.bytes.get(16..20)) {
+            (false, Some([leaf_low, leaf_high, tree_low, tree_high])) => {
+                Some((u16::from_le_bytes([*leaf_low, *leaf_high]), u16::from_le_bytes([*tree_low, *tree_high])))
+            }
+            _ => None,
+        }
+    }
+
+    /// Where versions 0 and 1 say what they know of the root group, counted from the superblock: after its name and its address.
+    pub(super) fn root_cache(&self) -> Option<u64> {
+        let length_bytes = self.bytes.get(14).copied().filter(|_| !self.fields.has_checksum)?;
+        Some((self.fields.base + 5 * self.fields.width + usize::from(length_bytes)) as u64)
+    }
+
     /// The absolute offset of the first byte after all that the file's metadata speaks of.
     ///
     /// # Errors

@@ -70,6 +70,13 @@ fn header(id_bytes: u16, managed: &Managed, huge: &Huge) -> Vec<u8> {
     header.finish_with_checksum()
 }
 
+/// The header of a heap without objects, as the library begins it.
+pub(crate) fn encode_empty(id_bytes: u16) -> Vec<u8> {
+    const START_BLOCK: u64 = 512;
+    let heap_bits = 8 * id_bytes.saturating_sub(3);
+    header(id_bytes, &Managed { start_block: START_BLOCK, max_direct: MAX_DIRECT_BYTES, heap_bits, root: None, objects: 0 }, &Huge::default())
+}
+
 /// Puts a heap into `space` whose objects all lie in one block.
 pub(crate) fn encode_managed<'a>(space: &mut Space, id_bytes: u16, objects: impl Iterator<Item = &'a [u8]> + Clone) -> Result<HeapIds> {
     /// As the library begins heaps of links.

@@ -6,7 +6,7 @@ mod global;
 mod local;
 
 pub(crate) use fractal::FractalHeap;
-pub(crate) use fractal_encode::{HeapIds, MAX_MANAGED_BYTES, encode_huge, encode_managed};
+pub(crate) use fractal_encode::{HeapIds, MAX_MANAGED_BYTES, encode_empty, encode_huge, encode_managed};
 pub(crate) use global::GlobalHeap;
 pub use global::HeapWriter;
 pub(crate) use local::{LocalHeap, encode as encode_local};

@@ -9,6 +9,8 @@ use crate::hdf5::{Cursor, Encoder};
 pub(crate) struct AttributeInfo {
     pub heap: Option<u64>,
     pub name_tree: Option<u64>,
+    /// Of an object whose attributes are indexed by the order of their creation.
+    pub order_tree: Option<u64>,
 }
 
 /// Flags of the message.
@@ -20,10 +22,13 @@ pub(crate) fn parse(cursor: &mut Cursor<'_>) -> Result<AttributeInfo> {
     if version != 0 {
         return Err(cursor.corrupt(format!("version {version} of the attribute info message")));
     }
-    if cursor.u8()? & TRACKED != 0 {
+    let flags = cursor.u8()?;
+    if flags & TRACKED != 0 {
         cursor.skip(2)?;
     }
-    Ok(AttributeInfo { heap: cursor.address()?, name_tree: cursor.address()? })
+    let (heap, name_tree) = (cursor.address()?, cursor.address()?);
+    let order_tree = if flags & INDEXED != 0 { cursor.address()? } else { None };
+    Ok(AttributeInfo { heap, name_tree, order_tree })
 }
 
 /// The message of an object whose attributes are in its header, without which the library counts none of them; or in

@@ -105,6 +105,14 @@ enum SharedPlace<'a> {
     Header(u64),
 }
 
+/// The header that a message's body lies in; `None` if that is a heap of shared messages.
+pub(crate) fn committed_place(source: &Source, message: &Message<'_>) -> Result<Option<u64>> {
+    match shared_place(&mut source.cursor(&message.body, message.address))? {
+        SharedPlace::Header(address) => Ok(Some(address)),
+        SharedPlace::Heap(_) => Ok(None),
+    }
+}
+
 /// The place that a shared-message reference at `cursor` names (specification IV.A.2, "Shared Message").
 fn shared_place<'a>(cursor: &mut Cursor<'a>) -> Result<SharedPlace<'a>> {
     let version = cursor.u8()?;

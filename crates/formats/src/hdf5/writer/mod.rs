@@ -18,7 +18,7 @@ pub use description::{NewAttribute, NewContent, NewDataset, NewFile, NewLink, Ne
 pub use metadata::{EncodedMetadata, SUPERBLOCK_BYTES, encode_metadata, encode_superblock};
 pub use pages::{PageKind, Pages};
 pub(crate) use space::Space;
-pub use values::{Pointed, each_reference, place_references, place_values, store_values, stored_values};
+pub use values::{Pointed, each_reference, place_references, place_values, store_values, store_values_with_addresses, stored_values};
 
 use hyperslab_array::{Dataspace, Datatype, Result, StoredSelection};
 

@@ -45,6 +45,25 @@ pub struct Pointed<'a> {
     pub regions: &'a [(Option<usize>, Vec<u8>)],
 }
 
+/// What references in values hold.
+#[derive(Debug, Clone, Copy)]
+enum References<'a> {
+    /// They are refused.
+    Refused,
+    /// Addresses of objects, as they are stored.
+    Addresses,
+    /// Numbers of what may be pointed at.
+    Numbers(Pointed<'a>),
+}
+
+/// As [`store_values`]. References to objects are addresses of the file already.
+///
+/// # Errors
+/// As [`store_values`]; `Unsupported` for other references.
+pub fn store_values_with_addresses<'a>(datatype: &Datatype, bytes: &mut [u8], resolve: Resolve<'a>, heap: &mut HeapWriter) -> Result<()> {
+    place_all(datatype, bytes, resolve, heap, References::Addresses)
+}
+
 /// Calls `each` with every reference in `bytes`, elements of `datatype`, but for those in sequences of variable length.
 ///
 /// # Errors
@@ -74,17 +93,25 @@ pub fn each_reference(datatype: &Datatype, bytes: &mut [u8], each: &mut dyn FnMu
 /// # Errors
 /// `Internal` for a number that nothing has.
 pub fn place_references(datatype: &Datatype, bytes: &mut [u8], heap: &mut HeapWriter, pointed: Pointed<'_>) -> Result<()> {
-    each_reference(datatype, bytes, &mut |kind, element| place_reference(kind, element, heap, Some(pointed)))
+    each_reference(datatype, bytes, &mut |kind, element| place_reference(kind, element, heap, References::Numbers(pointed)))
 }
 
-fn place_reference(kind: ReferenceKind, element: &mut [u8], heap: &mut HeapWriter, pointed: Option<Pointed<'_>>) -> Result<()> {
+fn place_reference(kind: ReferenceKind, element: &mut [u8], heap: &mut HeapWriter, references: References<'_>) -> Result<()> {
+    if let References::Addresses = references {
+        let is_null = element.iter().all(|byte| *byte == 0);
+        return match kind {
+            ReferenceKind::Object if element.len() == size_of::<u64>() => Ok(()),
+            _ if is_null => Ok(()),
+            _ => Err(Error::unsupported("references to regions, and those of HDF5 1.12, cannot be written into an existing file yet")),
+        };
+    }
     let number = element.iter().take(8).rev().fold(0u64, |n, byte| n << 8 | u64::from(*byte));
     let Some(number) = number.checked_sub(1) else {
         element.fill(0);
         return Ok(());
     };
     let number = usize::try_from(number).unwrap_or(usize::MAX);
-    let pointed = pointed.ok_or_else(|| Error::unsupported("writing references in datasets"))?;
+    let References::Numbers(pointed) = references else { return Err(Error::unsupported("writing references in datasets")) };
     let nothing = || Error::internal("a reference to an object that is not there");
     let stored = match kind {
         ReferenceKind::Object => pointed.objects.get(number).ok_or_else(nothing)?.to_le_bytes().to_vec(),
@@ -120,6 +147,10 @@ fn part<'a>(element: &'a mut [u8], member: &Member) -> Result<&'a mut [u8]> {
 /// # Errors
 /// As [`store_values`] and [`place_references`].
 pub fn place_values<'a>(datatype: &Datatype, bytes: &mut [u8], resolve: Resolve<'a>, heap: &mut HeapWriter, objects: Option<Pointed<'_>>) -> Result<()> {
+    place_all(datatype, bytes, resolve, heap, objects.map_or(References::Refused, References::Numbers))
+}
+
+fn place_all<'a>(datatype: &Datatype, bytes: &mut [u8], resolve: Resolve<'a>, heap: &mut HeapWriter, references: References<'_>) -> Result<()> {
     if !datatype.uses_heap() && !datatype.has_references() {
         return Ok(());
     }
@@ -128,29 +159,29 @@ pub fn place_values<'a>(datatype: &Datatype, bytes: &mut [u8], resolve: Resolve<
         return Err(Error::internal(format!("{} bytes in elements of {size}", bytes.len())));
     }
     for element in bytes.chunks_exact_mut(size) {
-        place(datatype, element, resolve, heap, objects)?;
+        place(datatype, element, resolve, heap, references)?;
     }
     Ok(())
 }
 
-fn place<'a>(datatype: &Datatype, element: &mut [u8], resolve: Resolve<'a>, heap: &mut HeapWriter, objects: Option<Pointed<'_>>) -> Result<()> {
+fn place<'a>(datatype: &Datatype, element: &mut [u8], resolve: Resolve<'a>, heap: &mut HeapWriter, references: References<'_>) -> Result<()> {
     match datatype {
-        Datatype::VariableString { .. } => variable(None, element, resolve, heap, objects),
-        Datatype::Sequence { base, .. } => variable(Some(base), element, resolve, heap, objects),
+        Datatype::VariableString { .. } => variable(None, element, resolve, heap, references),
+        Datatype::Sequence { base, .. } => variable(Some(base), element, resolve, heap, references),
         Datatype::Compound { members, .. } => {
             for member in members.iter() {
                 let part = part(element, member)?;
-                place_values(&member.datatype, part, resolve, heap, objects)?;
+                place_all(&member.datatype, part, resolve, heap, references)?;
             }
             Ok(())
         }
-        Datatype::Array { base, .. } => place_values(base, element, resolve, heap, objects),
-        Datatype::Reference { kind, .. } => place_reference(*kind, element, heap, objects),
+        Datatype::Array { base, .. } => place_all(base, element, resolve, heap, references),
+        Datatype::Reference { kind, .. } => place_reference(*kind, element, heap, references),
         _ => Ok(()),
     }
 }
 
-fn variable<'a>(base: Option<&Datatype>, element: &mut [u8], resolve: Resolve<'a>, heap: &mut HeapWriter, objects: Option<Pointed<'_>>) -> Result<()> {
+fn variable<'a>(base: Option<&Datatype>, element: &mut [u8], resolve: Resolve<'a>, heap: &mut HeapWriter, references: References<'_>) -> Result<()> {
     let (count, reference) = HeapReference::parse(element)?;
     let stored: &mut [u8; 16] = element.try_into().map_err(|_| Error::unsupported("writing variable-length elements of other than 16 bytes"))?;
     let Some(reference) = reference else {
@@ -165,7 +196,7 @@ fn variable<'a>(base: Option<&Datatype>, element: &mut [u8], resolve: Resolve<'a
         None => heap.insert(value),
         Some(base) => {
             let mut value = value.to_vec();
-            place_values(base, &mut value, resolve, heap, objects)?;
+            place_all(base, &mut value, resolve, heap, references)?;
             heap.insert(&value)
         }
     };

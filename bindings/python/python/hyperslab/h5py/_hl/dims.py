@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ...errors import READ_ONLY, ReadOnlyError
 from .. import h5ds
 
 
@@ -22,7 +21,7 @@ class DimensionProxy:
 
     @label.setter
     def label(self, val: str) -> None:
-        raise ReadOnlyError(READ_ONLY, self._id._file.path, self._id._node.name)
+        h5ds.set_label(self._id, self._dimension, val)
 
     def _scales(self) -> list[Any]:
         return [scale._node for scale in h5ds.scales(self._id, self._dimension)]
@@ -54,10 +53,12 @@ class DimensionProxy:
         return h5ds.get_num_scales(self._id, self._dimension)
 
     def attach_scale(self, dset: Any) -> None:
-        """Raises `ReadOnlyError`."""
-        raise ReadOnlyError(READ_ONLY, self._id._file.path, self._id._node.name)
+        """Attaches a scale, in a file that is edited."""
+        h5ds.attach_scale(self._id, dset.id, self._dimension)
 
-    detach_scale = attach_scale
+    def detach_scale(self, dset: Any) -> None:
+        """Detaches a scale, in a file that is edited."""
+        h5ds.detach_scale(self._id, dset.id, self._dimension)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, DimensionProxy) and (self._id, self._dimension) == (other._id, other._dimension)
@@ -89,8 +90,8 @@ class DimensionManager:
         return (self[index] for index in range(len(self)))
 
     def create_scale(self, dset: Any, name: str = "") -> None:
-        """Raises `ReadOnlyError`."""
-        raise ReadOnlyError(READ_ONLY, self._id._file.path, self._id._node.name)
+        """Makes a dataset a scale, in a file that is edited."""
+        dset.make_scale(name)
 
     def __repr__(self) -> str:
         return f"<Dimensions of HDF5 object at {id(self._id)}>" if self._id else "<Dimensions of closed HDF5 dataset>"

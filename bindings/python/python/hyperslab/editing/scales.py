@@ -1,0 +1,172 @@
+"""Scales: attributes that connect datasets with the scales of their dimensions (HDF5 Dimension Scales specification 1.4)."""
+
+from __future__ import annotations
+
+import struct
+from typing import Any
+
+from .. import _native
+from ..errors import InvalidInputError, InvalidTypeError, ObjectNotFoundError
+from ..values.references import Reference
+from .edited_node import NodeEdits
+from .references import OBJECT
+
+_TEXT = {"class": "string", "padding": "NullTerminated", "utf8": False}
+_LIST = {"class": "sequence", "size": 16, "base": OBJECT}
+_DIMENSION = {"class": "integer", "size": 4, "signed": False, "order": "<"}
+_USERS = {"class": "compound", "size": 16, "members": [("dataset", 0, OBJECT), ("dimension", 8, _DIMENSION)]}
+
+
+def is_scale(dataset: Any) -> bool:
+    """Whether a dataset is a dimension scale.
+
+    Args:
+        dataset: The dataset.
+
+    Returns:
+        Whether it is one.
+    """
+    return _plain(dataset.attrs.get("CLASS")) == "DIMENSION_SCALE"
+
+
+def make(dataset: Any, name: str) -> None:
+    """Makes a dataset a scale.
+
+    Args:
+        dataset: The dataset.
+        name: The name of the scale.
+
+    Raises:
+        InvalidInputError: The dataset has scales of its own.
+    """
+    if "DIMENSION_LIST" in dataset.attrs:
+        raise InvalidInputError("a dataset that has scales cannot be one", dataset._changes.path, dataset.name)
+    _set_text(dataset, "CLASS", "DIMENSION_SCALE")
+    _set_text(dataset, "NAME", name)
+
+
+def attach(dataset: Any, axis: int, scale: Any) -> None:
+    """Attaches a scale to a dimension of a dataset.
+
+    Args:
+        dataset: The dataset.
+        axis: The dimension.
+        scale: The scale.
+
+    Raises:
+        InvalidInputError: There is no such dimension, or the scale has scales itself.
+    """
+    _check(dataset, axis, scale)
+    if is_scale(dataset):
+        raise InvalidInputError("a dimension scale cannot have scales", dataset._changes.path, dataset.name)
+    if not is_scale(scale):
+        make(scale, "")
+    attached = _attached(dataset)
+    if _address(scale) in attached[axis]:
+        return
+    attached[axis].append(_address(scale))
+    _store(dataset, attached)
+    _store_users(scale, [*_users(scale), (_address(dataset), axis)])
+
+
+def detach(dataset: Any, axis: int, scale: Any) -> None:
+    """Detaches a scale from a dimension of a dataset.
+
+    Args:
+        dataset: The dataset.
+        axis: The dimension.
+        scale: The scale.
+
+    Raises:
+        ObjectNotFoundError: It is not attached there.
+    """
+    _check(dataset, axis, scale)
+    attached = _attached(dataset)
+    if _address(scale) not in attached[axis]:
+        raise ObjectNotFoundError(f"{scale.name} is not attached to dimension {axis}", dataset._changes.path, dataset.name)
+    attached[axis].remove(_address(scale))
+    _store(dataset, attached)
+    _store_users(scale, [user for user in _users(scale) if user != (_address(dataset), axis)])
+
+
+def set_label(dataset: Any, axis: int, label: str) -> None:
+    """Sets the label of a dimension.
+
+    Args:
+        dataset: The dataset.
+        axis: The dimension.
+        label: The label.
+    """
+    if not 0 <= axis < len(dataset.shape):
+        raise InvalidInputError(f"dimension {axis} of a dataset of {len(dataset.shape)} dimensions", dataset._changes.path, dataset.name)
+    labels = [_plain(value) for value in dataset.attrs.get("DIMENSION_LABELS", [""] * len(dataset.shape))]
+    labels[axis] = label
+    texts = [text.encode() for text in labels]
+    raw = b"".join(struct.pack("<IQI", len(text), 1 if text else 0, number if text else 0) for number, text in enumerate(texts, 1))
+    datatype = {"class": "variable string", "size": 16, "padding": "NullTerminated", "utf8": False}
+    number = dataset._own_number()
+    dataset._changes.make(lambda editor: editor.set_attribute(number, "DIMENSION_LABELS", [len(labels)], datatype, raw, texts))
+
+
+def _check(dataset: Any, axis: int, scale: Any) -> None:
+    if not 0 <= axis < len(dataset.shape):
+        raise InvalidInputError(f"dimension {axis} of a dataset of {len(dataset.shape)} dimensions", dataset._changes.path, dataset.name)
+    if not isinstance(scale, NodeEdits) or scale.kind != "dataset":
+        raise InvalidTypeError(f"a scale is a dataset of the file that is edited, not {scale!r}", dataset._changes.path, dataset.name)
+    if scale._changes is not dataset._changes:
+        raise InvalidInputError("the scale is in another file", dataset._changes.path, dataset.name)
+    if scale == dataset:
+        raise InvalidInputError("a dataset cannot be the scale of its own dimension", dataset._changes.path, dataset.name)
+
+
+def _address(node: Any) -> bytes:
+    address = _native.address(node._file, node._number)
+    return int(address or 0).to_bytes(8, "little")
+
+
+def _attached(dataset: Any) -> list[list[bytes]]:
+    """The addresses of the scales of each dimension."""
+    found = dataset.attrs.get("DIMENSION_LIST")
+    if found is None:
+        return [[] for _ in dataset.shape]
+    return [[reference._raw for reference in _references(scales)] for scales in found]
+
+
+def _references(values: Any) -> list[Reference]:
+    return [value for value in ([] if values is None else values) if isinstance(value, Reference) and value]
+
+
+def _store(dataset: Any, attached: list[list[bytes]]) -> None:
+    number = dataset._own_number()
+    if not any(attached):
+        dataset._changes.make(lambda editor: editor.delete_attribute(number, "DIMENSION_LIST"))
+        return
+    raw = b"".join(struct.pack("<IQI", len(scales), 1 if scales else 0, axis if scales else 0) for axis, scales in enumerate(attached, 1))
+    heap = [b"".join(scales) for scales in attached]
+    dataset._changes.make(lambda editor: editor.set_attribute(number, "DIMENSION_LIST", [len(attached)], _LIST, raw, heap))
+
+
+def _users(scale: Any) -> list[tuple[bytes, int]]:
+    """The address of each dataset that has the scale, and the dimension."""
+    found = scale.attrs.get("REFERENCE_LIST")
+    return [] if found is None else [(row[0]._raw, int(row[1])) for row in found if row[0]]
+
+
+def _store_users(scale: Any, users: list[tuple[bytes, int]]) -> None:
+    number = scale._own_number()
+    if not users:
+        if "REFERENCE_LIST" in scale.attrs:
+            scale._changes.make(lambda editor: editor.delete_attribute(number, "REFERENCE_LIST"))
+        return
+    raw = b"".join(address + struct.pack("<II", axis, 0) for address, axis in users)
+    scale._changes.make(lambda editor: editor.set_attribute(number, "REFERENCE_LIST", [len(users)], _USERS, raw, []))
+
+
+def _set_text(dataset: Any, name: str, text: str) -> None:
+    stored = text.encode() + b"\0"
+    number = dataset._own_number()
+    dataset._changes.make(lambda editor: editor.set_attribute(number, name, [], {**_TEXT, "size": len(stored)}, stored, []))
+
+
+def _plain(value: Any) -> str:
+    return value.decode() if isinstance(value, bytes) else "" if value is None else str(value)
