@@ -94,6 +94,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
         with hs.create_netcdf(made / name) as day:
             day.create_dimension("time", None)
             day.create_variable("time", ["time"], data=np.arange(number * 2, number * 2 + 2))
+    with hs.create(made / "flow.h5") as flow:
+        for path in ("wind", "u", "old", "run/1/x", "run/2/x"):
+            flow[path] = np.arange(3)
+        flow["wind"].attrs["history"] = "as it was"
     plan = hs.WritePlan(made / "run.h5")
     task = plan.task(0)
     task.create_dataset("x", data=np.arange(10.0))

@@ -6,6 +6,7 @@ from . import advise as cli_advise
 from . import catalog as cli_catalog
 from . import compare as cli_compare
 from . import doctor as cli_doctor
+from . import edit as cli_edit
 from . import inspect as cli_inspect
 from . import manual as cli_manual
 from . import many as cli_many
@@ -24,6 +25,7 @@ __all__ = [
     "cli_catalog",
     "cli_compare",
     "cli_doctor",
+    "cli_edit",
     "cli_inspect",
     "cli_manual",
     "cli_many",
@@ -38,7 +40,7 @@ __all__ = [
 
 #: First what looks into files, then what builds and stores, then what concerns the machine.
 ORDER = (
-    "ls", "info", "head", "sql", "query", "export", "plot", "view", "serve", "index", "advise", "diff", "catalog", "merge", "references", "repack", "fuse", "verify", "vacuum", "tune", "profile", "simulate", "doctor", "spark_jar",
+    "ls", "info", "head", "sql", "query", "export", "plot", "view", "serve", "index", "advise", "diff", "catalog", "merge", "references", "repack", "fuse", "verify", "vacuum", "attr", "rm", "mv", "cp", "tune", "profile", "simulate", "doctor", "spark_jar",
     "manual",
 )  # fmt: skip
 app.registered_commands.sort(key=lambda one: ORDER.index(getattr(one.callback, "__name__", "")))
