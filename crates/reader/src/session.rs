@@ -166,6 +166,10 @@ impl Session {
     pub(crate) fn path_policy(&self) -> PathPolicy {
         self.0.paths
     }
+    /// Whether a file may cause others to be opened.
+    pub fn may_open_others(&self) -> bool {
+        self.0.paths != PathPolicy::Nowhere
+    }
     pub(crate) fn missing_sources(&self) -> MissingSources {
         self.0.missing_sources
     }

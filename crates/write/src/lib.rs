@@ -35,5 +35,6 @@ pub use file::strided_regions::without_steps;
 pub use hyperslab_storage::Existing;
 pub use maintenance::fuse::{Fused, fuse, fuse_file};
 pub use maintenance::repack::{Repacking, repack};
+pub use maintenance::salvage::{Loss, salvage};
 pub use maintenance::vacuum::{VacuumOptions, VacuumResult, vacuum};
 pub use maintenance::verify::{Verification, verify};

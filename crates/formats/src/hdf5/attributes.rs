@@ -81,7 +81,7 @@ fn dense(source: &Source, heap: u64, tree: u64, wanted: Option<Wanted<'_>>, raw:
     })
 }
 
-fn resolve(source: &Source, raw: RawAttribute) -> Attribute {
+pub(super) fn resolve(source: &Source, raw: RawAttribute) -> Attribute {
     let RawAttribute { name, value } = raw;
     let (dataspace, value) = match value {
         Ok((datatype, dataspace, bytes)) => {

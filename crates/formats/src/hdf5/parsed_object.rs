@@ -35,7 +35,7 @@ fn parse_at(source: &Source, address: u64) -> Result<ParsedObject> {
     Ok(ParsedObject { object, stored, header: header.kept(&KEPT) })
 }
 
-fn content(source: &Source, header: &ObjectHeader<'_>) -> Result<(Object, Option<StoredDataset>)> {
+pub(super) fn content(source: &Source, header: &ObjectHeader<'_>) -> Result<(Object, Option<StoredDataset>)> {
     if header.find(kind::LAYOUT).is_some() {
         let (dataset, stored) = dataset::parse(source, header)?;
         return Ok((Object::Dataset(Arc::new(dataset)), Some(stored)));

@@ -94,12 +94,12 @@ fn coordinates(dimensions: &[header::HeaderDimension], variables: &[Variable]) -
     scales
 }
 
-fn is_record(variable: &Variable, dimensions: &[header::HeaderDimension]) -> bool {
+pub(super) fn is_record(variable: &Variable, dimensions: &[header::HeaderDimension]) -> bool {
     variable.dimensions.first().and_then(|n| dimensions.get(*n)).is_some_and(|d| d.extent == 0)
 }
 
 /// Bytes of one record of a variable (or of all of it), without padding.
-fn plain_bytes(variable: &Variable, header: &Header) -> Result<u64> {
+pub(super) fn plain_bytes(variable: &Variable, header: &Header) -> Result<u64> {
     let extents = variable.dimensions.iter().filter_map(|n| header.dimensions.get(*n)).map(|d| d.extent);
     extents
         .filter(|extent| *extent != 0)
@@ -109,7 +109,7 @@ fn plain_bytes(variable: &Variable, header: &Header) -> Result<u64> {
 
 /// Bytes of one record over all record variables. Each is padded to four bytes, but for a single
 /// record variable, whose records follow each other without padding.
-fn record_bytes(header: &Header) -> Result<u64> {
+pub(super) fn record_bytes(header: &Header) -> Result<u64> {
     let sizes = header.variables.iter().filter(|v| is_record(v, &header.dimensions));
     let sizes = sizes.map(|v| plain_bytes(v, header)).collect::<Result<Vec<_>>>()?;
     if let [only] = sizes.as_slice() {

@@ -19,6 +19,8 @@ pub(super) struct Variable {
     pub dimensions: Vec<usize>,
     pub attributes: Vec<Attribute>,
     pub datatype: Datatype,
+    /// Bytes of it, or of a record, as the header states them.
+    pub stated_bytes: u64,
     /// Absolute offset of its first byte.
     pub begin: u64,
 }
@@ -30,6 +32,8 @@ pub(super) struct Header {
     pub dimensions: Vec<HeaderDimension>,
     pub attributes: Vec<Attribute>,
     pub variables: Vec<Variable>,
+    /// Bytes of the header.
+    pub bytes: u64,
 }
 
 const DIMENSION: u64 = 0x0a;
@@ -163,7 +167,7 @@ impl<'a> Reader<'a> {
             }
             variables.push(self.variable(&dimensions)?);
         }
-        Ok(Header { records, dimensions, attributes, variables })
+        Ok(Header { records, dimensions, attributes, variables, bytes: self.position as u64 })
     }
 
     fn variable(&mut self, dimensions: &[HeaderDimension]) -> Result<Variable> {
@@ -186,9 +190,9 @@ impl<'a> Reader<'a> {
         let attributes = self.attributes()?;
         let datatype = self.datatype()?;
         // The stored size overflows for large variables; it follows from the shape.
-        self.count()?;
+        let stated_bytes = self.count()?;
         let begin = self.uint(if self.version == 1 { 4 } else { 8 })?;
-        Ok(Variable { name, dimensions: numbers, attributes, datatype, begin })
+        Ok(Variable { name, dimensions: numbers, attributes, datatype, stated_bytes, begin })
     }
 
     fn datatype(&mut self) -> Result<Datatype> {

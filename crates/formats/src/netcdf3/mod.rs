@@ -5,8 +5,10 @@
 
 mod file;
 mod header;
+mod layout;
 
 pub use file::Netcdf3File;
+pub use layout::{ClassicLayout, ClassicVariable};
 
 use hyperslab_array::Result;
 use hyperslab_storage::Storage;

@@ -1,9 +1,10 @@
 //! Reads objects of an existing file in the form in which they are written into another.
 
-use std::collections::{BTreeMap, HashMap};
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use hyperslab_array::{Attribute, Cancellation, Dataspace, Datatype, Elements, Error, ReferenceKind, Result, Selection};
-use hyperslab_formats::{LinkTarget, Object, ObjectId};
+use hyperslab_formats::{Dataset, LinkTarget, Object, ObjectId};
 use hyperslab_reader::File;
 
 use super::definition::AttributeValue;
@@ -27,6 +28,15 @@ pub(crate) struct SourceFile<'a> {
     objects: Vec<(String, ObjectId, Object)>,
     /// Index of each object.
     by_id: HashMap<ObjectId, usize>,
+    /// If some objects are not copied: which, and how many references to them and to others became null references.
+    lenient: Option<Lenient>,
+}
+
+/// What is not copied.
+#[derive(Default)]
+struct Lenient {
+    missing: RefCell<HashSet<ObjectId>>,
+    dangling: Cell<u64>,
 }
 
 impl<'a> SourceFile<'a> {
@@ -37,7 +47,29 @@ impl<'a> SourceFile<'a> {
     pub fn new(file: &'a File) -> Result<Self> {
         let objects = file.walk().map(|walked| Ok((walked.path, walked.id, walked.object?))).collect::<Result<Vec<_>>>()?;
         let by_id = objects.iter().enumerate().map(|(index, (_, id, _))| (*id, index)).collect();
-        Ok(Self { file, objects, by_id })
+        Ok(Self { file, objects, by_id, lenient: None })
+    }
+
+    /// The same; references to objects that are not in the file, or that cannot be copied, become null references.
+    pub fn lenient(self) -> Self {
+        Self { lenient: Some(Lenient::default()), ..self }
+    }
+
+    /// An object that cannot be copied.
+    pub fn set_missing(&self, id: ObjectId) {
+        if let Some(lenient) = &self.lenient {
+            lenient.missing.borrow_mut().insert(id);
+        }
+    }
+
+    /// Whether an object cannot be copied.
+    pub fn is_missing(&self, id: ObjectId) -> bool {
+        self.lenient.as_ref().is_some_and(|lenient| lenient.missing.borrow().contains(&id))
+    }
+
+    /// Number of references that became null references since the last call.
+    pub fn take_dangling(&self) -> u64 {
+        self.lenient.as_ref().map_or(0, |lenient| lenient.dangling.take())
     }
 
     /// All objects with their paths, groups before their members.
@@ -57,7 +89,12 @@ impl<'a> SourceFile<'a> {
         match address {
             Some(0) => Ok(None),
             address => {
-                let path = address.and_then(|address| self.path(self.file.array_file().tree().at_address(address)?));
+                let id = address.and_then(|address| self.file.array_file().tree().at_address(address));
+                let path = id.filter(|id| !self.is_missing(*id)).and_then(|id| self.path(id));
+                if let (None, Some(lenient)) = (path, &self.lenient) {
+                    lenient.dangling.set(lenient.dangling.get() + 1);
+                    return Ok(None);
+                }
                 path.map(|path| Some(path.to_owned())).ok_or_else(|| Error::unsupported("copying a reference to an object that is not in the file"))
             }
         }
@@ -68,10 +105,15 @@ impl<'a> SourceFile<'a> {
         ObjectReferences::new(shape.to_vec(), &targets)
     }
 
+    /// Whether a dataset holds object references.
+    pub fn is_of_references(&self, dataset: &Dataset) -> bool {
+        is_reference(&dataset.datatype) && !matches!(dataset.dataspace, Dataspace::Null)
+    }
+
     /// The values of a dataset of object references; `None` for other datasets.
     pub fn references(&self, id: ObjectId) -> Result<Option<ObjectReferences>> {
         let dataset = self.file.dataset(id)?;
-        if !is_reference(&dataset.datatype) || matches!(dataset.dataspace, Dataspace::Null) {
+        if !self.is_of_references(&dataset) {
             return Ok(None);
         }
         let shape = dataset.dataspace.shape();
@@ -125,6 +167,7 @@ impl<'a> SourceFile<'a> {
         for link in &*self.file.links(group)? {
             let place = format!("{}/{}", path.trim_end_matches('/'), link.name);
             let target = match &link.target {
+                LinkTarget::Hard(id) if self.is_missing(*id) => continue,
                 LinkTarget::Hard(id) => {
                     let target = self.path(*id).ok_or_else(|| Error::internal("a link to an object that was not found"))?;
                     if target == place {

@@ -1,6 +1,7 @@
-//! Maintains committed containers: verify, vacuum, fuse; repacks files. Knows `container` and the rooms below it.
+//! Maintains committed containers: verify, vacuum, fuse; repacks files; salvages what damaged ones hold. Knows `container` and the rooms below it.
 
 pub(crate) mod fuse;
 pub(crate) mod repack;
+pub(crate) mod salvage;
 pub(crate) mod vacuum;
 pub(crate) mod verify;

@@ -28,10 +28,10 @@ pub(crate) struct Level {
 }
 
 /// A node and what its parent says of it.
-struct Child {
-    address: u64,
-    records: u64,
-    depth: u16,
+pub(in crate::hdf5) struct Child {
+    pub address: u64,
+    pub records: u64,
+    pub depth: u16,
 }
 
 /// Bytes that hold every number up to `value`.
@@ -40,11 +40,11 @@ fn width(value: u64) -> usize {
 }
 
 /// A tree as its header describes it.
-struct Tree {
-    shape: Shape,
-    root: Child,
+pub(in crate::hdf5) struct Tree {
+    pub shape: Shape,
+    pub root: Child,
     /// Records of all nodes.
-    total: u64,
+    pub total: u64,
     /// Where the header is.
     place: u64,
 }
@@ -88,10 +88,14 @@ pub(crate) fn search(
     }
 }
 
+/// Bytes of a tree's header.
+pub(in crate::hdf5) fn header_bytes(source: &Source) -> u64 {
+    4 + 2 + 4 + 2 + 2 + 2 + u64::from(source.offset_size) + 2 + u64::from(source.length_size) + 4
+}
+
 /// Reads the header at `address`; `None` for a tree without records.
-fn open(source: &Source, address: u64, record_types: &[u8]) -> Result<Option<Tree>> {
-    let length = 4 + 2 + 4 + 2 + 2 + 2 + u64::from(source.offset_size) + 2 + u64::from(source.length_size) + 4;
-    let bytes = source.read(address, length)?;
+pub(in crate::hdf5) fn open(source: &Source, address: u64, record_types: &[u8]) -> Result<Option<Tree>> {
+    let bytes = source.read(address, header_bytes(source))?;
     let place = source.absolute(address)?;
     let mut cursor = source.cursor(&bytes, address);
     cursor.signature(b"BTHD")?;
@@ -225,7 +229,7 @@ impl Shape {
     }
 
     /// The used bytes of a node, checked. A node is below one parent only: each is read once.
-    fn read<'a>(&self, source: &'a Source, node: &Child, seen: &mut Visited) -> Result<Cow<'a, [u8]>> {
+    pub fn read<'a>(&self, source: &'a Source, node: &Child, seen: &mut Visited) -> Result<Cow<'a, [u8]>> {
         let place = source.absolute(node.address)?;
         if !seen.insert(node.address) {
             return Err(Error::corrupt("a B-tree node that is in its tree twice").at_offset(place));
@@ -246,7 +250,7 @@ impl Shape {
     }
 
     /// The records of a node, and a cursor at its child pointers.
-    fn parts<'a>(&self, source: &'a Source, node: &Child, bytes: &'a [u8]) -> Result<(ChunksExact<'a, u8>, Cursor<'a>)> {
+    pub fn parts<'a>(&self, source: &'a Source, node: &Child, bytes: &'a [u8]) -> Result<(ChunksExact<'a, u8>, Cursor<'a>)> {
         let mut cursor = source.cursor(bytes, node.address);
         cursor.signature(if node.depth == 0 { b"BTLF" } else { b"BTIN" })?;
         if cursor.u8()? != 0 || cursor.u8()? != self.record_type {
@@ -258,7 +262,7 @@ impl Shape {
     }
 
     /// The next child pointer of a node at `depth`.
-    fn child(&self, cursor: &mut Cursor<'_>, depth: u16) -> Result<Child> {
+    pub fn child(&self, cursor: &mut Cursor<'_>, depth: u16) -> Result<Child> {
         let address = cursor.defined_address("a B-tree node")?;
         let records = cursor.uint(self.count_bytes())?;
         cursor.skip(self.below_bytes(depth))?;

@@ -8,7 +8,7 @@ use crate::hdf5::writer::StoredChunk;
 use crate::hdf5::{Cursor, Encoder};
 
 /// Checks version and client ID of an array's header; returns whether its entries are for filtered chunks.
-pub(super) fn parse_array_header(cursor: &mut Cursor<'_>, what: &str) -> Result<bool> {
+pub(in crate::hdf5) fn parse_array_header(cursor: &mut Cursor<'_>, what: &str) -> Result<bool> {
     cursor.version(0, what)?;
     let place = cursor.offset_in_file();
     match cursor.u8()? {
@@ -19,7 +19,7 @@ pub(super) fn parse_array_header(cursor: &mut Cursor<'_>, what: &str) -> Result<
 }
 
 /// Checks the fields that follow the signature of every block of an array: version, client ID and the header's address.
-pub(super) fn check_array_block(cursor: &mut Cursor<'_>, filtered: bool, header: u64, what: &str) -> Result<()> {
+pub(in crate::hdf5) fn check_array_block(cursor: &mut Cursor<'_>, filtered: bool, header: u64, what: &str) -> Result<()> {
     cursor.version(0, what)?;
     let client = cursor.u8()?;
     if client != u8::from(filtered) {
@@ -33,7 +33,7 @@ pub(super) fn check_array_block(cursor: &mut Cursor<'_>, filtered: bool, header:
 
 /// The entry of a chunk in an array or version-2 B-tree: address, and size and mask where filters
 /// apply. `entry_bytes` is the whole entry. `None`: no storage.
-pub(super) fn parse_entry(cursor: &mut Cursor<'_>, layout: &ChunkedLayout, filtered: bool, entry_bytes: usize) -> Result<Option<(u64, u64, u32)>> {
+pub(in crate::hdf5) fn parse_entry(cursor: &mut Cursor<'_>, layout: &ChunkedLayout, filtered: bool, entry_bytes: usize) -> Result<Option<(u64, u64, u32)>> {
     let address = cursor.address()?;
     let (length, mask) = if filtered {
         let width = entry_bytes.checked_sub(usize::from(cursor.offset_size()) + 4);

@@ -3,7 +3,7 @@
 mod btree_v1;
 mod btree_v2;
 mod encode;
-mod entry;
+pub(in crate::hdf5) mod entry;
 pub(crate) mod extensible_array;
 pub(crate) mod fixed_array;
 mod found;

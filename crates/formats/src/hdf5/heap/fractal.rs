@@ -1,5 +1,9 @@
 //! Fractal heap: dense storage of links and attributes (specification III.G).
 
+mod walk;
+
+pub(crate) use walk::HeapBlock;
+
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::Range;
@@ -19,6 +23,8 @@ pub(crate) struct FractalHeap<'a> {
     checksummed_blocks: bool,
     max_managed_bytes: u32,
     huge_tree: Option<u64>,
+    free_space: Option<u64>,
+    header_bytes: u64,
     width: u64,
     start_block: u64,
     max_direct: u64,
@@ -75,7 +81,7 @@ impl<'a> FractalHeap<'a> {
         cursor.length()?;
         let huge_tree = cursor.address()?;
         cursor.length()?;
-        cursor.address()?;
+        let free_space = cursor.address()?;
         for _ in 0..8 {
             cursor.length()?;
         }
@@ -123,6 +129,8 @@ impl<'a> FractalHeap<'a> {
             checksummed_blocks: flags & 2 != 0,
             max_managed_bytes,
             huge_tree,
+            free_space,
+            header_bytes: fixed + extra + 4,
             width,
             start_block,
             max_direct,
@@ -260,16 +268,22 @@ impl<'a> FractalHeap<'a> {
         Err(outside())
     }
 
-    fn indirect(&mut self, address: u64, rows: u32, direct_rows: u32) -> Result<Arc<[Block]>> {
-        if let Some(entries) = self.blocks.indirect.get(&address) {
-            return Ok(entries.clone());
-        }
+    /// Bytes of an indirect block of `rows`, the first `direct_rows` of which hold direct blocks.
+    fn indirect_bytes(&self, rows: u32, direct_rows: u32) -> u64 {
         let offset_size = u64::from(self.source.offset_size);
         let direct = u64::from(rows.min(direct_rows)) * self.width;
         let deeper = u64::from(rows.saturating_sub(direct_rows)) * self.width;
         let per_direct = offset_size + if self.filters.is_some() { u64::from(self.source.length_size) + 4 } else { 0 };
-        let length = 5 + offset_size + self.offset_bytes() as u64 + direct * per_direct + deeper * offset_size + 4;
-        let bytes = self.source.read(address, length)?;
+        5 + offset_size + self.offset_bytes() as u64 + direct * per_direct + deeper * offset_size + 4
+    }
+
+    fn indirect(&mut self, address: u64, rows: u32, direct_rows: u32) -> Result<Arc<[Block]>> {
+        if let Some(entries) = self.blocks.indirect.get(&address) {
+            return Ok(entries.clone());
+        }
+        let direct = u64::from(rows.min(direct_rows)) * self.width;
+        let deeper = u64::from(rows.saturating_sub(direct_rows)) * self.width;
+        let bytes = self.source.read(address, self.indirect_bytes(rows, direct_rows))?;
         let mut cursor = self.source.cursor(&bytes, address);
         cursor.signature(b"FHIB")?;
         checksum::verify(&bytes, self.source.absolute(address)?, "a fractal heap indirect block")?;

@@ -5,7 +5,7 @@ mod fractal_encode;
 mod global;
 mod local;
 
-pub(crate) use fractal::FractalHeap;
+pub(crate) use fractal::{FractalHeap, HeapBlock};
 pub(crate) use fractal_encode::{HeapIds, MAX_MANAGED_BYTES, encode_empty, encode_huge, encode_managed};
 pub(crate) use global::GlobalHeap;
 pub use global::HeapWriter;

@@ -27,7 +27,8 @@ pub(crate) fn parse(cursor: &mut Cursor<'_>) -> Result<AttributeInfo> {
         cursor.skip(2)?;
     }
     let (heap, name_tree) = (cursor.address()?, cursor.address()?);
-    let order_tree = if flags & INDEXED != 0 { cursor.address()? } else { None };
+    // Some writers leave the address out although the flag is set: nothing but a survey needs it.
+    let order_tree = if flags & INDEXED != 0 && cursor.remaining() > 0 { cursor.address()? } else { None };
     Ok(AttributeInfo { heap, name_tree, order_tree })
 }
 

@@ -30,13 +30,18 @@ pub(crate) struct RawLink {
 impl From<RawLink> for Link {
     /// The ID of an object is the address of its header.
     fn from(link: RawLink) -> Self {
-        let target = match link.target {
-            RawTarget::Hard(address) => LinkTarget::Hard(ObjectId(address)),
-            RawTarget::Soft(path) => LinkTarget::Soft(path),
-            RawTarget::External { file, path } => LinkTarget::External { file, path },
-            RawTarget::UserDefined(class) => LinkTarget::UserDefined(class),
-        };
-        Self { name: link.name, target }
+        Self { name: link.name, target: link.target.into() }
+    }
+}
+
+impl From<RawTarget> for LinkTarget {
+    fn from(target: RawTarget) -> Self {
+        match target {
+            RawTarget::Hard(address) => Self::Hard(ObjectId(address)),
+            RawTarget::Soft(path) => Self::Soft(path),
+            RawTarget::External { file, path } => Self::External { file, path },
+            RawTarget::UserDefined(class) => Self::UserDefined(class),
+        }
     }
 }
 

@@ -1,0 +1,193 @@
+//! Copies what can be copied of a file that is damaged.
+
+use std::path::Path;
+
+use hyperslab_array::{Cancellation, Error, ErrorKind, Result};
+use hyperslab_formats::{Dataset, Object, ObjectId};
+use hyperslab_reader::File;
+use hyperslab_storage::Existing;
+
+use super::fuse::Fused;
+use crate::file::dataset_copy::{CopyCounts, DatasetCopy, StorageFormat};
+use crate::file::definition::DatasetDefinition;
+use crate::file::file_writer::FileWriter;
+use crate::file::source_file::{CopiedAttribute, SourceFile};
+
+/// What a salvage leaves out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Loss {
+    /// Path of the object.
+    pub path: String,
+    /// The attribute or link; `None` for the object or its values.
+    pub name: Option<String>,
+    /// Why.
+    pub reason: String,
+}
+
+/// Copies all objects of `file` into the new file `target`. Chunks are copied as they are stored; what cannot be copied is given
+/// to `lose`, and the rest is copied nevertheless.
+///
+/// # Errors
+/// `Conflict` if there is a file `target` and it is not to be replaced; `Io` if it cannot be written; `Cancelled`.
+pub fn salvage(
+    file: &File,
+    target: &Path,
+    existing: Existing,
+    cancellation: &Cancellation,
+    lose: &mut dyn FnMut(Loss),
+    progress: &mut dyn FnMut(u64, u64),
+) -> Result<Fused> {
+    let mut out = FileWriter::create(target, existing, None, file.session())?;
+    let source = SourceFile::new(file)?.lenient();
+    let mut salvage = Salvage { file, source: &source, out: &mut out, cancellation, counts: CopyCounts::default(), lose };
+    let bytes = |object: &Object| object.dataset().and_then(|dataset| dataset.value_bytes()).unwrap_or(0);
+    let total = source.objects().iter().map(|(_, _, object)| bytes(object)).fold(0u64, u64::saturating_add);
+    let (mut done, mut scales) = (0u64, Vec::new());
+    // References are written last, when it is known which objects are not there.
+    let refers = |object: &Object| object.dataset().is_some_and(|dataset| source.is_of_references(dataset));
+    for last in [false, true] {
+        for (path, id, object) in source.objects().iter().filter(|(_, _, object)| refers(object) == last) {
+            cancellation.check()?;
+            let made = salvage.object(path, *id, object);
+            if salvage.noted(path, None, made)?.is_none() && salvage.out.definition(path).is_err() {
+                source.set_missing(*id);
+            }
+            if object.dataset().is_some() {
+                done = done.saturating_add(bytes(object));
+                progress(done, total);
+            }
+        }
+    }
+    for (path, id, object) in source.objects().iter().filter(|(_, id, _)| !source.is_missing(*id)) {
+        salvage.attributes(path, *id, &mut scales)?;
+        if object.is_group() {
+            salvage.links(path, *id)?;
+        }
+    }
+    for (path, dimension, scale) in scales {
+        let attached = salvage.out.attach_scale(path, dimension, &scale);
+        salvage.noted(path, Some("DIMENSION_LIST"), attached)?;
+    }
+    let counts = salvage.counts;
+    let bytes = out.finish(existing)?;
+    Ok(Fused { bytes, copied_chunks: counts.copied_chunks, reencoded_bytes: counts.reencoded_bytes })
+}
+
+/// Bytes of values that are not copied as chunks, for each byte of the damaged file, and in any case.
+const MAX_EXPANSION: u64 = 64;
+const MIN_MAX_BYTES: u64 = 64 << 20;
+
+struct Salvage<'a> {
+    file: &'a File,
+    source: &'a SourceFile<'a>,
+    out: &'a mut FileWriter,
+    cancellation: &'a Cancellation,
+    counts: CopyCounts,
+    lose: &'a mut dyn FnMut(Loss),
+}
+
+impl Salvage<'_> {
+    /// What a step has made; `None` if that is lost.
+    fn noted<T>(&mut self, path: &str, name: Option<&str>, made: Result<T>) -> Result<Option<T>> {
+        match made {
+            Ok(made) => Ok(Some(made)),
+            // The new file cannot be written, or shall not.
+            Err(error) if matches!(error.kind(), ErrorKind::Cancelled | ErrorKind::Io | ErrorKind::Conflict) => Err(error),
+            Err(error) => {
+                self.lose(path, name, error.message());
+                Ok(None)
+            }
+        }
+    }
+
+    fn lose(&mut self, path: &str, name: Option<&str>, reason: &str) {
+        (self.lose)(Loss { path: path.to_owned(), name: name.map(ToOwned::to_owned), reason: reason.to_owned() });
+    }
+
+    fn object(&mut self, path: &str, id: ObjectId, object: &Object) -> Result<()> {
+        match object {
+            Object::Group => self.out.create_group(path),
+            Object::Datatype(datatype) => self.out.create_datatype(path, datatype.as_ref().clone()),
+            Object::Dataset(dataset) if !dataset.virtual_mappings.is_empty() => {
+                let definition = DatasetDefinition {
+                    fill_value: dataset.fill_value.clone(),
+                    fill_time: dataset.fill_time,
+                    ..DatasetDefinition::new(dataset.datatype.clone(), dataset.dataspace.clone())
+                };
+                self.out.create_virtual(path, definition, dataset.virtual_mappings.to_vec())
+            }
+            Object::Dataset(dataset) => match self.source.references(id)? {
+                Some(references) => {
+                    let dangling = self.source.take_dangling();
+                    if dangling > 0 {
+                        self.lose(path, None, &format!("{dangling} references to objects that were not recovered are null references now"));
+                    }
+                    self.out.create_object_references(path, references)
+                }
+                None => {
+                    self.check_size(dataset)?;
+                    let committed = self.source.committed(&dataset.datatype);
+                    let mut copy = DatasetCopy {
+                        out: &mut *self.out,
+                        path,
+                        cancellation: self.cancellation,
+                        counts: &mut self.counts,
+                        grows: false,
+                        format: None::<&StorageFormat>,
+                    };
+                    copy.dataset(self.file, id, dataset, committed)
+                }
+            },
+        }
+    }
+
+    /// Whether a damaged shape may be the reason why a dataset claims far more values than the file can hold, all of which would be
+    /// written. Chunks that are copied as they are stored take what they have.
+    fn check_size(&self, dataset: &Dataset) -> Result<()> {
+        let copies = dataset.chunk_shape.is_some() && !dataset.datatype.uses_heap();
+        let max_bytes = self.file.array_file().storage().len().saturating_mul(MAX_EXPANSION).saturating_add(MIN_MAX_BYTES);
+        match dataset.value_bytes().filter(|bytes| copies || *bytes <= max_bytes) {
+            Some(_) => Ok(()),
+            None => Err(Error::limit_exceeded(format!("its shape {:?} is that of more values than the file can hold", dataset.dataspace.shape()))),
+        }
+    }
+
+    fn attributes<'s>(&mut self, path: &'s str, id: ObjectId, scales: &mut Vec<(&'s str, u32, String)>) -> Result<()> {
+        let attributes = self.file.attributes(id);
+        let Some(attributes) = self.noted(path, None, attributes)? else { return Ok(()) };
+        let tracked = self.file.is_tracked(id).and_then(|tracked| self.out.set_tracked(path, tracked));
+        self.noted(path, None, tracked)?;
+        for attribute in attributes.iter() {
+            let name = attribute.name.as_str();
+            let copied = self.source.attribute(attribute);
+            let dangling = self.source.take_dangling();
+            if dangling > 0 {
+                self.lose(path, Some(name), &format!("{dangling} references to objects that were not recovered are null references now"));
+            }
+            let Some(copied) = self.noted(path, Some(name), copied)? else { continue };
+            let set: Result<(), Error> = match copied {
+                CopiedAttribute::Value(value) => self.out.set_attribute(path, name, value),
+                CopiedAttribute::References(references) => self.out.set_object_references(path, name, references),
+                CopiedAttribute::Scales(found) => {
+                    scales.extend(found.into_iter().map(|(dimension, scale)| (path, dimension, scale)));
+                    Ok(())
+                }
+                CopiedAttribute::Nothing => Ok(()),
+            };
+            self.noted(path, Some(name), set)?;
+        }
+        Ok(())
+    }
+
+    fn links(&mut self, path: &str, group: ObjectId) -> Result<()> {
+        let links = self.source.links(path, group);
+        let Some(links) = self.noted(path, None, links)? else { return Ok(()) };
+        for (place, link) in links {
+            let made = self.out.create_link(&place, link);
+            let name = place.rsplit('/').next().map(ToOwned::to_owned);
+            self.noted(path, name.as_deref(), made)?;
+        }
+        Ok(())
+    }
+}
