@@ -13,7 +13,7 @@ VERSION := $(shell sed -n '/^\[workspace.package\]/,/^\[/s/^version = "\(.*\)"/\
 # Whatever is named without a folder is a command, not a file.
 .PHONY: $(shell grep -oE '^[a-z0-9-]+:' $(firstword $(MAKEFILE_LIST)) | tr -d ':')
 
-CRATES  := -p hyperslab $(addprefix -p hyperslab-,array storage formats container-format reader columns predicate scan write index query models arrow-container)
+CRATES  := -p hyperslab $(addprefix -p hyperslab-,array storage formats container-format reader columns predicate scan write check recover index query models arrow-container)
 # What is published: the crate that changes files has a target of its own for its tests.
 PACKAGED := $(CRATES) -p hyperslab-edit
 

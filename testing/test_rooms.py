@@ -21,6 +21,8 @@ ARROWS = {
     "hyperslab-scan": {"hyperslab-array", "hyperslab-storage", "hyperslab-formats", "hyperslab-reader", "hyperslab-columns", "hyperslab-predicate"},
     "hyperslab-write": {"hyperslab-array", "hyperslab-storage", "hyperslab-formats", "hyperslab-reader"},
     "hyperslab-edit": {"hyperslab-array", "hyperslab-storage", "hyperslab-formats", "hyperslab-reader"},
+    "hyperslab-check": {"hyperslab-array", "hyperslab-storage", "hyperslab-formats", "hyperslab-reader"},
+    "hyperslab-recover": {"hyperslab-array", "hyperslab-storage", "hyperslab-formats", "hyperslab-reader", "hyperslab-write"},
     "hyperslab-index": {
         "hyperslab-array",
         "hyperslab-storage",
@@ -34,8 +36,10 @@ ARROWS = {
     "hyperslab-models": {"hyperslab-array", "hyperslab-columns", "hyperslab-formats", "hyperslab-predicate", "hyperslab-reader", "hyperslab-scan"},
     "hyperslab": {
         "hyperslab-array",
+        "hyperslab-check",
         "hyperslab-formats",
         "hyperslab-reader",
+        "hyperslab-recover",
         "hyperslab-columns",
         "hyperslab-predicate",
         "hyperslab-scan",

@@ -2,6 +2,7 @@
 //! arrays, the display of trees and the interfaces of tables are made in Python.
 
 mod back;
+mod check;
 mod container;
 mod dataset_reader;
 mod decoder;
@@ -57,6 +58,9 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(reference::reference_targets, module)?)?;
     module.add_function(wrap_pyfunction!(container::written_datasets, module)?)?;
     module.add_function(wrap_pyfunction!(gather::gather, module)?)?;
+    module.add_function(wrap_pyfunction!(check::check, module)?)?;
+    module.add_function(wrap_pyfunction!(check::recover, module)?)?;
+    module.add_function(wrap_pyfunction!(check::stat, module)?)?;
     module.add_function(wrap_pyfunction!(container::verify, module)?)?;
     module.add_function(wrap_pyfunction!(container::fuse, module)?)?;
     module.add_function(wrap_pyfunction!(container::fuse_file, module)?)?;

@@ -135,6 +135,7 @@
 
 mod session;
 
+pub use hyperslab_check as check;
 pub use hyperslab_columns as columns;
 pub use hyperslab_edit as edit;
 pub use hyperslab_index as index;
@@ -142,6 +143,7 @@ pub use hyperslab_models as models;
 pub use hyperslab_predicate as predicate;
 pub use hyperslab_query as query;
 pub use hyperslab_reader::foreign;
+pub use hyperslab_recover as recover;
 pub use hyperslab_scan as scan;
 pub use hyperslab_write as write;
 

@@ -6,6 +6,10 @@ from .advising import Advice, advise
 from .batch_reader import BatchReader
 from .batching.batches import Batches, batches
 from .catalog.catalog import Cataloged, open_catalog, write_catalog
+from .checking.check import check, recover, stat
+from .checking.recovery import LostPart, RecoveredObject, RecoveredValues, Recovery
+from .checking.report import CheckReport, Finding
+from .checking.space import Stat
 from .comparing.diff import diff
 from .comparing.difference import Comparison, Difference
 from .comparing.values import ValueDifference
@@ -89,6 +93,7 @@ __all__ = [
     "Batches",
     "CancelledError",
     "Cataloged",
+    "CheckReport",
     "Collector",
     "Committed",
     "Comparison",
@@ -108,6 +113,7 @@ __all__ = [
     "ExternalLink",
     "File",
     "FileSet",
+    "Finding",
     "Fused",
     "Group",
     "HardLink",
@@ -120,6 +126,7 @@ __all__ = [
     "JoinedFile",
     "LeftOut",
     "LimitExceededError",
+    "LostPart",
     "ManySubfilesWarning",
     "Merged",
     "MissingExtraError",
@@ -139,6 +146,9 @@ __all__ = [
     "Progress",
     "Query",
     "ReadOnlyError",
+    "RecoveredObject",
+    "RecoveredValues",
+    "Recovery",
     "Reference",
     "References",
     "RegionReference",
@@ -146,6 +156,7 @@ __all__ = [
     "Repacked",
     "SoftLink",
     "Split",
+    "Stat",
     "Step",
     "StorageLayout",
     "StorageWarning",
@@ -164,6 +175,7 @@ __all__ = [
     "advise",
     "attach",
     "batches",
+    "check",
     "counters",
     "create",
     "create_netcdf",
@@ -182,11 +194,13 @@ __all__ = [
     "open_mfdataset",
     "profile",
     "query",
+    "recover",
     "register_filter",
     "repack",
     "scan_polars",
     "spark",
     "sql",
+    "stat",
     "storage_layout",
     "to_netcdf",
     "tune",

@@ -44,6 +44,7 @@ __all__ = [
     "WrittenDataset",
     "__version__",
     "address",
+    "check",
     "check_pytables_indexes",
     "chunk_places",
     "counters",
@@ -76,10 +77,12 @@ __all__ = [
     "path_stamp",
     "profile",
     "recognize_models",
+    "recover",
     "reference_targets",
     "register_filter",
     "repack",
     "shown_address",
+    "stat",
     "storage_layout",
     "stored_chunks",
     "unregister_filter",
@@ -97,6 +100,9 @@ def unregister_filter(id: int) -> bool: ...
 def counters() -> Counters: ...
 def reference_targets(kind: str, elements: bytes, width: int) -> list[str | None]: ...
 def gather(file: File, objects: bytes, attributes: list[str]) -> list[Gathered]: ...
+def check(session: Session, path: str, with_data: bool, progress: Callable[[int, int, str], object] | None = None) -> str: ...
+def recover(session: Session, broken: str, out: str, replace: bool, progress: Callable[[int, int, str], object] | None = None) -> str: ...
+def stat(session: Session, path: str, progress: Callable[[int, int, str], object] | None = None) -> str: ...
 def fuse(master: str, target: str, replace: bool, progress: Callable[[int, int], object] | None = None) -> Fused: ...
 def fuse_file(file: File, target: str, replace: bool, progress: Callable[[int, int], object] | None = None) -> Fused: ...
 def repack(

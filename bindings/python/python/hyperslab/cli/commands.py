@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from . import advise as cli_advise
 from . import catalog as cli_catalog
+from . import check as cli_check
 from . import compare as cli_compare
 from . import doctor as cli_doctor
 from . import edit as cli_edit
@@ -23,6 +24,7 @@ __all__ = [
     "app",
     "cli_advise",
     "cli_catalog",
+    "cli_check",
     "cli_compare",
     "cli_doctor",
     "cli_edit",
@@ -40,7 +42,7 @@ __all__ = [
 
 #: First what looks into files, then what builds and stores, then what concerns the machine.
 ORDER = (
-    "ls", "info", "head", "sql", "query", "export", "plot", "view", "serve", "index", "advise", "diff", "catalog", "merge", "references", "repack", "fuse", "verify", "vacuum", "attr", "rm", "mv", "cp", "tune", "profile", "simulate", "doctor", "spark_jar",
+    "ls", "info", "head", "sql", "query", "export", "plot", "view", "serve", "index", "advise", "stat", "check", "recover", "diff", "catalog", "merge", "references", "repack", "fuse", "verify", "vacuum", "attr", "rm", "mv", "cp", "tune", "profile", "simulate", "doctor", "spark_jar",
     "manual",
 )  # fmt: skip
 app.registered_commands.sort(key=lambda one: ORDER.index(getattr(one.callback, "__name__", "")))

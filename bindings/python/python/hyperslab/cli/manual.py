@@ -35,8 +35,8 @@ class Page(NamedTuple):
 
 STATUS = [
     ("0", "success"),
-    ("1", "an error; diff found differences; verify found problems; doctor found something broken"),
-    ("2", "a usage error; an error of diff"),
+    ("1", "an error; diff found differences; check and verify found problems; recover lost something; doctor found something broken"),
+    ("2", "a usage error; an error of diff, check and recover"),
     ("130", "interrupted by Ctrl-C (SIGINT)"),
     ("141", "the reader of the output has exited"),
     ("143", "ended by SIGTERM"),

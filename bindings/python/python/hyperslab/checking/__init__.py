@@ -1,0 +1,1 @@
+"""What is wrong with files, and where their bytes are."""

@@ -1,0 +1,275 @@
+"""Measures what is saved of damaged files, next to h5py, and h5clear with h5py. Prints a table in Markdown, and all figures as JSON with --json.
+
+`python testing/recover/measure.py [--seeds N] [--cuts N] [--json OUT]`
+"""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import contextlib
+import json
+import multiprocessing
+import os
+import pathlib
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import h5py
+import hyperslab as hs
+import numpy as np
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent)]
+
+import dump_tools  # noqa: E402
+import files  # noqa: E402
+
+BLOCK = 4096
+#: Seconds that h5py may take for a damaged file, in which it may hang or crash.
+PATIENCE = 60
+
+
+class Truth:
+    """What a whole file holds, by the address of each object's header."""
+
+    def __init__(self, path: pathlib.Path) -> None:
+        self.paths: dict[int, str] = {}
+        self.values: dict[str, np.ndarray] = {}
+        with h5py.File(path, "r") as f:
+            self.paths[h5py.h5o.get_info(f.id).addr] = "/"
+            f.visititems(self._add)
+        self.objects = len(self.paths)
+        self.elements = sum(array.size for array in self.values.values())
+
+    def _add(self, name: str, found: Any) -> None:
+        self.paths[h5py.h5o.get_info(found.id).addr] = f"/{name}"
+        if isinstance(found, h5py.Dataset) and found.shape is not None and not isinstance(h5py.check_ref_dtype(found.dtype), type):
+            self.values[f"/{name}"] = np.asarray(found[()])
+
+
+def same(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """Where two arrays have the same elements, bit by bit for numbers."""
+    if one.shape != other.shape:
+        return np.zeros(one.shape, bool)
+    if one.dtype == object:
+        return np.array([np.array_equal(a, b) for a, b in zip(one.ravel(), other.ravel(), strict=True)], bool).reshape(one.shape)
+    one, other = np.ascontiguousarray(one), np.ascontiguousarray(other)
+    if one.dtype != other.dtype:
+        return np.asarray(one == other)
+    width = max(one.dtype.itemsize, 1)
+    bits = [array.reshape(-1).view(f"V{width}") if array.size else array.reshape(-1) for array in (one, other)]
+    return np.asarray(bits[0] == bits[1]).reshape(one.shape)
+
+
+Counts = collections.Counter[str]
+
+
+def ours(path: pathlib.Path, truth: Truth) -> Counts:
+    counts: Counts = collections.Counter()
+    out = path.with_suffix(".saved.h5")
+    out.unlink(missing_ok=True)
+    try:
+        found = hs.recover(path, out)
+    except hs.Error:
+        return counts
+    by_path = {one.path: one for one in found.objects}
+    with h5py.File(out, "r") as f:
+        for one in found.objects:
+            original = truth.paths.get(one.offset)
+            if original is None or one.path not in f:
+                counts["objects made up"] += original is None and one.certainty == "certain"
+                continue
+            counts["objects"] += 1
+            counts["named"] += one.path == original or not one.path.startswith("/lost+found")
+            expected = truth.values.get(original)
+            if expected is None or one.kind != "dataset":
+                continue
+            got = np.asarray(f[one.path][()])
+            equal = same(expected, got)
+            values = by_path[one.path].values
+            assert values is not None
+            told = np.zeros(expected.shape, bool)
+            for start, count in (*values.lost, *values.doubtful):
+                told[tuple(slice(a, a + n) for a, n in zip(start, count, strict=True))] = True
+            counts["elements"] += int(equal.sum())
+            wrong = int((~equal & ~told).sum())
+            wrong -= min(wrong, values.lost_heap_values)
+            sure = values.certainty == "certain" and one.certainty == "certain"
+            counts["wrong and certain" if sure else "wrong and plausible"] += wrong
+            if wrong and sure:
+                print(f"WRONG: {path} {one.path} {wrong}", file=sys.stderr)
+    return counts
+
+
+def read_with_h5py(path: pathlib.Path, truth: Truth) -> Counts:
+    """What h5py reads, object by object; of arrays that it cannot read whole, row by row."""
+    counts: Counts = collections.Counter()
+    try:
+        f = h5py.File(path, "r")
+    except Exception:
+        return counts
+
+    def look(path: str, found: Any) -> None:
+        counts["objects"] += 1
+        if not isinstance(found, h5py.Dataset) or path not in truth.values:
+            return
+        expected = truth.values[path]
+        try:
+            counts["elements"] += int(same(expected, np.asarray(found[()])).sum())
+        except Exception:
+            for at in range(len(expected) if expected.ndim else 0):
+                with contextlib.suppress(Exception):
+                    counts["elements"] += int(same(expected[at : at + 1], np.asarray(found[at : at + 1])).sum())
+
+    seen = set()
+
+    def walk(group: h5py.Group, above: str) -> None:
+        with contextlib.suppress(Exception):
+            for name in list(group):
+                with contextlib.suppress(Exception):
+                    if not isinstance(group.get(name, getlink=True), h5py.HardLink):
+                        continue
+                    found = group[name]
+                    address = h5py.h5o.get_info(found.id).addr
+                    if address not in seen:
+                        seen.add(address)
+                        look(f"{above}/{name}", found)
+                        if isinstance(found, h5py.Group):
+                            walk(found, f"{above}/{name}")
+
+    counts["objects"] += 1
+    walk(f, "")
+    return counts
+
+
+def peer(path: pathlib.Path, truth: Truth) -> Counts:
+    """What h5py reads, in a process of its own: it may crash or hang."""
+    context = multiprocessing.get_context("fork")
+    receiver, sender = context.Pipe(duplex=False)
+    process = context.Process(target=lambda: sender.send(dict(read_with_h5py(path, truth))))
+    process.start()
+    sender.close()
+    counts: Counts = collections.Counter()
+    with contextlib.suppress(EOFError):
+        if receiver.poll(PATIENCE):
+            counts.update(receiver.recv())
+    process.kill()
+    process.join()
+    return counts
+
+
+def cleared(path: pathlib.Path, truth: Truth) -> Counts:
+    """What h5py reads after `h5clear`, which removes marks and sets the end of the file."""
+    copy = path.with_suffix(".cleared.h5")
+    shutil.copyfile(path, copy)
+    command, environment = dump_tools.program("h5clear") or sys.exit("h5clear is missing: make dump-tools")
+    for options in (["-s"], ["--increment=0"]):
+        subprocess.run([*command, *options, copy], capture_output=True, timeout=PATIENCE, env=environment)
+    return peer(copy, truth)
+
+
+def damaged(original: bytes, cuts: int, seeds: int) -> Iterator[tuple[str, bytes]]:
+    for place in range(1, cuts + 1):
+        yield "cut", original[: len(original) * place // (cuts + 1)]
+    blocks = max(len(original) // BLOCK, 1)
+    for count in (1, 10, 100):
+        for seed in range(seeds):
+            data = bytearray(original)
+            for block in random.Random(seed * 1000 + count).sample(range(blocks), min(count, blocks)):
+                data[block * BLOCK : (block + 1) * BLOCK] = bytes(len(data[block * BLOCK : (block + 1) * BLOCK]))
+            if count < blocks:
+                yield f"{count} blocks", bytes(data)
+
+
+KILLED = """
+import sys, time, h5py, numpy as np
+f = h5py.File(sys.argv[1], "w", libver=sys.argv[2])
+rng = np.random.default_rng(1)
+for n in range(int(sys.argv[3])):
+    f.create_dataset(f"step{n:03}", data=np.cumsum(rng.integers(0, 9, (200, 300)), axis=0), chunks=(50, 300), compression="gzip")
+    if sys.argv[4] == "flush" and n == int(sys.argv[3]) // 2:
+        f.flush()
+print("written", flush=True)
+time.sleep(60)
+"""
+
+
+def killed(folder: pathlib.Path) -> Iterator[tuple[str, pathlib.Path, pathlib.Path]]:
+    """Files whose writer was killed without closing them: its name, the file, and the file that it would have been."""
+    for libver in ("earliest", "latest"):
+        for flush in ("never", "flush"):
+            for steps in (20, 300):
+                path = folder / f"killed-{libver}-{flush}-{steps}.h5"
+                run = subprocess.Popen([sys.executable, "-c", KILLED, path, libver, str(steps), flush], stdout=subprocess.PIPE, text=True)
+                assert run.stdout is not None and run.stdout.readline()
+                run.send_signal(signal.SIGKILL)
+                run.wait()
+                whole = folder / f"whole-{libver}-{flush}-{steps}.h5"
+                script = KILLED.replace('print("written", flush=True)\ntime.sleep(60)', "f.close()")
+                subprocess.run([sys.executable, "-c", script, whole, libver, str(steps), flush], check=True)
+                yield f"killed, {'flushed once' if flush == 'flush' else 'never flushed'}", path, whole
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--cuts", type=int, default=20)
+    parser.add_argument("--only", default="")
+    parser.add_argument("--json")
+    options = parser.parse_args()
+    rows: dict[str, dict[str, Counts]] = {}
+    started = time.time()
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+
+        def measure(case: str, path: pathlib.Path, truth: Truth) -> None:
+            row = rows.setdefault(case, {who: collections.Counter() for who in ("all", "ours", "h5py", "h5clear")})
+            row["all"].update(files=1, objects=truth.objects, elements=truth.elements)
+            row["ours"].update(ours(path, truth))
+            row["h5py"].update(peer(path, truth))
+            row["h5clear"].update(cleared(path, truth))
+
+        for kind, path in files.make_all(folder).items():
+            if options.only and options.only not in kind:
+                continue
+            truth = Truth(path)
+            for case, data in damaged(path.read_bytes(), options.cuts, options.seeds):
+                broken = folder / "broken.h5"
+                broken.write_bytes(data)
+                measure(case, broken, truth)
+            print(f"{kind}: {time.time() - started:.0f} s", file=sys.stderr)
+        if not options.only or options.only == "killed":
+            for case, broken, whole in killed(folder):
+                measure(case, broken, Truth(whole))
+    print(
+        "| damage | files | objects: ours (with name) | h5py | h5clear, h5py | values: ours | h5py | h5clear, h5py | wrong, told certain | wrong, told plausible |"
+    )
+    print("|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|")
+    for case, row in rows.items():
+        objects, elements = row["all"]["objects"], row["all"]["elements"]
+
+        def share(who: str, what: str, of: int, row: dict[str, Counts] = row) -> str:
+            return f"{100 * row[who][what] / max(of, 1):.1f} %"
+
+        print(
+            f"| {case} | {row['all']['files']} | {share('ours', 'objects', objects)} ({share('ours', 'named', objects)}) | {share('h5py', 'objects', objects)} | "
+            f"{share('h5clear', 'objects', objects)} | {share('ours', 'elements', elements)} | {share('h5py', 'elements', elements)} | "
+            f"{share('h5clear', 'elements', elements)} | {row['ours']['wrong and certain']} | {row['ours']['wrong and plausible']} |"
+        )
+    print(f"load {os.getloadavg()[0]:.1f}, {time.time() - started:.0f} s", file=sys.stderr)
+    if options.json:
+        pathlib.Path(options.json).write_text(json.dumps(rows))
+    if any(row["ours"]["wrong and certain"] for row in rows.values()):
+        sys.exit("a value that was reported as certain is wrong")
+
+
+if __name__ == "__main__":
+    main()

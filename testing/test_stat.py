@@ -1,0 +1,92 @@
+"""Where the bytes of files are: `hs.stat` and `hyperslab stat`, judged by h5py and h5stat."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+import re
+import subprocess
+import sys
+
+import dump_tools
+import h5py
+import hyperslab as hs
+import numpy as np
+import pytest
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE / "recover")]
+
+import files  # noqa: E402
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, pathlib.Path]:
+    return files.make_all(tmp_path_factory.mktemp("whole"))
+
+
+def test_all_bytes_are_in_one_sum(made: dict[str, pathlib.Path]) -> None:
+    for path in made.values():
+        found = hs.stat(path)
+        assert found.data_bytes + found.metadata_bytes + found.free_bytes + found.unaccounted_bytes == found.file_bytes == path.stat().st_size
+        assert sum(one.stored_bytes for one in found.dataset_list if one.storage in ("chunked", "contiguous")) == found.data_bytes
+        assert found.damages == 0
+
+
+def test_chunks_are_those_that_h5py_lists(made: dict[str, pathlib.Path]) -> None:
+    for name in ("earliest", "latest"):
+        found = {one.path: one for one in hs.stat(made[name]).dataset_list}
+        with h5py.File(made[name]) as f:
+            for path in ("packed/gzip", "grows/one", "grows/two", "grows/many", "single", "partly"):
+                d = f[path]
+                sizes = sorted(d.id.get_chunk_info(n).size for n in range(d.id.get_num_chunks()))
+                one = found[f"/{path}"]
+                assert (one.chunks, one.stored_bytes, one.chunk_shape) == (len(sizes), d.id.get_storage_size(), d.chunks)
+                assert one.chunk_bytes == (sizes[0], sizes[len(sizes) // 2], sizes[-1])
+                assert one.ratio == pytest.approx(len(sizes) * np.prod(d.chunks) * d.dtype.itemsize / sum(sizes))
+
+
+def test_sums_are_those_of_h5stat(made: dict[str, pathlib.Path]) -> None:
+    if dump_tools.program("h5stat") is None:
+        pytest.skip("no h5stat: make dump-tools")
+    for name in ("earliest", "default", "v110"):
+        text = dump_tools.run("h5stat", made[name])
+        assert text is not None
+
+        def number(label: str, text: str = text) -> int:
+            found = re.search(rf"{label}: (\d+)", text)
+            assert found is not None, label
+            return int(found[1])
+
+        found = hs.stat(made[name])
+        assert found.data_bytes == number("Raw data")
+        heaps = sum(one.bytes for one in found.kinds if one.kind == "global heap collection")
+        assert found.unaccounted_bytes + heaps == number("Unaccounted space")
+        assert (found.groups, found.datasets) == (number("# of unique groups"), number("# of unique datasets"))
+        assert found.metadata_bytes - heaps == number("File metadata")
+
+
+def test_advice(tmp_path: pathlib.Path) -> None:
+    rng = np.random.default_rng(1)
+    with h5py.File(tmp_path / "a.h5", "w") as f:
+        f["gone"] = np.ones(1 << 20)
+        f.create_dataset("tiny", data=np.zeros(200_000), chunks=(100,))
+        f.create_dataset("noise", data=np.frombuffer(rng.bytes(4 << 20), "u1"), chunks=(1 << 19,), compression="gzip")
+        f.create_dataset("large", data=np.cumsum(rng.integers(0, 3, 1 << 20)), chunks=(1 << 19,), compression="gzip", compression_opts=1)
+    with h5py.File(tmp_path / "a.h5", "a") as f:
+        del f["gone"]
+        f["small"] = 1
+    found = hs.stat(tmp_path / "a.h5")
+    texts = {(one.path, one.command.split()[1]) for one in found.advice}
+    assert {(None, "repack"), ("/tiny", "advise"), ("/noise", "repack"), ("/large", "advise")} <= texts, found.advice
+
+
+def test_the_command_and_the_picture(made: dict[str, pathlib.Path], tmp_path: pathlib.Path) -> None:
+    run = subprocess.run([sys.executable, "-m", "hyperslab", "stat", made["latest"], "--plot", tmp_path / "a.png"], capture_output=True, text=True, check=True)
+    assert "/packed/gzip" in run.stdout and "object header" in run.stdout and (tmp_path / "a.png").stat().st_size > 10_000
+    run = subprocess.run([sys.executable, "-m", "hyperslab", "stat", made["latest"], "--json"], capture_output=True, text=True, check=True)
+    assert json.loads(run.stdout)["datasets"] == hs.stat(made["latest"]).datasets
+    assert "object header" in hs.stat(made["latest"]).to_html()
+    (tmp_path / "a.txt").write_text("text")
+    run = subprocess.run([sys.executable, "-m", "hyperslab", "stat", tmp_path / "a.txt"], capture_output=True, text=True)
+    assert run.returncode == 1 and "no superblock" in run.stderr
