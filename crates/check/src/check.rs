@@ -100,7 +100,8 @@ fn with_file(
 ) -> Result<()> {
     links::dangling(file, survey, findings)?;
     references::of_attributes(file, survey, findings)?;
-    let values = values::Values { file, survey, cancellation, with_data: options.with_data };
+    let is_one_file = LocalFile::open(file.path()).is_ok_and(|local| local.len() == survey.file_bytes);
+    let values = values::Values { file, survey, cancellation, with_data: options.with_data, is_one_file };
     let (chunks, bytes) = values.check(findings, progress)?;
     (report.chunks, report.data_bytes) = (chunks, bytes);
     Ok(())

@@ -25,6 +25,8 @@ pub(crate) struct Values<'a> {
     pub survey: &'a Survey,
     pub cancellation: &'a Cancellation,
     pub with_data: bool,
+    /// Whether the file has no other members.
+    pub is_one_file: bool,
 }
 
 /// Chunks and bytes that were read.
@@ -155,7 +157,8 @@ impl Values<'_> {
 
     /// Reads contiguous values, which have no checksum: only the operating system can find them damaged.
     fn contiguous(&self, object: &SurveyedObject, counts: &Counts, findings: &mut Vec<Finding>, total: u64, progress: &mut CheckProgress<'_>) -> Result<()> {
-        let Some((offset, length)) = object.contiguous else { return Ok(()) };
+        // Members of a file of several may claim any length, and read as zeros.
+        let Some((offset, length)) = object.contiguous.filter(|_| self.is_one_file) else { return Ok(()) };
         let end = offset.saturating_add(length).min(self.survey.file_bytes);
         let (mut at, mut block) = (offset, Vec::new());
         while at < end {

@@ -126,7 +126,7 @@ impl Survey {
         let (sizes, keeping) = (self.sizes, Keeping { attributes: false });
         let (mut unreachable, mut collections) = (Vec::new(), Vec::new());
         let mut skip_to = 0;
-        scan::candidates(&source.storage, ranges, source.base_address, false, &mut |kind, offset| {
+        scan::candidates(&source, ranges, false, &mut |kind, offset| {
             let Some(address) = offset.checked_sub(source.base_address).filter(|_| offset >= skip_to) else { return Ok(()) };
             match kind {
                 StructureKind::GlobalHeap => {

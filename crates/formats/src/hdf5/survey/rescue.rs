@@ -62,7 +62,7 @@ impl Survey {
     fn places(&mut self, source: &Source) -> Result<Places> {
         let (mut places, mut collections) = (Places::default(), Vec::new());
         let ranges = gaps(&self.extents, self.base_address, self.file_bytes);
-        scan::candidates(&source.storage, &ranges, self.base_address, true, &mut |kind, offset| {
+        scan::candidates(source, &ranges, true, &mut |kind, offset| {
             let Some(address) = offset.checked_sub(source.base_address) else { return Ok(()) };
             let list = match kind {
                 StructureKind::ObjectHeader => &mut places.headers,

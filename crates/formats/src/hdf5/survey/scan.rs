@@ -1,11 +1,9 @@
 //! Searches ranges that nothing leads to for structures, by their signatures.
 
-use std::sync::Arc;
-
 use hyperslab_array::{Result, interruption};
-use hyperslab_storage::Storage;
 
 use super::structure::StructureKind;
+use crate::hdf5::Source;
 
 /// Bytes that are read at once.
 const WINDOW_BYTES: u64 = 1 << 20;
@@ -41,8 +39,9 @@ const SIGNATURES: [(&[u8; 4], u8, StructureKind); 21] = [
 pub(super) type TakeCandidate<'a> = dyn FnMut(StructureKind, u64) -> Result<()> + 'a;
 
 /// Gives every place in `ranges` that looks like the beginning of a structure to `take`, in order. With `old_headers`, also
-/// places that may begin an object header of version 1, which has no signature: multiples of 8 from `base` on.
-pub(super) fn candidates(storage: &Arc<dyn Storage>, ranges: &[(u64, u64)], base: u64, old_headers: bool, take: &mut TakeCandidate<'_>) -> Result<()> {
+/// places that may begin an object header of version 1, which has no signature: addresses that are multiples of 8.
+pub(super) fn candidates(source: &Source, ranges: &[(u64, u64)], old_headers: bool, take: &mut TakeCandidate<'_>) -> Result<()> {
+    let (storage, base) = (&source.storage, source.base_address);
     let mut buffer = Vec::new();
     for (start, length) in ranges {
         let end = start.saturating_add(*length).min(storage.len());
@@ -50,6 +49,8 @@ pub(super) fn candidates(storage: &Arc<dyn Storage>, ranges: &[(u64, u64)], base
         while at < end {
             interruption::check_wait()?;
             let read = WINDOW_BYTES.saturating_add(OVERLAP_BYTES).min(end - at);
+            // Members of a file of several may claim any length, and read as zeros.
+            source.budget.charge_read(read)?;
             buffer.clear();
             buffer.resize(usize::try_from(read).unwrap_or(usize::MAX), 0);
             storage.read_exact_at(at, &mut buffer)?;
