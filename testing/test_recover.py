@@ -136,8 +136,8 @@ def test_lost_text_is_empty_and_in_the_report(tmp_path: pathlib.Path) -> None:
         for n in range(40):
             f["text"][n] = f"{n} " + "x" * 300
     content = bytearray((tmp_path / "a.h5").read_bytes())
-    second = content.index(b"GCOL", content.index(b"GCOL") + 4)
-    content[second : second + 4] = bytes(4)
+    collection = content.index(b"GCOL")
+    content[collection : collection + 4] = bytes(4)
     (tmp_path / "a.h5").write_bytes(content)
     found = hs.recover(tmp_path / "a.h5", tmp_path / "b.h5")
     (one,) = (one for one in found.objects if one.path == "/text")

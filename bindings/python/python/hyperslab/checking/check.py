@@ -86,7 +86,7 @@ def stat(
         >>> hs.stat("run.h5").data_bytes
     """
     found = json.loads(_native.stat(_session(threads, limits, None), _local(path, "stat"), progress))
-    kinds = tuple(KindStat(**one) for one in found.pop("kinds"))
+    kinds = tuple(KindStat(one["kind"], one["purpose"], one["count"], one["bytes"]) for one in found.pop("kinds"))
     datasets = tuple(DatasetStat(**{name: _plain(value) for name, value in one.items()}) for one in found.pop("dataset_list"))
     advice = tuple(SpaceAdvice(**one) for one in found.pop("advice"))
     return Stat(**found, kinds=kinds, dataset_list=datasets, advice=advice)

@@ -25,13 +25,13 @@ class KindStat(NamedTuple):
     Attributes:
         kind: What they are: `object header`, `chunk B-tree node`, `chunk` and others.
         purpose: What for: `links`, `attributes`, `chunk indexes`, `data` and others.
-        count: How many.
+        number: How many.
         bytes: Their bytes.
     """
 
     kind: str
     purpose: str
-    count: int
+    number: int
     bytes: int
 
 
@@ -161,7 +161,7 @@ class Stat:
             body = "".join("<tr>" + "".join(f"<td style='text-align:left'>{html.escape(visible(cell))}</td>" for cell in row) + "</tr>" for row in rows)
             return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>" if rows else ""
 
-        kinds = [(one.kind, one.purpose, f"{one.count:,}", f"{one.bytes:,}") for one in self.kinds]
+        kinds = [(one.kind, one.purpose, f"{one.number:,}", f"{one.bytes:,}") for one in self.kinds]
         datasets = [
             (one.path, one.storage, f"{one.stored_bytes:,}", f"{one.chunks:,}", "" if one.ratio is None else f"{one.ratio:.2f}", " + ".join(one.filters))
             for one in self.dataset_list[:_LISTED]
@@ -212,7 +212,7 @@ class Stat:
             if one.stored_bytes
         ]
         _bars(datasets, "values by dataset", largest, "#2f6db3")
-        metadata = [(f"{one.kind} ({one.purpose})", one.bytes, f"  {one.count:,}") for one in self.kinds if one.purpose not in ("data", "free space")]
+        metadata = [(f"{one.kind} ({one.purpose})", one.bytes, f"  {one.number:,}") for one in self.kinds if one.purpose not in ("data", "free space")]
         _bars(kinds, "metadata by kind, with numbers", metadata, "#e08a2e")
         if out is None:
             return drawn

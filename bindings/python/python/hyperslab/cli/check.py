@@ -16,9 +16,9 @@ import hyperslab as hs
 
 from ..visible import visible
 from .app import OPEN, AsJson, OutName, command
-from .output import say
 from .progress import reporting
 from .stopping import careful
+from .terminal import say
 
 #: Rows of a table of `stat`, without `--all`.
 _ROWS = 20
@@ -91,7 +91,7 @@ def stat(
     kinds.add_column("number", justify="right")
     kinds.add_column("bytes", justify="right")
     for kind in found.kinds if everything else found.kinds[:_ROWS]:
-        kinds.add_row(kind.kind, kind.purpose, f"{kind.count:,}", decimal(kind.bytes))
+        kinds.add_row(kind.kind, kind.purpose, f"{kind.number:,}", decimal(kind.bytes))
     say(kinds)
     datasets = Grid("dataset", "storage", box=None, header_style="bold")
     for name in ("bytes", "ratio", "chunks", "smallest", "median", "largest"):
