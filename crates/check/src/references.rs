@@ -23,7 +23,7 @@ fn each(datatype: &Datatype, bytes: &[u8], values: &Elements, take: &mut TakeRef
         Datatype::Reference { kind, .. } => take(*kind, size, bytes),
         Datatype::Array { base, .. } => each(base, bytes, values, take),
         Datatype::Compound { members, .. } => {
-            for member in members {
+            for member in members.iter() {
                 let (start, length) = (usize::try_from(member.offset).unwrap_or(usize::MAX), usize::try_from(member.datatype.size()).unwrap_or(usize::MAX));
                 for element in bytes.chunks_exact(size) {
                     let part = start.checked_add(length).and_then(|end| element.get(start..end));

@@ -102,7 +102,7 @@ impl RecoveredFile {
                 nameless.push(Link::new(name, LinkTarget::Hard(ObjectId(object.address))));
             }
             let list: Vec<Attribute> = std::mem::take(&mut object.attributes).into_iter().filter(|attribute| attribute.value.is_ok()).collect();
-            let attributes = Arc::new(Attributes { list, tracked: object.tracks_attributes });
+            let attributes = Arc::new(Attributes::new(list, object.tracks_attributes));
             if let (Object::Dataset(description), Some(stored)) = (&content, object.stored.take()) {
                 let chunks = object.chunks.iter().map(|chunk| (chunk.position.clone(), chunk.clone()));
                 datasets.insert(object.address, RecoveredDataset { description: description.clone(), stored: Arc::new(stored), chunks: chunks.collect() });
