@@ -14,7 +14,7 @@ from ..sessions import session
 from ..type_aliases import Path
 from .recovery import LostPart, RecoveredObject, RecoveredValues, Recovery
 from .report import CheckReport, Finding
-from .space import SpaceAdvice, DatasetStat, KindStat, Stat
+from .space import DatasetStat, KindStat, SpaceAdvice, Stat
 
 #: Called with what is done, what there is to do as far as it is known, and the unit: `objects` or `bytes`.
 Progress = Callable[[int, int, str], object]

@@ -11,9 +11,9 @@ import typer
 
 import hyperslab as hs
 
+from ..exporting.plain_values import plain
 from ..visible import visible
 from .app import AsJson, command
-from ..exporting.plain_values import plain
 
 EditedName = Annotated[str, typer.Argument(metavar="FILE", help="The HDF5 or netCDF-4 file.")]
 

@@ -19,7 +19,6 @@ from .edited_dataset import DatasetEdits
 from .edited_group import GroupEdits
 from .edited_node import NodeEdits
 
-
 #: Seconds between attempts to open a file that another program has open.
 _FIRST_PAUSE = 0.002
 _LONGEST_PAUSE = 0.05
