@@ -9,6 +9,7 @@ import shutil
 import struct
 import subprocess
 import sys
+import time
 
 import h5py
 import hyperslab as hs
@@ -16,9 +17,10 @@ import numpy as np
 import pytest
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE / "recover")]
+sys.path[:0] = [str(HERE / "recover"), str(HERE / "hostile")]
 
 import files  # noqa: E402
+import graphs  # noqa: E402
 
 EXAMPLES = sorted(path for path in (HERE.parent / "examples" / "data").iterdir() if path.suffix in (".nc", ".h5ad"))
 #: Structures with checksums, and how many bytes after the signature are surely covered.
@@ -259,3 +261,22 @@ def test_the_command(made: dict[str, pathlib.Path], tmp_path: pathlib.Path) -> N
     run = command("check", tmp_path / "cut.h5", "--json")
     assert run.returncode == 1 and json.loads(run.stdout)["ok"] is False
     assert command("check", tmp_path / "cut.h5", "--quiet").stdout == ""
+
+
+def test_structures_that_are_made_to_do_harm_are_reported_within_limits(tmp_path: pathlib.Path) -> None:
+    """Shared, cyclic and extreme structures with right checksums: a report or `LimitExceededError`, within seconds each."""
+    path = tmp_path / "a.h5"
+    damaged = 0
+    for number in range(40):
+        path.write_bytes(graphs.graph(number))
+        before = time.process_time()
+        for look in (hs.check, hs.stat):
+            try:
+                report = look(path)
+                damaged += isinstance(report, hs.CheckReport) and not report.ok
+            except hs.LimitExceededError:
+                damaged += 1
+            except (hs.CorruptError, hs.InvalidInputError):
+                assert look is hs.stat, "damage is what a check reports; stat does not know netCDF classic"
+        assert time.process_time() - before < 10, number
+    assert damaged > 10
