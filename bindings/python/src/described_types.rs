@@ -21,7 +21,7 @@ struct Described {
 /// The last one is the newest.
 static KEPT: Mutex<VecDeque<Described>> = Mutex::new(VecDeque::new());
 
-/// The dictionary of a datatype that shares its members with `datatype`; nobody changes it.
+/// The dictionary of a datatype that shares its members with `datatype`; it is never changed.
 pub(crate) fn get<'py>(py: Python<'py>, datatype: &Datatype) -> Option<Bound<'py, PyDict>> {
     if !is_large(datatype) {
         return None;

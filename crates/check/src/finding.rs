@@ -9,7 +9,7 @@ use serde::Serialize;
 pub enum Severity {
     /// Values or objects are lost, wrong or cannot be read.
     Error,
-    /// Nothing is lost yet, or it cannot be told.
+    /// Nothing is lost yet, or the loss is not known.
     Warning,
     /// Worth knowing.
     Info,

@@ -12,7 +12,7 @@ const MAX_LISTED_GAPS: usize = 20;
 
 /// Structures that end after the end of the file.
 pub(crate) fn outside(survey: &Survey, paths: &Paths<'_>, findings: &mut Vec<Finding>) {
-    // Nodes and heaps are recorded with the size that they are allocated, of which the end may never have been written.
+    // Nodes and heaps are recorded with their allocated size; its end may never have been written.
     let must_fit = |kind: StructureKind| kind.is_data() || matches!(kind, StructureKind::GlobalHeap | StructureKind::LocalHeapData);
     for extent in &survey.extents {
         let missing = extent.end().saturating_sub(survey.file_bytes);

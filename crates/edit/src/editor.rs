@@ -152,7 +152,7 @@ impl Editor {
         })
     }
 
-    /// Does one change, whole or not at all, of which errors say that they are at `path`.
+    /// Makes one change, whole or not at all; its errors name `path`.
     pub(crate) fn change_at<T>(&mut self, path: &str, change: impl FnOnce(&Self, &FileEdit<'_>, &File) -> Result<T>) -> Result<T> {
         let view = self.view()?;
         let outcome = self.edit(|file| change(self, file, &view));

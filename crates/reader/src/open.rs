@@ -38,7 +38,7 @@ impl Session {
     pub fn open_storage(&self, path: &Path, storage: Arc<dyn Storage>) -> Result<File> {
         Ok(self.file_of(path, any_format::open(storage, self.open_options())?, 0))
     }
-    /// A file of which `array_file` knows the objects and values; `path` is for messages, and for the folder of linked files.
+    /// A file whose objects and values come from `array_file`; `path` is for messages, and for the folder of linked files.
     pub fn file_of_arrays(&self, path: &Path, array_file: Arc<dyn ArrayFile>) -> File {
         File::new(self.clone(), path.to_path_buf(), array_file, 0)
     }

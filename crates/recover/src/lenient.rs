@@ -1,4 +1,4 @@
-//! Storage of which some bytes cannot be read: they are zeros, and noted.
+//! Storage with bytes that cannot be read: they read as zeros, and are recorded.
 
 use std::collections::BTreeSet;
 use std::sync::Mutex;

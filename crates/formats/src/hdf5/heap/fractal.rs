@@ -268,7 +268,7 @@ impl<'a> FractalHeap<'a> {
         Err(outside())
     }
 
-    /// Bytes of an indirect block of `rows`, the first `direct_rows` of which hold direct blocks.
+    /// Bytes of an indirect block of `rows`; its first `direct_rows` hold direct blocks.
     fn indirect_bytes(&self, rows: u32, direct_rows: u32) -> u64 {
         let offset_size = u64::from(self.source.offset_size);
         let direct = u64::from(rows.min(direct_rows)) * self.width;
