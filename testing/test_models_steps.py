@@ -220,7 +220,7 @@ def test_what_contradicts_the_model_is_an_error_with_the_object(tmp_path: pathli
     with h5py.File(types, "r+") as f:
         del f["Step#10/id"]
         f["Step#10/id"] = np.zeros(510)
-    with pytest.raises(hs.InvalidInputError, match="id is Int64 here and id is Float64 there"):
+    with pytest.raises(hs.InvalidInputError, match="id is Int64 in the first and id is Float64 in the second"):
         hs.models.h5part.open(types).particles()
     assert [problem.object for problem in hs.models.h5part.open(types).validate()] == ["/Step#10/id"]
 
