@@ -98,6 +98,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
         for path in ("wind", "u", "old", "run/1/x", "run/2/x"):
             flow[path] = np.arange(3)
         flow["wind"].attrs["history"] = "as it was"
+    # Only the superblock's checksum is wrong: all is saved, and the exit status is 0.
+    whole = (made / "flow.h5").read_bytes()
+    (made / "broken.h5").write_bytes(whole[:44] + bytes(4) + whole[48:])
     plan = hs.WritePlan(made / "run.h5")
     task = plan.task(0)
     task.create_dataset("x", data=np.arange(10.0))

@@ -120,7 +120,7 @@ def stat(
 @command(
     "Save what a damaged file holds.",
     "hyperslab recover broken.h5 saved.h5",
-    "hyperslab recover broken.h5 saved.h5 --json > report.json",
+    "hyperslab recover broken.h5 saved.h5 --force --json",
 )
 def recover(
     broken: Annotated[str, typer.Argument(metavar="BROKEN", help="The damaged file, which is only read.")],
