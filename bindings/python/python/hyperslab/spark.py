@@ -50,7 +50,7 @@ def jar() -> pathlib.Path:
 
 
 def configure(builder: SparkSession.Builder) -> SparkSession.Builder:
-    """Adds the jar and a catalog `h5` to a `SparkSession.builder`, and keeps its other settings.
+    """Adds the jar and the catalogs `h5`, `hdf5` and `netcdf` to a `SparkSession.builder`, and keeps its other settings.
 
     Args:
         builder: `SparkSession.builder`, perhaps with settings.
@@ -77,8 +77,10 @@ def configure(builder: SparkSession.Builder) -> SparkSession.Builder:
     # Otherwise the Python workers of a local session use the first `python3` on the path.
     if str(builder._options.get("spark.master", "local")).startswith("local") and "PYSPARK_PYTHON" not in os.environ:
         os.environ["PYSPARK_PYTHON"] = sys.executable
-    if "spark.sql.catalog.h5" not in builder._options:
-        builder = builder.config("spark.sql.catalog.h5", "io.hyperslab.spark.Hdf5Catalog")
+    # With the last two, SQL reads paths: select * from hdf5.`/data/run.h5`.
+    for name in ("h5", "hdf5", "netcdf"):
+        if f"spark.sql.catalog.{name}" not in builder._options:
+            builder = builder.config(f"spark.sql.catalog.{name}", "io.hyperslab.spark.Hdf5Catalog")
     if pyspark.__version__.startswith("3.") and "spark.sql.catalog.spark_catalog" not in builder._options:
         # Spark 3.5 reads no tables of CREATE TABLE ... USING hdf5 by itself.
         builder = builder.config("spark.sql.catalog.spark_catalog", "io.hyperslab.spark.Hdf5SessionCatalog")

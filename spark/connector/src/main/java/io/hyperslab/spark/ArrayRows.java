@@ -83,7 +83,7 @@ public final class ArrayRows implements Serializable {
     ReadOptions options = new ReadOptions(given);
     Long count = options.number("partitions");
     ObjectNode request = options.request(Files.of(options));
-    Description described = Description.of(request);
+    Description described = Description.of(request, options);
     String column = described.schema.fields()[described.schema.length() - 1].name();
     DataType type = described.schema.apply(column).dataType();
     list = type instanceof ArrayType;
@@ -92,13 +92,13 @@ public final class ArrayRows implements Serializable {
     readSchema = new StructType().add(described.schema.apply(column));
     session = options.taskSession();
     request.putArray("columns").add(column);
-    Description estimate = Description.of(request);
+    Description estimate = Description.of(request, options);
     if (count != null) {
       Hdf5Scan.limitPartitions(count, estimate.valueBytes, request);
     }
     byte[][] answer = Watch.planning(planning -> planning.split(request.toString()));
     JsonNode header = Description.parse(new String(answer[0], StandardCharsets.UTF_8));
-    Description.warnOfSkipped(header);
+    Description.handleSkipped(header, options);
     List<Partition> planned = new ArrayList<>();
     long row = 0;
     // Splits are in the order of files and rows, and no predicate removes rows.
@@ -248,7 +248,8 @@ public final class ArrayRows implements Serializable {
         session,
         "[]",
         false,
-        false);
+        false,
+        null);
     TaskContext task = TaskContext.get();
     if (task != null) {
       task.addTaskCompletionListener(

@@ -1,5 +1,6 @@
 package io.hyperslab.spark;
 
+import io.hyperslab.ConflictException;
 import io.hyperslab.CorruptException;
 import io.hyperslab.HyperslabException;
 import io.hyperslab.NotFoundException;
@@ -30,8 +31,18 @@ final class BatchReader implements PartitionReader<ColumnarBatch> {
   private final String aggregates;
   private final boolean ignoreCorrupt;
   private final boolean ignoreMissing;
+  /** Where damaged files are named, or null. */
+  private final BadRecords badRecords;
+
   private final TaskContext task = TaskContext.get();
 
+  /** How often a task plans again because the file grew after it had planned. */
+  private static final int MAX_PLANS = 100;
+
+  private static final long PAUSE_MILLISECONDS = 20;
+
+  private byte[][] splits;
+  private int plans = 1;
   private int splitIndex = -1;
   private SplitReader reader;
   private Vectors vectors;
@@ -48,7 +59,9 @@ final class BatchReader implements PartitionReader<ColumnarBatch> {
       String session,
       String aggregates,
       boolean ignoreCorrupt,
-      boolean ignoreMissing) {
+      boolean ignoreMissing,
+      BadRecords badRecords) {
+    this.badRecords = badRecords;
     this.partition = partition;
     this.readSchema = readSchema;
     this.constants = constants;
@@ -63,10 +76,13 @@ final class BatchReader implements PartitionReader<ColumnarBatch> {
     while (true) {
       try {
         if (reader == null) {
-          if (++splitIndex >= partition.splits.length) {
+          if (splits == null) {
+            splits = partition.plan();
+          }
+          if (++splitIndex >= splits.length) {
             return false;
           }
-          open(partition.splits[splitIndex]);
+          open(splits[splitIndex]);
         }
         if (reader.next()) {
           batch = vectors.batch(reader.batch());
@@ -74,11 +90,31 @@ final class BatchReader implements PartitionReader<ColumnarBatch> {
           return true;
         }
         closeReader();
+      } catch (ConflictException error) {
+        // A file of a stream grows while the stream reads it. Rows that were planned stay as they
+        // are.
+        if (!partition.isPlannedByTask() || batches > 0 || plans++ >= MAX_PLANS) {
+          throw error;
+        }
+        closeReader();
+        splits = null;
+        splitIndex = -1;
+        pause(error);
       } catch (CorruptException error) {
         skip(error, ignoreCorrupt);
       } catch (NotFoundException error) {
         skip(error, ignoreMissing && error.object() == null);
       }
+    }
+  }
+
+  /** Waits for an edit of the file to end. */
+  private static void pause(ConflictException error) {
+    try {
+      Thread.sleep(PAUSE_MILLISECONDS);
+    } catch (InterruptedException interrupted) {
+      Thread.currentThread().interrupt();
+      throw error;
     }
   }
 
@@ -104,6 +140,9 @@ final class BatchReader implements PartitionReader<ColumnarBatch> {
     LOG.warn(
         "skipped the rest of a split because of ignoreCorruptFiles or ignoreMissingFiles: {}",
         error.getMessage());
+    if (badRecords != null && error instanceof CorruptException) {
+      badRecords.add(error);
+    }
     closeReader();
   }
 

@@ -17,6 +17,8 @@ final class BatchReaderFactory implements PartitionReaderFactory {
   private final String aggregates;
   private final boolean ignoreCorrupt;
   private final boolean ignoreMissing;
+  /** Where damaged files are named, or null. */
+  private final BadRecords badRecords;
 
   BatchReaderFactory(
       StructType readSchema,
@@ -24,7 +26,9 @@ final class BatchReaderFactory implements PartitionReaderFactory {
       String session,
       String aggregates,
       boolean ignoreCorrupt,
-      boolean ignoreMissing) {
+      boolean ignoreMissing,
+      BadRecords badRecords) {
+    this.badRecords = badRecords;
     this.readSchema = readSchema;
     this.constants = constants;
     this.session = session;
@@ -47,7 +51,8 @@ final class BatchReaderFactory implements PartitionReaderFactory {
         session,
         aggregates,
         ignoreCorrupt,
-        ignoreMissing);
+        ignoreMissing,
+        badRecords);
   }
 
   @Override

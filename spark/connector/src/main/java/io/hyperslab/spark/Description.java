@@ -37,7 +37,7 @@ final class Description {
   /** Members of the group that are not columns, each with the reason. */
   final List<String> omitted = new ArrayList<>();
 
-  private Description(JsonNode answer) {
+  private Description(JsonNode answer, ReadOptions options) {
     listSizes = answer.get("listSizes");
     schema = (StructType) DataType.fromJson(answer.get("schema").toString());
     rows = answer.get("rows").asLong();
@@ -48,19 +48,19 @@ final class Description {
         .get("omitted")
         .forEach(member ->
             omitted.add(member.get("name").asText() + " " + member.get("reason").asText()));
-    warnOfSkipped(answer);
+    handleSkipped(answer, options);
   }
 
-  static Description of(ObjectNode request) {
+  static Description of(ObjectNode request, ReadOptions options) {
     return new Description(
-        parse(Watch.planning(planning -> planning.describe(request.toString()))));
+        parse(Watch.planning(planning -> planning.describe(request.toString()))), options);
   }
 
   /** The columns of a table: those of its files, then those of their folders. */
   static StructType columnsOf(ReadOptions options) {
     List<InputFile> files = Files.of(options);
     return new PartitionFolders(files)
-        .addTo(of(options.request(files)).withoutOmitted(options).schema);
+        .addTo(of(options.request(files), options).withoutOmitted(options).schema);
   }
 
   /** Handles members of the group that are not columns as the option {@code omitted} says: a warning, an error or nothing. */
@@ -100,9 +100,14 @@ final class Description {
     }
   }
 
-  static void warnOfSkipped(JsonNode answer) {
-    answer
-        .get("skipped")
-        .forEach(file -> LOG.warn("skipped a file, as the options allow: {}", file.asText()));
+  /** Warns of the files that were skipped, and names them in the folder of the option {@code badRecordsPath}. */
+  static void handleSkipped(JsonNode answer, ReadOptions options) {
+    BadRecords badRecords = options.badRecords();
+    answer.get("skipped").forEach(file -> {
+      LOG.warn("skipped a file, as the options allow: {}", file.asText());
+      if (badRecords != null) {
+        badRecords.add(file.asText());
+      }
+    });
   }
 }

@@ -8,6 +8,7 @@ import java.io.IOException;
 import java.nio.file.FileSystems;
 import java.nio.file.FileVisitOption;
 import java.nio.file.FileVisitResult;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.PathMatcher;
 import java.nio.file.Paths;
@@ -218,6 +219,16 @@ final class Files {
               return FileVisitResult.SKIP_SUBTREE;
             }
             return skipped ? FileVisitResult.SKIP_SUBTREE : FileVisitResult.CONTINUE;
+          }
+
+          @Override
+          public FileVisitResult visitFileFailed(Path member, IOException error)
+              throws IOException {
+            // A file that is renamed or removed meanwhile is none of the folder.
+            if (error instanceof NoSuchFileException && !member.equals(folder)) {
+              return FileVisitResult.CONTINUE;
+            }
+            throw error;
           }
 
           @Override

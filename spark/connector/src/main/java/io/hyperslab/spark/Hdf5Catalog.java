@@ -22,6 +22,8 @@ import org.apache.spark.sql.catalyst.analysis.NoSuchNamespaceException;
 import org.apache.spark.sql.catalyst.analysis.NoSuchTableException;
 import org.apache.spark.sql.connector.catalog.Identifier;
 import org.apache.spark.sql.connector.catalog.NamespaceChange;
+import org.apache.spark.sql.connector.catalog.StagedTable;
+import org.apache.spark.sql.connector.catalog.StagingTableCatalog;
 import org.apache.spark.sql.connector.catalog.SupportsNamespaces;
 import org.apache.spark.sql.connector.catalog.Table;
 import org.apache.spark.sql.connector.catalog.TableCatalog;
@@ -31,8 +33,13 @@ import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 
 /**
- * A read-only catalog of the files in a folder. Files and the groups in them are namespaces, datasets are tables. The
- * option {@code root} names the folder (by default the working folder). Other options of the catalog apply to every read.
+ * A catalog of the files in a folder. Files and the groups in them are namespaces, datasets are tables. The option {@code
+ * root} names the folder (by default the working folder). Other options of the catalog apply to every read. {@code CREATE
+ * TABLE … AS SELECT} and {@code INSERT INTO} write datasets as {@code df.write} does; existing objects are never dropped or
+ * renamed.
+ *
+ * <p>A path instead of the name of a file is resolved against the folder, so that a catalog called {@code hdf5} allows
+ * {@code select * from hdf5.`/data/a.h5`} and {@code select * from hdf5.`/data/a.h5`.group.dataset}.
  *
  * <pre>{@code
  * spark.conf().set("spark.sql.catalog.h5", "io.hyperslab.spark.Hdf5Catalog");
@@ -40,7 +47,7 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap;
  * spark.sql("select * from h5.`era5.h5`.group.dataset");
  * }</pre>
  */
-public final class Hdf5Catalog implements TableCatalog, SupportsNamespaces {
+public final class Hdf5Catalog implements StagingTableCatalog, SupportsNamespaces {
   private static final byte[] HDF5 = {(byte) 0x89, 'H', 'D', 'F', '\r', '\n', 0x1a, '\n'};
   private static final byte[] NETCDF = {'C', 'D', 'F'};
 
@@ -152,7 +159,7 @@ public final class Hdf5Catalog implements TableCatalog, SupportsNamespaces {
             .map(file -> file[0])
             .collect(Collectors.toList()));
       }
-      throw new NoSuchTableException(table);
+      return ofPath(table);
     }
     Map<String, String> properties = new HashMap<>(defaults);
     properties.put("path", file(table.namespace()));
@@ -160,9 +167,11 @@ public final class Hdf5Catalog implements TableCatalog, SupportsNamespaces {
     properties.put("dataset", (group.equals("/") ? "" : group) + "/" + table.name());
     try {
       ReadOptions options = new ReadOptions(properties);
-      StructType schema =
-          Description.of(options.request(Files.of(options))).withoutOmitted(options).schema;
-      return new Hdf5Table(schema, properties);
+      StructType schema = Description.of(options.request(Files.of(options)), options)
+          .withoutOmitted(options)
+          .schema;
+      boolean isOneArray = schema.length() == 2 && schema.fields()[1].name().equals(table.name());
+      return new Hdf5Table(schema, properties, isOneArray);
     } catch (NotFoundException error) {
       // A dataset of the same name takes precedence.
       String session = new ReadOptions(defaults).session().toString();
@@ -172,6 +181,21 @@ public final class Hdf5Catalog implements TableCatalog, SupportsNamespaces {
         return VirtualTable.objects(file(table.namespace()), session);
       } else if (inFile && table.name().equals(VirtualTable.ATTRIBUTES)) {
         return VirtualTable.attributes(file(table.namespace()), session);
+      }
+      throw new NoSuchTableException(table);
+    }
+  }
+
+  /** The table of a file, folder or glob, as {@code load} reads it. */
+  private Table ofPath(Identifier table) throws NoSuchTableException {
+    Map<String, String> properties = new HashMap<>(defaults);
+    properties.put("path", file(new String[] {table.name()}));
+    try {
+      return new Hdf5Table(Description.columnsOf(new ReadOptions(properties)), properties);
+    } catch (NotFoundException error) {
+      if (table.name().indexOf('/') >= 0) {
+        // A path, for which the reason says more than that there is no such table.
+        throw error;
       }
       throw new NoSuchTableException(table);
     }
@@ -198,13 +222,50 @@ public final class Hdf5Catalog implements TableCatalog, SupportsNamespaces {
   }
 
   private static HyperslabException readOnly(String what) {
-    return new UnsupportedException(what + " is not supported: the catalog is read-only");
+    return new UnsupportedException(
+        what + " is not supported: the catalog creates and appends, and changes nothing else");
   }
 
+  /** HDF5 has no table without rows that would tell its columns from those of other datasets. */
   @Override
   public Table createTable(
       Identifier table, StructType schema, Transform[] partitions, Map<String, String> properties) {
-    throw readOnly("CREATE TABLE " + table);
+    throw new UnsupportedException("CREATE TABLE " + table + " without AS SELECT is not supported");
+  }
+
+  @Override
+  public StagedTable stageReplace(
+      Identifier table, StructType schema, Transform[] partitions, Map<String, String> properties) {
+    throw readOnly("REPLACE TABLE " + table);
+  }
+
+  @Override
+  public StagedTable stageCreateOrReplace(
+      Identifier table, StructType schema, Transform[] partitions, Map<String, String> properties) {
+    throw readOnly("CREATE OR REPLACE TABLE " + table);
+  }
+
+  /** The table of {@code CREATE TABLE … AS SELECT}; nothing is written yet. */
+  @Override
+  public StagedTable stageCreate(
+      Identifier table, StructType schema, Transform[] partitions, Map<String, String> properties) {
+    if (partitions.length > 0) {
+      throw readOnly("PARTITIONED BY");
+    }
+    if (table.namespace().length == 0) {
+      throw new InvalidInputException("CREATE TABLE " + table.name() + " names no dataset: " + name
+          + ".`" + table.name() + "`.dataset");
+    }
+    Map<String, String> all = new HashMap<>(defaults);
+    properties.forEach((option, value) -> {
+      if (!option.equals(TableCatalog.PROP_PROVIDER) && !option.equals(TableCatalog.PROP_OWNER)) {
+        all.put(option, value);
+      }
+    });
+    all.put("path", file(table.namespace()));
+    String group = group(table.namespace());
+    all.put("dataset", (group.equals("/") ? "" : group) + "/" + table.name());
+    return new NewTable(schema, all);
   }
 
   @Override
@@ -214,6 +275,9 @@ public final class Hdf5Catalog implements TableCatalog, SupportsNamespaces {
 
   @Override
   public boolean dropTable(Identifier table) {
+    if (!tableExists(table)) {
+      return false;
+    }
     throw readOnly("DROP TABLE " + table);
   }
 

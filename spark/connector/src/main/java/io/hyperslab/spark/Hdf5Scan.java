@@ -3,9 +3,11 @@ package io.hyperslab.spark;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.hyperslab.UnsupportedException;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.List;
 import java.util.Objects;
 import java.util.OptionalLong;
@@ -24,6 +26,7 @@ import org.apache.spark.sql.connector.read.Statistics;
 import org.apache.spark.sql.connector.read.SupportsReportOrdering;
 import org.apache.spark.sql.connector.read.SupportsReportStatistics;
 import org.apache.spark.sql.connector.read.SupportsRuntimeV2Filtering;
+import org.apache.spark.sql.connector.read.streaming.MicroBatchStream;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 
@@ -55,6 +58,9 @@ final class Hdf5Scan
   private List<InputFile> files;
 
   private final SortOrder[] order;
+  /** Whether {@link FileMetadata} is read, which a column of the files may be called, too. */
+  private final boolean readsFileMetadata;
+
   private InputPartition[] partitions;
 
   Hdf5Scan(
@@ -66,7 +72,9 @@ final class Hdf5Scan
       Aggregates aggregates,
       PartitionFilter partitionFilter,
       List<InputFile> files,
-      SortOrder[] order) {
+      SortOrder[] order,
+      boolean readsFileMetadata) {
+    this.readsFileMetadata = readsFileMetadata;
     this.partitionFilter = partitionFilter;
     this.files = files;
     this.order = order;
@@ -107,6 +115,49 @@ final class Hdf5Scan
   }
 
   @Override
+  public MicroBatchStream toMicroBatchStream(String checkpointLocation) {
+    if (described.schema.getFieldIndex("_row").isDefined()) {
+      throw new UnsupportedException(
+          "a stream of files that have a column \"_row\" is not supported: streams count rows by that name");
+    }
+    return new Hdf5Stream(this, options);
+  }
+
+  /** The partitions of the rows {@code [first, end)} of one file, for a stream. */
+  List<InputPartition> planRows(InputFile file, long first, long end) {
+    long rowBytes = Math.max(1, described.valueBytes / Math.max(1, described.rows));
+    Long target = options.bytes("targetpartitionbytes");
+    long step = Math.max(1, (target == null ? MAX_TARGET_BYTES : target) / rowBytes);
+    List<InputPartition> planned = new ArrayList<>();
+    Object[][] constants = constants(Collections.singletonList(file));
+    for (long start = first; start < end; start += Math.min(step, end - start)) {
+      ObjectNode wanted = requestFor(file);
+      ArrayNode predicates = (ArrayNode) wanted.get("predicates");
+      predicates.add("_row >= " + start);
+      predicates.add("_row < " + (start + Math.min(step, end - start)));
+      limitPartitions(1, Long.MAX_VALUE, wanted);
+      wanted.put("placement", false);
+      planned.add(new SplitPartition(wanted.toString(), file.path, constants));
+    }
+    return planned;
+  }
+
+  /** The number of rows that a file has now, before any predicate. */
+  long rowsOf(InputFile file) {
+    ObjectNode wanted = requestFor(file);
+    wanted.putArray("predicates");
+    return Description.of(wanted, options).rows;
+  }
+
+  private ObjectNode requestFor(InputFile file) {
+    ObjectNode wanted = request.deepCopy();
+    file.addTo(wanted.putArray("files"));
+    // A file that cannot be read now is read by a later batch, whole.
+    wanted.put("ignoreCorrupt", false).put("ignoreMissing", false);
+    return wanted;
+  }
+
+  @Override
   public Statistics estimateStatistics() {
     return new Statistics() {
       @Override
@@ -134,7 +185,8 @@ final class Hdf5Scan
     // If a file may lack a column, only Spark can test the nulls that replace it.
     boolean values = !options.nullsForMissingColumns();
     return Arrays.stream(readSchema.fields())
-        .filter(field -> values || partitionFilter.folders().folderName(field) != null)
+        .filter(field -> !isFileMetadata(field)
+            && (values || partitionFilter.folders().folderName(field) != null))
         .map(field -> Expressions.column("`" + field.name().replace("`", "``") + "`"))
         .toArray(NamedReference[]::new);
   }
@@ -174,10 +226,12 @@ final class Hdf5Scan
   }
 
   private InputPartition[] plan() {
-    if (files.isEmpty()) {
-      return new InputPartition[0];
-    }
-    ObjectNode planRequest = request.deepCopy();
+    return files.isEmpty() ? new InputPartition[0] : plan(request, files);
+  }
+
+  /** Plans the partitions of a request for {@code files}. */
+  private InputPartition[] plan(ObjectNode wanted, List<InputFile> files) {
+    ObjectNode planRequest = wanted.deepCopy();
     Long count = options.number("partitions");
     Long target = options.bytes("targetpartitionbytes");
     if (count != null) {
@@ -197,7 +251,7 @@ final class Hdf5Scan
     planRequest.put("placement", placement != null);
     byte[][] answer = Watch.planning(planning -> planning.split(planRequest.toString()));
     JsonNode header = Description.parse(new String(answer[0], StandardCharsets.UTF_8));
-    Description.warnOfSkipped(header);
+    Description.handleSkipped(header, options);
     List<InputPartition> planned = new ArrayList<>();
     for (JsonNode partition : header.get("partitions")) {
       int first = 1 + partition.get("first").asInt();
@@ -221,16 +275,27 @@ final class Hdf5Scan
     return columns.length == 0
         ? null
         : splitFiles.stream()
-            .map(file -> Arrays.stream(columns)
-                .map(column -> partitionFilter.folders().value(file, column))
-                .toArray())
+            .map(file ->
+                Arrays.stream(columns).map(column -> constant(file, column)).toArray())
             .toArray(Object[][]::new);
   }
 
+  private Object constant(InputFile file, StructField column) {
+    return partitionFilter.folders().folderName(column) == null
+        ? FileMetadata.of(file, (StructType) column.dataType())
+        : partitionFilter.folders().value(file, column);
+  }
+
+  /** The columns that have one value for each file. */
   private StructField[] partitionColumns() {
     return Arrays.stream(readSchema.fields())
-        .filter(field -> partitionFilter.folders().folderName(field) != null)
+        .filter(
+            field -> partitionFilter.folders().folderName(field) != null || isFileMetadata(field))
         .toArray(StructField[]::new);
+  }
+
+  private boolean isFileMetadata(StructField field) {
+    return readsFileMetadata && field.name().equals(FileMetadata.NAME);
   }
 
   @Override
@@ -243,7 +308,8 @@ final class Hdf5Scan
         options.taskSession(),
         aggregates.request(),
         options.ignoreCorruptFiles(),
-        options.ignoreMissingFiles());
+        options.ignoreMissingFiles(),
+        options.badRecords());
   }
 
   @Override

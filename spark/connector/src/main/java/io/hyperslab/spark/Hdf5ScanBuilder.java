@@ -163,7 +163,7 @@ final class Hdf5ScanBuilder
       return true;
     }
     if (counted == null) {
-      counted = Description.of(request(new StructType()));
+      counted = Description.of(request(new StructType()), options);
     }
     return counted.exact;
   }
@@ -189,7 +189,7 @@ final class Hdf5ScanBuilder
         ((com.fasterxml.jackson.databind.node.ArrayNode) request.get("predicates"))::add);
     com.fasterxml.jackson.databind.node.ArrayNode names = request.putArray("columns");
     for (StructField field : columns.fields()) {
-      if (folders.folderName(field) == null) {
+      if (folders.folderName(field) == null && !isFileMetadata(field.name())) {
         names.add(field.name());
       }
     }
@@ -201,6 +201,11 @@ final class Hdf5ScanBuilder
       }
     }
     return request;
+  }
+
+  /** Whether a column is that of the facts of files, which are not in the files. */
+  private boolean isFileMetadata(String name) {
+    return name.equals(FileMetadata.NAME) && !table.getFieldIndex(name).isDefined();
   }
 
   /** Whether Spark reads the metadata column of this name, and the files have no such column. */
@@ -220,7 +225,7 @@ final class Hdf5ScanBuilder
     if (!aggregates.isEmpty()) {
       readSchema = aggregates.columns();
       ObjectNode request = request(readSchema);
-      Description described = Description.of(request);
+      Description described = Description.of(request, options);
       check(described.schema);
       return new Hdf5Scan(
           aggregates.resultSchema(),
@@ -231,13 +236,14 @@ final class Hdf5ScanBuilder
           aggregates,
           partitionFilter,
           files,
-          new SortOrder[0]);
+          new SortOrder[0],
+          false);
     }
     ObjectNode request = request(readSchema);
     if (limit != null) {
       request.put("limit", limit);
     }
-    Description described = Description.of(request);
+    Description described = Description.of(request, options);
     check(described.schema);
     return new Hdf5Scan(
         readSchema,
@@ -248,13 +254,14 @@ final class Hdf5ScanBuilder
         aggregates,
         partitionFilter,
         files,
-        RowOrder.of(request, readsMetadataColumn(ROW), readsMetadataColumn(FILE)));
+        RowOrder.of(request, readsMetadataColumn(ROW), readsMetadataColumn(FILE)),
+        readsMetadataColumn(FileMetadata.NAME));
   }
 
   /** Checks the table's schema, which may come from a catalog or the user, against that of the files. */
   private void check(StructType actual) {
     for (StructField field : readSchema.fields()) {
-      if (folders.folderName(field) != null) {
+      if (folders.folderName(field) != null || isFileMetadata(field.name())) {
         continue;
       }
       StructField found = null;

@@ -28,7 +28,8 @@ public final class Hdf5SessionCatalog extends DelegatingCatalogExtension {
     Map<String, String> properties = new HashMap<>(table.properties());
     // A table created without columns has the columns that its files have now.
     return table.schema().isEmpty()
-        ? new Hdf5Table(Description.columnsOf(new ReadOptions(properties)), properties)
+        ? new Hdf5Table(
+            Description.columnsOf(new ReadOptions(Hdf5Table.forReading(properties))), properties)
         : new Hdf5Table(table.schema(), properties);
   }
 }

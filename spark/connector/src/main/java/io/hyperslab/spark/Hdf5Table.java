@@ -1,33 +1,64 @@
 package io.hyperslab.spark;
 
-import java.util.Collections;
+import io.hyperslab.InvalidInputException;
+import io.hyperslab.UnsupportedException;
+import io.hyperslab.spark.writing.Inserting;
+import io.hyperslab.spark.writing.WriteOptions;
+import java.util.EnumSet;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.stream.Collectors;
 import org.apache.spark.sql.connector.catalog.MetadataColumn;
 import org.apache.spark.sql.connector.catalog.SupportsMetadataColumns;
 import org.apache.spark.sql.connector.catalog.SupportsRead;
+import org.apache.spark.sql.connector.catalog.SupportsWrite;
 import org.apache.spark.sql.connector.catalog.TableCapability;
 import org.apache.spark.sql.connector.read.ScanBuilder;
+import org.apache.spark.sql.connector.write.LogicalWriteInfo;
+import org.apache.spark.sql.connector.write.WriteBuilder;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 
-/** A table over one or more files. */
-final class Hdf5Table implements SupportsRead, SupportsMetadataColumns {
+/** A table over one or more files. SQL writes into one whose path is a file, or a folder that holds its file. */
+class Hdf5Table implements SupportsRead, SupportsMetadataColumns, SupportsWrite {
   private final StructType schema;
   private final Map<String, String> properties;
+  /** The properties that concern reading. */
+  private final Map<String, String> readOptions;
+  /** Whether the table is a dataset of one dimension, which has a column that is not written: its index. */
+  private final boolean isOneArray;
 
   /** @param properties options of the table; the options of a scan override them */
   Hdf5Table(StructType schema, Map<String, String> properties) {
+    this(schema, properties, false);
+  }
+
+  Hdf5Table(StructType schema, Map<String, String> properties, boolean isOneArray) {
+    this.isOneArray = isOneArray;
     this.schema = schema;
     this.properties = properties;
+    this.readOptions = forReading(properties);
+  }
+
+  /** The properties without the options that concern only writing. */
+  static Map<String, String> forReading(Map<String, String> properties) {
+    Map<String, String> kept = new HashMap<>(properties);
+    kept.keySet().removeIf(name -> {
+      String lower = name.toLowerCase(Locale.ROOT);
+      return WriteOptions.isOnlyForWriting(
+          lower.startsWith("option.") ? lower.substring("option.".length()) : lower);
+    });
+    return kept;
   }
 
   @Override
   public String name() {
-    ReadOptions options = new ReadOptions(properties);
+    ReadOptions options = new ReadOptions(readOptions);
     String dataset = options.text("dataset");
     return "hdf5 "
         + options.paths().stream().map(given -> given.path).collect(Collectors.joining(", "))
@@ -46,7 +77,31 @@ final class Hdf5Table implements SupportsRead, SupportsMetadataColumns {
 
   @Override
   public Set<TableCapability> capabilities() {
-    return Collections.singleton(TableCapability.BATCH_READ);
+    EnumSet<TableCapability> all = EnumSet.of(
+        TableCapability.BATCH_READ,
+        TableCapability.MICRO_BATCH_READ,
+        TableCapability.V1_BATCH_WRITE,
+        TableCapability.TRUNCATE);
+    if (isOneArray) {
+      all.add(TableCapability.ACCEPT_ANY_SCHEMA);
+    }
+    return all;
+  }
+
+  @Override
+  public WriteBuilder newWriteBuilder(LogicalWriteInfo info) {
+    List<GivenPath> paths = new ReadOptions(readOptions).paths();
+    if (paths.size() != 1 || paths.get(0).path.matches(".*[*?\\[{].*")) {
+      throw new UnsupportedException(
+          "INSERT into a table of several files is not supported: insert into a table of one file");
+    }
+    if (isOneArray && info.schema().length() != 1) {
+      throw new InvalidInputException("INSERT into the dataset " + readOptions.get("dataset")
+          + " takes one column, its values, not " + info.schema().length());
+    }
+    Map<String, String> all = new HashMap<>(properties);
+    all.putAll(info.options().asCaseSensitiveMap());
+    return new Inserting(LocalPath.of(paths.get(0).path), all);
   }
 
   @Override
@@ -54,6 +109,7 @@ final class Hdf5Table implements SupportsRead, SupportsMetadataColumns {
     return new MetadataColumn[] {
       column("_row", DataTypes.LongType, "position of the row in the file's array, from 0"),
       column("_file", DataTypes.StringType, "path of the file"),
+      column(FileMetadata.NAME, FileMetadata.TYPE, "path, name, size and time of the file"),
     };
   }
 
@@ -83,6 +139,6 @@ final class Hdf5Table implements SupportsRead, SupportsMetadataColumns {
 
   @Override
   public ScanBuilder newScanBuilder(CaseInsensitiveStringMap options) {
-    return new Hdf5ScanBuilder(schema, new ReadOptions(properties, options.asCaseSensitiveMap()));
+    return new Hdf5ScanBuilder(schema, new ReadOptions(readOptions, options.asCaseSensitiveMap()));
   }
 }

@@ -49,7 +49,9 @@ final class ReadOptions {
       "indexfolder",
       "indexes",
       "omitted",
-      "order");
+      "order",
+      "badrecordspath",
+      "maxfilespertrigger");
 
   /** Prefix of single limits, such as {@code limits.heap_bytes}. */
   private static final String LIMIT = "limits.";
@@ -182,7 +184,14 @@ final class ReadOptions {
   }
 
   boolean ignoreCorruptFiles() {
-    return flag("ignorecorruptfiles", conf("spark.sql.files.ignoreCorruptFiles"));
+    return values.containsKey("badrecordspath")
+        || flag("ignorecorruptfiles", conf("spark.sql.files.ignoreCorruptFiles"));
+  }
+
+  /** Where damaged files are named, or null. */
+  BadRecords badRecords() {
+    String folder = values.get("badrecordspath");
+    return folder == null ? null : new BadRecords(folder);
   }
 
   boolean ignoreMissingFiles() {

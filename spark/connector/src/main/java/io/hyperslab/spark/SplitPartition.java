@@ -1,10 +1,11 @@
 package io.hyperslab.spark;
 
+import java.util.Arrays;
 import org.apache.spark.sql.connector.read.InputPartition;
 
 /** The serialized splits that one task reads. */
 final class SplitPartition implements InputPartition {
-  private static final long serialVersionUID = 2L;
+  private static final long serialVersionUID = 3L;
 
   final byte[][] splits;
   private final String[] hosts;
@@ -12,26 +13,53 @@ final class SplitPartition implements InputPartition {
   private final String[] files;
   /** For each split, the values of the partition columns in Spark's internal representation; null if there are none. */
   private final Object[][] constants;
+  /** The request for the rows of one file that the task plans itself; null if the driver planned the splits. */
+  private final String request;
 
   SplitPartition(byte[][] splits) {
     this(splits, new String[0], null, null);
   }
 
   SplitPartition(byte[][] splits, String[] hosts, String[] files, Object[][] constants) {
+    this(splits, hosts, files, constants, null);
+  }
+
+  /** Rows of a file that may grow before the task reads them, so that the task plans when it begins. */
+  SplitPartition(String request, String file, Object[][] constants) {
+    this(new byte[0][], new String[0], new String[] {file}, constants, request);
+  }
+
+  private SplitPartition(
+      byte[][] splits, String[] hosts, String[] files, Object[][] constants, String request) {
     this.splits = splits;
     this.hosts = hosts;
     this.files = files;
     this.constants = constants;
+    this.request = request;
+  }
+
+  /** The splits, which are planned now if the driver did not plan them. */
+  byte[][] plan() {
+    if (request == null) {
+      return splits;
+    }
+    byte[][] answer = Watch.planning(planning -> planning.split(request));
+    return Arrays.copyOfRange(answer, 1, answer.length);
+  }
+
+  /** Whether the task plans. */
+  boolean isPlannedByTask() {
+    return request != null;
   }
 
   /** The file of a split; null if not needed. */
   String file(int split) {
-    return files == null ? null : files[split];
+    return files == null ? null : files[isPlannedByTask() ? 0 : split];
   }
 
   /** The values of the partition columns for a split. */
   Object[] constants(int split) {
-    return constants == null ? new Object[0] : constants[split];
+    return constants == null ? new Object[0] : constants[isPlannedByTask() ? 0 : split];
   }
 
   @Override

@@ -2,21 +2,35 @@ package io.hyperslab.spark.vectors;
 
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.Decimal;
+import org.apache.spark.sql.types.StructField;
+import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.vectorized.ColumnVector;
 import org.apache.spark.sql.vectorized.ColumnarArray;
 import org.apache.spark.sql.vectorized.ColumnarMap;
 import org.apache.spark.unsafe.types.UTF8String;
 
-/** A column with the same value in every row: a partition value, or null if the file lacks the column. */
+/**
+ * A column with the same value in every row: a partition value, the facts of a file (a struct), or null if the file lacks
+ * the column.
+ */
 final class ConstantVector extends ColumnVector {
   private final Object value;
   private final int rows;
+  /** The members of a struct; empty for other types. */
+  private final ConstantVector[] members;
 
-  /** @param value the value in Spark's internal representation, or null */
+  /** @param value the value in Spark's internal representation (of a struct: that of each member), or null */
   ConstantVector(DataType type, Object value, int rows) {
     super(type);
     this.value = value;
     this.rows = rows;
+    StructField[] fields =
+        type instanceof StructType ? ((StructType) type).fields() : new StructField[0];
+    members = new ConstantVector[fields.length];
+    for (int i = 0; i < fields.length; i++) {
+      Object member = value == null ? null : ((Object[]) value)[i];
+      members[i] = new ConstantVector(fields[i].dataType(), member, rows);
+    }
   }
 
   @Override
@@ -101,6 +115,6 @@ final class ConstantVector extends ColumnVector {
 
   @Override
   public ColumnVector getChild(int ordinal) {
-    return this;
+    return members.length == 0 ? this : members[ordinal];
   }
 }

@@ -38,10 +38,26 @@ public final class SaveModes {
       Tuple2<String, String> parameter = all.next();
       given.put(parameter._1(), parameter._2());
     }
+    save(mode, given, data);
+    StructType schema = data.schema();
+    return new BaseRelation() {
+      @Override
+      public SQLContext sqlContext() {
+        return context;
+      }
+
+      @Override
+      public StructType schema() {
+        return schema;
+      }
+    };
+  }
+
+  /** Writes a DataFrame with the options {@code given}. */
+  static void save(SaveMode mode, Map<String, String> given, Dataset<Row> data) {
     WriteOptions options = new WriteOptions(given);
     String path = options.path();
     boolean exists = java.nio.file.Files.exists(Paths.get(path), LinkOption.NOFOLLOW_LINKS);
-    StructType schema = data.schema();
     if (mode == SaveMode.ErrorIfExists && exists) {
       throw new ConflictException(
           "the file exists already: use mode(\"overwrite\") or mode(\"append\")", path, null, null);
@@ -54,16 +70,5 @@ public final class SaveModes {
           mode == SaveMode.Append ? "append" : mode == SaveMode.Overwrite ? "overwrite" : "create";
       writer.option(WriteOptions.MODE, plan).save();
     }
-    return new BaseRelation() {
-      @Override
-      public SQLContext sqlContext() {
-        return context;
-      }
-
-      @Override
-      public StructType schema() {
-        return schema;
-      }
-    };
   }
 }

@@ -17,7 +17,7 @@ import java.util.TreeMap;
 import org.apache.spark.sql.types.StructType;
 
 /** The options of a write. */
-final class WriteOptions {
+public final class WriteOptions {
   /** Internal option by which {@link SaveModes} passes the mode to {@link WriteSource}. */
   static final String MODE = "__hyperslab_mode";
 
@@ -50,6 +50,16 @@ final class WriteOptions {
             "unknown option \"" + name + "\"; the options are: " + String.join(", ", OPTION_NAMES));
       }
     }
+  }
+
+  /** Whether a name, in lower case, is that of an option. */
+  static boolean isName(String name) {
+    return OPTION_NAMES.contains(name);
+  }
+
+  /** Whether an option, in lower case, concerns only writing, so that a table may have it. */
+  public static boolean isOnlyForWriting(String name) {
+    return isName(name) && !Arrays.asList("path", "dataset", "layout").contains(name);
   }
 
   Map<String, String> all() {

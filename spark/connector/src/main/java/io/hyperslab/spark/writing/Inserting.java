@@ -1,0 +1,63 @@
+package io.hyperslab.spark.writing;
+
+import java.util.HashMap;
+import java.util.Locale;
+import java.util.Map;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.SaveMode;
+import org.apache.spark.sql.connector.write.SupportsTruncate;
+import org.apache.spark.sql.connector.write.V1Write;
+import org.apache.spark.sql.connector.write.WriteBuilder;
+import org.apache.spark.sql.sources.InsertableRelation;
+
+/**
+ * Writes of SQL into a table: {@code INSERT INTO} appends to its file, {@code INSERT OVERWRITE} replaces it, and {@code CREATE
+ * TABLE … AS SELECT} creates it, by the rules of {@link SaveModes}.
+ */
+public final class Inserting implements SupportsTruncate {
+  /** Name of the file of a table whose location is a folder, such as one that Spark manages. */
+  private static final String FILE = "data.h5";
+
+  private final Map<String, String> options = new HashMap<>();
+  private boolean truncates;
+
+  /**
+   * @param path the file, or a folder that holds it
+   * @param properties options of the table; those that concern writing are used
+   */
+  public Inserting(String path, Map<String, String> properties) {
+    boolean isFolder = java.nio.file.Files.isDirectory(java.nio.file.Paths.get(path));
+    properties.forEach((name, value) -> {
+      String lower = name.toLowerCase(Locale.ROOT);
+      String option = lower.startsWith("option.") ? lower.substring("option.".length()) : lower;
+      if (WriteOptions.isName(option)) {
+        options.put(option, value);
+      }
+    });
+    options.put("path", isFolder ? java.nio.file.Paths.get(path, FILE).toString() : path);
+  }
+
+  @Override
+  public WriteBuilder truncate() {
+    truncates = true;
+    return this;
+  }
+
+  @Override
+  public V1Write build() {
+    SaveMode mode = truncates ? SaveMode.Overwrite : SaveMode.Append;
+    return new V1Write() {
+      @Override
+      public InsertableRelation toInsertableRelation() {
+        return (Dataset<Row> data, boolean overwrite) ->
+            SaveModes.save(overwrite ? SaveMode.Overwrite : mode, options, data);
+      }
+
+      @Override
+      public String description() {
+        return "hdf5 " + options.get("path");
+      }
+    };
+  }
+}
