@@ -34,7 +34,7 @@ pub(crate) fn unfinished_if_locked(path: &Path, error: Error) -> Error {
 }
 
 /// Whether another program, or another handle in this process, has locked the file for writing, as the HDF5 library does.
-fn is_locked(path: &Path) -> bool {
+pub(crate) fn is_locked(path: &Path) -> bool {
     let Ok(file) = std::fs::File::open(path) else { return false };
     matches!(file.try_lock_shared(), Err(std::fs::TryLockError::WouldBlock))
 }

@@ -5,12 +5,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use hyperslab_array::{Cancellation, ErrorKind, Result, interruption};
-use hyperslab_formats::{ArrayFile, Format, Link, Tree};
+use hyperslab_formats::{ArrayFile, Format, Interpretation, Link, Tree};
 use hyperslab_storage::{LocalFile, Memory, Opening, RangeReader, RemoteFile, Storage, shown_address};
 use rayon::prelude::*;
 
 use crate::address::address_of;
-use crate::live_file::{being_written, retry_while_torn, unfinished_if_locked};
+use crate::live_file::{being_written, is_locked, retry_while_torn, unfinished_if_locked};
 use crate::targets::with_targets;
 use crate::{File, Session, any_format};
 
@@ -37,6 +37,15 @@ impl Session {
     /// As [`Session::open_content`].
     pub fn open_storage(&self, path: &Path, storage: Arc<dyn Storage>) -> Result<File> {
         Ok(self.file_of(path, any_format::open(storage, self.open_options())?, 0))
+    }
+    /// The same, with netCDF-4 conventions applied or not.
+    ///
+    /// # Errors
+    /// As [`Session::open_content`].
+    pub fn open_storage_as(&self, path: &Path, storage: Arc<dyn Storage>, interpretation: Interpretation) -> Result<File> {
+        let mut options = self.open_options().clone();
+        options.interpretation = interpretation;
+        Ok(self.file_of(path, any_format::open(storage, &options)?, 0))
     }
     /// A file whose objects and values come from `array_file`; `path` is for messages, and for the folder of linked files.
     pub fn file_of_arrays(&self, path: &Path, array_file: Arc<dyn ArrayFile>) -> File {
@@ -101,9 +110,14 @@ impl Session {
                 Ok((storage, opened))
             },
             |(storage, opened)| match opened {
+                // An edit was committed meanwhile, or is being applied now.
+                Err(error) if error.kind() == ErrorKind::Conflict => storage.has_changed() || is_locked(path),
                 Err(error) => error.kind() == ErrorKind::Corrupt && being_written(storage.as_ref()),
                 // All objects of a netCDF-4 file are parsed when it is opened, others when they are used.
-                Ok(array_file) => array_file.format() == Format::Netcdf4 && being_written(storage.as_ref()) && has_damage(array_file.tree()),
+                Ok(array_file) if array_file.format() == Format::Netcdf4 => {
+                    storage.has_changed() || (being_written(storage.as_ref()) && has_damage(array_file.tree()))
+                }
+                Ok(_) => false,
             },
         )?;
         drop(storage);

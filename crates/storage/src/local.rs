@@ -138,12 +138,8 @@ impl LocalFile {
         });
         let failed = |error| leads_out(&error).or_else(|| other_kind(path.metadata())).unwrap_or_else(|| Error::from(error));
         let file = opened.map_err(|error| failed(error).in_file(&name))?;
-        let head = HEAD.with_borrow_mut(|scratch| {
-            scratch.resize(head_bytes, 0);
-            let there = read_head(&file, scratch)?;
-            Ok::<_, std::io::Error>(Box::from(scratch.get(..there).unwrap_or_default()))
-        });
-        let head: Box<[u8]> = head.map_err(|error| other_kind(file.metadata()).unwrap_or_else(|| Error::from(error)).in_file(&name))?;
+        let head = if head_bytes == 0 { Ok((Box::default(), None)) } else { whole_head(&file, head_bytes) };
+        let (head, metadata) = head.map_err(|error| other_kind(file.metadata()).unwrap_or_else(|| Error::from(error)).in_file(&name))?;
         if head.is_empty()
             && let Some(error) = other_kind(file.metadata())
         {
@@ -155,7 +151,7 @@ impl LocalFile {
             let descriptor = Arc::default();
             return Ok(Self { descriptor, reopened_at: None, head, tail: OnceLock::new(), length, modified_nanoseconds, stamp: None, name });
         }
-        let metadata = file.metadata().map_err(in_file)?;
+        let metadata = metadata.map_or_else(|| file.metadata(), Ok).map_err(in_file)?;
         if let Some(error) = other_kind(Ok(metadata.clone())) {
             return Err(error.in_file(&name));
         }
@@ -222,6 +218,15 @@ impl LocalFile {
             }
         }
         Ok(())
+    }
+
+    /// `Conflict` if the file was changed since it was opened: what was read now and what was read before are of different states. A file
+    /// that is read while it grows is not checked.
+    fn check_unchanged(&self, file: &File) -> Result<()> {
+        if self.head.is_empty() || self.stamp.is_none() || file.metadata().is_ok_and(|now| Stamp::of(&now) == self.stamp) {
+            return Ok(());
+        }
+        Err(changed().in_file(&self.name))
     }
 
     /// Whether `file` begins with the bytes that were read when this file was opened.
@@ -303,6 +308,31 @@ thread_local! {
     static HEAD: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
+/// How often the beginning of a file is read if it changes meanwhile.
+const MAX_TRIES: u32 = 50;
+
+/// The first bytes of a file, all of the same state of the file, and what its metadata was then.
+fn whole_head(file: &File, head_bytes: usize) -> std::io::Result<(Box<[u8]>, Option<std::fs::Metadata>)> {
+    let mut before = None;
+    for _ in 1..MAX_TRIES {
+        let begun = std::time::SystemTime::now();
+        let head = HEAD.with_borrow_mut(|scratch| {
+            scratch.resize(head_bytes, 0);
+            let there = read_head(file, scratch)?;
+            Ok::<_, std::io::Error>(Box::from(scratch.get(..there).unwrap_or_default()))
+        })?;
+        let metadata = file.metadata()?;
+        let was_settled = metadata.modified().is_ok_and(|modified| begun.duration_since(modified).is_ok_and(|since| since > TICK));
+        let stamp = Stamp::of(&metadata);
+        // A file of which the system tells no time, or that is no regular file, is read as it is.
+        if was_settled || stamp.is_none() || before == stamp || !metadata.is_file() {
+            return Ok((head, Some(metadata)));
+        }
+        before = stamp;
+    }
+    Err(std::io::Error::other("the file is being written all the time: open it again later"))
+}
+
 /// File systems end a short read at a multiple of this, unless it reaches the end of the file.
 const BLOCK_BYTES: usize = 4 << 10;
 
@@ -356,7 +386,10 @@ impl Storage for LocalFile {
             buffer.copy_from_slice(kept);
             return Ok(());
         }
-        self.with_file(|file| self.fill(file, offset, buffer))?
+        self.with_file(|file| {
+            self.fill(file, offset, buffer)?;
+            self.check_unchanged(file)
+        })?
     }
     fn close(&self) {
         self.descriptor.close();
