@@ -2,16 +2,23 @@
 //! journal on the disk, and no mark is cleared before everything is applied.
 //!
 //! ```text
-//! Prepared   new bytes and the journal are on the disk; the file is as before
+//! Prepared   new bytes and, after them, the journal are on the disk; the file is as before
 //! Marked     the superblock says that an edit is being applied; from here the edit is committed
 //! Applied    everything is in its place, on the disk
 //! ```
+
+use std::time::Duration;
 
 use hyperslab_array::{Error, Result};
 use hyperslab_formats::hdf5::edit::SuperblockImage;
 
 use crate::disk::Disk;
 use crate::journal::Change;
+use crate::staged::ALIGNMENT;
+
+/// How long file systems may take until a change has another time than the one before, and the pause between attempts.
+const MAX_TICK: Duration = Duration::from_millis(100);
+const BETWEEN_TRIES: Duration = Duration::from_micros(200);
 
 /// A change that is on the disk, in a journal and in bytes to which nothing leads.
 pub(crate) struct Prepared<'a> {
@@ -35,18 +42,15 @@ impl<'a> Prepared<'a> {
     /// Brings the new bytes and the journal to the disk. If this fails, the file is as before.
     pub fn new(disk: &'a dyn Disk, change: Change) -> Result<Self> {
         let prepare = || {
-            if disk.len()? < change.end {
+            if disk.len()? != change.end {
                 disk.set_len(change.end)?;
             }
-            disk.sync()?;
-            let parts = change.encode();
-            disk.write_journal(&parts.iter().map(Vec::as_slice).collect::<Vec<_>>())?;
-            disk.sync_journal()?;
-            disk.sync_folder()
+            disk.write(change.end.next_multiple_of(ALIGNMENT), &change.encode())?;
+            disk.sync()
         };
         if let Err(error) = prepare() {
             // Best effort: a journal without its mark is dropped at the next opening.
-            let _ = disk.remove_journal();
+            let _ = disk.set_len(change.end);
             return Err(error);
         }
         Ok(Self { disk, change })
@@ -55,7 +59,15 @@ impl<'a> Prepared<'a> {
     /// Commits: marks the superblock.
     pub fn mark(self) -> Result<Marked<'a>> {
         let Self { disk, change } = self;
+        let before = disk.modified();
         disk.write(change.old.place(), change.old.with_mark(true).bytes())?;
+        // Readers tell by the time of the file that it was changed since they opened it, so nothing that they may have read is overwritten
+        // before the file has another time. Kernels since Linux 6.13 give it one at once, older ones with their next tick.
+        let begin = std::time::Instant::now();
+        while before.is_some() && disk.modified() == before && begin.elapsed() < MAX_TICK {
+            std::thread::sleep(BETWEEN_TRIES);
+            disk.write(change.old.place(), change.old.with_mark(true).bytes())?;
+        }
         disk.sync()?;
         Ok(Marked { disk, change })
     }
@@ -78,11 +90,12 @@ impl<'a> Marked<'a> {
 }
 
 impl Applied<'_> {
-    /// Clears the mark, and then removes the journal.
+    /// Clears the mark, and then cuts off the journal.
     pub fn finish(self) -> Result<()> {
         self.disk.write(self.change.new.place(), self.change.new.bytes())?;
         self.disk.sync()?;
-        self.disk.remove_journal()?;
+        // If this fails, the file has unused bytes after its end, which the next opening cuts off.
+        let _ = self.disk.set_len(self.change.end);
         Ok(())
     }
 }
@@ -92,7 +105,7 @@ impl Applied<'_> {
 pub(crate) enum Settled {
     /// No edit was interrupted.
     Nothing,
-    /// The journal of an edit that was not committed, or had ended, was removed.
+    /// The journal of an edit that was not committed, or had ended, was cut off.
     Dropped,
     /// A committed edit was applied.
     Completed,
@@ -104,22 +117,28 @@ pub(crate) enum Settled {
 /// `Corrupt` if a committed edit cannot be completed; `Io`.
 pub(crate) fn settle(disk: &dyn Disk) -> Result<Settled> {
     let found = superblock(disk)?;
+    let journal = Change::find(disk)?;
     if found.is_whole() && !found.is_marked() {
-        // Whatever a journal says, it is not of this file, or its edit was not begun or had ended.
-        return Ok(if disk.remove_journal()? { Settled::Dropped } else { Settled::Nothing });
-    }
-    let Some(journal) = disk.read_journal()? else {
-        return match found.is_marked() {
-            false => Ok(Settled::Nothing),
-            true => Err(Error::corrupt("an edit was interrupted, and its journal is not next to the file: put the file back to where it was edited")),
+        // Whatever a journal says, it is not of this file, or its edit was not begun or had ended. It is cut off only if it is the last thing
+        // that an edit has written.
+        let end = match &journal {
+            Some(change) if change.old == found => change.old_end,
+            Some(change) if change.new == found => change.end,
+            _ => return Ok(Settled::Nothing),
         };
-    };
-    let change = match Change::parse(&journal) {
-        Some(change) if change.is_unfinished(&found)? => change,
-        None if found.is_marked() => return Err(Error::corrupt("an edit was interrupted, and its journal is damaged")),
-        _ => {
-            disk.remove_journal()?;
+        if found.end().is_ok_and(|stated| stated <= end) {
+            disk.set_len(end)?;
             return Ok(Settled::Dropped);
+        }
+        return Ok(Settled::Nothing);
+    }
+    let change = match journal {
+        Some(change) if change.is_unfinished(&found)? => change,
+        _ if !found.is_marked() => return Ok(Settled::Nothing),
+        _ => {
+            let message = "an edit was interrupted, and its journal is not at the end of the file, which was cut off or extended since: copy the file again \
+                           from where it was edited";
+            return Err(Error::corrupt(message));
         }
     };
     Marked { disk, change }.apply()?.finish()?;

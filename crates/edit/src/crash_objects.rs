@@ -19,7 +19,7 @@ fn empty_file(tracked: bool) -> Result<Content> {
     let metadata = encode_metadata(&NewFile { objects: vec![root], regions: Vec::new() }, SUPERBLOCK_BYTES, None)?;
     let mut file = encode_superblock(&metadata, SUPERBLOCK_BYTES + metadata.bytes.len() as u64, 0);
     file.extend(metadata.bytes);
-    Ok(Content { file, journal: None })
+    Ok(Content { file })
 }
 
 /// The paths of a file with the kinds of objects, and their attributes.

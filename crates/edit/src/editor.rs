@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use hyperslab_array::{Dataspace, Elements, Error, Region, Result};
-use hyperslab_formats::ObjectId;
 use hyperslab_formats::hdf5::edit::{FileEdit, delete_attribute, set_attribute};
+use hyperslab_formats::{Format, Interpretation, ObjectId};
 use hyperslab_reader::{File, Session};
 
 use crate::heap::{self, OpenCollection};
@@ -18,6 +18,8 @@ pub struct Editor {
     session: Session,
     path: PathBuf,
     view: Option<File>,
+    /// Whether it was an HDF5 file without netCDF's conventions when it was opened.
+    is_plain: bool,
     pub(crate) heap: OpenCollection,
 }
 
@@ -28,9 +30,10 @@ impl Editor {
     /// As [`Transaction::open`]; `Unsupported` for a file that cannot be edited, by the name of what it has.
     pub fn open(path: &Path, session: &Session) -> Result<Self> {
         let transaction = Transaction::open(path)?;
-        let mut editor = Self { transaction, session: session.clone(), path: path.to_path_buf(), view: None, heap: None };
+        let mut editor = Self { transaction, session: session.clone(), path: path.to_path_buf(), view: None, is_plain: false, heap: None };
         editor.edit(|_| Ok(()))?;
-        editor.view()?;
+        // Whether it is a netCDF file is found once: that takes a look at all objects.
+        editor.is_plain = editor.view()?.format() == Format::Hdf5;
         Ok(editor)
     }
 
@@ -42,9 +45,18 @@ impl Editor {
         if let Some(view) = &self.view {
             return Ok(view.clone());
         }
-        let view = self.session.open_storage(&self.path, self.transaction.snapshot()?)?;
+        let view = self.fresh_view()?;
         self.view = Some(view.clone());
         Ok(view)
+    }
+
+    /// The file with all changes so far as another session shows it, such as one that takes netCDF files for HDF5. It stays as it is until the next
+    /// change.
+    ///
+    /// # Errors
+    /// As [`Session::open_storage`].
+    pub fn view_in(&self, session: &Session) -> Result<File> {
+        session.open_storage(&self.path, self.transaction.snapshot()?)
     }
 
     /// Stores what elements of variable length point at. Returns the elements as [`Editor::write`] takes them.
@@ -162,7 +174,11 @@ impl Editor {
 
     /// The file as it is in the middle of a change.
     pub(crate) fn fresh_view(&self) -> Result<File> {
-        self.session.open_storage(&self.path, self.transaction.snapshot()?)
+        let storage = self.transaction.snapshot()?;
+        match self.is_plain {
+            true => self.session.open_storage_as(&self.path, storage, Interpretation::Hdf5),
+            false => self.session.open_storage(&self.path, storage),
+        }
     }
 
     fn edit<T>(&self, change: impl FnOnce(&FileEdit<'_>) -> Result<T>) -> Result<T> {

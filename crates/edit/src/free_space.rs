@@ -188,8 +188,11 @@ pub(crate) fn find(read: &dyn Fn(u64, &mut [u8]) -> bool, first: u64, end: u64, 
     if !read(start, &mut searched) {
         return None;
     }
-    let ends = searched.windows(MAGIC.len()).enumerate().rev().filter(|(_, window)| **window == MAGIC).map(|(at, _)| start + at as u64 + MAGIC_BYTES);
-    let mut found = ends.filter_map(|list_end| parse(read, first..end, list_end, base));
+    // Lists begin and end at multiples of the alignment.
+    let skipped = usize::try_from(start.next_multiple_of(ALIGNMENT) - start).unwrap_or(0);
+    let aligned = searched.get(skipped..).unwrap_or_default().as_chunks::<{ MAGIC.len() }>().0;
+    let ends = aligned.iter().enumerate().rev().filter(|(_, word)| **word == MAGIC);
+    let mut found = ends.filter_map(|(at, _)| parse(read, first..end, start + (skipped + (at + 1) * MAGIC.len()) as u64, base));
     found.next()
 }
 

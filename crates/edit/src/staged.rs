@@ -1,11 +1,13 @@
 //! A file with changes that are not committed: a storage that shows them to readers.
 //!
-//! Bytes after the end of the committed file are written to the disk at once, because nothing in the file leads to them yet.
-//! Changes of committed bytes stay in memory, in images of whole blocks, until the commit puts them into its journal.
+//! Bytes after the end of the committed file may be written to the disk at any time, because nothing in the file leads to them yet: large ones
+//! at once, small ones together. Changes of committed bytes stay in memory, in images of whole blocks, until the commit puts them into its
+//! journal. The file is locked, so blocks that were read are kept.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::thread::ThreadId;
 
 use hyperslab_array::{Error, Result};
@@ -22,7 +24,11 @@ const MAX_STAGED_BYTES: u64 = 1 << 30;
 /// Most bytes of one commit that go into free ranges: they are written twice, as all that is changed in place.
 const MAX_REUSED_BYTES: u64 = 64 << 20;
 /// Where new structures begin: readers of older versions expect nothing narrower.
-const ALIGNMENT: u64 = 8;
+pub(crate) const ALIGNMENT: u64 = 8;
+/// New bytes of a write from this length on go to the disk at once, and reads from this length on go past the blocks that are kept.
+const DIRECT_BYTES: usize = 64 << 10;
+/// New bytes, and committed ones that were read, that are kept in memory.
+const MAX_KEPT_BYTES: u64 = 8 << 20;
 
 /// A file with the changes of a transaction.
 pub(crate) struct Staged {
@@ -30,6 +36,8 @@ pub(crate) struct Staged {
     name: String,
     closed: AtomicBool,
     state: RwLock<State>,
+    /// The committed bytes of blocks that were read and not changed, by their number.
+    clean: Mutex<HashMap<u64, Box<[u8]>>>,
 }
 
 /// What a transaction has changed.
@@ -40,6 +48,10 @@ pub(crate) struct State {
     pub end: u64,
     /// Images of changed blocks of the committed file, by their number.
     pub blocks: BTreeMap<u64, Vec<u8>>,
+    /// Blocks with bytes after the committed end that are not on the disk yet, by their number.
+    fresh: BTreeMap<u64, Vec<u8>>,
+    /// Bytes of the file on the disk.
+    disk_end: u64,
     /// Ranges that nothing leads to.
     pub free: FreeSpace,
     /// Number of changes made, by which views know that they are of an earlier state.
@@ -54,12 +66,18 @@ impl Staged {
     /// Nothing is changed yet of a file of `committed_end` bytes with these free ranges.
     pub fn new(disk: Arc<dyn Disk>, committed_end: u64, free: FreeSpace) -> Self {
         let name = disk.name().to_owned();
-        Self {
-            disk,
-            name,
-            closed: AtomicBool::new(false),
-            state: RwLock::new(State { committed_end, end: committed_end, blocks: BTreeMap::new(), free, generation: 0, changing: None, savepoint: None }),
-        }
+        let state = State {
+            committed_end,
+            end: committed_end,
+            blocks: BTreeMap::new(),
+            fresh: BTreeMap::new(),
+            disk_end: committed_end,
+            free,
+            generation: 0,
+            changing: None,
+            savepoint: None,
+        };
+        Self { disk, name, closed: AtomicBool::new(false), state: RwLock::new(state), clean: Mutex::default() }
     }
 
     /// Room for `bytes`, all zeros: in a free range, or after all that there is. Returns its offset.
@@ -88,6 +106,14 @@ impl Staged {
         let end = state.end;
         state.free.release((end, start - end), 0);
         state.end = start.checked_add(bytes).filter(|end| i64::try_from(*end).is_ok()).ok_or_else(|| Error::unsupported("a file beyond 63 bits"))?;
+        // What a change that failed has left there is no zeros.
+        let mut at = start;
+        let stale_end = state.disk_end.min(state.end);
+        while at < stale_end {
+            let zeros = vec![0; usize::try_from(stale_end - at).unwrap_or(DIRECT_BYTES).min(DIRECT_BYTES)];
+            self.write_new(&mut state, at, &zeros)?;
+            at += zeros.len() as u64;
+        }
         Ok(start)
     }
 
@@ -102,9 +128,7 @@ impl Staged {
         end.ok_or_else(|| Error::internal("bytes written where nothing was allocated"))?;
         let committed = usize::try_from(state.committed_end.saturating_sub(offset)).unwrap_or(usize::MAX).min(bytes.len());
         let (in_place, new) = bytes.split_at_checked(committed).ok_or_else(|| Error::internal("more committed bytes than bytes"))?;
-        if !new.is_empty() {
-            self.disk.write(offset + committed as u64, new)?;
-        }
+        self.write_new(&mut state, offset + committed as u64, new)?;
         let (mut at, mut rest) = (offset, in_place);
         while !rest.is_empty() {
             let (number, within) = (at / BLOCK_BYTES, at % BLOCK_BYTES);
@@ -140,6 +164,11 @@ impl Staged {
             }
             let mut state = self.change()?;
             (state.end, state.free) = (savepoint.end, savepoint.free);
+            let end = state.end;
+            state.fresh.retain(|number, _| number * BLOCK_BYTES < end);
+            if let Some((number, block)) = state.fresh.last_entry().map(|entry| (*entry.key(), entry.into_mut())) {
+                block.iter_mut().skip(usize::try_from(end - number * BLOCK_BYTES).unwrap_or(usize::MAX)).for_each(|byte| *byte = 0);
+            }
         }
         let mut state = self.change()?;
         (state.generation, state.changing) = (state.generation + 1, None);
@@ -161,6 +190,109 @@ impl Staged {
         Ok(())
     }
 
+    /// Writes bytes after the committed end.
+    fn write_new(&self, state: &mut State, offset: u64, bytes: &[u8]) -> Result<()> {
+        if bytes.len() >= DIRECT_BYTES {
+            // Blocks that only a part of it covers have other new bytes.
+            self.spill(state, offset / BLOCK_BYTES..(offset + bytes.len() as u64).div_ceil(BLOCK_BYTES))?;
+            self.disk.write(offset, bytes)?;
+            state.disk_end = state.disk_end.max(offset + bytes.len() as u64);
+            return Ok(());
+        }
+        let (mut at, mut rest) = (offset, bytes);
+        while !rest.is_empty() {
+            let (number, within) = (at / BLOCK_BYTES, at % BLOCK_BYTES);
+            let block = self.fresh_block(state, number)?;
+            let target = usize::try_from(within).ok().and_then(|within| block.get_mut(within..)).unwrap_or_default();
+            let length = target.len().min(rest.len());
+            let (part, after) = rest.split_at(length);
+            target.iter_mut().zip(part).for_each(|(to, byte)| *to = *byte);
+            (at, rest) = (at + length as u64, after);
+        }
+        if state.fresh.len() as u64 * BLOCK_BYTES > MAX_KEPT_BYTES {
+            self.spill(state, 0..u64::MAX)?;
+        }
+        Ok(())
+    }
+
+    /// The new bytes of a block.
+    fn fresh_block<'a>(&self, state: &'a mut State, number: u64) -> Result<&'a mut Vec<u8>> {
+        if !state.fresh.contains_key(&number) {
+            let mut block = vec![0; usize::try_from(BLOCK_BYTES).unwrap_or(0)];
+            let start = number * BLOCK_BYTES;
+            let there = start.max(state.committed_end)..(start + BLOCK_BYTES).min(state.disk_end);
+            if let Some(part) = within(start, &there).and_then(|range| block.get_mut(range)) {
+                self.disk.read(there.start, part)?;
+            }
+            state.fresh.insert(number, block);
+        }
+        state.fresh.get_mut(&number).ok_or_else(|| Error::internal("a block that was just made"))
+    }
+
+    /// Writes the new bytes of these blocks to the disk.
+    fn spill(&self, state: &mut State, numbers: Range<u64>) -> Result<()> {
+        let mut runs: Vec<(u64, Vec<u8>)> = Vec::new();
+        for (number, block) in state.fresh.range(numbers.clone()) {
+            let start = number * BLOCK_BYTES;
+            let new = start.max(state.committed_end)..(start + BLOCK_BYTES).min(state.end);
+            let Some(bytes) = within(start, &new).and_then(|range| block.get(range)) else { continue };
+            match runs.last_mut() {
+                Some((first, run)) if *first + run.len() as u64 == new.start => run.extend(bytes),
+                _ => runs.push((new.start, bytes.to_vec())),
+            }
+        }
+        for (offset, bytes) in runs {
+            self.disk.write(offset, &bytes)?;
+            state.disk_end = state.disk_end.max(offset + bytes.len() as u64);
+        }
+        state.fresh.retain(|number, _| !numbers.contains(number));
+        Ok(())
+    }
+
+    /// Writes all new bytes to the disk, in front of a commit.
+    ///
+    /// # Errors
+    /// `Io`, such as of a full disk, after which the bytes are kept.
+    pub fn write_out(&self) -> Result<()> {
+        let mut state = self.change()?;
+        self.spill(&mut state, 0..u64::MAX)
+    }
+
+    /// All changes are on the disk, in a file of `end` bytes.
+    ///
+    /// # Errors
+    /// `Internal` after a panic during a change.
+    pub fn committed(&self, end: u64) -> Result<RwLockWriteGuard<'_, State>> {
+        let mut state = self.change()?;
+        state.blocks.clear();
+        (state.committed_end, state.disk_end) = (end, end);
+        self.clean()?.clear();
+        Ok(state)
+    }
+
+    /// Drops all changes since the last commit.
+    ///
+    /// # Errors
+    /// `Io` if the file cannot be cut back to its length; its content is as before anyway.
+    pub fn roll_back(&self) -> Result<()> {
+        let mut state = self.change()?;
+        state.blocks.clear();
+        state.fresh.clear();
+        state.free.roll_back();
+        state.generation += 1;
+        state.end = state.committed_end;
+        // Also after a change or a commit that failed: what it wrote after the end is still there.
+        if self.disk.len()? > state.committed_end {
+            self.disk.set_len(state.committed_end)?;
+        }
+        state.disk_end = state.committed_end;
+        Ok(())
+    }
+
+    fn clean(&self) -> Result<std::sync::MutexGuard<'_, HashMap<u64, Box<[u8]>>>> {
+        self.clean.lock().map_err(|_| Error::internal("an earlier read failed half-way"))
+    }
+
     /// The image of a block, as it is on the disk if it was not changed yet.
     fn block<'a>(&self, state: &'a mut State, number: u64) -> Result<&'a mut Vec<u8>> {
         if !state.blocks.contains_key(&number) {
@@ -171,7 +303,10 @@ impl Staged {
             let start = number * BLOCK_BYTES;
             let length = BLOCK_BYTES.min(state.committed_end.saturating_sub(start));
             let mut image = vec![0; usize::try_from(length).unwrap_or(0)];
-            self.disk.read(start, &mut image)?;
+            match self.clean()?.remove(&number) {
+                Some(known) => image = known.into_vec(),
+                None => self.disk.read(start, &mut image)?,
+            }
             state.blocks.insert(number, image);
         }
         state.blocks.get_mut(&number).ok_or_else(|| Error::internal("a block that was just loaded"))
@@ -221,24 +356,81 @@ impl Staged {
         let end = offset.checked_add(buffer.len() as u64).filter(|end| *end <= state.end);
         let end =
             end.ok_or_else(|| Error::corrupt(format!("{} bytes are needed here but the file ends at byte {}", buffer.len(), state.end)).at_offset(offset))?;
-        let written = self.disk.len()?.saturating_sub(offset).min(buffer.len() as u64);
-        let (there, beyond) = usize::try_from(written)
-            .ok()
-            .and_then(|written| buffer.split_at_mut_checked(written))
-            .ok_or_else(|| Error::internal("a length beyond its buffer"))?;
-        if !there.is_empty() {
-            self.disk.read(offset, there)?;
-        }
-        // Allocated, and not written yet.
-        beyond.fill(0);
-        for (number, image) in state.blocks.range(offset / BLOCK_BYTES..end.div_ceil(BLOCK_BYTES)) {
+        if buffer.len() < DIRECT_BYTES { self.read_blocks(state, offset..end, buffer) } else { self.read_directly(state, offset..end, buffer) }
+    }
+
+    /// Reads block by block; committed ones are kept.
+    fn read_blocks(&self, state: &State, range: Range<u64>, buffer: &mut [u8]) -> Result<()> {
+        for number in range.start / BLOCK_BYTES..range.end.div_ceil(BLOCK_BYTES) {
             let start = number * BLOCK_BYTES;
-            let (from, to) = (start.max(offset), (start + image.len() as u64).min(end));
-            let range = |base: u64| Some(usize::try_from(from.checked_sub(base)?).ok()?..usize::try_from(to.checked_sub(base)?).ok()?);
-            if let (Some(target), Some(source)) = (range(offset).and_then(|range| buffer.get_mut(range)), range(start).and_then(|range| image.get(range))) {
+            let block_end = start + BLOCK_BYTES;
+            let old = range.start.max(start)..range.end.min(block_end).min(state.committed_end);
+            if let Some(target) = within(range.start, &old).and_then(|part| buffer.get_mut(part)) {
+                let mut clean = self.clean()?;
+                let image = match (state.blocks.get(&number), clean.contains_key(&number)) {
+                    (Some(image), _) => image.as_slice(),
+                    (None, true) => clean.get(&number).map_or(&[][..], |image| image),
+                    (None, false) => {
+                        let mut image = vec![0; usize::try_from(BLOCK_BYTES.min(state.committed_end - start)).unwrap_or(0)];
+                        self.disk.read(start, &mut image)?;
+                        if clean.len() as u64 * BLOCK_BYTES >= MAX_KEPT_BYTES {
+                            clean.clear();
+                        }
+                        clean.entry(number).or_insert(image.into_boxed_slice())
+                    }
+                };
+                let source = within(start, &old).and_then(|part| image.get(part)).ok_or_else(|| Error::internal("a block that ends before its bytes"))?;
                 target.copy_from_slice(source);
+            }
+            let new = range.start.max(start).max(state.committed_end)..range.end.min(block_end);
+            if let Some(target) = within(range.start, &new).and_then(|part| buffer.get_mut(part)) {
+                match state.fresh.get(&number).and_then(|block| block.get(within(start, &new)?)) {
+                    Some(source) => target.copy_from_slice(source),
+                    None => self.read_disk(state, new.start, target)?,
+                }
             }
         }
         Ok(())
     }
+
+    /// Reads past the blocks that are kept.
+    fn read_directly(&self, state: &State, range: Range<u64>, buffer: &mut [u8]) -> Result<()> {
+        self.read_disk(state, range.start, buffer)?;
+        let numbers = range.start / BLOCK_BYTES..range.end.div_ceil(BLOCK_BYTES);
+        let mut lay_over = |number: &u64, image: &[u8], valid: Range<u64>| {
+            let start = number * BLOCK_BYTES;
+            let part = valid.start.max(range.start)..valid.end.min(range.end);
+            if let (Some(target), Some(source)) =
+                (within(range.start, &part).and_then(|part| buffer.get_mut(part)), within(start, &part).and_then(|part| image.get(part)))
+            {
+                target.copy_from_slice(source);
+            }
+        };
+        for (number, image) in state.blocks.range(numbers.clone()) {
+            let start = number * BLOCK_BYTES;
+            lay_over(number, image, start..start + image.len() as u64);
+        }
+        for (number, block) in state.fresh.range(numbers) {
+            let start = number * BLOCK_BYTES;
+            lay_over(number, block, start.max(state.committed_end)..start + BLOCK_BYTES);
+        }
+        Ok(())
+    }
+
+    /// Reads from the disk. What is allocated and was never written is zeros.
+    fn read_disk(&self, state: &State, offset: u64, buffer: &mut [u8]) -> Result<()> {
+        let there = usize::try_from(state.disk_end.saturating_sub(offset)).unwrap_or(usize::MAX).min(buffer.len());
+        let (there, beyond) = buffer.split_at_mut_checked(there).ok_or_else(|| Error::internal("a length beyond its buffer"))?;
+        if !there.is_empty() {
+            self.disk.read(offset, there)?;
+        }
+        beyond.fill(0);
+        Ok(())
+    }
+}
+
+/// A range of the file as one of bytes that begin at `base`; `None` if it is empty.
+fn within(base: u64, range: &Range<u64>) -> Option<Range<usize>> {
+    let place = |at: u64| usize::try_from(at.checked_sub(base)?).ok();
+    if range.is_empty() { None } else { Some(place(range.start)?..place(range.end)?) }
 }

@@ -125,6 +125,7 @@ impl Transaction {
             return Ok(false);
         }
         let listed = self.list_free_space()?;
+        self.staged.write_out()?;
         let Some(change) = self.change()? else { return Ok(false) };
         let in_file = |error: Error| if error.file().is_none() { error.in_file(self.disk.name()) } else { error };
         let (new, end) = (change.new.clone(), change.end);
@@ -134,9 +135,7 @@ impl Transaction {
             let message = format!("{}; the edit is in its journal: the next opening for editing completes or drops it", error.message());
             return Err(in_file(Error::new(error.kind(), message)));
         }
-        let mut state = self.staged.change()?;
-        state.blocks.clear();
-        state.committed_end = end;
+        let mut state = self.staged.committed(end)?;
         state.free.commit(listed);
         drop(state);
         self.superblock = new;
@@ -149,16 +148,7 @@ impl Transaction {
     /// `Io` if the file cannot be cut back to its length; its content is as before anyway.
     pub fn roll_back(&mut self) -> Result<()> {
         self.check()?;
-        let mut state = self.staged.change()?;
-        state.blocks.clear();
-        state.free.roll_back();
-        state.generation += 1;
-        state.end = state.committed_end;
-        // Also after a change that failed: what it wrote after the end is still there.
-        if self.disk.len()? > state.committed_end {
-            self.disk.set_len(state.committed_end)?;
-        }
-        Ok(())
+        self.staged.roll_back()
     }
 
     /// Puts the list of what is free after the commit into the last bytes of the file, as a part of the commit. Returns its place and
@@ -223,7 +213,7 @@ impl Transaction {
                 }
             }
         }
-        Ok(Some(Change { old: self.superblock.clone(), new, end, runs }))
+        Ok(Some(Change { old: self.superblock.clone(), new, old_end: state.committed_end, end, runs }))
     }
 
     fn check(&self) -> Result<()> {
