@@ -61,6 +61,12 @@ impl Editor {
         self.with(py, edit::Editor::view).map(File)
     }
 
+    /// The same as another session shows it.
+    fn view_in(&self, py: Python<'_>, session: &Session) -> PyResult<File> {
+        let session = session.inner().clone();
+        self.with(py, move |editor| editor.view_in(&session)).map(File)
+    }
+
     /// Writes the elements of a region, encoded as in the file.
     fn write(&self, py: Python<'_>, dataset: u64, start: Vec<u64>, count: Vec<u64>, values: &Bound<'_, PyBytes>) -> PyResult<()> {
         let values = values.as_bytes();

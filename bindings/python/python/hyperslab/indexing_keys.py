@@ -87,7 +87,8 @@ def _axis(key: Any, extent: int) -> tuple[Any, Any, int, bool]:
         index = operator.index(key)
     except TypeError:
         raise InvalidTypeError(f"{key!r} is not an index: give integers, slices, ..., masks or lists") from None
-    _check(np.asarray([index], dtype=object), extent)
+    if not -extent <= index < extent:
+        raise _outside(index, extent)
     return (index % extent, 1, 1), 0, 1, False
 
 
@@ -100,7 +101,11 @@ def _runs(indices: np.ndarray[Any, Any]) -> Any:
 
 def _check(indices: np.ndarray[Any, Any], extent: int) -> None:
     for bad in indices[(indices < -extent) | (indices >= extent)][:1]:
-        raise IndexError(f"index {bad} is outside of a dimension of {extent}")
+        raise _outside(bad, extent)
+
+
+def _outside(index: Any, extent: int) -> IndexError:
+    return IndexError(f"index {index} is outside of a dimension of {extent}")
 
 
 def apply(values: np.ndarray[Any, Any], selected: Selected) -> np.ndarray[Any, Any]:

@@ -7,8 +7,9 @@ import weakref
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from .. import _native
+from .. import _native, file
 from ..errors import InvalidInputError
+from ..sessions import session as session_of
 from ..writing import unclosed
 
 Result = TypeVar("Result")
@@ -25,6 +26,11 @@ class Changes:
         self._view: _native.File = self._editor.view()
         self._is_current = True
         self._unclosed: weakref.finalize[Any, Any] | None = None
+        #: Counts changes, by which the definitions of a netCDF file are known to be those of the file.
+        self.edits = 0
+        #: Those definitions (`EditedContents`), if they were looked at.
+        self.netcdf: Any = None
+        self._raw: tuple[int, Any] | None = None
         #: Counts removals and returns to the last commit: what objects of the file were made before and after.
         self.time = 0
         #: When objects were removed, by their numbers, now and at the last commit.
@@ -44,6 +50,14 @@ class Changes:
                 self._view = self._editor.view()
                 self._is_current = True
             return self._view
+
+    @property
+    def raw(self) -> Any:
+        """The file with all changes so far, read as HDF5: netCDF's own attributes are shown, too."""
+        with self.lock:
+            if self._raw is None or self._raw[0] != self.edits:
+                self._raw = self.edits, file.File(self._editor.view_in(session_of(format="hdf5", indexes="none")))
+            return self._raw[1]
 
     @property
     def closed(self) -> bool:
@@ -69,6 +83,7 @@ class Changes:
                 message = f"'{self.path}' was not closed, so the changes since the last commit are dropped: call close(), or use it in a `with` block"
                 self._unclosed = unclosed.watch(self, message)
             self._is_current = False
+            self.edits += 1
             return change(self._editor)
 
     def remove(self, path: str) -> None:
@@ -132,6 +147,7 @@ class Changes:
                 raise InvalidInputError("the file is closed: open it again", self.path)
             self._editor.roll_back()
             self._is_current = False
+            self.edits += 1
             self._removed = dict(self._removed_before)
             self.renamed.extend((to, path) for path, to in reversed(self.renamed[self._committed :]))
             self._committed = len(self.renamed)
@@ -145,6 +161,7 @@ class Changes:
             self._settled()
             self._editor.close()
             self._view.close()
+            self._raw = None
 
     def _settled(self) -> None:
         """Nothing is lost from here on."""

@@ -87,8 +87,9 @@ class DatasetEdits(NodeEdits, Dataset):
             >>> d.resize(2000, axis=0)
         """
         with self._changes.lock:
-            shape = self._shape
-            if self.chunks is None:
+            about = self._about
+            shape = tuple(about["shape"] or ())
+            if about["chunks"] is None:
                 raise InvalidTypeError("only chunked datasets can be resized", self._changes.path, self.name)
             if axis is not None:
                 if not 0 <= axis < len(shape):
@@ -206,11 +207,12 @@ class DatasetEdits(NodeEdits, Dataset):
             scales.set_label(self, axis, label)
 
     def _write(self, key: Any, values: Any) -> None:
-        if self._about["shape"] is None:
+        about = self._about
+        if about["shape"] is None:
             raise InvalidInputError("a dataset with a null dataspace has no elements", self._changes.path, self.name)
         key, names = compounds.selected(key)
-        datatype = _writable(self._about["datatype"])
-        selected = indexing_keys.select(key, self._shape)
+        datatype = _writable(about["datatype"])
+        selected = indexing_keys.select(key, tuple(about["shape"]))
         inner = tuple(datatype["shape"]) if datatype["class"] == "array" else ()
         heap: list[bytes] = []
         parts: compounds.Parts = None
@@ -228,18 +230,25 @@ class DatasetEdits(NodeEdits, Dataset):
                 error.file, error.object = self._changes.path, self.name
             raise
         size = int(datatype["size"])
-        stored = data.tobytes()
         # A wrong shape is found before anything is stored.
-        broadcast(data, selected.shape, inner, values)
+        fitted = broadcast(data, selected.shape, inner, values)
         if 0 in selected.box or 0 in selected.shape:
             return
+        if None in (about.get("maxshape") or ()):
+            self._lengthen(tuple(about["shape"]))
+        is_box = selected.mask is None and all(isinstance(axis, tuple) and axis[2] == 1 for axis in selected.axes)
+        if is_box and datatype["class"] in _PLAIN:
+            number = self._own_number()
+            box = [int(axis[0]) for axis in selected.axes], [int(n) for n in selected.box], fitted.tobytes()
+            self._changes.make(lambda editor: editor.write(number, *box))
+            return
+        stored = data.tobytes()
         if dtype_encoding.uses_heap(datatype) or datatype["class"] == "reference":
             stored = self._changes.make(lambda editor: editor.store_values(datatype, stored, heap))
             data = np.frombuffer(stored, data.dtype).reshape(data.shape)
         # One row of bytes for each element.
         raw = np.frombuffer(broadcast(data, selected.shape, inner, values).tobytes(), np.uint8).copy().reshape(-1, size)
         pad(raw.reshape(-1), datatype)
-        is_box = selected.mask is None and all(isinstance(axis, tuple) and axis[2] == 1 for axis in selected.axes)
         if is_box:
             start, count = [int(axis[0]) for axis in selected.axes], [int(n) for n in selected.box]
             self._put(start, count, raw if parts is None else self._merged(start, count, None, raw, parts))
@@ -249,6 +258,16 @@ class DatasetEdits(NodeEdits, Dataset):
         for piece in indexing_keys.pieces(selected, size):
             start, count = [int(at) for at in piece.start], [int(n) for n in piece.extent]
             self._put(start, count, self._merged(start, count, piece.numbers, rows[piece.values].reshape(-1, size), parts))
+
+    def _lengthen(self, shape: tuple[int, ...]) -> None:
+        """Gives the dataset the shape that it shows. A netCDF variable shows its dimensions without limit as long as they are in the file, and may be
+        stored with fewer rows."""
+        if self._file.format != "Netcdf4":
+            return
+        stored = self._changes.raw._file.describe(self._number, self.name)["shape"]
+        if tuple(stored) != shape:
+            number = self._own_number()
+            self._changes.make(lambda editor: editor.resize(number, list(shape)))
 
     def _merged(
         self, start: list[int], count: list[int], numbers: np.ndarray[Any, Any] | None, raw: np.ndarray[Any, Any], parts: compounds.Parts
@@ -266,6 +285,10 @@ class DatasetEdits(NodeEdits, Dataset):
         data = raw.tobytes()
         number = self._own_number()
         self._changes.make(lambda editor: editor.write(number, start, count, data))
+
+
+#: Classes of datatypes whose elements are stored as numpy has them.
+_PLAIN = ("integer", "float", "enum")
 
 
 def _writable(datatype: dict[str, Any]) -> dict[str, Any]:

@@ -21,13 +21,14 @@ from ..writing import creating
 from ..writing.virtual_layouts import VirtualLayout
 from . import references
 from .edited_node import NodeEdits
+from .netcdf_edits import NetcdfEdits
 
 Result = TypeVar("Result")
 
 _MISSING: Any = object()
 
 
-class GroupEdits(NodeEdits, Group):
+class GroupEdits(NetcdfEdits, NodeEdits, Group):
     """What a group of an edited file has besides reading. Subclasses put it in front of the class that reads it."""
 
     def create_group(self, name: Any, track_order: bool | None = None) -> Any:

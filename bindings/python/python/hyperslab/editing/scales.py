@@ -26,7 +26,20 @@ def is_scale(dataset: Any) -> bool:
     Returns:
         Whether it is one.
     """
-    return _plain(dataset.attrs.get("CLASS")) == "DIMENSION_SCALE"
+    return plain(attribute(dataset, "CLASS")) == "DIMENSION_SCALE"
+
+
+def attribute(dataset: Any, name: str) -> Any:
+    """An attribute that files of netCDF have and do not show.
+
+    Args:
+        dataset: The dataset.
+        name: Name of the attribute.
+
+    Returns:
+        Its value; `None` if there is none.
+    """
+    return dataset._changes.raw[dataset.name].attrs.get(name)
 
 
 def make(dataset: Any, name: str) -> None:
@@ -39,7 +52,7 @@ def make(dataset: Any, name: str) -> None:
     Raises:
         InvalidInputError: The dataset has scales of its own.
     """
-    if "DIMENSION_LIST" in dataset.attrs:
+    if attribute(dataset, "DIMENSION_LIST") is not None:
         raise InvalidInputError("a dataset that has scales cannot be one", dataset._changes.path, dataset.name)
     _set_text(dataset, "CLASS", "DIMENSION_SCALE")
     _set_text(dataset, "NAME", name)
@@ -61,12 +74,23 @@ def attach(dataset: Any, axis: int, scale: Any) -> None:
         raise InvalidInputError("a dimension scale cannot have scales", dataset._changes.path, dataset.name)
     if not is_scale(scale):
         make(scale, "")
-    attached = _attached(dataset)
-    if _address(scale) in attached[axis]:
+    connect(dataset, axis, scale)
+
+
+def connect(dataset: Any, axis: int, scale: Any) -> None:
+    """Attaches a scale to a dimension, both of which are known to be right.
+
+    Args:
+        dataset: The dataset.
+        axis: The dimension.
+        scale: The scale.
+    """
+    found = attached(dataset)
+    if address(scale) in found[axis]:
         return
-    attached[axis].append(_address(scale))
-    _store(dataset, attached)
-    _store_users(scale, [*_users(scale), (_address(dataset), axis)])
+    found[axis].append(address(scale))
+    _store(dataset, found)
+    _store_users(scale, [*_users(scale), (address(dataset), axis)])
 
 
 def detach(dataset: Any, axis: int, scale: Any) -> None:
@@ -81,12 +105,23 @@ def detach(dataset: Any, axis: int, scale: Any) -> None:
         ObjectNotFoundError: It is not attached there.
     """
     _check(dataset, axis, scale)
-    attached = _attached(dataset)
-    if _address(scale) not in attached[axis]:
+    if address(scale) not in attached(dataset)[axis]:
         raise ObjectNotFoundError(f"{scale.name} is not attached to dimension {axis}", dataset._changes.path, dataset.name)
-    attached[axis].remove(_address(scale))
-    _store(dataset, attached)
-    _store_users(scale, [user for user in _users(scale) if user != (_address(dataset), axis)])
+    disconnect(dataset, axis, scale)
+
+
+def disconnect(dataset: Any, axis: int, scale: Any) -> None:
+    """Detaches a scale that is attached to a dimension.
+
+    Args:
+        dataset: The dataset.
+        axis: The dimension.
+        scale: The scale.
+    """
+    found = attached(dataset)
+    found[axis].remove(address(scale))
+    _store(dataset, found)
+    _store_users(scale, [user for user in _users(scale) if user != (address(dataset), axis)])
 
 
 def set_label(dataset: Any, axis: int, label: str) -> None:
@@ -99,7 +134,7 @@ def set_label(dataset: Any, axis: int, label: str) -> None:
     """
     if not 0 <= axis < len(dataset.shape):
         raise InvalidInputError(f"dimension {axis} of a dataset of {len(dataset.shape)} dimensions", dataset._changes.path, dataset.name)
-    labels = [_plain(value) for value in dataset.attrs.get("DIMENSION_LABELS", [""] * len(dataset.shape))]
+    labels = [plain(value) for value in dataset.attrs.get("DIMENSION_LABELS", [""] * len(dataset.shape))]
     labels[axis] = label
     texts = [text.encode() for text in labels]
     raw = b"".join(struct.pack("<IQI", len(text), 1 if text else 0, number if text else 0) for number, text in enumerate(texts, 1))
@@ -119,43 +154,69 @@ def _check(dataset: Any, axis: int, scale: Any) -> None:
         raise InvalidInputError("a dataset cannot be the scale of its own dimension", dataset._changes.path, dataset.name)
 
 
-def _address(node: Any) -> bytes:
-    address = _native.address(node._file, node._number)
-    return int(address or 0).to_bytes(8, "little")
+def address(node: Any) -> bytes:
+    """The address of an object, as references hold it.
+
+    Args:
+        node: The object.
+
+    Returns:
+        8 bytes.
+    """
+    return int(_native.address(node._file, node._number) or 0).to_bytes(8, "little")
 
 
-def _attached(dataset: Any) -> list[list[bytes]]:
-    """The addresses of the scales of each dimension."""
-    found = dataset.attrs.get("DIMENSION_LIST")
-    if found is None:
-        return [[] for _ in dataset.shape]
-    return [[reference._raw for reference in _references(scales)] for scales in found]
+def attached(dataset: Any) -> list[list[bytes]]:
+    """The addresses of the scales of each dimension.
+
+    Args:
+        dataset: The dataset.
+
+    Returns:
+        A list for each dimension.
+    """
+    return addresses(attribute(dataset, "DIMENSION_LIST"), dataset.shape)
+
+
+def addresses(scales: Any, shape: tuple[int, ...]) -> list[list[bytes]]:
+    """The addresses in a list of scales.
+
+    Args:
+        scales: The attribute `DIMENSION_LIST`, or `None`.
+        shape: The shape of the dataset.
+
+    Returns:
+        A list for each dimension.
+    """
+    if scales is None:
+        return [[] for _ in shape]
+    return [[reference._raw for reference in _references(found)] for found in scales]
 
 
 def _references(values: Any) -> list[Reference]:
     return [value for value in ([] if values is None else values) if isinstance(value, Reference) and value]
 
 
-def _store(dataset: Any, attached: list[list[bytes]]) -> None:
+def _store(dataset: Any, found: list[list[bytes]]) -> None:
     number = dataset._own_number()
-    if not any(attached):
+    if not any(found):
         dataset._changes.make(lambda editor: editor.delete_attribute(number, "DIMENSION_LIST"))
         return
-    raw = b"".join(struct.pack("<IQI", len(scales), 1 if scales else 0, axis if scales else 0) for axis, scales in enumerate(attached, 1))
-    heap = [b"".join(scales) for scales in attached]
-    dataset._changes.make(lambda editor: editor.set_attribute(number, "DIMENSION_LIST", [len(attached)], _LIST, raw, heap))
+    raw = b"".join(struct.pack("<IQI", len(scales), 1 if scales else 0, axis if scales else 0) for axis, scales in enumerate(found, 1))
+    heap = [b"".join(scales) for scales in found]
+    dataset._changes.make(lambda editor: editor.set_attribute(number, "DIMENSION_LIST", [len(found)], _LIST, raw, heap))
 
 
 def _users(scale: Any) -> list[tuple[bytes, int]]:
     """The address of each dataset that has the scale, and the dimension."""
-    found = scale.attrs.get("REFERENCE_LIST")
+    found = attribute(scale, "REFERENCE_LIST")
     return [] if found is None else [(row[0]._raw, int(row[1])) for row in found if row[0]]
 
 
 def _store_users(scale: Any, users: list[tuple[bytes, int]]) -> None:
     number = scale._own_number()
     if not users:
-        if "REFERENCE_LIST" in scale.attrs:
+        if attribute(scale, "REFERENCE_LIST") is not None:
             scale._changes.make(lambda editor: editor.delete_attribute(number, "REFERENCE_LIST"))
         return
     raw = b"".join(address + struct.pack("<II", axis, 0) for address, axis in users)
@@ -168,5 +229,13 @@ def _set_text(dataset: Any, name: str, text: str) -> None:
     dataset._changes.make(lambda editor: editor.set_attribute(number, name, [], {**_TEXT, "size": len(stored)}, stored, []))
 
 
-def _plain(value: Any) -> str:
+def plain(value: Any) -> str:
+    """Text of an attribute.
+
+    Args:
+        value: Its value.
+
+    Returns:
+        The text; an empty one for no value.
+    """
     return value.decode() if isinstance(value, bytes) else "" if value is None else str(value)

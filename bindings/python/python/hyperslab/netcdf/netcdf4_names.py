@@ -8,18 +8,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import UnsupportedError
-from ..writing.new_file import NewGroup
 from .types import NetcdfType
-from .variables import NetcdfDimension, NetcdfVariable
+from .variables import NetcdfDimension
 
 
-class Netcdf4Names(NewGroup):
-    """A group whose methods can also be called as in netCDF4-python."""
+class Netcdf4Names:
+    """What a group has whose methods can also be called as in netCDF4-python."""
 
     if TYPE_CHECKING:
         # Of the group that has these names.
+        @property
+        def attrs(self) -> Any: ...
+        def create_group(self, name: str, track_order: bool | None = None) -> Any: ...
         def create_dimension(self, name: str, size: int | None = None) -> NetcdfDimension: ...
-        def create_variable(self, name: str, dims: Any = (), dtype: Any = None, data: Any = None, **options: Any) -> NetcdfVariable: ...
+        def create_variable(self, name: str, dims: Any = (), dtype: Any = None, data: Any = None, **options: Any) -> Any: ...
         def create_compound_type(self, name: str, dtype: Any) -> NetcdfType: ...
         def create_enum_type(self, name: str, dtype: Any, members: Mapping[str, int]) -> NetcdfType: ...
         def create_vlen_type(self, name: str, dtype: Any) -> NetcdfType: ...
@@ -36,7 +38,7 @@ class Netcdf4Names(NewGroup):
         """
         return self.create_dimension(dimname, size or None)
 
-    def createGroup(self, groupname: str) -> NewGroup:
+    def createGroup(self, groupname: str) -> Any:
         """`create_group` by netCDF4-python's name.
 
         Args:
@@ -62,7 +64,7 @@ class Netcdf4Names(NewGroup):
         endian: str = "native",
         fill_value: Any = None,
         **unsupported: Any,
-    ) -> NetcdfVariable:
+    ) -> Any:
         """`create_variable` with netCDF4-python's names and defaults.
 
         Args:

@@ -21,13 +21,13 @@ from .types import DEFAULT_FILLS, NetcdfType, checked_name, checked_path, fixed_
 from .variables import Contents, NetcdfAttributes, NetcdfDimension, NetcdfVariable, refuse_masked
 
 #: netCDF's own names for dimensions without a variable; the number is the dimension's size.
-_NO_VARIABLE = "This is a netCDF dimension but not a netCDF variable.{:10d}"
+NO_VARIABLE = "This is a netCDF dimension but not a netCDF variable.{:10d}"
 #: What the library puts before a variable that has a dimension's name but is not its coordinates.
-_NO_COORDINATE = "_nc4_non_coord_"
+NO_COORDINATE = "_nc4_non_coord_"
 _INT: dict[str, Any] = {"class": "integer", "size": 4, "signed": True, "order": "<"}
 
 
-class NetcdfGroup(Netcdf4Names):
+class NetcdfGroup(Netcdf4Names, NewGroup):
     """A group of a netCDF file that is being written. It sees the dimensions and types of the groups above it."""
 
     _attributes = NetcdfAttributes
@@ -302,7 +302,7 @@ class NetcdfGroup(Netcdf4Names):
         if missing is None and times is None:
             refuse_masked(data, f"variable {name!r}")
         own = self._contents.dimensions.get(path)
-        stored = path if own is None or found[:1] == (own,) else f"{group}/{_NO_COORDINATE}{path.rpartition('/')[2]}".strip("/")
+        stored = path if own is None or found[:1] == (own,) else f"{group}/{NO_COORDINATE}{path.rpartition('/')[2]}".strip("/")
         made = self._new_variable(stored, shape, tuple(sizes), given if own_type is None else own_type, fill, options, data, missing)
         made._fill, made.dims, made.found, made.times, made.type = (missing if times is None else times.fill), tuple(dims), found, times, own_type
         made._fill_is_known = times is None or fill_value not in (None, False)
@@ -408,7 +408,7 @@ class NetcdfGroup(Netcdf4Names):
             extent = self._contents.length(dimension)
             maxshape = [None] if dimension.size is None else None
             self._writer.create_dataset(path, dtype_encoding.of_dtype(">f4"), [extent], maxshape, None, [], None)
-            label = _NO_VARIABLE.format(extent)
+            label = NO_VARIABLE.format(extent)
         self._writer.set_attribute(path, "CLASS", *fixed_text("DIMENSION_SCALE"))
         self._writer.set_attribute(path, "NAME", *fixed_text(label))
         self._writer.set_attribute(path, "_Netcdf4Dimid", [], _INT, np.array(dimension.number, "<i4").tobytes(), [])

@@ -1,0 +1,415 @@
+"""NetCDF edits: dimensions, variables and types that are added to an existing netCDF-4 file, with the arguments of `create_netcdf`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from .. import _native
+from ..errors import InvalidInputError
+from ..netcdf.netcdf4_names import Netcdf4Names
+from ..netcdf.types import NetcdfType, fixed_text
+from ..netcdf.variables import Contents, NetcdfDimension, NetcdfVariable
+from ..netcdf.writing import NO_COORDINATE, NO_VARIABLE, NetcdfGroup, storage_of
+from ..objects.dataset import Dataset
+from ..objects.datatype import Datatype
+from ..objects.group import Group
+from ..objects.links import HardLink
+from ..values import dtype_encoding
+from . import scales
+from .changes import Changes
+
+_NUMBER: dict[str, Any] = {"class": "integer", "size": 4, "signed": True, "order": "<"}
+#: The beginning of the label of a dimension without a variable.
+_NO_VARIABLE = NO_VARIABLE.partition("{")[0]
+
+
+class EditedContents(Contents):
+    """The definitions of an existing file, as long as nothing but these functions changes it."""
+
+    def __init__(self, changes: Changes) -> None:
+        super().__init__()
+        self.edits = changes.edits
+        root = changes.raw
+        datasets = list(_datasets(root, self.types))
+        unnumbered = []
+        for path, dataset in datasets:
+            if scales.plain(dataset.attrs.get("CLASS")) != "DIMENSION_SCALE" or not dataset.shape:
+                continue
+            number = dataset.attrs.get("_Netcdf4Dimid")
+            dimension = NetcdfDimension(path, dataset.shape[0] if dataset.maxshape[0] is not None else None, -1 if number is None else int(np.ravel(number)[0]))
+            self.dimensions[path] = dimension
+            if number is None:
+                unnumbered.append(dimension)
+        for dimension in unnumbered:
+            # A file of another library than netCDF: it numbers them in their order.
+            dimension.number = self.next_number()
+        by_number = {dimension.number: dimension for dimension in self.dimensions.values()}
+        by_address = {scales.address(root[path]): dimension for path, dimension in self.dimensions.items()}
+        writer = EditedWriter(changes)
+        for path, dataset in datasets:
+            own = self.dimensions.get(path)
+            if own is not None and scales.plain(dataset.attrs.get("NAME", "")).startswith(_NO_VARIABLE):
+                continue
+            above, _, name = path.rpartition("/")
+            made = NetcdfVariable(writer, "/" + path, dataset.shape, dataset._about["datatype"], dataset.chunks)
+            if own is not None:
+                others = [by_number.get(int(number)) for number in np.ravel(dataset.attrs.get("_Netcdf4Coordinates", []))]
+                found = [own, *others[1:]] if others else [own]
+            else:
+                found = [
+                    by_address.get(addresses[0]) if addresses else None for addresses in scales.addresses(dataset.attrs.get("DIMENSION_LIST"), dataset.shape)
+                ]
+            made.found = tuple(one for one in found if one is not None)
+            made.dims = tuple(one.name for one in made.found)
+            self.variables[f"{above}/{name.removeprefix(NO_COORDINATE)}".strip("/")] = made
+
+    def next_number(self) -> int:
+        """The number of a new dimension."""
+        return max((dimension.number for dimension in self.dimensions.values()), default=-1) + 1
+
+
+def _datasets(group: Any, types: dict[str, NetcdfType]) -> Iterator[tuple[str, Any]]:
+    """Paths and datasets of a group and the groups in it. Committed datatypes become `types`."""
+    for name in group:
+        if not isinstance(group.get(name, getlink=True), HardLink):
+            continue
+        member = group[name]
+        path = member.name.strip("/")
+        if isinstance(member, Group):
+            yield from _datasets(member, types)
+        elif isinstance(member, Datatype):
+            datatype = member._about["datatype"]
+            # As the functions that create types: those of variable length and of bytes without meaning have elements that are objects.
+            shown = dtype_encoding.numpy_dtype(datatype) if datatype["class"] in ("compound", "enum") else np.dtype(object)
+            types[path] = NetcdfType(path, shown, datatype)
+        elif isinstance(member, Dataset) and member.shape is not None:
+            yield path, member
+
+
+class StoredDataset:
+    """A dataset as HDF5 has it: that of a dimension without a variable is no object of a netCDF file."""
+
+    def __init__(self, changes: Changes, path: str) -> None:
+        self._changes, self.name = changes, "/" + path.strip("/")
+
+    @property
+    def _file(self) -> _native.File:
+        file: _native.File = self._changes.raw._file
+        return file
+
+    @property
+    def _number(self) -> int:
+        return self._file.find(self.name)[1]
+
+    def _own_number(self) -> int:
+        return self._number
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Extent of each dimension."""
+        return tuple(self._file.describe(self._number, self.name)["shape"] or ())
+
+
+class EditedWriter:
+    """What groups and variables of `create_netcdf` ask of a writer, done at once in an existing file."""
+
+    def __init__(self, changes: Changes) -> None:
+        self.changes = changes
+
+    def create_group(self, path: str) -> None:
+        """Creates a group that records the order of its members, unless it is there."""
+        parts = path.strip("/").split("/")
+        for count in range(1, len(parts) + 1):
+            above = "/" + "/".join(parts[:count])
+            if parts[0] and not self.changes.raw._file.exists(above):
+                self.changes.make(lambda editor, above=above: editor.create_group(above, True))  # type: ignore[misc]
+
+    def create_datatype(self, path: str, datatype: dict[str, Any]) -> None:
+        """Commits a datatype."""
+        self.changes.make(lambda editor: editor.create_datatype(path, datatype))
+
+    def create_dataset(
+        self, path: str, datatype: dict[str, Any], shape: list[int], maxshape: Any, chunks: Any, filters: Any, fill: Any, committed: str | None = None
+    ) -> Any:
+        """Creates a dataset; returns its chunk shape."""
+        self.create_group(path.rpartition("/")[0])
+        self.changes.make(lambda editor: editor.create_dataset(path, datatype, shape, maxshape, chunks, filters, fill, committed, None, True))
+        return chunks
+
+    def set_attribute(self, path: str, name: str, shape: Any, datatype: dict[str, Any], value: bytes, heap: Any) -> None:
+        """Sets an attribute."""
+        number = StoredDataset(self.changes, path)._number
+        self.changes.make(lambda editor: editor.set_attribute(number, name, shape, datatype, value, heap))
+
+    def attribute_names(self, path: str) -> list[str]:
+        """Names of the attributes of an object."""
+        return list(self.changes.raw[path].attrs)
+
+    def shape(self, path: str) -> list[int] | None:
+        """The shape of a dataset."""
+        return list(StoredDataset(self.changes, path).shape)
+
+
+class EditedNetcdfGroup(NetcdfGroup):
+    """Creates netCDF's definitions in one group of an existing file."""
+
+    _writer: Any
+    _contents: EditedContents
+
+    def __init__(self, group: Any) -> None:
+        changes: Changes = group._changes
+        self._root, self._changes = group.file, changes
+        known = changes.netcdf
+        if known is None or known.edits != changes.edits:
+            known = changes.netcdf = EditedContents(changes)
+        NetcdfGroup.__init__(self, EditedWriter(changes), group.name)
+        self._contents = known
+
+    def settled(self) -> None:
+        """The definitions are those of the file again."""
+        self._contents.edits = self._changes.edits
+
+    def _number(self, path: str) -> int:
+        return self._contents.next_number()
+
+    def _make_group(self, path: str, track_order: bool | None = None) -> Any:
+        self._writer.create_group(path)
+
+    def _register(self, member: Any) -> None:
+        """The file has it."""
+
+    def create_dimension(self, name: str, size: int | None = None) -> NetcdfDimension:
+        path = self._place(name, "dimension")
+        if path in self._contents.dimensions or path in self._contents.variables:
+            return super().create_dimension(name, size)  # the error
+        if self._changes.raw._file.exists("/" + path):
+            raise InvalidInputError(f"there is an object of the name {path!r} already", self._changes.path)
+        if not self._contents.dimensions and not self._contents.variables and "_NCProperties" not in self._changes.raw.attrs:
+            self._writer.set_attribute("/", "_NCProperties", *fixed_text(f"version=2,hyperslab={_native.__version__}"))
+        made = super().create_dimension(name, size)
+        self._scale(made)
+        return made
+
+    def _new_variable(
+        self, path: str, shape: tuple[int, ...], sizes: tuple[int | None, ...], given: Any, fill: Any, options: dict[str, Any], data: Any, missing: Any
+    ) -> NetcdfVariable:
+        storage_of(options, sizes)
+        own = self._contents.dimensions.get(path)
+        if own is None and self._changes.raw._file.exists("/" + path):
+            raise InvalidInputError(f"there is an object of the name {path!r} already", self._changes.path)
+        #: Variables, with their axes, that have the dimension whose variable comes now.
+        self._users = [] if own is None else self._users_of(own)
+        for variable, axis in self._users:
+            scales.disconnect(self._stored(variable), axis, self._stored(path))
+        if own is not None:
+            self._changes.remove("/" + path)
+        return super()._new_variable(path, shape, sizes, given, fill, options, data, missing)
+
+    def _users_of(self, dimension: NetcdfDimension) -> list[tuple[str, int]]:
+        return [
+            (variable._path, axis)
+            for variable in self._contents.variables.values()
+            for axis, found in enumerate(variable.found)
+            if found is dimension and not scales.is_scale(self._stored(variable._path))
+        ]
+
+    def _fill_variable(self, made: NetcdfVariable, data: Any) -> None:
+        if made.type is not None:
+            data = made.type.checked(data, f"variable {made.name!r}")
+        self._root[made._path][...] = np.ma.filled(data, made._fill) if np.ma.isMaskedArray(data) else data
+
+    def create_variable(self, name: str, dims: Any = (), dtype: Any = None, data: Any = None, **options: Any) -> Any:
+        path = self._place(name, "variable")
+        there = set(self._contents.variables)
+        try:
+            made = super().create_variable(name, dims, dtype, data, **options)
+            self._joined(made)
+        except BaseException:
+            self._undone(path, there)
+            raise
+        return made
+
+    def _joined(self, made: NetcdfVariable) -> None:
+        """Connects a new variable with its dimensions, and the users of its dimension with it."""
+        path = next(path for path, variable in self._contents.variables.items() if variable is made)
+        dataset, own = self._stored(made._path), self._contents.dimensions.get(path)
+        if own is not None and made.found[:1] == (own,):
+            self._scale(own)
+            for variable, axis in self._users:
+                scales.connect(self._stored(variable), axis, dataset)
+            if len(made.found) > 1:
+                numbers = np.array([dim.number for dim in made.found], "<i4")
+                self._writer.set_attribute(made._path, "_Netcdf4Coordinates", [len(numbers)], _NUMBER, numbers.tobytes(), [])
+            return
+        for axis, dim in enumerate(made.found):
+            scales.connect(dataset, axis, self._stored(dim.path))
+
+    def _undone(self, path: str, there: set[str]) -> None:
+        """Removes a variable that could not be created whole, and gives its dimension back."""
+        made = self._contents.variables.get(path)
+        if path in there or not (made is not None or hasattr(self, "_users")):
+            return
+        self._contents.variables.pop(path, None)
+        own = self._contents.dimensions.get(path)
+        stored = "/" + path if made is None else made._path
+        dataset = self._stored(stored)
+        if made is not None:
+            attached = scales.attached(dataset)
+            for axis, dim in enumerate(made.found):
+                if attached[axis : axis + 1] and attached[axis]:
+                    scales.disconnect(dataset, axis, self._stored(dim.path))
+        if self._changes.raw._file.exists(stored) and (made is not None or own is None):
+            self._changes.remove(stored)
+        if own is not None and not self._changes.raw._file.exists("/" + path):
+            self._scale(own)
+            for variable, axis in self._users:
+                scales.connect(self._stored(variable), axis, self._stored(path))
+
+    def _stored(self, path: str) -> StoredDataset:
+        return StoredDataset(self._changes, path)
+
+
+class NetcdfEdits(Netcdf4Names):
+    """What a group of an edited file has for netCDF: dimensions, variables and types, as `create_netcdf`."""
+
+    _changes: Changes
+
+    def _netcdf(self) -> EditedNetcdfGroup:
+        return EditedNetcdfGroup(self)
+
+    @property
+    def dimensions(self) -> dict[str, NetcdfDimension]:
+        """The netCDF dimensions of this group by name."""
+        with self._changes.lock:
+            return self._netcdf().dimensions
+
+    @property
+    def variables(self) -> dict[str, Any]:
+        """The netCDF variables of this group by name."""
+        with self._changes.lock:
+            netcdf = self._netcdf()
+            return {name: netcdf._root[made._path] for name, made in netcdf.variables.items()}
+
+    def create_dimension(self, name: str, size: int | None = None) -> NetcdfDimension:
+        """Creates a netCDF dimension.
+
+        Args:
+            name: Name of the dimension, or its path in a group below.
+            size: Its size; `None` for an unlimited dimension.
+
+        Returns:
+            The dimension.
+
+        Raises:
+            InvalidInputError: There is an object of this name, or the size is not valid.
+
+        Example:
+            >>> f.create_dimension("member", 10)
+        """
+        with self._changes.lock:
+            netcdf = self._netcdf()
+            made = netcdf.create_dimension(name, size)
+            netcdf.settled()
+            return made
+
+    def create_variable(self, name: str, dims: Any = (), dtype: Any = None, data: Any = None, **options: Any) -> Any:
+        """Creates a netCDF variable over existing dimensions.
+
+        Args:
+            name: Name of the variable, or its path.
+            dims: Names of the dimensions, of this group or of those above it.
+            dtype: As in the files of `create_netcdf`.
+            data: The values.
+            options: As in the files of `create_netcdf`: `fill_value`, `attrs`, `units`, `calendar`, `bounds`, `coordinates`, `cell_methods`,
+                `grid_mapping`, and those of `create_dataset`, such as `compression` and `chunks`.
+
+        Returns:
+            The dataset of the variable.
+
+        Raises:
+            InvalidInputError: A dimension does not exist, there is an object of this name, or `data` does not fit the dimensions.
+
+        Example:
+            >>> f.create_variable("t2m", ["time", "x"], "f4", units="K", compression="zstd")
+        """
+        with self._changes.lock:
+            netcdf = self._netcdf()
+            made = netcdf.create_variable(name, dims, dtype, data, **options)
+            netcdf.settled()
+            return netcdf._root[made._path]
+
+    def create_grid_mapping(self, name: str, grid_mapping_name: str, **parameters: Any) -> Any:
+        """Creates a grid mapping (CF 5.6), as in the files of `create_netcdf`.
+
+        Args:
+            name: Name of the variable, or its path.
+            grid_mapping_name: CF's name of the projection.
+            parameters: The parameters by CF's names.
+
+        Returns:
+            The dataset of the variable.
+
+        Example:
+            >>> f.create_grid_mapping("crs", "latitude_longitude", earth_radius=6371229.0)
+        """
+        with self._changes.lock:
+            netcdf = self._netcdf()
+            made = netcdf.create_grid_mapping(name, grid_mapping_name, **parameters)
+            netcdf.settled()
+            return netcdf._root[made._path]
+
+    def _create_type(self, kind: str, *arguments: Any) -> NetcdfType:
+        with self._changes.lock:
+            netcdf = self._netcdf()
+            made: NetcdfType = getattr(netcdf, kind)(*arguments)
+            netcdf.settled()
+            return made
+
+    def create_compound_type(self, name: str, dtype: Any) -> NetcdfType:
+        """Creates a netCDF type of named fields.
+
+        Args:
+            name: Name of the type, or its path.
+            dtype: A structured dtype.
+
+        Returns:
+            The type, for `create_variable`.
+
+        Example:
+            >>> f.create_compound_type("point", [("x", "f8"), ("y", "f8")])
+        """
+        return self._create_type("create_compound_type", name, dtype)
+
+    def create_enum_type(self, name: str, dtype: Any, members: Mapping[str, int]) -> NetcdfType:
+        """Creates a netCDF type of named whole numbers.
+
+        Args:
+            name: Name of the type, or its path.
+            dtype: An integer dtype.
+            members: The values by name.
+
+        Returns:
+            The type, for `create_variable`.
+
+        Example:
+            >>> f.create_enum_type("cloud", "u1", {"clear": 0, "cloudy": 1})
+        """
+        return self._create_type("create_enum_type", name, dtype, members)
+
+    def create_vlen_type(self, name: str, dtype: Any) -> NetcdfType:
+        """Creates a netCDF type of one-dimensional arrays of any length.
+
+        Args:
+            name: Name of the type, or its path.
+            dtype: The dtype of the elements, or a type that the file defines.
+
+        Returns:
+            The type, for `create_variable`.
+
+        Example:
+            >>> f.create_vlen_type("ragged", "f4")
+        """
+        return self._create_type("create_vlen_type", name, dtype)
