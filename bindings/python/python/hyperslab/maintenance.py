@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from . import _native
 from .comparing.diff import check_copy
+from .editing import shrinking
 from .errors import InvalidInputError
 from .file import open as open_file
 from .objects.dataset import Dataset
@@ -64,16 +65,19 @@ class VacuumResult(NamedTuple):
 
     `removed` are writes whose subfiles were removed, `young` those that another process may still write or read, `indexes`
     leftovers of index builds that were removed, `orphans` commits that were kept although no master in the folder uses them,
-    and `files` leftover files of killed writers that were removed."""
+    `files` leftover files of killed writers that were removed, and `shrunk_bytes` by how much the file itself is smaller (`shrink=True`)."""
 
     removed: list[str]
     young: list[str]
     indexes: list[str]
     orphans: list[str]
     files: list[str]
+    shrunk_bytes: int = 0
 
 
-def vacuum(path: Path, *, hours: float = 24, index_folder: Path | None = None, orphans: bool = False, dry_run: bool = False) -> VacuumResult:
+def vacuum(
+    path: Path, *, hours: float = 24, index_folder: Path | None = None, orphans: bool = False, shrink: bool = False, dry_run: bool = False
+) -> VacuumResult:
     """Removes leftovers of killed writers and killed index builds, and data that was overwritten.
 
     Keeps all that a master in the same folder uses, even if it was renamed or copied. Cuts off unused indexes at the end of
@@ -84,10 +88,17 @@ def vacuum(path: Path, *, hours: float = 24, index_folder: Path | None = None, o
         hours: Remove uncommitted writes and overwritten data only if they were not touched for this many hours.
         index_folder: The folder of indexes that are not next to the file.
         orphans: Also remove commits that no master in the folder uses.
+        shrink: Also replace an HDF5 file by a copy without unused bytes, which is compared with it first: what is left of removed objects and attributes
+            and of replaced values is gone.
         dry_run: Remove nothing, only report.
 
     Returns:
         What was removed, or with `dry_run` would be.
+
+    Raises:
+        ConflictError: `shrink`, and a program has the file open.
+        InvalidInputError: `shrink`, and the file has several names (hard links).
+        UnsupportedError: `shrink`, and the file has something that cannot be copied, such as a user block; the message names it.
 
     Example:
         >>> hs.vacuum("big.h5", dry_run=True).removed
@@ -97,7 +108,8 @@ def vacuum(path: Path, *, hours: float = 24, index_folder: Path | None = None, o
     found = _native.vacuum(name, hours * 3600, orphans, dry_run)
     elsewhere = None if index_folder is None else os.path.abspath(os.fsdecode(index_folder))
     indexes = _native.index_vacuum(name, hours * 3600, elsewhere, dry_run)
-    return VacuumResult(found.removed, found.young, indexes, found.orphans, found.files)
+    smaller = shrinking.shrink(name, lambda source, target: repack(source, target).bytes, dry_run) if shrink else 0
+    return VacuumResult(found.removed, found.young, indexes, found.orphans, found.files, smaller)
 
 
 class Fused(NamedTuple):

@@ -35,12 +35,13 @@ def vacuum(
     file: FileName,
     hours: Annotated[float, typer.Option(help="Only what was not touched for this many hours.")] = 24,
     orphans: Annotated[bool, typer.Option("--orphans", help="Also remove commits that no master in the folder uses.")] = False,
+    shrink: Annotated[bool, typer.Option("--shrink", help="Also replace an HDF5 file by a copy without unused bytes.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Remove nothing, only list what would be removed.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Remove leftovers of killed writers and killed index builds of a file, and overwritten data."""
     with careful():
-        done = hs.vacuum(file, hours=hours, index_folder=OPEN.get("index_folder"), orphans=orphans, dry_run=dry_run)
+        done = hs.vacuum(file, hours=hours, index_folder=OPEN.get("index_folder"), orphans=orphans, shrink=shrink, dry_run=dry_run)
     if as_json:
         print(json.dumps(done._asdict()))
     else:
@@ -52,6 +53,8 @@ def vacuum(
             f"{file}: {removed} {len(done.removed)} writes, left {len(done.young)} that are younger than {hours:g} hours; "
             f"{removed} {len(done.files)} files of killed writers and {len(done.indexes)} leftovers of indexes"
         )
+        if shrink:
+            print(f"{file}: {'would be' if dry_run else 'is'} {done.shrunk_bytes:,} bytes smaller without unused bytes")
         if done.orphans:
             count = len(done.orphans)
             print(f"{count} commit{'s belong' if count > 1 else ' belongs'} to no master in this folder; --orphans removes {'them' if count > 1 else 'it'}")
