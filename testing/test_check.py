@@ -111,6 +111,18 @@ def test_a_flipped_bit_anywhere_never_crashes(made: dict[str, pathlib.Path], tmp
                 assert place < 8
 
 
+def test_zeros_that_a_checksum_does_not_tell_are_named(tmp_path: pathlib.Path) -> None:
+    with h5py.File(tmp_path / "a.h5", "w") as f:
+        d = f.create_dataset("x", data=np.arange(1, 101), chunks=(10,), fletcher32=True)
+        chunk = d.id.get_chunk_info(3)
+        f.create_dataset("packed", data=np.zeros(100), chunks=(10,), fletcher32=True, compression="gzip")
+    assert not [one for one in hs.check(tmp_path / "a.h5").findings if one.kind == "zeroed"]
+    report = hs.check(patched(tmp_path / "a.h5", tmp_path / "b.h5", chunk.byte_offset, bytes(chunk.size)))
+    (found,) = (one for one in report.findings if one.kind == "zeroed")
+    assert (found.severity, found.path, found.offset, found.length) == ("info", "/x", chunk.byte_offset, chunk.size) and "[30:40]" in found.cost
+    assert report.ok
+
+
 def test_a_damaged_chunk_is_named_with_its_values(tmp_path: pathlib.Path) -> None:
     with h5py.File(tmp_path / "a.h5", "w") as f:
         d = f.create_dataset("g/x", data=np.arange(100 * 20).reshape(100, 20), chunks=(10, 20), compression="gzip")

@@ -38,7 +38,7 @@ pub struct Finding {
 }
 
 /// All kinds of findings with what they mean.
-pub const KINDS: [(&str, &str); 20] = [
+pub const KINDS: [(&str, &str); 21] = [
     ("damaged", "a structure that cannot be read, or contradicts its checksum, the specification or other structures"),
     ("unsupported", "a structure or type that is not supported, and therefore not checked"),
     ("truncated", "the file is shorter than its superblock says"),
@@ -53,6 +53,7 @@ pub const KINDS: [(&str, &str); 20] = [
     ("bad-reference", "a reference to bytes that are no object"),
     ("dimension-scale", "a dimension scale that does not fit the dataset to which it is attached"),
     ("undecodable", "a chunk, values of variable length or an attribute that cannot be decoded"),
+    ("zeroed", "a chunk of nothing but zeros, of which its fletcher32 checksum cannot tell whether they were written"),
     ("unreadable", "bytes that the operating system cannot read"),
     ("missing-file", "an external file, or a source of a virtual dataset, that does not exist"),
     ("header", "the header of a netCDF classic file that contradicts itself or the file"),

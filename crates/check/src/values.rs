@@ -107,6 +107,7 @@ impl Values<'_> {
         progress: &mut CheckProgress<'_>,
     ) -> Result<()> {
         let Some(shape) = &dataset.chunk_shape else { return Ok(()) };
+        let has_checksums = dataset.filters.iter().any(|filter| filter.name == "fletcher32");
         let mut rest = object.chunks.as_slice();
         while !rest.is_empty() {
             let mut bytes = 0u64;
@@ -125,7 +126,8 @@ impl Values<'_> {
                 }
                 counts.chunks.fetch_add(1, Ordering::Relaxed);
                 counts.bytes.fetch_add(chunk.length, Ordering::Relaxed);
-                Ok(None)
+                let is_zeroed = has_checksums && chunk.length > 0 && buffers.0.iter().all(|byte| *byte == 0);
+                Ok(is_zeroed.then(|| zeroed(object, shape, chunk)))
             };
             let found: Vec<Option<Finding>> =
                 self.file.session().compute(|| batch.par_iter().map_init(|| (Vec::new(), ChunkBuffer::default()), decode).collect::<Result<_>>())?;
@@ -240,8 +242,25 @@ impl Values<'_> {
     }
 }
 
-fn undecodable(object: &SurveyedObject, shape: &[u64], chunk: &SurveyedChunk, error: &Error) -> Finding {
+/// The elements of a chunk, as text.
+fn elements(shape: &[u64], chunk: &SurveyedChunk) -> String {
     let ranges: Vec<String> = chunk.position.iter().zip(shape).map(|(number, extent)| format!("{}:{}", number * extent, (number + 1) * extent)).collect();
+    ranges.join(", ")
+}
+
+/// The checksum of zeros is zero, so it does not tell zeros that were written from a block that was lost.
+fn zeroed(object: &SurveyedObject, shape: &[u64], chunk: &SurveyedChunk) -> Finding {
+    Finding::new(
+        Severity::Info,
+        "zeroed",
+        "all stored bytes of a chunk with a fletcher32 checksum are zeros, which the checksum of zeros does not tell from a lost block",
+    )
+    .at(chunk.offset, chunk.length)
+    .of(Some(object.path.as_str()))
+    .costs(format!("if it was not zeros, the values [{}] are lost", elements(shape, chunk)))
+}
+
+fn undecodable(object: &SurveyedObject, shape: &[u64], chunk: &SurveyedChunk, error: &Error) -> Finding {
     let (severity, kind) = match error.kind() {
         ErrorKind::Unsupported => (Severity::Warning, "unsupported"),
         ErrorKind::LimitExceeded => (Severity::Warning, "limit"),
@@ -251,6 +270,6 @@ fn undecodable(object: &SurveyedObject, shape: &[u64], chunk: &SurveyedChunk, er
     Finding::new(severity, kind, format!("a chunk cannot be decoded: {}", error.message()))
         .at(chunk.offset, chunk.length)
         .of(Some(object.path.as_str()))
-        .costs(format!("the values [{}] are lost", ranges.join(", ")))
+        .costs(format!("the values [{}] are lost", elements(shape, chunk)))
         .advises("restore the file from a copy, or save the other chunks: hyperslab recover")
 }
