@@ -186,3 +186,27 @@ def test_the_command_and_the_report(made: dict[str, pathlib.Path], tmp_path: pat
     assert command(made["latest"], tmp_path / "whole.h5", "-q").returncode == 0
     found = hs.recover(tmp_path / "cut.h5", tmp_path / "again.h5")
     assert found.to_html().count("<table>") == 2 and json.loads(json.dumps(found.to_dict()))["objects"] and repr(found).startswith("<Recovery")
+
+
+def test_names_that_no_link_can_have_are_lost_and_objects_are_not(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "a.h5"
+    with h5py.File(path, "w", libver="earliest") as f:
+        for name in ("one", "two", "three"):
+            f[f"g/{name}"] = np.arange(100) + len(name)
+            f.create_group(f"g/group {name}")
+    data = bytearray(path.read_bytes())
+    heap = data.rindex(b"HEAP")
+    size, place = int.from_bytes(data[heap + 8 : heap + 16], "little"), int.from_bytes(data[heap + 24 : heap + 32], "little")
+    while b"one\0" not in data[place : place + size]:
+        heap = data.rindex(b"HEAP", 0, heap)
+        size, place = int.from_bytes(data[heap + 8 : heap + 16], "little"), int.from_bytes(data[heap + 24 : heap + 32], "little")
+    data[place : place + size] = bytes(size)
+    broken = tmp_path / "broken.h5"
+    broken.write_bytes(data)
+    found = hs.recover(broken, tmp_path / "saved.h5")
+    paths = [one.path for one in found.objects]
+    assert len(set(paths)) == len(paths) and not found.complete
+    with h5py.File(tmp_path / "saved.h5") as f:
+        datasets = [one for one in found.objects if one.kind == "dataset"]
+        assert len(datasets) == 3 and all(isinstance(f[one.path], h5py.Dataset) for one in datasets)
+        assert sorted(int(f[one.path][0]) for one in datasets) == [3, 3, 5]

@@ -1,6 +1,6 @@
 """Measures what is saved of damaged files, next to h5py, and h5clear with h5py. Prints a table in Markdown, and all figures as JSON with --json.
 
-`python testing/recover/measure.py [--seeds N] [--cuts N] [--json OUT]`
+`python testing/recover/measure.py [--seeds N] [--cuts N] [--json OUT] [--corpus FOLDER --count N]`
 """
 
 from __future__ import annotations
@@ -91,6 +91,10 @@ def ours(path: pathlib.Path, truth: Truth) -> Counts:
             counts["named"] += one.path == original or not one.path.startswith("/lost+found")
             expected = truth.values.get(original)
             if expected is None or one.kind != "dataset":
+                continue
+            if not isinstance(f[one.path], h5py.Dataset):
+                print(f"WRONG: {path} {one.path} is no dataset in what was saved", file=sys.stderr)
+                counts["wrong and certain"] += expected.size
                 continue
             got = np.asarray(f[one.path][()])
             equal = same(expected, got)
@@ -218,8 +222,29 @@ def killed(folder: pathlib.Path) -> Iterator[tuple[str, pathlib.Path, pathlib.Pa
                 yield f"killed, {'flushed once' if flush == 'flush' else 'never flushed'}", path, whole
 
 
+#: Sizes of files of the corpus that are damaged.
+CORPUS_BYTES = range(20_000, 3_000_000)
+#: The superblock of HDF5, with or without a user block.
+SIGNATURE = b"\x89HDF\r\n\x1a\n"
+
+
+def of_corpus(folder: pathlib.Path, count: int) -> dict[str, pathlib.Path]:
+    """A sample of the HDF5 files of a folder, the same each time, which h5py opens."""
+    found = []
+    for path in sorted(folder.rglob("*")):
+        if path.is_file() and path.stat().st_size in CORPUS_BYTES:
+            head = path.read_bytes()[: 1 << 16]
+            if any(head[place : place + 8] == SIGNATURE for place in (0, 512, 1024, 2048, 4096)):
+                with contextlib.suppress(Exception), h5py.File(path, "r"):
+                    found.append(path)
+    chosen = random.Random(28).sample(found, min(count, len(found)))
+    return {f"corpus: {path.relative_to(folder)}": path for path in chosen}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser()
+    parser.add_argument("--corpus", type=pathlib.Path, help="also damage files of this folder")
+    parser.add_argument("--count", type=int, default=60, help="how many of them")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--cuts", type=int, default=20)
     parser.add_argument("--only", default="")
@@ -237,15 +262,23 @@ def main() -> None:
             row["h5py"].update(peer(path, truth))
             row["h5clear"].update(cleared(path, truth))
 
-        for kind, path in files.make_all(folder).items():
+        made = files.make_all(folder) | (of_corpus(options.corpus, options.count) if options.corpus else {})
+        for kind, path in made.items():
             if options.only and options.only not in kind:
                 continue
-            truth = Truth(path)
+            try:
+                truth = Truth(path)
+            except Exception as error:
+                print(f"{kind}: left out, h5py does not read it whole: {error}", file=sys.stderr)
+                continue
+            group = "corpus" if kind.startswith("corpus") else kind if kind in files.MADE else "examples"
             for case, data in damaged(path.read_bytes(), options.cuts, options.seeds):
                 broken = folder / "broken.h5"
                 broken.write_bytes(data)
-                measure(case, broken, truth)
-            print(f"{kind}: {time.time() - started:.0f} s", file=sys.stderr)
+                measure(f"{group}, {case}", broken, truth)
+            print(f"{kind}: {time.time() - started:.0f} s", file=sys.stderr, flush=True)
+            if options.json:
+                pathlib.Path(options.json).write_text(json.dumps(rows))
         if not options.only or options.only == "killed":
             for case, broken, whole in killed(folder):
                 measure(case, broken, Truth(whole))

@@ -54,21 +54,36 @@ pub(super) fn of_group(log: &mut Log<'_>, header: &ObjectHeader<'_>, sizes: Node
                 None => is_whole = false,
             }
         }
-        if group::is_group(header) && is_whole {
-            is_whole = check_names(log, &links)?;
+        if group::is_group(header) {
+            is_whole &= check_names(log, &mut links)?;
         }
         Ok((links, is_whole))
     })
 }
 
-/// Two links of the same name are damage.
-fn check_names(log: &mut Log<'_>, links: &[FoundLink]) -> Result<bool> {
+/// A name that no link can have, or that another link has, is damage: it is lost, and what the link leads to is not.
+fn check_names(log: &mut Log<'_>, links: &mut [FoundLink]) -> Result<bool> {
     log.source.budget.charge((links.len() * size_of::<&str>()) as u64)?;
-    let mut names: Vec<&str> = links.iter().filter_map(|link| link.name.as_deref()).collect();
-    names.sort_unstable();
-    let Some(name) = names.windows(2).find_map(|pair| if let [a, b] = pair { (a == b).then_some(*a) } else { None }) else { return Ok(true) };
-    let (error, address) = (Error::corrupt(format!("two links called {name:?} in one group")), log.object.unwrap_or_default());
-    log.damage(StructureKind::ObjectHeader, address, 0, error).map(|()| false)
+    let mut seen = HashSet::new();
+    let mut lost = Vec::new();
+    for (number, link) in links.iter().enumerate() {
+        let Some(name) = link.name.as_deref() else { continue };
+        if name.is_empty() || name.contains('/') {
+            lost.push((number, format!("a link called {name:?}")));
+        } else if !seen.insert(name) {
+            lost.push((number, format!("two links called {name:?} in one group")));
+        }
+    }
+    let address = log.object.unwrap_or_default();
+    if let Some((_, message)) = lost.first() {
+        log.damage(StructureKind::ObjectHeader, address, 0, Error::corrupt(message.clone()))?;
+    }
+    for (number, _) in &lost {
+        if let Some(link) = links.get_mut(*number) {
+            link.name = None;
+        }
+    }
+    Ok(lost.is_empty())
 }
 
 /// Entries of the nodes of old groups.
