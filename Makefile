@@ -123,9 +123,11 @@ $(VIRTUALIZARR_VENV)/.installed: testing/virtualizarr/requirements.txt
 
 WITH_VIRTUALIZARR := PYTHONPATH=$(abspath bindings/python/python):$(abspath testing) $(VIRTUALIZARR_VENV)/bin/python
 
-test-edit: setup ## changes of existing files: hundreds of rounds next to h5py, kills, and the crash tests of the journal
+# With netCDF4, PyTables and pandas in turns, and files of the conformance corpus if they are there. ROUNDS=100 KILLS=200 FILES=200.
+test-edit: setup ## changes of existing files: hundreds of rounds next to h5py, kills, real files, and the crash tests of the journal
 	cargo test --release --locked -p hyperslab-edit
-	EDITING_ROUNDS=100 EDITING_KILLS=200 $(BIN)/python -m pytest -q -p no:cacheprovider -n auto testing/test_edit.py testing/test_editing.py testing/test_editing_objects.py testing/test_cli_edit.py
+	EDITING_ROUNDS=$(or $(ROUNDS),100) EDITING_KILLS=$(or $(KILLS),200) EDITING_FILES=$(or $(FILES),200) $(BIN)/python -m pytest -q -p no:cacheprovider -n auto \
+		testing/edit testing/test_edit.py testing/test_editing*.py testing/test_cli_edit.py $(ARGUMENTS)
 
 test-virtualizarr: setup $(VIRTUALIZARR_VENV)/.installed ## chunk references: values by zarr, VirtualiZarr, kerchunk and Icechunk, next to h5py's and netCDF4's
 	$(WITH_VIRTUALIZARR) -m pytest -q -p no:cacheprovider --rootdir=testing/virtualizarr --confcutdir=testing/virtualizarr testing/virtualizarr
@@ -473,6 +475,9 @@ bench-filters: setup ## how fast each filter is undone, beside h5py with hdf5plu
 
 bench-tools: setup dump-tools ## hyperslab diff and repack beside h5diff and h5repack; ARGUMENTS="--scale 4 --rounds 5"
 	PYTHONPATH=$(abspath bindings/python/python) $(BIN)/python benches/tools/run.py --folder $(HOME)/.cache/hyperslab/bench/tools $(ARGUMENTS)
+
+bench-edit: setup ## edits of existing files beside h5py with fsync, into docs/benchmarks-edit.md; ARGUMENTS="--rounds 5 --only appends"
+	$(BIN)/python benches/edit/run.py --folder $(HOME)/.cache/hyperslab/bench/edit --page docs/benchmarks-edit.md $(ARGUMENTS)
 
 bench-advise: setup ## predicted and measured gains of advice, into docs/advise.md (minutes)
 	$(BIN)/python benches/advise/run.py $(ARGUMENTS)
