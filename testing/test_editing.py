@@ -188,7 +188,7 @@ class Room:
 @pytest.mark.parametrize("libver", ["earliest", "v110"])
 @pytest.mark.parametrize("seed", range(3))
 def test_ours_theirs_and_a_dict_stay_equal(tmp_path: pathlib.Path, door: Any, libver: str, seed: int) -> None:
-    draw = random.Random(f"{seed} {libver} {door}")
+    draw = random.Random(f"{seed} {libver} {door.__name__}")
     room = Room(tmp_path, draw, libver)
     for round in range(int(os.environ.get("EDITING_ROUNDS", "8"))):
         with h5py.File(room.theirs, "r+") as theirs:

@@ -46,6 +46,7 @@ class EditedContents(Contents):
         for dimension in unnumbered:
             # A file of another library than netCDF: it numbers them in their order.
             dimension.number = self.next_number()
+        self.dimensions = dict(sorted(self.dimensions.items(), key=lambda item: item[1].number))
         by_number = {dimension.number: dimension for dimension in self.dimensions.values()}
         by_address = {scales.address(root[path]): dimension for path, dimension in self.dimensions.items()}
         writer = EditedWriter(changes)
