@@ -123,3 +123,8 @@ def test_the_test_sees_what_it_looks_for() -> None:
     assert faults(good, example) == []
     assert faults("Does.", example) == [*(f"{name} is not described" for name in ("path", "first", "second", "options")), "the result is not described"]
     assert faults(good.replace("path:", "paths:"), example) == ["path is not described", "paths is no argument"]
+
+
+def test_completion_offers_what_is_public() -> None:
+    assert {*hs.__all__} < {*dir(hs)} and all(hasattr(hs, name) for name in dir(hs))
+    assert not {"file", "sessions", "tables"} & {*dir(hs)}

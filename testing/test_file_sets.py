@@ -82,6 +82,22 @@ def test_tables_sql_and_queries_take_all_files_of_a_set(folder: pathlib.Path) ->
     assert hs.query(opened, "/g", "y > 0").count() == 3
 
 
+def test_a_folder_stands_for_its_files_and_those_below(folder: pathlib.Path) -> None:
+    (folder / "old").mkdir()
+    (folder / "tas_2.h5").rename(folder / "old" / "tas_3")  # found by its content
+    (folder / "notes.h5").write_text("not HDF5")
+    (folder / ".hidden.h5").write_bytes((folder / "tas_1.h5").read_bytes())
+    opened = hs.open(folder)
+    assert isinstance(opened, hs.FileSet)
+    assert [os.path.relpath(name, folder) for name in opened.filenames] == ["old/tas_3", "tas_1.h5", "tas_10.h5"]
+    assert opened.table("/tas").schema.names == ["dim_0", "tas"] and opened.table("/tas").count() == 13
+    assert hs.sql("select count(*) from tas", ".").fetchall() == [(13,)] and hs.query("old", "/g", "y > 0").count() == 1
+    assert hs.open("old/")["tas"].shape == (2,)
+    (folder / "empty").mkdir()
+    with pytest.raises(FileNotFoundError, match="no file of this folder, or of those below it, is HDF5 or netCDF"):
+        hs.open("empty")
+
+
 def test_a_pattern_that_matches_one_file_is_used_like_it(folder: pathlib.Path) -> None:
     opened = hs.open("tas_10*.h5")
     assert opened["tas"].shape == (10,) and opened.attrs["year"] == 10 and opened.filename == "tas_10.h5"

@@ -10,6 +10,7 @@ import hyperslab as hs
 import hyperslab.engines.views
 import netCDF4
 import numpy as np
+import pyarrow as pa
 import pytest
 
 
@@ -143,3 +144,13 @@ def test_views_of_several_files_are_those_of_the_first(tmp_path: pathlib.Path) -
             f.createVariable("v", "f8", ("x",))[:] = number
     assert hs.sql("select sum(v), count(*) as n from v", str(tmp_path / "s_*.nc")).fetchall() == [(9, 6)]
     assert hs.sql("select count(*) from v", str(tmp_path / "s_*.nc")).fetchall() == [(6,)]
+
+
+def test_a_mapping_names_files_and_tables_too(tmp_path: pathlib.Path) -> None:
+    for year in (2024, 2025):
+        with h5py.File(tmp_path / f"{year}.h5", "w") as f:
+            f["x"] = np.arange(3) * year
+    files = {str(year): tmp_path / f"{year}.h5" for year in (2024, 2025)}
+    query = 'select b.x - a.x from "2024".x a join "2025".x b using (dim_0) order by 1'
+    assert hs.sql(query, files).fetchall() == [(0,), (1,), (2,)]
+    assert hs.sql("select sum(wanted.n) + count(more.x) from wanted, more.x", {"wanted": pa.table({"n": [5]})}, more=files["2025"]).fetchall() == [(18,)]

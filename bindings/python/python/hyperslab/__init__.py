@@ -227,5 +227,10 @@ def load_ipython_extension(shell: object) -> None:
     register(shell)
 
 
+def __dir__() -> list[str]:
+    """What completion offers: the public names, and no modules of the inside."""
+    return sorted({*__all__, "mpi"})
+
+
 warn_of_problem()
 del warn_of_problem

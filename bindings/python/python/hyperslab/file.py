@@ -14,8 +14,9 @@ from . import _native, range_readers
 from .addresses import has_magic, is_address, matching, options_of
 from .errors import InvalidInputError, MissingFileError, UnsupportedError
 from .file_objects import CONTENT_NAME, path_or_content
+from .folders import files_below, is_container
 from .model_view import ModelView, recognized
-from .natural_order import matching_paths
+from .natural_order import matching_paths, natural_key
 from .objects import html, tree
 from .objects.attributes import Attributes
 from .objects.group import Group, Member, Result
@@ -426,7 +427,8 @@ def open(
 
     Args:
         path: A path, a list of paths, or a glob, whose files are sorted naturally (`run2` before `run10`); `**` matches folders
-            of any depth, and wildcards of such a glob are not columns of tables. A leading `~` is the home folder, and `file://` URLs are paths, as in pandas. Addresses of object stores and web servers (`s3://`,
+            of any depth, and wildcards of such a glob are not columns of tables. A folder stands for the HDF5 and netCDF files in it
+            and in folders below. A leading `~` is the home folder, and `file://` URLs are paths, as in pandas. Addresses of object stores and web servers (`s3://`,
             `gs://`, `az://`, `abfs://`, `http://`, `https://`) are read by ranges; those of object stores may be globs. An open
             binary file of Python is read by its path, and another file object, or a file of fsspec, by ranges; `BytesIO` is read
             whole. `bytes` are a path, as in `os`. Documents of references (kerchunk's JSON, or a folder of its Parquet) are files
@@ -454,7 +456,7 @@ def open(
         timeout: With `r+` and `a`, seconds to wait while another program has the file open; by default that is a `ConflictError` at once.
 
     Returns:
-        A `File`, or for a list or a glob a `FileSet`; for `r+` an `EditedFile`, and for a file that is created a `NewFile`.
+        A `File`, or for a list, a glob or a folder a `FileSet`; for `r+` an `EditedFile`, and for a file that is created a `NewFile`.
 
     Raises:
         NotFoundError: A file does not exist, or no file matches.
@@ -524,6 +526,14 @@ def _of_store(opener: _native.Session, store: Any, path: Any) -> _native.Files:
     return _native.Files([opener.open_reader(*range_readers.of_store(store, os.fsdecode(name))) for name in names])
 
 
+def _below(opener: _native.Session, folder: str) -> tuple[_native.Files, str]:
+    """The files of a folder and of those below it, and a glob that says so."""
+    found = sorted(files_below(folder), key=natural_key)
+    if not found:
+        raise MissingFileError("no file of this folder, or of those below it, is HDF5 or netCDF", folder)
+    return opener.open(found), os.path.join(folder, "**")
+
+
 def _opened(opener: _native.Session, path: Paths | IO[bytes]) -> tuple[_native.Files, str | None]:
     """The files, and the glob that names them."""
     if range_readers.is_file(path):
@@ -546,6 +556,8 @@ def _opened(opener: _native.Session, path: Paths | IO[bytes]) -> tuple[_native.F
         if is_folder_of_references(name):
             # Relative names are beside the folder, as they are beside a document of JSON.
             return _native.Files([opener.open_content(name, document(name))]), None
+        if os.path.isdir(name) and not is_container(name):
+            return _below(opener, name)
         return opener.open([name]), None
     folder, slash, pattern = name.rpartition("/")
     natives = None

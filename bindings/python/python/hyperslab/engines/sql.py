@@ -20,7 +20,13 @@ if TYPE_CHECKING:
     import duckdb
 
 
-def sql(query: str, files: File | Paths | None = None, *, parameters: Sequence[Any] | Mapping[str, Any] | None = None, **named: Any) -> duckdb.DuckDBPyRelation:
+def sql(
+    query: str,
+    files: File | Paths | Mapping[str, Any] | None = None,
+    *,
+    parameters: Sequence[Any] | Mapping[str, Any] | None = None,
+    **named: Any,
+) -> duckdb.DuckDBPyRelation:
     """Runs an SQL query over the datasets and groups of files.
 
     Args:
@@ -28,7 +34,7 @@ def sql(query: str, files: File | Paths | None = None, *, parameters: Sequence[A
             part of the path if that is unambiguous; with wildcards (`"Step#*/x"`) it has the rows of all objects that match.
             Tables of data models (`File.models`) are views by their names.
         files: An open file, or what `open` takes. With several files, the views are the objects of the first one and contain
-            the rows of all.
+            the rows of all. A mapping has what `named` has.
         parameters: Values of `?` or `$1` in the query as a sequence, of `$name` as a mapping.
         named: More files, whose views are `name.view`; and tables by their names: a `Table`, a frame of pandas or Polars, or
             what pyarrow has.
@@ -53,6 +59,8 @@ def sql(query: str, files: File | Paths | None = None, *, parameters: Sequence[A
     interrupts.wait_for_the_end()
     connection = duckdb.connect(config={"python_enable_replacements": False})
     sources: dict[str, FileViews] = {}
+    if isinstance(files, Mapping) and not isinstance(files, File):
+        named, files = {**files, **named}, None
     if files is not None:
         sources[""] = FileViews(files if isinstance(files, File) else open(files))
     for name, value in named.items():

@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from ..engines.file_views import FileViews, NamedTable
 from ..errors import InvalidInputError, MissingFileError, NotFoundError
 from ..file import open as open_file
-from ..serving.folders import files_below, is_shown, path_inside
+from ..folders import files_below, is_shown
+from ..serving.inside import path_inside
 from ..serving.stamps import Stamp, stamp_of
 
 #: Files that are kept open.

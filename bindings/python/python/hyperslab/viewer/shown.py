@@ -11,7 +11,8 @@ from typing import Any
 from .. import file as files
 from .. import h5py
 from ..errors import Error, ErrorKind, InvalidInputError, MissingFileError
-from ..serving.folders import files_below, is_hdf5, path_inside
+from ..folders import files_below, is_hdf5
+from ..serving.inside import path_inside
 from ..serving.stamps import Stamp, stamp_of
 from .requests import Refused
 

@@ -35,6 +35,11 @@ def is_shown(path: str) -> bool:
     return os.path.isfile(path) and (is_hdf5(path) or is_netcdf3(path))
 
 
+def is_container(folder: str) -> bool:
+    """Whether a folder is a container of the VOL connector."""
+    return os.path.isfile(os.path.join(folder, "catalog.arrow"))
+
+
 def files_below(folder: str) -> Iterator[str]:
     """Files of HDF5 and netCDF below a folder, in the order of names. Links are not followed, and hidden ones are left out."""
     for here, folders, names in os.walk(folder):
@@ -43,19 +48,3 @@ def files_below(folder: str) -> Iterator[str]:
             path = os.path.join(here, name)
             if not name.startswith(".") and not os.path.islink(path) and is_shown(path):
                 yield path
-
-
-def path_inside(folder: str, name: str) -> str | None:
-    """The path of a file by its relative name; `None` if there is no such file, or the name leads out of the folder.
-
-    Args:
-        folder: The real path of the folder.
-        name: As requests write it, with `/` between its parts.
-    """
-    if "\0" in name or os.path.isabs(name) or ".." in name.split("/"):
-        return None
-    real = os.path.realpath(os.path.join(folder, name))
-    # A link or `..` may lead out of the folder; whether there is something must not show.
-    if os.path.commonpath([real, folder]) == folder and os.path.isfile(real):
-        return real
-    return None
