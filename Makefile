@@ -618,6 +618,19 @@ package: wheel crates jar-docs ## wheel, crates, jars of sources and Javadoc, li
 	@unzip -p build/wheel/*.whl '*.cyclonedx.json' > build/wheel/sbom.cyclonedx.json
 	@$(BIN)/python -c 'import json; print(len(json.load(open("build/wheel/sbom.cyclonedx.json"))["components"]), "crates in build/wheel/sbom.cyclonedx.json")'
 
+# The standard libraries of other systems come by rustup, a C compiler for all of them with the wheel ziglang. Nothing is linked or run.
+PLATFORMS      := aarch64-unknown-linux-gnu aarch64-apple-darwin x86_64-apple-darwin
+PLATFORMS_VENV := $(HOME)/.cache/hyperslab/venvs/platforms
+
+$(PLATFORMS_VENV)/.installed: packaging/platforms.txt
+	$(PYTHON) -m venv $(PLATFORMS_VENV)
+	$(PLATFORMS_VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r $<
+	@touch $@
+
+check-platforms: $(PLATFORMS_VENV)/.installed ## the Python extension and Java's native library compile for Linux on aarch64 and for macOS
+	@for platform in $(PLATFORMS); do rustup --quiet target add $$platform && PATH="$(PLATFORMS_VENV)/bin:$$PATH" CARGO_TARGET_DIR=$(CARGO_TARGET_DIR)/platforms \
+		cargo-zigbuild check --locked --quiet --target $$platform -p hyperslab-python -p hyperslab-jni && echo "$$platform: compiles" || exit 1; done
+
 crates: ## the crates as `cargo publish` would send them, in build/crates
 	cargo package --locked --no-verify --allow-dirty --quiet --target-dir $(CARGO_TARGET_DIR)/package $(PACKAGED)
 	@rm -rf build/crates && mkdir -p build/crates

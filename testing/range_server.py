@@ -40,6 +40,9 @@ class Server:
     def __init__(self) -> None:
         self.objects: dict[str, bytes | pathlib.Path] = {}
         self.modified: dict[str, int] = {}
+        #: Parts of uploads that are not complete, by the upload's number, and buckets that writers do not find.
+        self.uploads: dict[str, dict[int, bytes]] = {}
+        self.missing_buckets: set[str] = set()
         self.asked: list[Asked] = []
         self.fault: Callable[[Asked], str | int | None] = lambda asked: None
         self.latency_seconds = 0.0
@@ -146,9 +149,19 @@ class _Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         self._answer()
 
+    def do_PUT(self) -> None:
+        self._answer()
+
+    def do_POST(self) -> None:
+        self._answer()
+
+    def do_DELETE(self) -> None:
+        self._answer()
+
     def _answer(self) -> None:
         server = self.server_
         asked = server.note(self)
+        self._body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         try:
             if server.latency_seconds:
                 time.sleep(server.latency_seconds)
@@ -163,13 +176,44 @@ class _Handler(BaseHTTPRequestHandler):
             else:
                 if fault == "stall":
                     time.sleep(server.stall_seconds)
-                self._object(asked, fault)
+                self._object(asked, fault) if self.command in ("GET", "HEAD") else self._change(asked)
         finally:
             server.done()
 
-    def _status(self, status: int, body: str = "") -> None:
+    def _change(self, asked: Asked) -> None:
+        """S3's requests that write: objects, parts of uploads, copies of whole objects as a part, and deletions."""
+        server, path, uploads = self.server_, asked.path, self.server_.uploads
+        query = urllib.parse.parse_qs(asked.query, keep_blank_values=True)
+        upload = query.get("uploadId", [""])[0]
+        if path.split("/")[0] in server.missing_buckets:
+            return self._status(404, "<Error><Code>NoSuchBucket</Code><Message>The specified bucket does not exist</Message></Error>")
+        if "delete" in query:
+            names = re.findall(r"<Key>(.*?)</Key>", self._body.decode())
+            for name in names:
+                server.objects.pop(f"{path.rstrip('/')}/{name}", None)
+            return self._status(200, "<DeleteResult>" + "".join(f"<Deleted><Key>{name}</Key></Deleted>" for name in names) + "</DeleteResult>")
+        if "uploads" in query:
+            uploads[str(len(uploads))] = {}
+            return self._status(200, f"<InitiateMultipartUploadResult><UploadId>{len(uploads) - 1}</UploadId></InitiateMultipartUploadResult>")
+        if self.command == "DELETE":
+            uploads.pop(upload, None) if upload else server.objects.pop(path, None)
+            return self._status(204)
+        if "partNumber" in query:
+            source = urllib.parse.unquote(asked.headers.get("x-amz-copy-source", "")).lstrip("/")
+            uploads[upload][int(query["partNumber"][0])] = server.part(source, 0, server.length(source)) if source else self._body
+            return self._status(200, "<CopyPartResult><ETag>x</ETag></CopyPartResult>" if source else "", {"ETag": '"x"'})
+        if asked.headers.get("if-none-match") == "*" and path in server.objects:
+            return self._status(412, "<Error><Code>PreconditionFailed</Code><Message>it is there</Message></Error>")
+        whole = b"".join(part for _, part in sorted(uploads.pop(upload).items())) if upload else self._body
+        server.objects[path] = whole
+        done = f"<CompleteMultipartUploadResult><ETag>{server.etag(path)}</ETag></CompleteMultipartUploadResult>" if upload else ""
+        return self._status(200, done, {"ETag": server.etag(path) or ""})
+
+    def _status(self, status: int, body: str = "", headers: dict[str, str] | None = None) -> None:
         content = body.encode()
         self.send_response(status)
+        for name, value in (headers or {}).items():
+            self.send_header(name, value)
         self.send_header("Content-Length", str(len(content)))
         self.end_headers()
         if self.command != "HEAD":

@@ -239,6 +239,45 @@ def test_nothing_that_grants_access_is_shown_or_pickled_unless_given(server, sam
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(signed))["plain"][0], np.arange(1000))
 
 
+def test_profiles_of_aws(server, sample, monkeypatch, tmp_path):
+    address, _ = s3(server, "sample.h5", sample)
+    for name in list(os.environ):
+        if name.startswith("AWS_"):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / ".aws").mkdir()
+    (tmp_path / ".aws" / "config").write_text(
+        f"[default]\nregion = eu-west-1\n\n[profile lab]\nregion=us-west-2\nendpoint_url = {server.url}\n[profile web]\nsso_session = x\n"
+    )
+    keys = tmp_path / ".aws" / "credentials"
+    keys.write_text("[default]\naws_access_key_id = AKIADEFAULT\naws_secret_access_key = s1\n[lab]\naws_access_key_id=AKIALAB\naws_secret_access_key=s2\n")
+
+    def signed(**options) -> str:
+        server.forget()
+        f = hs.open(address, storage_options=options)
+        assert f["text"][3] == b"word 3" and ("access_key_id" in options or b"AKIA" not in pickle.dumps(f))
+        return server.asked[0].headers.get("authorization", "")
+
+    here = {"endpoint": server.url, "allow_http": True}
+    assert "AKIADEFAULT/" in signed(**here) and "/eu-west-1/" in signed(**here)
+    assert "AKIALAB/" in signed(profile="lab") and "/us-west-2/" in signed(profile="lab"), "its endpoint, too"
+    assert signed(**here, skip_signature=True) == ""
+    assert "AKIAGIVEN/" in signed(profile="lab", access_key_id="AKIAGIVEN", secret_access_key="s3")
+    monkeypatch.setenv("AWS_PROFILE", "lab")
+    assert "AKIALAB/" in signed()
+    keys.write_text(keys.read_text().replace("AKIALAB", "AKIARENEWED"))
+    assert "AKIARENEWED/" in signed()
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIAENVIRONMENT")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "s4")
+    assert "AKIAENVIRONMENT/" in signed() and "AKIARENEWED/" in signed(profile="lab")
+    with pytest.raises(hs.UnsupportedError, match="'web' has its credentials by sso_session: set what 'aws configure export-credentials --profile web"):
+        hs.open(address, storage_options={**here, "profile": "web"})
+    with pytest.raises(hs.InvalidInputError, match="there is no profile 'none'"):
+        hs.open(address, storage_options={**here, "profile": "none"})
+    with pytest.raises(hs.InvalidInputError, match="'profile' is not a storage option of gs"):
+        hs.open("gs://bucket/x.h5", storage_options={"profile": "lab", "skip_signature": True})
+
+
 def test_options_are_checked(server, sample):
     address, options = s3(server, "sample.h5", sample)
     with pytest.raises(hs.InvalidInputError, match="'endpoints' is not a storage option of s3"):

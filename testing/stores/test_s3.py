@@ -156,3 +156,24 @@ def test_fsspec_over_http():
         address = server.put("data/sample.nc", SAMPLE)
         with fsspec.open(address) as source:
             assert compare(hs.open(SAMPLE), hs.open(source)) > 0
+
+
+@pytest.mark.parametrize("values", [np.arange(10), np.random.default_rng(1).integers(0, 1 << 30, 9 << 20, dtype="i4")], ids=["one request", "in parts"])
+def test_files_are_written_whole_and_once(s3, values):
+    client, options = s3
+    path = f"s3://bucket/written/{values.size}.h5"
+    with hs.create(path, "x", storage_options=options) as f:
+        f["x"] = values
+    np.testing.assert_array_equal(hs.open(path, storage_options=options)["x"][:], values)
+    with pytest.raises(hs.ConflictError):
+        hs.create(path, "x", storage_options=options)
+    with hs.create(path, storage_options=options) as f:
+        f["x"] = values[::-1]
+        with hs.create(f"{path}.late", "x", storage_options=options) as late:
+            late["x"] = values
+            client.put_object(Bucket="bucket", Key=f"written/{values.size}.h5.late", Body=b"another writer's")
+            with pytest.raises(hs.ConflictError):
+                late.close()
+    np.testing.assert_array_equal(hs.open(path, storage_options=options)["x"][:], values[::-1])
+    listed = [found["Key"] for found in client.list_objects_v2(Bucket="bucket", Prefix="written/")["Contents"]]
+    assert not [name for name in listed if name.endswith(".part")] and not client.list_multipart_uploads(Bucket="bucket").get("Uploads")

@@ -41,7 +41,8 @@ mod writer;
 use pyo3::prelude::*;
 
 /// Opening a small file makes many small allocations, and a scan allocates and frees large ones: this allocator keeps freed
-/// memory for reuse (docs/decisions/0011-allocator.md).
+/// memory for reuse (docs/decisions/0011-allocator.md). It was measured on Linux only.
+#[cfg(target_os = "linux")]
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
 use hyperslab::Error;
-use hyperslab::storage::Output;
+use hyperslab::storage::{Output, StorageOptions};
 use hyperslab::write::Existing;
 use pyo3::prelude::*;
 
@@ -28,10 +28,11 @@ impl PartFile {
 
 #[pymethods]
 impl PartFile {
-    /// Begins a file that will be at `path`, in a folder that exists. Symbolic links are followed.
+    /// Begins a file that will be at `path`, in a folder that exists, or at an address of an object store. Symbolic links are followed.
     #[new]
-    fn new(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
-        let output = run(py, move || Output::create(path, Existing::Replace))?;
+    #[pyo3(signature = (path, storage_options=Vec::new()))]
+    fn new(py: Python<'_>, path: PathBuf, storage_options: Vec<(String, String)>) -> PyResult<Self> {
+        let output = run(py, move || Output::create_at(path, Existing::Replace, &StorageOptions::new(storage_options)))?;
         Ok(Self { temporary: output.temporary().to_path_buf(), output: Mutex::new(Some(output)) })
     }
 

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use hyperslab::filter::{Filter, Pipeline};
+use hyperslab::storage::{StorageOptions, is_address};
 use hyperslab::write::{AttributeValue, DatasetDefinition, Existing, Extent, FileWriter, Link, Region, without_steps};
 use hyperslab::{Cancellation, Dataspace, Elements, Error, FillTime, HeapObjects, HeapReference, Result, SessionOptions, new_session};
 use pyo3::prelude::*;
@@ -110,9 +111,10 @@ fn locked<T>(shared: &Mutex<Option<Box<dyn Target>>>, work: impl FnOnce(&mut dyn
 #[pymethods]
 impl Writer {
     /// Begins the file that will be called `path`. `track_order` records the order of creation, `durable` makes `finish` wait for
-    /// the disk, `replace` lets it replace a file. With `continued`, it begins with the contents of the existing file.
+    /// the disk, `replace` lets it replace a file. With `continued`, it begins with the contents of the existing file. A path may be
+    /// an address of an object store.
     #[new]
-    #[pyo3(signature = (path, alignment=None, threads=None, track_order=false, durable=true, replace=true, continued=false, user_block=0, page_bytes=None, user_block_bytes=None))]
+    #[pyo3(signature = (path, alignment=None, threads=None, track_order=false, durable=true, replace=true, continued=false, user_block=0, page_bytes=None, user_block_bytes=None, storage_options=Vec::new()))]
     #[expect(clippy::too_many_arguments, reason = "one for each keyword of create")]
     fn begin(
         py: Python<'_>,
@@ -126,9 +128,14 @@ impl Writer {
         user_block: u64,
         page_bytes: Option<u64>,
         user_block_bytes: Option<Vec<u8>>,
+        storage_options: Vec<(String, String)>,
     ) -> PyResult<Self> {
         let work = move || {
-            let session = new_session(SessionOptions::default().with_threads(threads))?;
+            if continued && path.to_str().is_some_and(is_address) {
+                return Err(Error::unsupported("objects of a store are written whole: add to a local file, and upload it"));
+            }
+            let storage = StorageOptions::new(storage_options);
+            let session = new_session(SessionOptions::default().with_threads(threads).with_storage(storage))?;
             let existing = if replace { Existing::Replace } else { Existing::Keep };
             let mut file =
                 if continued { FileWriter::continued(&path, alignment, &session)? } else { FileWriter::create(&path, existing, alignment, &session)? };

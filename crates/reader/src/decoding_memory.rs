@@ -73,6 +73,9 @@ impl Drop for Held {
     }
 }
 
+/// What is taken for the machine's memory where it is not known.
+const UNKNOWN_MEMORY_BYTES: u64 = 8 << 30;
+
 /// Bytes that decoded chunks may take in this process.
 pub(crate) fn bound() -> u64 {
     static BOUND: OnceLock<u64> = OnceLock::new();
@@ -99,7 +102,8 @@ fn memory() -> u64 {
         let own = Path::new(root).join(group.trim_start_matches('/'));
         own.ancestors().take_while(|folder| folder.starts_with(root)).filter_map(|folder| text(&folder.join(file)).trim().parse::<u64>().ok()).collect()
     });
-    of_groups.chain(machine).chain(address_space).min().unwrap_or(u64::MAX)
+    // Systems other than Linux do not say it in files.
+    of_groups.chain(machine).chain(address_space).min().unwrap_or(UNKNOWN_MEMORY_BYTES)
 }
 
 #[cfg(test)]

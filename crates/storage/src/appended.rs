@@ -68,11 +68,9 @@ impl Appended {
         if limit.is_some_and(|limit| self.end.saturating_add(bytes) > limit) {
             return Err(Error::new(ErrorKind::Io, "no room: the file would exceed the size that files of this process may have").in_file(&self.name));
         }
-        use rustix::io::Errno;
-        match rustix::fs::fallocate(&self.file, rustix::fs::FallocateFlags::KEEP_SIZE, self.end, bytes.max(1)) {
-            Err(error @ (Errno::NOSPC | Errno::DQUOT | Errno::FBIG)) => Err(self.failed(error.into(), "no room")),
-            // Others cannot tell.
-            _ => Ok(()),
+        match claim_room(&self.file, self.end, bytes.max(1)) {
+            Err(error) => Err(self.failed(error, "no room")),
+            Ok(()) => Ok(()),
         }
     }
 
@@ -132,6 +130,22 @@ impl Appended {
 pub fn is_marked(path: &Path) -> bool {
     let mut value = [0; 8];
     rustix::fs::getxattr(path, MARK, &mut value).is_ok()
+}
+
+/// Claims room on the disk behind the end of a file, whose length stays. File systems that cannot tell whether there is room claim none.
+#[cfg(target_os = "linux")]
+fn claim_room(file: &File, offset: u64, bytes: u64) -> std::io::Result<()> {
+    use rustix::io::Errno;
+    match rustix::fs::fallocate(file, rustix::fs::FallocateFlags::KEEP_SIZE, offset, bytes) {
+        Err(error @ (Errno::NOSPC | Errno::DQUOT | Errno::FBIG)) => Err(error.into()),
+        _ => Ok(()),
+    }
+}
+
+/// Other systems lengthen a file for which they claim room.
+#[cfg(not(target_os = "linux"))]
+fn claim_room(_: &File, _: u64, _: u64) -> std::io::Result<()> {
+    Ok(())
 }
 
 #[cfg(test)]

@@ -7,8 +7,10 @@ use std::sync::Arc;
 
 use hyperslab_array::{Error, ErrorKind, Result};
 
+use crate::existing::Existing;
 use crate::folder::sync_place;
 use crate::leftovers::remove_abandoned;
+use crate::remote::{StorageOptions, check_writable, is_address, shown_address, upload};
 use crate::replace::{InheritedMetadata, real_path, rename_new};
 use crate::temporary_name::unique_name;
 use crate::{Storage, check_range};
@@ -26,21 +28,28 @@ pub struct Output {
     is_users: bool,
     /// Permissions, owner and group of the file that was there at the beginning.
     passed: Option<InheritedMetadata>,
+    /// Where it goes if its target is an address of an object store: `target` is the address then, and `aside` a local file.
+    store: Option<StorageOptions>,
     /// The writing process: a forked child that ends must not remove its parent's file.
     process: u32,
 }
 
-/// What to do if there is a file already.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Existing {
-    /// Replace it.
-    Replace,
-    /// Keep it, and fail with `Conflict`.
-    Keep,
-}
-
 impl Output {
+    /// As [`Output::create`], for a path or an address of an object store. What goes to a store is written to a file in the folder for
+    /// temporary files first, and uploaded when it is published: the object appears whole, or not at all.
+    ///
+    /// # Errors
+    /// As [`Output::create`]; `Unsupported` for HTTP servers, `Io` if the store cannot be asked.
+    pub fn create_at(target: impl AsRef<Path>, existing: Existing, options: &StorageOptions) -> Result<Self> {
+        let target = target.as_ref();
+        let Some(address) = target.to_str().filter(|name| is_address(name)) else { return Self::create(target, existing) };
+        check_writable(address, options, existing)?;
+        let local = Path::new(target.file_name().unwrap_or(target.as_os_str()));
+        let mut output = Self::aside(std::env::temp_dir().join(local), false, None)?;
+        (output.target, output.store) = (target.to_path_buf(), Some(options.clone()));
+        Ok(output)
+    }
+
     /// Begins a file that will be called `target`; its folder must exist. Symbolic links are followed. The new file takes
     /// over permissions, owner, group and access control list of a regular file that it replaces, as far as this process
     /// may set them. A file that this process may not write, or that is not a regular file, is an error. Leftover files of
@@ -75,7 +84,7 @@ impl Output {
         let file = file.map_err(|error| Error::from(error).in_file(&shown))?;
         // The lock tells later writers that this one is alive. On a file system without locks, leftovers stay longer.
         let _ = rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive);
-        Ok(Self { file, aside, target, published: false, durable: true, is_users, passed, process: std::process::id() })
+        Ok(Self { file, aside, target, published: false, durable: true, is_users, passed, store: None, process: std::process::id() })
     }
 
     /// Begins a file under its final name, which readers learn of only after it is complete; no such file may exist. The
@@ -84,7 +93,17 @@ impl Output {
         let target = target.as_ref().to_path_buf();
         let file = OpenOptions::new().read(true).write(true).create_new(true).open(&target);
         let file = file.map_err(|error| Error::from(error).in_file(target.display().to_string()))?;
-        Ok(Self { file, aside: target.clone(), target, published: false, durable: true, is_users: false, passed: None, process: std::process::id() })
+        Ok(Self {
+            file,
+            aside: target.clone(),
+            target,
+            published: false,
+            durable: true,
+            is_users: false,
+            passed: None,
+            store: None,
+            process: std::process::id(),
+        })
     }
 
     /// Does not wait for the disk: readers still see all or nothing, but a power failure may lose a published file.
@@ -92,7 +111,12 @@ impl Output {
         self.durable = false;
     }
 
-    /// The path that it will have.
+    /// The target as messages show it.
+    fn name(&self) -> String {
+        self.target.to_str().map_or_else(|| self.target.display().to_string(), |name| shown_address(name).into_owned())
+    }
+
+    /// The path, or the address, that it will have.
     pub fn target(&self) -> &Path {
         &self.target
     }
@@ -118,7 +142,7 @@ impl Output {
     }
 
     fn failed(&self, error: std::io::Error, doing: &str) -> Error {
-        Error::io(error, doing).in_file(self.target.display().to_string())
+        Error::io(error, doing).in_file(self.name())
     }
 
     /// Writes `bytes` from `offset` on.
@@ -146,7 +170,7 @@ impl Output {
     pub fn storage(&self) -> Result<Arc<dyn Storage>> {
         let file = self.file.try_clone().map_err(|error| self.failed(error, "cannot read back"))?;
         let length = file.metadata().map_err(|error| self.failed(error, "cannot tell the length"))?.len();
-        Ok(Arc::new(Unpublished { file, length, name: self.target.display().to_string() }))
+        Ok(Arc::new(Unpublished { file, length, name: self.name() }))
     }
 
     /// Truncates or extends the file to `length` bytes, waits until they are on disk, renames the file, and waits until the
@@ -165,6 +189,10 @@ impl Output {
             // The file may have been replaced since the beginning.
             let passed = InheritedMetadata::of(&self.target)?.or_else(|| self.passed.take());
             passed.map_or(Ok(()), |passed| passed.give(&self.file)).map_err(|error| self.failed(error, "cannot set the permissions"))?;
+        }
+        if let Some((address, options)) = self.target.to_str().zip(self.store.as_ref()) {
+            decide(&self.aside)?;
+            return upload(&self.file, length, address, options, existing);
         }
         if self.durable {
             self.file.sync_all().map_err(|error| self.failed(error, "cannot bring to the disk"))?;

@@ -76,15 +76,27 @@ pub fn claim(mark: &Path) -> Result<bool> {
 /// The preferred block size of a new file in `folder`, in bytes; the stripe size if there are stripes. Queried on an
 /// unnamed temporary file, so nothing becomes visible.
 pub fn block_bytes_in(folder: &Path) -> Result<u64> {
-    use rustix::fs::{Mode, OFlags};
     if let Some(alignment) = crate::profile().settings.alignment_bytes {
         return Ok(alignment);
     }
-    let unnamed = rustix::fs::open(folder, OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC, Mode::RUSR | Mode::WUSR);
-    // A file system without unnamed files: ask its folder.
-    let asked = unnamed.map(File::from).or_else(|_| File::open(folder));
+    let asked = unnamed_file_in(folder).or_else(|_| File::open(folder));
     let asked = asked.and_then(|file| Ok(stripe_of(&file).unwrap_or(block_of(file.metadata()?.blksize()))));
     asked.map_err(|error| Error::from(error).in_file(folder.display().to_string()))
+}
+
+/// A new file without a name.
+///
+/// # Errors
+/// The file system has none, or the folder does not exist.
+#[cfg(target_os = "linux")]
+fn unnamed_file_in(folder: &Path) -> std::io::Result<File> {
+    use rustix::fs::{Mode, OFlags};
+    Ok(File::from(rustix::fs::open(folder, OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC, Mode::RUSR | Mode::WUSR)?))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn unnamed_file_in(_: &Path) -> std::io::Result<File> {
+    Err(std::io::ErrorKind::Unsupported.into())
 }
 
 /// Whether this is a parallel file system, which many machines write to through many servers.

@@ -9,7 +9,7 @@ use std::path::Path;
 use arrow_buffer::Buffer;
 use arrow_ipc::FieldNode;
 use arrow_schema::{DataType, Field, Schema};
-use rustix::fs::{SeekFrom, copy_file_range, seek};
+use rustix::fs::{SeekFrom, seek};
 use rustix::io::Errno;
 
 use super::ipc::{self, ALIGNMENT, Frame, Parts, Source};
@@ -178,18 +178,28 @@ fn copy_bytes(from: &File, start: u64, to: &File, place: u64, bytes: u64) -> Res
         if done >= bytes {
             return Ok(());
         }
-        let (mut source, mut target) = (start + done, place + done);
+        let (source, target) = (start + done, place + done);
         let whole = seek(from, SeekFrom::Hole(source)).map_or(bytes, |hole| hole.saturating_sub(start).clamp(done + 1, bytes));
         let max = usize::try_from(whole - done).unwrap_or(usize::MAX).min(1 << 30);
-        match copy_file_range(from, Some(&mut source), to, Some(&mut target), max) {
-            Ok(copied) if copied > 0 => done += copied as u64,
-            // The kernel does not copy on or between these file systems.
+        match copied_by_kernel(from, source, to, target, max) {
+            copied if copied > 0 => done += copied,
             _ => {
                 let mut block = vec![0; max.min(4 << 20)];
-                from.read_exact_at(&mut block, start + done)?;
-                to.write_all_at(&block, place + done)?;
+                from.read_exact_at(&mut block, source)?;
+                to.write_all_at(&block, target)?;
                 done += block.len() as u64;
             }
         }
     }
+}
+
+/// How many of `bytes` the kernel copied: none if it does not copy on or between these file systems.
+#[cfg(target_os = "linux")]
+fn copied_by_kernel(from: &File, mut source: u64, to: &File, mut target: u64, bytes: usize) -> u64 {
+    rustix::fs::copy_file_range(from, Some(&mut source), to, Some(&mut target), bytes).map_or(0, |copied| copied as u64)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn copied_by_kernel(_: &File, _: u64, _: &File, _: u64, _: usize) -> u64 {
+    0
 }

@@ -29,7 +29,7 @@ pub fn target_layout(path: &Path) -> Result<TargetLayout> {
     let mut layout = TargetLayout {
         file_system: kind.and_then(name_of).unwrap_or_default().to_owned(),
         block_bytes: block_of(metadata.blksize()),
-        device: Some((rustix::fs::major(metadata.dev()), rustix::fs::minor(metadata.dev()))),
+        device: device_of(&metadata),
         ..TargetLayout::default()
     };
     if layout.file_system == "lustre" {
@@ -40,6 +40,17 @@ pub fn target_layout(path: &Path) -> Result<TargetLayout> {
         }
     }
     Ok(layout)
+}
+
+/// The major and minor number of the device that a file lies on, by which Linux describes its disks.
+#[cfg(target_os = "linux")]
+fn device_of(metadata: &std::fs::Metadata) -> Option<(u32, u32)> {
+    Some((rustix::fs::major(metadata.dev()), rustix::fs::minor(metadata.dev())))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn device_of(_: &std::fs::Metadata) -> Option<(u32, u32)> {
+    None
 }
 
 impl TargetLayout {

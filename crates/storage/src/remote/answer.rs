@@ -51,6 +51,23 @@ pub(super) fn error(error: &object_store::Error) -> Error {
     }
 }
 
+/// What a store answered to a request that writes, as an error of ours.
+pub(super) fn of_writing(error: &object_store::Error) -> Error {
+    use object_store::Error as Store;
+    match error {
+        Store::AlreadyExists { .. } | Store::Precondition { .. } => is_there(),
+        Store::NotFound { .. } => Error::not_found("there is no such bucket"),
+        Store::NotSupported { .. } | Store::NotImplemented { .. } => Error::unsupported(format!("the store cannot do this: {}", words(error))),
+        Store::PermissionDenied { .. } | Store::Unauthenticated { .. } => self::error(error),
+        _ => Error::new(ErrorKind::Io, format!("the store cannot be written: {}", words(error))),
+    }
+}
+
+/// The error for an object that must not be replaced.
+pub(super) fn is_there() -> Error {
+    Error::new(ErrorKind::Conflict, "there is an object of this name already")
+}
+
 fn no_ranges() -> Error {
     Error::unsupported("the server ignores requests for ranges of bytes: download the file and give its path")
 }

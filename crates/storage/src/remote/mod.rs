@@ -7,6 +7,7 @@
 
 mod address;
 mod answer;
+mod aws_profile;
 mod blocks;
 mod counts;
 mod engine;
@@ -17,6 +18,7 @@ mod object;
 mod options;
 mod ranges;
 mod remote_file;
+mod upload;
 
 pub(crate) use address::scheme;
 pub use address::{is_address, shown_address, without_queries};
@@ -26,6 +28,7 @@ pub use object::RangeReader;
 pub use options::StorageOptions;
 pub(crate) use ranges::MAX_REQUEST_BYTES;
 pub use remote_file::RemoteFile;
+pub(crate) use upload::{check_writable, upload};
 
 /// How often a thread that waits asks whether its caller still wants the answer.
 const POLL: std::time::Duration = std::time::Duration::from_millis(50);

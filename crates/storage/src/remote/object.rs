@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 use hyperslab_array::{Error, ErrorKind, Result};
-use object_store::aws::AmazonS3Builder;
+use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey as Key, S3CopyIfNotExists};
 use object_store::azure::MicrosoftAzureBuilder;
 use object_store::gcp::GoogleCloudStorageBuilder;
 use object_store::http::HttpBuilder;
@@ -15,6 +15,7 @@ use url::Url;
 
 use super::address::{scheme, shown_address};
 use super::answer;
+use super::aws_profile::{self, AwsProfile};
 use super::counts;
 use super::engine::{Engine, SharedClients, engine};
 use super::located::{Located, Store};
@@ -212,9 +213,10 @@ fn retry(options: &StorageOptions) -> Result<RetryConfig> {
     Ok(retry)
 }
 
-/// Options other than those of [`retry`], for a builder of stores.
+/// Options other than those of [`retry`] and the name of a profile, for a builder of stores.
 fn given<K: std::str::FromStr>(kind: &str, options: &StorageOptions, mut set: impl FnMut(K, &str)) -> Result<()> {
-    for (name, value) in options.iter().filter(|(name, _)| !matches!(*name, "max_retries" | "retry_timeout")) {
+    let is_elsewhere = |name: &str| matches!(name, "max_retries" | "retry_timeout") || kind == "s3" && name == aws_profile::OPTION;
+    for (name, value) in options.iter().filter(|(name, _)| !is_elsewhere(name)) {
         // As in s3fs and gcsfs.
         let name = if name == "anon" { "skip_signature" } else { name };
         let key = name.parse().map_err(|_| Error::invalid_input(format!("'{name}' is not a storage option of {kind} addresses")))?;
@@ -237,11 +239,45 @@ fn http_store(address: &str, options: &StorageOptions, identity: u64) -> Result<
     Ok(Arc::new(builder.build().map_err(failed)?))
 }
 
+/// Completes a builder from the environment with what S3 can do, and with a profile of AWS, which comes after environment and options.
+fn completed(mut builder: AmazonS3Builder, options: &StorageOptions) -> Result<AmazonS3Builder> {
+    let is_given = |builder: &AmazonS3Builder, key: Key| {
+        builder.get_config_value(&key).is_some() || options.iter().any(|(name, _)| name.parse::<Key>().is_ok_and(|known| known == key))
+    };
+    let is_true = |name: &str| options.get(name).is_some_and(|value| value == "true");
+    if !is_given(&builder, Key::CopyIfNotExists) {
+        builder = builder.with_copy_if_not_exists(S3CopyIfNotExists::Multipart);
+    }
+    let named = options.get(aws_profile::OPTION);
+    let Some(profile) = AwsProfile::read(named)? else { return Ok(builder) };
+    for (key, value) in profile.place() {
+        if !is_given(&builder, key) {
+            // Whoever writes http:// means it.
+            builder = if key == Key::Endpoint && value.starts_with("http://") { builder.with_allow_http(true) } else { builder };
+            builder = builder.with_config(key, value);
+        }
+    }
+    let is_signed = !is_true("skip_signature") && !is_true("anon") && builder.get_config_value(&Key::SkipSignature).is_none_or(|value| value != "true");
+    // Keys belong together, so those of a profile are never mixed with others. A profile that an option names comes before the environment.
+    let has_keys = options.iter().any(|(name, _)| name.parse::<Key>().is_ok_and(|key| key == Key::AccessKeyId))
+        || named.is_none() && builder.get_config_value(&Key::AccessKeyId).is_some();
+    if is_signed && !has_keys {
+        for (key, value) in profile.credentials()? {
+            builder = builder.with_config(key, value);
+        }
+    }
+    Ok(builder)
+}
+
 /// Defines how the stores of one cloud are built.
 macro_rules! build {
-    ($builder:ty, $kind:literal, $bucket:expr, $options:expr, $identity:expr) => {{
+    ($builder:ty, $kind:literal, $bucket:expr, $options:expr, $identity:expr) => {
+        build!($builder, $kind, $bucket, $options, $identity, |builder, _| Ok::<_, Error>(builder))
+    };
+    ($builder:ty, $kind:literal, $bucket:expr, $options:expr, $identity:expr, $complete:expr) => {{
         let connector = SharedClients { identity: $identity };
-        let mut builder = Some(<$builder>::from_env().with_url($bucket).with_retry(retry($options)?).with_http_connector(connector));
+        let builder = <$builder>::from_env().with_url($bucket).with_retry(retry($options)?).with_http_connector(connector);
+        let mut builder = Some($complete(builder, $options)?);
         given($kind, $options, |key, value| builder = builder.take().map(|builder| builder.with_config(key, value)))?;
         Arc::new(builder.ok_or_else(|| Error::internal("no builder"))?.build().map_err(failed)?)
     }};
@@ -249,7 +285,7 @@ macro_rules! build {
 
 fn bucket_store(bucket: &str, options: &StorageOptions, identity: u64) -> Result<Store> {
     Ok(match scheme(bucket) {
-        Some("s3" | "s3a") => build!(AmazonS3Builder, "s3", bucket, options, identity),
+        Some("s3" | "s3a") => build!(AmazonS3Builder, "s3", bucket, options, identity, completed),
         Some("gs") => build!(GoogleCloudStorageBuilder, "gs", bucket, options, identity),
         Some("az" | "azure" | "adl" | "abfs" | "abfss") => build!(MicrosoftAzureBuilder, "az", bucket, options, identity),
         other => {

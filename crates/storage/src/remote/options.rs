@@ -3,6 +3,8 @@
 use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
+use super::aws_profile;
+
 /// Options of a store: its endpoint, region, credentials and timeouts, by name. What is not given comes from the environment.
 #[derive(Clone, Default, PartialEq, Eq, Hash)]
 pub struct StorageOptions(Vec<(String, String)>);
@@ -27,7 +29,12 @@ impl StorageOptions {
         self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()))
     }
 
-    /// Identifies these options and the environment variables that complete them, within this process.
+    /// The value of an option.
+    pub(super) fn get(&self, name: &str) -> Option<&str> {
+        self.iter().find(|(known, _)| *known == name).map(|(_, value)| value)
+    }
+
+    /// Identifies these options, and the environment variables and files that complete them, within this process.
     pub(super) fn identity(&self) -> u64 {
         let mut hasher = DefaultHasher::new();
         self.hash(&mut hasher);
@@ -35,6 +42,7 @@ impl StorageOptions {
         let mut variables: Vec<_> = std::env::vars_os().filter(|(name, _)| name.to_str().is_some_and(is_used)).collect();
         variables.sort();
         variables.hash(&mut hasher);
+        aws_profile::hash_files(&mut hasher);
         hasher.finish()
     }
 }

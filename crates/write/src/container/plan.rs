@@ -4,7 +4,9 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use hyperslab_array::{Envelope, Error, Result};
-use hyperslab_storage::{EntryName, UniqueName, block_bytes_in, check_replaceable, folder_of, is_parallel_file_system, profile, real_path, target_layout};
+use hyperslab_storage::{
+    EntryName, UniqueName, block_bytes_in, check_replaceable, folder_of, is_address, is_parallel_file_system, profile, real_path, target_layout,
+};
 use serde::{Deserialize, Serialize};
 
 use super::definitions::Definitions;
@@ -65,9 +67,12 @@ impl WritePlan {
     ///
     /// # Errors
     /// `NotFound` if the folder is missing; `InvalidInput` for a path without a file name; `Conflict` if `mode` does
-    /// not allow a file of this name; `Unsupported` for appending to a file that no plan has written.
+    /// not allow a file of this name; `Unsupported` for appending to a file that no plan has written, and for an address.
     pub fn new(path: &Path, mode: WriteMode, alignment: Option<u64>) -> Result<Self> {
         let shown = path.display().to_string();
+        if is_address(&shown) {
+            return Err(Error::unsupported("tasks write local files: write one file to the store, or upload what they wrote").in_file(shown));
+        }
         let path = &real_path(path)?;
         let folder = std::fs::canonicalize(folder_of(path)).map_err(|error| Error::from(error).in_file(&shown))?;
         let name = path.file_name().ok_or_else(|| Error::invalid_input("a path without a file name").in_file(&shown))?;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use hyperslab_array::{Cancellation, Error, Result};
 use hyperslab_formats::hdf5::writer::{PageKind, Pages, SUPERBLOCK_BYTES};
-use hyperslab_storage::{Existing, Output, SharedFile, Storage, block_bytes_in, folder_of};
+use hyperslab_storage::{Existing, Output, SharedFile, Storage, StorageOptions, block_bytes_in, folder_of};
 
 /// Output file of a writer and the position where its next bytes go.
 #[derive(Debug)]
@@ -79,9 +79,9 @@ impl Allocator {
         Ok(Self::new(Destination::Own(output), Space::UNBOUNDED, alignment))
     }
 
-    /// A file that gets the name `target` when it is complete; `existing` says what happens to a file of that name.
-    pub fn own(target: &Path, existing: Existing, alignment: Option<u64>) -> Result<Self> {
-        let output = Output::create(target, existing)?;
+    /// A file that gets the name `target`, a path or an address, when it is complete; `existing` says what happens to a file of that name.
+    pub fn own(target: &Path, existing: Existing, alignment: Option<u64>, options: &StorageOptions) -> Result<Self> {
+        let output = Output::create_at(target, existing, options)?;
         let alignment = alignment.unwrap_or_else(|| output.block_bytes());
         Ok(Self::new(Destination::Own(output), Space::UNBOUNDED, alignment))
     }

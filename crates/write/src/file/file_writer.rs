@@ -44,7 +44,7 @@ pub struct FileWriter {
 }
 
 impl FileWriter {
-    /// Begins a file that gets the name `target` when it is finished. Blocks of at least `alignment` bytes, a power of two,
+    /// Begins a file that gets the name `target`, a path or an address of an object store, when it is finished. Blocks of at least `alignment` bytes, a power of two,
     /// begin at multiples of it; `None` uses the block or stripe size of the file system. If `existing` does not allow a file
     /// of this name, this fails early; [`FileWriter::finish`] checks again.
     ///
@@ -52,7 +52,7 @@ impl FileWriter {
     /// `Conflict` if `existing` does not allow a file of this name; `InvalidInput` for an alignment that is no power of
     /// two; `Io` if the file cannot be created.
     pub fn create(target: &Path, existing: Existing, alignment: Option<u64>, session: &Session) -> Result<Self> {
-        Ok(Self::new(Allocator::own(target, existing, checked_alignment(alignment)?)?, session))
+        Ok(Self::new(Allocator::own(target, existing, checked_alignment(alignment)?, session.storage_options())?, session))
     }
 
     /// Begins a file that has the name `target` from the start, in a folder that readers do not look into.

@@ -14,6 +14,7 @@ from ..file import open as open_file
 from ..objects.dataset import Dataset
 from ..objects.group import Group
 from ..storage import StorageLayout, storage_layout
+from ..tuning.machine import cores
 from ..type_aliases import Path
 from . import report
 from .accesses import Access, parse_accesses
@@ -158,7 +159,7 @@ def advise(
         wanted, omitted = _chosen(file.files[0], accesses, datasets)
         with tempfile.TemporaryDirectory(prefix="hyperslab-advise-", dir=None if work_folder is None else os.fsdecode(work_folder)) as folder:
             wishes = Wishes(accesses, prefer, plugins, cold, threads, seed, folder)
-            costs = Costs(threads=threads or len(os.sched_getaffinity(0)))
+            costs = Costs(threads=threads or cores())
             found = []
             for dataset in wanted:
                 if progress is not None:

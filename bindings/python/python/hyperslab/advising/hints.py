@@ -14,6 +14,7 @@ from ..file import File
 from ..file import open as open_file
 from ..objects.dataset import Dataset
 from ..storage import StorageLayout
+from ..tuning.machine import cores
 from .accesses import Access
 from .dataset_advice import DatasetAdvice
 from .sampling import dataset_at
@@ -78,11 +79,11 @@ def _bytes(one: DatasetAdvice) -> int:
 
 def _threads(file: File, advised: Sequence[DatasetAdvice]) -> Hint:
     """Measured: the largest dataset, up to 32 MiB of it, by 1, 2, 4 … threads."""
-    cores = len(os.sched_getaffinity(0))
+    most = cores()
     largest = max(advised, key=lambda one: one.value_bytes)
     rows = max(min((32 << 20) * largest.shape[0] // max(largest.value_bytes, 1), largest.shape[0]), 1)
     counts = [1]
-    while counts[-1] * 2 <= cores:
+    while counts[-1] * 2 <= most:
         counts.append(counts[-1] * 2)
     seconds = dict.fromkeys(counts, float("inf"))
     for _ in range(3):

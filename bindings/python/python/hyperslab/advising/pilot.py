@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import os
 import random
 import time
 from collections.abc import Callable, Sequence
@@ -16,6 +15,7 @@ import numpy as np
 
 from ..file import open as open_file
 from ..objects.dataset import Dataset
+from ..tuning.machine import forget
 from ..writing.new_file import create
 from .accesses import Key, Pattern
 from .layouts import Layout
@@ -168,7 +168,7 @@ class _Timed(NamedTuple):
 
     def _once(self, key: Key, cold: bool) -> float:
         if cold:
-            drop_pages(self.path)
+            forget(self.path)
         _swept().fill(1)
         start = clock()
         self.dataset[key]
@@ -178,12 +178,3 @@ class _Timed(NamedTuple):
 @functools.cache
 def _swept() -> np.ndarray[Any, np.dtype[np.uint8]]:
     return np.zeros(SWEPT_BYTES, "u1")
-
-
-def drop_pages(path: str) -> None:
-    """Asks the operating system to forget the file's bytes, so that they are read from the device."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
-    finally:
-        os.close(descriptor)

@@ -15,10 +15,12 @@ from rich.table import Table as Grid
 
 import hyperslab as hs
 
+from ..addresses import is_address, shown_address
 from ..exporting.formats import BINARY, STANDARD_OUTPUT, format_of
 from ..exporting.part_files import complete
 from ..exporting.plain_values import plain
 from ..exporting.rows import write_rows, write_stream
+from .app import OPEN
 from .grids import print_grid
 from .progress import counting, waiting
 from .terminal import say
@@ -93,8 +95,9 @@ def write_file(out: str, reader: pa.RecordBatchReader | hs.BatchReader, total: i
             write_stream(file, chosen, reader)
         return
     with counting(os.path.basename(out), total) as advance:
-        rows = write_rows(reader, out, chosen, advance)
-    print(f"wrote {out}: {rows:,} rows, {os.path.getsize(out):,} bytes")
+        rows = write_rows(reader, out, chosen, advance, OPEN.get("storage_options"))
+    size = "" if is_address(out) else f", {os.path.getsize(out):,} bytes"
+    print(f"wrote {shown_address(out)}: {rows:,} rows{size}")
 
 
 def draw(out: str, figure: Callable[[], Any], metadata: dict[str, Any] | None = None) -> None:

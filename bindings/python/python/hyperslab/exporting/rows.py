@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
-from typing import BinaryIO
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, BinaryIO
 
 import pyarrow as pa
 
@@ -18,14 +18,21 @@ from .part_files import complete
 Advance = Callable[[int], None]
 
 
-def write_rows(source: pa.RecordBatchReader | BatchReader, out: str, format: str, advance: Advance = lambda rows: None) -> int:
+def write_rows(
+    source: pa.RecordBatchReader | BatchReader,
+    out: str,
+    format: str,
+    advance: Advance = lambda rows: None,
+    storage_options: Mapping[str, Any] | None = None,
+) -> int:
     """Writes the rows of `source` to the file `out`, which appears when it is complete.
 
     Args:
         source: The batches.
-        out: Path of the file.
+        out: Path of the file, or its address in an object store.
         format: A name of `formats.STREAMS`, or `HDF5` or `NETCDF`.
         advance: Called with the number of rows written since the last call.
+        storage_options: Options of the store of an address.
 
     Returns:
         The number of rows written.
@@ -40,12 +47,12 @@ def write_rows(source: pa.RecordBatchReader | BatchReader, out: str, format: str
     if format == NETCDF:
         from ..netcdf.tables import write_rows as write_netcdf
 
-        return write_netcdf(source, out, advance)
+        return write_netcdf(source, out, advance, storage_options)
     if format == HDF5:
         from ..writing.write_table import write_table
 
-        return write_table(_counted(source, advance), out, nulls="nan")
-    with complete(out) as part:
+        return write_table(_counted(source, advance), out, nulls="nan", storage_options=storage_options)
+    with complete(out, storage_options) as part:
         return write_stream(part, format, source, advance)
 
 
@@ -82,10 +89,10 @@ def _counted(source: pa.RecordBatchReader | BatchReader, advance: Advance) -> pa
     return pa.RecordBatchReader.from_batches(source.schema, batches())
 
 
-def _write_table(table: Table, out: Path, format: str | None) -> int:
+def _write_table(table: Table, out: Path, format: str | None, storage_options: Mapping[str, Any] | None) -> int:
     path = os.fspath(out)
     text = path if isinstance(path, str) else os.fsdecode(path)
-    return write_rows(table.batches(), text, format_of(text, format))
+    return write_rows(table.batches(), text, format_of(text, format), storage_options=storage_options)
 
 
 Table._write_rows = staticmethod(_write_table)

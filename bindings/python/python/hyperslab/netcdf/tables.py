@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import decimal
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -20,15 +20,21 @@ from .writing import NewNetcdf, create_netcdf
 DIMENSION = "row"
 
 
-def write_rows(source: pa.RecordBatchReader | BatchReader, path: Path, advance: Callable[[int], None] = lambda rows: None) -> int:
+def write_rows(
+    source: pa.RecordBatchReader | BatchReader,
+    path: Path,
+    advance: Callable[[int], None] = lambda rows: None,
+    storage_options: Mapping[str, Any] | None = None,
+) -> int:
     """Writes a stream of batches as a netCDF-4 file, which replaces an existing one when it is complete.
 
     Columns are numbers, booleans (`i1` with the attribute `dtype`), text, dates, times and durations (CF's `units`). Nulls of numbers and times become the attribute `_FillValue`.
 
     Args:
         source: The batches.
-        path: Path of the file.
+        path: Path of the file, or its address in an object store.
         advance: Called with the number of rows written since the last call.
+        storage_options: Options of the store of an address.
 
     Returns:
         The number of rows written.
@@ -42,7 +48,7 @@ def write_rows(source: pa.RecordBatchReader | BatchReader, path: Path, advance: 
         1920
     """
     rows = 0
-    with create_netcdf(path) as file:
+    with create_netcdf(path, storage_options=storage_options) as file:
         if any(field.name == DIMENSION for field in source.schema):
             raise InvalidInputError(f"a column is called {DIMENSION!r}, as the dimension of the rows: rename it")
         file.create_dimension(DIMENSION)

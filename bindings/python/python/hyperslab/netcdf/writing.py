@@ -450,10 +450,18 @@ def storage_of(options: dict[str, Any], sizes: Sequence[int | None]) -> tuple[li
 class NewNetcdf(NetcdfGroup, NewFile):
     """A netCDF-4 file that is being written: create dimensions first, then variables over them."""
 
-    def __init__(self, path: str, replace: bool, alignment: int | None, threads: int | None, durable: bool = True) -> None:
+    def __init__(
+        self,
+        path: str,
+        replace: bool,
+        alignment: int | None,
+        threads: int | None,
+        durable: bool = True,
+        storage_options: Mapping[str, Any] | None = None,
+    ) -> None:
         self._contents = Contents()
         # The netCDF library writes only to files whose objects have an order.
-        NewFile.__init__(self, path, replace, alignment, threads, track_order=True, durable=durable)
+        NewFile.__init__(self, path, replace, alignment, threads, track_order=True, durable=durable, storage_options=storage_options)
         self._writer.set_attribute("/", "_NCProperties", *fixed_text(f"version=2,hyperslab={_native.__version__}"))
 
     def __enter__(self) -> NewNetcdf:
@@ -470,13 +478,21 @@ class NewNetcdf(NetcdfGroup, NewFile):
         super().close()
 
 
-def create_netcdf(path: Path, mode: str = "w", *, alignment: int | None = None, threads: int | None = None, durable: bool = True) -> NewNetcdf:
+def create_netcdf(
+    path: Path,
+    mode: str = "w",
+    *,
+    alignment: int | None = None,
+    threads: int | None = None,
+    durable: bool = True,
+    storage_options: Mapping[str, Any] | None = None,
+) -> NewNetcdf:
     """Creates a netCDF-4 file. It appears, complete, when the `with` block ends or `close()` is called.
 
     Args:
-        path: Path of the file.
+        path: Path of the file, or its address in an object store.
         mode: `w` replaces an existing file, `x` refuses to.
-        alignment, threads, durable: As in `create`.
+        alignment, threads, durable, storage_options: As in `create`.
 
     Returns:
         The file; it appears when it is closed.
@@ -491,4 +507,4 @@ def create_netcdf(path: Path, mode: str = "w", *, alignment: int | None = None, 
     """
     if mode not in ("w", "x"):
         raise unknown_mode(mode)
-    return NewNetcdf(os.fsdecode(path), mode == "w", alignment, threads, durable)
+    return NewNetcdf(os.fsdecode(path), mode == "w", alignment, threads, durable, storage_options)

@@ -104,7 +104,7 @@ class Table:
     """
 
     #: Set by `exporting.rows`, which knows the formats.
-    _write_rows: ClassVar[Callable[[Table, Path, str | None], int]]
+    _write_rows: ClassVar[Callable[[Table, Path, str | None, Mapping[str, Any] | None], int]]
 
     def __init__(self, files: _native.Files | list[_native.File], path: str, options: dict[str, Any]) -> None:
         self._request = ScanRequest(files, path, options)
@@ -335,14 +335,15 @@ class Table:
         """
         return data_frame(self.splits(count, target_bytes), self.schema)
 
-    def write(self, out: Path, format: str | None = None) -> int:
+    def write(self, out: Path, format: str | None = None, *, storage_options: Mapping[str, Any] | None = None) -> int:
         """Writes the rows to a file, batch by batch, so that the table may be larger than memory. The file appears when it is
         complete, and replaces an existing one.
 
         Args:
-            out: Path of the file. Its ending says the format, unless `format` does.
+            out: Path of the file, or its address in an object store. Its ending says the format, unless `format` does.
             format: `parquet`, `arrow` or `feather` (an Arrow file), `arrows` (an Arrow stream), `csv`, `csv.gz`, `jsonl`, `h5` (a
                 dataset for each column) or `nc` (netCDF-4, a variable for each column).
+            storage_options: Options of the store of an address, as in `hyperslab.open`.
 
         Returns:
             The number of rows written.
@@ -356,7 +357,7 @@ class Table:
             >>> f.table("/theta", "theta > 299").write("warm.parquet")
             195
         """
-        return Table._write_rows(self, out, format)
+        return Table._write_rows(self, out, format, storage_options)
 
     def splits(
         self,

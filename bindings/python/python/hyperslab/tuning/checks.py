@@ -18,6 +18,7 @@ from ..file import open as open_file
 from ..objects.dataset import Dataset
 from ..writing.new_file import create
 from ..writing.parallel import WritePlan
+from .machine import forget
 
 #: Space that the checks need, with what they write: this many times the size of a point's file.
 SIZES = 12
@@ -122,7 +123,7 @@ WORK: dict[str, Callable[[str, Any], object]] = {
 def seconds(name: str, folder: str, data: Any) -> float:
     """Seconds of a piece of work, which is done until it took long enough for the clock."""
     if name == "whole from the device":
-        _forget(os.path.join(folder, "chunked.h5"))
+        forget(os.path.join(folder, "chunked.h5"), durable=True)
     work, repeats = WORK[name], 1
     while True:
         start = time.perf_counter()
@@ -141,13 +142,6 @@ def seconds(name: str, folder: str, data: Any) -> float:
 
 #: Work that takes less time is repeated, because a single run would be too short to compare.
 _MIN_SECONDS = 0.02
-
-
-def _forget(path: str) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    os.fsync(descriptor)
-    os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
-    os.close(descriptor)
 
 
 def ratio(chosen: Sequence[float], default: Sequence[float]) -> float:

@@ -20,6 +20,7 @@ from ..errors import InvalidInputError, IoError
 from ..storage import storage_layout
 from ..type_aliases import Path
 from . import checks
+from .machine import cores
 from .model import Model, fit
 from .places import replace_file, workplace
 from .points import KINDS, Point, design
@@ -97,7 +98,7 @@ def tune(
     if path is None:
         raise InvalidInputError("there is no place for a profile: give out=, or set HYPERSLAB_PROFILE")
     path = os.fspath(path)
-    wanted = design(len(os.sched_getaffinity(0)), points)
+    wanted = design(cores(), points)
     state = _State(f"{path}.partial", place, size_bytes)
     measured = [] if fresh else state.load()
     known = {point for point, _ in measured}

@@ -5,7 +5,6 @@ Reads lines of JSON from standard input, and answers each with a line: the secon
 from __future__ import annotations
 
 import json
-import os
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -14,6 +13,7 @@ from typing import Any
 import numpy as np
 
 import hyperslab as hs
+from hyperslab.tuning.machine import forget
 
 from . import checks
 
@@ -66,9 +66,7 @@ def write_parallel(path: str, about: dict[str, Any], data: Any) -> float:
 def read(path: str, about: dict[str, Any], data: Any) -> float:
     """Seconds of reading a file whose bytes were dropped from the page cache."""
     write(path, about | {"durable": True, "threads": None}, data)
-    descriptor = os.open(path, os.O_RDONLY)
-    os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
-    os.close(descriptor)
+    forget(path)
     return read_again(path, about)
 
 

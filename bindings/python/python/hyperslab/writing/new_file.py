@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import operator
 import os
+from collections.abc import Mapping
 from types import TracebackType
 from typing import Any
 
 from .. import _native
+from ..addresses import is_address, options_of, shown_address
 from ..errors import InvalidInputError, MissingFileError, UnsupportedError
 from ..objects.links import ExternalLink, HardLink, SoftLink
 from ..type_aliases import Path
@@ -58,19 +60,22 @@ class NewFile(NewGroup):
         userblock_size: int = 0,
         page_bytes: int | None = None,
         userblock: bytes | None = None,
+        storage_options: Mapping[str, Any] | None = None,
     ) -> None:
         try:
-            writer = _native.Writer(path, alignment, threads, track_order, durable, replace, continued, userblock_size, page_bytes, userblock)
+            writer = _native.Writer(
+                path, alignment, threads, track_order, durable, replace, continued, userblock_size, page_bytes, userblock, options_of(storage_options)
+            )
         except MissingFileError:
             folder = os.path.dirname(path)
-            if folder and not os.path.isdir(folder):
+            if folder and not is_address(path) and not os.path.isdir(folder):
                 raise MissingFileError(f"there is no folder '{folder}': create it first", path) from None
             raise
         super().__init__(writer, "/")
-        self._replace, self.filename, self._open = replace, path, True
+        self._replace, self.filename, self._open = replace, shown_address(path), True
         #: Bytes at the beginning of the file that readers ignore.
         self.userblock_size = userblock_size
-        self._unclosed = unclosed.watch(self, f"'{path}' was not closed, so nothing was written: call close(), or use it in a `with` block")
+        self._unclosed = unclosed.watch(self, f"'{self.filename}' was not closed, so nothing was written: call close(), or use it in a `with` block")
 
     def _member_type(self) -> type[NewGroup]:
         return NewGroup
@@ -139,6 +144,7 @@ def create(
     userblock_size: int = 0,
     fs_strategy: str | None = None,
     fs_page_size: int | None = None,
+    storage_options: Mapping[str, Any] | None = None,
     **more: Any,
 ) -> NewFile:
     """Creates an HDF5 file.
@@ -147,7 +153,8 @@ def create(
     stays as it was. A file that is never closed is not written, and warns (`UnclosedWarning`).
 
     Args:
-        path: Path of the file.
+        path: Path of the file, or its address in an object store (`s3://`, `gs://`, `az://`): then it is written to the folder for
+            temporary files, and uploaded by `close()`.
         mode: `w` replaces an existing file, `x` refuses to.
         alignment: Blocks of this many bytes or more begin at multiples of it; by default the block or stripe size of the file
             system.
@@ -160,6 +167,7 @@ def create(
         fs_strategy: `page` makes a file of pages, which h5py reads page by page with `page_buf_size`: metadata and values are
             in separate pages.
         fs_page_size: Bytes of a page: a multiple of 8 from 512 bytes to 1 GiB, by default 4096.
+        storage_options: Options of the store of an address, as in `hyperslab.open`.
         more: Other options of `h5py.File`. Those that do not change a written file (`libver`, caches) are accepted.
 
     Returns:
@@ -181,7 +189,17 @@ def create(
         raise unknown_mode(mode)
     _check_options(more)
     page_bytes = _page_bytes(fs_strategy, fs_page_size, alignment)
-    return NewFile(os.fsdecode(path), mode == "w", alignment, threads, track_order, durable, userblock_size=userblock_size, page_bytes=page_bytes)
+    return NewFile(
+        os.fsdecode(path),
+        mode == "w",
+        alignment,
+        threads,
+        track_order,
+        durable,
+        userblock_size=userblock_size,
+        page_bytes=page_bytes,
+        storage_options=storage_options,
+    )
 
 
 def _page_bytes(strategy: str | None, page_size: int | None, alignment: int | None) -> int | None:

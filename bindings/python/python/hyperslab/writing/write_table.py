@@ -5,13 +5,14 @@ from __future__ import annotations
 import decimal
 import math
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from .. import dtypes
+from ..addresses import is_address, shown_address
 from ..batch_reader import BatchReader
 from ..errors import InvalidInputError, NotFoundError, UnsupportedError
 from ..file import open as open_file
@@ -322,6 +323,7 @@ def write_table(
     nulls: str = "error",
     overflow: str = "error",
     durable: bool = True,
+    storage_options: Mapping[str, Any] | None = None,
 ) -> int:
     """Writes Arrow data as HDF5.
 
@@ -331,7 +333,7 @@ def write_table(
     Args:
         source: A table, a record batch, a list of batches, or any object with an Arrow stream (Polars, DuckDB,
             `hs.open(…).table(…)`). Batches are written as they arrive.
-        path: Path of the file.
+        path: Path of the file, or its address in an object store.
         group: The group of the columns; with `layout="records"` the name of the dataset.
         layout: `columns` makes a dataset of each column, `records` one compound dataset.
         mode: `w` replaces an existing file, `x` refuses to. `a` appends rows to the table in it, which must have the same
@@ -342,6 +344,7 @@ def write_table(
         nulls: `error`, or `nan` to store nulls in columns of floats as NaN.
         overflow: `error`, or `round` to round decimals that a float cannot represent.
         durable: Wait until the file is on the disk.
+        storage_options: Options of the store of an address, as in `hyperslab.open`.
 
     Returns:
         The number of rows written.
@@ -370,6 +373,8 @@ def write_table(
     if layout not in ("columns", "records"):
         raise InvalidInputError(f"layout {layout!r} is not known: give columns or records")
     place = os.fsdecode(path)
+    if mode == "a" and is_address(place):
+        raise UnsupportedError("mode 'a' of an address: objects of a store are written whole", shown_address(place))
     appends = mode == "a" and os.path.exists(place)
     if appends and any((compression, shuffle, fletcher32)):
         raise InvalidInputError("filters of a table that is appended to: leave compression, shuffle and fletcher32 out, they are the file's")
@@ -377,7 +382,7 @@ def write_table(
     with (
         NewFile(place, True, None, threads, durable=durable, continued=True)
         if appends
-        else create(place, "x" if mode == "a" else mode, threads=threads, track_order=True, durable=durable) as file
+        else create(place, "x" if mode == "a" else mode, threads=threads, track_order=True, durable=durable, storage_options=storage_options) as file
     ):
         if appends:
             write = _appended_columns(file, group, columns) if layout == "columns" else _appended_records(file, records, columns)

@@ -40,13 +40,14 @@ def write_xarray(
     subfiles: int | None = None,
     threads: int | None = None,
     durable: bool = True,
+    storage_options: Mapping[str, Any] | None = None,
 ) -> None:
     """Writes an xarray object as netCDF-4, encoded by the CF conventions as xarray itself encodes it: times as counts, missing
     values as `_FillValue`, `scale_factor`, `dtype`, character arrays. Needs xarray.
 
     Args:
         dataset: The object to write.
-        path: Path of the file.
+        path: Path of the file, or its address in an object store (without `subfiles`).
         mode: `w` replaces an existing file, `x` refuses to.
         unlimited_dims: Names of unlimited dimensions.
         encoding: Encoding by variable (of a tree: by group), as in `to_netcdf`; it overrides the variables' own `encoding`.
@@ -58,6 +59,7 @@ def write_xarray(
             are computed some chunks at a time, so they may be larger than the memory.
         threads: Number of threads that compress; one per core by default. Of `subfiles`, as many are written at a time.
         durable: Wait until the file is on the disk.
+        storage_options: Options of the store of an address, as in `hyperslab.open`.
 
     Example:
         >>> hs.write_xarray(dataset, "out.nc", unlimited_dims=["time"], compression="zstd")
@@ -69,7 +71,7 @@ def write_xarray(
     default = {"compression": compression, "compression_opts": compression_opts, "shuffle": shuffle}
     unlimited = (unlimited_dims,) if isinstance(unlimited_dims, str) else tuple(unlimited_dims or ())
     if subfiles is None:
-        with create_netcdf(path, mode, threads=threads, durable=durable) as f:
+        with create_netcdf(path, mode, threads=threads, durable=durable, storage_options=storage_options) as f:
             _write_nodes(f, dataset, group or "/", unlimited, encoding or {}, default, None)
         return
     parts = Subfiles(subfiles)
