@@ -37,15 +37,18 @@ $(VENV)/.requirements: testing/requirements.lock | $(VENV)/.created
 	@testing/quietly.sh "Installing Python packages into $(VENV)" $(BIN)/python -m pip install --disable-pip-version-check --require-hashes -r testing/requirements.lock
 	@touch $@
 
-# Every package that testing/requirements.txt needs, with the hashes of its files. uv resolves; versions that are installed stay.
+# Every package that a requirements.txt needs, with the hashes of its files. uv resolves; versions that are in a lock stay.
 PINS_VENV := $(HOME)/.cache/hyperslab/venvs/pins
+PINS      := $(PINS_VENV)/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --custom-compile-command "make pins"
+PINNED    := $(sort $(dir $(wildcard testing/*/requirements.txt benches/*/requirements.txt docs/site/requirements.txt)))
 
-pins: ## writes testing/requirements.lock anew, after a change of testing/requirements.txt
+pins: ## writes each requirements.lock anew, after a change of a requirements.txt
 	@[ -x $(PINS_VENV)/bin/uv ] || { $(PYTHON) -m venv $(PINS_VENV) && $(PINS_VENV)/bin/python -m pip install --quiet --disable-pip-version-check uv==0.13.9; }
-	cd testing && $(PINS_VENV)/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate \
-		--custom-compile-command "make pins" requirements.txt -o requirements.lock
-	cd testing && for part in demo maturin; do $(PINS_VENV)/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate \
-		--custom-compile-command "make pins" --constraints requirements.lock $$part.txt -o $$part.lock; done
+	cd testing && $(PINS) requirements.txt -o requirements.lock
+	cd testing && for part in demo maturin; do $(PINS) --constraints requirements.lock $$part.txt -o $$part.lock || exit 1; done
+	for folder in $(PINNED); do (cd $$folder && $(PINS) requirements.txt -o requirements.lock) || exit 1; done
+	for folder in testing/instruments benches/batches; do (cd $$folder && $(PINS) --no-deps without_dependencies.txt -o without_dependencies.lock) || exit 1; done
+	cd benches/contestants && $(PINS) xarray-sql.txt -o xarray-sql.lock
 
 # A part of `setup`: `make test` compiles nothing of it again.
 $(VENV)/.compiled: $(RUST_SOURCES) | $(VENV)/.created
@@ -83,9 +86,9 @@ test-python: setup vol dump-tools ## against h5py, netCDF4, DuckDB and Polars
 MPI_VENV := $(HOME)/.cache/hyperslab/venvs/mpi
 WITH_MPI := LD_LIBRARY_PATH=$(MPI_VENV)/lib PYTHONPATH=$(abspath bindings/python/python)
 
-$(MPI_VENV)/.installed: testing/mpi/requirements.txt
+$(MPI_VENV)/.installed: testing/mpi/requirements.lock
 	$(PYTHON) -m venv $(MPI_VENV)
-	$(MPI_VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r $<
+	$(MPI_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
 	@touch $@
 
 # Without the wheels (no registry, another platform) it says so and goes on; HYPERSLAB_NO_MPI=1 says so beforehand.
@@ -98,9 +101,9 @@ test-mpi: setup ## hyperslab.mpi with 2 to 4 real processes
 # borrows the packages of the project's own.
 STORES_VENV := $(HOME)/.cache/hyperslab/venvs/stores
 
-$(STORES_VENV)/.installed: testing/stores/requirements.txt $(VENV)/.requirements
+$(STORES_VENV)/.installed: testing/stores/requirements.lock $(VENV)/.requirements
 	$(PYTHON) -m venv $(STORES_VENV)
-	$(STORES_VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r $<
+	$(STORES_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
 	$(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))' > $$($(STORES_VENV)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/project.pth
 	@touch $@
 
@@ -116,9 +119,9 @@ bench-stores: setup $(STORES_VENV)/.installed ## requests, bytes and seconds of 
 # References for readers of Zarr: VirtualiZarr, kerchunk and Icechunk. The environment stays outside of the clone.
 VIRTUALIZARR_VENV := $(HOME)/.cache/hyperslab/venvs/virtualizarr
 
-$(VIRTUALIZARR_VENV)/.installed: testing/virtualizarr/requirements.txt
+$(VIRTUALIZARR_VENV)/.installed: testing/virtualizarr/requirements.lock
 	$(PYTHON) -m venv $(VIRTUALIZARR_VENV)
-	$(VIRTUALIZARR_VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r $<
+	$(VIRTUALIZARR_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
 	@touch $@
 
 WITH_VIRTUALIZARR := PYTHONPATH=$(abspath bindings/python/python):$(abspath testing) $(VIRTUALIZARR_VENV)/bin/python
@@ -139,9 +142,9 @@ bench-references: setup $(VIRTUALIZARR_VENV)/.installed ## a million chunks as r
 H5PY_VENV := $(HOME)/.cache/hyperslab/venvs/h5py-libraries
 H5PY_PATH := $(abspath bindings/python/python):$(abspath testing/h5py_suite):$(abspath testing/h5py_libraries)
 
-$(H5PY_VENV)/.installed: testing/h5py_libraries/requirements.txt
+$(H5PY_VENV)/.installed: testing/h5py_libraries/requirements.lock
 	$(PYTHON) -m venv $(H5PY_VENV)
-	$(H5PY_VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r $<
+	$(H5PY_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
 	@touch $@
 
 test-h5py-suite: setup ## each read of h5py's own tests, made by Hyperslab, too
@@ -154,9 +157,9 @@ test-h5py-libraries: setup $(H5PY_VENV)/.installed ## anndata, pynwb, nexusforma
 # ParaView's H5Part reader comes with the wheel vtk, which is large; the environment stays outside of the clone.
 VTK_VENV := $(HOME)/.cache/hyperslab/venvs/vtk
 
-$(VTK_VENV)/.installed: testing/vtk/requirements.txt
+$(VTK_VENV)/.installed: testing/vtk/requirements.lock
 	$(PYTHON) -m venv $(VTK_VENV)
-	$(VTK_VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r $<
+	$(VTK_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
 	@touch $@
 
 test-vtk: setup $(VTK_VENV)/.installed ## data models against the readers of VTK
@@ -165,9 +168,9 @@ test-vtk: setup $(VTK_VENV)/.installed ## data models against the readers of VTK
 # A Jupyter kernel; the environment stays outside of the clone.
 NOTEBOOK_VENV := $(HOME)/.cache/hyperslab/venvs/notebook
 
-$(NOTEBOOK_VENV)/.installed: testing/notebook/requirements.txt
+$(NOTEBOOK_VENV)/.installed: testing/notebook/requirements.lock
 	$(PYTHON) -m venv $(NOTEBOOK_VENV)
-	$(NOTEBOOK_VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r $<
+	$(NOTEBOOK_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
 	@touch $@
 
 test-notebook: setup $(NOTEBOOK_VENV)/.installed ## HTML, pictures, %%sql and progress in a real Jupyter kernel
@@ -176,9 +179,9 @@ test-notebook: setup $(NOTEBOOK_VENV)/.installed ## HTML, pictures, %%sql and pr
 # DataFusion and Ray are large; the environment stays outside of the clone.
 ENGINES_VENV := $(HOME)/.cache/hyperslab/venvs/engines
 
-$(ENGINES_VENV)/.installed: testing/engines/requirements.txt
+$(ENGINES_VENV)/.installed: testing/engines/requirements.lock
 	$(PYTHON) -m venv $(ENGINES_VENV)
-	$(ENGINES_VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r $<
+	$(ENGINES_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
 	@touch $@
 
 test-engines: setup $(ENGINES_VENV)/.installed ## tables in DataFusion and Ray Data
@@ -187,9 +190,9 @@ test-engines: setup $(ENGINES_VENV)/.installed ## tables in DataFusion and Ray D
 # Libraries of unstructured grids bring an environment of their own.
 GRIDS_VENV := $(HOME)/.cache/hyperslab/venvs/grids
 
-$(GRIDS_VENV)/.installed: testing/grids/requirements.txt
+$(GRIDS_VENV)/.installed: testing/grids/requirements.lock
 	$(PYTHON) -m venv $(GRIDS_VENV)
-	$(GRIDS_VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r $<
+	$(GRIDS_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
 	@touch $@
 
 test-grids: setup $(GRIDS_VENV)/.installed ## UGRID, MPAS and polygons against xugrid, uxarray and GeoPandas
@@ -198,9 +201,9 @@ test-grids: setup $(GRIDS_VENV)/.installed ## UGRID, MPAS and polygons against x
 # cf-xarray and the checker of CF; the environment stays outside of the clone.
 CF_VENV := $(HOME)/.cache/hyperslab/venvs/cf
 
-$(CF_VENV)/.installed: testing/cf/requirements.txt
+$(CF_VENV)/.installed: testing/cf/requirements.lock
 	$(PYTHON) -m venv $(CF_VENV)
-	$(CF_VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r $<
+	$(CF_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
 	@touch $@
 
 test-cf: setup $(CF_VENV)/.installed ## CF netCDF against cf-xarray and netCDF4, on the real files that are cached
@@ -212,9 +215,9 @@ bench-grids: setup $(GRIDS_VENV)/.installed ## polygons and topology of CELLS=10
 # openpmd-api and the validator of openPMD; the environment stays outside of the clone.
 OPENPMD_VENV := $(HOME)/.cache/hyperslab/venvs/openpmd
 
-$(OPENPMD_VENV)/.installed: testing/openpmd/requirements.txt
+$(OPENPMD_VENV)/.installed: testing/openpmd/requirements.lock
 	$(PYTHON) -m venv $(OPENPMD_VENV)
-	$(OPENPMD_VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r $<
+	$(OPENPMD_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
 	@touch $@
 
 test-openpmd: setup $(OPENPMD_VENV)/.installed ## openPMD against openpmd-api, openpmd-viewer and the examples of the validator
@@ -223,10 +226,10 @@ test-openpmd: setup $(OPENPMD_VENV)/.installed ## openPMD against openpmd-api, o
 # Libraries of NWB, NeXus, Keras and Photon-HDF5; the environment stays outside of the clone.
 INSTRUMENTS_VENV := $(HOME)/.cache/hyperslab/venvs/instruments
 
-$(INSTRUMENTS_VENV)/.installed: testing/instruments/requirements.txt
+$(INSTRUMENTS_VENV)/.installed: testing/instruments/requirements.lock
 	$(PYTHON) -m venv $(INSTRUMENTS_VENV)
-	$(INSTRUMENTS_VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r $<
-	$(INSTRUMENTS_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps punx==0.3.5
+	$(INSTRUMENTS_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
+	$(INSTRUMENTS_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r testing/instruments/without_dependencies.lock
 	@touch $@
 
 test-instruments: setup $(INSTRUMENTS_VENV)/.installed ## NWB, NeXus, Keras and Photon-HDF5 against pynwb, nexusformat, keras and phconvert
@@ -243,9 +246,9 @@ $(VIEWER_PAGES)/index.html: viewer/package-lock.json viewer/index.html viewer/vi
 
 VIEWER_VENV := $(HOME)/.cache/hyperslab/venvs/viewer
 
-$(VIEWER_VENV)/.installed: testing/viewer/requirements.txt
+$(VIEWER_VENV)/.installed: testing/viewer/requirements.lock
 	$(PYTHON) -m venv $(VIEWER_VENV)
-	$(VIEWER_VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r $<
+	$(VIEWER_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
 	@touch $@
 
 # Needs Debian's package chromium, or CHROMIUM=program. PICTURES=folder keeps pictures of what was shown.
@@ -256,9 +259,9 @@ test-viewer: setup viewer $(VIEWER_VENV)/.installed ## `hyperslab view` in a rea
 SERVE_VENV := $(HOME)/.cache/hyperslab/venvs/serve
 SERVE_JARS := $(HOME)/.cache/hyperslab/serve-jars
 
-$(SERVE_VENV)/.installed: testing/serve/requirements.txt
+$(SERVE_VENV)/.installed: testing/serve/requirements.lock
 	$(PYTHON) -m venv $(SERVE_VENV)
-	$(SERVE_VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r $<
+	$(SERVE_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
 	@touch $@
 
 $(SERVE_JARS)/.fetched: testing/serve/pom.xml
@@ -281,9 +284,9 @@ $(TORCH)/.unpacked:
 		&& test -n "$$packages" && apt-get download -qq $$packages 2>/dev/null && for package in *.deb; do dpkg -x $$package ..; done && rm *.deb
 	@touch $@
 
-$(TORCH_VENV)/.installed: testing/pytorch/requirements.txt $(TORCH)/.unpacked
+$(TORCH_VENV)/.installed: testing/pytorch/requirements.lock $(TORCH)/.unpacked
 	/usr/bin/python3 -m venv $(TORCH_VENV)
-	$(TORCH_VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r $<
+	$(TORCH_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
 	echo $(TORCH)/usr/lib/python3/dist-packages > $$(echo $(TORCH_VENV)/lib/python3*/site-packages)/debian.pth
 	@touch $@
 
@@ -292,9 +295,9 @@ test-torch: setup ## batches and rows under PyTorch's DataLoader
 		LD_LIBRARY_PATH=$(TORCH_LIBS) PYTHONPATH=$(abspath bindings/python/python) $(TORCH_VENV)/bin/python -m pytest -q -p no:cacheprovider --rootdir=testing/pytorch --confcutdir=testing/pytorch testing/pytorch; \
 	else echo "*** NOT TESTED: hyperslab.torch_datasets. Debian's package python3-torch could not be unpacked. ***"; fi
 
-$(TORCH_VENV)/.benches: benches/batches/requirements.txt $(TORCH_VENV)/.installed
-	$(TORCH_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --ignore-installed -r $<
-	$(TORCH_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps scDataset==0.3.0
+$(TORCH_VENV)/.benches: benches/batches/requirements.lock $(TORCH_VENV)/.installed
+	$(TORCH_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --ignore-installed --require-hashes -r $<
+	$(TORCH_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r benches/batches/without_dependencies.lock
 	@touch $@
 
 # ARGUMENTS="--rounds 9 --only sparse --cells 100000"; the files stay in the folder. Without Debian's PyTorch, without its contestants.
@@ -329,9 +332,10 @@ $(SPARK_JAR): $(CARGO_TARGET_DIR)/release/libhyperslab_jni.so $(SPARK_SOURCES)
 	@touch $@
 
 .PRECIOUS: $(SPARK_VENVS)/spark%/.installed
-$(SPARK_VENVS)/spark%/.installed: testing/spark/requirements.txt Makefile
+$(SPARK_VENVS)/spark%/.installed: testing/spark/requirements.lock Makefile
 	$(PYTHON) -m venv $(SPARK_VENVS)/spark$*
-	$(SPARK_VENVS)/spark$*/bin/python -m pip install --quiet --disable-pip-version-check -r testing/spark/requirements.txt '$(SPARK_$*)'
+	$(SPARK_VENVS)/spark$*/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
+	$(SPARK_VENVS)/spark$*/bin/python -m pip install --quiet --disable-pip-version-check '$(SPARK_$*)'
 	@touch $@
 
 test-spark: test-spark-4 test-spark-3 ## Spark 4 and each feature once on 3.5, in local mode and over processes
@@ -484,9 +488,9 @@ bench-advise: setup ## predicted and measured gains of advice, into docs/advise.
 
 XARRAY_BENCH_VENV := $(HOME)/.cache/hyperslab/venvs/xarray-bench
 
-$(XARRAY_BENCH_VENV)/.installed: benches/xarray/requirements.txt
+$(XARRAY_BENCH_VENV)/.installed: benches/xarray/requirements.lock
 	$(PYTHON) -m venv $(XARRAY_BENCH_VENV)
-	$(XARRAY_BENCH_VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r $<
+	$(XARRAY_BENCH_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
 	@touch $@
 
 # ARGUMENTS="--files 10000 --only files", or "--mebibytes 256 --rounds 9".
@@ -509,9 +513,9 @@ $(BENCH_JARS): benches/contestants/jhdf/pom.xml
 	mvn -q -B -f $< dependency:copy-dependencies -DoutputDirectory=$@
 	@touch $@
 
-$(XARRAY_SQL): benches/contestants/xarray-sql.txt
+$(XARRAY_SQL): benches/contestants/xarray-sql.lock
 	$(PYTHON) -m venv $@
-	$@/bin/python -m pip install --quiet --disable-pip-version-check -r $<
+	$@/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
 	@touch $@
 
 bench: setup $(BENCH_JARS) $(XARRAY_SQL) ## all benchmarks into one table; GROUPS="main filters", ARGUMENTS="--only where --again"
@@ -666,9 +670,9 @@ DOCS_VENV := $(HOME)/.cache/hyperslab/venvs/docs
 DOCS      := build/docs
 JAVADOC   := mvn -q -B -f spark/pom.xml -Drevision=$(VERSION) -Dout.folder=$(abspath $(DOCS))/java org.apache.maven.plugins:maven-javadoc-plugin:3.11.2:aggregate -Ddoclint=none
 
-$(DOCS_VENV)/.installed: docs/site/requirements.txt
+$(DOCS_VENV)/.installed: docs/site/requirements.lock
 	$(PYTHON) -m venv $(DOCS_VENV)
-	$(DOCS_VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r $<
+	$(DOCS_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
 	@touch $@
 
 docs: $(DOCS_VENV)/.installed ## guides and API reference as one site that works offline, in build/docs/site

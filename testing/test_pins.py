@@ -1,11 +1,24 @@
-"""Every package of the tests' environment is pinned with hashes: `make setup` installs nothing else."""
+"""Every package of the tests' environments is pinned with hashes: `make` installs nothing else, but for pyspark and the tools of `make pins` and `make deny`."""
 
 from __future__ import annotations
 
 import pathlib
 import re
 
+import pytest
+
 TESTING = pathlib.Path(__file__).resolve().parent
+ROOT = TESTING.parent
+LOCKED = sorted(
+    [
+        TESTING / "requirements.txt",
+        TESTING / "demo.txt",
+        TESTING / "maturin.txt",
+        ROOT / "docs/site/requirements.txt",
+        ROOT / "benches/contestants/xarray-sql.txt",
+    ]
+    + [path for folder in ("testing", "benches") for name in ("requirements", "without_dependencies") for path in ROOT.glob(f"{folder}/*/{name}.txt")]
+)
 
 
 def pins(text: str) -> set[str]:
@@ -13,10 +26,17 @@ def pins(text: str) -> set[str]:
     return {f"{re.sub('[-_.]+', '-', name).lower()}=={version}" for name, version in found}
 
 
-def test_the_lock_has_every_pin_and_hashes_for_all() -> None:
-    lock = (TESTING / "requirements.lock").read_text()
-    missing = pins((TESTING / "requirements.txt").read_text()) - pins(lock)
+@pytest.mark.parametrize("path", LOCKED, ids=lambda path: str(path.relative_to(ROOT)))
+def test_a_lock_has_every_pin_and_hashes_for_all(path: pathlib.Path) -> None:
+    lock = path.with_suffix(".lock").read_text()
+    missing = pins(path.read_text()) - pins(lock)
     assert not missing, f"run `make pins`: {missing}"
     entries = re.split(r"\n(?=\S)", re.sub(r"^#.*\n", "", lock, flags=re.MULTILINE).strip())
-    assert len(entries) > 60
+    assert len(entries) >= len(pins(path.read_text()))
     assert not [entry.splitlines()[0] for entry in entries if not re.search(r"--hash=sha256:[0-9a-f]{64}", entry)]
+
+
+def test_the_makefile_installs_lists_by_their_locks() -> None:
+    assert len(LOCKED) > 20
+    lines = [line for line in (ROOT / "Makefile").read_text().splitlines() if "pip install" in line and " -r " in line]
+    assert len(lines) > 20 and not [line for line in lines if "--require-hashes" not in line]
