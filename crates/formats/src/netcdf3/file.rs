@@ -132,7 +132,8 @@ fn dataset(variable: &Variable, shape: Vec<u64>, record_bytes: Option<u64>) -> R
     let element = variable.datatype.size();
     let mut block = block_shape(&shape, element, BLOCK_BYTES);
     if let Some(stride) = record_bytes {
-        let record: u64 = shape.iter().skip(1).product::<u64>() * element;
+        // A file without records may claim any extents.
+        let record = shape.iter().skip(1).fold(element, |bytes, extent| bytes.saturating_mul(*extent));
         // Records of several variables alternate: one block a record at most.
         if stride != record
             && let Some(first) = block.first_mut()

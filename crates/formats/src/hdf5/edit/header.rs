@@ -468,7 +468,10 @@ fn close_gap(block: &mut Block, form: Form) -> Result<()> {
 
 /// Writes prefix and body of a message; the rest of the body is zeros.
 fn write_message(bytes: &mut [u8], form: Form, slot: &Slot, body: &[u8]) -> Result<()> {
-    let (kind, length) = (slot.kind.to_le_bytes(), u16::try_from(slot.length).map_err(|_| Error::internal("a message of 64 KiB or more"))?.to_le_bytes());
+    let (kind, length) = (
+        slot.kind.to_le_bytes(),
+        u16::try_from(slot.length).map_err(|_| Error::unsupported("changes of an object header with 64 KiB or more of free room"))?.to_le_bytes(),
+    );
     let mut message = match form {
         Form::Version1 => vec![kind[0], kind[1], length[0], length[1], slot.flags, 0, 0, 0],
         Form::Version2 { .. } => vec![kind[0], length[0], length[1], slot.flags],
