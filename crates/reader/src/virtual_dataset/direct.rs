@@ -6,7 +6,7 @@ use hyperslab_formats::Dataset;
 use rayon::prelude::*;
 
 use super::source::{conversion, open};
-use super::source_part::{SourcePart, misses, parts};
+use super::source_part::{BlocksLeft, SourcePart, misses, parts};
 use crate::File;
 use crate::stored::{MIN_PARALLEL_BYTES, fill_value as write_fill_value};
 
@@ -77,9 +77,9 @@ pub(super) fn fill(file: &File, description: &Dataset, selection: &Selection, ou
         return Ok(false);
     }
     let size = usize::try_from(description.datatype.size()).map_err(|_| Error::internal("element size"))?;
-    let mut runs = Vec::new();
+    let (mut runs, mut left) = (Vec::new(), BlocksLeft::of_a_read());
     for mapping in description.virtual_mappings.iter().filter(|mapping| !misses(mapping, selection)) {
-        for part in parts(file, mapping, description.dataspace.shape())? {
+        for part in parts(file, mapping, description.dataspace.shape(), Some(selection), &mut left)? {
             match share(&part, selection) {
                 Share::Nothing => {}
                 Share::Run { source, start, count } => runs.push(Run { part, source, start, count }),

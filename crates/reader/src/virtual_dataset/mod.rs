@@ -26,7 +26,7 @@ pub(crate) use extent::with_present_extent;
 pub(crate) use heap::resolve_heap;
 pub(crate) use regular::regular;
 use source::{conversion, open};
-use source_part::{misses, parts};
+use source_part::{BlocksLeft, misses, parts};
 
 /// Fills `out` with the selected elements. Heap references in it are marked with their file: see [`resolve_heap`].
 pub(crate) fn fill(read: DatasetRead<'_>, out: &mut [u8]) -> Result<()> {
@@ -42,8 +42,9 @@ pub(crate) fn fill(read: DatasetRead<'_>, out: &mut [u8]) -> Result<()> {
     }
     fill_value(own_fill.as_deref(), size, out);
     let shape = description.dataspace.shape();
+    let mut left = BlocksLeft::of_a_read();
     for mapping in description.virtual_mappings.iter().filter(|mapping| !misses(mapping, selection)) {
-        for part in parts(file, mapping, shape)? {
+        for part in parts(file, mapping, shape, Some(selection), &mut left)? {
             cancellation.check()?;
             let Some(places) = mapping::places(&part, selection)? else { continue };
             let Some((other, id)) = open(file, &part, 0)? else { continue };
@@ -79,8 +80,9 @@ pub(crate) fn fill(read: DatasetRead<'_>, out: &mut [u8]) -> Result<()> {
 /// mapping that cannot be read.
 pub fn sources(file: &File, description: &Dataset, selection: &Selection, mut visit: impl FnMut(&str, &str, Option<&File>) -> Result<()>) -> Result<()> {
     let file = &file.with_steps();
+    let mut left = BlocksLeft::of_a_read();
     for mapping in description.virtual_mappings.iter().filter(|mapping| !misses(mapping, selection)) {
-        for part in parts(file, mapping, description.dataspace.shape())? {
+        for part in parts(file, mapping, description.dataspace.shape(), Some(selection), &mut left)? {
             if mapping::places(&part, selection)?.is_some() {
                 let found = open(file, &part, 0)?;
                 visit(&part.file, &part.dataset, found.as_ref().map(|(file, _)| file))?;
@@ -95,6 +97,9 @@ pub fn sources(file: &File, description: &Dataset, selection: &Selection, mut vi
 /// # Errors
 /// `Corrupt` or `Unsupported` for a mapping that cannot be read.
 pub fn source_names(file: &File, description: &Dataset) -> Result<BTreeSet<String>> {
-    let parts = description.virtual_mappings.iter().map(|mapping| parts(file, mapping, description.dataspace.shape()));
-    Ok(parts.collect::<Result<Vec<_>>>()?.into_iter().flatten().map(|part| part.file).collect())
+    let (mut left, mut names) = (BlocksLeft::of_names(), BTreeSet::new());
+    for mapping in description.virtual_mappings.iter() {
+        names.extend(parts(file, mapping, description.dataspace.shape(), None, &mut left)?.map(|part| part.file));
+    }
+    Ok(names)
 }

@@ -1,6 +1,8 @@
 //! Parts of a virtual dataset: mappings with resolved names and extents. An unlimited mapping yields as many elements as
 //! its source has, or one part per block if its names contain `%b`.
 
+use std::ops::Range;
+
 use hyperslab_array::{Axis, Error, HyperslabAxis, Result, Selection, StoredSelection};
 use hyperslab_formats::VirtualMapping;
 
@@ -8,8 +10,29 @@ use super::regular::regular;
 use crate::File;
 use crate::open_linked::is_missing;
 
-/// Blocks that one mapping may stand for, each from a dataset of its own.
-const MAX_BLOCKS: u64 = 1 << 20;
+/// Blocks that the mappings of one read may stand for, each from a dataset of its own.
+const MAX_BLOCKS: u64 = 1 << 18;
+/// Blocks whose sources one dataset may name.
+const MAX_NAMED_BLOCKS: u64 = 1 << 20;
+
+/// How many blocks the mappings of a dataset may still stand for.
+pub(super) struct BlocksLeft(u64);
+
+impl BlocksLeft {
+    /// For one read: blocks that it touches.
+    pub fn of_a_read() -> Self {
+        Self(MAX_BLOCKS)
+    }
+    /// For the names of all sources.
+    pub fn of_names() -> Self {
+        Self(MAX_NAMED_BLOCKS)
+    }
+    fn take(&mut self, count: u64) -> Result<()> {
+        let exceeded = || Error::limit_exceeded(format!("{count} blocks of a virtual dataset, each in a source of its own, where {} more are read", self.0));
+        self.0 = self.0.checked_sub(count).ok_or_else(exceeded)?;
+        Ok(())
+    }
+}
 
 /// A part: the elements of `source` in `dataset` of `file` appear at those of `target`, in order.
 #[derive(Debug)]
@@ -20,8 +43,11 @@ pub(super) struct SourcePart {
     pub target: StoredSelection,
 }
 
-/// The parts of a mapping in a virtual dataset of `shape`.
-pub(super) fn parts(file: &File, mapping: &VirtualMapping, shape: &[u64]) -> Result<Vec<SourcePart>> {
+/// Parts of a mapping, each made when it is asked for.
+type Parts<'a> = Box<dyn Iterator<Item = SourcePart> + 'a>;
+
+/// The parts of a mapping in a virtual dataset of `shape`: of a mapping that has a part for each block those that `wanted` touches.
+pub(super) fn parts<'a>(file: &File, mapping: &'a VirtualMapping, shape: &[u64], wanted: Option<&Selection>, left: &mut BlocksLeft) -> Result<Parts<'a>> {
     let part = |source: StoredSelection, target: StoredSelection| SourcePart {
         file: block_name(&mapping.file, None),
         dataset: block_name(&mapping.dataset, None),
@@ -34,7 +60,7 @@ pub(super) fn parts(file: &File, mapping: &VirtualMapping, shape: &[u64]) -> Res
             StoredSelection::All => all(shape),
             target => target.clone(),
         };
-        return Ok(vec![part(mapping.source_selection.clone(), target)]);
+        return Ok(Box::new(std::iter::once(part(mapping.source_selection.clone(), target))));
     };
     let here = axis.len_below(*shape.get(dimension).ok_or_else(other_ndim)?);
     if let Some((source_dimension, source_axis)) = unlimited(&mapping.source_selection) {
@@ -45,7 +71,7 @@ pub(super) fn parts(file: &File, mapping: &VirtualMapping, shape: &[u64]) -> Res
         };
         let count = here.min(there);
         let source = with_axis(&mapping.source_selection, source_dimension, source_axis.cut(count));
-        return Ok(vec![part(source, with_axis(&mapping.selection, dimension, axis.cut(count)))]);
+        return Ok(Box::new(std::iter::once(part(source, with_axis(&mapping.selection, dimension, axis.cut(count))))));
     }
     let Some(block) = axis.block.filter(|block| *block > 0) else {
         return Err(Error::corrupt("an unlimited virtual selection whose source ends"));
@@ -53,11 +79,13 @@ pub(super) fn parts(file: &File, mapping: &VirtualMapping, shape: &[u64]) -> Res
     if !has_block_number(mapping) {
         return Err(Error::corrupt("an unlimited virtual selection without block number in its source's name"));
     }
-    let count = here.div_ceil(block);
-    if count > MAX_BLOCKS {
-        return Err(Error::limit_exceeded(format!("a virtual dataset of {count} blocks, more than {MAX_BLOCKS}")));
-    }
-    let blocks = (0..count).map(|block_index| {
+    let all = 0..here.div_ceil(block);
+    let touched = match wanted.map(|wanted| wanted.axes().get(dimension).ok_or_else(other_ndim)).transpose()? {
+        Some(wanted) => touched_blocks(&axis, block, wanted, all.end),
+        None => all,
+    };
+    left.take(touched.end.saturating_sub(touched.start))?;
+    Ok(Box::new(touched.map(move |block_index| {
         let one = HyperslabAxis::block(axis.index(block_index * block), block);
         SourcePart {
             file: block_name(&mapping.file, Some(block_index)),
@@ -65,8 +93,16 @@ pub(super) fn parts(file: &File, mapping: &VirtualMapping, shape: &[u64]) -> Res
             source: mapping.source_selection.clone(),
             target: with_axis(&mapping.selection, dimension, one),
         }
-    });
-    Ok(blocks.collect())
+    })))
+}
+
+/// The blocks of `axis`, of the first `count`, from the first to the last that `wanted` touches.
+fn touched_blocks(axis: &HyperslabAxis, block: u64, wanted: &Axis, count: u64) -> Range<u64> {
+    let ends = wanted.count().checked_sub(1).and_then(|last| Some((wanted.index(0)?, wanted.index(last)?)));
+    let Some((first, last)) = ends else { return 0..0 };
+    let start = axis.len_below(first) / block;
+    let end = axis.len_below(last.saturating_add(1)).div_ceil(block);
+    start.min(count)..end.min(count)
 }
 
 /// Whether the bounding box of a mapping rules out every selected element: a cheap way to skip most of many mappings.
@@ -140,6 +176,26 @@ fn with_axis(selection: &StoredSelection, dimension: usize, axis: HyperslabAxis)
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn touched_blocks_are_those_that_hold_a_wanted_index() {
+        for (start, stride, block) in [(0, 1, 1), (3, 4, 2), (1, 5, 5), (2, 7, 3)] {
+            let axis = HyperslabAxis { start, stride, count: None, block: Some(block), limit: None };
+            for (first, count, step) in [(0, 1, 1), (0, 30, 1), (4, 3, 5), (29, 1, 1), (7, 2, 9), (0, 0, 1)] {
+                let wanted = Axis::Range { start: first, count, step };
+                let touched = touched_blocks(&axis, block, &wanted, 6);
+                for number in 0..6 {
+                    let first_of = axis.index(number * block);
+                    let holds = (0..count).any(|position| (first_of..first_of + block).contains(&(first + position * step)));
+                    assert!(!holds || touched.contains(&number), "block {number} of {axis:?} with {wanted:?}: {touched:?}");
+                }
+                // Both ends hold something, or lie in the gap next to it.
+                let span = first..first + count.saturating_sub(1) * step + 1;
+                let is_near = |number: u64| axis.index(number * block) < span.end && axis.index(number * block) + stride > span.start;
+                assert!(touched.is_empty() || (is_near(touched.start) && is_near(touched.end - 1)), "{axis:?} with {wanted:?}: {touched:?}");
+            }
+        }
+    }
 
     #[test]
     fn block_numbers_stand_where_percent_b_does() {
