@@ -202,6 +202,8 @@ impl DatasetCopy<'_> {
             axes.map(|((origin, local), region)| origin.checked_add(*region)?.checked_sub(*local)).collect()
         };
         let grid = ChunkGrid::new(part.source.dataspace.shape().to_vec(), chunk_shape.clone())?;
+        // The file claims how many there are, and need not have stored them.
+        part.file.session().limits().check_read_chunks(grid.max_touched(&selection), part.file.array_file().storage().len())?;
         let origins = grid.touched(&selection)?;
         let same = origins.iter().all(|origin| {
             let Some(target) = moved(origin) else { return false };
@@ -217,10 +219,14 @@ impl DatasetCopy<'_> {
         // The library keeps the mask of a chunk that it overwrites with as many bytes, so a chunk without filters gets them.
         let all_skipped = filters.all_skipped();
         let can_encode = filters.writing_refusal().is_none();
+        let chunk_bytes = chunk_shape.iter().try_fold(part.source.datatype.size(), |bytes, extent| bytes.checked_mul(*extent));
         for location in part.file.array_file().locate(part.id, &selection)?.chunks {
             self.cancellation.check()?;
             let ChunkSource::Stored { offset, length, filter_mask } = location.source else { continue };
             let Some(target) = moved(&location.region.start) else { continue };
+            if filters == Pipeline::default() && Some(length) != chunk_bytes {
+                return Err(Error::corrupt(format!("a stored chunk of {length} bytes without filters, which is not the size of a chunk")).at_object(self.path));
+            }
             let mut raw = vec![0; memory_length(length)?];
             storage.read_exact_at(offset, &mut raw)?;
             let (raw, filter_mask) = if filter_mask == all_skipped && filter_mask != 0 && can_encode { filters.encode(raw)? } else { (raw, filter_mask) };
