@@ -609,7 +609,8 @@ class Links:
     names: Final[list[str]]
     kinds: Final[list[str]]
     objects: Final[list[int | None]]
-    targets: Final[list[str]]
+    def entry(self, index: int) -> tuple[str, str, int | None, str]: ...
+    def __len__(self) -> int: ...
 
 @final
 class Member:

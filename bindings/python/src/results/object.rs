@@ -3,11 +3,27 @@
 use std::sync::Arc;
 
 use hyperslab::{Dataspace, Elements, Link, LinkTarget};
+use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyDict, PyList, PyString};
 
 use crate::describe;
 use crate::heap::Heap;
+
+const HARD: &str = "hard";
+const SOFT: &str = "soft";
+const EXTERNAL: &str = "external";
+const USER_DEFINED: &str = "user-defined";
+
+/// The target of a link that is not hard, as text; empty for a hard link.
+fn target(link: &Link) -> String {
+    match &link.target {
+        LinkTarget::Hard(_) => String::new(),
+        LinkTarget::Soft(path) => path.clone(),
+        LinkTarget::External { file, path } => format!("{file}:{path}"),
+        LinkTarget::UserDefined(class) => class.to_string(),
+    }
+}
 
 /// The links of a group of an open file as columns, each made when it is read: a group may have very many links.
 #[pyclass(frozen, module = "hyperslab._native")]
@@ -24,7 +40,7 @@ impl Links {
     /// `hard`, `soft`, `external` or `user-defined`.
     #[getter]
     fn kinds<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        let [hard, soft, external, other] = ["hard", "soft", "external", "user-defined"].map(|kind| PyString::intern(py, kind));
+        let [hard, soft, external, other] = [HARD, SOFT, EXTERNAL, USER_DEFINED].map(|kind| PyString::intern(py, kind));
         let kind = |link: &Link| match &link.target {
             LinkTarget::Hard(_) => hard.clone(),
             LinkTarget::Soft(_) => soft.clone(),
@@ -41,16 +57,20 @@ impl Links {
         PyList::new(py, self.0.iter().map(object))
     }
 
-    /// Targets of the links that are not hard, as text; empty for hard links.
-    #[getter]
-    fn targets<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        let target = |link: &Link| match &link.target {
-            LinkTarget::Hard(_) => String::new(),
-            LinkTarget::Soft(path) => path.clone(),
-            LinkTarget::External { file, path } => format!("{file}:{path}"),
-            LinkTarget::UserDefined(class) => class.to_string(),
+    /// Name, kind, number of the object and target of the link at a position. Links may share one long target: only this one is copied.
+    fn entry(&self, py: Python<'_>, index: usize) -> PyResult<(String, Py<PyString>, Option<u64>, String)> {
+        let link = self.0.as_slice().get(index).ok_or_else(|| PyIndexError::new_err("link index out of range"))?;
+        let (kind, object) = match &link.target {
+            LinkTarget::Hard(id) => (HARD, Some(id.0)),
+            LinkTarget::Soft(_) => (SOFT, None),
+            LinkTarget::External { .. } => (EXTERNAL, None),
+            LinkTarget::UserDefined(_) => (USER_DEFINED, None),
         };
-        PyList::new(py, self.0.iter().map(target))
+        Ok((link.name.clone(), PyString::intern(py, kind).unbind(), object, target(link)))
+    }
+
+    fn __len__(&self) -> usize {
+        self.0.as_slice().len()
     }
 }
 

@@ -201,14 +201,16 @@ class _Walk:
         return any(fnmatch.fnmatchcase(path, pattern) for pattern in self._how.exclude)
 
     def _attributes(self, one: Any, other: Any) -> Iterator[Difference]:
-        mine, theirs = ([name for name in node.attrs if name not in _DERIVED] for node in (one, other))
+        # Each `.attrs` lists the names again.
+        first, second = one.attrs, other.attrs
+        mine, theirs = ([name for name in attributes if name not in _DERIVED] for attributes in (first, second))
         there = set(theirs)
         for name in mine:
             if name not in there:
                 yield Difference(one.name, "attribute", f"the attribute {name!r} is only in the first file")
                 continue
             try:
-                a, b = one.attrs[name], other.attrs[name]
+                a, b = first[name], second[name]
                 if not same(a, b, self._how.tolerance):
                     yield Difference(one.name, "attribute", f"the attribute {name!r}: {shown(a)} and {shown(b)}")
             except Error as error:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import UnsupportedError
+from ..errors import LimitExceededError, UnsupportedError
 from ..objects.dataset import Dataset
 from .stored import StoredChunks
 from .tolerance import Tolerance, differing, distance
@@ -21,6 +21,9 @@ _BOX_BYTES = 16 << 20
 _BOX_CHUNKS = 1 << 16
 #: Most bytes of a box that has whole chunks of both files, where these are of different shapes.
 _UNIT_BYTES = 128 << 20
+#: Bytes of values that are compared whatever is stored of them, and for each stored byte: a small file may claim any number of values.
+_SPARSE_BYTES = 1 << 32
+_SPARSE_FACTOR = 1 << 16
 #: Threads that compare: reading has its own.
 _THREADS = 2
 
@@ -63,6 +66,10 @@ def compare_values(one: Dataset, other: Dataset, tolerance: Tolerance, stored: S
     smallest = min(math.prod(dataset.chunks) if dataset.chunks else _BOX_BYTES for dataset in (one, other))
     element_bytes = max(item_bytes, _BOX_BYTES // (_BOX_CHUNKS * smallest))
     boxes = _boxes(one.shape, _unit(one, other, item_bytes), element_bytes, one.chunks, None if one.chunks is None else chunks)
+
+    stored_bytes = sum(dataset.stored_bytes or 0 for dataset in (one, other))
+    if chunks is None and one.size * item_bytes > max(_SPARSE_BYTES, _SPARSE_FACTOR * stored_bytes):
+        raise LimitExceededError(f"comparing {one.size:,} values, most of which were never written: compare parts of them", one._file.path, one.name)
 
     def work(box: Box) -> _Part | None:
         # Without this an element of a dataset of strings of one character would be a string.
@@ -159,13 +166,22 @@ def _boxes(
         if math.prod(steps) * item_bytes <= _BOX_BYTES:
             break
     counts = [-(-extent // step) for extent, step in zip(shape, steps, strict=True)]
-    positions: Iterable[Any] = np.ndindex(*counts)
+    positions: Iterable[Any] = _positions(counts)
     if chunks is not None and numbers is not None:
         grid = [-(-extent // chunk) for extent, chunk in zip(shape, chunks, strict=True)]
         starts = np.unravel_index(numbers, grid)
         positions = np.unique(np.stack([at * chunk // step for at, chunk, step in zip(starts, chunks, steps, strict=True)], axis=1), axis=0).tolist()
     for position in positions:
         yield tuple(slice(at * step, min((at + 1) * step, extent)) for at, step, extent in zip(position, steps, shape, strict=True))
+
+
+def _positions(counts: Sequence[int]) -> Iterator[list[int]]:
+    """All positions in a grid, row-major. A file claims the counts: numpy's own iterator takes none beyond its integers."""
+    for number in range(math.prod(counts)):
+        position = [0] * len(counts)
+        for axis in reversed(range(len(counts))):
+            number, position[axis] = divmod(number, counts[axis])
+        yield position
 
 
 def compare_rows(one: Dataset, other: Dataset, tolerance: Tolerance) -> ValueDifference | None:

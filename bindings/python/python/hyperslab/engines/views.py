@@ -62,7 +62,7 @@ def object_paths(group: Group) -> list[str]:
         here = Group(group._file, at, "/" + prefix.rstrip("/"))
         links = here._links()
         below: list[tuple[str, int]] = []
-        for name, number, target in zip(links.names, links.objects, links.targets, strict=True):
+        for name, _, number, target in map(links.entry, range(len(links))):
             path = prefix + name
             if len(path) > MAX_PATH_CHARS:
                 continue

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from .. import _native, dask_collections, dtypes
-from ..errors import InvalidInputError, InvalidTypeError, UnsupportedError
+from ..errors import InvalidInputError, InvalidTypeError, LimitExceededError, UnsupportedError
 from ..type_aliases import Elements
 from ..values import conversion as value_conversion
 from ..values import references, tagged_dtypes
@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     import dask.array
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+#: Bytes of an element whose fill value is not stored in the file, up to which it is made.
+MAX_UNSTORED_FILL_BYTES = 16 << 20
 
 
 @refuse_changes(*DATASET_NAMES)
@@ -88,6 +91,8 @@ class Dataset(StoredProperties):
     def fillvalue(self) -> Elements:
         """The value of unwritten elements: a scalar of the dataset's dtype."""
         datatype = self._about["datatype"]
+        if not self._about["fill"] and datatype["size"] > MAX_UNSTORED_FILL_BYTES:
+            raise LimitExceededError(f"a fill value of {datatype['size']:,} zeros, which the file does not store", self._file.path, self.name)
         raw = np.frombuffer(self._about["fill"] or bytes(datatype["size"]), np.uint8).copy()
         return tagged_dtypes.tag(reading.convert(raw, datatype, (), _native.fill_heap(self._file, self._number), self._file), self.dtype)[()]
 

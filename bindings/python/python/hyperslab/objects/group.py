@@ -231,7 +231,7 @@ class Group(Node, Mapping[str, "Member | None"]):
 
     def _entries(self) -> Iterator[tree.Entry]:
         links = self._links()
-        for name, kind, number, target in zip(links.names, links.kinds, links.objects, links.targets, strict=True):
+        for name, kind, number, target in map(links.entry, range(len(links))):
             path = f"{self.name.rstrip('/')}/{name}"
             if number is None:
                 yield tree.Entry(name, path, f"{kind} link", None, target)

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from .. import _native
-from ..errors import UnsupportedError
+from ..errors import LimitExceededError, UnsupportedError
 from ..objects.attributes import Attributes
 from ..xarray.attributes import read_attributes
-from ..xarray.groups import find_group
+from ..xarray.groups import MAX_OTHER_PATHS, find_group
 from .arrays import Array, arrays_of, chunk_keys, json_attributes
 
 #: Codecs that Zarr's second version calls the compressor; others are filters.
@@ -27,21 +27,34 @@ class Document:
         self._file, self._address, self._drop = file, address, drop
         self.refs: dict[str, Any] = {}
         self.arrays = self.chunks = self.inside = 0
+        self._known: set[tuple[str, int]] = set()
+        self._again = 0
 
     def add_group(self, path: str, above: frozenset[tuple[str, int]] = frozenset()) -> None:
         file, number = find_group(self._file, path)
         if file.path != self._file.path:
             raise UnsupportedError("a group of another file, which an external link leads to: leave it out by drop_variables", self._file.path, path)
+        is_again = (file.path, number) in self._known
+        self._known.add((file.path, number))
+        self._charge(is_again, path)
         prefix = path.strip("/") + "/" if path != "/" else ""
         self.refs[f"{prefix}.zgroup"] = _text({"zarr_format": 2})
         self.refs[f"{prefix}.zattrs"] = _text(json_attributes(read_attributes(Attributes(file, number))))
         for array in arrays_of(self._file, path, self._drop):
+            self._charge(is_again, path)
             self._add_array(f"{prefix}{array.name}", array)
         links = file.links(number)
         for name, target in zip(links.names, links.objects, strict=True):
             if name in self._drop or target is None or file.kind(target) != "group" or (file.path, target) in above:
                 continue
             self.add_group(f"{path.rstrip('/')}/{name}", above | {(file.path, number)})
+
+    def _charge(self, is_again: bool, path: str) -> None:
+        """Counts what is written at a further path of a group."""
+        self._again += is_again
+        if self._again > MAX_OTHER_PATHS:
+            words = f"more than {MAX_OTHER_PATHS:,} groups and arrays at further paths: leave links out by drop_variables"
+            raise LimitExceededError(words, self._file.path, path)
 
     def _add_array(self, path: str, array: Array) -> None:
         compressor = array.codecs[-1] if array.codecs and array.codecs[-1]["id"] in _COMPRESSORS else None

@@ -7,7 +7,10 @@ from collections.abc import Collection, Iterator
 from typing import Any, NamedTuple
 
 from .. import _native
-from ..errors import Error, InvalidTypeError, NotFoundError, ObjectNotFoundError, UnsupportedError
+from ..errors import Error, InvalidTypeError, LimitExceededError, NotFoundError, ObjectNotFoundError, UnsupportedError
+
+#: Groups appear at each of their paths. They may have any number: groups that share members double it with each level.
+MAX_OTHER_PATHS = 1000
 
 
 class MissingGroupError(ObjectNotFoundError, OSError):
@@ -52,6 +55,9 @@ def members(file: _native.File, number: int, path: str, drop: Collection[str] = 
             continue
         place = f"{path.rstrip('/')}/{name}"
         try:
+            if kind == "soft" and not file.exists(place):
+                # An error of `find` would look for names that are alike, for each of many links.
+                raise NotFoundError("there is no such object", file.path, place)
             other, found = (file, target) if target is not None else file.find(place)
         except NotFoundError as error:
             warnings.warn(f"{kind} link {place} leads nowhere and is left out: {error}", UserWarning, stacklevel=2)
@@ -70,7 +76,15 @@ def subgroups(file: _native.File, path: str) -> Iterator[str]:
     """The paths of a group and of all groups below it, each before those below. A group that links lead to again from below
     itself is not entered again; links that cannot be followed lead to no group."""
 
+    known: set[tuple[str, int]] = set()
+    others = 0
+
     def below(file: _native.File, number: int, path: str, above: frozenset[tuple[str, int]]) -> Iterator[str]:
+        nonlocal others
+        others += (file.path, number) in known
+        known.add((file.path, number))
+        if others > MAX_OTHER_PATHS:
+            raise LimitExceededError(f"more than {MAX_OTHER_PATHS:,} further paths of the same groups", file.path, path)
         yield path
         links = file.links(number)
         for name, target in zip(links.names, links.objects, strict=True):

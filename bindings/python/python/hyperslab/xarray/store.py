@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Collection, Mapping
 from typing import Any
 
@@ -115,6 +116,8 @@ class HyperslabStore(AbstractDataStore):
         datatype, shape = about["datatype"], tuple(about["shape"])
         if datatype["class"] == "array":
             raise UnsupportedError(f"the elements of {member.path} are arrays")
+        if any(extent > sys.maxsize for extent in shape):
+            raise UnsupportedError(f"{member.path} has a dimension of {max(shape)}, which is more than numpy counts")
         named = [name for name, _ in member.file.dimensions(member.number)]
         dimensions = tuple(self._named(name) for name in named if name is not None)
         if len(dimensions) != len(shape):
