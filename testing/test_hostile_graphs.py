@@ -60,7 +60,7 @@ def attribute_in_a_long_header(image: b.Image) -> int:
     return image.put(b.header_v2([b.link_info(), *[b.shared(0x0C, holder)] * 10_000]))
 
 
-def nodes_with_many_parents(kind: int) -> Maker:
+def nodes_with_many_parents(kind: int, depth: int = 12) -> Maker:
     """A tree of huge objects (1), of links (5): each level has one node, which is each child of the node above."""
 
     def make(image: b.Image) -> int:
@@ -69,9 +69,9 @@ def nodes_with_many_parents(kind: int) -> Maker:
         heap = b.fractal_heap(image, link)
         place = b.managed_id(b.OBJECTS, len(link))
         record = struct.pack("<QQQ", 200, 1, 7) if kind == 1 else struct.pack("<I", 0) + place[:7]
-        shape = b.TreeV2(kind, len(record), 12)
+        shape = b.TreeV2(kind, len(record), depth)
         records, at = 3, image.put(shape.leaf([record] * 3))
-        for level in range(1, 13):
+        for level in range(1, depth + 1):
             count = min(3, shape.levels[level][0])
             at = image.put(shape.inner(level, [record] * count, [(at, records)] * (count + 1)))
             records = count
@@ -146,10 +146,10 @@ def shared_message_heap(image: b.Image) -> int:
     return image.put(b.header_v2([b.link_info(), *[shared] * 50_000]))
 
 
-def cache_image_of_many_entries(image: b.Image) -> int:
-    root = chain(image, 2000, 1, b"n")
-    entries = b"".join(bytes(14) + struct.pack("<QQ", (1 << 30) + 8 * i, 8) + bytes(8) for i in range(50_000))
-    block = b.summed(b"MDCI\0\0" + struct.pack("<QI", 0, 50_000) + entries)
+def cache_image_of_many_entries(image: b.Image, depth: int = 2000, count: int = 50_000) -> int:
+    root = chain(image, depth, 1, b"n")
+    entries = b"".join(bytes(14) + struct.pack("<QQ", (1 << 30) + 8 * i, 8) + bytes(8) for i in range(count))
+    block = b.summed(b"MDCI\0\0" + struct.pack("<QI", 0, count) + entries)
     image.extension = image.put(b.header_v2([b.message(0x18, b"\0" + struct.pack("<QQ", image.put(block), len(block)))]))
     return root
 
@@ -235,9 +235,17 @@ def classic(dimensions: int, variables: int) -> bytes:
     return header + struct.pack(">II", 0x0B, variables) + struct.pack(">IIIIIII", 0, 0, 0, 0, 1, 1, 0) * variables
 
 
+def records_beyond_64_bits() -> bytes:
+    """A netCDF classic file with a variable whose four dimensions are that of the records, of which there are 2 to the 31."""
+    dimension = struct.pack(">I", 1) + b"r\0\0\0" + bytes(4)
+    header = b"CDF\1" + struct.pack(">I", (1 << 31) - 1) + struct.pack(">II", 0x0A, 1) + dimension + bytes(8)
+    variable = struct.pack(">I", 1) + b"v\0\0\0" + struct.pack(">IIIII", 4, 0, 0, 0, 0) + bytes(8) + struct.pack(">III", 1, 1, 0)
+    return header + struct.pack(">II", 0x0B, 1) + variable
+
+
 def many_attributes() -> bytes:
-    """A netCDF classic file of 150,000 attributes without names and values, 12 bytes each."""
-    count = 150_000
+    """A netCDF classic file of 300,000 attributes without names and values, 12 bytes each."""
+    count = 300_000
     return b"CDF\1" + bytes(4) + bytes(8) + struct.pack(">II", 0x0C, count) + struct.pack(">III", 0, 1, 0) * count + bytes(8)
 
 
@@ -251,7 +259,9 @@ ATTACKS: dict[str, Maker] = {
     "attributes in a long header": attribute_in_a_long_header,
     "nodes of huge objects with four parents": nodes_with_many_parents(1),
     "nodes of links with four parents": nodes_with_many_parents(5),
-    "datasets of one large committed type": one_large_type(100),
+    # Fewer links than a group may have.
+    "nodes of links with four parents, nine levels": nodes_with_many_parents(5, 9),
+    "datasets of one large committed type": one_large_type(500),
     "external files with one long name": external_names,
     "virtual mappings with one long name": virtual_names,
     "unwritten chunks behind an unknown filter": unwritten_chunks(True, 1 << 24, 1),
@@ -274,6 +284,7 @@ ATTACKS: dict[str, Maker] = {
 CLASSIC_ATTACKS = {
     "dimensions and variables": classic(100_000, 300),
     "attributes of classic": many_attributes(),
+    "records beyond 64 bits": records_beyond_64_bits(),
     "variables of 1,000 dimensions": of_many_dimensions(1000, 5000, 15),
     "variables of dimensions with long names": of_many_dimensions(32, 5000, 300),
 }

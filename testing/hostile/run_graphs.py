@@ -2,7 +2,7 @@
 
 A file may end in values or in an `hs.Error` that is no `InternalError`. Opening, listing and `repr` may take 64 MiB and 16 times
 the file's bytes at most, beyond the interpreter with all modules imported. Processes are forked from one that has imported everything,
-so hundreds of files run a second. `--use edit` and `--use convert` do other things with the files (`uses.py`).
+so hundreds of files run a second. `--use` does other things with the files (`uses.py`).
 """
 
 from __future__ import annotations
@@ -37,6 +37,8 @@ PATIENCE = 60
 BASE_BYTES, BYTES_PER_BYTE = 64 << 20, 16
 #: Objects that are read, and bytes of one read.
 MOST_READS, MOST_BYTES = 60, 1 << 20
+#: Lines of a tree that are looked at.
+MOST_LINES = 20_000
 
 
 @dataclass
@@ -93,7 +95,9 @@ class Reading:
         for number, branch in enumerate(tree.branches(file, True)):
             if not (branch.name + branch.rest).isprintable():
                 raise AssertionError("a line that a terminal would act on: " + ascii(branch.name + branch.rest))
-            if number > 20_000:
+            if number > MOST_LINES:
+                if self.path.is_file() and self.path.stat().st_size < MOST_LINES:
+                    raise AssertionError(f"more than {MOST_LINES} lines of a file of fewer bytes")
                 return
 
     def walk(self, file: hs.File) -> None:
@@ -227,7 +231,10 @@ def main() -> int:
     parser.add_argument("--most-mib", type=int, default=BASE_BYTES >> 20, help="what opening may take besides what the file's length allows")
     parser.add_argument("--until", type=int, default=1 << 30, help="stop after this many findings")
     parser.add_argument(
-        "--use", choices=["read", "edit", "convert"], default="read", help="what is done with each file: read it, change it, or make others of it"
+        "--use",
+        choices=["read", "edit", "objects", "convert", "recover"],
+        default="read",
+        help="what is done with each file: read it, change its values or its objects, make other files of it, or check and recover it",
     )
     parser.add_argument("--keep", type=pathlib.Path, default=pathlib.Path(tempfile.gettempdir()) / "hyperslab-hostile")
     parser.add_argument("--json", type=pathlib.Path, help="write the findings there")

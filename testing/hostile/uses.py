@@ -1,5 +1,5 @@
-"""What is done with a file besides reading it: editing it, comparing and repacking it, writing references and catalogs, showing it in the
-browser. `run_graphs.py --use` chooses one.
+"""What is done with a file besides reading it: editing its values and attributes, editing its objects, comparing and repacking it, writing
+references and catalogs, showing it in the browser, and checking and recovering it. `run_graphs.py --use` chooses one.
 """
 
 from __future__ import annotations
@@ -50,6 +50,9 @@ def judged_by_h5py(path: pathlib.Path) -> str | None:
 class Editing(Reading):
     """Changes a file in place: all of a commit, or the bytes that were there."""
 
+    #: Whether h5py must still list a file that it listed before.
+    is_judged = True
+
     def everything(self) -> None:
         folder = self.path.parent
         beside = {name: folder / name for name in ("raw.bin", "other.h5", "victim.h5")}
@@ -69,7 +72,7 @@ class Editing(Reading):
             raise AssertionError("an edit changed another file")
         if changed:
             self.attempt(lambda: self.verify(changed))
-            if judged is not None and judged_by_h5py(self.path) is None:
+            if judged is not None and self.is_judged and judged_by_h5py(self.path) is None:
                 raise AssertionError("h5py reads the file no longer")
         self.report({"stage": "end", "errors": dict(self.errors)})
 
@@ -113,7 +116,8 @@ class Editing(Reading):
             node[at] = value
         # Objects may have several paths, and what is set by the last one counts.
         done[path] = "value", np.asarray(node[at]).tobytes()
-        if np.asarray(node[at]) != 1:
+        # An index of chunks may lie over other structures, or its nodes over each other: then one change undoes another.
+        if np.asarray(node[at]) != 1 and not any(found.kind == "overlap" for found in hs.check(self.path, data=False).findings):
             raise AssertionError(f"{path} has another value than the one that was set")
 
     def set_attribute(self, file: hs.File, path: str, done: dict[str, tuple[str, bytes]]) -> None:
@@ -141,6 +145,81 @@ class Editing(Reading):
             for path in done:
                 self.attempt(lambda path=path: file[path][...] if file[path].size * file[path].dtype.itemsize <= MOST_BYTES else None)
             repr(file)
+
+
+class Rearranging(Editing):
+    """Makes, renames, copies, links and removes objects of a file."""
+
+    #: A group may say that it is empty and have a damaged symbol table: h5py looks at that once the group gets a member.
+    is_judged = False
+
+    def edit(self) -> dict[str, tuple[str, bytes]]:
+        with hs.open(self.path, "r+") as file:
+            found = self.paths(file)
+            groups = [path for path in found if isinstance(self.attempt(lambda path=path: file[path]), hs.Group)]
+            for path in groups[:5]:
+                for change in (self.make, self.link):
+                    self.attempt(lambda change=change, path=path: change(file, path))
+            for number, path in enumerate(path for path in found if path != "/"):
+                change = (self.rename, self.copy, self.remove)[number % 3]
+                self.attempt(lambda change=change, path=path: change(file, path))
+            file.commit()
+        return {"/": ("objects", b"")}
+
+    def verify(self, done: dict[str, tuple[str, bytes]]) -> None:
+        with hs.open(self.path) as file:
+            repr(file)
+
+    def make(self, file: hs.File, path: str) -> None:
+        group = file[path]
+        made = group.create_dataset("hostile data", data=np.arange(10, dtype="i4"), chunks=(4,), maxshape=(None,))
+        if made[...].tolist() != list(range(10)):
+            raise AssertionError(f"the new dataset in {path} has other values than those that were given")
+        group.create_group("hostile group").create_group("another").attrs["n"] = 1
+
+    def link(self, file: hs.File, path: str) -> None:
+        file[f"{path.rstrip('/')}/hostile link"] = hs.h5py.SoftLink("/")
+        file[f"{path.rstrip('/')}/hostile name"] = file["/"]
+
+    def rename(self, file: hs.File, path: str) -> None:
+        file.move(path, path + " renamed")
+
+    def copy(self, file: hs.File, path: str) -> None:
+        if isinstance(file[path], hs.Dataset) and file[path].nbytes <= MOST_BYTES:
+            file.copy(path, path + " copied")
+
+    def remove(self, file: hs.File, path: str) -> None:
+        del file[path]
+
+
+class Recovering(Reading):
+    """Checks a file, counts its space, and saves what can be saved; h5py opens what comes of it."""
+
+    def everything(self) -> None:
+        out = self.path.parent / "recovered.h5"
+        out.unlink(missing_ok=True)
+        before = self.path.read_bytes()
+        work: dict[str, Callable[[], object]] = {
+            "check": lambda: repr(hs.check(self.path, threads=1)),
+            "stat": lambda: repr(hs.stat(self.path)),
+            "recover": lambda: repr(hs.recover(self.path, out)),
+        }
+        most = resource.getrlimit(resource.RLIMIT_CPU)[1]
+        for stage, one in work.items():
+            # Each has the seconds of one file.
+            resource.setrlimit(resource.RLIMIT_CPU, (min(int(time.process_time()) + 1 + STAGE_SECONDS, most), most))
+            self.report({"stage": stage})
+            text = self.attempt(one)
+            if isinstance(text, str) and not text.replace("\n", "").isprintable():
+                raise AssertionError("a report that a terminal would act on")
+        self.report({"stage": "look again"})
+        if self.path.read_bytes() != before:
+            raise AssertionError("a file that was checked or recovered was changed")
+        if out.exists():
+            if judged_by_h5py(out) is None:
+                raise AssertionError("h5py cannot read what was recovered")
+            self.attempt(lambda: repr(hs.open(out, threads=1)))
+        self.report({"stage": "end", "errors": dict(self.errors)})
 
 
 class Converting(Reading):
@@ -177,6 +256,6 @@ class Converting(Reading):
                     encoding.json_bytes(entities.describe(file, path, "only_valid", 100))
 
 
-USES: dict[str, type[Reading]] = {"read": Reading, "edit": Editing, "convert": Converting}
-#: Processor seconds of one file: conversions are several uses of `STAGE_SECONDS`, and h5py looks at an edited file twice.
-SECONDS = {"read": 5, "edit": 5, "convert": 40}
+USES: dict[str, type[Reading]] = {"read": Reading, "edit": Editing, "convert": Converting, "objects": Rearranging, "recover": Recovering}
+#: Processor seconds of one file: conversions and recovery are several uses of `STAGE_SECONDS`, changes of objects some thirty, and h5py looks at an edited file twice.
+SECONDS = {"read": 5, "edit": 5, "convert": 40, "objects": 10, "recover": 20}

@@ -1,5 +1,6 @@
 //! Opens one file and parses all that is in it, as listing a file does: objects, attributes, links, stored bytes, and the
-//! places of the first and last chunks. Prints what was found, and on Linux the most memory that the process had.
+//! places of the first and last chunks. Prints what was found, and on Linux the most memory that the process had. Limits may follow
+//! the file's name (`messages_per_object=100`).
 //! `testing/hostile/guards.py` runs it.
 
 use std::collections::HashSet;
@@ -24,8 +25,14 @@ fn peak_kib() -> Option<u64> {
 }
 
 fn open_everything() -> Result<()> {
-    let path = std::env::args().nth(1).ok_or_else(|| Error::invalid_input("give a file"))?;
-    let file = hyperslab_formats::open(Arc::new(LocalFile::open(path)?), &OpenOptions::default())?;
+    let mut arguments = std::env::args().skip(1);
+    let path = arguments.next().ok_or_else(|| Error::invalid_input("give a file"))?;
+    let mut options = OpenOptions::default();
+    for argument in arguments {
+        let (name, value) = argument.split_once('=').ok_or_else(|| Error::invalid_input(format!("{argument:?} is no limit")))?;
+        options.limits.set(name, value.parse().map_err(|_| Error::invalid_input(format!("{value:?} is no number")))?)?;
+    }
+    let file = hyperslab_formats::open(Arc::new(LocalFile::open(path)?), &options)?;
     let tree = file.tree();
     let (mut seen, mut pending, mut errors) = (HashSet::from([tree.root()]), vec![tree.root()], 0u64);
     while let Some(id) = pending.pop() {

@@ -18,6 +18,22 @@ fn damaged_files_read_alike_in_whole_and_in_parts() {
     fuzz::short::run("read_sizes", read_sizes::read_file, 33_000, Path::new(env!("CARGO_TARGET_TMPDIR")), &own);
 }
 
+#[path = "../../../testing/fuzz/src/containers.rs"]
+#[expect(clippy::expect_used, reason = "the same")]
+mod containers;
+
+#[test]
+fn damaged_containers_read_alike_in_whole_and_in_parts() -> hyperslab::Result<()> {
+    let folder = tempfile::tempdir()?;
+    let seeds = containers::write_seeds(folder.path());
+    fuzz::short::write_seeds("containers", &seeds);
+    fuzz::short::run("containers", containers::container, MAX_CONTAINER_BYTES, Path::new(env!("CARGO_TARGET_TMPDIR")), &seeds);
+    Ok(())
+}
+
+/// Bytes of the largest seed, and some more.
+const MAX_CONTAINER_BYTES: usize = 200_000;
+
 #[path = "../../../testing/fuzz/src/documents.rs"]
 #[expect(clippy::expect_used, reason = "the same")]
 mod documents;

@@ -11,7 +11,7 @@ thread_local! {
     static SESSION: RefCell<Option<Session>> = const { RefCell::new(None) };
 }
 
-fn session() -> Session {
+pub fn session() -> Session {
     SESSION.with_borrow_mut(|slot| {
         let options = || SessionOptions::default().with_threads(Some(1)).with_limits(limits());
         slot.get_or_insert_with(|| new_session(options()).expect("a session")).clone()
@@ -26,11 +26,17 @@ pub fn read_file(data: &[u8]) {
     let file = honest(session().open(&path));
     // What is open stays readable.
     std::fs::remove_file(&path).expect("the scratch file");
-    let Some(file) = file else { return };
+    if let Some(file) = file {
+        read_all(&file, data);
+    }
+}
+
+/// Reads all datasets of a file; `data` are the numbers that choose parts of them.
+pub fn read_all(file: &File, data: &[u8]) {
     let mut numbers = Numbers::new(data);
     for walked in file.walk() {
         if walked.object.is_ok_and(|object| object.dataset().is_some()) {
-            read(&file, walked.id, &mut numbers);
+            read(file, walked.id, &mut numbers);
         }
     }
 }

@@ -18,13 +18,16 @@ const MOST_TIME: Duration = Duration::from_secs(50);
 /// Numbers that lie about counts and places.
 const LIES: [u64; 8] = [0, 1, 0x7f, 0xff, 0x7fff_ffff, 0xffff_ffff, 0x7fff_ffff_ffff_ffff, u64::MAX];
 
+/// Targets whose seeds are made by their tests.
+const OWN_SEEDS: [&str; 2] = ["references", "containers"];
+
 /// Runs `target` on the seeds as they are, then on seeds with damage, until the time is over. Panics with the
 /// input's number, and leaves the input in `scratch`, also where the process ends at once.
 pub fn run(name: &str, target: fn(&[u8]), longest: usize, scratch: &Path, own_seeds: &[PathBuf]) {
     let variable = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
     let seconds = variable("HYPERSLAB_FUZZ_SECONDS").unwrap_or(2);
     let first = variable("HYPERSLAB_FUZZ_FIRST").unwrap_or(0);
-    let kind = if ["filters", "messages", "heaps", "trees", "references"].contains(&name) { name } else { "files" };
+    let kind = if ["filters", "messages", "heaps", "trees"].contains(&name) || OWN_SEEDS.contains(&name) { name } else { "files" };
     let seeds = seeds(kind, longest, own_seeds);
     assert!(!seeds.is_empty(), "{name}: no seeds");
     let current = scratch.join(format!("fuzz-short-{name}"));
@@ -80,7 +83,7 @@ pub fn write_seeds(kind: &str, made: &[PathBuf]) {
 /// The contents of the seeds' files, in the order of their names.
 fn seeds(kind: &str, longest: usize, own: &[PathBuf]) -> Vec<Vec<u8>> {
     let mut paths = own.to_vec();
-    if let Some(folder) = std::env::var_os("HYPERSLAB_FUZZ_SEEDS").filter(|_| kind != "references") {
+    if let Some(folder) = std::env::var_os("HYPERSLAB_FUZZ_SEEDS").filter(|_| !OWN_SEEDS.contains(&kind)) {
         let folder = Path::new(&folder).join(kind);
         let made = fs::read_dir(&folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display()));
         paths.extend(made.map(|entry| entry.expect("a seed").path()));
