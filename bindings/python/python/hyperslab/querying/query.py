@@ -27,9 +27,9 @@ from ..tables.table import Split
 from ..type_aliases import AnyArray, Int64Array, Path
 from ..values.arrays import from_arrays
 from . import html
-from .aggregates import Aggregates
 from .histogram_bins import Bins
 from .results import CountBounds, Step
+from .structures import Structures
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -178,7 +178,7 @@ class QueryRequest(NamedTuple):
         return native
 
 
-class Query(Aggregates):
+class Query(Structures):
     """A condition on the arrays of one or more groups, and questions about the matching rows.
 
     `hs.query` makes one. Rows come in the order of the steps, and within a step in the row-major order of the array.
@@ -246,6 +246,10 @@ class Query(Aggregates):
         if others:
             raise InvalidInputError(f"{next(iter(others))!r} is not a list after `in`: give other variables to `query`")
         return Query(self._request._replace(more=(*self._request.more, (text, lists))), self._native.and_also(text, lists))
+
+    def _unconditioned(self, rows: str) -> Query:
+        """The query of every row of the arrays called `rows`, in all steps."""
+        return Query(self._request._replace(text=None, rows=rows, more=(), lists=[], step=None))
 
     def count(self) -> int:
         """Counts the matching rows, from an index alone if one answers it.
