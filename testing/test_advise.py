@@ -263,8 +263,10 @@ def test_nothing_is_left_if_something_cannot_be_copied(grid: pathlib.Path, tmp_p
 
     with h5py.File(tmp_path / "parts.h5", "w") as f:
         f["x"] = np.zeros((300, 1000))
-        f.create_dataset("bits", (3,), h5py.regionref_dtype)[0] = f["x"].regionref[1:2]
-    with pytest.raises(hs.UnsupportedError, match="reference"):
+        points = np.zeros((300, 1000), bool)
+        points[1, 2] = points[5, 9] = True
+        f.create_dataset("bits", (3,), h5py.regionref_dtype)[0] = f["x"].regionref[points]
+    with pytest.raises(hs.UnsupportedError, match="reference to a region of points"):
         hs.advise(tmp_path / "parts.h5", "whole").apply(tmp_path / "out.h5")
     assert sorted(os.listdir(tmp_path)) == ["parts.h5", "refused.h5", "there.h5"]
 

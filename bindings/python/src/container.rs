@@ -379,3 +379,20 @@ pub(crate) fn repack(
         (made, _) => made.map(Fused::from),
     }
 }
+
+/// Copies a file into a new container of Arrow files: a folder, or one file.
+#[pyfunction]
+#[pyo3(signature = (source, target, one_file, progress=None))]
+pub(crate) fn to_container(py: Python<'_>, source: PathBuf, target: PathBuf, one_file: bool, progress: Option<Py<PyAny>>) -> PyResult<()> {
+    let cancellation = Cancellation::new();
+    let shared = cancellation.clone();
+    wait(py, &cancellation, move || {
+        let mut report = |done: u64, total: u64| {
+            if let Some(progress) = &progress {
+                // An exception in `progress` does not stop the work.
+                let _ = Python::attach(|py| progress.call1(py, (done, total)).map(|_| ()));
+            }
+        };
+        hyperslab::write::to_container(&source, &target, one_file, &shared, &mut report)
+    })
+}

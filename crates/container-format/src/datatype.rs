@@ -16,7 +16,8 @@ const MAX_BYTES: u64 = i32::MAX as u64;
 
 /// A datatype as it is shown, and the form of its elements.
 #[derive(Debug, Clone)]
-pub(crate) struct Decoded {
+#[non_exhaustive]
+pub struct Decoded {
     /// The datatype as a native HDF5 file would have it.
     pub shown: Datatype,
     /// The form of its elements.
@@ -27,7 +28,7 @@ pub(crate) struct Decoded {
 ///
 /// # Errors
 /// `Corrupt`, `Unsupported` or `LimitExceeded` if they cannot be parsed.
-pub(crate) fn decode(encoded: &[u8], limits: &Limits) -> Result<Decoded> {
+pub fn decode(encoded: &[u8], limits: &Limits) -> Result<Decoded> {
     let message = encoded.strip_prefix(&HEAD).ok_or_else(|| Error::corrupt("an encoded datatype of an unknown version"))?;
     let mut parser = Parser { rest: message, limits };
     let decoded = parser.datatype(limits.depth)?;

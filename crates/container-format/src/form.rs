@@ -6,13 +6,14 @@ use hyperslab_arrow_container::elements::{Datatype as Stored, Member as StoredMe
 /// Bytes of a value of variable length in its element, as shown: length, address, index.
 pub(crate) const HEAP_BYTES: usize = 16;
 /// Bytes of a reference of HDF5 1.12, as shown.
-pub(crate) const REFERENCE_BYTES: usize = 18;
+pub const REFERENCE_BYTES: usize = 18;
 /// Bytes of such a reference in a sequence, where HDF5 stores it as it is in memory.
 pub(crate) const MEMORY_REFERENCE_BYTES: usize = 64;
 
 /// The form of a datatype's elements.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Form {
+#[non_exhaustive]
+pub enum Form {
     /// Bytes that are stored as they are shown, but for the byte order of numbers.
     Plain(Stored),
     /// A string of variable length.
@@ -43,7 +44,8 @@ pub(crate) enum Form {
 
 /// A member of a compound.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct FormMember {
+#[non_exhaustive]
+pub struct FormMember {
     /// Its name.
     pub name: String,
     /// Its offset in an element as shown.

@@ -5,6 +5,7 @@
 //! reads contiguous datasets reads containers.
 //!
 //! - [`datatype`]: encoded datatypes, as elements are shown and as columns store them; [`properties`]: creation property lists
+//! - [`encode`]: encoded datatypes and property lists of new containers
 //! - [`form`]: how elements are stored, and how they are shown; [`attribute`]: values in memory, converted
 //! - [`column`]: where a column's values are; [`joined`]: elements joined from columns; [`values`]: the Arrow file of a dataset
 //! - [`place`]: the files of a container; [`storage`]: all datasets as one range of bytes
@@ -14,6 +15,7 @@
 mod attribute;
 mod column;
 mod datatype;
+mod encode;
 mod file;
 mod form;
 mod joined;
@@ -23,5 +25,8 @@ mod storage;
 mod tree;
 mod values;
 
+pub use datatype::{Decoded, decode};
+pub use encode::{encode_datatype, encode_properties};
 pub use file::ContainerFile;
+pub use form::{Form, FormMember, REFERENCE_BYTES};
 pub use place::{catalog_of, is_folder, is_one_file};

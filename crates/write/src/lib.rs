@@ -5,19 +5,22 @@
 //!   [`WritePlan::commit`] makes a master file of virtual datasets over all subfiles. Plans and fragments are plain bytes.
 //!   Writers never wait for each other, and readers see either the old state or the new one.
 //! - `shared`: subfiles that several tasks write together.
+//! - `arrow`: copies a file into a container of Arrow files.
 //! - `encoding`: checksums and bytes in JSON.
 //! - `maintenance`: verify a container, remove leftover files, fuse it into one file; copy a file with other chunks and filters.
 //!
-//! Rooms depend one way: maintenance, container, shared, file; each knows those after it. `encoding` knows none of them.
+//! Rooms depend one way: maintenance, container, shared, arrow, file; each knows those after it. `encoding` knows none of them.
 #![forbid(unsafe_code)]
 #![deny(clippy::exhaustive_enums, clippy::exhaustive_structs, clippy::missing_errors_doc)]
 
+mod arrow;
 mod container;
 mod encoding;
 mod file;
 mod maintenance;
 mod shared;
 
+pub use arrow::convert::to_container;
 pub use container::commit::{Commit, Committed};
 pub use container::definitions::Definitions;
 pub use container::fragment::{Fragment, WrittenDataset};

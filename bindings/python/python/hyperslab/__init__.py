@@ -20,6 +20,7 @@ from .engines.duckdb_catalog import Attached, attach
 from .engines.magic import register
 from .engines.polars_scan import scan_polars
 from .engines.sql import sql
+from .exporting.conversion import Converted, convert
 from .errors import (
     CancelledError,
     ConflictError,
@@ -98,6 +99,7 @@ __all__ = [
     "Committed",
     "Comparison",
     "ConflictError",
+    "Converted",
     "CorruptError",
     "CountBounds",
     "Counters",
@@ -176,6 +178,7 @@ __all__ = [
     "attach",
     "batches",
     "check",
+    "convert",
     "counters",
     "create",
     "create_netcdf",

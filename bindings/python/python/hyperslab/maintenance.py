@@ -215,7 +215,7 @@ def repack(
         ConflictError: The new file exists already.
         CorruptError: A chunk of the old file cannot be decoded, or the copy differs; no file is left.
         InvalidInputError: No dataset matches patterns that are given, or the options contradict each other.
-        UnsupportedError: The file has something that cannot be copied (a user block, references to regions); the error names it.
+        UnsupportedError: The file has something that cannot be copied (a user block, references to points); the error names it.
 
     Example:
         >>> hs.repack("run.h5", "small.h5", compression="zstd", shuffle=True)

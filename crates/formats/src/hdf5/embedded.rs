@@ -1,9 +1,9 @@
 //! Structures of HDF5 that other formats contain: datatypes, selections and references, as the HDF5 library encodes them.
 
-use hyperslab_array::{Datatype, Error, ReferenceTarget, Result, StoredReference, StoredSelection};
+use hyperslab_array::{Dataspace, Datatype, Error, ReferenceTarget, Result, StoredReference, StoredSelection};
 
-use super::message::{datatype, selection};
-use super::{Cursor, reference};
+use super::message::{dataspace, datatype, selection};
+use super::{Cursor, Encoder, reference};
 use crate::Limits;
 use crate::budget::Budget;
 
@@ -49,4 +49,75 @@ pub fn parse_encoded_selection(encoded: &[u8]) -> Result<StoredSelection> {
 /// `Corrupt` or `Unsupported` if it cannot be parsed.
 pub fn parse_typed_reference(bytes: &[u8], target: ReferenceTarget, is_external: bool) -> Result<StoredReference> {
     parse(bytes, |cursor| reference::typed(cursor, target, is_external))
+}
+
+/// The datatype message of a datatype.
+///
+/// # Errors
+/// `Unsupported` or `InvalidInput` for a datatype that has none.
+pub fn encode_datatype(datatype: &Datatype) -> Result<Vec<u8>> {
+    datatype::encode(datatype)
+}
+
+/// A dataspace with a selection as `H5Sencode2` encodes it.
+///
+/// # Errors
+/// `Unsupported` for selections that cannot be encoded.
+pub fn encode_selection(space: &Dataspace, selected: &StoredSelection) -> Result<Vec<u8>> {
+    let extent = dataspace::encode(space)?;
+    let mut encoder = Encoder::default();
+    encoder.bytes(&ENCODED_SPACE);
+    encoder.u32(u32::try_from(extent.len()).map_err(|_| Error::internal("a dataspace message of 4 GiB"))?);
+    encoder.bytes(&extent);
+    match selected {
+        StoredSelection::Points(points) => {
+            encode_list(&mut encoder, POINTS, &points.iter().collect::<Vec<_>>(), 1)?;
+        }
+        StoredSelection::Blocks(blocks) => {
+            encode_list(&mut encoder, BLOCKS, &blocks.iter().flat_map(|(first, last)| [first, last]).collect::<Vec<_>>(), 2)?;
+        }
+        _ => selection::encode(selected, &mut encoder)?,
+    }
+    Ok(encoder.finish())
+}
+
+/// Classes of selections.
+const POINTS: u32 = 1;
+const BLOCKS: u32 = 2;
+
+/// A list of points or blocks (version 1), of which each has `each` lists of coordinates.
+fn encode_list(encoder: &mut Encoder, class: u32, coordinates: &[&Vec<u64>], each: usize) -> Result<()> {
+    let too_large = || Error::unsupported("a selection of points or blocks beyond 32 bits");
+    let ndim = coordinates.first().map_or(0, |first| first.len());
+    let count = u32::try_from(coordinates.len() / each).map_err(|_| too_large())?;
+    let bytes = coordinates.len().checked_mul(4 * ndim).and_then(|bytes| u32::try_from(bytes + 8).ok()).ok_or_else(too_large)?;
+    // Class, version, reserved, and the length of what follows.
+    for word in [class, 1, 0, bytes, u32::try_from(ndim).map_err(|_| too_large())?, count] {
+        encoder.u32(word);
+    }
+    for coordinate in coordinates.iter().flat_map(|list| list.iter()) {
+        encoder.u32(u32::try_from(*coordinate).map_err(|_| too_large())?);
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hyperslab_array::HyperslabAxis;
+
+    #[test]
+    fn selections_are_parsed_as_they_were_encoded() -> Result<()> {
+        let space = Dataspace::fixed(vec![10, 20]);
+        for selected in [
+            StoredSelection::All,
+            StoredSelection::None,
+            StoredSelection::Hyperslab(vec![HyperslabAxis { start: 1, stride: 3, count: Some(2), block: Some(2), limit: None }, HyperslabAxis::all(20)]),
+            StoredSelection::Points(vec![vec![1, 2], vec![9, 19], vec![0, 0]]),
+            StoredSelection::Blocks(vec![(vec![0, 1], vec![3, 4]), (vec![5, 6], vec![9, 19])]),
+        ] {
+            assert_eq!(parse_encoded_selection(&encode_selection(&space, &selected)?)?, selected);
+        }
+        Ok(())
+    }
 }

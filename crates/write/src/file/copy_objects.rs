@@ -47,7 +47,8 @@ pub(crate) fn copy_objects(
                 Some(references) => out.create_object_references(path, references)?,
                 None => {
                     let format = options.formats.get(&id);
-                    let mut copy = DatasetCopy { out: &mut *out, path, cancellation, counts: &mut *counts, grows: options.grows, format };
+                    let mut copy =
+                        DatasetCopy { out: &mut *out, path, cancellation, counts: &mut *counts, grows: options.grows, format, objects: Some(&source) };
                     copy.dataset(file, id, dataset, source.committed(&dataset.datatype))?;
                 }
             },

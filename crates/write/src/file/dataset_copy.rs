@@ -8,10 +8,12 @@ use hyperslab_formats::filter::{Filter, Pipeline};
 use hyperslab_formats::{ChunkSource, Dataset, ObjectId, VirtualMapping};
 use hyperslab_reader::File;
 
+use super::copied_references::{Names, name_references};
 use super::definition::DatasetDefinition;
 use super::file_writer::FileWriter;
 use super::memory_length::memory_length;
 use super::region::Region;
+use super::source_file::SourceFile;
 use super::stored_box::region_of;
 
 /// Bytes of values re-encoded at a time, if chunks cannot be copied.
@@ -42,6 +44,8 @@ pub(crate) struct DatasetCopy<'a> {
     pub grows: bool,
     /// Its new chunk shape and filters, if it gets others.
     pub format: Option<&'a StorageFormat>,
+    /// The objects that references lead to.
+    pub objects: Option<&'a SourceFile<'a>>,
 }
 
 /// The `local` region of a dataset in another file, and the `region` of the target where it belongs.
@@ -93,12 +97,10 @@ impl StorageFormat {
 impl DatasetCopy<'_> {
     /// Copies a whole dataset of `file`. `committed` is the path of its committed datatype, if any.
     pub fn dataset(&mut self, file: &File, id: ObjectId, dataset: &Arc<Dataset>, committed: Option<String>) -> Result<()> {
-        if dataset.datatype.has_references() && dataset.stored_bytes != Some(0) {
-            // Their bytes are addresses in the other file.
-            return Err(Error::unsupported("copying references to parts of datasets, or inside of other values").at_object(self.path));
-        }
+        let has_references = dataset.datatype.has_references();
         let definition = DatasetDefinition {
-            fill_value: dataset.fill_value.clone(),
+            // References that were never written are null.
+            fill_value: dataset.fill_value.clone().filter(|_| !has_references),
             fill_time: dataset.fill_time,
             committed,
             ..DatasetDefinition::new(dataset.datatype.clone(), dataset.dataspace.clone())
@@ -116,8 +118,10 @@ impl DatasetCopy<'_> {
             let wanted = dataset.creation_chunk_shape();
             let chunk_shape = wanted.filter(|chunk| !self.grows || !is_regrown(dataset, chunk)).map(<[u64]>::to_vec);
             let rechunked = chunk_shape.as_deref() != wanted;
-            let definition = DatasetDefinition { chunk_shape, filters: pipeline(dataset), ..definition };
-            let copies = dataset.chunk_shape.is_some() && !rechunked && !dataset.datatype.uses_heap();
+            let filters = if has_references { Pipeline::default() } else { pipeline(dataset) };
+            let definition = DatasetDefinition { chunk_shape, filters, ..definition };
+            // The bytes of references are addresses in the other file.
+            let copies = dataset.chunk_shape.is_some() && !rechunked && !dataset.datatype.uses_heap() && !has_references;
             if copies {
                 self.out.create_copy(self.path, definition)?
             } else {
@@ -301,8 +305,15 @@ impl DatasetCopy<'_> {
     /// Reads the region `local` of a dataset at once and writes it as `region`, at the `index` of a new first dimension.
     fn reencode_part(&mut self, file: &File, id: ObjectId, source: &Dataset, local: &Region, region: &Region, index: Option<u64>) -> Result<()> {
         self.cancellation.check()?;
-        let values = file.read(id, &local.selection(source.dataspace.shape())?, self.cancellation)?;
-        let resolve = |reference: HeapReference| values.heap.object(reference);
+        let mut values = file.read(id, &local.selection(source.dataspace.shape())?, self.cancellation)?;
+        let names = match self.objects {
+            Some(objects) if source.datatype.has_references() => {
+                name_references(objects, &source.datatype, &mut values.bytes).map_err(|error| error.at_object(self.path))?
+            }
+            None if source.datatype.has_references() => return Err(Error::unsupported("copying references of several files").at_object(self.path)),
+            _ => Names::default(),
+        };
+        let resolve = |reference: HeapReference| names.get(reference).map_or_else(|| values.heap.object(reference), Ok);
         let mut region = region.clone();
         if let Some(index) = index {
             region.start.insert(0, index);

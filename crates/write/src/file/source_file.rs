@@ -3,11 +3,12 @@
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use hyperslab_array::{Attribute, Cancellation, Dataspace, Datatype, Elements, Error, ReferenceKind, Result, Selection};
+use hyperslab_array::{Attribute, Cancellation, Dataspace, Datatype, Elements, Error, ReferenceKind, Result, Selection, StoredReference};
 use hyperslab_formats::{Dataset, LinkTarget, Object, ObjectId};
 use hyperslab_reader::File;
 
-use super::definition::AttributeValue;
+use super::copied_references::{ReferencedObjects, name_references};
+use super::definition::{AttributeValue, check_references};
 use super::links::Link;
 use super::object_references::ObjectReferences;
 
@@ -88,15 +89,8 @@ impl<'a> SourceFile<'a> {
         let address = reference.iter().rev().try_fold(0u64, |n, byte| n.checked_mul(256)?.checked_add(u64::from(*byte)));
         match address {
             Some(0) => Ok(None),
-            address => {
-                let id = address.and_then(|address| self.file.array_file().tree().at_address(address));
-                let path = id.filter(|id| !self.is_missing(*id)).and_then(|id| self.path(id));
-                if let (None, Some(lenient)) = (path, &self.lenient) {
-                    lenient.dangling.set(lenient.dangling.get() + 1);
-                    return Ok(None);
-                }
-                path.map(|path| Some(path.to_owned())).ok_or_else(|| Error::unsupported("copying a reference to an object that is not in the file"))
-            }
+            // An address beyond 64 bits is that of no object.
+            address => self.path_at(address.unwrap_or(u64::MAX)),
         }
     }
 
@@ -133,8 +127,12 @@ impl<'a> SourceFile<'a> {
         if is_reference(&value.datatype) {
             return self.object_references(attribute.dataspace.shape(), &value.bytes).map(CopiedAttribute::References);
         }
+        let mut value = value;
         if value.datatype.has_references() {
-            return Err(Error::unsupported(format!("copying attribute {:?}, which has references inside of other values", attribute.name)));
+            let in_attribute = |error: Error| Error::new(error.kind(), format!("attribute {:?}: {}", attribute.name, error.message()));
+            check_references(&value.datatype).map_err(in_attribute)?;
+            let names = name_references(self, &value.datatype, &mut value.bytes).map_err(in_attribute)?;
+            names.insert_into(&mut value.heap);
         }
         Ok(CopiedAttribute::Value(AttributeValue { dataspace: attribute.dataspace.clone(), value }))
     }
@@ -188,6 +186,27 @@ impl<'a> SourceFile<'a> {
     pub fn committed(&self, datatype: &Datatype) -> Option<String> {
         let same = |object: &Object| matches!(object, Object::Datatype(committed) if **committed == *datatype);
         self.objects.iter().find(|(_, _, object)| same(object)).map(|(path, _, _)| path.clone())
+    }
+}
+
+impl ReferencedObjects for SourceFile<'_> {
+    fn path_at(&self, address: u64) -> Result<Option<String>> {
+        let id = self.file.array_file().tree().at_address(address);
+        let path = id.filter(|id| !self.is_missing(*id)).and_then(|id| self.path(id));
+        if let (None, Some(lenient)) = (path, &self.lenient) {
+            lenient.dangling.set(lenient.dangling.get() + 1);
+            return Ok(None);
+        }
+        path.map(|path| Some(path.to_owned())).ok_or_else(|| Error::unsupported("copying a reference to an object that is not in the file"))
+    }
+
+    fn ndim_at(&self, address: u64) -> Result<usize> {
+        let id = self.file.array_file().tree().at_address(address).ok_or_else(|| Error::corrupt("a reference to a region of an object that does not exist"))?;
+        Ok(self.file.dataset(id)?.dataspace.shape().len())
+    }
+
+    fn stored_references(&self, kind: ReferenceKind, size: usize, bytes: &[u8]) -> Result<Vec<Option<StoredReference>>> {
+        self.file.array_file().references(kind, size, bytes)
     }
 }
 

@@ -135,8 +135,14 @@ impl Salvage<'_> {
                         counts: &mut self.counts,
                         grows: false,
                         format: None::<&StorageFormat>,
+                        objects: Some(self.source),
                     };
-                    copy.dataset(self.file, id, dataset, committed)
+                    let copied = copy.dataset(self.file, id, dataset, committed);
+                    let dangling = self.source.take_dangling();
+                    if dangling > 0 {
+                        self.lose(path, None, &format!("{dangling} references to objects that were not recovered are null references now"));
+                    }
+                    copied
                 }
             },
         }

@@ -42,7 +42,7 @@ __all__ = [
 
 #: First what looks into files, then what builds and stores, then what concerns the machine.
 ORDER = (
-    "ls", "info", "head", "sql", "query", "export", "plot", "view", "serve", "index", "advise", "stat", "check", "recover", "diff", "catalog", "merge", "references", "repack", "fuse", "verify", "vacuum", "attr", "rm", "mv", "cp", "tune", "profile", "simulate", "doctor", "spark_jar",
+    "ls", "info", "head", "sql", "query", "export", "plot", "view", "serve", "index", "advise", "stat", "check", "recover", "diff", "catalog", "merge", "references", "repack", "convert", "fuse", "verify", "vacuum", "attr", "rm", "mv", "cp", "tune", "profile", "simulate", "doctor", "spark_jar",
     "manual",
 )  # fmt: skip
 app.registered_commands.sort(key=lambda one: ORDER.index(getattr(one.callback, "__name__", "")))

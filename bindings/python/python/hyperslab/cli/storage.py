@@ -126,6 +126,27 @@ def repack(
 
 
 @command(
+    "Convert between HDF5 and Arrow containers.",
+    "hyperslab convert profiles.nc profiles.arrow",
+    "hyperslab convert profiles.arrow again.nc",
+)
+def convert(
+    file: FileName,
+    out: OutName,
+    form: Annotated[str | None, typer.Option(metavar="FORM", help="folder or file, the forms of a container, or hdf5.")] = None,
+    no_verify: Annotated[bool, typer.Option("--no-verify", help="Do not compare the copy with the original.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Copy an HDF5 file into a container of Arrow files, or a container into an HDF5 file; the copy is compared."""
+    with careful(), reporting(os.path.basename(out), "bytes") as report:
+        made = hs.convert(file, out, form, verify=not no_verify, progress=report)
+    if as_json:
+        print(json.dumps(made._asdict()))
+    else:
+        print(f"wrote {out}: {made.bytes} bytes, {'an HDF5 file' if made.form == 'hdf5' else f'a container (form={made.form})'}")
+
+
+@command(
     "Build value indexes, which queries use.",
     "hyperslab index profiles.nc /theta /salinity",
     "hyperslab index profiles.nc '/t*' --level Z --plan",

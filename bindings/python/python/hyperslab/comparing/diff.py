@@ -19,6 +19,7 @@ from ..objects.group import Group
 from ..objects.links import ExternalLink, HardLink, SoftLink
 from ..objects.node import Node
 from ..type_aliases import Path
+from .datatypes import are_same
 from .difference import Comparison, Difference, shown, value_text
 from .stored import StoredChunks
 from .tolerance import Tolerance, are_comparable, same
@@ -225,7 +226,8 @@ class _Walk:
 
     def _dataset(self, one: Dataset, other: Dataset) -> Iterator[Difference]:
         a, b = one._about, other._about
-        if a["datatype"] != b["datatype"]:
+        same = are_same(a["datatype"], b["datatype"], (one._file.format, other._file.format))
+        if not same:
             yield Difference(one.name, "type", _type_text(one, other))
         if self._how.storage:
             for what in ("storage", "chunks", "filters"):

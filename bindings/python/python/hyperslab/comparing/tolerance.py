@@ -11,6 +11,7 @@ import numpy as np
 from ..errors import InvalidInputError
 from ..objects.attributes import Empty
 from ..values.references import Reference, RegionReference
+from .regions import canonical
 
 _NUMBERS = "biufc"
 
@@ -100,7 +101,8 @@ def _text(value: str | bytes) -> bytes:
 def _place(reference: Reference) -> tuple[Any, ...]:
     if not reference:
         return (None,)
-    return reference.path, repr(reference.selection) if isinstance(reference, RegionReference) else None, getattr(reference, "attribute", None)
+    selection = reference.selection if isinstance(reference, RegionReference) else None
+    return reference.path, None if selection is None else canonical(selection.kind, selection.parts), getattr(reference, "attribute", None)
 
 
 def _bytes_differ(one: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> np.ndarray[Any, np.dtype[np.bool_]]:

@@ -263,7 +263,24 @@ fn integer(place: &Cursor<'_>, bytes: &[u8], signed: bool, order: ByteOrder) -> 
     Ok(if signed && (value >> (bits - 1)) & 1 == 1 { value - (1 << bits) } else { value })
 }
 
-/// The message: version 3 of compound, enum, array and what is made of them, else version 1.
+/// Version of the message of a reference of HDF5 1.12, and of those that contain it.
+const STANDARD_REFERENCE_VERSION: u8 = 4;
+
+/// The version of a compound or an array.
+fn version_over(datatype: &Datatype) -> u8 {
+    fn has_standard(datatype: &Datatype) -> bool {
+        match datatype {
+            Datatype::Reference { kind, .. } => *kind == ReferenceKind::Standard,
+            Datatype::Sequence { base, .. } | Datatype::Array { base, .. } => has_standard(base),
+            Datatype::Compound { members, .. } => members.iter().any(|member| has_standard(&member.datatype)),
+            _ => false,
+        }
+    }
+    if has_standard(datatype) { STANDARD_REFERENCE_VERSION } else { 3 }
+}
+
+/// The message: version 3 of compound, enum, array and what is made of them, 4 of references of HDF5 1.12 and what is made of
+/// them, else version 1.
 pub(crate) fn encode(datatype: &Datatype) -> Result<Vec<u8>> {
     let mut encoder = Encoder::default();
     put(datatype, &mut encoder, crate::Limits::default().depth)?;
@@ -330,7 +347,7 @@ fn put(datatype: &Datatype, encoder: &mut Encoder, depth: u32) -> Result<()> {
             if members.is_empty() {
                 return Err(Error::unsupported("a compound without members"));
             }
-            head(encoder, 6, 3, u32::from(count), *size)?;
+            head(encoder, 6, version_over(datatype), u32::from(count), *size)?;
             let width = width_of(*size);
             for member in members.iter() {
                 if member.offset.checked_add(member.datatype.size()).is_none_or(|end| end > *size) {
@@ -343,7 +360,8 @@ fn put(datatype: &Datatype, encoder: &mut Encoder, depth: u32) -> Result<()> {
         }
         Datatype::Reference { size, kind: ReferenceKind::Object } => head(encoder, 7, 1, 0, *size)?,
         Datatype::Reference { size, kind: ReferenceKind::Region } => head(encoder, 7, 1, 1, *size)?,
-        Datatype::Reference { .. } => return Err(Error::unsupported("writing references of HDF5 1.12")),
+        // The type of reference in memory (`H5R_OBJECT2`), and the version of its encoding.
+        Datatype::Reference { size, kind: ReferenceKind::Standard } => head(encoder, 7, STANDARD_REFERENCE_VERSION, 2 | 1 << 4, *size)?,
         Datatype::Enum { base, members } => put_enum(encoder, base, members, depth)?,
         Datatype::Sequence { size, base } => {
             let base_bytes = encode(base)?;
@@ -352,7 +370,7 @@ fn put(datatype: &Datatype, encoder: &mut Encoder, depth: u32) -> Result<()> {
             put(base, encoder, depth)?;
         }
         Datatype::Array { base, shape } => {
-            head(encoder, 10, 3, 0, datatype.size())?;
+            head(encoder, 10, version_over(datatype), 0, datatype.size())?;
             encoder.u8(u8::try_from(shape.len()).ok().filter(|n| *n <= 32).ok_or_else(|| Error::unsupported("an array type of more than 32 dimensions"))?);
             for extent in shape {
                 encoder.u32(u32::try_from(*extent).map_err(|_| Error::unsupported("an array type with an extent of 2³² or more"))?);

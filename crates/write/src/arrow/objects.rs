@@ -1,0 +1,174 @@
+//! Objects: those of a file as those of a container, without their values.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+
+use hyperslab_array::{Attribute, Datatype, Error, Result};
+use hyperslab_arrow_container::container::Container;
+use hyperslab_arrow_container::elements::Dataspace as StoredSpace;
+use hyperslab_arrow_container::lock;
+use hyperslab_arrow_container::model::{self, AttributeValue, Body, ROOT, StoredDatatype, Target};
+use hyperslab_arrow_container::table::Table;
+use hyperslab_container_format::{Decoded, decode, encode_datatype, encode_properties};
+use hyperslab_formats::{Dataset, Limits, Object, ObjectId};
+use hyperslab_reader::File;
+
+use super::references::with_allowed_references;
+use super::values::Values;
+use crate::file::links::Link;
+use crate::file::source_file::SourceFile;
+
+/// The class of external links.
+const EXTERNAL: i32 = 64;
+/// Attributes that connect datasets with dimension scales.
+const SCALE_ATTRIBUTES: [&str; 2] = ["DIMENSION_LIST", "REFERENCE_LIST"];
+
+pub(super) fn failed(error: hyperslab_arrow_container::error::Error) -> Error {
+    Error::unsupported(error.message)
+}
+
+/// A datatype of a file: encoded, and the form of its elements. `is_of_scales`: that of an attribute of dimension scales.
+pub(super) fn datatype(datatype: &Datatype, is_of_scales: bool) -> Result<(Vec<u8>, Decoded)> {
+    if let Some(class) = datatype.unsupported_class() {
+        return Err(Error::unsupported(format!("datatype class {class}")));
+    }
+    let encoded = encode_datatype(&with_allowed_references(datatype, is_of_scales))?;
+    let decoded = decode(&encoded, &Limits::default())?;
+    Ok((encoded, decoded))
+}
+
+pub(super) fn space(space: &hyperslab_array::Dataspace) -> StoredSpace {
+    match space {
+        hyperslab_array::Dataspace::Null => StoredSpace::Null,
+        hyperslab_array::Dataspace::Scalar => StoredSpace::Scalar,
+        hyperslab_array::Dataspace::Simple { shape, max_shape } => {
+            StoredSpace::Simple { shape: shape.clone(), max_shape: max_shape.iter().map(|extent| extent.unwrap_or(u64::MAX)).collect() }
+        }
+    }
+}
+
+/// The objects of a container while they are made.
+pub(super) struct Objects<'a> {
+    pub file: &'a File,
+    pub source: &'a SourceFile<'a>,
+    pub container: &'a Container,
+    pub ids: HashMap<ObjectId, u64>,
+    /// Objects of the container by their path in the file.
+    by_path: HashMap<String, u64>,
+}
+
+impl<'a> Objects<'a> {
+    pub fn new(file: &'a File, source: &'a SourceFile<'a>, container: &'a Container) -> Self {
+        Self { file, source, container, ids: HashMap::new(), by_path: HashMap::new() }
+    }
+
+    /// Adds all objects. Datasets have no values yet: their fill value is set when those are written.
+    pub fn add(&mut self) -> Result<()> {
+        for (path, id, object) in self.source.objects() {
+            let made = match object {
+                Object::Group if *id == self.file.root() => {
+                    self.ids.insert(*id, ROOT);
+                    self.by_path.insert(path.clone(), ROOT);
+                    continue;
+                }
+                Object::Group => model::Object::group(Vec::new(), self.file.links(*id)?.is_tracked()),
+                Object::Datatype(named) => {
+                    let (encoded, decoded) = datatype(named, false).map_err(|error| error.at_object(path))?;
+                    model::Object::new(Body::Datatype(StoredDatatype::new(encoded, decoded.form.stored())), Vec::new())
+                }
+                Object::Dataset(dataset) => {
+                    let (encoded, decoded) = datatype(&dataset.datatype, false).map_err(|error| error.at_object(path))?;
+                    let stored = StoredDatatype::new(encoded, decoded.form.stored());
+                    let empty = StoredSpace::Simple { shape: vec![0], max_shape: vec![0] };
+                    let table = Table::create(&stored.decoded, &empty, &self.container.folder, None, Vec::new()).map_err(failed)?;
+                    let creation = encode_properties(dataset).map_err(|error| error.at_object(path))?;
+                    model::Object::new(Body::Dataset(Arc::new(model::Dataset::new(stored, space(&dataset.dataspace), table))), creation)
+                }
+            };
+            let added = lock(&self.container.tree).add(made);
+            self.ids.insert(*id, added);
+            self.by_path.insert(path.clone(), added);
+        }
+        self.commit_datatypes()?;
+        self.link()
+    }
+
+    /// Lets datasets refer to the committed datatypes that are theirs.
+    fn commit_datatypes(&self) -> Result<()> {
+        for (_, id, object) in self.source.objects() {
+            let Object::Dataset(dataset) = object else { continue };
+            let Some(committed) = self.source.committed(&dataset.datatype).and_then(|path| self.by_path.get(&path).copied()) else { continue };
+            let added = self.id(*id)?;
+            let mut tree = lock(&self.container.tree);
+            let made = tree.object_mut(added).map_err(failed)?;
+            if let Body::Dataset(stored) = &mut made.body
+                && let Some(stored) = Arc::get_mut(stored)
+            {
+                stored.datatype.committed = Some(committed);
+            }
+        }
+        Ok(())
+    }
+
+    fn link(&self) -> Result<()> {
+        for (path, id, object) in self.source.objects() {
+            if !object.is_group() {
+                continue;
+            }
+            let group = self.id(*id)?;
+            let others: HashMap<String, Link> = self.source.links(path, *id)?.into_iter().collect();
+            for link in &*self.file.links(*id)? {
+                let place = format!("{}/{}", path.trim_end_matches('/'), link.name);
+                let target = match others.get(&place) {
+                    Some(Link::Soft(path)) => Target::Soft(path.clone()),
+                    Some(Link::External { file, path }) => Target::User(EXTERNAL, format!("\0{file}\0{path}\0").into_bytes()),
+                    _ => Target::Hard(self.id(link.object().ok_or_else(|| Error::unsupported("a link of this class").at_object(&place))?)?),
+                };
+                lock(&self.container.tree).link(group, &link.name, !link.name.is_ascii(), target).map_err(|error| failed(error).at_object(&place))?;
+            }
+        }
+        Ok(())
+    }
+
+    pub fn id(&self, id: ObjectId) -> Result<u64> {
+        self.ids.get(&id).copied().ok_or_else(|| Error::internal("an object that was not found"))
+    }
+
+    /// Adds the attributes of an object.
+    pub fn attributes(&self, values: &Values<'_>, path: &str, id: ObjectId) -> Result<()> {
+        let attributes = self.file.attributes(id)?;
+        let added = self.id(id)?;
+        let mut made = Vec::new();
+        for (order, attribute) in (0i64..).zip(attributes.iter()) {
+            let value = self.attribute(values, attribute, added, order);
+            made.push(value.map_err(|error| Error::new(error.kind(), format!("attribute {:?}: {}", attribute.name, error.message())).at_object(path))?);
+        }
+        let mut tree = lock(&self.container.tree);
+        let object = tree.object_mut(added).map_err(failed)?;
+        object.attributes_tracked = attributes.tracked;
+        object.next_attribute = made.len() as i64;
+        object.attributes.extend(made.into_iter().map(|value| (value.name.clone(), Arc::new(Mutex::new(value)))));
+        Ok(())
+    }
+
+    fn attribute(&self, values: &Values<'_>, attribute: &Attribute, object: u64, order: i64) -> Result<AttributeValue> {
+        let elements = attribute.value.clone()?;
+        let (encoded, decoded) = datatype(&elements.datatype, SCALE_ATTRIBUTES.contains(&attribute.name.as_str()))?;
+        let bytes = values.stored(&elements.datatype, &decoded.form, &elements.bytes, &elements.heap)?;
+        let stored = StoredDatatype::new(encoded, decoded.form.stored());
+        let mut made = AttributeValue::new(attribute.name.clone(), object, stored, space(&attribute.dataspace), bytes);
+        made.arenas = vec![values.arena.clone()];
+        made.order = order;
+        made.utf8 = !attribute.name.is_ascii();
+        Ok(made)
+    }
+
+    /// The fill value of a dataset as an element of the container.
+    pub fn fill(&self, values: &Values<'_>, id: ObjectId, dataset: &Dataset, decoded: &Decoded) -> Result<Vec<u8>> {
+        match &dataset.fill_value {
+            // References that were never written are null.
+            Some(value) if !dataset.datatype.has_references() => values.stored(&dataset.datatype, &decoded.form, value, &self.file.fill_heap(id)?),
+            _ => Ok(Vec::new()),
+        }
+    }
+}
