@@ -40,7 +40,7 @@ $(VENV)/.requirements: testing/requirements.lock | $(VENV)/.created
 # Every package that a requirements.txt needs, with the hashes of its files. uv resolves; versions that are in a lock stay.
 PINS_VENV := $(HOME)/.cache/hyperslab/venvs/pins
 PINS      := $(PINS_VENV)/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --custom-compile-command "make pins"
-PINNED    := $(sort $(dir $(wildcard testing/*/requirements.txt benches/*/requirements.txt docs/site/requirements.txt)))
+PINNED    := $(sort $(dir $(wildcard testing/*/requirements.txt benches/*/requirements.txt docs/site/requirements.txt packaging/requirements.txt)))
 
 pins: ## writes each requirements.lock anew, after a change of a requirements.txt
 	@[ -x $(PINS_VENV)/bin/uv ] || { $(PYTHON) -m venv $(PINS_VENV) && $(PINS_VENV)/bin/python -m pip install --quiet --disable-pip-version-check uv==0.13.9; }
@@ -631,9 +631,9 @@ package: wheel crates jar-docs ## wheel, crates, jars of sources and Javadoc, li
 PLATFORMS      := aarch64-unknown-linux-gnu aarch64-apple-darwin x86_64-apple-darwin
 PLATFORMS_VENV := $(HOME)/.cache/hyperslab/venvs/platforms
 
-$(PLATFORMS_VENV)/.installed: packaging/platforms.txt
+$(PLATFORMS_VENV)/.installed: packaging/requirements.lock
 	$(PYTHON) -m venv $(PLATFORMS_VENV)
-	$(PLATFORMS_VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r $<
+	$(PLATFORMS_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
 	@touch $@
 
 check-platforms: $(PLATFORMS_VENV)/.installed ## the Python extension and Java's native library compile for Linux on aarch64 and for macOS

@@ -15,6 +15,7 @@ LOCKED = sorted(
         TESTING / "demo.txt",
         TESTING / "maturin.txt",
         ROOT / "docs/site/requirements.txt",
+        ROOT / "packaging/requirements.txt",
         ROOT / "benches/contestants/xarray-sql.txt",
     ]
     + [path for folder in ("testing", "benches") for name in ("requirements", "without_dependencies") for path in ROOT.glob(f"{folder}/*/{name}.txt")]
