@@ -164,7 +164,7 @@ def test_references_next_to_values_of_variable_length(form: str, plugins: pathli
 def test_nothing_that_exists_is_replaced(native: pathlib.Path, tmp_path: pathlib.Path) -> None:
     (tmp_path / "there").mkdir()
     (tmp_path / "there" / "file").write_text("mine")
-    with pytest.raises(hs.InvalidInputError, match="exists"):
+    with pytest.raises(hs.ConflictError, match="of this name already"):
         hs.convert(native, tmp_path / "there")
     assert (tmp_path / "there" / "file").read_text() == "mine"
     with pytest.raises(hs.InvalidInputError, match="repack"):
@@ -219,5 +219,5 @@ def test_the_command(native: pathlib.Path, tmp_path: pathlib.Path) -> None:
     assert json.loads(done.stdout) == {"form": "file", "bytes": (tmp_path / "out.arrow").stat().st_size}
     again = subprocess.run(command, capture_output=True, text=True, check=False)
     assert again.returncode == 1
-    assert "exists" in again.stderr
+    assert "of this name already" in again.stderr
     assert "Traceback" not in again.stderr

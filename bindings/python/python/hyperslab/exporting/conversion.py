@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from .. import _native
 from ..comparing.diff import check_copy
-from ..errors import InvalidInputError
+from ..errors import ConflictError, InvalidInputError
 from ..file import open as open_file
 from ..maintenance import repack
 from ..type_aliases import Path
@@ -48,9 +48,9 @@ def convert(source: Path, target: Path, form: str | None = None, *, verify: bool
         The form and the size of the copy.
 
     Raises:
-        ConflictError: The new HDF5 file exists already.
+        ConflictError: The new file or folder exists already.
         CorruptError: The original cannot be read, or the copy differs; no copy is left.
-        InvalidInputError: The form is not known, or something exists at the place of a new container.
+        InvalidInputError: The form is not known.
         UnsupportedError: The file has something that cannot be copied; the error names it.
 
     Example:
@@ -60,6 +60,8 @@ def convert(source: Path, target: Path, form: str | None = None, *, verify: bool
     before, after = os.fsdecode(source), os.fsdecode(target)
     if form is not None and form not in _FORMS:
         raise InvalidInputError(f"form={form!r}: give one of {', '.join(_FORMS)}")
+    if os.path.lexists(after):
+        raise ConflictError("there is a file or folder of this name already: give another name", after)
     with open_file(before) as opened:
         is_container = opened.format in _CONTAINERS
     if form is None:
