@@ -11,7 +11,6 @@ import h5py
 import hyperslab as hs
 import numpy as np
 import pytest
-
 from test_interrupted_parsing import interrupt_after
 
 #: Each is called with the file, a path for what it writes, and what takes its progress.

@@ -59,6 +59,15 @@ def test_a_forged_journal_changes_no_file_that_no_edit_interrupted(tmp_path: pat
         assert path.read_bytes().startswith(before)
 
 
+def test_a_forged_journal_does_not_lengthen_a_file(tmp_path: pathlib.Path) -> None:
+    path = make(tmp_path)
+    before = path.read_bytes()
+    path.write_bytes(before + forge(before[:LENGTH], before[:LENGTH], 1 << 40))
+    whole = path.read_bytes()
+    hs.open(path, "r+").close()
+    assert path.stat().st_size == len(whole) and path.read_bytes() == whole
+
+
 def test_the_journal_of_an_interrupted_edit_is_applied(tmp_path: pathlib.Path) -> None:
     path = make(tmp_path)
     before = path.read_bytes()

@@ -117,7 +117,7 @@ def test_what_is_no_regular_file_does_not_block(tmp_path: pathlib.Path) -> None:
         cases = {tmp_path: "folder", tmp_path / "pipe": "named pipe", tmp_path / "socket": "socket", "/dev/null": "device", "/dev/zero": "device"}
         for place, words in cases.items():
             done = subprocess.run(
-                [sys.executable, "-c", "import sys, hyperslab as hs\ntry: hs.open(sys.argv[1])\nexcept hs.InvalidInputError as e: print(e)", place],
+                [sys.executable, "-c", "import sys, hyperslab as hs\ntry: hs.open(sys.argv[1])\nexcept hs.Error as e: print(e)", place],
                 capture_output=True,
                 text=True,
                 timeout=60,

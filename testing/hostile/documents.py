@@ -221,7 +221,7 @@ class Originals:
         place.write_bytes(compact(changes.change({"version": 1, "templates": templates, "refs": refs})))
 
     def forge_journal(self, rng: random.Random, path: pathlib.Path) -> None:
-        """A journal with a right checksum, whose superblocks are much like that of the file."""
+        """A journal at the end of the file, with right checksums, whose superblocks are much like that of the file."""
         data = path.read_bytes()
 
         def image() -> bytes:
@@ -230,11 +230,16 @@ class Originals:
                 block[rng.choice([20, 24, 40, 41, rng.randrange(56)])] ^= 1 << rng.randrange(8)
             return struct.pack("<QB", rng.choice([0, 0, 0, 512]), rng.choice([56, 56, 56, 48])) + bytes(block)
 
-        end = rng.choice([len(data), len(data), 0, len(data) * 2, (1 << 63) - 1])
-        runs = [(rng.choice([0, 96, len(data) - 64, end, (1 << 64) - 8]), rng.choice([64, 64, 1 << 40])) for _ in range(rng.choice([0, 1, 1, 20]))]
+        def end() -> int:
+            return rng.choice([len(data), len(data), 0, len(data) * 2, (1 << 63) - 1])
+
+        runs = [(rng.choice([0, 96, len(data) - 64, end(), (1 << 64) - 8]), rng.choice([64, 64, 1 << 40])) for _ in range(rng.choice([0, 1, 1, 20]))]
         body = b"".join(struct.pack("<QQ", at, length) + b"\xee" * min(length, 64) for at, length in runs)
-        content = b"hyperslab edit journal 1" + image() + image() + struct.pack("<QQ", end, rng.choice([len(runs), len(runs), (1 << 64) - 1])) + body
-        path.with_name(f".{path.name}.hyperslab-journal").write_bytes(content + struct.pack("<I", zlib.crc32(content)))
+        counted = struct.pack("<QQQ", end(), end(), rng.choice([len(runs), len(runs), (1 << 64) - 1]))
+        content = b"hyperslab edit journal 2" + image() + image() + counted + body
+        journal = content + struct.pack("<I", zlib.crc32(content))
+        length = struct.pack("<Q", rng.choice([len(journal) + 20, len(journal) + 20, len(journal) + 20, rng.randrange(1 << 20), (1 << 64) - 1]))
+        path.write_bytes(data + journal + length + struct.pack("<I", zlib.crc32(length)) + b"HSLJRNL2")
 
     def manifest(self, sidecar: pathlib.Path) -> Any:
         return json.loads((sidecar / "manifest.json").read_bytes())["manifest"]

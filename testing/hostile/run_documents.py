@@ -125,17 +125,18 @@ class Reading(run_graphs.Reading):
             self.reads(file)
 
     def journal(self) -> None:
-        """The file is whole, so nothing that a journal says is done to it."""
+        """The file is whole, so nothing that the journal at its end says is done to it; at most the journal is cut off."""
         data = self.path / "data" / "a.h5"
         before = data.read_bytes()
+        whole = before[: before.rindex(b"hyperslab edit journal 2")]
 
         def edit() -> None:
             with hs.open(data, "r+") as file:
                 repr(file)
 
         self.attempt(edit)
-        if data.read_bytes() != before or any(data.parent.glob(".*journal")):
-            raise AssertionError("a journal changed a file that no edit interrupted, or is still there")
+        if data.read_bytes() not in (before, whole):
+            raise AssertionError("a journal changed a file that no edit interrupted")
 
     def master(self) -> None:
         file = self.attempt(lambda: hs.open(self.path / "data" / "out.h5", threads=1))

@@ -66,7 +66,7 @@ impl Change {
         content.try_reserve_exact(bytes).map_err(|_| Error::limit_exceeded(format!("no memory for a journal of {bytes} bytes")))?;
         content.resize(bytes, 0);
         disk.read(start, &mut content)?;
-        Ok(Self::parse(&content).filter(|change| change.end <= start))
+        Ok(Self::parse(&content).filter(|change| change.end.max(change.old_end) <= start))
     }
 
     /// The change that a journal without its footer holds; `None` for one that was not written to its end.

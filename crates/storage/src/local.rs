@@ -55,6 +55,8 @@ pub struct LocalFile {
     /// The absolute path, if the descriptor may be closed and opened again.
     reopened_at: Option<PathBuf>,
     head: Box<[u8]>,
+    /// Whether a change of the file is a conflict. Files with parts of a dataset may grow: writers in parallel append to them, and what was there stays.
+    is_fixed: bool,
     /// Other bytes that are kept, with their offset.
     tail: OnceLock<(u64, Box<[u8]>)>,
     /// Length known so far: a file that is being written grows.
@@ -117,7 +119,7 @@ impl LocalFile {
         let length = AtomicU64::new(metadata.len());
         let stamp = Stamp::of(&metadata);
         let descriptor = Arc::new(Descriptor::new(file));
-        Ok(Self { descriptor, reopened_at: None, head: Box::default(), tail: OnceLock::new(), length, modified_nanoseconds, stamp, name })
+        Ok(Self { descriptor, reopened_at: None, head: Box::default(), is_fixed: false, tail: OnceLock::new(), length, modified_nanoseconds, stamp, name })
     }
 
     /// Opens `path`. If it must lie `beneath` a folder, which its first parts are, no symbolic link leads out of that.
@@ -125,7 +127,7 @@ impl LocalFile {
     /// # Errors
     /// `NotFound` or `Io`, which name the path; `InvalidInput` if it is no regular file; `Unsupported` if a link leads out of the folder.
     pub fn open_as(path: &Path, opening: Opening, beneath: Option<&Path>) -> Result<Self> {
-        let head_bytes = opening.head_bytes();
+        let (head_bytes, is_fixed) = (opening.head_bytes(), matches!(opening, Opening::File));
         let name = path.to_string_lossy().into_owned();
         let in_file = |error: std::io::Error| Error::from(error).in_file(&name);
         // A FIFO without a writer would block.
@@ -149,7 +151,7 @@ impl LocalFile {
             let length = AtomicU64::new(head.len() as u64);
             let modified_nanoseconds = OnceLock::new();
             let descriptor = Arc::default();
-            return Ok(Self { descriptor, reopened_at: None, head, tail: OnceLock::new(), length, modified_nanoseconds, stamp: None, name });
+            return Ok(Self { descriptor, reopened_at: None, head, is_fixed, tail: OnceLock::new(), length, modified_nanoseconds, stamp: None, name });
         }
         let metadata = metadata.map_or_else(|| file.metadata(), Ok).map_err(in_file)?;
         if let Some(error) = other_kind(Ok(metadata.clone())) {
@@ -164,7 +166,7 @@ impl LocalFile {
         if reopened_at.is_some() {
             descriptor_pool::admit(&descriptor);
         }
-        Ok(Self { descriptor, reopened_at, head, tail: OnceLock::new(), length, modified_nanoseconds, stamp, name })
+        Ok(Self { descriptor, reopened_at, head, is_fixed, tail: OnceLock::new(), length, modified_nanoseconds, stamp, name })
     }
 }
 
@@ -221,9 +223,9 @@ impl LocalFile {
     }
 
     /// `Conflict` if the file was changed since it was opened: what was read now and what was read before are of different states. A file
-    /// that is read while it grows is not checked.
+    /// that may grow is not checked.
     fn check_unchanged(&self, file: &File) -> Result<()> {
-        if self.head.is_empty() || self.stamp.is_none() || file.metadata().is_ok_and(|now| Stamp::of(&now) == self.stamp) {
+        if !self.is_fixed || self.stamp.is_none() || file.metadata().is_ok_and(|now| Stamp::of(&now) == self.stamp) {
             return Ok(());
         }
         Err(changed().in_file(&self.name))

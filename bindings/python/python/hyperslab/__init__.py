@@ -20,7 +20,6 @@ from .engines.duckdb_catalog import Attached, attach
 from .engines.magic import register
 from .engines.polars_scan import scan_polars
 from .engines.sql import sql
-from .exporting.conversion import Converted, convert
 from .errors import (
     CancelledError,
     ConflictError,
@@ -39,6 +38,7 @@ from .errors import (
     UnsupportedError,
 )
 from .exporting import rows as _rows  # noqa: F401, it gives tables their method `write`
+from .exporting.conversion import Converted, convert
 from .file import File, FileSet, open
 from .indexes import index
 from .joining.join import JoinedFile, joined, virtual
