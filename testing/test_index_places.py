@@ -377,7 +377,7 @@ def test_killed_builds_leave_nothing_after_the_next(tmp_path: pathlib.Path, embe
     path = make(tmp_path / "a.h5")
     base = path.stat().st_size
     rng = np.random.default_rng(1)
-    for _ in range(12):
+    for _ in range(5):
         process = subprocess.Popen([sys.executable, "-c", KILLED, str(path), str(embedded)], stderr=subprocess.DEVNULL)
         time.sleep(0.35 + float(rng.random()) * 0.4)
         process.send_signal(signal.SIGKILL)

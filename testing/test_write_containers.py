@@ -498,7 +498,7 @@ for step in range(first, first + 1000):
 
 def test_an_appender_that_is_killed_leaves_the_last_committed_state(tmp_path: pathlib.Path) -> None:
     path, chance, expected = tmp_path / "run.h5", random.Random(2), []
-    for generation in range(int(os.environ.get("HYPERSLAB_KILLS", "15"))):
+    for generation in range(int(os.environ.get("HYPERSLAB_KILLS", "6"))):
         first = 1000 * generation
         run = subprocess.Popen([sys.executable, "-c", APPENDING, str(path), str(first)], stdout=subprocess.PIPE, text=True)
         assert run.stdout is not None and run.stdout.readline() == "ready\n"

@@ -338,7 +338,7 @@ def test_a_writer_that_is_killed_leaves_the_last_committed_state(tmp_path: pathl
     path, random_times = tmp_path / "out.h5", random.Random(5)
     before: list[int] | None = None
     finished = 0
-    for generation in range(int(os.environ.get("HYPERSLAB_KILLS", "25"))):
+    for generation in range(int(os.environ.get("HYPERSLAB_KILLS", "10"))):
         run = subprocess.Popen([sys.executable, "-c", KILLED, str(path), str(generation)], stdout=subprocess.PIPE, text=True)
         assert run.stdout is not None and run.stdout.readline() == "ready\n"
         time.sleep(random_times.random() * 0.2)

@@ -312,7 +312,7 @@ def test_sharers_and_committers_that_are_killed_leave_the_last_committed_state(t
     """Each generation takes the place of the last, unless it was killed before it was visible."""
     path, random_times, before, seen = tmp_path / "out.h5", random.Random(7), None, 0
     longest = 0.05
-    for generation in range(int(os.environ.get("HYPERSLAB_KILLS", "15"))):
+    for generation in range(int(os.environ.get("HYPERSLAB_KILLS", "6"))):
         run = subprocess.Popen([sys.executable, "-c", KILLED, str(path), str(generation), "0"], stdout=subprocess.PIPE, text=True)
         assert run.stdout is not None and run.stdout.readline() == "ready\n"
         begun = time.monotonic()

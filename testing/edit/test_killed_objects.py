@@ -20,7 +20,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 from test_editing_objects import KINDS, Room, content, differences
 
 #: Kills of each kind of file.
-KILLS = int(os.environ.get("EDITING_KILLS", "40"))
+KILLS = int(os.environ.get("EDITING_KILLS", "3"))
 
 
 def work(folder: pathlib.Path, kind: str, first: int) -> None:
