@@ -7,6 +7,7 @@ import sys
 
 import h5py
 import hyperslab as hs
+import netCDF4
 import numpy as np
 
 
@@ -24,6 +25,20 @@ def main(folder: pathlib.Path) -> None:
         data = entry.create_group("data")
         data.attrs["NX_class"], data.attrs["signal"], data.attrs["axes"] = "NXdata", "counts", ["angle"]
         data["counts"], data["angle"] = np.exp(-(((np.arange(100) - 40) / 9) ** 2)) * 100, np.linspace(0, 20, 100)
+    with h5py.File(folder / "long.h5", "w") as f:
+        signal = np.random.default_rng(5).normal(size=10_000_000).astype("f4")
+        signal[7_654_321] = 100  # one sample that stands out
+        f.create_dataset("signal", data=signal, chunks=(1 << 16,))
+        f.create_dataset("wide", data=signal.reshape(4000, 2500), chunks=(250, 250))
+    hs.index(folder / "long.h5", "/signal", level="X")
+    with netCDF4.Dataset(folder / "map.nc", "w") as f:
+        for name, unit, values in (("lat", "degrees_north", np.linspace(-80, 80, 33)), ("lon", "degrees_east", np.linspace(0, 350, 36))):
+            f.createDimension(name, len(values))
+            f.createVariable(name, "f8", (name,))[:] = values
+            f[name].units = unit
+        f.Conventions = "CF-1.8"
+        f.createVariable("t2m", "f4", ("lat", "lon"))[:] = 280 + 20 * np.cos(np.deg2rad(f["lat"][:]))[:, None] + np.sin(np.deg2rad(f["lon"][:]))
+        f["t2m"].units, f["t2m"].long_name = "K", "temperature"
     with h5py.File(folder / "sparse.h5", "w") as f:
         # 10 GB, of which one chunk is written.
         wide = f.create_dataset("cube", (100, 10_000, 10_000), "u1", chunks=(1, 1000, 1000), fillvalue=3)

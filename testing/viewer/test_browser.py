@@ -56,6 +56,14 @@ def page(pages: object, address: str) -> Iterator[Page]:
     assert problems == [] and elsewhere == []
 
 
+@pytest.fixture
+def dark(pages: object) -> Iterator[Page]:
+    page = pages.new_page(viewport={"width": 1300, "height": 800}, color_scheme="dark")  # type: ignore[attr-defined]
+    page.set_default_timeout(60_000)
+    yield page
+    page.close()
+
+
 def picture(page: Page, name: str) -> None:
     if kept := os.environ.get("HYPERSLAB_PICTURES"):
         page.wait_for_timeout(1500)
@@ -116,3 +124,127 @@ def test_files_are_chosen_in_the_page(page: Page, address: str) -> None:
     page.get_by_label("File").select_option("sparse.h5")
     expect(page.get_by_role("treeitem", name="cube")).to_be_visible()
     assert "sparse.h5" in page.title()
+
+
+def test_a_long_line_is_thinned_out_and_its_spike_is_seen(page: Page, address: str) -> None:
+    opened(page, address, "long.h5")
+    page.get_by_role("treeitem", name="signal").click()
+    # H5Web cannot draw so many values: the overview opens by itself, and H5Web says why.
+    overview = page.get_by_role("complementary", name="Overview")
+    expect(overview.get_by_text("10,000,000 values, thinned out: each pixel has the minimum and maximum of 10000 values")).to_be_visible()
+    expect(page.get_by_text("these are 10,000,000 values").filter(visible=True).first).to_be_visible()
+    # The axis reaches to the one sample that stands out.
+    expect(overview.get_by_text("100", exact=True).first).to_be_visible()
+    picture(page, "viewer-overview")
+    overview.get_by_label("Selection").fill("7654300:7654340")
+    overview.get_by_role("button", name="Show").click()
+    expect(overview.get_by_text("All 40 values are drawn one by one.")).to_be_visible()
+    with page.expect_request("**/data?**") as asked:
+        overview.get_by_role("link", name="JSON").evaluate("link => fetch(link.href)")
+    assert "selection=7654300%3A7654340" in asked.value.url
+    picture(page, "viewer-overview-exact")
+    overview.get_by_role("button", name="Zoom out").click()
+    expect(overview.get_by_text("All 120 values are drawn one by one.")).to_be_visible()
+
+
+def test_dragging_over_a_part_shows_it_in_more_detail(page: Page, address: str) -> None:
+    opened(page, address, "long.h5")
+    page.get_by_role("treeitem", name="wide").click()
+    overview = page.get_by_role("complementary", name="Overview")
+    expect(overview.get_by_text("10,000,000 values, thinned out: each pixel has the minimum and maximum of")).to_be_visible()
+    canvas = overview.locator("canvas").first
+    expect(canvas).to_be_visible()
+    page.wait_for_timeout(1500)
+    picture(page, "viewer-overview-image")
+    box = canvas.bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + box["width"] * 0.4, box["y"] + box["height"] * 0.4)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] * 0.6, box["y"] + box["height"] * 0.6, steps=5)
+    page.mouse.up()
+    expect(overview.get_by_text("10,000,000 values")).to_be_hidden()
+    rows, columns = (tuple(map(int, part.split(":"))) for part in overview.get_by_label("Selection").input_value().split(","))
+    assert 1000 < rows[0] < rows[1] < 3000 and 600 < columns[0] < columns[1] < 1900, (rows, columns)
+    assert rows[1] - rows[0] < 1500 and columns[1] - columns[0] < 1000, (rows, columns)
+
+
+def test_a_histogram_comes_from_the_index(page: Page, address: str) -> None:
+    opened(page, address, "long.h5")
+    page.get_by_role("treeitem", name="signal").click()
+    page.get_by_role("button", name="Histogram").click()
+    panel = page.get_by_role("complementary", name="Histogram")
+    expect(panel.get_by_text("From index X on signal; no values were read.")).to_be_visible()
+    panel.get_by_label("Range").fill("-4,4")
+    panel.get_by_role("button", name="Count").click()
+    expect(panel.get_by_text("-4.0000", exact=True)).to_be_visible()
+    picture(page, "viewer-histogram")
+    page.get_by_role("treeitem", name="wide").click()
+    expect(panel.get_by_text("All values were read.")).to_be_visible()
+
+
+def test_conditions_and_sql_find_the_spike(page: Page, address: str) -> None:
+    opened(page, address, "long.h5")
+    page.get_by_role("treeitem", name="signal").click()
+    page.keyboard.press("c")
+    panel = page.get_by_role("complementary", name="Condition")
+    panel.get_by_label("Where").fill("signal > 50")
+    panel.get_by_label("Where").press("Enter")
+    expect(panel.get_by_text("1 rows match")).to_be_visible()
+    expect(panel.get_by_role("cell", name="7654321")).to_be_visible()
+    picture(page, "viewer-condition")
+    panel.get_by_label("Where").fill("nothing > 50")
+    panel.get_by_label("Where").press("Enter")
+    expect(panel.get_by_role("alert")).to_contain_text("nothing")
+    panel.get_by_label("Where").press("Escape")
+    page.keyboard.press("Escape")
+    expect(panel).to_be_hidden()
+    page.keyboard.press("s")
+    panel = page.get_by_role("complementary", name="SQL")
+    box = panel.get_by_role("textbox", name="SQL")
+    expect(box).to_have_value('select * from "signal" limit 100')
+    box.fill("select dim_0, signal from signal order by signal desc limit 3")
+    box.press("Control+Enter")
+    expect(panel.get_by_role("cell", name="7654321")).to_be_visible()
+    expect(panel.get_by_text("3 rows")).to_be_visible()
+    picture(page, "viewer-sql")
+    box.fill("select count(*) from range(1000000000000) a")
+    box.press("Control+Enter")
+    panel.get_by_role("button", name="Cancel").click()
+    expect(panel.get_by_role("button", name="Cancel")).to_be_hidden()
+    box.fill("select * from read_text('/etc/passwd')")
+    box.press("Control+Enter")
+    expect(panel.get_by_role("alert")).to_contain_text("read_text is not available")
+
+
+def test_maps_have_their_coordinates(page: Page, address: str) -> None:
+    opened(page, address, "map.nc")
+    page.keyboard.press("p")
+    panel = page.get_by_role("complementary", name="Pictures")
+    expect(panel.get_by_role("img", name="temperature [K] (t2m)")).to_be_visible()
+    picture(page, "viewer-pictures")
+    page.get_by_role("treeitem", name="t2m").click()
+    page.keyboard.press("o")
+    overview = page.get_by_role("complementary", name="Overview")
+    expect(overview.get_by_text("lat [degrees_north]").first).to_be_visible()
+    expect(overview.get_by_text("lon [degrees_east]").first).to_be_visible()
+
+
+def test_keys_are_listed_and_the_page_is_dark_if_wanted(dark: Page, address: str) -> None:
+    opened(dark, address, "map.nc")
+    dark.keyboard.press("?")
+    expect(dark.get_by_role("complementary", name="?").get_by_text("choose a file")).to_be_visible()
+    dark.get_by_role("treeitem", name="t2m").click()
+    dark.keyboard.press("o")
+    expect(dark.get_by_role("complementary", name="Overview").locator("canvas").first).to_be_visible()
+    dark.keyboard.press("f")
+    assert dark.evaluate("document.activeElement.tagName") == "SELECT"
+    dark.keyboard.press("Escape")
+    dark.keyboard.press("t")
+    assert dark.evaluate("document.activeElement.getAttribute('role')") == "treeitem"
+    # H5Web inverts itself, once.
+    filters = dark.evaluate(
+        "[...document.querySelectorAll('#root, .h5web, .h5web > *')].map(one => getComputedStyle(one).filter).filter(one => one !== 'none')"
+    )
+    assert filters == ["invert(1)"]
+    assert dark.evaluate("getComputedStyle(document.querySelector('#root')).backgroundColor") == "rgb(20, 23, 26)"
+    picture(dark, "viewer-dark")

@@ -1,29 +1,36 @@
-// The page: a choice of files, and H5Web over the server that gave the page.
+// The page: a choice of files, H5Web over the server that gave the page, and a panel for what H5Web does not have.
 import '@h5web/app/styles.css';
 import './page.css';
 
-import { App, createBasicFetcher, type Fetcher, H5GroveProvider } from '@h5web/app';
-import { StrictMode, useEffect, useState } from 'react';
+import { App, H5GroveProvider } from '@h5web/app';
+import { StrictMode, useCallback, useEffect, useRef, useState } from 'react';
 import { createRoot } from 'react-dom/client';
 
-// The page's own address ends with the token, below which the server answers.
-const SERVER = new URL('.', window.location.href).href.replace(/\/$/u, '');
+import { Condition } from './Condition';
+import { Histogram } from './Histogram';
+import { Keys, useKeys } from './keyboard';
+import { Overview } from './Overview';
+import { Pictures } from './Pictures';
+import { useSelected } from './selected';
+import { ask, fetcher, SERVER, TOO_LARGE } from './server';
+import { Sql } from './Sql';
 
-// A browser draws some thousand members of a group well, and takes minutes for 100,000.
-const PAGE_MEMBERS = 2000;
-const plainly = createBasicFetcher();
-const fetcher: Fetcher = (url, params, options) => plainly(url, { ...params, page_members: String(PAGE_MEMBERS) }, options);
+const PANELS = {
+  o: { title: 'Overview', Content: Overview },
+  h: { title: 'Histogram', Content: Histogram },
+  c: { title: 'Condition', Content: Condition },
+  s: { title: 'SQL', Content: Sql },
+  p: { title: 'Pictures', Content: Pictures },
+  '?': { title: '?', Content: Keys },
+} as const;
+type PanelKey = keyof typeof PANELS;
+
+function isPanel(key: string): key is PanelKey {
+  return key in PANELS;
+}
 
 function named(): string {
   return decodeURIComponent(window.location.hash.slice(1));
-}
-
-async function listed(): Promise<string[]> {
-  const answer = await fetch(`${SERVER}/files/`);
-  if (!answer.ok) {
-    throw new Error(`the server answered ${answer.status}: is it still running?`);
-  }
-  return answer.json() as Promise<string[]>;
 }
 
 function Page() {
@@ -31,27 +38,51 @@ function Page() {
   const [file, setFile] = useState(named());
   const [problem, setProblem] = useState<string>();
   const [opened, setOpened] = useState(0);
+  const [panel, setPanel] = useState<PanelKey>();
+  const area = useRef<HTMLElement>(null);
+  const choice = useRef<HTMLSelectElement>(null);
 
   useEffect(() => {
-    listed().then(setFiles, (error: unknown) => setProblem(String(error)));
+    ask<string[]>('files/', {}).then(setFiles, (error: unknown) => setProblem(String(error)));
     const follow = () => setFile(named());
     window.addEventListener('hashchange', follow);
     return () => window.removeEventListener('hashchange', follow);
   }, [opened]);
+  useEffect(() => {
+    const open = () => setPanel((before) => before ?? 'o');
+    window.addEventListener(TOO_LARGE, open);
+    return () => window.removeEventListener(TOO_LARGE, open);
+  }, []);
 
   const shown = file || files?.[0];
   useEffect(() => {
     document.title = shown ? `${shown} – Hyperslab` : 'Hyperslab';
   }, [shown]);
 
+  useKeys(
+    useCallback((key) => {
+      if (key === 'f') {
+        choice.current?.focus();
+      } else if (key === 't') {
+        area.current?.querySelector<HTMLElement>('[role="treeitem"][aria-selected="true"]')?.focus();
+      } else if (key === 'r') {
+        setOpened((before) => before + 1);
+      } else if (key === 'Escape') {
+        setPanel(undefined);
+      } else if (isPanel(key)) {
+        setPanel((before) => (before === key ? undefined : key));
+      }
+    }, []),
+  );
+
   if (problem) {
-    return <p className="said">{problem}</p>;
+    return <p className="whole">{problem}</p>;
   }
   if (!files) {
-    return <p className="said">Listing files …</p>;
+    return <p className="whole">Listing files …</p>;
   }
   if (!shown) {
-    return <p className="said">There is no file of HDF5 or netCDF here.</p>;
+    return <p className="whole">There is no file of HDF5 or netCDF here.</p>;
   }
   return (
     <>
@@ -60,6 +91,7 @@ function Page() {
           <label>
             File{' '}
             <select
+              ref={choice}
               value={shown}
               onChange={(event) => {
                 window.location.hash = encodeURIComponent(event.target.value);
@@ -71,16 +103,48 @@ function Page() {
             </select>
           </label>
         )}
-        <button type="button" onClick={() => setOpened(opened + 1)}>
+        <nav aria-label="Panels">
+          {Object.entries(PANELS).map(([key, { title }]) => (
+            <button
+              key={key}
+              type="button"
+              aria-pressed={panel === key}
+              title={`Key: ${key}`}
+              onClick={() => setPanel(panel === key ? undefined : (key as PanelKey))}
+            >
+              {title}
+            </button>
+          ))}
+        </nav>
+        <button type="button" title="Key: r" onClick={() => setOpened(opened + 1)}>
           Read again
         </button>
       </header>
-      <main>
-        <H5GroveProvider key={shown} url={SERVER} filepath={shown} fetcher={fetcher} resetKeys={[opened]}>
-          <App />
-        </H5GroveProvider>
+      <main ref={area}>
+        <div className="h5web">
+          <H5GroveProvider key={shown} url={SERVER} filepath={shown} fetcher={fetcher} resetKeys={[opened]}>
+            <App />
+          </H5GroveProvider>
+        </div>
+        {panel && <Panel key={`${shown} ${opened}`} area={area} file={shown} kind={panel} onClose={() => setPanel(undefined)} />}
       </main>
     </>
+  );
+}
+
+function Panel({ area, file, kind, onClose }: { area: React.RefObject<HTMLElement | null>; file: string; kind: PanelKey; onClose: () => void }) {
+  const path = useSelected(area);
+  const { title, Content } = PANELS[kind];
+  return (
+    <aside aria-label={title}>
+      <h2>
+        {title === '?' ? 'Keys' : title} {kind !== 'p' && kind !== '?' && <code>{path}</code>}
+        <button type="button" aria-label="Close" onClick={onClose}>
+          ×
+        </button>
+      </h2>
+      <Content file={file} path={path} />
+    </aside>
   );
 }
 

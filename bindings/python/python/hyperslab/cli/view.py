@@ -18,9 +18,14 @@ from .app import command
 from .terminal import say
 
 
-@command("Show files in the browser.", "hyperslab view profiles.nc", "hyperslab view . --port 8000 --no-browser")
+@command(
+    "Show files in the browser.",
+    "hyperslab view profiles.nc",
+    "hyperslab view . --port 8000 --no-browser",
+    "hyperslab view s3://bucket/run.h5 https://example.org/map.nc",
+)
 def view(
-    files: Annotated[list[str], typer.Argument(metavar="FILE…", help="Files and folders.")],
+    files: Annotated[list[str], typer.Argument(metavar="FILE…", help="Files, folders, and addresses such as s3://bucket/run.h5.")],
     port: Annotated[int, typer.Option(help="Port of the server; a free one by default.")] = 0,
     host: Annotated[
         str, typer.Option(help="Address that the server listens at. Another one than this machine's own needs --certificate and --key.")
@@ -29,7 +34,7 @@ def view(
     key: Annotated[str | None, typer.Option(help="Its key, as PEM.")] = None,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page in the browser.")] = True,
 ) -> None:
-    """Show files in the browser: tree, attributes, tables, lines, images. Ctrl-C ends it."""
+    """Show files in the browser: tree, attributes, tables, lines, images, histograms, SQL. Ctrl-C ends it."""
     require("The viewer", "viewer", "starlette", "uvicorn", "orjson", "tifffile")
     import uvicorn
 

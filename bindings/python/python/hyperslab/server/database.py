@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import pyarrow as pa
 
@@ -13,7 +13,7 @@ from ..engines.views import quoted
 from ..errors import InvalidInputError, NotFoundError
 from ..extras import require
 from .failures import invalid
-from .files import Files, SchemaFile
+from .files import SchemaFile
 from .statements import CATALOG, Statement, parse
 
 if TYPE_CHECKING:
@@ -31,18 +31,25 @@ _CLOSED = (
 )
 
 
+class SchemaFiles(Protocol):
+    """Files by the names of their schemas."""
+
+    def open(self, written: str, /) -> SchemaFile:
+        """The file of a schema's name; the same object as long as the file has not changed."""
+
+
 class Database:
     """One database in memory for all queries, each of which has a connection of its own.
 
     Args:
-        files: The files whose tables are views.
+        files: Opens the files whose tables are views.
         memory: Bytes that all queries together may use; nothing is written to the disk.
 
     Raises:
         MissingExtraError: DuckDB is not installed.
     """
 
-    def __init__(self, files: Files, memory: int) -> None:
+    def __init__(self, files: SchemaFiles, memory: int) -> None:
         require("The server", "serve", "duckdb")
         import duckdb
 
@@ -58,10 +65,10 @@ class Database:
         self._schemas: dict[str, tuple[str, SchemaFile]] = {}
         self._views: dict[tuple[str, str], NamedTable] = {}
 
-    def statement(self, text: str) -> Statement:
+    def statement(self, text: str, schema: str | None = None) -> Statement:
         """What a query asks for; see `statements.parse`."""
         with self.connection() as connection:
-            return parse(connection, text)
+            return parse(connection, text, schema)
 
     def connection(self) -> duckdb.DuckDBPyConnection:
         """A connection of its own for a query."""
@@ -70,9 +77,15 @@ class Database:
         return connection
 
     def relation(
-        self, connection: duckdb.DuckDBPyConnection, statement: Statement, parameters: Sequence[Any] | dict[str, Any] | None
+        self, connection: duckdb.DuckDBPyConnection, statement: Statement, parameters: Sequence[Any] | dict[str, Any] | None, schema: str | None = None
     ) -> duckdb.DuckDBPyRelation:
         """A query that is bound and does not run yet.
+
+        Args:
+            connection: Its connection.
+            statement: The query.
+            parameters: Values of its parameters.
+            schema: The file of tables that are named without one.
 
         Raises:
             Error: A file or table that it names does not exist, or cannot be read.
@@ -82,6 +95,8 @@ class Database:
         if statement.counted is not None and len(found) == 1:
             # From metadata: DuckDB would scan all rows.
             return connection.sql(f"select {found[0].table.count()}::bigint as {quoted(statement.counted)}")
+        if schema is not None and any(name.file == schema for name in statement.tables):
+            connection.execute(f"use {CATALOG}.{quoted(schema)}")
         relation = connection.sql(statement.text, params=parameters or None)
         if relation is None:
             raise invalid("the statement has no rows")

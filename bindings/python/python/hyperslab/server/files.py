@@ -5,30 +5,41 @@ from __future__ import annotations
 import os
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
 
 from ..engines.file_views import FileViews, NamedTable
 from ..errors import InvalidInputError, MissingFileError, NotFoundError
+from ..file import File
 from ..file import open as open_file
 from ..folders import files_below, is_shown
 from ..serving.inside import path_inside
-from ..serving.stamps import Stamp, stamp_of
+from ..serving.stamps import stamp_of
 
 #: Files that are kept open.
 _OPEN = 64
 
 
 class SchemaFile:
-    """An open file and its views; one thread at a time plans them."""
+    """A file and its views; one thread at a time plans them.
 
-    def __init__(self, name: str, path: str, stamp: Stamp) -> None:
+    Args:
+        name: Name of the schema.
+        path: Path of the file.
+        stamp: What changes if the file does.
+        opener: Opens the file when its views are asked for.
+    """
+
+    def __init__(self, name: str, path: str, stamp: Any, opener: Callable[[], File] | None = None) -> None:
         self.name, self.path, self.stamp = name, path, stamp
+        self._opener = opener or partial(open_file, path)
         self._lock = threading.Lock()
         self._views: FileViews | None = None
 
     def _planned(self) -> FileViews:
         if self._views is None:
-            self._views = FileViews(open_file(self.path))
+            self._views = FileViews(self._opener())
         return self._views
 
     def find(self, table: str) -> NamedTable:

@@ -46,12 +46,13 @@ class Statement:
     counted: str | None
 
 
-def parse(connection: duckdb.DuckDBPyConnection, text: str) -> Statement:
+def parse(connection: duckdb.DuckDBPyConnection, text: str, schema: str | None = None) -> Statement:
     """What a query asks for.
 
     Args:
         connection: A connection that parses; nothing runs in it.
         text: The SQL of a client.
+        schema: The file of tables that are named without one; by default they are refused.
 
     Raises:
         FlightServerError: It is no single query, has an error of syntax, or names something that is no table of a file.
@@ -73,7 +74,7 @@ def parse(connection: duckdb.DuckDBPyConnection, text: str) -> Statement:
     statements = tree["statements"]
     if len(statements) != 1:
         raise invalid("send one statement at a time")
-    return Statement(text, _tables(statements[0]), _parameters(statements[0]), statements[0], None if explained else _counted(statements[0]))
+    return Statement(text, _tables(statements[0], schema), _parameters(statements[0]), statements[0], None if explained else _counted(statements[0]))
 
 
 def nodes(tree: Any) -> Iterator[dict[str, Any]]:
@@ -88,7 +89,7 @@ def nodes(tree: Any) -> Iterator[dict[str, Any]]:
             pending += here
 
 
-def _tables(statement: dict[str, Any]) -> tuple[TableName, ...]:
+def _tables(statement: dict[str, Any], schema: str | None) -> tuple[TableName, ...]:
     found: list[TableName] = []
     bare: list[str] = []
     temporary: set[str] = set()
@@ -110,7 +111,11 @@ def _tables(statement: dict[str, Any]) -> tuple[TableName, ...]:
         if isinstance(node.get("cte_map"), dict):
             temporary |= {entry["key"].lower() for entry in node["cte_map"]["map"]}
     for name in bare:
-        if name.lower() not in temporary:
+        if name.lower() in temporary:
+            continue
+        if schema is not None:
+            found.append(TableName(schema, name))
+        else:
             raise invalid(f'say in which file \'{name}\' is: "FILE"."{name}"')
     return tuple(dict.fromkeys(found))
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import hmac
 import pathlib
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import AsyncIterator
+from contextlib import ExitStack, asynccontextmanager
 from importlib.resources import files as resources
 from typing import Any
 
 import numpy as np
 from starlette.applications import Starlette
-from starlette.concurrency import run_in_threadpool
 from starlette.middleware import Middleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import Request
@@ -21,16 +20,19 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from .. import h5py
-from ..errors import Error
+from .analyses import Analyses
+from .answering import json, quick
 from .budget import Budget
-from .encoding import FORMATS, encode, json_bytes, safe, statistics
+from .encoding import FORMATS, encode, safe, statistics
 from .entities import RESOLUTIONS, describe, find, paths
 from .paging import split
-from .requests import Refused, choice, count, parse_selection, truth
-from .shown import Shown, status_of
+from .requests import Refused, choice, count, number, parse_selection, truth
+from .shown import Shown
 
 #: About how many bytes JSON and CSV need for a number.
 _JSON_BYTES_OF_ELEMENT = 32
+#: Seconds that an analysis may take.
+SECONDS = 30.0
 #: What H5Web needs: its scripts and styles come from here (one of its libraries compiles loops from text), and it draws with data URLs
 #: and blobs. Nothing is asked of another server.
 _HEADERS = {
@@ -41,7 +43,9 @@ _HEADERS = {
 }
 
 
-def application(shown: Shown, token: str, *, hosts: tuple[str, ...] = ("127.0.0.1", "localhost"), budget: Budget | None = None) -> Starlette:
+def application(
+    shown: Shown, token: str, *, hosts: tuple[str, ...] = ("127.0.0.1", "localhost"), budget: Budget | None = None, seconds: float = SECONDS
+) -> Starlette:
     """The application of ASGI that shows files.
 
     Args:
@@ -49,14 +53,16 @@ def application(shown: Shown, token: str, *, hosts: tuple[str, ...] = ("127.0.0.
         token: The first part of all addresses; others get nothing.
         hosts: Names of this server that a browser may use; another one in the request's header is refused.
         budget: Memory of answers, 256 MiB each and 1 GiB together by default.
+        seconds: Time of an overview, a histogram, a query or a picture.
 
     Returns:
         The application, for uvicorn or another server of ASGI.
     """
-    answers = _Answers(shown, budget or Budget(256 << 20, 1 << 30))
+    spent = budget or Budget(256 << 20, 1 << 30)
+    answers, analyses = _Answers(shown, spent), Analyses(shown, spent, seconds)
     pages = pathlib.Path(str(resources("hyperslab.viewer") / "static"))
     routes: list[Route | Mount] = [
-        Route(f"/{name}{end}", _route(answer), methods=["GET"])
+        Route(f"/{name}{end}", quick(shown, answer), methods=["GET"])
         for end in ("", "/")
         for name, answer in {
             "attr": answers.attributes,
@@ -67,12 +73,22 @@ def application(shown: Shown, token: str, *, hosts: tuple[str, ...] = ("127.0.0.
             "files": answers.files,
         }.items()
     ]
+    for end in ("", "/"):
+        routes += analyses.routes(end)
     if pages.is_dir():
         routes.append(Mount("/", StaticFiles(directory=pages, html=True)))
     else:
         routes.append(Route("/", _unbuilt))
+
+    @asynccontextmanager
+    async def running(_: Starlette) -> AsyncIterator[None]:
+        yield
+        analyses.close()
+
     app = Starlette(
-        routes=[Mount("/{token}", routes=routes)], middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=list(hosts)), Middleware(_Guard, token=token)]
+        routes=[Mount("/{token}", routes=routes)],
+        lifespan=running,
+        middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=list(hosts)), Middleware(_Guard, token=token)],
     )
     app.add_exception_handler(Exception, _unexpected)
     return app
@@ -99,32 +115,8 @@ class _Guard:
         await self._app(scope, receive, send_with_headers)
 
 
-Answer = Callable[[Request], Response]
-
-
-def _route(answer: Answer) -> Callable[[Request], Any]:
-    """An endpoint that reads in a thread; what cannot be answered has a status and a message in JSON."""
-
-    def answered(request: Request) -> Response:
-        try:
-            return answer(request)
-        except Refused as refused:
-            return _json({"message": refused.message}, refused.status)
-        except Error as error:
-            return _json({"message": str(error)}, status_of(error))
-
-    async def endpoint(request: Request) -> Response:
-        return await run_in_threadpool(answered, request)
-
-    return endpoint
-
-
-def _json(content: Any, status: int = 200) -> Response:
-    return Response(json_bytes(content), status, media_type="application/json")
-
-
 async def _unexpected(_: Request, error: Exception) -> Response:
-    return _json({"message": f"the server failed: {type(error).__name__}: {error}"}, 500)
+    return json({"message": f"the server failed: {type(error).__name__}: {error}"}, 500)
 
 
 async def _unbuilt(_: Request) -> Response:
@@ -150,18 +142,24 @@ class _Answers:
             raise Refused(422, f"'{path}' is no {what}")
         return found
 
+    def _check_drawable(self, request: Request, values: int) -> None:
+        """Refuses more values than the client says that it can draw."""
+        limit = number(request.query_params.get("max_values"), "max_values", values, 1, 1 << 50)
+        if values > limit:
+            raise Refused(413, f"these are {values:,} values, and the page draws at most {limit:,} at once: the tab Overview shows all of them, thinned out")
+
     def files(self, _: Request) -> Response:
-        return _json(self._shown.names())
+        return json(self._shown.names())
 
     def metadata(self, request: Request) -> Response:
         page = request.query_params.get("page_members")
         if page is not None and not (page.isdecimal() and 0 < int(page) < 1 << 31):
             raise Refused(422, f"page_members is '{page}': give a positive number")
         found = describe(self._file(request), request.query_params.get("path", "/"), _resolution(request), int(page) if page else None)
-        return _json(found)
+        return json(found)
 
     def paths(self, request: Request) -> Response:
-        return _json(list(paths(self._file(request), request.query_params.get("path", "/"), _resolution(request))))
+        return json(list(paths(self._file(request), request.query_params.get("path", "/"), _resolution(request))))
 
     def attributes(self, request: Request) -> Response:
         entity = self._entity(request, (h5py.Group, h5py.Dataset, h5py.Datatype), "object with attributes")  # type: ignore[arg-type]
@@ -169,7 +167,7 @@ class _Answers:
         missing = [key for key in keys if key not in entity.attrs]
         if missing:
             raise Refused(404, f"there is no attribute '{missing[0]}'")
-        return _json({key: entity.attrs[key] for key in keys})
+        return json({key: entity.attrs[key] for key in keys})
 
     def data(self, request: Request) -> Response:
         query = request.query_params
@@ -178,7 +176,7 @@ class _Answers:
         media_type, saved_as = FORMATS[form]
         dataset = self._entity(request, h5py.Dataset, "dataset")
         with ExitStack() as spent:
-            values = self._selected(dataset, query.get("selection"), form, spent)
+            values = self._selected(request, dataset, form, spent)
             values = safe(values) if conversion == "safe" else values
             if truth(query.get("flatten")) and isinstance(values, np.ndarray):
                 values = values.ravel()
@@ -189,14 +187,16 @@ class _Answers:
     def statistics(self, request: Request) -> Response:
         dataset = self._entity(request, h5py.Dataset, "dataset")
         with ExitStack() as spent:
-            return _json(statistics(self._selected(dataset, request.query_params.get("selection"), "bin", spent)))
+            return json(statistics(self._selected(request, dataset, "bin", spent)))
 
-    def _selected(self, dataset: Any, selection: str | None, form: str, spent: ExitStack) -> Any:
+    def _selected(self, request: Request, dataset: Any, form: str, spent: ExitStack) -> Any:
         """Values of a selection. Waits until the budget has room for them and for their encoded form."""
         shape = dataset.shape
         if shape is None:
             return dataset[()]
+        selection = request.query_params.get("selection")
         key = parse_selection(selection, len(shape)) if selection else ()
+        self._check_drawable(request, count(key, shape))
         more = _JSON_BYTES_OF_ELEMENT if form in ("json", "csv") else dataset.dtype.itemsize
         spent.enter_context(self._budget.spend(count(key, shape) * (dataset.dtype.itemsize + more)))
         return dataset[key]

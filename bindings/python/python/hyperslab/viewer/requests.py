@@ -71,6 +71,19 @@ def choice(value: str | None, name: str, choices: Sequence[str]) -> str:
     return value
 
 
+def number(value: str | None, name: str, default: int, least: int, most: int) -> int:
+    """A whole number within limits.
+
+    Raises:
+        Refused: It is not one, or outside of them.
+    """
+    if value is None or value == "":
+        return default
+    if not value.isascii() or not value.isdecimal() or len(value) > 18 or not least <= int(value) <= most:
+        raise Refused(422, f"{name} is '{value}': give a number from {least} to {most}")
+    return int(value)
+
+
 def truth(value: str | None) -> bool:
     """Whether a query says yes."""
     return value is not None and value.lower() not in ("false", "0", "")

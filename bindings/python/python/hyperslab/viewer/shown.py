@@ -10,10 +10,13 @@ from typing import Any
 
 from .. import file as files
 from .. import h5py
-from ..errors import Error, ErrorKind, InvalidInputError, MissingFileError
+from ..addresses import has_magic, is_address, matching
+from ..errors import Error, ErrorKind, InvalidInputError, IoError, MissingFileError
+from ..file import File
 from ..folders import files_below, is_hdf5
 from ..serving.inside import path_inside
 from ..serving.stamps import Stamp, stamp_of
+from ..sessions import session
 from .requests import Refused
 
 #: Files that are kept open.
@@ -26,7 +29,8 @@ class Shown:
     """Files by the names that requests have for them.
 
     Args:
-        places: Files and folders. Of a folder, all files of HDF5 and netCDF below it are shown, also ones that come later.
+        places: Files, folders, and addresses of files (`s3://`, `http://` and others; those of object stores may be globs). Of a folder,
+            all files of HDF5 and netCDF below it are shown, also ones that come later.
 
     Raises:
         MissingFileError: One of them does not exist.
@@ -38,16 +42,21 @@ class Shown:
         self._folders: dict[str, str] = {}
         for place in places:
             path = os.fspath(place)
+            if is_address(path):
+                for address in matching(session(), path) if has_magic(path) else [path]:
+                    self._add(self._files, _last_part(address), address)
+                continue
             if not os.path.exists(path):
                 raise MissingFileError("No such file or directory", path)
             real = os.path.realpath(path)
-            kind = self._folders if os.path.isdir(real) else self._files
-            name = os.path.basename(os.path.abspath(path))
-            if kind.get(name, real) != real or (self._files | self._folders).get(name, real) != real:
-                raise InvalidInputError(f"two of the files are called '{name}': show the folder above them", path)
-            kind[name] = real
-        self._opened: OrderedDict[str, tuple[Stamp, Any]] = OrderedDict()
+            self._add(self._folders if os.path.isdir(real) else self._files, os.path.basename(os.path.abspath(path)), real)
+        self._opened: OrderedDict[str, _Opened] = OrderedDict()
         self._lock = threading.Lock()
+
+    def _add(self, kind: dict[str, str], name: str, path: str) -> None:
+        if (self._files | self._folders).get(name, path) != path:
+            raise InvalidInputError(f"two of the files are called '{name}': show the folder above them", path)
+        kind[name] = path
 
     def names(self) -> list[str]:
         """The names of the files, sorted; at most `MAX_NAMES`."""
@@ -80,30 +89,79 @@ class Shown:
         raise refused
 
     def open(self, name: str) -> Any:
-        """The file of a name; opened again if it has changed. Nothing outside of its folder is opened for its links.
+        """The file of a name with h5py's interface, plain HDF5 if it is that; opened again if it has changed. Nothing outside of its folder
+        is opened for its links.
 
         Raises:
             Refused: It is not shown, or cannot be read.
         """
+        return self._found(name).plain()
+
+    def file(self, name: str) -> File:
+        """The same file as `hyperslab.open` opens it, with the conventions of netCDF.
+
+        Raises:
+            Refused: It is not shown, or cannot be read.
+        """
+        return self._found(name).decoded()
+
+    def forget(self, name: str) -> None:
+        """Opens the file of a name again with the next request: it has changed."""
+        with self._lock:
+            self._opened.pop(self._path(name), None)
+
+    def _found(self, name: str) -> _Opened:
         path = self._path(name)
-        try:
-            stamp = stamp_of(path)
-        except OSError as error:
-            raise Refused(404, f"'{name}' cannot be read: {error.strerror}") from None
+        stamp = None
+        if not is_address(path):
+            try:
+                stamp = stamp_of(path)
+            except OSError as error:
+                raise Refused(404, f"'{name}' cannot be read: {error.strerror}") from None
         with self._lock:
-            if path in self._opened and self._opened[path][0] == stamp:
-                self._opened.move_to_end(path)
-                return self._opened[path][1]
-        try:
-            native = files.open([path], format="hdf5" if is_hdf5(path) else None, missing_sources="fill").files[0]._file
-            opened = h5py.File(native)
-        except Error as error:
-            raise Refused(status_of(error), str(error)) from None
-        with self._lock:
-            self._opened[path] = (stamp, opened)
+            known = self._opened.get(path)
+            if known is None or known.stamp != stamp:
+                known = self._opened[path] = _Opened(path, stamp)
+            self._opened.move_to_end(path)
             while len(self._opened) > _OPEN:
                 self._opened.popitem(last=False)
-        return opened
+        return known
+
+
+class _Opened:
+    """A file that is opened when it is asked for. A file at an address has no stamp: reading it says that it has changed."""
+
+    def __init__(self, path: str, stamp: Stamp | None) -> None:
+        self.path, self.stamp = path, stamp
+        self._lock = threading.Lock()
+        self._plain: Any = None
+        self._decoded: File | None = None
+
+    def plain(self) -> Any:
+        with self._lock:
+            if self._plain is None:
+                self._plain = h5py.File(self._open("hdf5").files[0]._file)
+            return self._plain
+
+    def decoded(self) -> File:
+        with self._lock:
+            if self._decoded is None:
+                self._decoded = self._open(None)
+            return self._decoded
+
+    def _open(self, form: str | None) -> File:
+        is_other = form is not None and not is_address(self.path) and not is_hdf5(self.path)
+        try:
+            return files.open([self.path], format=None if is_other else form, missing_sources="fill")
+        except Error as error:
+            if form is not None and is_address(self.path) and not isinstance(error, (MissingFileError, IoError)):
+                return self._open(None)  # netCDF classic, perhaps: only reading tells what is at an address
+            raise Refused(status_of(error), str(error)) from None
+
+
+def _last_part(address: str) -> str:
+    """The name of a file at an address; what follows `?` may be secret."""
+    return address.partition("?")[0].rstrip("/").rpartition("/")[2] or address
 
 
 def status_of(error: Error) -> int:

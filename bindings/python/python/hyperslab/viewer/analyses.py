@@ -1,0 +1,157 @@
+"""Analyses: what h5grove's interface lacks. Overviews, histograms, conditions, SQL, and the pictures of data models."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import anyio
+import orjson
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from ..objects.dataset import Dataset
+from ..objects.group import Group
+from . import conditions, downsampling, histograms, pictures
+from .answering import json, watched
+from .budget import Budget
+from .downsampling import BLOCK_VALUES, BYTES_OF_VALUE
+from .paging import split
+from .requests import Member, Refused, number, parse_selection, truth
+from .shown import Shown
+from .sql_box import SqlBox
+from .watching import Watch
+
+#: Analyses that run at once; others wait.
+_TOGETHER = 4
+#: Characters of a query.
+_MAX_SQL_BYTES = 1 << 20
+_BYTES_OF_CELL = 150
+
+
+class Analyses:
+    """Answers that may take long.
+
+    Args:
+        shown: The files.
+        budget: Memory of answers.
+        seconds: Time that an answer may take.
+    """
+
+    def __init__(self, shown: Shown, budget: Budget, seconds: float) -> None:
+        self._shown, self._budget, self._seconds = shown, budget, seconds
+        self._limiter = anyio.CapacityLimiter(_TOGETHER)
+        self._lock = threading.Lock()
+        self._box: SqlBox | None = None
+
+    def routes(self, end: str) -> list[Route]:
+        """The routes, with names that end in `end`."""
+        found: dict[str, tuple[Callable[[Request, bytes, Watch], Response], str]] = {
+            "overview": (self.overview, "GET"),
+            "histogram": (self.histogram, "GET"),
+            "query": (self.query, "GET"),
+            "sql": (self.sql, "POST"),
+            "pictures": (self.pictures, "GET"),
+            "picture": (self.picture, "GET"),
+        }
+        return [
+            Route(f"/{name}{end}", watched(self._shown, answer, self._seconds, self._limiter), methods=[method]) for name, (answer, method) in found.items()
+        ]
+
+    def close(self) -> None:
+        """Ends what still runs when the server ends."""
+        if self._box is not None:
+            self._box.close()
+
+    def _named(self, request: Request) -> tuple[Any, Any]:
+        """The file and the object of a request."""
+        name = request.query_params.get("file")
+        if name is None:
+            raise Refused(422, "say which file: file=NAME")
+        file = self._shown.file(name)
+        path, _ = split(request.query_params.get("path", "/"))
+        return file, file[path]
+
+    def _dataset(self, request: Request) -> tuple[Any, Dataset, tuple[Member, ...] | None]:
+        file, found = self._named(request)
+        if not isinstance(found, Dataset):
+            raise Refused(422, f"'{found.name}' is not a dataset: choose one")
+        selection = request.query_params.get("selection")
+        return file, found, parse_selection(selection, found.ndim) if selection else None
+
+    def overview(self, request: Request, _: bytes, watch: Watch) -> Response:
+        _, dataset, members = self._dataset(request)
+        chosen = downsampling.drawn_members(dataset, members)
+        query = request.query_params
+        if sum(isinstance(member, slice) for member in chosen) == 1:
+            cells = [number(query.get("points"), "points", 1000, 1, downsampling.MAX_LINE_CELLS)]
+        else:
+            cells = [number(query.get(name), name, 700, 1, downsampling.MAX_IMAGE_CELLS) for name in ("height", "width")]
+        needed = BLOCK_VALUES * (BYTES_OF_VALUE + dataset.dtype.itemsize) + math.prod(cells) * _BYTES_OF_CELL
+        with self._budget.spend(needed):
+            found = downsampling.overview(dataset, chosen, cells, watch)
+            return json({**downsampling.described(dataset, chosen, found), "seconds": round(watch.elapsed, 3)})
+
+    def histogram(self, request: Request, _: bytes, watch: Watch) -> Response:
+        file, dataset, members = self._dataset(request)
+        query = request.query_params
+        bins = number(query.get("bins"), "bins", 100, 1, histograms.MAX_BINS)
+        pair = _range(query.get("range"))
+        with self._budget.spend(BLOCK_VALUES * (BYTES_OF_VALUE + dataset.dtype.itemsize)):
+            return json(histograms.histogram(file, dataset, members, bins, pair, truth(query.get("exact")), watch))
+
+    def query(self, request: Request, _body: bytes, watch: Watch) -> Response:
+        file, found = self._named(request)
+        group, rows_of = found.name, None
+        if isinstance(found, Dataset):
+            parent, _slash, rows_of = found.name.rpartition("/")
+            group = parent or "/"
+        elif not isinstance(found, Group):
+            raise Refused(422, f"'{found.name}' is neither a group nor a dataset")
+        where = (request.query_params.get("where") or "").strip()
+        limit = number(request.query_params.get("rows"), "rows", 100, 0, conditions.MAX_ROWS)
+        columns = request.query_params.getlist("column")
+        # A condition says itself what the rows are, unless it has the dataset's own name as a part only.
+        return json(conditions.matching_rows(file, group, None if where else rows_of, where, columns, limit, watch))
+
+    def sql(self, request: Request, body: bytes, watch: Watch) -> Response:
+        if len(body) > _MAX_SQL_BYTES:
+            raise Refused(413, f"the request has more than {_MAX_SQL_BYTES:,} bytes")
+        try:
+            asked = orjson.loads(body)
+            text, file = str(asked["query"]), str(asked["file"])
+            limit = int(asked.get("rows", conditions.MAX_ROWS))
+        except (ValueError, KeyError, TypeError, AttributeError):
+            raise Refused(422, 'send JSON: {"file": "run.h5", "query": "select ...", "rows": 100}') from None
+        self._shown.file(file)  # an unknown file is an error of its own, not one of SQL
+        with self._lock:
+            if self._box is None:
+                self._box = SqlBox(self._shown, self._seconds)
+        return json(self._box.run(text, file, limit, watch))
+
+    def pictures(self, request: Request, _: bytes, watch: Watch) -> Response:
+        file, _found = self._named(request)
+        return json([choice._asdict() for choice in pictures.choices(file)])
+
+    def picture(self, request: Request, _: bytes, watch: Watch) -> Response:
+        file, _found = self._named(request)
+        width = number(request.query_params.get("width"), "width", 900, 200, pictures.MAX_PIXELS)
+        height = number(request.query_params.get("height"), "height", 600, 200, pictures.MAX_PIXELS)
+        asked = request.query_params.get("index") or ""
+        index = tuple(number(part.strip(), "index", 0, 0, 1 << 40) for part in asked.split(",")) if asked else ()
+        with self._budget.spend(pictures.BYTES):
+            content = pictures.drawn(file, request.query_params.get("name"), index, (width, height), watch)
+        return Response(content, media_type="image/png")
+
+
+def _range(text: str | None) -> tuple[float, float] | None:
+    if not text:
+        return None
+    try:
+        low, high = (float(end) for end in text.split(","))
+    except ValueError:
+        raise Refused(422, f"range is '{text}': give two numbers, such as '0,10'") from None
+    return low, high

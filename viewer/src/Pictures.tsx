@@ -1,0 +1,86 @@
+// The default plots of data models: particles, maps, unstructured grids. The server draws them.
+import { useEffect, useState } from 'react';
+
+import { useWaiting } from './answers';
+import { addressOf, answerOf, ask } from './server';
+import { State } from './State';
+
+interface Choice {
+  name: string;
+  title: string;
+  steps: number[];
+}
+
+export function Pictures({ file }: { file: string }) {
+  const listing = useWaiting<Choice[]>();
+  const drawing = useWaiting<string>();
+  const [name, setName] = useState('');
+  const [index, setIndex] = useState<number[]>([]);
+  const choices = listing.answer;
+  const chosen = choices?.find((one) => one.name === name) ?? choices?.[0];
+  const { run: list } = listing;
+  const { run: draw } = drawing;
+
+  useEffect(() => {
+    list((signal) => ask('pictures', { file }, signal));
+    setName('');
+    setIndex([]);
+  }, [file, list]);
+  const at = chosen?.steps.map((_, dimension) => index[dimension] ?? 0).join(',');
+  useEffect(() => {
+    if (chosen) {
+      draw(async (signal) => {
+        const picture = await answerOf(addressOf('picture', { file, name: chosen.name, index: at }), { signal });
+        return URL.createObjectURL(await picture.blob());
+      });
+    }
+  }, [file, chosen?.name, at, draw]);
+  useEffect(() => () => void (drawing.answer && URL.revokeObjectURL(drawing.answer)), [drawing.answer]);
+
+  if (!choices) {
+    return <State waiting={listing} />;
+  }
+  if (!chosen) {
+    return <p className="said">No data model that has pictures was recognized in {file}: particles, maps of CF, unstructured grids, NeXus.</p>;
+  }
+  return (
+    <div className="panel-content">
+      <div className="row">
+        <label>
+          Picture{' '}
+          <select
+            value={chosen.name}
+            onChange={(event) => {
+              setName(event.target.value);
+              setIndex([]);
+            }}
+          >
+            {choices.map((one) => (
+              <option key={one.name} value={one.name}>
+                {one.title}
+              </option>
+            ))}
+          </select>
+        </label>
+        {chosen.steps.map((extent, dimension) => (
+          <label key={dimension}>
+            Index (0 to {extent - 1}){' '}
+            <input
+              type="number"
+              min={0}
+              max={extent - 1}
+              value={index[dimension] ?? 0}
+              onChange={(event) => {
+                const next = chosen.steps.map((_, other) => index[other] ?? 0);
+                next[dimension] = Math.min(Math.max(event.target.valueAsNumber || 0, 0), extent - 1);
+                setIndex(next);
+              }}
+            />
+          </label>
+        ))}
+      </div>
+      <State waiting={drawing} />
+      {drawing.answer && <img className="picture" src={drawing.answer} alt={chosen.title} />}
+    </div>
+  );
+}

@@ -1,0 +1,29 @@
+// The object that is selected in H5Web's tree, which has no callback for it: its elements say it.
+import { type RefObject, useEffect, useState } from 'react';
+
+const SELECTED = '[role="treeitem"][aria-selected="true"]';
+
+function selectedIn(area: HTMLElement | null): string | undefined {
+  return area?.querySelector<HTMLElement>(SELECTED)?.dataset.path;
+}
+
+export function useSelected(area: RefObject<HTMLElement | null>): string {
+  const [path, setPath] = useState(() => selectedIn(area.current) ?? '/');
+  useEffect(() => {
+    const whole = area.current;
+    if (!whole) {
+      return undefined;
+    }
+    const look = () => {
+      const found = selectedIn(whole);
+      if (found !== undefined) {
+        setPath(found);
+      }
+    };
+    const observer = new MutationObserver(look);
+    observer.observe(whole, { subtree: true, childList: true, attributes: true, attributeFilter: ['aria-selected'] });
+    look();
+    return () => observer.disconnect();
+  }, [area]);
+  return path;
+}

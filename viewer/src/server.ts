@@ -1,0 +1,60 @@
+// The server that gave the page: its address, requests, and errors in its words.
+import { createBasicFetcher, type Fetcher } from '@h5web/app';
+
+// The page's own address ends with the token, below which the server answers.
+export const SERVER = new URL('.', window.location.href).href.replace(/\/$/u, '');
+
+// A browser draws some thousand members of a group well, and takes minutes for 100,000.
+const PAGE_MEMBERS = 2000;
+// Values that H5Web draws without making the page slow; the overview draws any number.
+export const MAX_VALUES = 4_000_000;
+
+export type Params = Record<string, string | number | boolean | undefined>;
+
+// Event of the window when H5Web asked for more values than it can draw.
+export const TOO_LARGE = 'hyperslab-too-large';
+
+export function addressOf(what: string, params: Params): string {
+  const given = Object.entries(params).filter(([, value]) => value !== undefined && value !== '');
+  return `${SERVER}/${what}?${new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString()}`;
+}
+
+export async function answerOf(address: string, options: RequestInit): Promise<Response> {
+  const answer = await fetch(address, options);
+  if (!answer.ok) {
+    throw new Error(messageOf(await answer.text()) ?? `the server answered ${answer.status}: is it still running?`);
+  }
+  return answer;
+}
+
+export async function ask<T>(what: string, params: Params, signal?: AbortSignal): Promise<T> {
+  const answer = await answerOf(addressOf(what, params), { signal });
+  return answer.json() as Promise<T>;
+}
+
+function messageOf(text: string): string | undefined {
+  try {
+    const found: unknown = JSON.parse(text);
+    return typeof found === 'object' && found !== null && 'message' in found ? String(found.message) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+const plainly = createBasicFetcher();
+
+// What H5Web asks for, with pages of large groups, and with the server's words if something is refused.
+export const fetcher: Fetcher = async (url, params, options) => {
+  const isValues = /\/data\/?$/u.test(url);
+  try {
+    return await plainly(url, { ...params, ...(isValues ? { max_values: String(MAX_VALUES) } : { page_members: String(PAGE_MEMBERS) }) }, options);
+  } catch (error) {
+    if (error instanceof Error && 'buffer' in error && error.buffer instanceof ArrayBuffer) {
+      if ('status' in error && error.status === 413) {
+        window.dispatchEvent(new Event(TOO_LARGE));
+      }
+      throw new Error(messageOf(new TextDecoder().decode(error.buffer)) ?? error.message, { cause: error });
+    }
+    throw error;
+  }
+};
