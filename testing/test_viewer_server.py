@@ -10,6 +10,7 @@ import socket
 import ssl
 import subprocess
 import sys
+import time
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -24,13 +25,14 @@ from hyperslab.viewer import Shown
 
 pytest.importorskip("uvicorn")
 VALUES = np.random.default_rng(1).random((400, 50_000), "f4")
+PART = VALUES[:25]
 
 
 @pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
     path = tmp_path_factory.mktemp("server") / "a.h5"
     with h5py.File(path, "w") as f:
-        f["x"] = VALUES
+        f["x"], f["part"] = VALUES, PART
         damaged = f.create_dataset("damaged", data=VALUES[:10], chunks=(1, 50_000), compression="gzip")
         place = damaged.id.get_chunk_info(3)
     with open(path, "rb+") as raw:
@@ -89,6 +91,62 @@ def test_clients_that_vanish_and_requests_that_fail_leave_the_server_running(add
         get(address, "data", file="a.h5", path="/damaged")
     assert caught.value.code == 500 and "damaged" in json.loads(caught.value.read())["message"]
     assert get(address, "data", file="a.h5", path="/x", selection="3,5:7", format="bin") == VALUES[3, 5:7].tobytes()
+
+
+def test_clients_that_vanish_end_their_analyses(address: str) -> None:
+    pytest.importorskip("duckdb")
+    pytest.importorskip("google.protobuf")
+    parts = urllib.parse.urlsplit(address)
+    body = json.dumps({"file": "a.h5", "query": "select count(*) from range(1000000000000) a"}).encode()
+    clients = [socket.create_connection((parts.hostname, parts.port)) for _ in range(6)]
+    for client in clients:
+        client.sendall(f"POST {parts.path}sql HTTP/1.1\r\nHost: {parts.netloc}\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body)
+    time.sleep(0.5)  # four of them run, two wait
+    for client in clients:
+        client.close()
+    started = time.monotonic()
+    assert json.loads(get(address, "query", file="a.h5", path="/x", where="x < 0.5"))["count"] == (VALUES < 0.5).sum()
+    assert time.monotonic() - started < 10, "the queries of clients that are gone would run for 30 seconds"
+
+
+def test_fifty_analyses_at_once_stay_within_the_memory(path: pathlib.Path) -> None:
+    pytest.importorskip("duckdb")
+    pytest.importorskip("google.protobuf")
+    server, address = started(path)
+    try:
+
+        def one(number: int) -> bool:
+            kind = number % 4
+            if kind == 0:
+                found = json.loads(get(address, "overview", file="a.h5", path="/part", width="100", height="100"))
+                return max(found["high"]) == pytest.approx(float(PART.max())) and found["is_complete"]
+            if kind == 1:
+                return sum(json.loads(get(address, "histogram", file="a.h5", path="/part"))["lower"]) == PART.size
+            if kind == 2:
+                return bool(json.loads(get(address, "query", file="a.h5", path="/", where="part > 0.9999"))["count"] == (PART > 0.9999).sum())
+            body = json.dumps({"file": "a.h5", "query": f"select count(*) from part where dim_0 = {number % len(PART)}"}).encode()
+            with urllib.request.urlopen(urllib.request.Request(f"{address}sql", body), timeout=60) as answer:
+                return bool(json.loads(answer.read())["rows"] == [[PART.shape[1]]])
+
+        one(3)
+        before = peak_bytes(server.pid)
+        with ThreadPoolExecutor(50) as pool:
+            assert all(pool.map(one, range(50)))
+        # Four at once, each with at most 64 MB of values.
+        assert peak_bytes(server.pid) - before < 500 << 20
+    finally:
+        server.send_signal(signal.SIGINT)
+        _, errors = server.communicate(timeout=20)
+    assert server.returncode == 130 and errors == ""
+
+
+def peak_bytes(process: int) -> int:
+    """The most memory that a process has used."""
+    try:
+        lines = pathlib.Path(f"/proc/{process}/status").read_text().splitlines()
+    except FileNotFoundError:
+        pytest.skip("only Linux tells the peak of another process")
+    return next(int(line.split()[1]) << 10 for line in lines if line.startswith("VmHWM"))
 
 
 def test_other_machines_only_with_a_certificate(path: pathlib.Path, tmp_path: pathlib.Path) -> None:

@@ -90,6 +90,7 @@ def application(
         lifespan=running,
         middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=list(hosts)), Middleware(_Guard, token=token)],
     )
+    app.state.close = analyses.close  # for servers that do not tell an application when they end
     app.add_exception_handler(Exception, _unexpected)
     return app
 

@@ -43,7 +43,10 @@ class Shown:
         for place in places:
             path = os.fspath(place)
             if is_address(path):
-                for address in matching(session(), path) if has_magic(path) else [path]:
+                found = matching(session(), path) if has_magic(path) else [path]
+                if not found:
+                    raise MissingFileError("no object matches", path)
+                for address in found:
                     self._add(self._files, _last_part(address), address)
                 continue
             if not os.path.exists(path):
