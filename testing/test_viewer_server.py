@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import os
 import pathlib
@@ -74,6 +75,19 @@ def test_fifty_clients_at_once_get_their_values(address: str) -> None:
 
     with ThreadPoolExecutor(50) as pool:
         assert all(pool.map(row, range(0, 350, 7)))
+
+
+def test_small_answers_do_not_wait_for_acknowledgments(address: str) -> None:
+    parts = urllib.parse.urlsplit(address)
+    connection = http.client.HTTPConnection(str(parts.hostname), parts.port)
+    seconds = []
+    for number in range(20):
+        since = time.perf_counter()
+        connection.request("GET", f"{parts.path}data?file=a.h5&path=/x&selection={number},7&format=bin")
+        assert connection.getresponse().read() == VALUES[number, 7].tobytes()
+        seconds.append(time.perf_counter() - since)
+    assert sorted(seconds)[10] < 0.035, seconds
+    connection.close()
 
 
 def test_clients_that_vanish_and_requests_that_fail_leave_the_server_running(address: str) -> None:
