@@ -77,11 +77,18 @@ def path(tmp_path_factory: pytest.TempPathFactory, values: dict[str, Any]) -> pa
             f.create_dataset(name, data=array, chunks=True, compression="gzip" if name == "image" else None)
         f["packed"].attrs.update(scale_factor=-0.5, add_offset=10.0, _FillValue=np.uint8(7), units="K", long_name="a packed thing")
         f["wide"], f["text"], f["group/empty"], f["complex"] = np.arange(10) + (1 << 60), ["a", "b"], np.zeros((0, 3)), np.array([1j])
+        f["table"] = values_of_a_table(values["line"][:9000])
         for axis, name in enumerate(("lat", "lon")):
             f[name] = np.linspace(-10, 10, 40 + 10 * axis)
             f[name].make_scale(name)
             f["cube"].dims[axis + 1].attach_scale(f[name])
     return path
+
+
+def values_of_a_table(energy: Any) -> Any:
+    table = np.zeros(len(energy), [("id", "i4"), ("energy", "f4"), ("name", "S3")])
+    table["id"], table["energy"], table["name"] = np.arange(len(energy)), energy, b"abc"
+    return table
 
 
 def oracle(array: Any, steps: list[int]) -> tuple[Any, Any]:
@@ -240,6 +247,23 @@ def test_histograms_come_from_an_index(tmp_path: pathlib.Path, level: str) -> No
     assert (np.array(answer["upper"]) - answer["lower"]).max() <= 2 * 128 * 4
     exact = ask(client(path), "histogram", file="a.h5", path="/some/x", bins=20, exact=True)
     assert exact["is_exact"] and exact["lower"] == counts.tolist() and exact["source"] == "values"
+
+
+def test_fields_of_a_table_are_drawn_counted_and_found(path: pathlib.Path, values: Any) -> None:
+    browser, energy = client(path), values["line"][:9000]
+    answer = ask(browser, "overview", file="a.h5", path="/table", field="energy", points=30)
+    for found, wanted in zip(cells(answer), oracle(energy.astype(float), answer["steps"]), strict=True):
+        np.testing.assert_array_equal(found, wanted)
+    assert answer["label"] == "energy"
+    counted = ask(browser, "histogram", file="a.h5", path="/table", field="energy", bins=11)
+    assert counted["lower"] == np.histogram(energy[np.isfinite(energy)].astype(float), 11)[0].tolist()
+    rows = ask(browser, "query", file="a.h5", path="/table", where="energy > 3 && id < 8000", rows=2)
+    assert rows["count"] == ((energy > 3) & (np.arange(9000) < 8000)).sum()
+    assert ask(browser, "query", file="a.h5", path="/table", rows=2)["count"] == 9000
+    assert "id or energy or name" in ask(browser, "overview", 422, file="a.h5", path="/table")["message"]
+    assert "no field 'x'" in ask(browser, "histogram", 422, file="a.h5", path="/table", field="x")["message"]
+    assert "no fields" in ask(browser, "histogram", 422, file="a.h5", path="/line", field="x")["message"]
+    assert ask(browser, "overview", 422, file="a.h5", path="/table", field="name")["message"]
 
 
 def test_conditions_count_and_read_rows(path: pathlib.Path, values: Any) -> None:

@@ -39,6 +39,13 @@ def main(folder: pathlib.Path) -> None:
         f.Conventions = "CF-1.8"
         f.createVariable("t2m", "f4", ("lat", "lon"))[:] = 280 + 20 * np.cos(np.deg2rad(f["lat"][:]))[:, None] + np.sin(np.deg2rad(f["lon"][:]))
         f["t2m"].units, f["t2m"].long_name = "K", "temperature"
+    with h5py.File(folder / "damaged.h5", "w") as f:
+        wave = f.create_dataset("wave", data=np.sin(np.arange(200_000) / 3000), chunks=(1000,), compression="gzip")
+        place = wave.id.get_chunk_info(30).byte_offset
+        f["hits"] = np.array([(number, number**0.5) for number in range(5000)], [("id", "i4"), ("energy", "f8")])
+    with open(folder / "damaged.h5", "rb+") as raw:
+        raw.seek(place)
+        raw.write(bytes(64))
     with h5py.File(folder / "sparse.h5", "w") as f:
         # 10 GB, of which one chunk is written.
         wide = f.create_dataset("cube", (100, 10_000, 10_000), "u1", chunks=(1, 1000, 1000), fillvalue=3)

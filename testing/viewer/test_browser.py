@@ -216,6 +216,26 @@ def test_conditions_and_sql_find_the_spike(page: Page, address: str) -> None:
     expect(panel.get_by_role("alert")).to_contain_text("read_text is not available")
 
 
+def test_damaged_chunks_are_gaps_and_fields_are_chosen(page: Page, address: str) -> None:
+    opened(page, address, "damaged.h5")
+    page.get_by_role("treeitem", name="wave").click()
+    page.keyboard.press("o")
+    overview = page.get_by_role("complementary", name="Overview")
+    expect(overview.get_by_text("A part is missing: deflate (filter 0)")).to_be_visible()
+    expect(overview.locator("canvas").first).to_be_visible()
+    picture(page, "viewer-damaged")
+    page.get_by_role("treeitem", name="hits").click()
+    overview.get_by_label("Field").select_option("energy")
+    expect(overview.get_by_text("energy").filter(visible=True).last).to_be_visible()
+    expect(overview.get_by_text("A part is missing")).to_be_hidden()
+    page.get_by_role("button", name="Histogram").click()
+    panel = page.get_by_role("complementary", name="Histogram")
+    panel.get_by_label("Field").select_option("energy")
+    expect(panel.get_by_role("img", name="Histogram of energy")).to_be_visible()
+    page.set_viewport_size({"width": 620, "height": 800})
+    picture(page, "viewer-narrow")
+
+
 def test_maps_have_their_coordinates(page: Page, address: str) -> None:
     opened(page, address, "map.nc")
     page.keyboard.press("p")

@@ -2,6 +2,7 @@
 import { useEffect, useState } from 'react';
 
 import { useWaiting } from './answers';
+import { FieldChoice, useFields } from './Field';
 import { ask } from './server';
 import { State } from './State';
 
@@ -24,11 +25,16 @@ export function Histogram({ file, path }: { file: string; path: string }) {
   const [isLog, setLog] = useState(false);
   const waiting = useWaiting<HistogramAnswer>();
   const { answer, run } = waiting;
-  const count = (exact: boolean) => run((signal) => ask('histogram', { file, path, bins, range, exact }, signal));
+  const fields = useFields(file, path);
+  const [chosen, setChosen] = useState('');
+  const field = fields?.includes(chosen) ? chosen : fields?.[0];
+  const count = (exact: boolean) => run((signal) => ask('histogram', { file, path, field, bins, range, exact }, signal));
 
   useEffect(() => {
-    run((signal) => ask('histogram', { file, path, bins: 100 }, signal));
-  }, [file, path, run]);
+    if (fields) {
+      run((signal) => ask('histogram', { file, path, field, bins: 100 }, signal));
+    }
+  }, [file, path, fields, field, run]);
 
   return (
     <div className="panel-content">
@@ -45,6 +51,7 @@ export function Histogram({ file, path }: { file: string; path: string }) {
         <label>
           Range <input value={range} onChange={(event) => setRange(event.target.value)} placeholder="low, high" size={12} />
         </label>
+        <FieldChoice fields={fields ?? []} field={field ?? ''} onChange={setChosen} />
         <button type="submit">Count</button>
         <label>
           <input type="checkbox" checked={isLog} onChange={(event) => setLog(event.target.checked)} /> logarithmic counts

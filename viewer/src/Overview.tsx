@@ -5,6 +5,7 @@ import { useWaiting } from './answers';
 import { axisOf, type DrawnAxis, type OverviewAnswer } from './axes';
 import { OverviewImage, type Shown } from './OverviewImage';
 import { OverviewLine } from './OverviewLine';
+import { FieldChoice, useFields } from './Field';
 import { addressOf, ask, MAX_VALUES } from './server';
 import { State } from './State';
 
@@ -26,14 +27,19 @@ export function Overview({ file, path }: { file: string; path: string }) {
   const area = useRef<HTMLDivElement>(null);
   const waiting = useWaiting<OverviewAnswer>();
   const { answer, run } = waiting;
+  const fields = useFields(file, path);
+  const [chosen, setChosen] = useState('');
+  const field = fields?.includes(chosen) ? chosen : fields?.[0];
 
   useEffect(() => {
     setSelection('');
     setWritten('');
   }, [file, path]);
   useEffect(() => {
-    run((signal) => ask('overview', { file, path, selection, ...cellsIn(area.current) }, signal));
-  }, [file, path, selection, run]);
+    if (fields) {
+      run((signal) => ask('overview', { file, path, field, selection, ...cellsIn(area.current) }, signal));
+    }
+  }, [file, path, fields, field, selection, run]);
   useEffect(() => setWritten(answer?.selection ?? ''), [answer]);
 
   const axes = answer?.axes.map((axis, at) => axisOf(axis, answer.steps[at] ?? 1)) ?? [];
@@ -70,6 +76,7 @@ export function Overview({ file, path }: { file: string; path: string }) {
         <button type="button" onClick={() => setSelection('')} disabled={!answer}>
           Everything
         </button>
+        <FieldChoice fields={fields ?? []} field={field ?? ''} onChange={setChosen} />
         {axes.length === 2 && (
           <label>
             Pixel{' '}
@@ -82,7 +89,7 @@ export function Overview({ file, path }: { file: string; path: string }) {
         )}
       </form>
       <State waiting={waiting} seconds={answer?.seconds} />
-      {answer && <Thinned answer={answer} file={file} path={path} />}
+      {answer && <Thinned answer={answer} file={file} path={path} isField={field !== undefined} />}
       {answer && <Drawn answer={answer} axes={axes} shown={shown} onNarrow={narrow} />}
     </div>
   );
@@ -104,7 +111,7 @@ function Drawn(props: { answer: OverviewAnswer; axes: DrawnAxis[]; shown: Shown;
 }
 
 // What was done to the values, and how to get them as they are.
-function Thinned({ answer, file, path }: { answer: OverviewAnswer; file: string; path: string }) {
+function Thinned({ answer, file, path, isField }: { answer: OverviewAnswer; file: string; path: string; isField: boolean }) {
   const values = answer.values.toLocaleString('en');
   const exact = (format: string) => addressOf('data', { file, path, selection: answer.selection, format });
   return (
@@ -115,7 +122,7 @@ function Thinned({ answer, file, path }: { answer: OverviewAnswer; file: string;
           : `${values} values, thinned out: each pixel has the minimum and maximum of ${answer.steps.join(' × ')} values. Drag over a part to see it in more detail.`}{' '}
         {answer.values <= MAX_VALUES && (
           <>
-            The exact values: <a href={exact('csv')}>CSV</a> <a href={exact('npy')}>NPY</a> <a href={exact('json')}>JSON</a>
+            The exact values: {!isField && <a href={exact('csv')}>CSV</a>} {!isField && <a href={exact('npy')}>NPY</a>} <a href={exact('json')}>JSON</a>
           </>
         )}
         {answer.values > MAX_VALUES && 'For the exact values, select less.'}

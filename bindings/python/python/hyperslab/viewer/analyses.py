@@ -18,7 +18,8 @@ from ..objects.group import Group
 from . import conditions, downsampling, histograms, pictures
 from .answering import json, watched
 from .budget import Budget
-from .downsampling import BLOCK_VALUES, BYTES_OF_VALUE
+from .downsampling import block_bytes
+from .fields import Field
 from .paging import split
 from .requests import Member, Refused, number, parse_selection, truth
 from .shown import Shown
@@ -79,8 +80,12 @@ class Analyses:
         file, found = self._named(request)
         if not isinstance(found, Dataset):
             raise Refused(422, f"'{found.name}' is not a dataset: choose one")
+        field = request.query_params.get("field")
+        if field is None and found.dtype.names:
+            raise Refused(422, f"'{found.name}' has fields: say which, field={' or '.join(found.dtype.names[:5])}")
+        dataset: Any = found if field is None else Field(found, field)
         selection = request.query_params.get("selection")
-        return file, found, parse_selection(selection, found.ndim) if selection else None
+        return file, dataset, parse_selection(selection, found.ndim) if selection else None
 
     def overview(self, request: Request, _: bytes, watch: Watch) -> Response:
         _, dataset, members = self._dataset(request)
@@ -90,7 +95,7 @@ class Analyses:
             cells = [number(query.get("points"), "points", 1000, 1, downsampling.MAX_LINE_CELLS)]
         else:
             cells = [number(query.get(name), name, 700, 1, downsampling.MAX_IMAGE_CELLS) for name in ("height", "width")]
-        needed = BLOCK_VALUES * (BYTES_OF_VALUE + dataset.dtype.itemsize) + math.prod(cells) * _BYTES_OF_CELL
+        needed = block_bytes(dataset) + math.prod(cells) * _BYTES_OF_CELL
         with self._budget.spend(needed):
             found = downsampling.overview(dataset, chosen, cells, watch)
             return json({**downsampling.described(dataset, chosen, found), "seconds": round(watch.elapsed, 3)})
@@ -100,15 +105,18 @@ class Analyses:
         query = request.query_params
         bins = number(query.get("bins"), "bins", 100, 1, histograms.MAX_BINS)
         pair = _range(query.get("range"))
-        with self._budget.spend(BLOCK_VALUES * (BYTES_OF_VALUE + dataset.dtype.itemsize)):
+        with self._budget.spend(block_bytes(dataset)):
             return json(histograms.histogram(file, dataset, members, bins, pair, truth(query.get("exact")), watch))
 
     def query(self, request: Request, _body: bytes, watch: Watch) -> Response:
         file, found = self._named(request)
         group, rows_of = found.name, None
         if isinstance(found, Dataset):
-            parent, _slash, rows_of = found.name.rpartition("/")
-            group = parent or "/"
+            if found.dtype.names:  # a table: its fields are the arrays of a condition
+                rows_of = found.dtype.names[0]
+            else:
+                parent, _slash, rows_of = found.name.rpartition("/")
+                group = parent or "/"
         elif not isinstance(found, Group):
             raise Refused(422, f"'{found.name}' is neither a group nor a dataset")
         where = (request.query_params.get("where") or "").strip()

@@ -17,6 +17,7 @@ from .watching import Watch
 
 #: Rows that are sent at most, rows of a batch while they are counted, and characters of a cell that are shown.
 MAX_ROWS, _BATCH_ROWS, _MAX_CELL = 1000, 1 << 20, 500
+_WILDCARD = re.compile(r"[*?\[\]{}]")
 #: Integers beyond which JavaScript rounds.
 _MAX_SAFE = 1 << 53
 
@@ -42,7 +43,7 @@ def matching_rows(file: Any, group: str, rows_of: str | None, where: str | None,
     """
     if not 0 <= limit <= MAX_ROWS:
         raise Refused(422, f"rows is {limit}: give 0 to {MAX_ROWS}")
-    asked = query(file, re.compile(f"^{re.escape(group)}$"), where or None, rows=rows_of)
+    asked = query(file, exactly(group), where or None, rows=rows_of)
     names = list(columns or dict.fromkeys(("_row", *asked._native.names())))
     bounds = asked.bounds()
     count, is_exact = (bounds.lower, True) if bounds.lower == bounds.upper else _count(asked, watch)
@@ -54,6 +55,11 @@ def matching_rows(file: Any, group: str, rows_of: str | None, where: str | None,
         "explain": asked.explain(),
         "seconds": round(watch.elapsed, 3),
     }
+
+
+def exactly(path: str) -> str | re.Pattern[str]:
+    """What a query takes for the group of a path, also if the path has characters that are wildcards there."""
+    return re.compile(f"^{re.escape(path)}$") if _WILDCARD.search(path) else path
 
 
 def _count(asked: Query, watch: Watch) -> tuple[int, bool]:

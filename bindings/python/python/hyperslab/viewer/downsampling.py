@@ -17,14 +17,29 @@ from .watching import Watch
 
 #: Cells of a line, and of an image along each dimension, that a request may ask for.
 MAX_LINE_CELLS, MAX_IMAGE_CELLS = 10_000, 2000
-#: Maximum number of values read at a time, and the bytes that reducing them needs for each.
-BLOCK_VALUES, BYTES_OF_VALUE = 1 << 21, 24
+#: Maximum number of values read at a time, bytes that reducing them needs for each, and bytes of elements read at a time.
+BLOCK_VALUES, _BYTES_OF_VALUE, _BLOCK_BYTES = 1 << 21, 24, 64 << 20
 #: Values of a coordinate that is read for an axis; longer axes are numbered.
 MAX_COORDINATE_VALUES = 1 << 22
 #: Damaged parts after which an overview is given up, and messages about them that are sent.
 _MAX_DAMAGED, _MAX_MESSAGES = 200, 3
 
 Array = np.ndarray[Any, Any]
+
+
+def _element_bytes(dataset: Dataset) -> int:
+    """Bytes that are read for each value; of one field all others of its element, too."""
+    return max(1, getattr(dataset, "element_bytes", dataset.dtype.itemsize))
+
+
+def block_values(dataset: Dataset) -> int:
+    """Number of values of a dataset that are read at a time. Elements of compound datasets may be long."""
+    return max(1, min(BLOCK_VALUES, _BLOCK_BYTES // _element_bytes(dataset)))
+
+
+def block_bytes(dataset: Dataset) -> int:
+    """Memory that reading and reducing values needs."""
+    return block_values(dataset) * (_element_bytes(dataset) + _BYTES_OF_VALUE)
 
 
 @dataclass
@@ -102,7 +117,7 @@ def overview(dataset: Dataset, members: tuple[Member, ...], cells: Sequence[int]
     counts = [-(-extent // step) for extent, step in zip(extents, steps, strict=True)]
     found = Overview(np.full(counts, np.nan), np.full(counts, np.nan), steps)
     reader = _Reader(dataset, members, ranges)
-    for block in spread(list(_blocks(counts, steps))):
+    for block in spread(list(_blocks(counts, steps, block_values(dataset)))):
         watch.check()
         if watch.is_late:
             found.is_complete = False
@@ -115,7 +130,7 @@ class _Reader:
     """Reads boxes of the selection, and reduces them to the ends of its cells."""
 
     def __init__(self, dataset: Dataset, members: tuple[Member, ...], ranges: list[slice]) -> None:
-        self._dataset, self._members, self._ranges = dataset, members, ranges
+        self._dataset, self._members, self._ranges, self._block = dataset, members, ranges, block_values(dataset)
         attrs = dataset.attrs
         self._missing = [np.asarray(attrs[name]) for name in ("_FillValue", "missing_value") if name in attrs]
         self._scale = float(np.ravel(attrs["scale_factor"])[0]) if "scale_factor" in attrs else 1.0
@@ -125,8 +140,8 @@ class _Reader:
         """The box itself; one that has too many values at once, which is a single cell, in parts."""
         clipped = [slice(part.start, min(part.stop, whole.stop - whole.start)) for part, whole in zip(box, self._ranges, strict=True)]
         last = clipped[-1]
-        rows = _split(clipped[0], max(1, BLOCK_VALUES // (last.stop - last.start))) if len(clipped) == 2 else [None]
-        for columns in _split(last, BLOCK_VALUES):
+        rows = _split(clipped[0], max(1, self._block // (last.stop - last.start))) if len(clipped) == 2 else [None]
+        for columns in _split(last, self._block):
             yield from ((columns,) if part is None else (part, columns) for part in rows)
 
     def ends(self, box: tuple[slice, ...], steps: tuple[int, ...]) -> tuple[Array, Array, float, int]:
@@ -187,14 +202,14 @@ def _ends(values: Array, steps: tuple[int, ...], function: np.ufunc) -> Array:
     return values
 
 
-def _blocks(counts: Sequence[int], steps: Sequence[int]) -> Iterator[tuple[slice, ...]]:
-    """Boxes of cells, of about `BLOCK_VALUES` values each."""
-    wide = _parts(counts[-1], max(1, BLOCK_VALUES // (steps[-1] * (steps[0] if len(counts) == 2 else 1))))
+def _blocks(counts: Sequence[int], steps: Sequence[int], values: int) -> Iterator[tuple[slice, ...]]:
+    """Boxes of cells, of about `values` values each."""
+    wide = _parts(counts[-1], max(1, values // (steps[-1] * (steps[0] if len(counts) == 2 else 1))))
     if len(counts) == 1:
         yield from ((part,) for part in wide)
         return
     for columns in wide:
-        for rows in _parts(counts[0], max(1, BLOCK_VALUES // (steps[0] * steps[1] * (columns.stop - columns.start)))):
+        for rows in _parts(counts[0], max(1, values // (steps[0] * steps[1] * (columns.stop - columns.start)))):
             yield rows, columns
 
 

@@ -15,7 +15,8 @@ from ..objects.plot_axes import label_of
 from ..objects.plot_cells import decoded
 from ..querying.histogram_bins import rising_edges
 from ..querying.query import Query, query
-from .downsampling import BLOCK_VALUES
+from .conditions import exactly
+from .downsampling import block_values
 from .requests import Member, Refused
 from .watching import Watch
 
@@ -69,7 +70,7 @@ def _from_index(file: Any, dataset: Dataset, bins: int, ends: tuple[float, float
     """Bounds of the counts from an index alone; `None` if there is none that tells."""
     parent, _, name = dataset.name.rpartition("/")
     try:
-        asked = query(file, re.compile(f"^{re.escape(parent or '/')}$"), rows=name)
+        asked = query(file, exactly(parent or "/"), rows=name)
         asked.histogram_bounds(name, 1, (0.0, 1.0))  # refused if there is no index: then finding the ends would read everything
         found = ends or asked._finite(name)
         if found is None:
@@ -95,7 +96,7 @@ def _level(asked: Query, name: str, edges: Array) -> str:
 def _from_values(dataset: Dataset, members: tuple[Member, ...], bins: int, ends: tuple[float, float] | None, watch: Watch) -> Any:
     """Counts by reading: once for the ends if they are not given, once for the counts."""
     whole = tuple(members) + (slice(None),) * (dataset.ndim - len(members))
-    keys = list(_keys(dataset.shape, whole))
+    keys = list(_keys(dataset.shape, whole, block_values(dataset)))
     if ends is None:
         low, high = math.inf, -math.inf
         for key in keys:
@@ -117,15 +118,15 @@ def _from_values(dataset: Dataset, members: tuple[Member, ...], bins: int, ends:
     return counts, counts, edges, "values"
 
 
-def _keys(shape: Sequence[int], members: tuple[Member, ...]) -> Any:
-    """Keys that together select what `members` do, of at most `BLOCK_VALUES` values each if rows are not longer."""
+def _keys(shape: Sequence[int], members: tuple[Member, ...], values: int) -> Any:
+    """Keys that together select what `members` do, of at most `values` values each if rows are not longer."""
     parts = [range(*member.indices(extent)) if isinstance(member, slice) else range(member, member + 1) for member, extent in zip(members, shape, strict=True)]
     below = 1
     for position in range(len(parts) - 1, -1, -1):
-        if below * len(parts[position]) > BLOCK_VALUES or position == 0:
+        if below * len(parts[position]) > values or position == 0:
             break
         below *= len(parts[position])
-    rows = max(1, BLOCK_VALUES // below)
+    rows = max(1, values // below)
     for outer in np.ndindex(*(len(part) for part in parts[:position])):
         fixed = tuple(parts[axis][at] for axis, at in enumerate(outer))
         for first in range(0, len(parts[position]), rows):
