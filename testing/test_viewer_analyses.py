@@ -6,6 +6,7 @@ import importlib.util
 import pathlib
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import h5py
@@ -317,6 +318,21 @@ def test_sql_reads_the_shown_files_and_nothing_else(path: pathlib.Path, values: 
     assert "longer than 0.5 seconds" in late["message"]
 
 
+def test_sql_that_reads_without_finding_anything_is_stopped(tmp_path: pathlib.Path) -> None:
+    pytest.importorskip("duckdb")
+    pytest.importorskip("google.protobuf")
+    with h5py.File(tmp_path / "a.h5", "w") as f:
+        f.create_dataset("x", (1 << 38,), "u1", chunks=(1 << 20,), fillvalue=3)
+        f["y"] = np.arange(10)
+    browser, started = client(tmp_path / "a.h5", seconds=1), time.monotonic()
+    with ThreadPoolExecutor(3) as pool:
+        late = [pool.submit(sql, browser, "select count(*) from x where x > 5", 503) for _ in range(3)]
+        assert sql(browser, "select sum(y) from y where y > 5")["rows"] == [[30]]
+        assert all("longer than 1 seconds" in one.result()["message"] for one in late)
+    assert time.monotonic() - started < 10
+    assert sql(browser, "select x from x limit 1")["rows"] == [[3]]
+
+
 def test_sql_follows_a_file_that_is_replaced(tmp_path: pathlib.Path) -> None:
     pytest.importorskip("duckdb")
     pytest.importorskip("google.protobuf")
@@ -355,6 +371,22 @@ def test_wrong_requests_have_a_status_and_a_message(path: pathlib.Path) -> None:
     assert ask(browser, "overview", 404, file="../a.h5", path="/line")["message"]
     small = client(path, budget=Budget(1 << 20, 1 << 20))
     assert ask(small, "overview", 413, file="a.h5", path="/line")["message"]
+
+
+def test_datasets_that_claim_to_be_huge(tmp_path: pathlib.Path) -> None:
+    with h5py.File(tmp_path / "a.h5", "w") as f:
+        for name, shape, chunks in (("line", (1 << 60,), (1 << 20,)), ("image", (1 << 30, 1 << 30), (1024, 1024)), ("cube", (1 << 20,) * 3, (64, 64, 64))):
+            f.create_dataset(name, shape, "u1", chunks=chunks, fillvalue=3)
+    browser, started = client(tmp_path / "a.h5", seconds=0.5), time.monotonic()
+    for name in ("line", "image", "cube"):
+        assert "select less" in ask(browser, "overview", 413, file="a.h5", path=f"/{name}")["message"]
+        assert ask(browser, "histogram", 503, file="a.h5", path=f"/{name}")["message"]
+        found = ask(browser, "overview", file="a.h5", path=f"/{name}", selection=",".join(["5:105"] + ["7"] * (["line", "image", "cube"].index(name))))
+        assert found["low"] == found["high"] == [3.0] * 100
+    # More than there is time for: a part of it.
+    part = ask(browser, "overview", file="a.h5", path="/image", selection=f":{1 << 18},:{1 << 18}", width=100, height=100)
+    assert not part["is_complete"] and 0 < np.isfinite(cells(part)[0]).sum() < 10_000
+    assert time.monotonic() - started < 20
 
 
 def test_the_page_can_say_how_many_values_it_draws(path: pathlib.Path) -> None:

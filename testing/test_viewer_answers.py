@@ -219,10 +219,23 @@ def test_only_what_was_named_is_shown(everything: pathlib.Path, tmp_path: pathli
         f["x"], f["out"] = [1], h5py.ExternalLink("../../secret.h5", "/text")
     (folder / "link.h5").symlink_to(secret)
     (folder / "notes.txt").write_text("no data")
+    (folder / ".hidden.h5").write_bytes((folder / "inside.h5").read_bytes())
     browser = client(tmp_path / "shown")
     assert ask(browser, "files").json() == ["sub/inside.h5"]
     assert ask(browser, "data", file="sub/inside.h5", path="/x").json() == [1]
-    for name in ("../secret.h5", "sub/../../secret.h5", str(secret), "sub/link.h5", "secret.h5", "sub", "", "sub/\0", "all.h5", "//etc/passwd"):
+    for name in (
+        "../secret.h5",
+        "sub/../../secret.h5",
+        str(secret),
+        "sub/link.h5",
+        "sub/.hidden.h5",
+        "secret.h5",
+        "sub",
+        "",
+        "sub/\0",
+        "all.h5",
+        "//etc/passwd",
+    ):
         answer = ask(browser, "meta", file=name)
         assert answer.status_code == 404 and "is shown here" in answer.json()["message"], name
     assert ask(browser, "meta", file="sub/notes.txt").status_code in (422, 500)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import pyarrow as pa
 
 from ..engines.file_views import NamedTable
-from ..engines.views import quoted
+from ..engines.views import View, quoted
 from ..errors import InvalidInputError, NotFoundError
 from ..extras import require
 from .failures import invalid
@@ -64,6 +64,9 @@ class Database:
         #: What the schemas and views in lower case were made of; a schema also has the name that made it.
         self._schemas: dict[str, tuple[str, SchemaFile]] = {}
         self._views: dict[tuple[str, str], NamedTable] = {}
+        #: The views that running queries use, by the number of their connection.
+        self._used: dict[int, list[View]] = {}
+        self._stopped: set[int] = set()
 
     def statement(self, text: str, schema: str | None = None) -> Statement:
         """What a query asks for; see `statements.parse`."""
@@ -92,6 +95,8 @@ class Database:
             duckdb.Error: DuckDB refuses the query.
         """
         found = [self._view(name.file, name.table) for name in statement.tables]
+        with self._lock:
+            self._used.setdefault(id(connection), []).extend(one.view for one in found)
         if statement.counted is not None and len(found) == 1:
             # From metadata: DuckDB would scan all rows.
             return connection.sql(f"select {found[0].table.count()}::bigint as {quoted(statement.counted)}")
@@ -117,13 +122,34 @@ class Database:
                 self._connection.execute(f"create schema {CATALOG}.{quoted(file)}")
                 self._schemas[schema] = (file, opened)
             if (schema, view) not in self._views:
+                found.view.scans = []
                 self._connection.execute(f"use {CATALOG}.{quoted(file)}")
                 try:
                     self._connection.from_arrow(found.view).create_view(found.name, replace=True)
                 finally:
                     self._connection.execute(f"use {CATALOG}.main")
                 self._views[schema, view] = found
-        return found
+            return self._views[schema, view]
+
+    def cancel_scans(self, connection: duckdb.DuckDBPyConnection) -> None:
+        """Cancels what a query reads, after it was interrupted: DuckDB notices that between two batches only. A view that other
+        queries use, too, is left alone until these are stopped or end, because its scans may be theirs."""
+        with self._lock:
+            self._stopped.add(id(connection))
+            others = {id(view) for key, views in self._used.items() if key not in self._stopped for view in views}
+            own = [view for view in self._used.get(id(connection), ()) if id(view) not in others]
+        for view in own:
+            view.cancel_scans()
+
+    def release(self, connection: duckdb.DuckDBPyConnection) -> None:
+        """A query has ended: its connection is about to be closed."""
+        with self._lock:
+            views = self._used.pop(id(connection), [])
+            self._stopped.discard(id(connection))
+            others = {id(view) for used in self._used.values() for view in used}
+            for view in views:
+                if id(view) not in others:
+                    view.scans = []
 
     def _refuse_alike(self, before: str, file_before: SchemaFile, now: str, file_now: SchemaFile) -> None:
         """SQL does not tell upper from lower case: two files whose names differ only in that would be one schema."""

@@ -77,7 +77,7 @@ class Queries:
             self._metrics.add("refused", label="busy")
             raise flight.FlightUnavailableError(f"{self._limits.queries} queries run already, as many as the server lets: try again later")
         try:
-            query = Query(self._database.connection(), self._limits, self._ended)
+            query = Query(self._database.connection(), self._database, self._limits, self._ended)
         except Exception:
             self._slots.release()
             raise

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import pyarrow as pa
 import pyarrow.flight as flight
 
+from .database import Database
 from .failures import invalid, of_error
 from .limits import Limits
 
@@ -28,6 +29,7 @@ class Query:
 
     Args:
         connection: Its own connection, which is closed at its end.
+        database: Knows the scans of the connection.
         limits: What it may cost.
         ended: Called once, when it holds nothing any more, with its outcome: `done`, `planned`, `failed`, `stopped`.
 
@@ -38,11 +40,12 @@ class Query:
 
     schema: pa.Schema
 
-    def __init__(self, connection: duckdb.DuckDBPyConnection, limits: Limits, ended: Callable[[Query, str], None]) -> None:
+    def __init__(self, connection: duckdb.DuckDBPyConnection, database: Database, limits: Limits, ended: Callable[[Query, str], None]) -> None:
         self.handle = secrets.token_bytes(16)
         self.started = time.monotonic()
         self.rows = self.bytes = 0
         self._connection: Any = connection
+        self._database = database
         self._limits, self._on_end = limits, ended
         self._lock = threading.Lock()
         self._is_inside = self._has_ended = False
@@ -155,6 +158,7 @@ class Query:
             is_inside = self._is_inside
             if is_inside:
                 self._connection.interrupt()
+                self._database.cancel_scans(self._connection)
         if not is_inside:
             self._end("stopped")
 
@@ -166,6 +170,7 @@ class Query:
             reader, connection = self._reader, self._connection
             self._reader, self._readers, self._call = None, [], None
         del reader  # closing it stops what still computes
+        self._database.release(connection)
         connection.close()
         self._on_end(self, outcome)
 

@@ -29,6 +29,13 @@ class ScanDataset(ds.Dataset):  # type: ignore[misc]  # pyarrow has no stubs
 
     def __init__(self, request: ScanRequest, schema: pa.Schema) -> None:
         self._request, self._columns = request, schema
+        #: Scans that were begun, for servers that cancel them; `None` keeps none.
+        self.scans: list[_native.Reader] | None = None
+
+    def cancel_scans(self) -> None:
+        """Cancels all scans that were begun: engines notice an interrupt only between two batches, and a scan may find none for long."""
+        for scan in tuple(self.scans or ()):
+            scan.cancel()
 
     @property
     def schema(self) -> pa.Schema:
@@ -42,6 +49,8 @@ class ScanDataset(ds.Dataset):  # type: ignore[misc]  # pyarrow has no stubs
         chosen = list(self._columns.names) if columns is None else columns
         pushed = self.pushed(chosen, filter)
         scan = pushed.plan.read()
+        if self.scans is not None:
+            self.scans.append(scan)
         kept = {k: v for k, v in options.items() if k in ("use_threads", "memory_pool")}
         return ds.Scanner.from_batches(pa.RecordBatchReader.from_stream(scan), columns=chosen, filter=pushed.filter, **kept), scan
 

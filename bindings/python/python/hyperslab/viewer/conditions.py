@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import decimal
 import re
 from collections.abc import Sequence
 from typing import Any
@@ -117,6 +118,8 @@ def shown_cell(value: Any) -> Any:
     """A value of a table: integers that JavaScript would round become text, and long texts are cut."""
     if isinstance(value, bool) or value is None:
         return value
+    if isinstance(value, decimal.Decimal) and value == value.to_integral_value():
+        value = int(value)  # DuckDB's sums of integers
     if isinstance(value, int):
         return value if -_MAX_SAFE <= value <= _MAX_SAFE else str(value)
     if isinstance(value, float) and value in (float("inf"), float("-inf")):

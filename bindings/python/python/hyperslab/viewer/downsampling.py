@@ -21,6 +21,8 @@ MAX_LINE_CELLS, MAX_IMAGE_CELLS = 10_000, 2000
 BLOCK_VALUES, _BYTES_OF_VALUE, _BLOCK_BYTES = 1 << 21, 24, 64 << 20
 #: Values of a coordinate that is read for an axis; longer axes are numbered.
 MAX_COORDINATE_VALUES = 1 << 22
+#: Blocks of an overview. More cannot be read in the time of an answer, and their list would need much memory.
+_MAX_BLOCKS = 1 << 17
 #: Damaged parts after which an overview is given up, and messages about them that are sent.
 _MAX_DAMAGED, _MAX_MESSAGES = 200, 3
 
@@ -109,6 +111,7 @@ def overview(dataset: Dataset, members: tuple[Member, ...], cells: Sequence[int]
 
     Raises:
         CorruptError: Very many parts are damaged.
+        Refused: There are far too many values.
         Gone: The client is gone.
     """
     ranges = [member for member in members if isinstance(member, slice)]
@@ -116,6 +119,8 @@ def overview(dataset: Dataset, members: tuple[Member, ...], cells: Sequence[int]
     steps = tuple(-(-extent // limit) for extent, limit in zip(extents, cells, strict=True))
     counts = [-(-extent // step) for extent, step in zip(extents, steps, strict=True)]
     found = Overview(np.full(counts, np.nan), np.full(counts, np.nan), steps)
+    if (values := math.prod(extents)) > _MAX_BLOCKS * block_values(dataset):
+        raise Refused(413, f"these are {values:,} values, too many for an overview: select less of the dataset")
     reader = _Reader(dataset, members, ranges)
     for block in spread(list(_blocks(counts, steps, block_values(dataset)))):
         watch.check()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -96,10 +97,10 @@ def _level(asked: Query, name: str, edges: Array) -> str:
 def _from_values(dataset: Dataset, members: tuple[Member, ...], bins: int, ends: tuple[float, float] | None, watch: Watch) -> Any:
     """Counts by reading: once for the ends if they are not given, once for the counts."""
     whole = tuple(members) + (slice(None),) * (dataset.ndim - len(members))
-    keys = list(_keys(dataset.shape, whole, block_values(dataset)))
+    keys = partial(_keys, dataset.shape, whole, block_values(dataset))
     if ends is None:
         low, high = math.inf, -math.inf
-        for key in keys:
+        for key in keys():
             watch.require_time(_ADVICE)
             values = decoded(dataset, key)
             values = values[~np.isnan(values)]
@@ -111,14 +112,14 @@ def _from_values(dataset: Dataset, members: tuple[Member, ...], bins: int, ends:
     else:
         edges = np.linspace(*ends, bins + 1)
     counts = np.zeros(bins, np.int64)
-    for key in keys:
+    for key in keys():
         watch.require_time(_ADVICE)
         values = decoded(dataset, key)
         counts += np.histogram(values[~np.isnan(values)], edges)[0]
     return counts, counts, edges, "values"
 
 
-def _keys(shape: Sequence[int], members: tuple[Member, ...], values: int) -> Any:
+def _keys(shape: Sequence[int], members: tuple[Member, ...], values: int) -> Iterator[tuple[Any, ...]]:
     """Keys that together select what `members` do, of at most `values` values each if rows are not longer."""
     parts = [range(*member.indices(extent)) if isinstance(member, slice) else range(member, member + 1) for member, extent in zip(members, shape, strict=True)]
     below = 1
@@ -127,8 +128,17 @@ def _keys(shape: Sequence[int], members: tuple[Member, ...], values: int) -> Any
             break
         below *= len(parts[position])
     rows = max(1, values // below)
-    for outer in np.ndindex(*(len(part) for part in parts[:position])):
-        fixed = tuple(parts[axis][at] for axis, at in enumerate(outer))
+    for fixed in _combinations(parts[:position]):
         for first in range(0, len(parts[position]), rows):
             piece = parts[position][first : first + rows]
             yield (*fixed, slice(piece.start, piece.stop, piece.step), *(slice(part.start, part.stop, part.step) for part in parts[position + 1 :]))
+
+
+def _combinations(parts: list[range]) -> Iterator[tuple[int, ...]]:
+    """Each index of each part with all others, one after the other: `itertools.product` would make lists of them first."""
+    if not parts:
+        yield ()
+        return
+    for index in parts[0]:
+        for rest in _combinations(parts[1:]):
+            yield index, *rest

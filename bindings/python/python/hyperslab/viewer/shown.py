@@ -82,6 +82,8 @@ class Shown:
         if name in self._files:
             return self._files[name]
         refused = Refused(404, f"no file '{name}' is shown here")
+        if any(part.startswith(".") for part in name.split("/")):
+            raise refused  # hidden files are not listed either
         only = len(self._folders) == 1 and not self._files
         for folder_name, folder in self._folders.items():
             if not only and not name.startswith(f"{folder_name}/"):
