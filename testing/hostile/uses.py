@@ -47,6 +47,15 @@ def judged_by_h5py(path: pathlib.Path) -> str | None:
     return text.decode(errors="replace") if status == 0 and text.startswith(b"whole") else None
 
 
+class Opening(Reading):
+    """Opens, lists and shows a file, whose values may take longer to read than those of generated ones."""
+
+    def reads(self, file: hs.File) -> None:
+        pass
+
+    sql = plain = reads
+
+
 class Editing(Reading):
     """Changes a file in place: all of a commit, or the bytes that were there."""
 
@@ -255,6 +264,6 @@ class Converting(Reading):
                     encoding.json_bytes(entities.describe(file, path, "only_valid", 100))
 
 
-USES: dict[str, type[Reading]] = {"read": Reading, "edit": Editing, "convert": Converting, "objects": Rearranging, "recover": Recovering}
+USES: dict[str, type[Reading]] = {"read": Reading, "open": Opening, "edit": Editing, "convert": Converting, "objects": Rearranging, "recover": Recovering}
 #: Processor seconds of one file: conversions and recovery are several uses of `STAGE_SECONDS`, changes of objects some thirty, and h5py looks at an edited file twice.
-SECONDS = {"read": 5, "edit": 5, "convert": 40, "objects": 10, "recover": 20}
+SECONDS = {"read": 5, "open": 5, "edit": 5, "convert": 40, "objects": 10, "recover": 20}

@@ -1,7 +1,6 @@
 //! Reads the tree from its three files; nothing in them is trusted.
 
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
@@ -19,6 +18,7 @@ use crate::error::{Error, Result, error};
 use crate::files::Source;
 use crate::files::archive::Archive;
 use crate::files::record_batch::read;
+use crate::files::regular::open_part;
 use crate::model::{AttributeValue, Body, Dataset, Extent, Link, Object, ROOT, Region, StoredDatatype, Target, Tree};
 
 fn numbers(text: &str) -> Vec<u64> {
@@ -105,7 +105,7 @@ pub(crate) fn is_container(path: &Path) -> bool {
     if path.is_file() {
         return Archive::is_claimed(path) && Archive::open(path).is_ok();
     }
-    File::open(path.join(CATALOG))
+    open_part(&path.join(CATALOG))
         .ok()
         .and_then(|file| FileReader::try_new_buffered(file, None).ok())
         .is_some_and(|reader| reader.schema().metadata().contains_key("hyperslab.container"))

@@ -15,6 +15,7 @@ use crate::files::Folder;
 use crate::files::archive::Archive;
 use crate::files::names::sibling_path;
 use crate::files::reader_lock;
+use crate::files::regular::open_named;
 use crate::files::writer_lock::{check_writable, remove_leftovers, remove_leftovers_next_to, write_lock};
 #[cfg(feature = "plain")]
 use crate::plain;
@@ -25,7 +26,7 @@ const MAX_TRIES: u32 = 10;
 pub(super) fn is_hdf5(path: &Path) -> bool {
     use std::io::Read;
     let mut start = [0; 8];
-    File::open(path).and_then(|mut file| file.read_exact(&mut start)).is_ok() && start == *b"\x89HDF\r\n\x1a\n"
+    open_named(path).and_then(|mut file| file.read_exact(&mut start)).is_ok() && start == *b"\x89HDF\r\n\x1a\n"
 }
 
 /// What a file that cannot be opened is, if it is a known form of Arrow or Parquet files.

@@ -15,6 +15,7 @@ use rustix::io::Errno;
 use super::ipc::{self, ALIGNMENT, Frame, Parts, Source};
 use super::piece::Piece;
 use crate::error::{Result, error};
+use crate::files::regular::open_named;
 
 /// The format version. Other versions are refused.
 const VERSION: &str = "1";
@@ -47,12 +48,12 @@ impl Archive {
     /// Whether a file has the mark of an archive.
     pub(crate) fn is_claimed(path: &Path) -> bool {
         let mut mark = vec![0; MARK.len()];
-        path.is_file() && File::open(path).and_then(|file| file.read_exact_at(&mut mark, MARK_AT)).is_ok() && mark == MARK
+        open_named(path).and_then(|file| file.read_exact_at(&mut mark, MARK_AT)).is_ok() && mark == MARK
     }
 
     /// Opens an archive and checks its table of files; nothing in the file is trusted.
     pub(crate) fn open(path: &Path) -> Result<Self> {
-        Self::read(File::open(path)?).map_err(|error| error!("{}: {}", path.display(), error.message).with_source(error))
+        Self::read(open_named(path)?).map_err(|error| error!("{}: {}", path.display(), error.message).with_source(error))
     }
 
     fn read(file: File) -> Result<Self> {

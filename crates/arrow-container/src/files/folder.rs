@@ -1,7 +1,6 @@
 //! Finds the files of a container by name: in its folder; or in the archive, with a temporary folder next to it for files
 //! that are written while the container is open for writing.
 
-use std::fs::File;
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -10,6 +9,7 @@ use super::archive::Archive;
 use super::piece::Piece;
 use super::source::{ReadSeek, Source};
 use crate::error::{Result, error};
+use crate::files::regular::open_part;
 use crate::lock;
 
 /// The files of a container, by name.
@@ -40,7 +40,7 @@ impl Folder {
     /// Opens the file of this name for reading: the newly written one if there is one, else the one in the archive.
     pub(crate) fn piece(&self, name: &str) -> Result<Piece> {
         let path = self.path.join(name);
-        let error = match File::open(&path) {
+        let error = match open_part(&path) {
             Ok(file) => return Piece::whole(file),
             Err(error) => error,
         };

@@ -1,7 +1,9 @@
 //! Writes the metadata of an Arrow IPC file around values that are in the file already: magic, schema, the message before
 //! each record batch's body, and the footer after the last one. Values are never copied. Also finds these values again.
 
+use std::cell::RefCell;
 use std::fs::File;
+use std::io::SeekFrom;
 use std::os::unix::fs::FileExt;
 
 use arrow_buffer::Buffer;
@@ -11,6 +13,7 @@ use arrow_ipc::{Block, FieldNode, FooterBuilder, MessageBuilder, MessageHeader, 
 use arrow_schema::{DataType, Schema};
 use flatbuffers::FlatBufferBuilder;
 
+use super::source::ReadSeek;
 use crate::error::{Result, error};
 
 const MAGIC: &[u8] = b"ARROW1\0\0";
@@ -235,6 +238,22 @@ pub(crate) fn find(file: &File, start: u64, length: u64) -> Result<Found> {
     find_with(&read, start, length)
 }
 
+/// Whether an Arrow file is one that Arrow's own reader takes: it panics if a buffer is not within the body of its record batch.
+pub(crate) fn check(file: &mut dyn ReadSeek) -> Result<()> {
+    let length = file.seek(SeekFrom::End(0))?;
+    let shared = RefCell::new(file);
+    let read = |offset: u64, bytes: usize| {
+        let mut file = shared.borrow_mut();
+        let mut out = vec![0; bytes];
+        file.seek(SeekFrom::Start(offset))?;
+        file.read_exact(&mut out)?;
+        Ok(out)
+    };
+    find_with(&read, 0, length)?;
+    shared.into_inner().rewind()?;
+    Ok(())
+}
+
 /// As [`find`], given how to read bytes.
 ///
 /// # Errors
@@ -252,24 +271,29 @@ pub fn find_with(read: ReadBytes<'_>, start: u64, length: u64) -> Result<Found> 
     let schema = try_fb_to_schema(footer.schema().ok_or_else(|| broken("it has no schema"))?)?;
     let inside = |value: i64| u64::try_from(value).ok().filter(|value| *value <= length).ok_or_else(|| broken("an offset is beyond the end of the file"));
     let mut batches = Vec::new();
-    for block in footer.recordBatches().iter().flatten() {
-        let (at, head) = (inside(block.offset())?, inside(i64::from(block.metaDataLength()))?);
-        if at + head > length || head < 8 {
+    let dictionaries = footer.dictionaries().into_iter().flatten().map(|block| (block, true));
+    for (block, is_dictionary) in dictionaries.chain(footer.recordBatches().into_iter().flatten().map(|block| (block, false))) {
+        let (at, head, body_bytes) = (inside(block.offset())?, inside(i64::from(block.metaDataLength()))?, inside(block.bodyLength())?);
+        if at + head + body_bytes > length || head < 8 {
             return Err(broken("a record batch is beyond the end of the file"));
         }
         let message = read(start + at, head as usize)?;
         // Before format version 0.15, no marker preceded the length.
         let message = message.get(if message.starts_with(&[0xff; 4]) { 8.. } else { 4.. }).unwrap_or_default();
         let message = arrow_ipc::root_as_message(message).map_err(|error| broken(&error.to_string()).with_source(error))?;
-        let batch = message.header_as_record_batch().ok_or_else(|| broken("a block is not a record batch"))?;
+        let batch = match is_dictionary {
+            true => message.header_as_dictionary_batch().and_then(|dictionary| dictionary.data()),
+            false => message.header_as_record_batch(),
+        };
+        let batch = batch.ok_or_else(|| broken("a block is not a record batch"))?;
         let body = at + head;
         let mut buffers = Vec::new();
         for buffer in batch.buffers().iter().flatten() {
-            let (offset, bytes) = (body + inside(buffer.offset())?, inside(buffer.length())?);
-            if offset + bytes > length {
-                return Err(broken("a buffer is beyond the end of the file"));
+            let (offset, bytes) = (inside(buffer.offset())?, inside(buffer.length())?);
+            if offset + bytes > body_bytes {
+                return Err(broken("a buffer is beyond the end of its record batch"));
             }
-            buffers.push((start + offset, bytes));
+            buffers.push((start + body + offset, bytes));
         }
         let count = |value: i64| u64::try_from(value).map_err(|_| broken("a negative length"));
         let nodes = batch.nodes().iter().flatten().map(|node| Ok((count(node.length())?, count(node.null_count())?))).collect::<Result<_>>()?;
@@ -278,7 +302,9 @@ pub fn find_with(read: ReadBytes<'_>, start: u64, length: u64) -> Result<Found> 
         if rows > length.saturating_mul(8) && !buffers.is_empty() {
             return Err(broken("more rows than bytes"));
         }
-        batches.push(FoundBatch { rows, body: start + body, buffers, nodes, compressed: batch.compression().is_some() });
+        if !is_dictionary {
+            batches.push(FoundBatch { rows, body: start + body, buffers, nodes, compressed: batch.compression().is_some() });
+        }
     }
     let has_dictionaries = footer.dictionaries().is_some_and(|dictionaries| !dictionaries.is_empty());
     Ok(Found { schema, batches, has_dictionaries })

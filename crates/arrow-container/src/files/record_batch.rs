@@ -7,6 +7,7 @@ use arrow_array::RecordBatch;
 use arrow_ipc::reader::FileReader;
 use arrow_ipc::writer::FileWriter;
 
+use super::ipc;
 use super::names::unique_name;
 use super::source::Source;
 use crate::error::{Result, error};
@@ -35,7 +36,9 @@ pub(crate) fn write(folder: &Path, name: &str, batch: &RecordBatch, sync: bool) 
 /// Reads a file that [`write`] wrote.
 pub(crate) fn read(source: &dyn Source, name: &str) -> Result<RecordBatch> {
     let work = || -> Result<RecordBatch> {
-        let mut reader = FileReader::try_new_buffered(source.open(name)?, None)?;
+        let mut file = source.open(name)?;
+        ipc::check(&mut *file)?;
+        let mut reader = FileReader::try_new_buffered(file, None)?;
         let batch = reader.next().ok_or_else(|| error!("the file has no record batch"))??;
         Ok(batch)
     };

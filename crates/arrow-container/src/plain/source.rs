@@ -1,6 +1,5 @@
 //! The file: Arrow IPC or Parquet, recognized by its first bytes.
 
-use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -13,6 +12,7 @@ use parquet::errors::ParquetError;
 
 use crate::error::{Error, Result, error};
 use crate::files::ipc::{self, FoundBatch};
+use crate::files::regular::open_named;
 
 /// Rows of a Parquet file that are decoded at a time.
 const ROWS: usize = 64 << 10;
@@ -40,9 +40,7 @@ impl From<ParquetError> for Error {
 
 fn start_of(path: &Path) -> [u8; 8] {
     let mut start = [0; 8];
-    if path.is_file()
-        && let Ok(mut file) = File::open(path)
-    {
+    if let Ok(mut file) = open_named(path) {
         let _ = file.read(&mut start);
     }
     start
@@ -71,7 +69,7 @@ impl Source {
     }
 
     fn arrow(path: &Path) -> Result<Self> {
-        let file = File::open(path)?;
+        let file = open_named(path)?;
         let found = ipc::find(&file, 0, file.metadata()?.len())?;
         // The reader checks what `find` ignores, such as byte order and dictionaries.
         let schema = FileReader::try_new_buffered(file, None)?.schema();
@@ -102,7 +100,7 @@ impl Source {
     }
 
     fn parquet(path: &Path) -> Result<Self> {
-        let builder = ParquetRecordBatchReaderBuilder::try_new(File::open(path)?)?;
+        let builder = ParquetRecordBatchReaderBuilder::try_new(open_named(path)?)?;
         let metadata = builder.metadata();
         let rows = u64::try_from(metadata.file_metadata().num_rows()).map_err(|_| error!("the number of rows is negative"))?;
         let schema = std::sync::Arc::clone(builder.schema());
@@ -126,7 +124,7 @@ impl Source {
             rows += batch.num_rows() as u64;
             take(batch)
         };
-        let file = File::open(&self.path).map_err(|error| error!("{}: {error}", self.path.display()).with_source(error))?;
+        let file = open_named(&self.path).map_err(|error| error!("{}: {error}", self.path.display()).with_source(error))?;
         if self.batches.is_some() {
             for batch in FileReader::try_new_buffered(file, Some(columns.to_vec()))? {
                 taken(&batch?)?;

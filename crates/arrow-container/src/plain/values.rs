@@ -1,7 +1,6 @@
 //! The values of one dataset of a plain file. If the file stores them as HDF5 does, they are read in place; otherwise they
 //! are decoded at the first access.
 
-use std::fs::File;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
@@ -14,6 +13,7 @@ use crate::elements::arrow_arrays::from_arrow;
 use crate::elements::blob::Arena;
 use crate::elements::datatype::{Datatype, Leaf, columns};
 use crate::error::{Error, Result, error};
+use crate::files::regular::open_named;
 use crate::model::TableSource;
 use crate::table::{LoadedLeaf, Table};
 
@@ -54,7 +54,7 @@ impl Values {
             let own: Vec<Leaf> = parts.iter().flat_map(|part| part.leaves.clone()).collect();
             leaves = self.column(*column, form, datatype, (&own, parts.iter().all(|part| part.direct)), count, &mut arenas)?;
         }
-        let file = if leaves.iter().any(|leaf| matches!(leaf, LoadedLeaf::InFile(_))) { Some(File::open(&self.source.path)?) } else { None };
+        let file = if leaves.iter().any(|leaf| matches!(leaf, LoadedLeaf::InFile(_))) { Some(open_named(&self.source.path)?) } else { None };
         Table::loaded(datatype, count, leaves, file, arenas)
     }
 

@@ -19,6 +19,8 @@ use crate::{Attributes, Dataset, Dimension, DimensionScale, Link, Links, Object,
 const KEPT_BYTES: u64 = 16 << 20;
 /// Bytes that an object takes, besides what its budget paid for.
 const OBJECT_BYTES: u64 = 1 << 10;
+/// Bytes that an error takes.
+const ERROR_BYTES: u64 = 512;
 /// Searching a link costs about as much as listing this many.
 const LINKS_PER_SEARCH: u64 = 256;
 const MIN_SEARCHES: u64 = 8;
@@ -32,6 +34,8 @@ pub(super) struct LazyTree {
     kept: ForkMutex<Recent<Arc<Kept>>>,
     /// By address of the object, the parts that were parsed once: bits of [`Part`].
     paid: ForkMutex<BTreeMap<u64, u8>>,
+    /// What is wrong with parts that were parsed once. Thousands of links may lead to one damaged object.
+    damaged: ForkMutex<BTreeMap<(u64, u8), Error>>,
     siblings: ForkMutex<Siblings>,
 }
 
@@ -95,7 +99,7 @@ impl Kept {
 impl LazyTree {
     /// The tree below the root group at `root`, which is parsed at once.
     pub fn open(source: Source, root: u64) -> Result<Self> {
-        let tree = Self { source, root: ObjectId(root), kept: ForkMutex::new(Recent::new(KEPT_BYTES)), paid: Default::default(), siblings: Default::default() };
+        let tree = Self { source, root: ObjectId(root), kept: ForkMutex::new(Recent::new(KEPT_BYTES)), paid: Default::default(), damaged: Default::default(), siblings: Default::default() };
         match tree.kept(tree.root)?.parsed.object {
             Object::Group => Ok(tree),
             _ => Err(Error::corrupt("the root is no group")),
@@ -146,6 +150,9 @@ impl LazyTree {
             Some((None, count)) if count < self.source.limits.objects => {}
             Some((None, _)) => return Err(Error::limit_exceeded(format!("more than {} objects in one file", self.source.limits.objects))),
             Some(_) | None => {
+                if let Some(error) = self.damage(id, part) {
+                    return Err(error);
+                }
                 let source = self.source.with_own_budget();
                 return parse(&source).map(|parsed| (parsed, source.budget.kept()));
             }
@@ -160,7 +167,26 @@ impl LazyTree {
         {
             *paid.entry(id.0).or_default() |= part as u8;
         }
+        if let Err(error) = &parsed {
+            self.remember_damage(id, part, error);
+        }
         parsed.map(|parsed| (parsed, source.budget.kept()))
+    }
+
+    /// What was found to be wrong with this part, if the file is still the same.
+    fn damage(&self, id: ObjectId, part: Part) -> Option<Error> {
+        let error = self.damaged.lock()?.get(&(id.0, part as u8)).cloned()?;
+        self.source.storage.is_unchanged().then_some(error)
+    }
+
+    fn remember_damage(&self, id: ObjectId, part: Part, error: &Error) {
+        if matches!(error.kind(), ErrorKind::Corrupt | ErrorKind::Unsupported)
+            && self.source.storage.is_unchanged()
+            && self.source.budget.charge(ERROR_BYTES).is_ok()
+            && let Some(mut damaged) = self.damaged.lock()
+        {
+            damaged.insert((id.0, part as u8), error.clone());
+        }
     }
 }
 

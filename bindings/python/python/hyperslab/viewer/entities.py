@@ -67,7 +67,8 @@ def _described(entity: Entity, path: str) -> dict[str, Any]:
         return {"kind": "external_link", "name": name, "target_file": entity.filename, "target_path": entity.path}
     if isinstance(entity, h5py.SoftLink):
         return {"kind": "soft_link", "name": name, "target_path": entity.path}
-    found: dict[str, Any] = {"name": name, "attributes": [_attribute(entity.attrs, key) for key in sorted(entity.attrs)]}
+    attributes = entity.attrs  # one list of the names: each access makes a new one
+    found: dict[str, Any] = {"name": name, "attributes": [_attribute(attributes, key) for key in sorted(attributes)]}
     if isinstance(entity, h5py.Dataset):
         shape, chunks = entity.shape, entity.chunks
         return {**found, "kind": "dataset", "shape": shape, "chunks": chunks, "filters": _filters(entity), "type": describe_type(entity.id.get_type())}
