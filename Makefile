@@ -257,6 +257,26 @@ $(VIEWER_VENV)/.installed: testing/viewer/requirements.lock
 test-viewer: setup viewer $(VIEWER_VENV)/.installed ## `hyperslab view` in a real browser
 	HYPERSLAB_PYTHON=$(abspath $(BIN))/python HYPERSLAB_PICTURES=$(PICTURES) $(VIEWER_VENV)/bin/python -m pytest -q -p no:cacheprovider --rootdir=testing/viewer --confcutdir=testing/viewer testing/viewer
 
+JUPYTER_VENV := $(HOME)/.cache/hyperslab/venvs/jupyter
+
+$(JUPYTER_VENV)/.installed: testing/jupyter/requirements.lock
+	$(PYTHON) -m venv $(JUPYTER_VENV)
+	$(JUPYTER_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
+	@touch $@
+
+test-jupyter: setup $(JUPYTER_VENV)/.installed ## the viewer in a real Jupyter server, next to jupyterlab-h5web
+	PYTHONPATH=$(abspath bindings/python/python) $(JUPYTER_VENV)/bin/python -m pytest -q -p no:cacheprovider --rootdir=testing/jupyter --confcutdir=testing/jupyter testing/jupyter
+
+HSDS_VENV := $(HOME)/.cache/hyperslab/venvs/hsds
+
+$(HSDS_VENV)/.installed: benches/hsds/requirements.lock
+	$(PYTHON) -m venv $(HSDS_VENV)
+	$(HSDS_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
+	@touch $@
+
+bench-hsds: setup $(HSDS_VENV)/.installed ## `hyperslab view` and HSDS, the same questions over HTTP (docs/serve.md)
+	folder=$$(mktemp -d) && $(HSDS_VENV)/bin/python benches/hsds/race.py $(abspath $(BIN))/python $$folder; rm -rf $$folder
+
 # Clients of Flight SQL that others wrote: ADBC's driver as a wheel, the JDBC driver from Maven. Both stay outside of the clone.
 SERVE_VENV := $(HOME)/.cache/hyperslab/venvs/serve
 SERVE_JARS := $(HOME)/.cache/hyperslab/serve-jars
