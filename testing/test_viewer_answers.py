@@ -83,6 +83,10 @@ def write_everything(path: pathlib.Path) -> None:
         f["array"] = np.zeros(2, np.dtype(("i4", (2, 3))))
         f["opaque"] = np.void(b"abc")
         f["empty"], f["scalar"], f["zero"] = h5py.Empty("i4"), 7, np.zeros((0, 3))
+        f["gone"] = 1
+        f["nan"].attrs["to"], f["nan"].attrs["nowhere"], f["nan"].attrs["dangling"] = x.ref, h5py.Reference(), f["gone"].ref
+        f["nan"].attrs["region"] = x.regionref[1:3]
+        del f["gone"]
         f.create_dataset("filters", data=np.arange(64), chunks=(16,), fletcher32=True, compression="lzf")
 
 

@@ -40,15 +40,22 @@ def _plain(value: Any) -> Any:
     if isinstance(value, numbers.Complex) and not isinstance(value, numbers.Real):
         return [value.real, value.imag]
     if isinstance(value, (np.generic, np.ndarray)):
-        return value.tolist()
+        return _members(value.tolist()) if value.dtype.kind in "VO" else value.tolist()
     if isinstance(value, h5py.Empty):
         return None
     if isinstance(value, bytes):
         # Text that is not UTF-8 is shown, not refused: a viewer is for looking.
         return value.decode("utf-8", "replace")
     if isinstance(value, (h5py.Reference, h5py.RegionReference)):
-        return str(value)
+        # In h5py's words; what it points to may be missing or damaged, and is not looked for.
+        kind = "region" if isinstance(value, h5py.RegionReference) else "object"
+        return f"<HDF5 {kind} reference>" if value else f"<HDF5 {kind} reference (null)>"
     raise TypeError(f"{type(value).__name__} has no form in JSON")
+
+
+def _members(found: Any) -> Any:
+    """The same values, with arrays inside of compounds in this machine's order of bytes."""
+    return [_members(one) for one in found] if isinstance(found, (list, tuple)) else _native(found)
 
 
 def is_number(values: Any) -> bool:
