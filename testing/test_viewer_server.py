@@ -126,7 +126,7 @@ def test_clients_that_vanish_end_their_analyses(address: str) -> None:
 def test_fifty_analyses_at_once_stay_within_the_memory(path: pathlib.Path) -> None:
     pytest.importorskip("duckdb")
     pytest.importorskip("google.protobuf")
-    server, address = started(path)
+    server, address = started(path, "--seconds", "60")
     try:
 
         def one(number: int) -> bool:

@@ -32,6 +32,7 @@ def view(
     ] = "127.0.0.1",
     certificate: Annotated[str | None, typer.Option(help="Certificate of TLS, as PEM.")] = None,
     key: Annotated[str | None, typer.Option(help="Its key, as PEM.")] = None,
+    seconds: Annotated[float, typer.Option(min=0.1, help="Seconds that an overview, a histogram, a query or a picture may take.")] = 30.0,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page in the browser.")] = True,
 ) -> None:
     """Show files in the browser: tree, attributes, tables, lines, images, histograms, SQL. Ctrl-C ends it."""
@@ -67,7 +68,7 @@ def view(
             webbrowser.open(address)
         # The log of requests would have the token in it.
         settings = uvicorn.Config(
-            application(shown, token, hosts=names),
+            application(shown, token, hosts=names, seconds=seconds),
             log_level="error",
             access_log=False,
             ssl_certfile=certificate,
