@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import pathlib
 from typing import Any
 
@@ -12,7 +13,7 @@ import netCDF4
 import numpy as np
 import pytest
 
-pytest.importorskip("matplotlib")
+image = pytest.importorskip("matplotlib.image")
 starlette_testclient = pytest.importorskip("starlette.testclient")
 
 from hyperslab.viewer import Shown, application, pictures  # noqa: E402
@@ -33,6 +34,11 @@ def drawn(path: pathlib.Path, name: str | None = None, index: tuple[int, ...] = 
         content = pictures.drawn(file, name, index, (640, 480), watch or Watch(30))
     assert content.startswith(PNG) and (int.from_bytes(content[16:20], "big"), int.from_bytes(content[20:24], "big")) == (640, 480)
     return kept[0].axes[0]
+
+
+def corner(png: bytes) -> tuple[int, ...]:
+    """The color of the first pixel."""
+    return tuple(round(255 * float(value)) for value in image.imread(io.BytesIO(png))[0, 0, :3])
 
 
 def names(path: pathlib.Path) -> list[tuple[str, list[int]]]:
@@ -179,5 +185,7 @@ def test_pictures_over_the_interface(particles: pathlib.Path) -> None:
     assert listed == [{"name": "h5part:particles", "title": "particles: y over x", "steps": [3]}]
     answer = browser.get("/token/picture", params={"file": "run.h5part", "index": "1", "width": 300, "height": 200})
     assert answer.headers["content-type"] == "image/png" and answer.content.startswith(PNG)
+    dark = browser.get("/token/picture", params={"file": "run.h5part", "index": "1", "width": 300, "height": 200, "dark": True}).content
+    assert dark.startswith(PNG) and corner(dark) == (0x14, 0x17, 0x1A) and corner(answer.content) == (255, 255, 255)
     for query in ({"index": "x"}, {"index": "1,1"}, {"width": 10**6}, {"name": "h5part:none"}):
         assert browser.get("/token/picture", params={"file": "run.h5part", **query}).status_code in (404, 422)

@@ -30,7 +30,7 @@ export function Pictures({ file }: { file: string }) {
   useEffect(() => {
     if (chosen) {
       draw(async (signal) => {
-        const picture = await answerOf(addressOf('picture', { file, name: chosen.name, index: at }), { signal });
+        const picture = await answerOf(addressOf('picture', { file, name: chosen.name, index: at, dark: window.matchMedia('(prefers-color-scheme: dark)').matches }), { signal });
         return URL.createObjectURL(await picture.blob());
       });
     }

@@ -151,7 +151,7 @@ class Analyses:
         asked = request.query_params.get("index") or ""
         index = tuple(number(part.strip(), "index", 0, 0, 1 << 40) for part in asked.split(",")) if asked else ()
         with self._budget.spend(pictures.BYTES):
-            content = pictures.drawn(file, request.query_params.get("name"), index, (width, height), watch)
+            content = pictures.drawn(file, request.query_params.get("name"), index, (width, height), watch, truth(request.query_params.get("dark")))
         return Response(content, media_type="image/png")
 
 

@@ -25,6 +25,7 @@ from .watching import Watch
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 #: Pixels of a picture along each dimension, and bytes that drawing one may need.
 MAX_PIXELS, BYTES = 3000, 200 << 20
@@ -33,6 +34,8 @@ MAX_CHOICES = 200
 #: Particles up to which each is a point; more are counted in bins. Particles beyond the second number are not read.
 _MAX_POINTS, _MAX_PARTICLES, _BINS = 20_000, 4_000_000, 300
 _PIXELS_OF_INCH = 100
+#: Background, and lines and words, of a dark picture: those of the page.
+_DARK, _LIGHT = "#14171a", "#e3e6e8"
 _POSITIONS = (("x", "y"), ("position_x", "position_y"), ("position_z", "position_x"), ("x", "z"))
 _NOT_POSITIONS = {"step", "time", "id", "iteration", "particle", "row"}
 
@@ -66,7 +69,7 @@ def choices(file: File) -> list[Choice]:
     return found[:MAX_CHOICES]
 
 
-def drawn(file: File, name: str | None, index: tuple[int, ...], size: tuple[int, int], watch: Watch) -> bytes:
+def drawn(file: File, name: str | None, index: tuple[int, ...], size: tuple[int, int], watch: Watch, is_dark: bool = False) -> bytes:
     """A picture as PNG.
 
     Args:
@@ -75,6 +78,7 @@ def drawn(file: File, name: str | None, index: tuple[int, ...], size: tuple[int,
         index: Number of the step, or the indexes of the dimensions that are not drawn; 0 by default.
         size: Width and height in pixels.
         watch: Ends the reading.
+        is_dark: Light lines and words on a dark background; colors of values stay.
 
     Raises:
         MissingExtraError: Matplotlib is not installed.
@@ -94,9 +98,22 @@ def drawn(file: File, name: str | None, index: tuple[int, ...], size: tuple[int,
     model, _, what = chosen.name.partition(":")
     view = next(one for one in file.models if one.name == model)
     _DRAWERS[model](file, view, what, index, figure.subplots(), watch)
+    if is_dark:
+        _darken(figure)
     out = io.BytesIO()
-    figure.savefig(out, format="png")
+    figure.savefig(out, format="png", facecolor=figure.get_facecolor())
     return out.getvalue()
+
+
+def _darken(figure: Figure) -> None:
+    figure.set_facecolor(_DARK)
+    for axes in figure.axes:
+        axes.set_facecolor(_DARK)
+        axes.tick_params(colors=_LIGHT, which="both")
+        for spine in axes.spines.values():
+            spine.set_edgecolor(_LIGHT)
+        for words in (axes.title, axes.xaxis.label, axes.yaxis.label, axes.xaxis.get_offset_text(), axes.yaxis.get_offset_text(), *axes.texts):
+            words.set_color(_LIGHT)
 
 
 def _none(file: File, model: ModelView) -> list[Choice]:
