@@ -113,8 +113,15 @@ def modules_named(statement: ast.Import | ast.ImportFrom, modules: set[str]) -> 
     return {name if name in modules else "__init__" for name in first}
 
 
+def is_late_by_design(block: ast.AST) -> bool:
+    """`with importing():`, for what takes long to import, and what only type checkers read. Circles through them are found all the same."""
+    if isinstance(block, ast.With):
+        return any(isinstance(item.context_expr, ast.Call) and ast.unparse(item.context_expr.func).endswith("importing") for item in block.items)
+    return isinstance(block, ast.If) and ast.unparse(block.test) == "TYPE_CHECKING"
+
+
 def python_imports(package: pathlib.Path) -> tuple[dict[str, set[str]], list[str]]:
-    """The modules that each module of a package imports, and the places where one is imported inside a function or a condition."""
+    """The modules that each module of a package imports, and the places where one is imported inside a function or a condition without need."""
     folders = {path.parent for path in package.glob("*/__init__.py")}
     modules = {path.stem for path in package.glob("*.py")} | {folder.name for folder in folders} | {"_native"}
     known: dict[str, set[str]] = {}
@@ -122,10 +129,11 @@ def python_imports(package: pathlib.Path) -> tuple[dict[str, set[str]], list[str
     for path in sorted(package.glob("*.py")):
         tree = ast.parse(path.read_text())
         known[path.stem] = set()
+        by_design = {inner for block in ast.walk(tree) if is_late_by_design(block) for inner in ast.walk(block)}
         for statement in ast.walk(tree):
             if isinstance(statement, (ast.Import, ast.ImportFrom)) and (named := modules_named(statement, modules)):
                 known[path.stem] |= named - {"_native"}
-                if statement not in tree.body:  # in a function, or under a condition such as TYPE_CHECKING
+                if statement not in tree.body and statement not in by_design:
                     late.append(f"{path.name}:{statement.lineno} imports {', '.join(sorted(named))}")
     # A folder is one module of the package: what its files take from above it is what it imports.
     for folder in folders:

@@ -1,11 +1,11 @@
 """Hyperslab: HDF5 and netCDF as numpy, Arrow and SQL."""
 
-from . import dtypes, indexes, models, spark
+from importlib import import_module as _import_module
+from typing import TYPE_CHECKING, Any
+
+from . import dtypes, indexes, spark
 from ._native import __version__, register_filter, unregister_filter
-from .advising import Advice, advise
 from .batch_reader import BatchReader
-from .batching.batches import Batches, batches
-from .catalog.catalog import Cataloged, open_catalog, write_catalog
 from .checking.check import check, recover, stat
 from .checking.recovery import LostPart, RecoveredObject, RecoveredValues, Recovery
 from .checking.report import CheckReport, Finding
@@ -16,10 +16,7 @@ from .comparing.values import ValueDifference
 from .counters import Counters, counters
 from .display.progress import Progress
 from .editing.edited_file import EditedDataset, EditedFile, EditedGroup
-from .engines.duckdb_catalog import Attached, attach
-from .engines.magic import register
 from .engines.polars_scan import scan_polars
-from .engines.sql import sql
 from .errors import (
     CancelledError,
     ConflictError,
@@ -39,6 +36,7 @@ from .errors import (
 )
 from .exporting import rows as _rows  # noqa: F401, it gives tables their method `write`
 from .exporting.conversion import Converted, convert
+from .extras import importing as _importing
 from .file import File, FileSet, open
 from .indexes import index
 from .joining.join import JoinedFile, joined, virtual
@@ -59,7 +57,6 @@ from .stand_in import install_as_h5py
 from .storage import StorageLayout, StorageWarning, storage_layout
 from .tables.histogram import Histogram
 from .tables.table import Split, Table
-from .tuning import Tuned, tune
 from .values.arrays import Array
 from .values.narrow_integers import integer_dtype
 from .values.references import AttributeReference, Reference, RegionReference, RegionSelection
@@ -83,6 +80,32 @@ from .writing.unclosed import UnclosedWarning
 from .writing.write_table import write_table
 from .xarray.opening_many import open_mfdataset, to_netcdf
 from .xarray.writing import write_xarray
+
+if TYPE_CHECKING:
+    from . import models
+    from .advising import Advice, advise
+    from .batching.batches import Batches, batches
+    from .catalog.catalog import Cataloged, open_catalog, write_catalog
+    from .engines.duckdb_catalog import Attached, attach
+    from .engines.sql import sql
+    from .tuning import Tuned, tune
+
+#: The modules of names that are imported when they are first used.
+_LATE = {
+    "Advice": ".advising",
+    "Attached": ".engines.duckdb_catalog",
+    "Batches": ".batching.batches",
+    "Cataloged": ".catalog.catalog",
+    "Tuned": ".tuning",
+    "advise": ".advising",
+    "attach": ".engines.duckdb_catalog",
+    "batches": ".batching.batches",
+    "models": "",
+    "open_catalog": ".catalog.catalog",
+    "sql": ".engines.sql",
+    "tune": ".tuning",
+    "write_catalog": ".catalog.catalog",
+}
 
 __all__ = [
     "Advice",
@@ -227,7 +250,19 @@ def load_ipython_extension(shell: object) -> None:
     Example:
         >>> load_ipython_extension(get_ipython())
     """
+    with _importing():
+        from .engines.magic import register
     register(shell)
+
+
+def __getattr__(name: str) -> Any:
+    """What few programs need: `import hyperslab` shall not wait for it, nor for DuckDB, pyarrow's datasets and pandas."""
+    if name not in _LATE:
+        raise AttributeError(f"module 'hyperslab' has no attribute {name!r}")
+    with _importing():
+        value = getattr(_import_module(_LATE[name], __name__), name) if _LATE[name] else _import_module(f".{name}", __name__)
+    globals()[name] = value
+    return value
 
 
 def __dir__() -> list[str]:

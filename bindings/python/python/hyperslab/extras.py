@@ -1,10 +1,48 @@
-"""Extras: packages that only some features need. Reading and writing files needs none of them."""
+"""Packages that only some features need: extras, and what takes long to import. Reading and writing files needs none of them."""
 
 from __future__ import annotations
 
+import atexit
+import contextlib
 import importlib
+import os
+import threading
+from collections.abc import Iterator
 
 from .errors import MissingExtraError
+
+#: How long the end of the process waits for imports of daemon threads at most.
+MAX_WAIT_SECONDS = 5.0
+
+_lock = threading.RLock()
+_is_ending = False
+
+
+@contextlib.contextmanager
+def importing() -> Iterator[None]:
+    """Around the import of a module of others: if the process ends while a daemon thread runs its beginning, the process aborts. Its end
+    waits for such imports. None begins after it, and the thread does not go on to what it imported for."""
+    with _lock:
+        yield
+    if _is_ending and threading.current_thread().daemon:
+        threading.Event().wait()
+
+
+def _end() -> None:
+    global _is_ending
+    _is_ending = True
+    # Not released: other threads stop at their next import.
+    _lock.acquire(timeout=MAX_WAIT_SECONDS)
+
+
+def _renew() -> None:
+    """A child has no thread that would release the lock."""
+    global _lock
+    _lock = threading.RLock()
+
+
+atexit.register(_end)
+os.register_at_fork(after_in_child=_renew)
 
 
 def require(feature: str, extra: str, *packages: str) -> None:
@@ -23,7 +61,8 @@ def require(feature: str, extra: str, *packages: str) -> None:
     """
     for package in packages:
         try:
-            importlib.import_module(package)
+            with importing():
+                importlib.import_module(package)
         except ModuleNotFoundError as error:
             if (error.name or "").partition(".")[0] != package.partition(".")[0]:
                 raise  # the package is there, and something that it needs is not

@@ -4,16 +4,15 @@ tasks, which may take long, and a query of a daemon thread that is still running
 from __future__ import annotations
 
 import atexit
-import contextlib
 import os
 import signal
 import sys
 import threading
 import time
 import weakref
+from typing import TYPE_CHECKING
 
-# Here, if it is installed, and not at the first query: a daemon thread that imports it while the process ends aborts the process.
-with contextlib.suppress(ImportError):
+if TYPE_CHECKING:
     import duckdb
 
 MAX_WAIT_SECONDS = 2.0
@@ -80,6 +79,8 @@ def _end() -> None:
     daemons = [thread.ident for thread in threading.enumerate() if thread.daemon and thread.name != NAME]
     if not _connections or not daemons:
         return
+    import duckdb  # there is a connection, so it is imported
+
     report = threading.excepthook
 
     def hook(error: threading.ExceptHookArgs) -> None:

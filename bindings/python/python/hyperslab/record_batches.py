@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from .extras import importing
 from .type_aliases import AnyArray
 
 
@@ -24,6 +24,8 @@ def column(capsules: tuple[object, object]) -> pa.Array:
 def as_numpy(column: Any) -> AnyArray:
     """A column as numpy, masked if it contains nulls."""
     if column.null_count and pa.types.is_primitive(column.type):
+        with importing():
+            import pyarrow.compute as pc
         default = False if pa.types.is_boolean(column.type) else pa.scalar(0, pa.int64()).cast(column.type)
         return np.ma.MaskedArray(pc.fill_null(column, default).to_numpy(), column.is_null().to_numpy())
     values: AnyArray = column.to_numpy()

@@ -11,12 +11,14 @@ import pyarrow as pa
 
 from .. import _native
 from ..dtypes import describe, is_plain, stored_dtype
-from ..errors import Error
+from ..errors import Error, UnsupportedError
 from ..file import File
 from ..objects.dataset import Dataset
 
 #: Coordinates with more values than this are not read.
 MAX_VALUES = 1 << 20
+#: Columns of shapes have 64 bits with a sign.
+MAX_EXTENT = (1 << 63) - 1
 
 RANGE = pa.struct([("dim", pa.string()), ("least", pa.float64()), ("most", pa.float64())])
 SCHEMA = pa.schema(
@@ -46,6 +48,8 @@ def rows_of(file: _native.File, path: str, stamp: tuple[int, int]) -> Iterator[d
     for name, number, about in _native.Visit(file, file.root, "/").objects():
         if about["kind"] != "dataset":
             continue
+        if any(extent > MAX_EXTENT for extent in (*(about["shape"] or ()), *(about["chunks"] or ()))):
+            raise UnsupportedError(f"{name}: an extent of more than {MAX_EXTENT} elements, which a catalog cannot hold", path)
         dims = file.dimensions(number)
         ranges, begin, end = [], None, None
         for dim, scale in dims:

@@ -15,13 +15,12 @@ from ..arguments import check_count
 from ..batch_reader import BatchReader
 from ..dask_collections import data_frame
 from ..errors import InvalidInputError, OmittedColumnsWarning, UnsupportedError
-from ..extras import require
+from ..extras import importing, require
 from ..reopening import storage_options_of
 from ..sessions import session
 from ..storage import StorageLayout
 from ..type_aliases import Path
 from . import html
-from .arrow_dataset import ScanDataset
 from .histogram import Histogram
 from .scan_request import ScanRequest
 
@@ -29,6 +28,8 @@ if TYPE_CHECKING:
     import dask.dataframe
     import pandas
     import polars
+
+    from .arrow_dataset import ScanDataset
 
 #: An integer for columns of integers, a float for columns of floats.
 Number = int | float
@@ -421,6 +422,8 @@ class Table:
         Example:
             >>> f.table("/theta").dataset().head(5)
         """
+        with importing():
+            from .arrow_dataset import ScanDataset
         return ScanDataset(self._request, self.schema)
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:

@@ -7,8 +7,8 @@ from typing import Any
 
 import xarray
 
-from ..engines.sql import sql
 from ..errors import InvalidInputError
+from ..extras import importing
 from ..file import File
 from ..file import open as open_files
 from ..file_objects import CONTENT_NAME
@@ -69,6 +69,8 @@ class HyperslabAccessor:
         Example:
             >>> dataset.hyperslab.sql("select avg(theta) from theta")
         """
+        with importing():
+            from ..engines.sql import sql
         return sql(query, self.file, **options)
 
     def load(self) -> xarray.Dataset:
