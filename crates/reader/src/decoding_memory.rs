@@ -77,7 +77,7 @@ impl Drop for Held {
 const UNKNOWN_MEMORY_BYTES: u64 = 8 << 30;
 
 /// Bytes that decoded chunks may take in this process.
-pub(crate) fn bound() -> u64 {
+pub fn bound() -> u64 {
     static BOUND: OnceLock<u64> = OnceLock::new();
     *BOUND.get_or_init(|| (memory() / SHARE).max(2 * MIN_COUNTED_BYTES))
 }

@@ -50,6 +50,7 @@ pub use buffer_pool::{BufferPool, PooledBuffer};
 pub use chunk_cache::{ChunkCache, SCAN_CACHE_BYTES};
 pub use closing::FileVersion;
 pub use counters::Counters;
+pub use decoding_memory::bound as decoding_memory_bound;
 pub use extensions::Extensions;
 pub use file::File;
 pub use find::Found;

@@ -6,10 +6,14 @@
 //! Example: a dataset of 1000 x 1000 elements with chunks of 10 x 10 has blocks of 60 x 1000: 6 rows of 100 chunks each.
 
 use hyperslab_array::{ChunkGrid, Error, Region, Result, Selection};
+use hyperslab_reader::decoding_memory_bound;
 use serde::{Deserialize, Serialize};
 
 /// Maximum number of elements in a block: positions have 16 bits.
 pub(crate) const BLOCK_ELEMENTS: u64 = 1 << 16;
+/// Most blocks that are listed, and the bytes that one takes.
+const MAX_BLOCKS: u64 = 1 << 26;
+const BLOCK_BYTES: u64 = 128;
 
 /// Describes how a dataset is cut into blocks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -65,8 +69,15 @@ impl BlockGrid {
     }
 
     /// The blocks that `selection` of a dataset of `shape` touches, in row-major order of `outer`, then of the blocks within.
-    /// `LimitExceeded` for more than 2^26 blocks.
+    /// `LimitExceeded` for more than 2^26 blocks, or more than the process has memory for.
     pub fn touched(&self, shape: &[u64], selection: &Selection) -> Result<Vec<Region>> {
+        let most = MAX_BLOCKS.min(decoding_memory_bound() / BLOCK_BYTES);
+        let exceeded = || Error::limit_exceeded(format!("an index or a query of more than {most} blocks; select fewer elements"));
+        // A file may claim any shape: counted before anything is listed.
+        let touched = selection.axes().iter().zip(self.counts(shape)).map(|(axis, count)| axis.count().min(count));
+        if touched.fold(1, u64::saturating_mul) > most {
+            return Err(exceeded());
+        }
         let outer: Vec<Vec<u64>> = selection.axes().iter().zip(&self.outer).map(|(axis, extent)| axis.touched_chunks((*extent).max(1))).collect();
         let mut boxes = Vec::new();
         product(&outer, &mut |place| {
@@ -102,8 +113,8 @@ impl BlockGrid {
                 boxes.push(Region { start: starts.to_vec(), count });
                 Ok(())
             })?;
-            if boxes.len() > 1 << 26 {
-                return Err(Error::limit_exceeded("an index cannot have more than 67,108,864 blocks; select fewer elements"));
+            if boxes.len() as u64 > most {
+                return Err(exceeded());
             }
             Ok(())
         })?;

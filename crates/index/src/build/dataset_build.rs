@@ -21,7 +21,7 @@ use crate::block::block_runs::each_run;
 use crate::block::zone::Zone;
 use crate::freshness::block_values::read_block;
 use crate::freshness::column::column_of;
-use crate::freshness::fingerprint::{chunk_hash, fingerprint};
+use crate::freshness::fingerprint::{chunk_hash, fingerprint, grid};
 use crate::store::block_directory::BlockDirectory;
 use crate::store::index_file::{BATCH_BLOCKS, IndexFileWriter, Row};
 use crate::store::index_file_name::{IndexFileName, IndexFilePlace};
@@ -54,6 +54,11 @@ pub(crate) fn build_into(task: &DatasetTask, context: BuildContext<'_>, builder:
 fn with_build(task: &DatasetTask, context: BuildContext<'_>, work: impl FnOnce(&Build<'_>) -> Result<DatasetFragment>) -> Result<DatasetFragment> {
     let file = context.file;
     let found = file.find(&task.path)?;
+    // Shape and grid say how many blocks there are.
+    let description = file.dataset(found.object)?;
+    if description.dataspace.shape() != task.shape || grid(&description) != task.grid {
+        return Err(Error::new(ErrorKind::Conflict, "the dataset has another shape than when its index was planned; plan again").in_file(file.name()));
+    }
     let column = column_of(file, found.object, task.raw)?;
     let fragment = work(&Build { task, context, dataset: found.object, column: &column })?;
     if file.dataset(found.object)?.storage == StorageLayout::Virtual && fingerprint(file, found.object)? != task.fingerprint {

@@ -14,7 +14,7 @@ use hyperslab_reader::Session;
 use hyperslab_storage::{Appended, Existing, FolderLock, Output};
 
 use crate::freshness::column::column_with_identity;
-use crate::freshness::compare;
+use crate::freshness::{compare, fingerprint};
 use crate::store::block_directory::open_directory;
 use crate::store::embedded::{self, HEADER, MAX_CLOCK_LAG, MAX_TRAILER_DELAY, TRAILER_BYTES, Trailer, Validity, data_end};
 use crate::store::index_file::FILE_ALIGNMENT;
@@ -192,9 +192,12 @@ fn verify(session: &Session, path: &Path, indexed: &IndexedFile) -> Result<()> {
     let file = session.open(path)?;
     for column in &indexed.columns {
         let dataset = file.find(&column.path)?.object;
+        let description = file.dataset(dataset)?;
         let is_same = match column_with_identity(&file, dataset, &column.identity) {
             // A virtual dataset has no values in the file; each query compares the stamps of its sources.
-            Some(_) if file.dataset(dataset)?.storage == StorageLayout::Virtual => true,
+            // They say how many blocks there are.
+            _ if description.dataspace.shape() != column.shape || fingerprint::grid(&description) != column.grid => false,
+            Some(_) if description.storage == StorageLayout::Virtual => true,
             Some(found) => compare::is_same(&file, dataset, &found, &open_directory(&IndexFiles::new(path), file.path(), column)?)?,
             None => false,
         };

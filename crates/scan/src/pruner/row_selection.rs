@@ -279,9 +279,12 @@ impl RowSelection {
     /// Adds rows in strictly increasing order.
     ///
     /// # Errors
-    /// `Internal` if they are in another order, or one is there twice.
+    /// `Corrupt` if they are in another order, or one is there twice: indexes say which rows match.
     pub fn insert_sorted(&mut self, rows: impl IntoIterator<Item = u64>) -> Result<()> {
-        self.append(Self::from_sorted(rows).ok_or_else(|| Error::internal("rows are not in increasing order"))?);
+        self.append(
+            Self::from_sorted(rows)
+                .ok_or_else(|| Error::corrupt("an index names rows twice or in another order; rebuild it, or do without (indexes=\"none\")"))?,
+        );
         Ok(())
     }
     /// Adds the rows whose bits are set; the first bit is row `first`.

@@ -387,7 +387,7 @@ impl From<Error> for Failure {
 /// Path of `folder` relative to the folder of `master`.
 fn relative(folder: &Path, master: &Path) -> Result<String> {
     let below = folder.strip_prefix(folder_of(master)).ok().and_then(Path::to_str);
-    below.map(str::to_owned).ok_or_else(|| Error::internal("a commit folder outside of the folder of its master"))
+    below.map(str::to_owned).ok_or_else(|| Error::invalid_input("a write plan whose path is not that of a file in a folder"))
 }
 
 pub(crate) fn remove_files(folder: &Path, unwanted: impl Fn(&str) -> bool) -> Result<()> {
