@@ -174,7 +174,7 @@ impl Copy<'_> {
             datatype: dataset.datatype.clone(),
             committed: None,
             dataspace: dataset.dataspace.clone(),
-            fill_value: dataset.fill_value.clone(),
+            fill_value: dataset.portable_fill_value()?,
             fill_time: dataset.fill_time,
             filters: pipeline(dataset),
             storage,

@@ -19,6 +19,7 @@ mod object;
 mod open;
 mod other_format;
 mod poison;
+mod portable;
 mod recent;
 pub mod references;
 mod target;

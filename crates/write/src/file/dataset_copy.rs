@@ -100,7 +100,7 @@ impl DatasetCopy<'_> {
         let has_references = dataset.datatype.has_references();
         let definition = DatasetDefinition {
             // References that were never written are null.
-            fill_value: dataset.fill_value.clone().filter(|_| !has_references),
+            fill_value: dataset.portable_fill_value().map_err(|error| error.at_object(self.path))?.filter(|_| !has_references),
             fill_time: dataset.fill_time,
             committed,
             ..DatasetDefinition::new(dataset.datatype.clone(), dataset.dataspace.clone())
@@ -127,6 +127,8 @@ impl DatasetCopy<'_> {
             } else {
                 self.out.create_dataset(self.path, definition)?
             }
+            // Chunks larger than the dataset can become get another shape.
+            let copies = copies && self.out.definition(self.path)?.chunk_shape == dataset.chunk_shape;
             if never_written || matches!(dataset.dataspace, Dataspace::Null) {
                 return Ok(());
             }

@@ -18,6 +18,7 @@ use super::object_path::normalized_path;
 use super::object_references::ObjectReferences;
 use super::reference_targets::ReferenceTargets;
 use super::replaced_file::ReplacedFile;
+use super::virtual_mappings;
 
 /// One HDF5 file that is being written.
 pub struct FileWriter {
@@ -246,7 +247,11 @@ impl FileWriter {
     /// # Errors
     /// `InvalidInput` for an invalid path, or one that has another object; `Unsupported` for what HDF5 cannot store.
     pub fn create_virtual(&mut self, path: &str, definition: DatasetDefinition, mappings: Vec<VirtualMapping>) -> Result<()> {
-        let definition = definition.checked().map_err(|error| self.error_at(path.trim_start_matches('/'), error))?;
+        let definition = definition.checked().and_then(|definition| {
+            virtual_mappings::check(&mappings, definition.dataspace.shape())?;
+            Ok(definition)
+        });
+        let definition = definition.map_err(|error| self.error_at(path.trim_start_matches('/'), error))?;
         self.define(path, ObjectEntry { dataset: Some(DatasetWriter::new_virtual(definition, mappings)), ..ObjectEntry::default() })
     }
 

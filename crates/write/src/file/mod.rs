@@ -37,4 +37,5 @@ pub(crate) mod stored_box;
 pub(crate) mod strided_regions;
 pub(crate) mod touched_chunks;
 pub(crate) mod unwritten_regions;
+pub(crate) mod virtual_mappings;
 pub(crate) mod written_references;

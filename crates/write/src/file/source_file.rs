@@ -118,6 +118,7 @@ impl<'a> SourceFile<'a> {
     /// Converts an attribute; references become paths.
     pub fn attribute(&self, attribute: &Attribute) -> Result<CopiedAttribute> {
         let value = attribute.value.clone()?;
+        check_lengths(&value)?;
         if attribute.name == "REFERENCE_LIST" && value.datatype.has_references() {
             return Ok(CopiedAttribute::Nothing);
         }
@@ -212,4 +213,17 @@ impl ReferencedObjects for SourceFile<'_> {
 
 fn is_reference(datatype: &Datatype) -> bool {
     matches!(datatype, Datatype::Reference { kind: ReferenceKind::Object, size: 8 })
+}
+
+/// Whether each value of variable length has as many items as it states.
+fn check_lengths(value: &Elements) -> Result<()> {
+    hyperslab_formats::collect_heap_references(&value.datatype, &value.bytes, &mut |base, element, reference| {
+        let (count, _) = hyperslab_array::HeapReference::parse(element)?;
+        let needed = u64::from(count).checked_mul(base.map_or(1, Datatype::size));
+        let there = value.heap.object(reference)?.len() as u64;
+        match needed.is_some_and(|needed| needed <= there) {
+            true => Ok(()),
+            false => Err(Error::corrupt(format!("a value of {count} items in {there} bytes"))),
+        }
+    })
 }

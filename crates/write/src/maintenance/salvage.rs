@@ -1,6 +1,7 @@
 //! Copies what can be copied of a file that is damaged.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use hyperslab_array::{Cancellation, Error, ErrorKind, Result};
 use hyperslab_formats::{Dataset, Object, ObjectId};
@@ -26,7 +27,7 @@ pub struct Loss {
 }
 
 /// Copies all objects of `file` into the new file `target`. Chunks are copied as they are stored; what cannot be copied is given
-/// to `lose`, and the rest is copied nevertheless.
+/// to `lose`, and the rest is copied nevertheless. The new file begins with `user_block`, whose length is 0 or one that HDF5 allows.
 ///
 /// # Errors
 /// `Conflict` if there is a file `target` and it is not to be replaced; `Io` if it cannot be written; `Cancelled`.
@@ -34,13 +35,18 @@ pub fn salvage(
     file: &File,
     target: &Path,
     existing: Existing,
+    user_block: &[u8],
     cancellation: &Cancellation,
     lose: &mut dyn FnMut(Loss),
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<Fused> {
     let mut out = FileWriter::create(target, existing, None, file.session())?;
+    if !user_block.is_empty() {
+        out.set_user_block(user_block.len() as u64)?;
+        out.write_user_block(user_block)?;
+    }
     let source = SourceFile::new(file)?.lenient();
-    let mut salvage = Salvage { file, source: &source, out: &mut out, cancellation, counts: CopyCounts::default(), lose };
+    let mut salvage = Salvage { target, file, source: &source, out: &mut out, cancellation, counts: CopyCounts::default(), lose };
     let bytes = |object: &Object| object.dataset().and_then(|dataset| dataset.value_bytes()).unwrap_or(0);
     let total = source.objects().iter().map(|(_, _, object)| bytes(object)).fold(0u64, u64::saturating_add);
     let (mut done, mut scales) = (0u64, Vec::new());
@@ -79,6 +85,7 @@ const MAX_EXPANSION: u64 = 64;
 const MIN_MAX_BYTES: u64 = 64 << 20;
 
 struct Salvage<'a> {
+    target: &'a Path,
     file: &'a File,
     source: &'a SourceFile<'a>,
     out: &'a mut FileWriter,
@@ -92,13 +99,23 @@ impl Salvage<'_> {
     fn noted<T>(&mut self, path: &str, name: Option<&str>, made: Result<T>) -> Result<Option<T>> {
         match made {
             Ok(made) => Ok(Some(made)),
-            // The new file cannot be written, or shall not.
+            // The new file cannot be written, or shall not. Other files, to which a damaged name leads, may be unreadable.
+            Err(error) if error.kind() == ErrorKind::Io && !self.is_of_output(&error) => {
+                self.lose(path, name, error.message());
+                Ok(None)
+            }
             Err(error) if matches!(error.kind(), ErrorKind::Cancelled | ErrorKind::Io | ErrorKind::Conflict) => Err(error),
             Err(error) => {
                 self.lose(path, name, error.message());
                 Ok(None)
             }
         }
+    }
+
+    /// Whether an error is about the new file, which may still have another name that contains its own.
+    fn is_of_output(&self, error: &Error) -> bool {
+        let name = self.target.file_name().map(std::ffi::OsStr::to_string_lossy).unwrap_or_default();
+        error.file().is_none_or(|file| file.contains(name.as_ref()))
     }
 
     fn lose(&mut self, path: &str, name: Option<&str>, reason: &str) {
@@ -111,7 +128,7 @@ impl Salvage<'_> {
             Object::Datatype(datatype) => self.out.create_datatype(path, datatype.as_ref().clone()),
             Object::Dataset(dataset) if !dataset.virtual_mappings.is_empty() => {
                 let definition = DatasetDefinition {
-                    fill_value: dataset.fill_value.clone(),
+                    fill_value: dataset.portable_fill_value()?,
                     fill_time: dataset.fill_time,
                     ..DatasetDefinition::new(dataset.datatype.clone(), dataset.dataspace.clone())
                 };
@@ -128,6 +145,13 @@ impl Salvage<'_> {
                 None => {
                     self.check_size(dataset)?;
                     let committed = self.source.committed(&dataset.datatype);
+                    let dataset = &match dataset.portable_fill_value() {
+                        Ok(_) => dataset.clone(),
+                        Err(error) => {
+                            self.lose(path, None, &format!("{}: elements that were never written are empty now", error.message()));
+                            Arc::new(dataset.without_fill_value())
+                        }
+                    };
                     let mut copy = DatasetCopy {
                         out: &mut *self.out,
                         path,
