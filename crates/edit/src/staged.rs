@@ -54,6 +54,8 @@ pub(crate) struct State {
     disk_end: u64,
     /// Ranges that nothing leads to.
     pub free: FreeSpace,
+    /// What was allocated last around the committed end, in a free range on both sides of it.
+    around_end: Option<(u64, u64)>,
     /// Number of changes made, by which views know that they are of an earlier state.
     pub generation: u64,
     /// The thread that makes a change: others must not read its parts.
@@ -73,6 +75,7 @@ impl Staged {
             fresh: BTreeMap::new(),
             disk_end: committed_end,
             free,
+            around_end: None,
             generation: 0,
             changing: None,
             savepoint: None,
@@ -88,12 +91,26 @@ impl Staged {
         let mut state = self.change()?;
         let is_affordable = (state.blocks.len() as u64 * BLOCK_BYTES).saturating_add(bytes) <= MAX_REUSED_BYTES;
         if is_affordable && let Some(start) = state.free.take(bytes) {
+            if start < state.committed_end && start + bytes > state.committed_end {
+                state.around_end = Some((start, bytes));
+            }
             drop(state);
             self.write(start, &vec![0; usize::try_from(bytes).unwrap_or(0)])?;
             return Ok(start);
         }
         drop(state);
         self.extend(bytes)
+    }
+
+    /// Whether a structure lies in the committed file or in what was allocated.
+    ///
+    /// # Errors
+    /// `Internal` after a panic during a change.
+    pub fn holds(&self, offset: u64, bytes: u64) -> Result<bool> {
+        let state = self.state()?;
+        let end = offset.saturating_add(bytes);
+        let is_around_end = offset < state.committed_end && end > state.committed_end;
+        Ok(end <= state.end && (!is_around_end || state.around_end == Some((offset, bytes))))
     }
 
     /// Room for `bytes` after all that there is; returns its offset.

@@ -236,6 +236,10 @@ impl Space for Transaction {
         let offset = address.checked_add(self.base_address()).ok_or_else(|| Error::corrupt("an address beyond 64 bits"))?;
         Transaction::write(self, offset, bytes)
     }
+    fn holds(&self, address: u64, bytes: u64) -> Result<bool> {
+        let offset = address.checked_add(self.base_address()).ok_or_else(|| Error::corrupt("an address beyond 64 bits"))?;
+        self.staged.holds(offset, bytes)
+    }
     fn free(&self, address: u64, bytes: u64) -> Result<()> {
         let offset = address.checked_add(self.base_address()).ok_or_else(|| Error::corrupt("an address beyond 64 bits"))?;
         Transaction::free(self, offset, bytes)

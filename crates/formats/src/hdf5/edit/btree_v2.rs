@@ -306,6 +306,9 @@ impl<'a> RecordTree<'a> {
 
     fn read(&self, child: Child, depth: u16) -> Result<Node> {
         let place = self.source.absolute(child.address)?;
+        if !self.space.holds(child.address, self.form.node_bytes.into())? {
+            return Err(Error::corrupt("a B-tree node that ends after the end of the file").at_offset(place));
+        }
         let bytes = self.source.read(child.address, self.form.node_bytes.into())?;
         let max_records = self.shape.level(depth)?.max_records;
         if child.records > max_records {

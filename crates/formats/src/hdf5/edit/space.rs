@@ -14,6 +14,12 @@ pub trait Space {
     /// # Errors
     /// `Io` if they cannot be written; `LimitExceeded` if a commit changes too much.
     fn write(&self, address: u64, bytes: &[u8]) -> Result<()>;
+    /// Whether a structure of `bytes` lies in the file as it was, or in what was allocated. One that begins in the file and ends after it
+    /// is damaged: what it would overwrite is allocated for something else.
+    ///
+    /// # Errors
+    /// `Internal` after a panic during a change.
+    fn holds(&self, address: u64, bytes: u64) -> Result<bool>;
     /// Frees bytes that nothing leads to any more.
     ///
     /// # Errors
