@@ -512,6 +512,9 @@ bench-tools: setup dump-tools ## hyperslab diff and repack beside h5diff and h5r
 bench-edit: setup ## edits of existing files beside h5py with fsync, into docs/benchmarks-edit.md; ARGUMENTS="--rounds 5 --only appends"
 	$(BIN)/python benches/edit/run.py --folder $(HOME)/.cache/hyperslab/bench/edit --page docs/benchmarks-edit.md $(ARGUMENTS)
 
+bench-recover: setup dump-tools ## what hs.recover saves of COUNT=600 files of the conformance corpus that are cut and overwritten, beside h5py and h5clear
+	$(BIN)/python testing/recover/measure.py --seeds 1 --corpus $(HOME)/.cache/hyperslab/conformance/files --count $(or $(COUNT),600) $(ARGUMENTS)
+
 bench-advise: setup ## predicted and measured gains of advice, into docs/advise.md (minutes)
 	$(BIN)/python benches/advise/run.py $(ARGUMENTS)
 

@@ -1,6 +1,8 @@
 """Measures what is saved of damaged files, next to h5py, and h5clear with h5py. Prints a table in Markdown, and all figures as JSON with --json.
 
-`python testing/recover/measure.py [--seeds N] [--cuts N] [--json OUT] [--corpus FOLDER --count N]`
+`python testing/recover/measure.py [--seeds N] [--cuts N] [--json OUT] [--only KIND] [--corpus FOLDER --count N]`
+
+A share is the mean of the shares of the damaged files, so that large files count as small ones do.
 """
 
 from __future__ import annotations
@@ -8,6 +10,8 @@ from __future__ import annotations
 import argparse
 import collections
 import contextlib
+import hashlib
+import itertools
 import json
 import multiprocessing
 import os
@@ -23,6 +27,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import h5py
+import hdf5plugin  # noqa: F401
 import hyperslab as hs
 import numpy as np
 
@@ -34,7 +39,7 @@ import files  # noqa: E402
 
 BLOCK = 4096
 #: Seconds that h5py may take for a damaged file, in which it may hang or crash.
-PATIENCE = 60
+PATIENCE = 5
 
 
 class Truth:
@@ -51,7 +56,10 @@ class Truth:
 
     def _add(self, name: str, found: Any) -> None:
         self.paths[h5py.h5o.get_info(found.id).addr] = f"/{name}"
-        if isinstance(found, h5py.Dataset) and found.shape is not None and not isinstance(h5py.check_ref_dtype(found.dtype), type):
+        if not isinstance(found, h5py.Dataset) or found.shape is None or isinstance(h5py.check_ref_dtype(found.dtype), type):
+            return
+        # Values in other files are not there next to a damaged copy.
+        if not found.is_virtual and not found.external:
             self.values[f"/{name}"] = np.asarray(found[()])
 
 
@@ -78,9 +86,13 @@ def ours(path: pathlib.Path, truth: Truth) -> Counts:
     out.unlink(missing_ok=True)
     try:
         found = hs.recover(path, out)
-    except hs.Error:
+    except hs.Error as error:
+        if isinstance(error, hs.InternalError):
+            print(f"INTERNAL: {path} {error}", file=sys.stderr)
+            counts["internal errors"] += 1
         return counts
-    by_path = {one.path: one for one in found.objects}
+    paths = collections.Counter(one.path for one in found.objects)
+    counts["paths of several objects"] += sum(count > 1 for count in paths.values())
     with h5py.File(out, "r") as f:
         for one in found.objects:
             original = truth.paths.get(one.offset)
@@ -98,7 +110,7 @@ def ours(path: pathlib.Path, truth: Truth) -> Counts:
                 continue
             got = np.asarray(f[one.path][()])
             equal = same(expected, got)
-            values = by_path[one.path].values
+            values = one.values
             assert values is not None
             told = np.zeros(expected.shape, bool)
             for start, count in (*values.lost, *values.doubtful):
@@ -176,7 +188,8 @@ def cleared(path: pathlib.Path, truth: Truth) -> Counts:
     shutil.copyfile(path, copy)
     command, environment = dump_tools.program("h5clear") or sys.exit("h5clear is missing: make dump-tools")
     for options in (["-s"], ["--increment=0"]):
-        subprocess.run([*command, *options, copy], capture_output=True, timeout=PATIENCE, env=environment)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            subprocess.run([*command, *options, copy], capture_output=True, timeout=PATIENCE, env=environment)
     return peer(copy, truth)
 
 
@@ -223,46 +236,85 @@ def killed(folder: pathlib.Path) -> Iterator[tuple[str, pathlib.Path, pathlib.Pa
 
 
 #: Sizes of files of the corpus that are damaged.
-CORPUS_BYTES = range(20_000, 3_000_000)
+CORPUS_BYTES = range(2_000, 3_000_000)
 #: The superblock of HDF5, with or without a user block.
 SIGNATURE = b"\x89HDF\r\n\x1a\n"
 
 
+def superblock_version(path: pathlib.Path) -> int | None:
+    head = path.read_bytes()[: 1 << 16]
+    places = (place for place in (0, 512, 1024, 2048, 4096) if head[place : place + 8] == SIGNATURE)
+    return next((head[place + 8] for place in places if len(head) > place + 8), None)
+
+
 def of_corpus(folder: pathlib.Path, count: int) -> dict[str, pathlib.Path]:
-    """A sample of the HDF5 files of a folder, the same each time, which h5py opens."""
-    found = []
+    """`count` HDF5 files of a folder that h5py opens, the same each time: the first of each package (a folder below `folder`) and
+    superblock version, then the second of each, and so on. Within these, files of equal content count once, in the order of their SHA-256."""
+    kinds: dict[tuple[str, int], dict[str, pathlib.Path]] = {}
     for path in sorted(folder.rglob("*")):
-        if path.is_file() and path.stat().st_size in CORPUS_BYTES:
-            head = path.read_bytes()[: 1 << 16]
-            if any(head[place : place + 8] == SIGNATURE for place in (0, 512, 1024, 2048, 4096)):
-                with contextlib.suppress(Exception), h5py.File(path, "r"):
-                    found.append(path)
-    chosen = random.Random(28).sample(found, min(count, len(found)))
+        if path.is_file() and path.stat().st_size in CORPUS_BYTES and (version := superblock_version(path)) is not None:
+            with contextlib.suppress(Exception), h5py.File(path, "r"):
+                digest = hashlib.sha256(path.read_bytes()).hexdigest()
+                kinds.setdefault((path.relative_to(folder).parts[0], version), {}).setdefault(digest, path)
+    turns = itertools.zip_longest(*([kind[digest] for digest in sorted(kind)] for kind in kinds.values()))
+    chosen = [path for turn in turns for path in turn if path is not None][:count]
+    print(f"{len(chosen)} of {sum(map(len, kinds.values()))} files, {len(kinds)} kinds", file=sys.stderr)
     return {f"corpus: {path.relative_to(folder)}": path for path in chosen}
+
+
+def table(rows: dict[str, dict[str, Counts]]) -> str:
+    """The shares as a table in Markdown."""
+    lines = [
+        "| damage | files | objects: ours (with name) | h5py | h5clear, h5py | values: ours | h5py | h5clear, h5py | wrong, told certain | wrong, told plausible |",
+        "|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|",
+    ]
+    for case, row in rows.items():
+        count = {"elements": row["all"]["files_with_elements"]}
+
+        def share(who: str, what: str, row: dict[str, Counts] = row, count: dict[str, int] = count) -> str:
+            return f"{100 * row[who].get(f'share of {what}', 0) / max(count.get(what, row['all']['files']), 1):.1f} %"
+
+        lines.append(
+            f"| {case} | {row['all']['files']} | {share('ours', 'objects')} ({share('ours', 'named')}) | {share('h5py', 'objects')} | "
+            f"{share('h5clear', 'objects')} | {share('ours', 'elements')} | {share('h5py', 'elements')} | {share('h5clear', 'elements')} | "
+            f"{row['ours'].get('wrong and certain', 0)} | {row['ours'].get('wrong and plausible', 0)} |"
+        )
+    return "\n".join(lines)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--corpus", type=pathlib.Path, help="also damage files of this folder")
+    parser.add_argument("--corpus", type=pathlib.Path, help="damage files of this folder, not those of files.py")
     parser.add_argument("--count", type=int, default=60, help="how many of them")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--cuts", type=int, default=20)
     parser.add_argument("--only", default="")
     parser.add_argument("--json")
+    parser.add_argument("--keep", type=pathlib.Path, help="folder for damaged files with wrong values or internal errors")
     options = parser.parse_args()
     rows: dict[str, dict[str, Counts]] = {}
     started = time.time()
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
 
-        def measure(case: str, path: pathlib.Path, truth: Truth) -> None:
+        def measure(case: str, path: pathlib.Path, truth: Truth, original: pathlib.Path) -> None:
             row = rows.setdefault(case, {who: collections.Counter() for who in ("all", "ours", "h5py", "h5clear")})
-            row["all"].update(files=1, objects=truth.objects, elements=truth.elements)
-            row["ours"].update(ours(path, truth))
-            row["h5py"].update(peer(path, truth))
-            row["h5clear"].update(cleared(path, truth))
+            row["all"].update(files=1, files_with_elements=truth.elements > 0)
+            for who, look in (("ours", ours), ("h5py", peer), ("h5clear", cleared)):
+                began = time.time()
+                counts = look(path, truth)
+                for what, of in (("objects", truth.objects), ("named", truth.objects), ("elements", truth.elements)):
+                    row[who][f"share of {what}"] += counts[what] / max(of, 1)
+                row[who].update(counts)
+                row[who]["seconds"] += time.time() - began
+                if options.keep and (
+                    counts["wrong and certain"] or counts["wrong and plausible"] or counts["internal errors"] or counts["paths of several objects"]
+                ):
+                    options.keep.mkdir(exist_ok=True)
+                    shutil.copyfile(path, options.keep / f"{len(list(options.keep.iterdir()))} {original.name}")
+                    print(f"KEPT: {original} {case} {dict(counts)}", file=sys.stderr, flush=True)
 
-        made = files.make_all(folder) | (of_corpus(options.corpus, options.count) if options.corpus else {})
+        made = of_corpus(options.corpus, options.count) if options.corpus else files.make_all(folder)
         for kind, path in made.items():
             if options.only and options.only not in kind:
                 continue
@@ -271,35 +323,25 @@ def main() -> None:
             except Exception as error:
                 print(f"{kind}: left out, h5py does not read it whole: {error}", file=sys.stderr)
                 continue
-            group = "corpus" if kind.startswith("corpus") else kind if kind in files.MADE else "examples"
+            group = kind if kind in files.MADE else "examples"
+            if kind.startswith("corpus"):
+                group = "corpus, superblock 0 or 1" if (superblock_version(path) or 0) < 2 else "corpus, superblock 2 or 3"
             for case, data in damaged(path.read_bytes(), options.cuts, options.seeds):
                 broken = folder / "broken.h5"
                 broken.write_bytes(data)
-                measure(f"{group}, {case}", broken, truth)
+                measure(f"{group}, {case}", broken, truth, path)
             print(f"{kind}: {time.time() - started:.0f} s", file=sys.stderr, flush=True)
             if options.json:
                 pathlib.Path(options.json).write_text(json.dumps(rows))
-        if not options.only or options.only == "killed":
+        if options.only == "killed" or not (options.only or options.corpus):
             for case, broken, whole in killed(folder):
-                measure(case, broken, Truth(whole))
-    print(
-        "| damage | files | objects: ours (with name) | h5py | h5clear, h5py | values: ours | h5py | h5clear, h5py | wrong, told certain | wrong, told plausible |"
-    )
-    print("|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|")
-    for case, row in rows.items():
-        objects, elements = row["all"]["objects"], row["all"]["elements"]
-
-        def share(who: str, what: str, of: int, row: dict[str, Counts] = row) -> str:
-            return f"{100 * row[who][what] / max(of, 1):.1f} %"
-
-        print(
-            f"| {case} | {row['all']['files']} | {share('ours', 'objects', objects)} ({share('ours', 'named', objects)}) | {share('h5py', 'objects', objects)} | "
-            f"{share('h5clear', 'objects', objects)} | {share('ours', 'elements', elements)} | {share('h5py', 'elements', elements)} | "
-            f"{share('h5clear', 'elements', elements)} | {row['ours']['wrong and certain']} | {row['ours']['wrong and plausible']} |"
-        )
+                measure(case, broken, Truth(whole), whole)
+    print(table(rows))
     print(f"load {os.getloadavg()[0]:.1f}, {time.time() - started:.0f} s", file=sys.stderr)
     if options.json:
         pathlib.Path(options.json).write_text(json.dumps(rows))
+    if any(row["ours"]["internal errors"] for row in rows.values()):
+        sys.exit("an internal error of ours")
     if any(row["ours"]["wrong and certain"] for row in rows.values()):
         sys.exit("a value that was reported as certain is wrong")
 

@@ -1,6 +1,6 @@
 //! How sure it is that what was recovered is what was written.
 
-use hyperslab_formats::hdf5::survey::{SurveyedChunk, SurveyedObject};
+use hyperslab_formats::hdf5::survey::{ChunkEvidence, SurveyedChunk, SurveyedObject};
 use hyperslab_formats::{Dataset, StorageLayout};
 
 use crate::report::Certainty;
@@ -13,8 +13,8 @@ pub(crate) fn of_object(object: &SurveyedObject) -> (Certainty, &'static str) {
     if object.is_guessed {
         return (Certainty::Guessed, "the header has neither signature nor checksum, and no link leads to it");
     }
-    if object.reattached_links > 0 {
-        return (Certainty::Guessed, "some links were found in nodes to which nothing leads");
+    if object.reattached_links + object.reattached_attributes > 0 {
+        return (Certainty::Guessed, "some links or attributes were found in blocks to which nothing leads, or which list them no longer");
     }
     match (object.has_checksums, object.is_whole && object.has_all_links) {
         (true, true) => (Certainty::Certain, "checksums cover it"),
@@ -24,8 +24,8 @@ pub(crate) fn of_object(object: &SurveyedObject) -> (Certainty, &'static str) {
 }
 
 /// Of the place and bytes of a chunk that was decoded.
-pub(crate) fn of_chunk(object: &SurveyedObject, dataset: &Dataset, chunk: &SurveyedChunk, is_reattached: bool) -> Certainty {
-    if is_reattached || object.is_guessed {
+pub(crate) fn of_chunk(object: &SurveyedObject, dataset: &Dataset, chunk: &SurveyedChunk) -> Certainty {
+    if chunk.evidence == ChunkEvidence::Fit || object.is_guessed {
         return Certainty::Guessed;
     }
     let is_checked = dataset.filters.iter().enumerate().any(|(index, filter)| {
@@ -33,7 +33,8 @@ pub(crate) fn of_chunk(object: &SurveyedObject, dataset: &Dataset, chunk: &Surve
         CHECKED_FILTERS.contains(&filter.id) && is_applied
     });
     // The index of a dataset whose header has checksums has them, too, but for old B-trees of chunks.
-    if object.has_checksums && is_checked && !object.has_old_index { Certainty::Certain } else { Certainty::Plausible }
+    let is_indexed = chunk.evidence == ChunkEvidence::Index && !object.has_old_index;
+    if object.has_checksums && is_checked && is_indexed { Certainty::Certain } else { Certainty::Plausible }
 }
 
 /// Of values that are not in chunks.

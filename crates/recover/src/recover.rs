@@ -16,6 +16,9 @@ use crate::lenient::Lenient;
 use crate::report::{Certainty, LostPart, RecoveredObject, Recovery};
 use crate::values::{LostChunks, SharedBytes, ValueCheck, datasets};
 
+/// Largest user block that is copied: one is held in memory.
+const MAX_USER_BLOCK_BYTES: usize = 64 << 20;
+
 /// How to recover.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
@@ -63,7 +66,7 @@ pub fn recover(
 }
 
 fn run(broken: &Path, out: &Path, session: &Session, options: &RecoverOptions, cancellation: &Cancellation, progress: &mut Progress<'_>) -> Result<Recovery> {
-    let lenient = Arc::new(Lenient::new(LocalFile::open(broken)?));
+    let lenient = Arc::new(Lenient::new(LocalFile::open_growing(broken)?));
     let storage: Arc<dyn Storage> = lenient.clone();
     let mut survey = Survey::of(&storage, session.limits(), session.may_open_others(), true, &mut |done, of| progress(done, of, "objects"))?;
     survey.rescue(&mut |done, of| progress(done, of, "objects"))?;
@@ -90,17 +93,31 @@ fn run(broken: &Path, out: &Path, session: &Session, options: &RecoverOptions, c
     let lost_chunks = check_values(&survey, &first, &lenient, session, cancellation, &mut report, progress)?;
     let file = Arc::new(first.without(&|object, position| lost_chunks.get(&object).is_some_and(|lost| lost.contains(position))));
     let copied = session.file_of_arrays(broken, file.clone());
+    let user_block = user_block(&survey, &lenient, &mut report)?;
     let existing = if options.replace { Existing::Replace } else { Existing::Keep };
     let lost = &mut report.lost;
     let mut lose = |Loss { path, name, reason, .. }: Loss| {
         let what = if name.is_some() { "attribute" } else { "object" };
         lost.push(LostPart { what, path: Some(path), name, offset: None, reason });
     };
-    let made = salvage(&copied, out, existing, cancellation, &mut lose, &mut |done, of| progress(done, of, "bytes"))?;
+    let made = salvage(&copied, out, existing, &user_block, cancellation, &mut lose, &mut |done, of| progress(done, of, "bytes"))?;
     (report.out_bytes, report.copied_chunks) = (made.bytes, made.copied_chunks);
     lost_heap_values(&file, &copied, &mut report);
     report.bad_ranges = lenient.bad_ranges();
     Ok(report)
+}
+
+/// The bytes in front of the superblock, which belong to the user.
+fn user_block(survey: &Survey, storage: &Lenient, report: &mut Recovery) -> Result<Vec<u8>> {
+    let length = usize::try_from(survey.base_address).ok().filter(|length| *length <= MAX_USER_BLOCK_BYTES);
+    let Some(length) = length else {
+        let reason = format!("{} bytes in front of the superblock are more than are copied: they are the first of the damaged file", survey.base_address);
+        report.lost.push(LostPart { what: "user block", path: None, name: None, offset: Some(0), reason });
+        return Ok(Vec::new());
+    };
+    let mut bytes = vec![0; length];
+    storage.read_exact_at(0, &mut bytes)?;
+    Ok(bytes)
 }
 
 /// Objects, links and attributes that cannot be read.

@@ -119,20 +119,19 @@ impl ValueCheck<'_> {
     ) -> Result<()> {
         let Some(shape) = &dataset.chunk_shape else { return Ok(()) };
         let extent = dataset.dataspace.shape();
-        let attached = object.chunks.len().saturating_sub(object.reattached_chunks);
         let whole = |chunk: &SurveyedChunk| clipped(&chunk.position, shape, extent);
         let element = dataset.datatype.size();
         let bytes_of = |region: &Region| region.count.iter().fold(element, |n, count| n.saturating_mul(*count));
         values.found = object.chunks.len() as u64;
         let mut seen: HashSet<&[u64]> = HashSet::new();
-        for (batch, first) in object.chunks.chunks(BATCH).zip((0..).step_by(BATCH)) {
+        for batch in object.chunks.chunks(BATCH) {
             self.cancellation.check()?;
-            let check = |buffers: &mut (Vec<u8>, ChunkBuffer), (index, chunk): (usize, &SurveyedChunk)| -> Result<Outcome> {
+            let check = |buffers: &mut (Vec<u8>, ChunkBuffer), chunk: &SurveyedChunk| -> Result<Outcome> {
                 self.cancellation.check()?;
-                self.chunk(object, dataset, shape, chunk, first + index >= attached, bad, buffers)
+                self.chunk(object, dataset, shape, chunk, bad, buffers)
             };
             let outcomes: Vec<Outcome> =
-                self.session.compute(|| batch.par_iter().enumerate().map_init(|| (Vec::new(), ChunkBuffer::default()), check).collect::<Result<_>>())?;
+                self.session.compute(|| batch.par_iter().map_init(|| (Vec::new(), ChunkBuffer::default()), check).collect::<Result<_>>())?;
             for (chunk, outcome) in batch.iter().zip(outcomes) {
                 let region = whole(chunk);
                 let outcome = match (region.is_some(), seen.insert(&chunk.position)) {
@@ -165,14 +164,12 @@ impl ValueCheck<'_> {
         Ok(())
     }
 
-    #[expect(clippy::too_many_arguments, reason = "a chunk and all that it is compared with")]
     fn chunk(
         &self,
         object: &SurveyedObject,
         dataset: &Dataset,
         shape: &[u64],
         chunk: &SurveyedChunk,
-        is_reattached: bool,
         bad: &[(u64, u64)],
         (raw, out): &mut (Vec<u8>, ChunkBuffer),
     ) -> Result<Outcome> {
@@ -197,7 +194,7 @@ impl ValueCheck<'_> {
             Err(error) if error.kind() == ErrorKind::Unsupported => return Ok(Outcome::Saved(Certainty::Guessed)),
             Err(error) => return Ok(Outcome::Lost(format!("it cannot be decoded: {}", error.message()))),
         }
-        let certainty = self.closed(certainty::of_chunk(object, dataset, chunk, is_reattached));
+        let certainty = self.closed(certainty::of_chunk(object, dataset, chunk));
         // Zeros have the right fletcher32 checksum, which is zero.
         let is_doubtful = has_zero_block(chunk.offset, raw) || (certainty != Certainty::Certain && self.shared.touches(chunk.offset, end));
         Ok(Outcome::Saved(if is_doubtful { Certainty::Guessed } else { certainty }))

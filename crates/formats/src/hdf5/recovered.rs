@@ -75,7 +75,7 @@ pub struct LostLink {
 }
 
 impl RecoveredFile {
-    /// What `survey` has found; takes layouts and attributes out of it. Also returns the links that are left out.
+    /// What `survey` has found; takes layouts, links and attributes out of it. Also returns the links that are left out.
     ///
     /// # Errors
     /// `LimitExceeded` if it costs more than the file's budget.
@@ -87,7 +87,7 @@ impl RecoveredFile {
         for object in &mut survey.objects {
             let Some(content) = object.object.clone() else { continue };
             let (mut links, mut names) = (Vec::new(), HashSet::new());
-            for link in object.named_links() {
+            for link in object.take_links() {
                 let mut lose = |reason: &str| {
                     lost_links.push(LostLink { group: object.path.clone(), name: link.name.clone(), reason: reason.to_owned() });
                 };

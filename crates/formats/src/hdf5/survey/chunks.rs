@@ -2,22 +2,21 @@
 
 use hyperslab_array::{Error, Result};
 
-use super::extensible_array;
-use super::found_chunks::{Entries, Found, SurveyedChunk, checked_page, has_bit};
+use super::found_chunks::{ChunkEvidence, Found, SurveyedChunk};
 use super::links::NodeSizes;
 use super::log::Log;
 use super::structure::{Purpose, StructureKind};
-use super::tree_v2;
-use crate::hdf5::chunk_locator::entry::{check_array_block, parse_array_header, parse_entry};
+use super::{extensible_array, fixed_array, tree_v2};
+use crate::hdf5::Source;
+use crate::hdf5::chunk_locator::entry::parse_entry;
 use crate::hdf5::chunk_locator::numbering::Numbering;
 use crate::hdf5::layout::{ChunkedLayout, Locator};
 use crate::hdf5::visited::Visited;
-use crate::hdf5::{Source, checksum};
 
 /// The chunks that `layout` leads to, and whether its index is whole.
 pub(super) fn of_layout(log: &mut Log<'_>, layout: &ChunkedLayout, sizes: NodeSizes) -> Result<(Vec<SurveyedChunk>, bool)> {
     log.for_purpose(Purpose::ChunkIndex, |log| {
-        let mut found = Found { layout, chunks: Vec::new() };
+        let mut found = Found::new(layout, ChunkEvidence::Index);
         let is_whole = match &layout.locator {
             Locator::None => true,
             Locator::BtreeV1 { address } => tree_v1(log, *address, sizes, &mut found)?,
@@ -27,7 +26,7 @@ pub(super) fn of_layout(log: &mut Log<'_>, layout: &ChunkedLayout, sizes: NodeSi
                 true
             }
             Locator::Implicit { address } => implicit(log, *address, &mut found)?,
-            Locator::FixedArray { address } => fixed_array(log, *address, &mut found)?,
+            Locator::FixedArray { address } => fixed_array::chunks(log, *address, &mut found)?,
             Locator::ExtensibleArray { address } => extensible_array::chunks(log, *address, &mut found)?,
             Locator::BtreeV2 { address } => tree_of_chunks(log, *address, &mut found)?,
         };
@@ -229,67 +228,4 @@ fn tree_of_chunks(log: &mut Log<'_>, address: u64, found: &mut Found<'_>) -> Res
         Ok(())
     })?;
     Ok(is_whole && is_ordered)
-}
-
-fn fixed_array(log: &mut Log<'_>, address: u64, found: &mut Found<'_>) -> Result<bool> {
-    let source = log.source;
-    let (o, l) = (u64::from(source.offset_size), u64::from(source.length_size));
-    let header_bytes = 8 + l + o + 4;
-    let header = (|| {
-        let header = source.read(address, header_bytes)?;
-        let mut cursor = source.cursor(&header, address);
-        cursor.signature(b"FAHD")?;
-        checksum::verify(&header, source.absolute(address)?, "a fixed array header")?;
-        let is_filtered = parse_array_header(&mut cursor, "a fixed array header")?;
-        let (entry_bytes, page_bits) = (u64::from(cursor.u8()?), u32::from(cursor.u8()?));
-        let (entries, block) = (cursor.length()?, cursor.address()?);
-        if entry_bytes < o || page_bits >= 32 || entries.checked_mul(entry_bytes).is_none() {
-            return Err(Error::corrupt("impossible sizes in a fixed array header"));
-        }
-        Ok((is_filtered, entry_bytes, 1u64 << page_bits, entries, block, Numbering::row_major(found.layout)?))
-    })();
-    let Some((is_filtered, entry_bytes, page_entries, entries, block, numbering)) = log.noted(StructureKind::FixedArray, address, header_bytes, header)? else {
-        return Ok(false);
-    };
-    log.claim(StructureKind::FixedArray, address, header_bytes)?;
-    let Some(block) = block else { return Ok(true) };
-    let kind = StructureKind::FixedArrayBlock;
-    let prefix = 6 + o;
-    let is_paged = entries > page_entries;
-    let pages = if is_paged { entries.div_ceil(page_entries) } else { 0 };
-    let head_bytes = prefix + if is_paged { pages.div_ceil(8) } else { entries * entry_bytes } + 4;
-    let whole = head_bytes.saturating_add(if is_paged { entries * entry_bytes + 4 * pages } else { 0 });
-    let head = (|| {
-        let head = source.read(block, head_bytes)?;
-        let mut cursor = source.cursor(&head, block);
-        cursor.signature(b"FADB")?;
-        checksum::verify(&head, source.absolute(block)?, "a fixed array data block")?;
-        check_array_block(&mut cursor, is_filtered, address, "a fixed array data block")?;
-        Ok(head)
-    })();
-    let Some(head) = log.noted(kind, block, whole, head)? else { return Ok(false) };
-    log.claim(kind, block, whole)?;
-    let prefix = usize::try_from(prefix).unwrap_or(usize::MAX);
-    let content = head.get(prefix..).unwrap_or_default();
-    if !is_paged {
-        Entries { bytes: content, address: block, first: 0, count: entries, entry_bytes, is_filtered }.add(log, &numbering, found)?;
-        return Ok(true);
-    }
-    let mut is_whole = true;
-    for page in 0..pages {
-        if !has_bit(content, page) {
-            continue;
-        }
-        let count = page_entries.min(entries - page * page_entries);
-        let at = block.saturating_add(head_bytes).saturating_add(page * (page_entries * entry_bytes + 4));
-        let length = count * entry_bytes + 4;
-        let bytes = checked_page(source, at, length, "a fixed array page");
-        match log.noted(kind, at, length, bytes)? {
-            Some(bytes) => {
-                Entries { bytes: &bytes, address: at, first: page * page_entries, count, entry_bytes, is_filtered }.add(log, &numbering, found)?;
-            }
-            None => is_whole = false,
-        }
-    }
-    Ok(is_whole)
 }

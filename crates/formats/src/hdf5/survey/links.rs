@@ -143,6 +143,8 @@ pub(super) fn links_in(source: &Source, address: u64, texts: &LocalTexts) -> Res
             return Ok(None);
         };
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let target_bytes = soft.and_then(|path| texts.text(path.into())).map_or(0, <[u8]>::len);
+        source.budget.charge((LINK_COST + name.len() + target_bytes) as u64)?;
         let target = match (soft, header) {
             (Some(path), _) => texts.text(path.into()).map(|path| RawTarget::Soft(text(path))),
             (None, header) => header.map(RawTarget::Hard),
@@ -211,7 +213,9 @@ fn symbol_node(log: &mut Log<'_>, address: u64, sizes: NodeSizes, texts: Option<
     }
     let mut is_whole = true;
     for SymbolEntry { name, header, soft, place } in entries {
-        source.budget.charge(LINK_COST as u64)?;
+        // Links may share a text, each of which is kept.
+        let length = |at: Option<u64>| at.and_then(|at| Some(texts?.text(at)?.len() as u64)).unwrap_or(0);
+        source.budget.charge((LINK_COST as u64).saturating_add(length(Some(name))).saturating_add(length(soft.map(u64::from))))?;
         let name = texts.and_then(|texts| texts.text(name)).map(<[u8]>::to_vec);
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         if let Some(texts) = texts.filter(|_| name.is_none()) {

@@ -54,10 +54,10 @@ pub struct SurveyedObject {
     pub is_linked: bool,
     /// Whether its header was recognized by its look, for it has no signature.
     pub is_guessed: bool,
-    /// Number of its chunks, the last of the list, that come from parts of an index to which nothing leads.
-    pub reattached_chunks: usize,
-    /// Number of its links, the last of the list, that come from nodes to which nothing leads.
+    /// Number of its links, the last of the list, that come from nodes and blocks to which nothing leads.
     pub reattached_links: usize,
+    /// The same of its attributes.
+    pub reattached_attributes: usize,
     pub(crate) links: Vec<FoundLink>,
     pub(crate) stored: Option<StoredDataset>,
 }
@@ -66,6 +66,11 @@ impl SurveyedObject {
     /// The links whose names are known.
     pub fn named_links(&self) -> impl Iterator<Item = Link> + '_ {
         let named = self.links.iter().filter_map(|link| Some((link.name.clone()?, link.target.clone())));
+        named.map(|(name, target)| Link::new(name, LinkTarget::from(target)))
+    }
+    /// Takes the links whose names are known out: their targets may be long.
+    pub(crate) fn take_links(&mut self) -> impl Iterator<Item = Link> + use<> {
+        let named = std::mem::take(&mut self.links).into_iter().filter_map(|link| Some((link.name?, link.target)));
         named.map(|(name, target)| Link::new(name, LinkTarget::from(target)))
     }
     /// Addresses to which links lead whose names are lost.
@@ -108,8 +113,8 @@ fn read_object(log: &mut Log<'_>, address: u64, path: String, sizes: NodeSizes, 
         has_old_index: false,
         is_linked: true,
         is_guessed: false,
-        reattached_chunks: 0,
         reattached_links: 0,
+        reattached_attributes: 0,
         links: Vec::new(),
         stored: None,
     };

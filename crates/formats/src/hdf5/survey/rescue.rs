@@ -1,11 +1,11 @@
 //! Finds what nothing leads to any more: objects, links and chunks in the bytes that a survey has left over.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use hyperslab_array::Result;
 
 use super::chunks::ChunkNode;
-use super::found_chunks::SurveyedChunk;
+use super::found_chunks::{ChunkEvidence, SurveyedChunk};
 use super::links::{self, FoundLink};
 use super::log::Log;
 use super::object::Keeping;
@@ -16,16 +16,20 @@ use crate::hdf5::layout::{ChunkedLayout, Layout, Locator};
 use crate::{Object, StorageLayout};
 
 /// Budget of a place that may begin a structure, in bytes.
-const PLACE_COST: u64 = 16;
+pub(super) const PLACE_COST: u64 = 16;
 /// Bytes that filters may add to a chunk.
-const FILTER_SLACK: u64 = 64 << 10;
+pub(super) const FILTER_SLACK: u64 = 64 << 10;
 
 /// Places of structures that nothing leads to.
 #[derive(Default)]
-struct Places {
+pub(super) struct Places {
     headers: Vec<u64>,
     symbol_nodes: Vec<u64>,
     chunk_nodes: Vec<u64>,
+    /// Nodes of version-2 B-trees.
+    pub tree_nodes: Vec<u64>,
+    /// Blocks of chunk arrays and of fractal heaps, by the address of the header that they name as their owner.
+    pub owned: HashMap<u64, Vec<u64>>,
 }
 
 impl Survey {
@@ -36,17 +40,19 @@ impl Survey {
     /// `Io`, `LimitExceeded` or `Cancelled`.
     pub fn rescue(&mut self, progress: &mut SurveyProgress<'_>) -> Result<()> {
         let source = self.source.clone();
-        let places = self.places(&source)?;
+        let mut places = self.places(&source)?;
         let mut log = Log::new(&source);
         let keeping = Keeping { attributes: true };
         let (list, by_address) = (std::mem::take(&mut self.objects), std::mem::take(&mut self.by_address));
         let mut objects = Objects { list, by_address, sizes: self.sizes, keeping };
         let known = objects.list.len();
-        let mut free = places.symbol_nodes;
+        let mut free = std::mem::take(&mut places.symbol_nodes);
         objects.adopt_links(&mut log, &mut free, 0, progress)?;
+        objects.adopt_dense_links(&mut log, &places.owned, &self.extents, 0, progress)?;
         let linked = objects.list.len();
         objects.adopt_objects(&mut log, &places.headers, progress)?;
         objects.adopt_links(&mut log, &mut free, known, progress)?;
+        objects.adopt_dense_links(&mut log, &places.owned, &self.extents, linked, progress)?;
         for object in objects.list.iter_mut().skip(linked) {
             object.is_linked = false;
             object.is_guessed = !object.has_checksums;
@@ -54,6 +60,11 @@ impl Survey {
         self.extents.append(&mut log.extents);
         self.damages.append(&mut log.damages);
         objects.adopt_chunks(&source, &places.chunk_nodes, &self.extents)?;
+        let mut log = Log::new(&source);
+        objects.adopt_array_blocks(&mut log, &places.owned)?;
+        objects.adopt_tree_nodes(&mut log, &places.tree_nodes)?;
+        objects.adopt_attributes(&source, &places.owned, &self.extents)?;
+        self.extents.append(&mut log.extents);
         (self.objects, self.by_address) = (objects.list, objects.by_address);
         Ok(())
     }
@@ -68,6 +79,18 @@ impl Survey {
                 StructureKind::ObjectHeader => &mut places.headers,
                 StructureKind::SymbolTableNode => &mut places.symbol_nodes,
                 StructureKind::ChunkTree => &mut places.chunk_nodes,
+                StructureKind::TreeNode => &mut places.tree_nodes,
+                StructureKind::FixedArrayBlock | StructureKind::ExtensibleArrayBlock | StructureKind::HeapDirectBlock => {
+                    let before_owner = if kind == StructureKind::HeapDirectBlock { 5 } else { 6 };
+                    let owner = address.checked_add(before_owner).and_then(|at| {
+                        let bytes = source.read(at, source.offset_size.into()).ok()?;
+                        source.cursor(&bytes, at).address().ok()?
+                    });
+                    let Some(owner) = owner else { return Ok(()) };
+                    source.budget.charge(2 * PLACE_COST)?;
+                    places.owned.entry(owner).or_default().push(address);
+                    return Ok(());
+                }
                 StructureKind::GlobalHeap => {
                     if let Ok(length) = heap::collection_bytes(source, address) {
                         source.budget.charge(size_of::<Extent>() as u64)?;
@@ -119,7 +142,16 @@ impl Objects {
                 _ => true,
             }
         });
-        for (index, node, links) in adopted {
+        // Of two nodes with one name that fit one group, at least one belongs to another group, whose heap is lost.
+        let mut names: HashMap<(usize, &str), usize> = HashMap::new();
+        for (index, _, links) in &adopted {
+            links.iter().filter_map(|link| link.name.as_deref()).for_each(|name| *names.entry((*index, name)).or_default() += 1);
+        }
+        let is_alone = |(index, _, links): &&(usize, u64, Vec<FoundLink>)| {
+            links.iter().filter_map(|link| link.name.as_deref()).all(|name| names.get(&(*index, name)) == Some(&1))
+        };
+        let alone: Vec<(usize, u64, Vec<FoundLink>)> = adopted.iter().filter(is_alone).cloned().collect();
+        for (index, node, links) in alone {
             log.claim(StructureKind::SymbolTableNode, node, 8)?;
             let Some(group) = self.list.get_mut(index) else { continue };
             group.reattached_links += links.len();
@@ -216,7 +248,6 @@ impl Objects {
                         (Some((slot, index, chunks)), true) => {
                             if let (Some(own), Some(object)) = (own.get_mut(slot), self.list.get_mut(index)) {
                                 own.insert(node);
-                                object.reattached_chunks += chunks.list.len();
                                 object.chunks.extend(chunks.list);
                             }
                         }
@@ -233,7 +264,7 @@ impl Objects {
     }
 }
 
-fn layout_of(object: &SurveyedObject) -> Option<&ChunkedLayout> {
+pub(super) fn layout_of(object: &SurveyedObject) -> Option<&ChunkedLayout> {
     match object.stored.as_ref().map(|stored| &stored.layout) {
         Some(Layout::Chunked(layout)) => Some(layout),
         _ => None,
@@ -271,7 +302,8 @@ fn fitting_chunks(source: &Source, object: &SurveyedObject, node: u64) -> Result
             return Ok(None);
         }
         source.budget.charge((size_of::<SurveyedChunk>() + 8 * position.len()) as u64)?;
-        list.push(SurveyedChunk { position, offset: source.absolute(address)?, length: key.length, filter_mask: key.filter_mask });
+        let evidence = ChunkEvidence::Fit;
+        list.push(SurveyedChunk { position, offset: source.absolute(address)?, length: key.length, filter_mask: key.filter_mask, evidence });
     }
     Ok(Some(Fitting { list, neighbors: leaf.left.into_iter().chain(leaf.right).collect() }))
 }
