@@ -6,6 +6,7 @@
 
 mod check;
 mod classic;
+mod classic_stat;
 mod damage;
 mod finding;
 mod links;
@@ -14,11 +15,13 @@ mod paths;
 mod references;
 mod report;
 mod space;
-mod stat;
+mod stat_file;
+mod sums;
 mod values;
 
 pub use check::check;
 pub use finding::{Finding, KINDS, Severity};
 pub use options::{CheckOptions, CheckProgress};
 pub use report::Report;
-pub use stat::{Advice, DatasetStat, KindStat, Stat, stat};
+pub use stat_file::stat;
+pub use sums::{Advice, DatasetStat, KindStat, Stat};

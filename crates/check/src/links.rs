@@ -7,6 +7,9 @@ use hyperslab_reader::File;
 
 use crate::finding::{Finding, Severity};
 
+/// Characters of a link's target in a message: many links may share a long one.
+const MAX_TARGET: usize = 200;
+
 /// Objects that state another number of hard links than were found.
 pub(crate) fn counts(survey: &Survey, findings: &mut Vec<Finding>) {
     // If links are lost, the rest cannot be counted.
@@ -43,6 +46,10 @@ pub(crate) fn dangling(file: &File, survey: &Survey, findings: &mut Vec<Finding>
                     findings.push(Finding::new(Severity::Warning, "unsupported", format!("a user-defined link of class {class}")).of(Some(below)));
                     continue;
                 }
+            };
+            let target = match target.char_indices().nth(MAX_TARGET) {
+                Some((end, _)) => format!("{}…", target.get(..end).unwrap_or_default()),
+                None => target,
             };
             interruption::check()?;
             match file.exists(&below) {

@@ -4,7 +4,7 @@ use hyperslab_array::Result;
 use hyperslab_storage::Storage;
 
 use super::file::{is_record, plain_bytes, record_bytes};
-use super::header;
+use super::header::{self, Header, Variable};
 use crate::Limits;
 
 /// Where the parts of a file lie.
@@ -17,6 +17,8 @@ pub struct ClassicLayout {
     pub records: Option<u64>,
     /// Bytes from one record to the next.
     pub record_bytes: u64,
+    /// Number of attributes, of the file and of all variables.
+    pub attributes: u64,
     /// The variables, in the order of the header.
     pub variables: Vec<ClassicVariable>,
 }
@@ -35,6 +37,10 @@ pub struct ClassicVariable {
     pub stated_bytes: u64,
     /// Whether it has records.
     pub is_record: bool,
+    /// Extent of each dimension, without that of the records.
+    pub fixed_shape: Vec<u64>,
+    /// Bytes of an element.
+    pub element_bytes: u64,
 }
 
 impl ClassicLayout {
@@ -52,8 +58,18 @@ impl ClassicLayout {
                 bytes: plain_bytes(variable, &header)?,
                 stated_bytes: variable.stated_bytes,
                 is_record: is_record(variable, &header.dimensions),
+                fixed_shape: fixed_shape(variable, &header),
+                element_bytes: variable.datatype.size(),
             })
         });
-        Ok(Self { header_bytes: header.bytes, records: header.records, record_bytes, variables: variables.collect::<Result<_>>()? })
+        let attributes = header.variables.iter().map(|variable| variable.attributes.len()).sum::<usize>().saturating_add(header.attributes.len()) as u64;
+        Ok(Self { attributes, header_bytes: header.bytes, records: header.records, record_bytes, variables: variables.collect::<Result<_>>()? })
     }
+}
+
+/// Extents of the dimensions of a variable that are no records.
+fn fixed_shape(variable: &Variable, header: &Header) -> Vec<u64> {
+    let dimensions = variable.dimensions.iter().filter_map(|number| header.dimensions.get(*number));
+    let skipped = usize::from(is_record(variable, &header.dimensions));
+    dimensions.skip(skipped).map(|dimension| dimension.extent).collect()
 }

@@ -64,7 +64,7 @@ def stat(
     limits: Mapping[str, int] | None = None,
     progress: Progress | None = None,
 ) -> Stat:
-    """Shows where the bytes of an HDF5 or netCDF-4 file are: values by dataset, metadata by kind, free space.
+    """Shows where the bytes of an HDF5 or netCDF file are: values by dataset, metadata by kind, free space.
 
     Reads metadata only.
 

@@ -1,18 +1,11 @@
 //! Stat: where the bytes of a file are, and which of them are there for no good reason.
 
 use std::collections::BTreeMap;
-use std::path::Path;
-use std::sync::Arc;
 
-use hyperslab_array::{Cancellation, Error, Result, interruption};
-use hyperslab_formats::hdf5::find_superblock;
+use hyperslab_array::{Error, Result};
 use hyperslab_formats::hdf5::survey::{Extent, Purpose, StructureKind, Survey, SurveyedObject, gaps};
 use hyperslab_formats::{Dataset, Object, StorageLayout};
-use hyperslab_reader::Session;
-use hyperslab_storage::{LocalFile, Storage};
 use serde::Serialize;
-
-use crate::options::CheckProgress;
 
 /// Where the bytes of a file are.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -135,26 +128,8 @@ const MIN_LOST_PERCENT: u64 = 10;
 /// Compression that saves less than this is not worth decoding.
 const MIN_RATIO: f64 = 1.05;
 
-/// Sums up the HDF5 file at `path`. `session` gives the limits.
-///
-/// # Errors
-/// `NotFound` or `Io` if the file cannot be opened; `InvalidInput` for another format; `LimitExceeded`; `Cancelled`.
-pub fn stat(path: &Path, session: &Session, cancellation: &Cancellation, progress: &mut CheckProgress<'_>) -> Result<Stat> {
-    let shown = path.display().to_string();
-    let summed = interruption::cancellable(cancellation, || {
-        let storage: Arc<dyn Storage> = Arc::new(LocalFile::open(path)?);
-        if find_superblock(storage.as_ref())?.is_none() {
-            return Err(Error::invalid_input("no superblock: stat knows HDF5 and netCDF-4 files only"));
-        }
-        let mut survey = Survey::of(&storage, session.limits(), session.may_open_others(), false, &mut |done, of| progress(done, of, "objects"))?;
-        let left = gaps(&survey.extents, 0, survey.file_bytes);
-        survey.scan(&left)?;
-        Ok(of_survey(&shown, &survey))
-    });
-    summed.map_err(|error| error.in_file(shown.clone()))
-}
-
-fn of_survey(shown: &str, survey: &Survey) -> Stat {
+/// Sums up a survey of the file that `shown` names.
+pub(crate) fn of_survey(shown: &str, survey: &Survey) -> Stat {
     let mut kinds: BTreeMap<(StructureKind, Purpose), (u64, u64)> = BTreeMap::new();
     let mut index_bytes: BTreeMap<u64, u64> = BTreeMap::new();
     for extent in &survey.extents {
