@@ -5,6 +5,7 @@ from __future__ import annotations
 import pathlib
 from typing import Any
 
+import dump_tools
 import h5py
 import hyperslab as hs
 import netCDF4
@@ -64,6 +65,9 @@ def test_netcdf4_reads_and_goes_on_with_what_was_added(tmp_path: pathlib.Path, m
         f.create_variable("masked", ["x"], data=np.ma.array([1.0, 2.0, 3.0], mask=[0, 1, 0]))
         cloud = f.create_enum_type("cloud_t", "u1", {"clear": 0, "cloudy": 1})
         f.create_variable("cloud", ["x"], cloud, data=np.array([0, 1, 0], "u1"))
+        f.create_variable("raw", ["x"], f.create_opaque_type("raw_t", 3), data=np.array([b"abc", b"\1\2\3", b"xyz"], "V3"))
+        with pytest.raises(hs.InvalidInputError, match="0 bytes"):
+            f.create_opaque_type("none_t", 0)
     with netCDF4.Dataset(path, "r+") as f:
         assert {name: (len(dim), dim.isunlimited()) for name, dim in f.dimensions.items()} == {
             "time": (3, True),
@@ -92,7 +96,10 @@ def test_netcdf4_reads_and_goes_on_with_what_was_added(tmp_path: pathlib.Path, m
     with netCDF4.Dataset(path) as f:
         assert f["last"][:].tolist() == [1, 2] and len(f.dimensions["time"]) == 4
         assert [dim._dimid for dim in f.dimensions.values()] == sorted({dim._dimid for dim in f.dimensions.values()})
+    if (text := dump_tools.run("ncdump", path)) is not None:
+        assert "opaque(3) raw_t" in text and "raw = 0X616263, 0X010203, 0X78797A" in text, text
     with h5py.File(path) as f:
+        assert f["raw"][:].tobytes() == b"abc\1\2\3xyz"
         assert f["wind"].dims[1][0] == f["x"] and f["last"].dims[0][0] == f["later"]
     assert hs.check(path).ok
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from .. import _native
 from ..errors import InvalidInputError
 from ..netcdf.netcdf4_names import Netcdf4Names
+from ..netcdf.type_definitions import Make, TypeDefinitions
 from ..netcdf.types import NetcdfType, fixed_text
 from ..netcdf.variables import Contents, NetcdfDimension, NetcdfVariable
 from ..netcdf.writing import NO_COORDINATE, NO_VARIABLE, NetcdfGroup, storage_of
@@ -273,7 +274,7 @@ class EditedNetcdfGroup(NetcdfGroup):
         return StoredDataset(self._changes, path)
 
 
-class NetcdfEdits(Netcdf4Names):
+class NetcdfEdits(Netcdf4Names, TypeDefinitions):
     """What a group of an edited file has for netCDF: dimensions, variables and types, as `create_netcdf`."""
 
     _changes: Changes
@@ -362,55 +363,9 @@ class NetcdfEdits(Netcdf4Names):
             netcdf.settled()
             return netcdf._root[made._path]
 
-    def _create_type(self, kind: str, *arguments: Any) -> NetcdfType:
+    def _create_type(self, name: str, make: Make) -> NetcdfType:
         with self._changes.lock:
             netcdf = self._netcdf()
-            made: NetcdfType = getattr(netcdf, kind)(*arguments)
+            made = netcdf._create_type(name, make)
             netcdf.settled()
             return made
-
-    def create_compound_type(self, name: str, dtype: Any) -> NetcdfType:
-        """Creates a netCDF type of named fields.
-
-        Args:
-            name: Name of the type, or its path.
-            dtype: A structured dtype.
-
-        Returns:
-            The type, for `create_variable`.
-
-        Example:
-            >>> f.create_compound_type("point", [("x", "f8"), ("y", "f8")])
-        """
-        return self._create_type("create_compound_type", name, dtype)
-
-    def create_enum_type(self, name: str, dtype: Any, members: Mapping[str, int]) -> NetcdfType:
-        """Creates a netCDF type of named whole numbers.
-
-        Args:
-            name: Name of the type, or its path.
-            dtype: An integer dtype.
-            members: The values by name.
-
-        Returns:
-            The type, for `create_variable`.
-
-        Example:
-            >>> f.create_enum_type("cloud", "u1", {"clear": 0, "cloudy": 1})
-        """
-        return self._create_type("create_enum_type", name, dtype, members)
-
-    def create_vlen_type(self, name: str, dtype: Any) -> NetcdfType:
-        """Creates a netCDF type of one-dimensional arrays of any length.
-
-        Args:
-            name: Name of the type, or its path.
-            dtype: The dtype of the elements, or a type that the file defines.
-
-        Returns:
-            The type, for `create_variable`.
-
-        Example:
-            >>> f.create_vlen_type("ragged", "f4")
-        """
-        return self._create_type("create_vlen_type", name, dtype)

@@ -12,11 +12,11 @@ from .. import _native
 from ..errors import InvalidInputError
 from ..type_aliases import Path
 from ..values import dtype_encoding
-from ..writing.new_file import NewFile, NewGroup, extents, fill_of, filters_of, unknown_mode
+from ..writing.new_file import NewFile, NewGroup, extents, fill_of, filters_of, replaces
 from . import conventions
 from . import times as netcdf_times
-from . import types as netcdf_types
 from .netcdf4_names import Netcdf4Names
+from .type_definitions import Make, TypeDefinitions
 from .types import DEFAULT_FILLS, NetcdfType, checked_name, checked_path, fixed_text, stored_type
 from .variables import Contents, NetcdfAttributes, NetcdfDimension, NetcdfVariable, refuse_masked
 
@@ -27,7 +27,7 @@ NO_COORDINATE = "_nc4_non_coord_"
 _INT: dict[str, Any] = {"class": "integer", "size": 4, "signed": True, "order": "<"}
 
 
-class NetcdfGroup(Netcdf4Names, NewGroup):
+class NetcdfGroup(Netcdf4Names, TypeDefinitions, NewGroup):
     """A group of a netCDF file that is being written. It sees the dimensions and types of the groups above it."""
 
     _attributes = NetcdfAttributes
@@ -114,79 +114,13 @@ class NetcdfGroup(Netcdf4Names, NewGroup):
         """The number of a new dimension."""
         return len(self._contents.dimensions)
 
-    def _define(self, made: NetcdfType) -> NetcdfType:
+    def _create_type(self, name: str, make: Make) -> NetcdfType:
+        made = make(self._place(name, "type"), self._contents.types)
         if made.path in self._contents.types:
             raise InvalidInputError(f"there is a type {made.path} already")
         self._writer.create_datatype("/" + made.path, made.datatype)
         self._contents.types[made.path] = made
         return made
-
-    def create_compound_type(self, name: str, dtype: Any) -> NetcdfType:
-        """Creates a type of named fields.
-
-        Args:
-            name: Name of the type, or its path.
-            dtype: A structured dtype of numbers, `S` text of a length, and arrays of these.
-
-        Returns:
-            The type, for `create_variable`.
-
-        Raises:
-            UnsupportedError: netCDF has no type for a field.
-
-        Example:
-            >>> f.create_compound_type("point", [("x", "f8"), ("y", "f8")])
-        """
-        return self._define(netcdf_types.compound(self._place(name, "type"), dtype, self._contents.types))
-
-    def create_enum_type(self, name: str, dtype: Any, members: Mapping[str, int]) -> NetcdfType:
-        """Creates a type of named whole numbers.
-
-        Args:
-            name: Name of the type, or its path.
-            dtype: An integer dtype.
-            members: The values by name.
-
-        Returns:
-            The type, for `create_variable`.
-
-        Raises:
-            InvalidInputError: Two names have the same value, or a value does not fit.
-
-        Example:
-            >>> f.create_enum_type("cloud", "u1", {"clear": 0, "cloudy": 1})
-        """
-        return self._define(netcdf_types.enumeration(self._place(name, "type"), dtype, members))
-
-    def create_vlen_type(self, name: str, dtype: Any) -> NetcdfType:
-        """Creates a type of one-dimensional arrays of any length.
-
-        Args:
-            name: Name of the type, or its path.
-            dtype: The dtype of the elements, or a type that the file defines.
-
-        Returns:
-            The type, for `create_variable`.
-
-        Example:
-            >>> f.create_vlen_type("ragged", "f4")
-        """
-        return self._define(netcdf_types.variable_length(self._place(name, "type"), dtype, self._contents.types))
-
-    def create_opaque_type(self, name: str, size: int) -> NetcdfType:
-        """Creates a type of bytes without meaning (`ncdump` reads it, netCDF4-python does not).
-
-        Args:
-            name: Name of the type, or its path.
-            size: Number of bytes.
-
-        Returns:
-            The type, for `create_variable`.
-
-        Example:
-            >>> f.create_opaque_type("digest", 16)
-        """
-        return self._define(netcdf_types.opaque(self._place(name, "type"), size))
 
     def create_variable(
         self,
@@ -491,7 +425,7 @@ def create_netcdf(
 
     Args:
         path: Path of the file, or its address in an object store.
-        mode: `w` replaces an existing file, `x` refuses to.
+        mode: `w` replaces an existing file, `x` (or `w-`) refuses to.
         alignment, threads, durable, storage_options: As in `create`.
 
     Returns:
@@ -505,6 +439,4 @@ def create_netcdf(
         ...     f.create_dimension("x", 3)
         ...     f.create_variable("x", ["x"], data=[1, 2, 3], units="m")
     """
-    if mode not in ("w", "x"):
-        raise unknown_mode(mode)
-    return NewNetcdf(os.fsdecode(path), mode == "w", alignment, threads, durable, storage_options)
+    return NewNetcdf(os.fsdecode(path), replaces(mode), alignment, threads, durable, storage_options)

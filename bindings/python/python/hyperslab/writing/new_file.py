@@ -40,6 +40,7 @@ __all__ = [
     "extents",
     "fill_of",
     "filters_of",
+    "replaces",
     "unknown_mode",
 ]
 
@@ -133,6 +134,18 @@ def unknown_mode(mode: object) -> Exception:
     return InvalidInputError(f"mode {mode!r} is not known: give w (replace) or x (fail if there is one)")
 
 
+def replaces(mode: object) -> bool:
+    """Whether a mode that creates a file replaces an existing one.
+
+    Raises:
+        UnsupportedError: It is a mode that opens files.
+        InvalidInputError: There is no such mode.
+    """
+    if mode not in ("w", "w-", "x"):
+        raise unknown_mode(mode)
+    return mode == "w"
+
+
 def create(
     path: Path,
     mode: str = "w",
@@ -155,7 +168,7 @@ def create(
     Args:
         path: Path of the file, or its address in an object store (`s3://`, `gs://`, `az://`): then it is written to the folder for
             temporary files, and uploaded by `close()`.
-        mode: `w` replaces an existing file, `x` refuses to.
+        mode: `w` replaces an existing file, `x` (or `w-`) refuses to.
         alignment: Blocks of this many bytes or more begin at multiples of it; by default the block or stripe size of the file
             system.
         threads: Number of threads that compress; one per core by default.
@@ -183,15 +196,12 @@ def create(
         ...     f["x"] = np.arange(10)
         ...     f.create_dataset("y", data=np.zeros((1000, 1000)), compression="zstd")
     """
-    if mode == "w-":
-        mode = "x"
-    if mode not in ("w", "x"):
-        raise unknown_mode(mode)
+    replace = replaces(mode)
     _check_options(more)
     page_bytes = _page_bytes(fs_strategy, fs_page_size, alignment)
     return NewFile(
         os.fsdecode(path),
-        mode == "w",
+        replace,
         alignment,
         threads,
         track_order,
