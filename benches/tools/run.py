@@ -17,6 +17,7 @@ import time
 from typing import Any
 
 import h5py
+import hdf5plugin
 import hyperslab as hs
 import numpy as np
 
@@ -74,6 +75,8 @@ def race(folder: pathlib.Path, name: str, ours: list[str], theirs: list[str], st
     if found is None:
         raise SystemExit(f"there is no {theirs[0]}: `make dump-tools` unpacks it")
     command, environment = found
+    # The filter of h5repack for zstd.
+    environment = {**environment, "HDF5_PLUGIN_PATH": hdf5plugin.PLUGINS_PATH}
     times: tuple[list[float], list[float]] = ([], [])
     for number in range(rounds + 1):
         for out in made or ():
@@ -97,6 +100,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--folder", type=pathlib.Path, required=True)
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--only", default="", help="rows whose name contains this")
     parser.add_argument("--scale", type=int, default=4, help="128 MB of values for each unit")
     given = parser.parse_args()
     make_files(given.folder, given.scale)
@@ -111,18 +115,23 @@ def main() -> None:
         ("equal values, gzip, other chunks", "gzip.h5", "gzip other chunks.h5", 0),
         ("equal values, contiguous and gzip", "plain.h5", "gzip.h5", 0),
     ):
+        if given.only not in f"diff: {name}":
+            continue
         race(given.folder, f"diff: {name}", ["diff", one, other, "-q"], ["h5diff", "-q", one, other], status, given.rounds)
     chunk = ",".join(map(str, OTHER_CHUNK))
     made = ("ours.h5", "theirs.h5")
     for name, source, ours, theirs in (
         ("as it is; ours verified", "gzip.h5", [], []),
         ("gzip 4 to gzip 6", "gzip.h5", ["--compression", "gzip", "--level", "6", "--no-verify"], ["-f", "GZIP=6"]),
+        ("gzip 4 to zstd 3", "gzip.h5", ["--compression", "zstd", "--level", "3", "--no-verify"], ["-f", "SHUF", "-f", "UD=32015,0,1,3"]),
         ("contiguous to gzip 4 and shuffle", "plain.h5", ["--compression", "gzip", "--level", "4", "--shuffle", "--chunks", "20,100,100", "--no-verify"],
          ["-l", "x:CHUNK=20x100x100", "-f", "x:SHUF", "-f", "x:GZIP=4"]),
         ("other chunks, gzip", "gzip.h5", ["--chunks", chunk, "--no-verify"], ["-l", f"x:CHUNK={chunk.replace(',', 'x')}"]),
         ("other chunks, gzip; ours verified", "gzip.h5", ["--chunks", chunk], ["-l", f"x:CHUNK={chunk.replace(',', 'x')}"]),
         ("gzip to none", "gzip.h5", ["--compression", "none", "--no-shuffle", "--no-verify"], ["-f", "NONE"]),
     ):  # fmt: skip
+        if given.only not in f"repack: {name}":
+            continue
         race(given.folder, f"repack: {name}", ["repack", source, made[0], *ours], ["h5repack", *theirs, source, made[1]], 0, given.rounds, made)
 
 
