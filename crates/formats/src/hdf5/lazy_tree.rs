@@ -99,7 +99,14 @@ impl Kept {
 impl LazyTree {
     /// The tree below the root group at `root`, which is parsed at once.
     pub fn open(source: Source, root: u64) -> Result<Self> {
-        let tree = Self { source, root: ObjectId(root), kept: ForkMutex::new(Recent::new(KEPT_BYTES)), paid: Default::default(), damaged: Default::default(), siblings: Default::default() };
+        let tree = Self {
+            source,
+            root: ObjectId(root),
+            kept: ForkMutex::new(Recent::new(KEPT_BYTES)),
+            paid: Default::default(),
+            damaged: Default::default(),
+            siblings: Default::default(),
+        };
         match tree.kept(tree.root)?.parsed.object {
             Object::Group => Ok(tree),
             _ => Err(Error::corrupt("the root is no group")),
