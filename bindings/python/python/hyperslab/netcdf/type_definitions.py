@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from . import types as netcdf_types
 from .types import NetcdfType
 
-
 Make = Callable[[str, Mapping[str, NetcdfType]], NetcdfType]
 
 
