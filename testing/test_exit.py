@@ -83,7 +83,9 @@ def test_a_process_ends_after_a_scan_that_was_not_read_to_its_end(long: str, for
     assert "1 / 0" in end or done.stderr == ""
 
 
-def test_a_process_ends_whose_daemon_thread_is_in_the_middle_of_a_scan(long: str) -> None:
+@pytest.mark.parametrize("seconds", [0.5, 2], ids=["early", "late"])
+def test_a_process_ends_whose_daemon_thread_is_in_the_middle_of_a_scan(long: str, seconds: float) -> None:
+    """Importing DuckDB takes half a second on a busy machine: early may be before the query."""
     for scan in (
         "hs.sql('select sum(z + 1) from z', sys.argv[1]).fetchall()",
         "table.to_arrow()",
@@ -96,7 +98,7 @@ def test_a_process_ends_whose_daemon_thread_is_in_the_middle_of_a_scan(long: str
             import sys, threading, time, hyperslab as hs
             table = hs.open(sys.argv[1]).table('/z', where='z > 2')
             threading.Thread(target=lambda: {scan}, daemon=True).start()
-            time.sleep(0.5)
+            time.sleep({seconds})
         """,
             long,
         )

@@ -12,6 +12,8 @@ import time
 import weakref
 from typing import TYPE_CHECKING
 
+from .extras import require
+
 if TYPE_CHECKING:
     import duckdb
 
@@ -23,9 +25,33 @@ NAME = "hyperslab-interrupts"
 
 _connections: weakref.WeakKeyDictionary[duckdb.DuckDBPyRelation, duckdb.DuckDBPyConnection] = weakref.WeakKeyDictionary()
 _watched = False
+_ready = False
 _ending = threading.Event()
+_lock = threading.Lock()
 _kept: list[object] = []
 """Objects that daemon threads must not destroy while the process ends: DuckDB releases the interpreter to do so."""
+
+
+def prepare() -> None:
+    """Imports DuckDB, and lets the end of the process come here before it comes to DuckDB: from then on DuckDB answers with an error
+    whoever reads a stream. What was registered last is called first. Holds a thread that begins a query while the process ends: it
+    would be interrupted, too.
+
+    Raises:
+        MissingExtraError: DuckDB is not installed.
+    """
+    global _ready
+    require("SQL", "sql", "duckdb")
+    with _lock:
+        if not _ready:
+            _ready = True
+            atexit.register(_end)
+    _stay_if_ending()
+
+
+def _stay_if_ending() -> None:
+    if _ending.is_set() and threading.current_thread().daemon:
+        threading.Event().wait()
 
 
 def watch(relation: duckdb.DuckDBPyRelation, connection: duckdb.DuckDBPyConnection) -> None:
@@ -33,6 +59,7 @@ def watch(relation: duckdb.DuckDBPyRelation, connection: duckdb.DuckDBPyConnecti
     its own, and when the process ends. Signals reach the main thread: the first query of a process, if another thread starts it,
     does not react to Ctrl-C."""
     _connections[relation] = connection
+    _stay_if_ending()
     if not _watched and threading.current_thread() is threading.main_thread():
         _start()
 
@@ -64,12 +91,6 @@ def _run(reader: int) -> None:
     while received := os.read(reader, 1):
         if received[0] == signal.SIGINT and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
             _interrupt()
-
-
-def wait_for_the_end() -> None:
-    """Holds a thread that begins a query while the process ends: it would be interrupted, too."""
-    if _ending.is_set() and threading.current_thread().daemon:
-        threading.Event().wait()
 
 
 def _end() -> None:
@@ -110,6 +131,3 @@ def _in_duckdb(threads: list[int | None]) -> bool:
     frames = sys._current_frames()
     innermost = (frames[thread] for thread in threads if thread in frames)
     return any(str(frame.f_globals.get("__name__", "")).partition(".")[0] == "duckdb" for frame in innermost)
-
-
-atexit.register(_end)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from .. import interrupts
 from ..errors import InvalidInputError
-from ..extras import require
 from ..file import File, open
 from ..tables.table import Table
 from ..type_aliases import Paths
@@ -53,10 +52,9 @@ def sql(
         >>> hs.sql("select avg(theta) from profiles where depth < 100", "profiles.nc").fetchall()
         >>> hs.sql("select a.x.x - b.x.x as change from a.x join b.x using (dim_0)", a="monday.h5", b="tuesday.h5").fetchall()
     """
-    require("SQL", "sql", "duckdb")
+    interrupts.prepare()
     import duckdb
 
-    interrupts.wait_for_the_end()
     connection = duckdb.connect(config={"python_enable_replacements": False})
     sources: dict[str, FileViews] = {}
     if isinstance(files, Mapping) and not isinstance(files, File):
