@@ -61,7 +61,7 @@ def test_a_set_shows_how_many_files_it_has(folder: pathlib.Path) -> None:
     assert repr(opened).startswith("3 files (tas_*.h5): tas_1.h5 to tas_10.h5\nthe first file has\n/\n")
     html = opened._repr_html_()
     assert "3 files (tas_*.h5)" in html and "<b>the first file</b> tas_1.h5" in html and "3, from tas_1.h5 to tas_10.h5" in html
-    assert "<b>tas_1.h5</b> <span class='hs-dim'>Hdf5</span>" in hs.open("tas_1.h5")._repr_html_()
+    assert "<b>tas_1.h5</b> <span class='hs-dim'>HDF5</span>" in hs.open("tas_1.h5")._repr_html_()
 
 
 def test_each_file_of_a_set_is_a_file(folder: pathlib.Path) -> None:

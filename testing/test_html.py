@@ -52,9 +52,30 @@ def shown(what: Any) -> str:
 
 def test_a_file_says_what_it_is() -> None:
     text = shown(hs.open(PROFILES))
-    assert text.startswith("File atlantic_profiles.nc Netcdf4 folder ") and "size 34.8 kB" in text
-    assert "theta (depth=40, lat=6, lon=8) float32 chunks 1×6×8 sea_water_potential_temperature [K]" in text
-    assert "Conventions CF-1.5" in text
+    assert text.startswith("File atlantic_profiles.nc netCDF-4 folder ") and "size 34.8 kB" in text
+    assert "theta (depth=40, lat=6, lon=8) float32 sea_water_potential_temperature [K] chunks 1×6×8" in text
+    assert "depth (depth=40) float32 depth [m] 5 15 … 4478 chunks 1" in text and "Conventions CF-1.5" in text
+    assert "time () float64 time [days since 1800-01-01 00:00:0.0] 1984-12-01" in text
+
+
+def test_a_set_is_shown_as_one(tmp_path: pathlib.Path) -> None:
+    for year in (2001, 2002):
+        with hs.create_netcdf(tmp_path / f"y{year}.nc") as f:
+            f.create_dimension("time", 3)
+            f.create_variable("time", ("time",), "i4", [0, 31, 59], attrs={"units": f"days since {year}-01-01"})
+            f.create_variable("t", ("time",), "f4", np.full(3, float(year)))
+    opened = hs.open(sorted(tmp_path.glob("y*.nc")))
+    text = shown(opened)
+    assert "t (time=6) float32" in text and "time (time=6) int32 [days since 2001-01-01] 2001-01-01 2001-02-01 … 2002-03-01" in text
+    assert opened["t"][...].tolist() == [2001.0] * 3 + [2002.0] * 3
+    text = shown(hs.open([PROFILES, CELLS]))
+    assert "arrays are those of each file: " in text and "the first file" in text
+
+
+def test_long_types_are_folded() -> None:
+    text = shown(hs.open(CELLS))
+    assert "obsm (700) {X_pca: float32[50], X_umap: float64[2]} chunks 44" in text
+    assert "obs (700) {index: |S16, bulk_labels: int8, n_genes… chunks 175" in text and "type {index: |S16, bulk_labels: int8, n_genes: int64, " in text
 
 
 def test_a_dataset_says_what_one_wants_to_see_first() -> None:
@@ -90,7 +111,7 @@ def test_queries_histograms_and_plans(tmp_path: pathlib.Path) -> None:
     assert f"bins 20 total {found.values.sum():,} range" in shown(found)
     assert found._repr_html_().count("<rect") == 20
     cells = hs.Histogram(np.array([[1, 0], [2, 4]]), (np.arange(3.0), np.arange(3.0)))
-    assert cells._repr_html_().count("<rect") == 3 and "total 7" in shown(cells)
+    assert cells._repr_html_().count("<rect") == 4 and "total 7" in shown(cells)
     for values in ([0, 0], [np.nan, 1.0], [-1, 2]):
         shown(hs.Histogram(np.array(values), (np.array([0.0, 1, 2]),)))
     shown(hs.Histogram(np.zeros((2, 2, 2), int), (np.arange(3.0),) * 3))

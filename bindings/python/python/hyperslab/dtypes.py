@@ -283,6 +283,8 @@ def describe(datatype: dict[str, Any]) -> str:
     if kind == "enum" and not datatype["boolean"]:
         return f"enum of {describe(datatype['base'])}"
     try:
-        return str(value_dtype(datatype))
+        found = value_dtype(datatype)
+        base, shape = found.subdtype or (found, ())
+        return f"{base}[{', '.join(map(str, shape))}]" if shape else str(found)
     except UnsupportedError:
         return f"{datatype.get('name', kind)} of {datatype['size']} bytes"

@@ -12,7 +12,7 @@ from urllib.parse import unquote, urlsplit
 
 from . import _native, range_readers
 from .addresses import has_magic, is_address, matching, options_of
-from .errors import InvalidInputError, MissingFileError, UnsupportedError
+from .errors import Error, InvalidInputError, MissingFileError, UnsupportedError
 from .file_objects import CONTENT_NAME, path_or_content
 from .folders import files_below, is_container
 from .model_view import ModelView, recognized
@@ -377,7 +377,23 @@ class FileSet(File):
         return f"{self._title()}: {first}{through}\nthe first file has\n{tree.text(File(self._natives[0]))}"
 
     def _repr_html_(self) -> str:
-        return html.of_files(self._title(), self.filenames, self._natives.formats(), File(self._natives[0])) if self else html.closed(self._closed())
+        if not self:
+            return html.closed(self._closed())
+        whole, misfit = self._shown_whole()
+        return html.of_files(self._title(), self.filenames, self._natives.formats(), File(self._natives[0]), whole, misfit)
+
+    def _shown_whole(self) -> tuple[File | None, str]:
+        """The files as one for notebooks, or why they are not: sets of many files, and remote ones, are not joined for it."""
+        if self._is_single():
+            return File(self._natives[0]), ""
+        if self._joined is not None:
+            return self._joined, ""
+        if len(self._natives) > html.MAX_JOINED_FILES or not all(map(os.path.exists, self.filenames)):
+            return None, "go on from file to file; they are joined when one is asked for"
+        try:
+            return self._whole(""), ""
+        except Error as error:
+            return None, f"are those of each file: {error.message.rpartition('They are not one: ')[2]}"
 
 
 Node._classes = {**Node._classes, "file": File}

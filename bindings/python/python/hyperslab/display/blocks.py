@@ -28,9 +28,15 @@ _STYLE = """<style>
 .hyperslab tr:nth-child(even){background:none}
 .hyperslab .hs-values td,.hyperslab .hs-values th{padding:.1em .7em;white-space:nowrap;border:1px solid rgba(128,128,128,.25)}
 .hyperslab details{margin:.1em 0}
-.hyperslab details details,.hyperslab .hs-leaf{margin-left:1.1em}
-.hyperslab summary{cursor:pointer;overflow-wrap:anywhere}
-.hyperslab .hs-leaf{padding-left:1em;overflow-wrap:anywhere}
+.hyperslab details details,.hyperslab details .hs-leaf{margin-left:1.1em}
+.hyperslab summary{cursor:pointer;overflow-wrap:anywhere;padding-left:1.07em;text-indent:-1.07em}
+.hyperslab .hs-c0,.hyperslab .hs-c1,.hyperslab .hs-c2{display:inline-block;vertical-align:top;max-width:100%;text-indent:0}
+.hyperslab .hs-c0{min-width:8em}
+.hyperslab .hs-c1{min-width:15em}
+.hyperslab .hs-c2{min-width:4.5em}
+.hyperslab .hs-c3,.hyperslab .hs-c4{margin-right:.6em}
+.hyperslab .hs-c4{white-space:nowrap}
+.hyperslab .hs-leaf{padding-left:1.07em;overflow-wrap:anywhere}
 .hyperslab .hs-inner{margin-left:1.1em}
 .hyperslab code,.hyperslab pre{font-size:12px;background:rgba(128,128,128,.13);color:inherit;padding:.05em .35em;border-radius:3px;white-space:pre-wrap;overflow-wrap:anywhere}
 .hyperslab svg{display:block;max-width:100%}

@@ -15,7 +15,7 @@ from ..file import File
 from ..objects.dataset import Dataset
 from ..objects.group import Group
 from ..values import dtype_encoding
-from .times import is_recountable, recounted
+from .times import is_recountable, recounted, starts_at
 
 #: Attributes that say how values are decoded: datasets with different ones cannot be one array.
 _DECODING = ("_FillValue", "missing_value", "scale_factor", "add_offset", "_Unsigned", "units", "calendar", "dtype")
@@ -175,7 +175,9 @@ class Joined:
         differing = []
         for dim in sorted(dims):
             mine, theirs = datasets.get(dim), files[-1].get(dim)
-            if len(files) > 1 and isinstance(mine, Dataset) and isinstance(theirs, Dataset) and (mine.shape != theirs.shape or not _equal(mine, theirs)):
+            if len(files) < 2 or not isinstance(mine, Dataset) or not isinstance(theirs, Dataset):
+                continue
+            if mine.shape != theirs.shape or not _equal(mine, theirs) or _starts_otherwise(mine, theirs):
                 differing.append(dim)
         unlimited = [dim for dim in sorted(dims) if isinstance(datasets.get(dim), Dataset) and None in datasets[dim].maxshape]
         for found in (differing, unlimited):
@@ -305,6 +307,11 @@ def _counts_otherwise(mine: Dataset, theirs: Dataset) -> bool:
     """Whether both are times, in the same calendar, which may count from different dates."""
     has_one_calendar = ("calendar" not in mine.attrs and "calendar" not in theirs.attrs) or _same_attribute(mine, theirs, "calendar")
     return has_one_calendar and is_recountable(mine) and is_recountable(theirs)
+
+
+def _starts_otherwise(mine: Dataset, theirs: Dataset) -> bool:
+    """Whether both are times that count from different dates: equal counts are different times then."""
+    return _counts_otherwise(mine, theirs) and starts_at(mine) != starts_at(theirs)
 
 
 def is_scale(dataset: Dataset) -> bool:

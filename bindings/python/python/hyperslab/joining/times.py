@@ -17,6 +17,11 @@ def is_recountable(dataset: Dataset) -> bool:
     return dataset.ndim == 1 and dataset.dtype.kind in "iuf" and is_converted(units, calendar)
 
 
+def starts_at(dataset: Dataset) -> tuple[int, int]:
+    """Nanoseconds of one count of a recountable dataset, and of the date that it counts from since 1970."""
+    return nanoseconds_of(_units(dataset))
+
+
 def recounted(dataset: Dataset, like: Dataset) -> np.ndarray[Any, Any]:
     """The values of `dataset` in the units of `like`: exact for integers; missing values stay as they are.
 

@@ -109,7 +109,7 @@ class Dataset(StoredProperties):
         found = self._object(self._file, number, self._file.object_path(number))
         return found if isinstance(found, Dataset) else None
 
-    def _summary(self) -> str:
+    def _summary(self) -> list[str]:
         if self.kind == "unreadable":
             return super()._summary()
         names = self.dims
@@ -123,7 +123,7 @@ class Dataset(StoredProperties):
             parts.append(f"{ratio:.1f}:1")
         if self.refusal:
             parts.append(f"cannot be read: {self.refusal}")
-        return "  ".join(parts)
+        return parts
 
     def _parts(self) -> int:
         return 1 if self.kind == "unreadable" else dtypes.count_parts(self._about["datatype"])

@@ -18,10 +18,25 @@ from .attributes import Attributes, shown
 MAX_OBJECTS, MAX_ATTRIBUTES = 300, 1000
 #: Attributes of one object, and files of a set.
 MAX_OWN_ATTRIBUTES, MAX_FILES = 50, 40
+#: Characters of a datatype in the line of its dataset, and bytes of a chunk up to which a coordinate shows its ends.
+MAX_TYPE_CHARS, ENDS_CHUNK_BYTES = 40, 1 << 20
+#: Attributes of a file up to which they are not folded, and files of a set up to which it is shown as a whole.
+MAX_OPEN_ATTRIBUTES, MAX_JOINED_FILES = 10, 100
 #: No further object is shown after this time: files may have objects that take long to read.
 MAX_SECONDS = 2.0
 #: Rows, columns and members of the values that a dataset shows, and the bytes of a chunk up to which it shows some.
 PREVIEW_ROWS, PREVIEW_COLUMNS, PREVIEW_FIELDS, PREVIEW_CHUNK_BYTES = 5, 6, 20, 16 << 20
+
+
+#: What people call the formats.
+_FORMATS = {
+    "Hdf5": "HDF5",
+    "Netcdf3": "netCDF classic",
+    "Netcdf4": "netCDF-4",
+    "References": "chunk references",
+    "Container": "Arrow container",
+    "NetcdfContainer": "netCDF in an Arrow container",
+}
 
 
 class Dataset(Protocol):
@@ -55,7 +70,7 @@ class Dataset(Protocol):
     def size(self) -> int: ...
     @property
     def attrs(self) -> Attributes: ...
-    def _summary(self) -> str: ...
+    def _summary(self) -> list[str]: ...
     def _parts(self) -> int: ...
     def _entries(self) -> Iterator[tree.Entry]: ...
     def __getitem__(self, key: Any) -> Any: ...
@@ -64,7 +79,9 @@ class Dataset(Protocol):
 class _Budget:
     """What may still be shown."""
 
-    def __init__(self) -> None:
+    def __init__(self, *paths: str) -> None:
+        #: Whether values may be read: only those of files on this machine.
+        self.reads_values = bool(paths) and len(paths) <= MAX_JOINED_FILES and all(map(os.path.exists, paths))
         self._objects, self._attributes = iter(range(MAX_OBJECTS)), iter(range(MAX_ATTRIBUTES))
         self._end = time.monotonic() + MAX_SECONDS
         self.effort = tree.Effort()
@@ -90,27 +107,31 @@ class _Budget:
 
 def of_file(file: tree.Shown, path: str, format: str) -> str:
     """A file: name, format, size, folder, attributes and tree."""
-    budget = _Budget()
+    budget = _Budget(path)
     about = [("folder", text(os.path.dirname(os.path.abspath(path)))), ("size", _size_on_disk([path]))]
-    return card("File", os.path.basename(path) or path, format, facts(about), _attributes(file, budget), _members(file, budget))
+    return card("File", os.path.basename(path) or path, _format(format), facts(about), _attributes(file, budget), _members(file, budget))
 
 
-def of_files(title: str, paths: Sequence[str], formats: Sequence[str], first: tree.Shown) -> str:
-    """Several files: how many, their size and paths, and the tree of the first."""
-    budget = _Budget()
+def of_files(title: str, paths: Sequence[str], formats: Sequence[str], first: tree.Shown, whole: tree.Shown | None, misfit: str) -> str:
+    """Several files: how many, their size and paths, and the tree of the whole, or of the first if they are not one."""
+    budget = _Budget(*paths)
     listed = "".join(leaf(text(path)) for path in paths[:MAX_FILES])
     listed += leaf(dim(f"… and {len(paths) - MAX_FILES:,} more: filenames lists them")) if len(paths) > MAX_FILES else ""
     about = [
         ("files", text(f"{len(paths):,}, from {os.path.basename(paths[0])} to {os.path.basename(paths[-1])}" if len(paths) > 1 else paths[0])),
         ("size", _size_on_disk(paths)),
     ]
+    note = ", ".join(map(_format, formats))
+    if whole is not None:
+        return card("FileSet", title, note, facts(about), fold("<b>paths</b>", listed), _attributes(whole, budget), _members(whole, budget))
+    about.append(("arrays", text(misfit)))
     tree_of_first = fold(f"<b>the first file</b> {text(paths[0])}", _attributes(first, budget) + _members(first, budget), opened=True)
-    return card("FileSet", title, ", ".join(formats), facts(about), fold("<b>paths</b>", listed), tree_of_first)
+    return card("FileSet", title, note, facts(about), fold("<b>paths</b>", listed), tree_of_first)
 
 
 def of_node(node: tree.Shown, kind: str, file: str) -> str:
     """A group, or another object that has nothing special to show."""
-    budget = _Budget()
+    budget = _Budget(file)
     note = os.path.basename(file)
     refused = leaf(f"cannot be read: {text(node.refusal)}") if node.refusal else ""
     return card(kind, node.name, note, refused, _attributes(node, budget), _members(node, budget))
@@ -132,6 +153,10 @@ def of_dataset(dataset: Dataset, type: str, file: str) -> str:
     return card("Dataset", dataset.name, note, facts(about), _preview(dataset), _attributes(dataset, _Budget(), opened=False))
 
 
+def _format(name: str) -> str:
+    return _FORMATS.get(name, name)
+
+
 def _size_on_disk(paths: Sequence[str]) -> str:
     """The bytes of files, if all of them are on this machine; more than some hundreds are not asked for."""
     if len(paths) > 1000 or not all(map(os.path.exists, paths)):
@@ -139,9 +164,10 @@ def _size_on_disk(paths: Sequence[str]) -> str:
     return text(size(sum(map(os.path.getsize, paths))))
 
 
-def _attributes(node: tree.Shown, budget: _Budget, *, opened: bool = False) -> str:
+def _attributes(node: tree.Shown, budget: _Budget, *, opened: bool | None = None) -> str:
+    """The attributes of an object, folded if there are many unless `opened` says."""
     inner = budget.attributes(node)
-    return fold("<b>attributes</b>", inner, opened=opened) if inner else ""
+    return fold("<b>attributes</b>", inner, opened=inner.count("<tr>") <= MAX_OPEN_ATTRIBUTES if opened is None else opened) if inner else ""
 
 
 def _members(group: tree.Shown, budget: _Budget) -> str:
@@ -154,7 +180,8 @@ def _members(group: tree.Shown, budget: _Budget) -> str:
             if entry is None:
                 return lines + leaf(dim(tree.MORE))
             shown_at = seen.find(entry)
-            label = f"<b>{text(entry.name)}</b> {dim(tree.line(entry, budget.effort, shown_at))}{_label(entry)}"
+            parts = tree.line_parts(entry, budget.effort, shown_at)
+            label = _label(entry, parts, budget)
             if entry.object is not None and entry.object.kind == "group" and shown_at is None:
                 label += dim(f"{len(entry.object):,}")  # type: ignore[arg-type]
             if entry.object is None or shown_at is not None:
@@ -162,19 +189,54 @@ def _members(group: tree.Shown, budget: _Budget) -> str:
             elif entry.object.kind == "group" and tree.is_deep(entry.path, depth):
                 lines += leaf(f"{label} {dim(tree.DEEPER)}")
             else:
-                inner = budget.attributes(entry.object) + (below(entry.object, depth + 1) if entry.object.kind == "group" else "")
+                inner = _whole_type(parts) + budget.attributes(entry.object) + (below(entry.object, depth + 1) if entry.object.kind == "group" else "")
                 lines += fold(label, inner) if inner else leaf(label)
         return lines
 
     return below(group, 1)
 
 
-def _label(entry: tree.Entry) -> str:
-    """The units and long name of a dataset, for the tree."""
-    if entry.object is None or entry.object.kind != "dataset":
+def _label(entry: tree.Entry, parts: Sequence[str], budget: _Budget) -> str:
+    """A member in one line: of a dataset dimensions, type, meaning, values if they are its own coordinates, and storage."""
+    name = f"<b>{text(entry.name)}</b>"
+    if entry.object is None or entry.object.kind != "dataset" or len(parts) < 2:
+        return f"{name} {dim('  '.join(parts))}"
+    columns = [
+        name,
+        dim(parts[0]),
+        dim(_short(parts[1])),
+        text(_meaning(entry.object)),
+        dim(_ends(entry.object) if budget.reads_values else ""),
+        dim("  ".join(parts[2:])),
+    ]
+    return " ".join(f"<span class='hs-c{place}'>{column}</span>" for place, column in enumerate(columns) if column not in ("", dim("")))
+
+
+def _short(type: str) -> str:
+    return type if len(type) <= MAX_TYPE_CHARS else type[:MAX_TYPE_CHARS] + "…"
+
+
+def _whole_type(parts: Sequence[str]) -> str:
+    """A datatype that is too long for the line of its dataset."""
+    return facts([("type", text(parts[1]))]) if len(parts) > 1 and len(parts[1]) > MAX_TYPE_CHARS else ""
+
+
+def _ends(dataset: Any) -> str:
+    """The first and last values of a dimension's own coordinates, and the value of a scalar: decoded, and only if they cost little."""
+    is_coordinate = len(dataset.shape) == 1 and dataset.dims[:1] == (dataset.name.rpartition("/")[2],)
+    if dataset.refusal or not dataset.size or not (is_coordinate or not dataset.shape):
         return ""
-    meaning = _meaning(entry.object)
-    return f" {text(meaning)}" if meaning else ""
+    if dataset.dtype.kind not in "iufb" or int(np.prod(dataset.chunks or (1,), dtype=object)) * dataset.dtype.itemsize > ENDS_CHUNK_BYTES:
+        return ""
+    try:
+        values = dataset.decoded
+        if not dataset.shape:
+            return _value(values[()])
+        if dataset.size <= 3:
+            return " ".join(map(_value, values[...]))
+        return f"{' '.join(map(_value, values[:2]))} … {_value(values[-1])}"
+    except (Error, ValueError, TypeError, ImportError, MemoryError):
+        return ""
 
 
 def _meaning(node: Any) -> str:
@@ -266,6 +328,8 @@ def _records(values: np.ndarray[Any, Any], count: int) -> str:
 
 
 def _value(value: Any) -> str:
+    if isinstance(value, np.datetime64):
+        return str(value.astype("M8[s]")).removesuffix("T00:00:00").replace("T", " ")
     if isinstance(value, (np.floating, float)):
         return f"{value:.6g}"
     return tree.cut(shown(value) if not isinstance(value, str) else value)

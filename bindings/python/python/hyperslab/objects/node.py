@@ -109,11 +109,11 @@ class Node:
     def __delitem__(self, key: Any) -> None:
         raise ReadOnlyError(READ_ONLY, self._file.path, self.name)
 
-    def _summary(self) -> str:
-        """The object in one line of a tree."""
+    def _summary(self) -> list[str]:
+        """The parts of the object's line in a tree; of a dataset the first two are its dimensions and type."""
         if self.kind == "unreadable":
-            return f"cannot be read: {self.refusal}"
-        return "" if self.kind == "group" else self.kind
+            return [f"cannot be read: {self.refusal}"]
+        return [] if self.kind == "group" else [self.kind]
 
     def _parts(self) -> int:
         """The members of its datatype, of all levels, which its line describes."""

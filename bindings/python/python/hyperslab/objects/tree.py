@@ -49,7 +49,7 @@ class Shown(Protocol):
     @property
     def refusal(self) -> str | None: ...
 
-    def _summary(self) -> str: ...
+    def _summary(self) -> list[str]: ...
 
     def _parts(self) -> int: ...
 
@@ -99,16 +99,20 @@ def cut(text: str) -> str:
 def line(entry: Entry, effort: Effort | None = None, shown_at: str | None = None) -> str:
     """A link in one line, without its name; a group whose members are shown elsewhere says where. `effort` is that of the tree
     that the line is in."""
-    effort = effort or Effort()
+    return cut("  ".join(line_parts(entry, effort or Effort(), shown_at)))
+
+
+def line_parts(entry: Entry, effort: Effort, shown_at: str | None) -> list[str]:
+    """The parts of a link's line, each of which may be long."""
     if entry.object is None:
-        return f"-> {cut(entry.target)}"
+        return [f"-> {entry.target}"]
     if shown_at is not None:
-        return cut(f"the group {shown_at}")
+        return [f"the group {shown_at}"]
     if effort.is_spent:
-        return f"{entry.object.kind} …"
-    summary = cut(entry.object._summary())
+        return [f"{entry.object.kind} …"]
+    found = entry.object._summary()
     effort.spend(entry.object._parts())
-    return summary
+    return found
 
 
 class Seen:

@@ -201,6 +201,9 @@ class Aggregates(abc.ABC):
         return HistogramBounds(lower, upper, edges)
 
     def _histogram(self, names: tuple[str, ...], bins: tuple[Bins, ...], ranges: tuple[Any, ...], weights: str | None, logs: tuple[bool, ...]) -> Histogram:
+        for name in names:
+            if not isinstance(name, str):
+                raise InvalidInputError(f"{name!r} is not the name of a variable: histogram2d and histogram3d take several")
         edges = tuple(self._edges(name, b, r, log) for name, b, r, log in zip(names, bins, ranges, logs, strict=True))
         raw = self._native.histogram([(name, e.tolist()) for name, e in zip(names, edges, strict=True)], weights)
         values = np.frombuffer(raw, dtype=np.int64 if weights is None else np.float64)

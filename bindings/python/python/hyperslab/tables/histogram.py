@@ -44,7 +44,7 @@ def _html(values: AnyArray, edges: Sequence[Float64Array]) -> str:
     if values.size and values.ndim == 1:
         drawn = _bars(values, edges[0]) + fold("<b>bins</b>", _bins(values, edges[0]))
     elif values.size and values.ndim == 2 and max(values.shape) <= MAX_BINS:
-        drawn = _cells(values)
+        drawn = _cells(values, edges)
     return card("Histogram", f"{values.ndim} variable{'' if values.ndim == 1 else 's'}", "", facts(about), drawn)
 
 
@@ -77,8 +77,8 @@ def _bars(values: AnyArray, edges: Float64Array) -> str:
     return _drawing(_WIDTH + 80, _HEIGHT + 18, f"<g fill-opacity='.6'>{bars}</g>{labels}")
 
 
-def _cells(values: AnyArray) -> str:
-    """Cells as dark as their share of the largest value, the second variable upwards."""
+def _cells(values: AnyArray, edges: Sequence[Float64Array]) -> str:
+    """Cells as dark as their share of the largest value: the first variable to the right, the second upwards."""
     highest = float(np.abs(values).max())
     if not np.isfinite(highest) or highest == 0:
         return leaf(dim("every bin is empty"))
@@ -88,7 +88,14 @@ def _cells(values: AnyArray) -> str:
         f"<rect x='{i * side:.1f}' y='{(rows - 1 - j) * side:.1f}' width='{side:.1f}' height='{side:.1f}' fill-opacity='{0.08 + 0.92 * abs(float(values[i, j])) / highest:.2f}'/>"
         for i, j in zip(*np.nonzero(values), strict=True)
     )
-    return _drawing(columns * side, rows * side, cells)
+    width, height = columns * side, rows * side
+    (left, right), (bottom, top) = ([text(f"{end:.6g}") for end in (of_one[0], of_one[-1])] for of_one in edges)
+    labels = (
+        f"<text x='0' y='{height + 14:.0f}'>{left}</text><text x='{max(width, 90):.0f}' y='{height + 14:.0f}' text-anchor='end'>{right}</text>"
+        f"<text x='{width + 6:.0f}' y='10'>{top}</text><text x='{width + 6:.0f}' y='{height:.0f}'>{bottom}</text>"
+    )
+    frame = f"<rect x='.5' y='.5' width='{width - 1:.1f}' height='{height - 1:.1f}' fill='none' stroke='currentColor' stroke-opacity='.3'/>"
+    return _drawing(max(width, 90) + 80, height + 18, cells + frame + labels)
 
 
 def _drawing(width: float, height: float, inner: str) -> str:
