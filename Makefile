@@ -208,7 +208,7 @@ $(CF_VENV)/.installed: testing/cf/requirements.lock
 	$(CF_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
 	@touch $@
 
-test-cf: setup $(CF_VENV)/.installed ## CF netCDF against cf-xarray and netCDF4, on the real files that are cached
+test-cf: setup $(CF_VENV)/.installed ## CF netCDF against cf-xarray and netCDF4, on the real files that are cached; coastlines by cartopy
 	PYTHONPATH=$(abspath bindings/python/python) $(CF_VENV)/bin/python -m pytest -q -p no:cacheprovider --rootdir=testing/cf --confcutdir=testing/cf -W ignore testing/cf
 
 bench-grids: setup $(GRIDS_VENV)/.installed ## polygons and topology of CELLS=1000000 cells next to xugrid

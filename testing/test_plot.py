@@ -304,6 +304,9 @@ def test_histograms_of_one_value_and_of_none(tmp_path: pathlib.Path) -> None:
         ({"kind": "histogram", "bins": 0}, "1 or more"),
         ({"kind": "histogram", "dims": "lat"}, "leave out dims"),
         ({"index": (1, 2, 3)}, "3 indexes"),
+        ({"coastlines": True, "dims": "depth"}, "a map with axes of latitude and longitude"),
+        ({"coastlines": True, "dims": ("depth", "lat")}, "a map with axes of latitude and longitude"),
+        ({"coastlines": True, "kind": "histogram"}, "a map with axes of latitude and longitude"),
     ],
 )
 def test_wrong_options_of_a_plot(climate: hs.File, options: dict[str, Any], says: str) -> None:

@@ -130,6 +130,7 @@ def plot(
     vmax: Annotated[float | None, typer.Option(help="The largest value shown.")] = None,
     robust: Annotated[bool, typer.Option("--robust", help="Show the values between the 2nd and the 98th percentile.")] = False,
     log: Annotated[bool, typer.Option("--log", help="Scale values logarithmically.")] = False,
+    coastlines: Annotated[bool, typer.Option("--coastlines", help="Draw coastlines on a map; cartopy downloads them the first time.")] = False,
 ) -> None:
     """Draw a picture: one dimension as a line or a profile, more as an image or a map of the last two, or a histogram."""
     found = only_file(open_file(file), file)[path]
@@ -138,7 +139,7 @@ def plot(
     at = _indexes(index)
     drawn = [_number_or_name(name) for name in split(dims) or []] or None
     kind = "histogram" if histogram else "auto"
-    draw(out, lambda: found.plot(None, at, dims=drawn, kind=kind, bins=bins, cmap=cmap, vmin=vmin, vmax=vmax, robust=robust, log=log))
+    draw(out, lambda: found.plot(None, at, dims=drawn, kind=kind, bins=bins, cmap=cmap, vmin=vmin, vmax=vmax, robust=robust, log=log, coastlines=coastlines))
     print(f"wrote {out}: {os.path.getsize(out)} bytes")
 
 

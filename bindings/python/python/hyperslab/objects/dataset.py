@@ -363,6 +363,7 @@ class Dataset(StoredProperties):
         vmax: float | None = None,
         robust: bool = False,
         log: bool = False,
+        coastlines: bool = False,
         ax: Axes | None = None,
     ) -> Figure: ...
 
@@ -380,6 +381,7 @@ class Dataset(StoredProperties):
         vmax: float | None = None,
         robust: bool = False,
         log: bool = False,
+        coastlines: bool = False,
         ax: Axes | None = None,
     ) -> str: ...
 
@@ -396,6 +398,7 @@ class Dataset(StoredProperties):
         vmax: float | None = None,
         robust: bool = False,
         log: bool = False,
+        coastlines: bool = False,
         ax: Axes | None = None,
     ) -> Figure | str:
         """Draws a quick look: one dimension as a line or a profile, more as an image or a map of the last two, or a histogram. Needs
@@ -405,7 +408,7 @@ class Dataset(StoredProperties):
             out: Path of the picture.
             index: Indexes of the dimensions that are not drawn, in their order or by name; 0 by default.
             dims: The dimensions that are drawn; by default the last two.
-            kind, bins, cmap, vmin, vmax, robust, log, ax: As in `hyperslab.objects.plot.plot`.
+            kind, bins, cmap, vmin, vmax, robust, log, coastlines, ax: As in `hyperslab.objects.plot.plot`.
 
         Returns:
             `out` if it is a path, else the matplotlib figure.
@@ -415,7 +418,9 @@ class Dataset(StoredProperties):
             >>> f["t2m"].plot(dims="time", index={"lat": 30, "lon": 12})  # a time series at a point
             >>> f["t2m"].plot(kind="histogram", bins=50)
         """
-        return plot.plot(self, out, index, dims=dims, kind=kind, bins=bins, cmap=cmap, vmin=vmin, vmax=vmax, robust=robust, log=log, ax=ax)
+        return plot.plot(
+            self, out, index, dims=dims, kind=kind, bins=bins, cmap=cmap, vmin=vmin, vmax=vmax, robust=robust, log=log, coastlines=coastlines, ax=ax
+        )
 
     def read_direct(self, out: np.ndarray[Any, Any], source_sel: Any = None, dest_sel: Any = None) -> None:
         """Reads into an array, without a copy if the destination is contiguous and has the same dtype.

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..errors import InvalidInputError
 from ..extras import require
+from . import plot_coastlines
 from .plot_axes import Coordinate, coordinate_of, edges_of, label_of, place, value_names
 from .plot_cells import Dataset, Extremes, Part, extremes, histogram
 
@@ -59,6 +60,7 @@ def plot(
     vmax: float | None = None,
     robust: bool = False,
     log: bool = False,
+    coastlines: bool = False,
     ax: Axes | None = None,
 ) -> Figure | str:
     """Draws one dimension as a line, and more as an image of the last two.
@@ -84,14 +86,19 @@ def plot(
         vmin, vmax: The smallest and largest value shown.
         robust: Show the values between the 2nd and the 98th percentile of what is drawn, where `vmin` and `vmax` are not given.
         log: Scale values logarithmically; of a histogram the bins.
+        coastlines: Draw coastlines on a map of latitude and longitude. Cartopy has them, and downloads them the first time
+            (100 kB to 10 MB); maps of rotated grids have no latitudes and longitudes on their axes.
         ax: The axes to draw into.
 
     Returns:
         `out` if it is a path, else the matplotlib figure.
 
     Raises:
-        InvalidInputError: The dataset has no numbers to draw, or there is no such dimension or index.
-        MissingExtraError: Matplotlib is not installed: it comes with `pip install 'hyperslab[plot]'`.
+        InvalidInputError: The dataset has no numbers to draw, there is no such dimension or index, or `coastlines` are asked of
+            something else than a map.
+        MissingExtraError: Matplotlib is not installed: it comes with `pip install 'hyperslab[plot]'`, cartopy with
+            `hyperslab[maps]`.
+        NotFoundError: The coastlines are not on this machine and cannot be downloaded.
 
     Example:
         >>> hyperslab.objects.plot.plot(f["theta"], "theta.png", vmin=250)
@@ -107,10 +114,12 @@ def plot(
     if kind == "histogram":
         if dims is not None or index != ():
             raise InvalidInputError("a histogram has the values of all dimensions: leave out dims and index")
+        if coastlines:
+            plot_coastlines.check(dataset.name, None)
         _histogram(dataset, axes, bins, vmin, vmax, log)
         title = dataset.name
     else:
-        title = _values(dataset, axes, index, dims, {"cmap": cmap, "vmin": vmin, "vmax": vmax}, robust, log)
+        title = _values(dataset, axes, index, dims, {"cmap": cmap, "vmin": vmin, "vmax": vmax}, robust, log, coastlines)
     axes.set_title(title)
     if out is None:
         return figure
@@ -123,7 +132,7 @@ def _figure(ax: Axes | None, upright: bool) -> Figure:
     return picture(layout="constrained", figsize=(6.4, 4.8) if upright else (9, 7)) if ax is None else cast("Figure", ax.figure)
 
 
-def _values(dataset: Dataset, axes: Any, index: Any, dims: Any, options: dict[str, Any], robust: bool, log: bool) -> str:
+def _values(dataset: Dataset, axes: Any, index: Any, dims: Any, options: dict[str, Any], robust: bool, log: bool, coastlines: bool) -> str:
     """Draws values along one dimension or two, and returns the title."""
     colored = dims is None and dataset.ndim > 2 and dataset.shape[-1] in (3, 4) and dataset.dtype == np.uint8
     if dims is None:
@@ -135,12 +144,16 @@ def _values(dataset: Dataset, axes: Any, index: Any, dims: Any, options: dict[st
     part = Part(dataset, drawn, _fixed(dataset, drawn, index))
     max_cells = MAX_LINE_CELLS if len(drawn) == 1 else MAX_IMAGE_CELLS
     steps = [-(-extent // max_cells) for extent in part.shape[:2]]
+    if coastlines and (colored or len(drawn) != 2):
+        plot_coastlines.check(dataset.name, None)
     if colored:
         key = tuple(part.fixed.values()) + tuple(slice(None, None, step) for step in steps)
         axes.imshow(np.asarray(dataset[key]), extent=(-0.5, dataset.shape[-2] - 0.5, dataset.shape[-3] - 0.5, -0.5))
     else:
         cells = extremes(part, steps)
         coordinates = [coordinate_of(dataset, dimension, step) for dimension, step in zip(drawn, steps, strict=True)]
+        if coastlines:
+            plot_coastlines.check(dataset.name, coordinates)
         if log and not np.nanmax(cells.high, initial=0) > 0:
             raise InvalidInputError(f"{dataset.name} has no value above 0 to show with log")
         if np.isnan(cells.high).all():
@@ -152,7 +165,7 @@ def _values(dataset: Dataset, axes: Any, index: Any, dims: Any, options: dict[st
             if len(drawn) == 1:
                 _line(dataset, axes, coordinates[0], cells, options["vmin"], options["vmax"], log)
             else:
-                _image(dataset, axes, coordinates, cells, log, **options)
+                _image(dataset, axes, coordinates, cells, log, coastlines, **options)
     where = ", ".join(place(dataset, dimension, at) for dimension, at in part.fixed.items())
     return dataset.name + (f" ({where})" if where else "")
 
@@ -228,7 +241,7 @@ def _upright(axes: Any, coordinate: Coordinate) -> None:
         axes.invert_yaxis()
 
 
-def _image(dataset: Dataset, axes: Any, coordinates: list[Coordinate], cells: Extremes, log: bool, **options: Any) -> None:
+def _image(dataset: Dataset, axes: Any, coordinates: list[Coordinate], cells: Extremes, log: bool, coastlines: bool, **options: Any) -> None:
     from matplotlib.colors import LogNorm
 
     values = np.where(cells.high - cells.mean >= cells.mean - cells.low, cells.high, cells.low)
@@ -247,6 +260,8 @@ def _image(dataset: Dataset, axes: Any, coordinates: list[Coordinate], cells: Ex
     axes.set(xlabel=coordinates[1].label, ylabel=coordinates[0].label)
     if coordinates[1].values.dtype.kind == "M":
         axes.tick_params(axis="x", rotation=30)
+    if coastlines:
+        plot_coastlines.draw(axes, coordinates, row_edges, column_edges)
     tall, wide = np.ptp(row_edges), np.ptp(column_edges)
     if {coordinate.role for coordinate in coordinates} == {"latitude", "longitude"} and 1 / MAX_ASPECT < tall / wide < MAX_ASPECT:
         axes.set_aspect("equal")
