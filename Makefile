@@ -636,15 +636,18 @@ jar-docs: ## the jars of Java's sources and of Javadoc, in build/jar-docs
 	@for part in sources javadoc; do mv build/jar-docs/maven/parent/*-$$part.jar build/jar-docs/hyperslab-spark-$(VERSION)-$$part.jar; done
 	@rm -rf build/jar-docs/maven; ls -l build/jar-docs
 
+# Pages that were built before are brought up to date if npm is there.
+pages-for-wheel:
+	@if command -v npm >/dev/null && $(MAKE) --no-print-directory viewer || [ -e $(VIEWER_PAGES)/index.html ]; then echo "With the viewer's pages."; \
+	else echo "*** NOT IN THE WHEEL: the viewer's pages (hyperslab view). npm is missing, or could not install H5Web. ***"; fi
+
 # With the jar for Spark if `make jar` has put it into the package, and with the viewer's pages if npm is there. TARGET=aarch64-unknown-linux-gnu
 # builds for another platform, whose Rust standard library and C compiler must be there (docs/compatibility.md).
 WHEEL_VENV := build/wheel/venv
 
 wheel: $(VENV)/.maturin ## a wheel for CPython 3.10 and newer, with licenses and a list of what is compiled in, in build/wheel; TARGET= for another platform
 	@rm -rf build/wheel && mkdir -p build/wheel
-	@if [ -e $(VIEWER_PAGES)/index.html ]; then echo "With the viewer's pages."; \
-	elif command -v npm >/dev/null && $(MAKE) --no-print-directory viewer; then echo "With the viewer's pages."; \
-	else echo "*** NOT IN THE WHEEL: the viewer's pages (hyperslab view). npm is missing, or could not install H5Web. ***"; fi
+	@$(MAKE) --no-print-directory pages-for-wheel
 	$(BIN)/python packaging/bundled.py bindings/python/python/hyperslab/licenses $(TARGET)
 	@testing/quietly.sh "Compiling the wheel" $(BIN)/maturin build --release --locked --strip --out build/wheel $(if $(TARGET),--target $(TARGET))
 	@cd build/wheel && for wheel in *.whl; do echo "$$wheel: $$(($$(stat -c %s $$wheel) / 1024 / 1024)) MiB"; done
@@ -677,8 +680,9 @@ test-wheel: wheel ## the wheel in a fresh environment: first without extras, the
 	$(PYTHON) -m venv $(WHEEL_VENV)
 	$(WHEEL_VENV)/bin/python -m pip install --quiet --disable-pip-version-check build/wheel/*.whl
 	cd build/wheel && env -u PYTHONPATH venv/bin/python -I ../../packaging/check_wheel.py bare $(abspath examples/data/atlantic_profiles.nc)
-	$(WHEEL_VENV)/bin/python -m pip install --quiet --disable-pip-version-check "$$(echo build/wheel/*.whl)[cli,sql,plot]"
+	$(WHEEL_VENV)/bin/python -m pip install --quiet --disable-pip-version-check "$$(echo build/wheel/*.whl)[cli,sql,plot,viewer]"
 	cd build/wheel && env -u PYTHONPATH venv/bin/python -I ../../packaging/check_wheel.py extras $(abspath examples/data/atlantic_profiles.nc)
+	@if [ -e $(VIEWER_PAGES)/index.html ]; then cd build/wheel && env -u PYTHONPATH venv/bin/python -I ../../packaging/check_wheel.py pages $(abspath examples/data/atlantic_profiles.nc); fi
 
 # The artifacts are of a commit: a dirty tree is refused.
 RELEASE := build/release
@@ -689,6 +693,7 @@ release: ## wheel with the jar, sdist, jar, crates and notes of this version, in
 	$(PYTHON) testing/release_notes.py CHANGELOG.md $(VERSION) > $(RELEASE)/notes.md
 	$(MAKE) --no-print-directory setup $(SPARK_JAR)
 	cp $(SPARK_JAR) $(RELEASE)
+	@$(MAKE) --no-print-directory pages-for-wheel
 	$(BIN)/python packaging/bundled.py bindings/python/python/hyperslab/licenses
 	$(BIN)/maturin build --release --locked --strip --out $(RELEASE)
 	cp bindings/python/python/hyperslab/licenses/* $(RELEASE)

@@ -1,13 +1,18 @@
-"""Checks an installed wheel, in an environment without the clone: `python check_wheel.py bare` without extras, `... extras` with them."""
+"""Checks an installed wheel, in an environment without the clone: `python check_wheel.py bare` without extras, `... extras` with them, and
+`... pages` that the viewer shows its pages."""
 
 from __future__ import annotations
 
 import importlib.metadata
 import json
+import os
 import pathlib
+import re
+import signal
 import subprocess
 import sys
 import tempfile
+import urllib.request
 
 import hyperslab as hs
 import numpy as np
@@ -60,6 +65,24 @@ def extras() -> None:
     assert command("--version").stdout.strip() == importlib.metadata.version("hyperslab")
 
 
+def pages() -> None:
+    """The viewer's pages are in the wheel, and `hyperslab view` shows them: the page, each of its scripts and styles, and a file."""
+    listed = {str(path) for path in importlib.metadata.files("hyperslab") or []}
+    server = subprocess.Popen([COMMAND, "view", "--no-browser", PROFILES], stdout=subprocess.PIPE, text=True, env={**os.environ, "COLUMNS": "200"})
+    assert server.stdout is not None
+    try:
+        address = server.stdout.readline().split()[0]
+        page = urllib.request.urlopen(address).read().decode()
+        parts = re.findall(r'(?:src|href)="\./([^"]+)"', page)
+        assert parts and {"hyperslab/viewer/static/index.html", *(f"hyperslab/viewer/static/{part}" for part in parts)} <= listed, (parts, sorted(listed))
+        for part in parts:
+            assert len(urllib.request.urlopen(address + part).read()) > 1000, part
+        assert json.load(urllib.request.urlopen(f"{address}meta/?file={PROFILES.name}&path=/theta"))["shape"] == [40, 6, 8]
+    finally:
+        server.send_signal(signal.SIGINT)
+        assert server.wait(20) == 130
+
+
 if __name__ == "__main__":
-    {"bare": bare, "extras": extras}[sys.argv[1]]()
+    {"bare": bare, "extras": extras, "pages": pages}[sys.argv[1]]()
     print(f"{sys.argv[1]}: all is well")
