@@ -1,7 +1,8 @@
 """The viewer's answers for the HDF5 files that `make conformance` has fetched, compared with those of h5grove.
 
 `viewer.py [FOLDER …]` compares, in processes of their own, what H5Web asks for: metadata of every object, its attributes, and values of datasets of
-at most 100,000 elements as JSON and as bytes. Exits with 1 if an answer differs, or if ours is a failure of the server."""
+at most 100,000 elements as JSON and as bytes. Prints what differs, and the counts so far after each folder to stderr. Exits with 1 if an
+answer differs, or if ours is a failure of the server."""
 
 from __future__ import annotations
 
@@ -45,6 +46,16 @@ def has_padding(dtype: np.dtype[Any]) -> bool:
     if dtype.fields is not None:
         return sum(field[0].itemsize for field in dtype.fields.values()) != dtype.itemsize or any(has_padding(field[0]) for field in dtype.fields.values())
     return dtype.kind in "fc" and dtype.itemsize > 8 << (dtype.kind == "c")
+
+
+def corrected(path: pathlib.Path, name: str, theirs: Any) -> Any:
+    """The reference's answer for ragged rows of big-endian numbers, whose bytes h5py exchanges only in name (3.14)."""
+    with h5py.File(path) as f:
+        entity = f[name]
+        element = h5py.check_vlen_dtype(entity.dtype) if isinstance(entity, h5py.Dataset) else None
+    if not isinstance(element, np.dtype) or element.isnative or not isinstance(theirs, list):
+        return theirs
+    return [np.array(row, element.newbyteorder("=")).byteswap().tolist() for row in theirs]
 
 
 def sort_children(answer: Any) -> Any:
@@ -96,24 +107,35 @@ def compare(path: pathlib.Path) -> list[tuple[str, str, str]]:
             else:
                 ours, theirs = sort_children(answer.json()), sort_children(json.loads(expected))
                 found = difference(ours, theirs)
-                results.append(("different" if found else "equal", asked, found))
+                if found and what == "data" and not difference(ours, corrected(path, name, theirs)):
+                    results.append(("misread by the reference", asked, found))
+                else:
+                    results.append(("different" if found else "equal", asked, found))
     return results
 
 
 def main() -> int:
     np.seterr(all="ignore")
-    roots = [pathlib.Path(word) for word in sys.argv[1:]] or [GATHERED]
-    files = [path for root in roots for path in sorted(root.rglob("*")) if path.is_file() and signature.kind(path) == "hdf5"]
+    folders = [pathlib.Path(word) for word in sys.argv[1:]] or sorted(folder for folder in GATHERED.iterdir() if folder.is_dir())
     total: collections.Counter[str] = collections.Counter()
+    number_of_files = 0
     context = multiprocessing.get_context("spawn")
     with concurrent.futures.ThreadPoolExecutor(int(os.environ.get("JOBS") or os.cpu_count() or 1)) as jobs:
-        for path, results in zip(files, jobs.map(lambda path: alone(context, path), files), strict=True):
-            for kind, asked, detail in results:
-                total[kind] += 1
-                if kind in ("different", "error", "failure", "crash", "hang"):
-                    print(path, asked, kind, detail, sep="\t", flush=True)
-    print(f"{len(files)} files:", ", ".join(f"{count:,} {kind}" for kind, count in total.most_common()))
-    return int(not files or any(total[kind] for kind in ("different", "error", "failure", "crash", "hang")))
+        for number, folder in enumerate(folders, 1):
+            files = [path for path in sorted(folder.rglob("*")) if path.is_file() and signature.kind(path) == "hdf5"]
+            number_of_files += len(files)
+            for path, results in zip(files, jobs.map(lambda path: alone(context, path), files), strict=True):
+                for kind, asked, detail in results:
+                    total[kind] += 1
+                    if kind in ("different", "error", "failure", "crash", "hang"):
+                        print(path, asked, kind, detail, sep="\t", flush=True)
+            print(f"{number} of {len(folders)} folders, {summary(number_of_files, total)}", file=sys.stderr, flush=True)
+    print(summary(number_of_files, total))
+    return int(not number_of_files or any(total[kind] for kind in ("different", "error", "failure", "crash", "hang")))
+
+
+def summary(files: int, total: collections.Counter[str]) -> str:
+    return f"{files:,} files: " + ", ".join(f"{count:,} {kind}" for kind, count in total.most_common())
 
 
 def ask_alone(path: pathlib.Path) -> list[tuple[str, str, str]]:
