@@ -11,6 +11,7 @@ from typing import Any
 
 import h5py
 import hyperslab as hs
+import netCDF4
 import numpy as np
 import pytest
 
@@ -394,3 +395,29 @@ def test_the_page_can_say_how_many_values_it_draws(path: pathlib.Path) -> None:
     refused = ask(browser, "data", 413, file="a.h5", path="/line", max_values=1000)
     assert "300,001 values" in refused["message"] and "Overview" in refused["message"]
     assert len(ask(browser, "data", file="a.h5", path="/line", selection="0:1000", max_values=1000)) == 1000
+
+
+def test_dimensions_have_the_names_and_coordinates_of_the_file(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "named.nc"
+    with netCDF4.Dataset(path, "w") as f:
+        for name, count in (("time", 3), ("lat", 4), ("bare", 5), ("wild", 2)):
+            f.createDimension(name, count)
+        f.createVariable("time", "i4", ("time",))[:] = [0, 6, 12]
+        f["time"].units = "hours since 2026-01-01"
+        f.createVariable("lat", "f4", ("lat",))[:] = [60, 40, 20, 0]
+        f["lat"].units, f["lat"].long_name = "degrees_north", "latitude"
+        f.createVariable("wild", "f4", ("wild",))[:] = [3, np.nan]
+        f.createVariable("t", "f4", ("time", "lat", "bare", "wild"))
+    with h5py.File(tmp_path / "plain.h5", "w") as f:
+        f["x"], f["scalar"] = np.zeros((2, 3)), 1
+    browser = client(tmp_path)
+    found = ask(browser, "dimensions", file="named.nc", path="/t")
+    assert found == [
+        {"size": 3, "name": "time", "label": "time", "first": "2026-01-01T00:00:00", "last": "2026-01-01T12:00:00"},
+        {"size": 4, "name": "lat", "label": "latitude [degrees_north]", "first": "60", "last": "0"},
+        {"size": 5, "name": "bare", "label": "bare", "first": None, "last": None},
+        {"size": 2, "name": "wild", "label": "wild", "first": None, "last": None},
+    ]
+    assert ask(browser, "dimensions", file="plain.h5", path="/x")[1] == {"size": 3, "name": None, "label": None, "first": None, "last": None}
+    assert ask(browser, "dimensions", file="plain.h5", path="/scalar") == ask(browser, "dimensions", file="plain.h5", path="/") == []
+    ask(browser, "dimensions", 404, file="plain.h5", path="/nothing")

@@ -97,6 +97,121 @@ def test_particles_of_openpmd(tmp_path: pathlib.Path) -> None:
     np.testing.assert_array_equal(axes.lines[0].get_ydata(), y)
 
 
+def mesh_of(axes: Any) -> Any:
+    """The values of a picture as an image, NaN where it has none."""
+    (mesh,) = axes.collections
+    return mesh.get_array().filled(np.nan)
+
+
+def write_openpmd(path: pathlib.Path) -> dict[str, Any]:
+    """Two iterations: a vector with one component at another place of the cell, a scalar of one dimension, and azimuthal modes."""
+    Mesh, random = hs.models.openpmd.Mesh, np.random.default_rng(3)
+    values = {name: random.normal(size=(6, 30, 40)) for name in "xy"} | {"line": random.random(50), "modes": random.random((3, 8, 9)).astype("f4")}
+    common: dict[str, Any] = {"dimension": (0,) * 7, "grid_unit_si": 1e-3}
+    field = Mesh(values={name: values[name] for name in "xy"}, axes=("z", "y", "x"), spacing=(1, 2, 3), offset=(10, 0, -1), position={"x": (0, 0.5, 0), "y": (0, 0, 0.5)}, unit_si=2.0, **common)  # fmt: skip
+    line = Mesh(values=values["line"], axes=("z",), spacing=(0.5,), offset=(0,), position=(0,), **common)
+    with hs.models.openpmd.create(path) as series:
+        for number in (0, 100):
+            series.write_iteration(number, time=0.0, dt=1.0, meshes={"E": field, "line": line} if number else {"line": line})
+    with h5py.File(path, "a") as f:
+        modes = f.create_dataset("data/100/meshes/B", data=values["modes"])
+        modes.attrs.update(axisLabels=[b"r", b"z"], geometry=np.bytes_("thetaMode"), dataOrder=np.bytes_("C"), gridSpacing=[1.0, 1.0])
+        modes.attrs.update(gridGlobalOffset=[0.0, 0.0], gridUnitSI=1.0, position=[0.5, 0.0], unitSI=1.0)
+    return values
+
+
+def test_meshes_of_openpmd_are_planes_with_coordinates_and_units(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "run.h5"
+    values = write_openpmd(path)
+    with hs.open(path) as file:
+        found = {choice.name: choice for choice in pictures.choices(file)}
+    assert set(found) == {"openpmd:cells_E_x/E_x", "openpmd:cells_E_y/E_y", "openpmd:cells_line/line", "openpmd:cells_B/B"}
+    # The first picture lies in the middle of the first iteration that has the mesh, and is the first mode.
+    assert found["openpmd:cells_E_x/E_x"] == ("openpmd:cells_E_x/E_x", "E_x: y over x", [2, 6], (1, 3))
+    assert found["openpmd:cells_B/B"][1:] == ("B: r over z", [2, 3], (1, 0)) and found["openpmd:cells_line/line"][1:] == ("line: z", [2], (0,))
+    axes = drawn(path, "openpmd:cells_E_x/E_x")
+    np.testing.assert_array_equal(mesh_of(axes), values["x"][3] * 2)
+    assert axes.get_title() == "E_x (iteration = 100, i_z = 3, z = 0.013 m)" and (axes.get_xlabel(), axes.get_ylabel()) == ("x [m]", "y [m]")
+    # Cells reach half of the spacing to both sides; the position in the cell is half a spacing.
+    assert axes.get_xlim() == pytest.approx((-0.0025, 0.1175)) and axes.get_ylim() == pytest.approx((0, 0.06))
+    np.testing.assert_array_equal(mesh_of(drawn(path, "openpmd:cells_E_y/E_y", (1, 5))), values["y"][5] * 2)
+    np.testing.assert_array_equal(mesh_of(drawn(path, "openpmd:cells_B/B", (1, 2))), values["modes"][2])
+    (line,) = drawn(path, "openpmd:cells_line/line").lines
+    np.testing.assert_allclose(line.get_xdata(), np.arange(50) * 0.5e-3)
+    np.testing.assert_array_equal(line.get_ydata(), values["line"])
+    for index, status, words in (((0, 0), 404, "iteration 0 has no cells of E_x"), ((1, 6), 422, "outside")):
+        with pytest.raises(Refused, match=words) as caught:
+            drawn(path, "openpmd:cells_E_x/E_x", index)
+        assert caught.value.status == status
+
+
+def test_arrays_of_fortran_have_their_axes_reversed(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "fortran.h5"
+    values = np.arange(12.0).reshape(3, 4)
+    with h5py.File(path, "w") as f:
+        f.attrs.update({"openPMD": "2.0.0", "openPMDextension": np.uint32(0), "basePath": "/data/%T/", "meshesPath": "meshes/"})
+        f.attrs.update({"iterationEncoding": "groupBased", "iterationFormat": "/data/%T/"})
+        step = f.create_group("data/7")
+        step.attrs.update(time=0.0, dt=1.0, timeUnitSI=1.0)
+        mesh = step.create_dataset("meshes/rho", data=values)
+        mesh.attrs.update(axisLabels=[b"x", b"y"], dataOrder=np.bytes_("F"), gridSpacing=[0.5, 2.0], gridGlobalOffset=[0.0, 100.0], gridUnitSI=1.0)
+        mesh.attrs.update(position=[0.0, 0.0], unitSI=1.0, geometry=np.bytes_("cartesian"))
+    axes = drawn(path)
+    np.testing.assert_array_equal(mesh_of(axes), values)
+    # openPMD 2.0 has grids that are no lengths: no unit is made up.
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("x", "y") and axes.get_ylim() == (99, 105)
+
+
+def test_fields_of_h5block_at_a_step_and_a_plane(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "fields.h5"
+    random = np.random.default_rng(4)
+    values = {(step, name): random.normal(size=(4, 5, 6 + step)).astype("f4") for step in range(2) for name in ("E/0", "E/1", "phi/0", "other/0")}
+    with h5py.File(path, "w") as f:
+        for (step, name), array in values.items():
+            array = array[:, :2] if name == "other/0" else array
+            field = f.require_group(f"Step#{step}/Block/{name.split('/')[0]}")
+            if name != "other/0":
+                field.attrs["__Origin__"], field.attrs["__Spacing__"] = [0.0, 0.0, -1.0], [0.5, 1.0, 2.0]
+            field[name[-1]] = array
+    assert names(path) == [(f"h5block:{name}", [2, 4]) for name in ("cells_E/E_0", "cells_E/E_1", "cells_E/phi", "cells_other/other")]
+    axes = drawn(path)
+    np.testing.assert_array_equal(mesh_of(axes), values[0, "E/0"][2])
+    assert axes.get_title() == "E_0 (step = 0, k = 2, z = 3)" and (axes.get_xlabel(), axes.get_ylabel()) == ("x", "y")
+    np.testing.assert_array_equal(mesh_of(drawn(path, "h5block:cells_E/phi", (1, 3))), values[1, "phi/0"][3])
+    plain = drawn(path, "h5block:cells_other/other", (1, 0))
+    np.testing.assert_array_equal(mesh_of(plain), values[1, "other/0"][0, :2])
+    assert (plain.get_xlabel(), plain.get_ylabel()) == ("i", "j") and plain.get_title() == "other (step = 1, k = 0)"
+
+
+@pytest.mark.parametrize("shape", [(3, 1300, 1211), (2, 7, 3001), (1, 1, 700_001)])
+def test_a_field_with_more_cells_than_pixels_keeps_its_extremes(tmp_path: pathlib.Path, shape: tuple[int, ...]) -> None:
+    path = tmp_path / "large.h5"
+    values = np.random.default_rng(5).normal(size=shape).astype("f4")
+    values[-1, -1, 333], values[-1, 0, :2] = 1000, np.nan
+    with h5py.File(path, "w") as f:
+        f.create_dataset("Step#0/Block/rho/0", data=values, chunks=(1, min(shape[1], 100), min(shape[2], 1000)))
+    axes = drawn(path, None, (0, shape[0] - 1))
+    steps = [-(-extent // 500) for extent in shape[1:]]
+    padded = np.pad(values[-1].astype(float), [(0, -extent % step) for extent, step in zip(shape[1:], steps, strict=True)], constant_values=np.nan)
+    cells = padded.reshape(padded.shape[0] // steps[0], steps[0], padded.shape[1] // steps[1], steps[1])
+    low, high = (reduce.reduce(reduce.reduce(cells, axis=3), axis=1) for reduce in (np.fmin, np.fmax))
+    found = mesh_of(axes)
+    assert found.max() == 1000 and ((found == low) | (found == high) | np.isnan(low)).all() and not ((found == low).all() or (found == high).all())
+    assert f"{steps[0]} × {steps[1]} values share a pixel" in axes.texts[0].get_text()
+
+
+def test_a_model_that_cannot_be_listed_says_why(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "damaged.h5"
+    write_openpmd(path)
+    with h5py.File(path, "a") as f:
+        del f["data/100/meshes/E"].attrs["gridSpacing"]
+    with pytest.raises(hs.CorruptError, match="gridSpacing"):
+        names(path)
+    app = application(Shown([path]), "token", hosts=("testserver",))
+    answer = starlette_testclient.TestClient(app, base_url="http://testserver").get("/token/pictures", params={"file": "damaged.h5"})
+    assert answer.status_code == 500 and "/data/100/meshes/E" in answer.json()["message"]
+
+
 def test_faces_of_ugrid_have_the_colors_of_their_values() -> None:
     assert names(MESH) == [("ugrid:synthetic", [])]
     axes = drawn(MESH)
@@ -182,7 +297,7 @@ def test_pictures_over_the_interface(particles: pathlib.Path) -> None:
     app = application(Shown([particles]), "token", hosts=("testserver",))
     browser = starlette_testclient.TestClient(app, base_url="http://testserver", raise_server_exceptions=False)
     listed = browser.get("/token/pictures", params={"file": "run.h5part"}).json()
-    assert listed == [{"name": "h5part:particles", "title": "particles: y over x", "steps": [3]}]
+    assert listed == [{"name": "h5part:particles", "title": "particles: y over x", "steps": [3], "first": []}]
     answer = browser.get("/token/picture", params={"file": "run.h5part", "index": "1", "width": 300, "height": 200})
     assert answer.headers["content-type"] == "image/png" and answer.content.startswith(PNG)
     dark = browser.get("/token/picture", params={"file": "run.h5part", "index": "1", "width": 300, "height": 200, "dark": True}).content

@@ -187,8 +187,48 @@ def test_other_machines_only_with_a_certificate(path: pathlib.Path, tmp_path: pa
 
 
 def test_what_cannot_be_shown_is_one_line(tmp_path: pathlib.Path) -> None:
-    done = subprocess.run([sys.executable, "-m", "hyperslab", "view", tmp_path / "none.h5"], capture_output=True, text=True)
-    assert done.returncode != 0 and "none.h5" in done.stderr and "Traceback" not in done.stderr
+    (tmp_path / "notes.txt").write_text("no data")
+    for words, status, said in (
+        ([tmp_path / "none.h5"], 1, "none.h5"),
+        ([tmp_path / "notes.txt"], 1, "not an HDF5 or netCDF file: this is text"),
+        (["http://127.0.0.1:1/a.h5"], 1, "Connection refused"),
+        (["ftp://example.org/a.h5"], 1, "addresses of ftp:// are not read"),
+        ([tmp_path, "--port", "99999"], 2, "65535"),
+    ):
+        done = subprocess.run([sys.executable, "-m", "hyperslab", "view", *words], capture_output=True, text=True, timeout=60)
+        assert done.returncode == status and said in done.stderr and "Traceback" not in done.stderr and not done.stdout, (words, done)
+        assert status == 2 or done.stderr.count("\n") == 1, done.stderr
+
+
+def test_files_that_cannot_be_read_are_warnings_if_others_can(path: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    (tmp_path / "notes.txt").write_text("no data")
+    (tmp_path / "empty").mkdir()
+    assert Shown([path]).problems() == []
+    assert [problem.partition(" (")[0] for problem in Shown([path, tmp_path / "notes.txt"]).problems()] == ["not an HDF5 or netCDF file: this is text"]
+    server, address = started(path, tmp_path / "notes.txt")
+    try:
+        assert json.loads(get(address, "files")) == ["a.h5", "notes.txt"]
+    finally:
+        server.send_signal(signal.SIGINT)
+        _, errors = server.communicate(timeout=20)
+    assert server.returncode == 130 and errors.startswith("hyperslab: warning: not an HDF5 or netCDF file") and errors.count("\n") == 1
+    assert Shown([tmp_path / "empty"]).problems() == ["there is no file of HDF5 or netCDF yet; the page shows those that come later"]
+
+
+def test_a_container_of_the_connector_is_shown_as_a_file(path: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    with h5py.File(tmp_path / "small.h5", "w") as f:
+        f["group/x"] = [1.5, 2.5]
+    hs.convert(tmp_path / "small.h5", tmp_path / "made", form="folder")
+    assert (tmp_path / "made").is_dir() and Shown([tmp_path / "made"]).names() == ["made"]
+    server, address = started(tmp_path / "made")
+    try:
+        assert json.loads(get(address, "data", file="made", path="/group/x")) == [1.5, 2.5]
+    finally:
+        server.send_signal(signal.SIGTERM)
+        assert server.wait(20) == 143
+
+
+def test_two_files_of_one_name_are_refused(tmp_path: pathlib.Path) -> None:
     for name in ("a", "b"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "same.h5").write_bytes(b"")

@@ -39,6 +39,27 @@ def main(folder: pathlib.Path) -> None:
         f.Conventions = "CF-1.8"
         f.createVariable("t2m", "f4", ("lat", "lon"))[:] = 280 + 20 * np.cos(np.deg2rad(f["lat"][:]))[:, None] + np.sin(np.deg2rad(f["lon"][:]))
         f["t2m"].units, f["t2m"].long_name = "K", "temperature"
+    z, y, x = np.mgrid[0:40, 0:50, 0:60]
+    with h5py.File(folder / "fields.h5", "w") as f:
+        for step in range(3):
+            for name, components in (("E", 3), ("phi", 1)):
+                field = f.create_group(f"Step#{step}/Block/{name}")
+                field.attrs["__Origin__"], field.attrs["__Spacing__"] = [0.0, 0.0, -1.0], [0.5, 0.5, 1.0]
+                for component in range(components):
+                    field[str(component)] = np.exp(-((x - 30 - 5 * step) ** 2 + (y - 25) ** 2 * (1 + component) + (z - 20) ** 2) / 100)
+    with hs.models.openpmd.create(folder / "laser.h5") as series:
+        wave = np.sin(x / 2) * np.exp(-((x - 35) ** 2 + (y - 25) ** 2 + (z - 20) ** 2) / 90)
+        for number in (0, 100):
+            mesh = hs.models.openpmd.Mesh(
+                values={"x": wave * (1 + number), "y": wave / 9},
+                dimension=(1, 1, -3, -1, 0, 0, 0),
+                axes=("z", "y", "x"),
+                spacing=(1, 1, 0.5),
+                offset=(0, -25, number),
+                grid_unit_si=1e-6,
+                position=(0.5, 0.5, 0),
+            )
+            series.write_iteration(number, time=number * 1.0, dt=1.0, time_unit_si=1e-15, meshes={"E": mesh})
     with h5py.File(folder / "damaged.h5", "w") as f:
         wave = f.create_dataset("wave", data=np.sin(np.arange(200_000) / 3000), chunks=(1000,), compression="gzip")
         place = wave.id.get_chunk_info(30).byte_offset

@@ -163,6 +163,7 @@ def test_dragging_over_a_part_shows_it_in_more_detail(page: Page, address: str) 
     page.mouse.move(box["x"] + box["width"] * 0.6, box["y"] + box["height"] * 0.6, steps=5)
     page.mouse.up()
     expect(overview.get_by_text("10,000,000 values")).to_be_hidden()
+    expect(overview.get_by_label("Selection")).not_to_have_value("0:4000,0:2500")
     rows, columns = (tuple(map(int, part.split(":"))) for part in overview.get_by_label("Selection").input_value().split(","))
     assert 1000 < rows[0] < rows[1] < 3000 and 600 < columns[0] < columns[1] < 1900, (rows, columns)
     assert rows[1] - rows[0] < 1500 and columns[1] - columns[0] < 1000, (rows, columns)
@@ -243,10 +244,32 @@ def test_maps_have_their_coordinates(page: Page, address: str) -> None:
     expect(panel.get_by_role("img", name="temperature [K] (t2m)")).to_be_visible()
     picture(page, "viewer-pictures")
     page.get_by_role("treeitem", name="t2m").click()
+    page.keyboard.press("p")
+    # H5Web calls them D0 and D1.
+    names = page.get_by_role("list", name="Dimensions of /t2m").get_by_role("listitem")
+    expect(names).to_have_text(["D0 lat [degrees_north]: 33 values, -80 to 80", "D1 lon [degrees_east]: 36 values, 0 to 350"])
+    picture(page, "viewer-dimensions")
     page.keyboard.press("o")
     overview = page.get_by_role("complementary", name="Overview")
     expect(overview.get_by_text("lat [degrees_north]").first).to_be_visible()
     expect(overview.get_by_text("lon [degrees_east]").first).to_be_visible()
+
+
+def test_fields_of_simulations_are_drawn_at_a_step_and_a_plane(page: Page, address: str) -> None:
+    opened(page, address, "fields.h5")
+    page.keyboard.press("p")
+    panel = page.get_by_role("complementary", name="Pictures")
+    expect(panel.get_by_role("img", name="E_0: j over i")).to_be_visible()
+    expect(panel.get_by_label("Index (0 to 39)")).to_have_value("20")
+    with page.expect_request("**/picture?**") as asked:
+        panel.get_by_label("Index (0 to 2)").fill("2")
+    assert "index=2%2C20" in asked.value.url
+    picture(page, "viewer-h5block")
+    page.get_by_label("File").select_option("laser.h5")
+    expect(panel.get_by_role("img", name="E_x: y over x")).to_be_visible()
+    panel.get_by_role("combobox").select_option("openpmd:cells_E/E_y")
+    expect(panel.get_by_role("img", name="E_y: y over x")).to_be_visible()
+    picture(page, "viewer-openpmd")
 
 
 def test_keys_are_listed_and_the_page_is_dark_if_wanted(dark: Page, address: str) -> None:

@@ -9,6 +9,12 @@ interface Choice {
   name: string;
   title: string;
   steps: number[];
+  first: number[];
+}
+
+// What is shown of the dimensions that are not drawn: what the user chose, or what the server shows first.
+function indexOf({ steps, first }: Choice, index: number[]): number[] {
+  return steps.map((_, dimension) => index[dimension] ?? first[dimension] ?? 0);
 }
 
 export function Pictures({ file }: { file: string }) {
@@ -26,7 +32,7 @@ export function Pictures({ file }: { file: string }) {
     setName('');
     setIndex([]);
   }, [file, list]);
-  const at = chosen?.steps.map((_, dimension) => index[dimension] ?? 0).join(',');
+  const at = chosen && indexOf(chosen, index).join(',');
   useEffect(() => {
     if (chosen) {
       draw(async (signal) => {
@@ -41,7 +47,7 @@ export function Pictures({ file }: { file: string }) {
     return <State waiting={listing} />;
   }
   if (!chosen) {
-    return <p className="said">No data model that has pictures was recognized in {file}: particles, maps of CF, unstructured grids, NeXus.</p>;
+    return <p className="said">No data model that has pictures was recognized in {file}: particles and fields, maps of CF, unstructured grids, NeXus.</p>;
   }
   return (
     <div className="panel-content">
@@ -69,9 +75,9 @@ export function Pictures({ file }: { file: string }) {
               type="number"
               min={0}
               max={extent - 1}
-              value={index[dimension] ?? 0}
+              value={indexOf(chosen, index)[dimension]}
               onChange={(event) => {
-                const next = chosen.steps.map((_, other) => index[other] ?? 0);
+                const next = indexOf(chosen, index);
                 next[dimension] = Math.min(Math.max(event.target.valueAsNumber || 0, 0), extent - 1);
                 setIndex(next);
               }}

@@ -7,6 +7,7 @@ import { StrictMode, useCallback, useEffect, useRef, useState } from 'react';
 import { createRoot } from 'react-dom/client';
 
 import { Condition } from './Condition';
+import { Dimensions } from './Dimensions';
 import { Histogram } from './Histogram';
 import { Keys, useKeys } from './keyboard';
 import { Overview } from './Overview';
@@ -120,6 +121,7 @@ function Page() {
           Read again
         </button>
       </header>
+      <Dimensions key={`${shown} ${opened}`} area={area} file={shown} />
       <main ref={area}>
         <div className="h5web">
           <H5GroveProvider key={shown} url={SERVER} filepath={shown} fetcher={fetcher} resetKeys={[opened]}>
@@ -143,7 +145,7 @@ function Panel({ area, file, kind, onClose }: { area: React.RefObject<HTMLElemen
           ×
         </button>
       </h2>
-      <Content file={file} path={path} />
+      {path !== undefined && <Content file={file} path={path} />}
     </aside>
   );
 }

@@ -7,19 +7,15 @@ function selectedIn(area: HTMLElement | null): string | undefined {
   return area?.querySelector<HTMLElement>(SELECTED)?.dataset.path;
 }
 
-export function useSelected(area: RefObject<HTMLElement | null>): string {
-  const [path, setPath] = useState(() => selectedIn(area.current) ?? '/');
+// Undefined at first: until the page is drawn, its elements are those of the file that was shown before.
+export function useSelected(area: RefObject<HTMLElement | null>): string | undefined {
+  const [path, setPath] = useState<string>();
   useEffect(() => {
     const whole = area.current;
     if (!whole) {
       return undefined;
     }
-    const look = () => {
-      const found = selectedIn(whole);
-      if (found !== undefined) {
-        setPath(found);
-      }
-    };
+    const look = () => setPath((before) => selectedIn(whole) ?? before ?? '/');
     const observer = new MutationObserver(look);
     observer.observe(whole, { subtree: true, childList: true, attributes: true, attributeFilter: ['aria-selected'] });
     look();

@@ -28,7 +28,7 @@ def main() -> None:
     warnings.showwarning = _warn
     is_completing = "_HYPERSLAB_COMPLETE" in os.environ  # a shell asks for words: nothing else may be printed
     if (problem := profile().problem) is not None and sys.argv[1:2] not in (["profile"], ["doctor"]) and not is_completing:
-        _say_warning(problem)
+        say_warning(problem)
     try:
         with stoppable():
             app()
@@ -46,12 +46,13 @@ def main() -> None:
 def _warn(message: Warning | str, category: type[Warning], filename: str, lineno: int, file: TextIO | None = None, line: str | None = None) -> None:
     """Warnings of Hyperslab are one line; those of other packages are as Python shows them."""
     if category.__module__.partition(".")[0] == "hyperslab":
-        _say_warning(str(message))
+        say_warning(str(message))
     else:
         print(warnings.formatwarning(message, category, filename, lineno, line), end="", file=file or sys.stderr)
 
 
-def _say_warning(message: str) -> None:
+def say_warning(message: str) -> None:
+    """Prints a warning to standard error, in one line."""
     print(f"hyperslab: warning: {' '.join(message.split())}", file=sys.stderr)
 
 

@@ -14,6 +14,7 @@ import typer
 
 from ..errors import InvalidInputError, IoError
 from ..extras import require
+from . import say_warning
 from .app import command
 from .terminal import say
 
@@ -26,7 +27,7 @@ from .terminal import say
 )
 def view(
     files: Annotated[list[str], typer.Argument(metavar="FILE…", help="Files, folders, and addresses such as s3://bucket/run.h5.")],
-    port: Annotated[int, typer.Option(help="Port of the server; a free one by default.")] = 0,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port of the server; a free one by default.")] = 0,
     host: Annotated[
         str, typer.Option(help="Address that the server listens at. Another one than this machine's own needs --certificate and --key.")
     ] = "127.0.0.1",
@@ -47,6 +48,8 @@ def view(
     if not is_local and certificate is None:
         raise InvalidInputError(f"other machines can reach {host}: give --certificate and --key, so that nobody can read the token on the way")
     shown = Shown(files)
+    for problem in shown.problems():
+        say_warning(problem)
     # A browser that goes away ends an answer, not the server.
     signal.signal(signal.SIGPIPE, signal.SIG_IGN)
     token = secrets.token_urlsafe(24)

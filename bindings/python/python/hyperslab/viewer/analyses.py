@@ -18,6 +18,7 @@ from ..objects.group import Group
 from . import conditions, downsampling, histograms, pictures
 from .answering import json, watched
 from .budget import Budget
+from .dimensions import dimensions
 from .downsampling import block_bytes
 from .fields import Field
 from .paging import split
@@ -51,6 +52,7 @@ class Analyses:
     def routes(self, end: str) -> list[Route]:
         """The routes, with names that end in `end`."""
         found: dict[str, tuple[Callable[[Request, bytes, Watch], Response], str]] = {
+            "dimensions": (self.dimensions, "GET"),
             "overview": (self.overview, "GET"),
             "histogram": (self.histogram, "GET"),
             "query": (self.query, "GET"),
@@ -86,6 +88,10 @@ class Analyses:
         dataset: Any = found if field is None else Field(found, field)
         selection = request.query_params.get("selection")
         return file, dataset, parse_selection(selection, found.ndim) if selection else None
+
+    def dimensions(self, request: Request, _: bytes, watch: Watch) -> Response:
+        _, found = self._named(request)
+        return json(dimensions(found) if isinstance(found, Dataset) else [])
 
     def overview(self, request: Request, _: bytes, watch: Watch) -> Response:
         _, dataset, members = self._dataset(request)

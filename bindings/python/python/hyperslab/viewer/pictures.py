@@ -1,10 +1,9 @@
-"""Pictures: the default plots of data models, drawn here and sent as PNG. Particles, maps, unstructured grids, and signals of NeXus."""
+"""Pictures: the default plots of data models, drawn here and sent as PNG. Particles, fields, maps, unstructured grids, and signals of NeXus."""
 
 from __future__ import annotations
 
 import io
 import math
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -19,9 +18,10 @@ from ..objects import plot
 from ..objects.dataset import Dataset
 from ..objects.plot_axes import label_of, place
 from ..objects.plot_cells import decoded
+from .field_pictures import STEP_COLUMNS, draw_field, drawn_dimensions, first_index, grid_of
 from .grid_pictures import draw_curvilinear, draw_mesh, face_dimension, horizontal_coordinates
 from .requests import Refused
-from .watching import Watch
+from .watching import Watch, batches
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -46,23 +46,28 @@ class Choice(NamedTuple):
     Attributes:
         name: What a request calls it: the model, and the table or array.
         title: What a user sees.
-        steps: Number of steps, or the extents of the dimensions that are not drawn.
+        steps: Number of steps, and the extents of the dimensions that are not drawn.
+        first: The indexes that are shown first, one for each of `steps`; 0 if it is shorter.
     """
 
     name: str
     title: str
     steps: list[int]
+    first: tuple[int, ...] = ()
 
 
 def choices(file: File) -> list[Choice]:
-    """The pictures of a file, the default first."""
+    """The pictures of a file, the default first. A damaged model has none; its error is raised if the others have none either."""
     found: list[Choice] = []
+    problem: Error | None = None
     models = [model for model in file.models if model.certainty != "possible"]
     for model in models:
         try:
             found += _CHOICES.get(model.name, _none)(file, model)
-        except Error:
-            continue  # a damaged model has no pictures; the others have
+        except Error as error:
+            problem = problem or error
+    if problem and not found:
+        raise problem
     if any(one.name.startswith(("ugrid:", "mpas:")) for one in found):
         # As maps, the variables of an unstructured grid would be lines, and its connectivity images.
         found = [one for one in found if not one.name.startswith("cf:")]
@@ -75,7 +80,7 @@ def drawn(file: File, name: str | None, index: tuple[int, ...], size: tuple[int,
     Args:
         file: The open file.
         name: The name of a choice; by default the first.
-        index: Number of the step, or the indexes of the dimensions that are not drawn; 0 by default.
+        index: Number of the step, and the indexes of the dimensions that are not drawn; those of the choice by default.
         size: Width and height in pixels.
         watch: Ends the reading.
         is_dark: Light lines and words on a dark background; colors of values stay.
@@ -91,7 +96,8 @@ def drawn(file: File, name: str | None, index: tuple[int, ...], size: tuple[int,
     chosen = listed.get(name) if name else next(iter(listed.values()))
     if chosen is None:
         raise Refused(404, f"there is no picture '{name}' of this file; there are {', '.join(list(listed)[:5])}")
-    index = index + (0,) * (len(chosen.steps) - len(index))
+    first = chosen.first + (0,) * (len(chosen.steps) - len(chosen.first))
+    index = index + first[len(index) :]
     if len(index) > len(chosen.steps) or any(not 0 <= at < extent for at, extent in zip(index, chosen.steps, strict=True)):
         raise Refused(422, f"the index {list(index)} is outside of {chosen.steps}")
     figure = plot.picture(layout="constrained", figsize=(size[0] / _PIXELS_OF_INCH, size[1] / _PIXELS_OF_INCH), dpi=_PIXELS_OF_INCH)
@@ -165,8 +171,7 @@ def _draw_particles(file: File, model: ModelView, table: str, index: tuple[int, 
     columns = _positions(model, table) or ()
     steps, condition = _steps_of(model), None
     if index:
-        step_column = "iteration" if model.name == "openpmd" else "step"
-        condition = f"{step_column} = {steps[index[0]]}"
+        condition = f"{STEP_COLUMNS[model.name]} = {steps[index[0]]}"
     read, is_whole = _read_particles(model.table(table, condition, columns=list(columns), omitted="ignore"), watch)
     schema = model.table(table, omitted="ignore").schema
     labels = [_with_unit(schema.field(name)) for name in columns]
@@ -197,7 +202,7 @@ def _read_particles(table: Any, watch: Watch) -> tuple[pa.Table, bool]:
     reader, found, rows = table.batches(), [], 0
     schema = reader.schema
     with watch.stopping(reader.close):
-        for batch in _batches(reader, watch):
+        for batch in batches(reader, watch, "choose a step with fewer particles"):
             found.append(batch)
             rows += batch.num_rows
             if rows > _MAX_PARTICLES:
@@ -205,18 +210,47 @@ def _read_particles(table: Any, watch: Watch) -> tuple[pa.Table, bool]:
     return pa.Table.from_batches(found, schema=schema), True
 
 
-def _batches(reader: Any, watch: Watch) -> Iterator[pa.RecordBatch]:
-    while True:
-        watch.require_time("choose a step with fewer particles")
-        try:
-            yield reader.read_next_batch()
-        except StopIteration:
-            return
-
-
 def _with_unit(field: pa.Field) -> str:
     unit = (field.metadata or {}).get(b"units", b"").decode("utf-8", "replace")
     return f"{field.name} [{unit}]" if unit else str(field.name)
+
+
+# Fields: H5Block and openPMD.
+
+
+def _fields(file: File, model: ModelView) -> list[Choice]:
+    steps, found = _steps_of(model), []
+    for table in model.tables:
+        if not table.startswith("cells"):
+            continue
+        try:
+            grid = grid_of(model, table, steps)
+        except Error:
+            continue  # a damaged field has no picture; the others have
+        if grid is None:
+            continue
+        drawn = drawn_dimensions(grid)
+        title = " over ".join(grid.indexes[dimension].removeprefix("i_") for dimension in drawn)
+        first = (steps.index(grid.step), *first_index(grid))
+        found += [Choice(f"{model.name}:{table}/{field}", f"{field}: {title}", [len(steps), *grid.extents[: -len(drawn)]], first) for field in grid.fields]
+    return found
+
+
+def _draw_field(file: File, model: ModelView, what: str, index: tuple[int, ...], axes: Axes, watch: Watch) -> None:
+    table, _, field = what.partition("/")
+    draw_field(model, table, field, _steps_of(model)[index[0]], index[1:], axes, watch)
+
+
+# openPMD has both.
+
+
+def _particles_and_fields(file: File, model: ModelView) -> list[Choice]:
+    return _particle_tables(file, model) + _fields(file, model)
+
+
+def _draw_openpmd(file: File, model: ModelView, what: str, index: tuple[int, ...], axes: Axes, watch: Watch) -> None:
+    draw = _draw_particles if what.startswith("particles_") else _draw_field
+    draw(file, model, what, index, axes, watch)
 
 
 # Maps of CF.
@@ -302,5 +336,21 @@ def _draw_signal(file: File, model: ModelView, name: str, index: tuple[int, ...]
     plot.plot(signal, index=index, ax=axes)
 
 
-_CHOICES = {"h5part": _particle_tables, "openpmd": _particle_tables, "cf": _cf_arrays, "ugrid": _face_arrays, "mpas": _face_arrays, "nexus": _signals}
-_DRAWERS = {"h5part": _draw_particles, "openpmd": _draw_particles, "cf": _draw_map, "ugrid": _draw_faces, "mpas": _draw_faces, "nexus": _draw_signal}
+_CHOICES = {
+    "h5part": _particle_tables,
+    "h5block": _fields,
+    "openpmd": _particles_and_fields,
+    "cf": _cf_arrays,
+    "ugrid": _face_arrays,
+    "mpas": _face_arrays,
+    "nexus": _signals,
+}
+_DRAWERS = {
+    "h5part": _draw_particles,
+    "h5block": _draw_field,
+    "openpmd": _draw_openpmd,
+    "cf": _draw_map,
+    "ugrid": _draw_faces,
+    "mpas": _draw_faces,
+    "nexus": _draw_signal,
+}

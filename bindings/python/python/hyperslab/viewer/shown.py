@@ -13,7 +13,7 @@ from .. import h5py
 from ..addresses import has_magic, is_address, matching
 from ..errors import Error, ErrorKind, InvalidInputError, IoError, MissingFileError
 from ..file import File
-from ..folders import files_below, is_hdf5
+from ..folders import files_below, is_container, is_hdf5
 from ..serving.inside import path_inside
 from ..serving.stamps import Stamp, stamp_of
 from ..sessions import session
@@ -52,7 +52,7 @@ class Shown:
             if not os.path.exists(path):
                 raise MissingFileError("No such file or directory", path)
             real = os.path.realpath(path)
-            self._add(self._folders if os.path.isdir(real) else self._files, os.path.basename(os.path.abspath(path)), real)
+            self._add(self._folders if os.path.isdir(real) and not is_container(real) else self._files, os.path.basename(os.path.abspath(path)), real)
         self._opened: OrderedDict[str, _Opened] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -72,6 +72,28 @@ class Shown:
                 if len(found) >= MAX_NAMES:
                     break
         return sorted(found)
+
+    def problems(self) -> list[str]:
+        """Opens the files that were named, at most `_OPEN` of them.
+
+        Returns:
+            Why files cannot be read, one message each. If all is well it is empty.
+
+        Raises:
+            Error: None of the files that were named can be read, and there is no folder.
+        """
+        found: list[Error] = []
+        tried = list(self._files.values())[:_OPEN]
+        for path in tried:
+            try:
+                files.open([path], missing_sources="fill")
+            except Error as error:
+                found.append(error)
+        if found and len(found) == len(tried) and not self._folders:
+            raise found[0]
+        if not self._files and not any(True for folder in self._folders.values() for _ in files_below(folder)):
+            return ["there is no file of HDF5 or netCDF yet; the page shows those that come later"]
+        return [str(error) for error in found]
 
     def _path(self, name: str) -> str:
         """Where the file of a name lies.

@@ -6,6 +6,9 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
+
+import pyarrow as pa
 
 from .requests import Refused
 
@@ -89,3 +92,18 @@ class Watch:
             with self._lock:
                 if stop in self._on_leave:
                     self._on_leave.remove(stop)
+
+
+def batches(reader: Any, watch: Watch, advice: str) -> Iterator[pa.RecordBatch]:
+    """The record batches of a reader, until its time is over.
+
+    Raises:
+        Gone: The client is gone.
+        Refused: The time is over; `advice` says what the user can do about it.
+    """
+    while True:
+        watch.require_time(advice)
+        try:
+            yield reader.read_next_batch()
+        except StopIteration:
+            return

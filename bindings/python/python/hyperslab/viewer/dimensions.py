@@ -1,0 +1,42 @@
+"""Dimensions: the names and coordinates of a dataset's dimensions, as netCDF and HDF5's dimension scales have them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..errors import Error
+from ..objects.dataset import Dataset
+from ..objects.plot_axes import coordinate_of
+from .downsampling import MAX_COORDINATE_VALUES
+
+
+def dimensions(dataset: Dataset) -> list[dict[str, Any]]:
+    """What the file says about each dimension.
+
+    Returns:
+        For each dimension its `size`, its `name` (null if it has none), the `label` of its coordinate with units, and the `first` and `last`
+        value of the coordinate as text (null if it has none of numbers or times in order).
+    """
+    return [_dimension(dataset, number) for number in range(dataset.ndim)]
+
+
+def _dimension(dataset: Dataset, number: int) -> dict[str, Any]:
+    size = dataset.shape[number]
+    name = (dataset.dims[number] if dataset.dims else None) or None
+    found = {"size": size, "name": name, "label": name, "first": None, "last": None}
+    if name is None or not 0 < size <= MAX_COORDINATE_VALUES:
+        return found
+    try:
+        coordinate = coordinate_of(dataset, number, 1)
+    except Error:
+        return found  # a coordinate that cannot be read leaves the name
+    if not coordinate.known:
+        return found
+    first, last = (_text(coordinate.values[at]) for at in (0, -1))
+    return {**found, "label": coordinate.label, "first": first, "last": last}
+
+
+def _text(value: Any) -> str:
+    return str(np.datetime_as_string(value, "s")) if isinstance(value, np.datetime64) else f"{value:.6g}"
