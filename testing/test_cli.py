@@ -216,6 +216,16 @@ def test_sql_prints_some_rows_and_says_so() -> None:
     assert "depth" in run("sql", PROFILES, "select depth from theta where depth < 0")
 
 
+def test_head_says_how_many_rows_there_are() -> None:
+    for words, said in (
+        (["--count"], "hyperslab: the first 10 of 1,920 rows\n"),
+        (["--count", "--where", "theta > 299"], "hyperslab: the first 10 of 195 rows that match\n"),
+        (["--count", "-n", "195", "--where", "theta > 299"], ""),
+        (["--where", "theta > 299"], ""),
+    ):
+        assert subprocess.run([SERVED, "head", PROFILES, "/theta", *words], capture_output=True, text=True, check=True).stderr == said
+
+
 def test_rows_come_before_all_are_there(tmp_path: pathlib.Path) -> None:
     """A pipe that is closed after some rows ends the command: 20 million rows would take minutes to print."""
     import h5py
@@ -268,7 +278,7 @@ def test_plot_draws_a_picture(tmp_path: pathlib.Path) -> None:
         (["export", PROFILES, "/theta", "no/such/folder/theta.csv"], "no/such/folder"),
         (["plot", PROFILES, "/", "out.png"], "is not a dataset"),
         (["plot", PROFILES, "/theta", "out.png", "--index", "99"], "99"),
-        (["plot", PROFILES, "/theta", "out.png", "--index", "1,2,3"], "3 indexes"),
+        (["plot", PROFILES, "/theta", "out.png", "--index", "1,2,3"], "index is (1, 2, 3), but /theta has 1 dimension that is not drawn"),
         (["plot", PROFILES, "/theta", "out.xyz"], "xyz"),
     ],
     ids=lambda value: " ".join(value[:1]) if isinstance(value, list) else value,
@@ -280,16 +290,18 @@ def test_an_error_is_one_line_that_says_what_is_wrong(words: list[str], says: st
     assert "Traceback" not in error
 
 
-def test_progress_is_shown_on_a_terminal_only(tmp_path: pathlib.Path) -> None:
+@pytest.mark.parametrize("words", [[], ["--where", "x > 0", "--count"]])
+def test_progress_is_shown_on_a_terminal_only(tmp_path: pathlib.Path, words: list[str]) -> None:
     import pty
 
     import h5py
 
     with h5py.File(tmp_path / "a.h5", "w") as f:
-        f["x"] = np.random.default_rng(1).normal(size=3_000_000)
+        f["x"] = values = np.random.default_rng(1).normal(size=3_000_000)
+    total = np.count_nonzero(values > 0) if words else len(values)
     # As the command does, with less patience, so that the test need not last.
     script = "import hyperslab.cli.progress as p, hyperslab.cli as c; p.PATIENCE_SECONDS = 0.05; c.main()"
-    command = [sys.executable, "-c", script, "export", str(tmp_path / "a.h5"), "/x", str(tmp_path / "x.csv")]
+    command = [sys.executable, "-c", script, "export", str(tmp_path / "a.h5"), "/x", str(tmp_path / "x.csv"), *words]
     leader, follower = pty.openpty()
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=follower, env={**os.environ, "TERM": "xterm", "COLUMNS": "80"})
     os.close(follower)
@@ -303,7 +315,7 @@ def test_progress_is_shown_on_a_terminal_only(tmp_path: pathlib.Path) -> None:
             break
         shown += part
     assert process.wait() == 0
-    assert b"of 3,000,000 rows" in shown and b"x.csv" in shown
+    assert f"of {total:,} rows".encode() in shown and b"x.csv" in shown
     assert run("export", str(tmp_path / "a.h5"), "/x", str(tmp_path / "x.arrow")).startswith("wrote")
 
 

@@ -163,7 +163,7 @@ def test_options_of_a_plot(tmp_path: pathlib.Path) -> None:
         figure_of(tmp_path, -values, log=True)
     given = Figure().subplots(1, 2)
     assert figure_of(tmp_path, values, ax=given[1]) is given[1].figure and given[1].collections and not given[0].collections
-    with pytest.raises(hs.InvalidInputError, match="1 indexes"):
+    with pytest.raises(hs.InvalidInputError, match="index is 2, but /x has 0 dimensions"):
         figure_of(tmp_path, values, index=2)
 
 
@@ -303,7 +303,7 @@ def test_histograms_of_one_value_and_of_none(tmp_path: pathlib.Path) -> None:
         ({"kind": "pie"}, "auto or histogram"),
         ({"kind": "histogram", "bins": 0}, "1 or more"),
         ({"kind": "histogram", "dims": "lat"}, "leave out dims"),
-        ({"index": (1, 2, 3)}, "3 indexes"),
+        ({"index": (1, 2, 3)}, r"index is \(1, 2, 3\), but /t has 2 dimensions"),
         ({"coastlines": True, "dims": "depth"}, "a map with axes of latitude and longitude"),
         ({"coastlines": True, "dims": ("depth", "lat")}, "a map with axes of latitude and longitude"),
         ({"coastlines": True, "kind": "histogram"}, "a map with axes of latitude and longitude"),

@@ -24,6 +24,9 @@ OutFormat = Annotated[
 ]
 
 
+_COUNT_HELP = "Count the rows that match first, which reads the columns of the condition once more."
+
+
 @command(
     "Show the first rows of a table.",
     "hyperslab head profiles.nc /theta",
@@ -39,14 +42,29 @@ def head(
     layout: Layout = None,
     nonconforming: Nonconforming = "error",
     raw: Raw = False,
+    count: Annotated[bool, typer.Option("--count", help=f"Say how many rows there are under a condition. {_COUNT_HELP}")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Show the first rows of a table (JSON: one row per line)."""
     with waiting("reading"):
         table = _table(file, path, where, columns, layout, raw, nonconforming)
-        found = table.head(rows)
-    print_rows(found.to_batches(), found.schema, as_json)
+        found = table.head(rows + 1)
+        shown = found.slice(0, rows)
+    print_rows(shown.to_batches(), shown.schema, as_json)
     _note_omitted(table, columns)
+    if found.num_rows > rows and not as_json and (count or sys.stdout.isatty()):
+        _note_more(table, rows, where, count)
+
+
+def _note_more(table: hs.Table, shown: int, where: str | None, counts: bool) -> None:
+    """Says on standard error how many rows there are: without a condition metadata has it."""
+    rows = f"the first {shown:,}" if shown != 1 else "the first"
+    if where is not None and not counts:
+        print(f"hyperslab: {rows} of the rows that match; --count says how many there are", file=sys.stderr)
+        return
+    with waiting("counting"):
+        total = table.count()
+    print(f"hyperslab: {rows} of {total:,} rows{'' if where is None else ' that match'}", file=sys.stderr)
 
 
 @command(
@@ -91,11 +109,16 @@ def export(
     layout: Layout = None,
     nonconforming: Nonconforming = "error",
     raw: Raw = False,
+    count: Annotated[bool, typer.Option("--count", help=f"Let the progress say how much is left under a condition. {_COUNT_HELP}")] = False,
 ) -> None:
     """Write a table to OUT, batch by batch."""
     format_of(out, format, option="--format ")
     table = _table(file, path, where, columns, layout, raw, nonconforming)
-    write_file(out, table.batches(), table.count() if where is None else None, format)
+    total = None
+    if where is None or count:
+        with waiting("counting"):
+            total = table.count()
+    write_file(out, table.batches(), total, format)
     _note_omitted(table, columns)
 
 

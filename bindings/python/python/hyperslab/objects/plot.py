@@ -195,7 +195,9 @@ def _fixed(dataset: Dataset, drawn: tuple[int, ...], index: Any) -> dict[int, in
         return fixed
     given = index if isinstance(index, tuple) else (index,)
     if len(given) > len(others):
-        raise InvalidInputError(f"{len(given)} indexes, but {dataset.name} has {len(others)} dimensions that are not drawn")
+        raise InvalidInputError(
+            f"index is {index!r}, but {dataset.name} has {len(others)} dimension{'' if len(others) == 1 else 's'} that {'is' if len(others) == 1 else 'are'} not drawn"
+        )
     return {**fixed, **dict(zip(others, given, strict=False))}
 
 

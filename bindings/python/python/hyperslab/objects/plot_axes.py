@@ -39,7 +39,7 @@ def place(dataset: Dataset, dimension: int, at: int) -> str:
     if not coordinate.known:
         return f"{name} {at}"
     value = coordinate.values[at]
-    return f"{name} = {np.datetime_as_string(value, 's') if coordinate.values.dtype.kind == 'M' else f'{value:g}'}"
+    return f"{name} = {np.datetime_as_string(value, 's').removesuffix('T00:00:00').replace('T', ' ') if coordinate.values.dtype.kind == 'M' else f'{value:g}'}"
 
 
 def value_names(dataset: Dataset) -> dict[int, str]:
