@@ -1,4 +1,4 @@
-"""Runs the snippets of docs/spark.md in order, on the project's examples, in a separate process."""
+"""Runs the snippets of docs/spark.md and docs/howto/spark-ml.md in order, on the project's examples, in a separate process."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ BLOCK = re.compile(r"^```py\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 @pytest.mark.once
-def test_the_snippets_of_the_page_run(tmp_path: pathlib.Path) -> None:
+@pytest.mark.parametrize(("page", "count"), [("spark.md", 5), ("howto/spark-ml.md", 1)])
+def test_the_snippets_of_the_page_run(tmp_path: pathlib.Path, page: str, count: int) -> None:
     shutil.copytree(ROOT / "examples" / "data", tmp_path / "examples" / "data")
-    page = (ROOT / "docs" / "spark.md").read_text(encoding="utf-8")
-    blocks = BLOCK.findall(page)
-    assert len(blocks) > 4
+    blocks = BLOCK.findall((ROOT / "docs" / page).read_text(encoding="utf-8"))
+    assert len(blocks) >= count
     (tmp_path / "page.py").write_text("\n".join(blocks), encoding="utf-8")
     run = subprocess.run([sys.executable, "page.py"], cwd=tmp_path, capture_output=True, text=True, timeout=300, start_new_session=True)
     assert run.returncode == 0, run.stdout + run.stderr
