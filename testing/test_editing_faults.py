@@ -123,3 +123,47 @@ def test_a_busy_file_is_a_conflict_and_stays_as_it_is(tmp_path: pathlib.Path) ->
     with h5py.File(path) as f:
         assert "g" not in f or list(f["g"]) == []
     assert path.read_bytes()[:8] == before[:8]
+
+
+def test_values_that_would_be_written_over_something_else_are_refused(tmp_path: pathlib.Path) -> None:
+    """A chunk without filters that is shorter than its shape, and a contiguous dataset with too few bytes: what lies behind them stays."""
+    path = tmp_path / "a.h5"
+    with h5py.File(path, "w") as f:
+        f.create_dataset("chunked", data=np.arange(100.0), chunks=(100,))
+        f.create_dataset("contiguous", data=np.arange(100.0) + 0.5)
+        f["behind"] = np.arange(100.0)
+        contiguous = f["contiguous"].id.get_offset()
+    raw = bytearray(path.read_bytes())
+    node = raw.index(b"TREE\x01\x00\x01\x00") + 24
+    assert raw[node : node + 4] == (800).to_bytes(4, "little")
+    raw[node : node + 4] = (400).to_bytes(4, "little")
+    layout = raw.index(b"\x03\x01" + contiguous.to_bytes(8, "little") + (800).to_bytes(8, "little"))
+    raw[layout + 10 : layout + 18] = (400).to_bytes(8, "little")
+    path.write_bytes(raw)
+    with hs.open(path, "r+") as f:
+        for name, place in (("chunked", slice(60, 90)), ("contiguous", slice(60, 90))):
+            with pytest.raises(hs.CorruptError, match="400 bytes"):
+                f[name][place] = 7.0
+        f["behind"][0] = 3.0
+    with h5py.File(path) as f:
+        assert f["behind"][:].tolist() == [3.0, *range(1, 100)]
+
+
+def test_damage_that_an_edit_meets_is_called_damage(tmp_path: pathlib.Path) -> None:
+    """The file is locked by the edit itself: nobody else has it open."""
+    path = tmp_path / "a.h5"
+    with h5py.File(path, "w", libver="latest") as f:
+        f["x"] = np.arange(3)
+        f["y"] = np.arange(3)
+        header = h5py.h5o.get_info(f["y"].id).addr
+    with open(path, "r+b") as file:
+        file.seek(header + 8)
+        file.write(b"\xff\xff")
+    with hs.open(path, "r+") as f:
+        f["x"][0] = 5
+        with pytest.raises(hs.CorruptError):
+            f["y"].attrs["a"] = 1
+        # From elsewhere it may be that the edit is not complete.
+        with pytest.raises(hs.ConflictError, match="open for writing elsewhere"):
+            _ = hs.open(path)["y"]
+    assert hs.open(path)["x"][0] == 5

@@ -45,6 +45,9 @@ impl Storage for Snapshot {
         }
         self.staged.read_from(&state, offset, buffer)
     }
+    fn is_edited(&self) -> bool {
+        true
+    }
     fn close(&self) {
         self.closed.store(true, Ordering::Release);
     }

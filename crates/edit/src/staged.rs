@@ -110,7 +110,9 @@ impl Staged {
         let state = self.state()?;
         let end = offset.saturating_add(bytes);
         let is_around_end = offset < state.committed_end && end > state.committed_end;
-        Ok(end <= state.end && (!is_around_end || state.around_end == Some((offset, bytes))))
+        // A chunk may have become shorter since room was made for it.
+        let is_allocated = state.around_end.is_some_and(|(start, allocated)| start == offset && bytes <= allocated);
+        Ok(end <= state.end && (!is_around_end || is_allocated))
     }
 
     /// Room for `bytes` after all that there is; returns its offset.

@@ -36,9 +36,14 @@ pub(crate) fn write(file: &FileEdit<'_>, view: &File, id: ObjectId, region: &Reg
         EditedStorage::Compact => {
             each_run(region, &zeros, shape, |from, at, count| edited.write_compact(length(at)?.saturating_mul(size), part(from, count)?))?
         }
-        EditedStorage::Contiguous { address } => {
+        EditedStorage::Contiguous { address, size: stored } => {
             let address = match address {
-                Some(address) => address,
+                Some(address) => {
+                    let needed = dataset.dataspace.element_count()?.checked_mul(size as u64).filter(|needed| *needed <= stored);
+                    let needed = needed.ok_or_else(|| Error::corrupt(format!("{stored} bytes are allocated for a contiguous dataset that has more")))?;
+                    check_inside(file, address, needed)?;
+                    address
+                }
                 None => allocate_filled(file, &edited, &dataset)?,
             };
             each_run(region, &zeros, shape, |from, at, count| file.write(address.saturating_add(at.saturating_mul(size as u64)), part(from, count)?))?;
@@ -111,14 +116,32 @@ impl Values<'_> {
     fn position(&self, location: &ChunkLocation) -> Result<Vec<u64>> {
         Ok(location.region.start.iter().zip(self.chunk_shape()?).map(|(start, extent)| start / (*extent).max(1)).collect())
     }
+    fn elements_of_a_chunk(&self) -> Result<u64> {
+        let elements = self.chunk_shape()?.iter().try_fold(1u64, |count, extent| count.checked_mul(*extent));
+        elements.ok_or_else(|| Error::unsupported("a chunk beyond 64 bits"))
+    }
     /// A chunk of fill values.
     fn filled(&self) -> Result<Vec<u8>> {
-        let elements = self.chunk_shape()?.iter().try_fold(1u64, |count, extent| count.checked_mul(*extent));
-        filled(self.dataset, elements.ok_or_else(|| Error::unsupported("a chunk beyond 64 bits"))?)
+        filled(self.dataset, self.elements_of_a_chunk()?)
+    }
+    /// Where a stored chunk without filters is. One of another length would be written beyond its end, over what is there.
+    fn place_of_plain(&self, offset: u64, stored: u64) -> Result<u64> {
+        let bytes = self.elements_of_a_chunk()?.checked_mul(self.dataset.datatype.size());
+        let bytes = bytes.ok_or_else(|| Error::unsupported("a chunk beyond 64 bits"))?;
+        if stored != bytes {
+            return Err(Error::corrupt(format!("a chunk of {stored} bytes where {bytes} belong")).at_offset(offset));
+        }
+        let address = self.address_of(offset)?;
+        check_inside(self.file, address, bytes)?;
+        Ok(address)
+    }
+    fn address_of(&self, offset: u64) -> Result<u64> {
+        offset.checked_sub(self.array_file.user_block_bytes()).ok_or_else(|| Error::internal("a chunk in front of the superblock"))
     }
     /// The elements of a stored chunk.
     fn decoded(&self, location: &ChunkLocation) -> Result<Vec<u8>> {
         let ChunkSource::Stored { offset, length: stored, .. } = location.source else { return self.filled() };
+        check_inside(self.file, self.address_of(offset)?, stored)?;
         let mut raw = vec![0; length(stored)?];
         self.array_file.storage().read_exact_at(offset, &mut raw)?;
         let mut chunk = ChunkBuffer::default();
@@ -135,7 +158,7 @@ impl Values<'_> {
                 if length < old {
                     self.freed.borrow_mut().push((offset + length, old - length));
                 }
-                offset.checked_sub(self.array_file.user_block_bytes()).ok_or_else(|| Error::internal("a chunk in front of the superblock"))?
+                self.address_of(offset)?
             }
             _ if edited.has_fixed_chunks() => return Err(Error::unsupported("a chunk that its index has no place for cannot be edited yet")),
             ChunkSource::Stored { offset, length: old, .. } => {
@@ -161,10 +184,10 @@ fn write_chunks(values: &Values<'_>, edited: &mut DatasetEdit<'_>, region: &Regi
         let Some(inside) = location.region.shared(&whole) else { continue };
         let Some(part) = inside.shared(region) else { continue };
         let (from, to) = (part.start_from(&region.start)?, part.start_from(&location.region.start)?);
-        if let ChunkSource::Stored { offset, .. } = location.source
+        if let ChunkSource::Stored { offset, length: stored, .. } = location.source
             && is_plain
         {
-            let address = offset.checked_sub(values.array_file.user_block_bytes()).ok_or_else(|| Error::internal("a chunk in front of the superblock"))?;
+            let address = values.place_of_plain(offset, stored)?;
             let mut outcome = Ok(());
             region_runs(&part.count, &region.count, &from, chunk_shape, &to, |source, target, count| {
                 if outcome.is_ok() {
@@ -185,6 +208,14 @@ fn write_chunks(values: &Values<'_>, edited: &mut DatasetEdit<'_>, region: &Regi
         changed.push(values.store(edited, &location, elements)?);
     }
     edited.set_chunks(&changed)
+}
+
+/// Checks that values which the file places somewhere are in it.
+fn check_inside(file: &FileEdit<'_>, address: u64, bytes: u64) -> Result<()> {
+    if file.holds(address, bytes)? {
+        return Ok(());
+    }
+    Err(Error::corrupt(format!("{bytes} bytes of values that end after the end of the file")).at_offset(address))
 }
 
 /// Allocates a contiguous dataset and writes its fill value.

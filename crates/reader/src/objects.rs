@@ -101,6 +101,7 @@ impl File {
         let is_torn =
             |parsed: &Result<T>| matches!(parsed, Err(error) if error.kind() == ErrorKind::Corrupt) && being_written(self.array_file().storage().as_ref());
         let parsed = retry_while_torn(|| Ok(parse()), is_torn)?;
-        parsed.map_err(|error| self.place(id, unfinished_if_locked(self.path(), error)))
+        let is_edited = self.array_file().storage().is_edited();
+        parsed.map_err(|error| self.place(id, if is_edited { error } else { unfinished_if_locked(self.path(), error) }))
     }
 }

@@ -119,6 +119,11 @@ pub trait Storage: Send + Sync {
     fn has_changed(&self) -> bool {
         false
     }
+    /// Whether it is a file that this process is editing, through this storage alone: what does not fit together is damage, although
+    /// the file is locked for writing.
+    fn is_edited(&self) -> bool {
+        false
+    }
     /// Closes the handle of the operating system as soon as no read is running; reads from now on are `InvalidInput`.
     /// Bytes in memory are not closed.
     fn close(&self) {}

@@ -136,10 +136,8 @@ class GroupEdits(NetcdfEdits, NodeEdits, Group):
             stated = creating.Stated(tuple(extent), references.OBJECT, None if values is None else np.reshape(np.asarray(data, object), extent), None)
         else:
             stated = creating.stated(shape, dtype, data)
-        if fillvalue is None and stated.times is not None:
-            fillvalue = np.int64(times.MISSING)
         chosen = creating.storage(stated, chunks, maxshape, compression, compression_opts, shuffle, fletcher32, scaleoffset)
-        fill = dtype_encoding.fill_of(times.counts(fillvalue, stated.times) if stated.times is not None else fillvalue, stated.datatype)
+        _, fill = creating.fill(stated, fillvalue)
         size = None if stated.shape is None else list(stated.shape)
         committed = dtype.name if isinstance(dtype, Datatype) and isinstance(dtype, NodeEdits) and dtype._changes is self._changes else None
         with self._changes.lock:
@@ -185,11 +183,7 @@ class GroupEdits(NetcdfEdits, NodeEdits, Group):
             found = self[name]
             if not isinstance(found, Dataset):
                 raise InvalidTypeError(f"{found.name} is not a dataset", self._changes.path, found.name)
-            wanted = tuple(dtype_encoding.extents("shape", shape))
-            if found.shape != wanted:
-                raise InvalidTypeError(f"{found.name} has shape {found.shape}, not {wanted}", self._changes.path, found.name)
-            if not (found.dtype == dtype if exact else np.can_cast(dtype, found.dtype)):
-                raise InvalidTypeError(f"{found.name} has dtype {found.dtype}, not {np.dtype(dtype)}", self._changes.path, found.name)
+            creating.check_required(found, shape, dtype, exact, self._changes.path)
             return found
 
     def create_dataset_like(self, name: Any, other: Any, **options: Any) -> Any:

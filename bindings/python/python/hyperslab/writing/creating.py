@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InvalidInputError, UnsupportedError
+from ..errors import InvalidInputError, InvalidTypeError, UnsupportedError
 from ..objects.attributes import Empty
 from ..values import dtype_encoding, narrow_integers, new_references, times
 from . import filters
@@ -91,6 +91,27 @@ def storage(stated: Stated, chunks: Any, maxshape: Any, compression: Any, compre
         chunks = _halved(stated.shape or (), stated.datatype["size"])
     chosen = None if chunks is None or isinstance(chunks, bool) else dtype_encoding.extents("chunks", chunks)
     return Storage(largest, chosen, found)
+
+
+def fill(stated: Stated, fillvalue: Any) -> tuple[Any, bytes | None]:
+    """The value of unwritten elements, as given and as stored; that of times is the missing one unless another is given."""
+    if stated.times is None:
+        return fillvalue, dtype_encoding.fill_of(fillvalue, stated.datatype)
+    given = np.int64(times.MISSING) if fillvalue is None else fillvalue
+    return given, dtype_encoding.fill_of(times.counts(given, stated.times), stated.datatype)
+
+
+def check_required(found: Any, shape: Any, dtype: Any, exact: bool, file: str | None = None) -> None:
+    """Checks that a dataset which `require_dataset` has found is the one that was asked for.
+
+    Raises:
+        InvalidTypeError: It has another shape or dtype.
+    """
+    wanted = tuple(dtype_encoding.extents("shape", shape))
+    if found.shape != wanted:
+        raise InvalidTypeError(f"{found.name} has shape {found.shape}, not {wanted}", file, found.name)
+    if not (found.dtype == dtype if exact else np.can_cast(dtype, found.dtype)):
+        raise InvalidTypeError(f"{found.name} has dtype {found.dtype}, not {np.dtype(dtype)}", file, found.name)
 
 
 def _halved(shape: tuple[int, ...], size: int) -> list[int]:

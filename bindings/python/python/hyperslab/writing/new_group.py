@@ -164,10 +164,8 @@ class NewGroup(NewMembers):
         if not self._is_whole and data is not None and (kind := new_references.kind_of(data, dtype)) is not None:
             return self._given_references(where, kind, data, shape, track_order)
         stated = creating.stated(shape, dtype, data, as_times=type(self)._dataset is NewDataset)
-        if fillvalue is None and stated.times is not None:
-            fillvalue = np.int64(times.MISSING)
         chosen = creating.storage(stated, chunks, maxshape, compression, compression_opts, shuffle, fletcher32, scaleoffset)
-        fill = dtype_encoding.fill_of(times.counts(fillvalue, stated.times) if stated.times is not None else fillvalue, stated.datatype)
+        fillvalue, fill = creating.fill(stated, fillvalue)
         extent = None if stated.shape is None else list(stated.shape)
         if options.get("rows"):
             chosen.maxshape = chosen.maxshape or [None, *(extent or [0])[1:]]
@@ -252,11 +250,7 @@ class NewGroup(NewMembers):
         found = self[name]
         if not isinstance(found, NewDataset):
             raise InvalidTypeError(f"{found.name} is not a dataset")
-        wanted = tuple(dtype_encoding.extents("shape", shape))
-        if found.shape != wanted:
-            raise InvalidTypeError(f"{found.name} has shape {found.shape}, not {wanted}")
-        if not (found.dtype == dtype if exact else np.can_cast(dtype, found.dtype)):
-            raise InvalidTypeError(f"{found.name} has dtype {found.dtype}, not {np.dtype(dtype)}")
+        creating.check_required(found, shape, dtype, exact)
         return found
 
     def create_dataset_like(self, name: str, other: Any, **options: Any) -> NewDataset:

@@ -30,6 +30,8 @@ pub enum EditedStorage {
     Contiguous {
         /// Where it begins; `None` if it was never allocated.
         address: Option<u64>,
+        /// How many bytes are there.
+        size: u64,
     },
     /// In chunks.
     Chunked,
@@ -79,7 +81,7 @@ impl<'a> DatasetEdit<'a> {
     pub fn storage(&self) -> Result<EditedStorage> {
         match &self.layout {
             Layout::Compact(_) => Ok(EditedStorage::Compact),
-            Layout::Contiguous { address, .. } => Ok(EditedStorage::Contiguous { address: *address }),
+            Layout::Contiguous { address, size } => Ok(EditedStorage::Contiguous { address: *address, size: *size }),
             Layout::Chunked(layout) if layout.unfiltered_partial_edges => {
                 Err(Error::unsupported("a dataset whose partial edge chunks are stored without filters cannot be edited yet"))
             }

@@ -86,6 +86,14 @@ impl<'a> FileEdit<'a> {
         self.space.allocate(bytes)
     }
 
+    /// Whether values that the file places somewhere lie in it.
+    ///
+    /// # Errors
+    /// As [`Space::holds`].
+    pub fn holds(&self, address: u64, bytes: u64) -> Result<bool> {
+        self.space.holds(address, bytes)
+    }
+
     /// Whether addresses and lengths have 8 bytes each, as in values of variable length that are in memory.
     pub fn has_wide_addresses(&self) -> bool {
         self.source.offset_size == 8 && self.source.length_size == 8

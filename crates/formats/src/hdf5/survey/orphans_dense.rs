@@ -64,14 +64,7 @@ impl Objects {
             })?;
             // Of several links of one name, all but one were removed.
             links.retain(|link| link.name.as_ref().is_some_and(|name| names.get(name) == Some(&1)));
-            let Some(group) = self.list.get_mut(index) else { continue };
-            group.reattached_links += links.len();
-            let path = group.path.trim_end_matches('/').to_owned();
-            let targets: Vec<(u64, String)> = links.iter().filter_map(|link| Some((link.address()?, format!("{path}/{}", link.name.as_deref()?)))).collect();
-            group.links.extend(links);
-            for (target, path) in targets {
-                self.walk(log, target, &path, progress)?;
-            }
+            self.reattach(log, index, links, progress)?;
         }
         Ok(())
     }

@@ -153,14 +153,20 @@ impl Objects {
         let alone: Vec<(usize, u64, Vec<FoundLink>)> = adopted.iter().filter(is_alone).cloned().collect();
         for (index, node, links) in alone {
             log.claim(StructureKind::SymbolTableNode, node, 8)?;
-            let Some(group) = self.list.get_mut(index) else { continue };
-            group.reattached_links += links.len();
-            let path = group.path.trim_end_matches('/').to_owned();
-            let targets: Vec<(u64, String)> = links.iter().filter_map(|link| Some((link.address()?, format!("{path}/{}", link.name.as_deref()?)))).collect();
-            group.links.extend(links);
-            for (target, path) in targets {
-                self.walk(log, target, &path, progress)?;
-            }
+            self.reattach(log, index, links, progress)?;
+        }
+        Ok(())
+    }
+
+    /// Gives a group links that it has lost, and adds the objects that they lead to.
+    pub(super) fn reattach(&mut self, log: &mut Log<'_>, index: usize, links: Vec<FoundLink>, progress: &mut SurveyProgress<'_>) -> Result<()> {
+        let Some(group) = self.list.get_mut(index) else { return Ok(()) };
+        group.reattached_links += links.len();
+        let path = group.path.trim_end_matches('/').to_owned();
+        let targets: Vec<(u64, String)> = links.iter().filter_map(|link| Some((link.address()?, format!("{path}/{}", link.name.as_deref()?)))).collect();
+        group.links.extend(links);
+        for (target, path) in targets {
+            self.walk(log, target, &path, progress)?;
         }
         Ok(())
     }
