@@ -324,3 +324,17 @@ def test_the_class_of_an_error_gives_its_kind() -> None:
     for kind in hs.ErrorKind:
         assert hyperslab.errors.from_native(kind.value, "wrong", None, None, None).kind is kind
     assert hs.NotFoundError("nothing there").kind == "NotFound"
+
+
+def test_a_missing_path_says_what_may_have_been_meant(tmp_path: pathlib.Path) -> None:
+    with h5py.File(tmp_path / "profiles.h5", "w") as f:
+        f["a/b"] = 1
+    for name, inner in (("profiles.h5/a/b", "/a/b"), ("profiles.h5:/a/b", "/a/b"), ("profiles.h5:a", "/a")):
+        with pytest.raises(FileNotFoundError, match=f"profiles.h5 is a file: give the path of an object apart from it, as .*\\['{inner}'\\]"):
+            hs.open(tmp_path / name)
+    with pytest.raises(FileNotFoundError, match="No such file or directory; nearest: .*/profiles.h5") as raised:
+        hs.open(tmp_path / "profile.h5")
+    assert raised.value.filename == str(tmp_path / "profile.h5")
+    for name in ("elsewhere.nc", "nofolder/profiles.h5"):
+        with pytest.raises(FileNotFoundError, match=r"^No such file or directory \(file "):
+            hs.open(tmp_path / name)

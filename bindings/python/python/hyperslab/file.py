@@ -12,9 +12,9 @@ from urllib.parse import unquote, urlsplit
 
 from . import _native, range_readers
 from .addresses import has_magic, is_address, matching, options_of
-from .errors import Error, InvalidInputError, MissingFileError, UnsupportedError
+from .errors import Error, InvalidInputError, IoError, MissingFileError, UnsupportedError
 from .file_objects import CONTENT_NAME, path_or_content
-from .folders import files_below, is_container
+from .folders import files_below, is_container, missing
 from .model_view import ModelView, recognized
 from .natural_order import matching_paths, natural_key
 from .objects import html, tree
@@ -574,7 +574,10 @@ def _opened(opener: _native.Session, path: Paths | IO[bytes]) -> tuple[_native.F
             return _native.Files([opener.open_content(name, document(name))]), None
         if os.path.isdir(name) and not is_container(name):
             return _below(opener, name)
-        return opener.open([name]), None
+        try:
+            return opener.open([name]), None
+        except (IoError, MissingFileError) as error:
+            raise missing(error, name) from None
     folder, slash, pattern = name.rpartition("/")
     natives = None
     # The usual pattern: files of one folder.

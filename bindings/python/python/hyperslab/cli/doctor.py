@@ -22,11 +22,13 @@ import hyperslab as hs
 from .. import _native
 from ..exporting.plain_values import plain
 from .app import AsJson, command
-from .terminal import say
+from .terminal import say, width
 
 #: Extras that only bundle others.
 _BUNDLES = frozenset({"all", "test"})
 _VOL_LIBRARY = "libhyperslab_vol.so"
+#: Columns of a terminal below which names and what was found do not stand side by side.
+_NARROW = 90
 
 
 class Check(NamedTuple):
@@ -53,19 +55,35 @@ def doctor(as_json: AsJson = False) -> None:
 
 
 def _show(checks: list[Check]) -> None:
+    marks = {"ok": "✓", "missing": "–", "broken": "✗"}
+    shown = [
+        (check.topic, f"{marks[check.state]} {escape(check.name)}", escape(check.found) + (f"{'; ' if check.found else ''}[dim]{escape(check.advice)}[/dim]" if check.advice else ""))
+        for check in checks
+    ]  # fmt: skip
+    say(_lines(shown) if (width() or _NARROW) < _NARROW else _columns(shown))
+    broken, missing = (sum(check.state == state for check in checks) for state in ("broken", "missing"))
+    say(f"{broken} broken, {missing} optional missing" if broken or missing else "everything is there")
+
+
+def _lines(shown: list[tuple[str, str, str]]) -> Grid:
+    """For narrow terminals: topics as headings, and what was found below the names."""
+    grid = Grid(box=None, show_header=False, padding=0)
+    grid.add_column(overflow="fold")
+    for place, (topic, name, text) in enumerate(shown):
+        if not place or topic != shown[place - 1][0]:
+            grid.add_row(f"[bold]{topic}[/bold]")
+        grid.add_row(f"{name}: {text}")
+    return grid
+
+
+def _columns(shown: list[tuple[str, str, str]]) -> Grid:
     grid = Grid(box=None, show_header=False, padding=(0, 2, 0, 0))
     grid.add_column(no_wrap=True, style="bold")
     grid.add_column(no_wrap=True)
     grid.add_column(overflow="fold")
-    topic = ""
-    marks = {"ok": "✓", "missing": "–", "broken": "✗"}
-    for check in checks:
-        text = escape(check.found) + (f"{'; ' if check.found else ''}[dim]{escape(check.advice)}[/dim]" if check.advice else "")
-        grid.add_row("" if check.topic == topic else check.topic, f"{marks[check.state]} {escape(check.name)}", text)
-        topic = check.topic
-    say(grid)
-    broken, missing = (sum(check.state == state for check in checks) for state in ("broken", "missing"))
-    say(f"{broken} broken, {missing} optional missing" if broken or missing else "everything is there")
+    for place, (topic, name, text) in enumerate(shown):
+        grid.add_row(topic if not place or topic != shown[place - 1][0] else "", name, text)
+    return grid
 
 
 def _version_of(package: str) -> str | None:

@@ -99,10 +99,23 @@ def info(file: FileName, path: Annotated[str | None, typer.Argument(metavar="PAT
     grid = Grid(box=None, show_header=False)
     grid.add_column(no_wrap=True)
     grid.add_column(overflow="fold")
-    for name, value in facts.items():
+    for name, given in facts.items():
+        if (value := _for_people(name, given)) is None:
+            continue
         for row, (key, shown) in enumerate(value.items() if isinstance(value, dict) else [("", value)]):
             grid.add_row(f"[bold]{name if row == 0 else ''}[/bold]", escape(f"{key} = {shown}" if key else str(shown)))
     say(grid)
+
+
+def _for_people(name: str, value: Any) -> Any:
+    """A fact as `info` prints it; `None` if there is nothing to say."""
+    if name in ("shape", "chunks", "maxshape") and value is not None:
+        return " × ".join("unlimited" if extent is None else f"{extent:,}" for extent in value) or "scalar"
+    if isinstance(value, list) and name in ("dims", "filters"):
+        return ", ".join(part or "-" for part in value) or None
+    if isinstance(value, int) and not isinstance(value, bool):
+        return f"{value:,}"
+    return value if value != {} else None
 
 
 def _facts(entry: tree.Entry, attributes: bool) -> dict[str, Any]:
