@@ -302,6 +302,7 @@ def test_sql_reads_the_shown_files_and_nothing_else(path: pathlib.Path, values: 
         ("select * from nowhere", 422, "no table 'nowhere'"),
         ("select nothing from line", 422, "nothing"),
         ("select 1; select 2", 422, "one statement"),
+        (" ", 422, "the query is empty"),
         ("select * from read_text('/etc/passwd')", 403, "read_text"),
         ("select * from '/etc/passwd'", 422, "passwd"),
         (f"copy line to '{tmp_path}/out'", 403, "read-only"),

@@ -1,7 +1,6 @@
 // Names of the dimensions of the selected dataset, which H5Web calls D0, D1 …: it knows those of NeXus only.
-import { type RefObject, useEffect, useState } from 'react';
+import { useEffect, useState } from 'react';
 
-import { useSelected } from './selected';
 import { ask } from './server';
 
 interface Dimension {
@@ -12,13 +11,9 @@ interface Dimension {
   last: string | null;
 }
 
-export function Dimensions({ area, file }: { area: RefObject<HTMLElement | null>; file: string }) {
-  const path = useSelected(area);
+export function Dimensions({ file, path }: { file: string; path: string }) {
   const [known, setKnown] = useState<{ path: string; dimensions: Dimension[] }>();
   useEffect(() => {
-    if (path === undefined) {
-      return undefined;
-    }
     const leaving = new AbortController();
     ask<Dimension[]>('dimensions', { file, path }, leaving.signal).then(
       (dimensions) => setKnown({ path, dimensions }),

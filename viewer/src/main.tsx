@@ -3,7 +3,7 @@ import '@h5web/app/styles.css';
 import './page.css';
 
 import { App, H5GroveProvider } from '@h5web/app';
-import { StrictMode, useCallback, useEffect, useRef, useState } from 'react';
+import { type RefObject, StrictMode, useCallback, useEffect, useRef, useState } from 'react';
 import { createRoot } from 'react-dom/client';
 
 import { Condition } from './Condition';
@@ -13,7 +13,7 @@ import { Keys, useKeys } from './keyboard';
 import { Overview } from './Overview';
 import { Pictures } from './Pictures';
 import { useSelected } from './selected';
-import { ask, fetcher, SERVER, TOO_LARGE } from './server';
+import { ask, fetcher, SERVER, NOT_DRAWN } from './server';
 import { Sql } from './Sql';
 
 const PANELS = {
@@ -34,11 +34,30 @@ function named(): string {
   return decodeURIComponent(window.location.hash.slice(1));
 }
 
+// Frames in which a tree that was hidden appears.
+const MAX_FRAMES = 30;
+
+// Opens the tree if it is hidden.
+function focusTree(area: HTMLElement | null) {
+  const item = area?.querySelector<HTMLElement>('[role="treeitem"][aria-selected="true"]') ?? area?.querySelector<HTMLElement>('[role="treeitem"]');
+  if (item?.checkVisibility({ visibilityProperty: true }) === false) {
+    area?.querySelector<HTMLElement>('[aria-label="Toggle sidebar"]')?.click();
+  }
+  const focus = (attempts: number) => {
+    item?.focus();
+    if (attempts > 0 && document.activeElement !== item) {
+      window.requestAnimationFrame(() => focus(attempts - 1)); // it is not drawn yet
+    }
+  };
+  focus(MAX_FRAMES);
+}
+
 function Page() {
   const [files, setFiles] = useState<string[]>();
   const [file, setFile] = useState(named());
   const [problem, setProblem] = useState<string>();
   const [opened, setOpened] = useState(0);
+  const [failed, setFailed] = useState(0);
   const [panel, setPanel] = useState<PanelKey>();
   const area = useRef<HTMLElement>(null);
   const choice = useRef<HTMLSelectElement>(null);
@@ -51,8 +70,8 @@ function Page() {
   }, [opened]);
   useEffect(() => {
     const open = () => setPanel((before) => before ?? 'o');
-    window.addEventListener(TOO_LARGE, open);
-    return () => window.removeEventListener(TOO_LARGE, open);
+    window.addEventListener(NOT_DRAWN, open);
+    return () => window.removeEventListener(NOT_DRAWN, open);
   }, []);
 
   const shown = file || files?.[0];
@@ -60,20 +79,27 @@ function Page() {
     document.title = shown ? `${shown} – Hyperslab` : 'Hyperslab';
   }, [shown]);
 
+  const readAgain = useCallback(() => {
+    setOpened((before) => before + 1);
+    if (!area.current?.querySelector('[role="treeitem"]')) {
+      setFailed((before) => before + 1); // H5Web keeps the error of a file that it could not open: it is made again
+    }
+  }, []);
+
   useKeys(
     useCallback((key) => {
       if (key === 'f') {
         choice.current?.focus();
       } else if (key === 't') {
-        area.current?.querySelector<HTMLElement>('[role="treeitem"][aria-selected="true"]')?.focus();
+        focusTree(area.current);
       } else if (key === 'r') {
-        setOpened((before) => before + 1);
+        readAgain();
       } else if (key === 'Escape') {
         setPanel(undefined);
       } else if (isPanel(key)) {
         setPanel((before) => (before === key ? undefined : key));
       }
-    }, []),
+    }, [readAgain]),
   );
 
   if (problem) {
@@ -98,7 +124,7 @@ function Page() {
                 window.location.hash = encodeURIComponent(event.target.value);
               }}
             >
-              {files.map((name) => (
+              {(files.includes(shown) ? files : [shown, ...files]).map((name) => (
                 <option key={name}>{name}</option>
               ))}
             </select>
@@ -117,25 +143,43 @@ function Page() {
             </button>
           ))}
         </nav>
-        <button type="button" title="Key: r" onClick={() => setOpened(opened + 1)}>
+        <button type="button" title="Key: r" onClick={readAgain}>
           Read again
         </button>
       </header>
-      <Dimensions key={`${shown} ${opened}`} area={area} file={shown} />
+      <Opened key={`${shown} ${failed}`} file={shown} times={opened} area={area} panel={panel} onClose={() => setPanel(undefined)} />
+    </>
+  );
+}
+
+interface OpenedProps {
+  file: string;
+  // How often it was read again.
+  times: number;
+  area: RefObject<HTMLElement>;
+  panel: PanelKey | undefined;
+  onClose: () => void;
+}
+
+// H5Web with the file, and what belongs to the object that is selected in it.
+function Opened({ file, times, area, panel, onClose }: OpenedProps) {
+  const path = useSelected(area);
+  return (
+    <>
+      {path !== undefined && <Dimensions key={times} file={file} path={path} />}
       <main ref={area}>
         <div className="h5web">
-          <H5GroveProvider key={shown} url={SERVER} filepath={shown} fetcher={fetcher} resetKeys={[opened]}>
+          <H5GroveProvider url={SERVER} filepath={file} fetcher={fetcher} resetKeys={[times]}>
             <App />
           </H5GroveProvider>
         </div>
-        {panel && <Panel key={`${shown} ${opened}`} area={area} file={shown} kind={panel} onClose={() => setPanel(undefined)} />}
+        {panel && path !== undefined && <Panel key={times} file={file} path={path} kind={panel} onClose={onClose} />}
       </main>
     </>
   );
 }
 
-function Panel({ area, file, kind, onClose }: { area: React.RefObject<HTMLElement | null>; file: string; kind: PanelKey; onClose: () => void }) {
-  const path = useSelected(area);
+function Panel({ file, path, kind, onClose }: { file: string; path: string; kind: PanelKey; onClose: () => void }) {
   const { title, Content } = PANELS[kind];
   return (
     <aside aria-label={title}>
@@ -145,7 +189,7 @@ function Panel({ area, file, kind, onClose }: { area: React.RefObject<HTMLElemen
           ×
         </button>
       </h2>
-      {path !== undefined && <Content file={file} path={path} />}
+      <Content file={file} path={path} />
     </aside>
   );
 }

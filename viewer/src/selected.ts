@@ -7,8 +7,8 @@ function selectedIn(area: HTMLElement | null): string | undefined {
   return area?.querySelector<HTMLElement>(SELECTED)?.dataset.path;
 }
 
-// Undefined at first: until the page is drawn, its elements are those of the file that was shown before.
-export function useSelected(area: RefObject<HTMLElement | null>): string | undefined {
+// Undefined until the tree is drawn. Stays the same while the tree is hidden.
+export function useSelected(area: RefObject<HTMLElement>): string | undefined {
   const [path, setPath] = useState<string>();
   useEffect(() => {
     const whole = area.current;

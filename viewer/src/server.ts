@@ -11,16 +11,27 @@ export const MAX_VALUES = 4_000_000;
 
 export type Params = Record<string, string | number | boolean | undefined>;
 
-// Event of the window when H5Web asked for more values than it can draw.
-export const TOO_LARGE = 'hyperslab-too-large';
+// Event of the window when H5Web cannot draw values, because there are too many or some are damaged. The overview shows those that there are.
+export const NOT_DRAWN = 'hyperslab-not-drawn';
+const TOO_LARGE = 413;
+const DAMAGED = 500;
 
 export function addressOf(what: string, params: Params): string {
   const given = Object.entries(params).filter(([, value]) => value !== undefined && value !== '');
   return `${SERVER}/${what}?${new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString()}`;
 }
 
+const SILENT = 'the server does not answer: does it still run?';
+
+// Browsers have a TypeError for a connection that cannot be made.
+function inWords(error: unknown): unknown {
+  return error instanceof TypeError ? new Error(SILENT, { cause: error }) : error;
+}
+
 export async function answerOf(address: string, options: RequestInit): Promise<Response> {
-  const answer = await fetch(address, options);
+  const answer = await fetch(address, options).catch((error: unknown) => {
+    throw inWords(error);
+  });
   if (!answer.ok) {
     throw new Error(messageOf(await answer.text()) ?? `the server answered ${answer.status}: is it still running?`);
   }
@@ -50,11 +61,11 @@ export const fetcher: Fetcher = async (url, params, options) => {
     return await plainly(url, { ...params, ...(isValues ? { max_values: String(MAX_VALUES) } : { page_members: String(PAGE_MEMBERS) }) }, options);
   } catch (error) {
     if (error instanceof Error && 'buffer' in error && error.buffer instanceof ArrayBuffer) {
-      if ('status' in error && error.status === 413) {
-        window.dispatchEvent(new Event(TOO_LARGE));
+      if (isValues && 'status' in error && (error.status === TOO_LARGE || error.status === DAMAGED)) {
+        window.dispatchEvent(new Event(NOT_DRAWN));
       }
       throw new Error(messageOf(new TextDecoder().decode(error.buffer)) ?? error.message, { cause: error });
     }
-    throw error;
+    throw inWords(error);
   }
 };

@@ -73,7 +73,7 @@ def parse(connection: duckdb.DuckDBPyConnection, text: str, schema: str | None =
         raise invalid(tree["error_message"])
     statements = tree["statements"]
     if len(statements) != 1:
-        raise invalid("send one statement at a time")
+        raise invalid("send one statement at a time" if statements else "send one statement: the query is empty")
     return Statement(text, _tables(statements[0], schema), _parameters(statements[0]), statements[0], None if explained else _counted(statements[0]))
 
 
