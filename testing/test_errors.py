@@ -338,3 +338,21 @@ def test_a_missing_path_says_what_may_have_been_meant(tmp_path: pathlib.Path) ->
     for name in ("elsewhere.nc", "nofolder/profiles.h5"):
         with pytest.raises(FileNotFoundError, match=r"^No such file or directory \(file "):
             hs.open(tmp_path / name)
+
+
+def test_names_of_other_libraries_say_what_to_write(tmp_path: pathlib.Path) -> None:
+    with h5py.File(tmp_path / "a.h5", "w") as f:
+        f["x"] = np.arange(3.0)
+    opened = hs.open(tmp_path / "a.h5")
+    for owner, name, says in (
+        (opened["x"], "values", r"d\[\.\.\.\] reads all values"),
+        (opened["x"], "mean", r"numpy\.mean\(d\[\.\.\.\]\)"),
+        (opened["x"], "sel", "engine='hyperslab'"),
+        (opened, "variables", "index it by name"),
+        (opened, "nothing", "^'File' object has no attribute 'nothing'$"),
+    ):
+        assert not hasattr(owner, name)
+        with pytest.raises(AttributeError, match=says):
+            getattr(owner, name)
+    with pytest.raises(hs.InvalidInputError, match=r"mode 'w\+' is not known: give r \(read\), r\+ \(change\)"):
+        hs.open(tmp_path / "a.h5", "w+")

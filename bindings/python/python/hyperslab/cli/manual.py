@@ -72,7 +72,7 @@ def _page(name: str, one: Any) -> Page:
         help = inspect.cleandoc(getattr(parameter, "help", None) or "")
         if parameter.param_type_name == "argument":
             metavar = parameter.metavar or parameter.name.upper()
-            several = "..." if parameter.nargs == -1 else ""
+            several = "..." if parameter.nargs == -1 and not metavar.endswith("…") else ""
             words.append(f"{metavar}{several}" if parameter.required else f"[{metavar}{several}]")
             arguments.append(Option(metavar, help + _default(parameter)))
         elif not getattr(parameter, "hidden", False):

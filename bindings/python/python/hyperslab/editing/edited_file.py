@@ -12,7 +12,7 @@ from ..errors import ConflictError, InvalidInputError, UnsupportedError
 from ..objects.datatype import Datatype
 from ..range_readers import is_file
 from ..sessions import session
-from ..writing.new_file import create, unknown_mode
+from ..writing.new_file import create
 from .changes import Changes
 from .edited_attributes import EditedAttributes
 from .edited_dataset import DatasetEdits
@@ -208,7 +208,7 @@ def _open(path: Any, mode: Any, options: dict[str, Any]) -> Any:
     if mode == "r+" or (mode == "a" and is_existing(path)):
         return EditedFile(changes_of(path, options))
     if mode not in ("a", "w", "w-", "x"):
-        raise unknown_mode(mode)
+        raise InvalidInputError(f"mode {mode!r} is not known: give r (read), r+ (change), a (change or create), w (replace) or x (fail if there is one)")
     if is_file(path) or isinstance(path, (list, tuple)):
         raise InvalidInputError("give the path of one file to create it")
     given = [name for name, value in options.items() if value is not None and name not in ("threads", "timeout")]

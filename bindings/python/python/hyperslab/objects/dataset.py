@@ -17,6 +17,7 @@ from ..values.references import RegionReference
 from . import chunk_iteration, html, mapped, plot, reading, value_views
 from .attributes import Empty
 from .decoded_view import DecodedView
+from .foreign_names import DATASET_HINTS, with_hints
 from .kept_property import kept_property
 from .read_only import DATASET_NAMES, refuse_changes
 from .stored_properties import StoredProperties
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 MAX_UNSTORED_FILL_BYTES = 16 << 20
 
 
+@with_hints(DATASET_HINTS)
 @refuse_changes(*DATASET_NAMES)
 class Dataset(StoredProperties):
     """A dataset: an array in a file, indexed like a numpy array. `dataset[0, :10]` reads only the chunks that it needs."""

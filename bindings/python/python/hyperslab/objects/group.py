@@ -11,6 +11,7 @@ from ..values.references import Reference
 from . import tree
 from .dataset import Dataset
 from .datatype import Datatype
+from .foreign_names import GROUP_HINTS, with_hints
 from .group_views import Members, NamedMembers, Names
 from .links import ExternalLink, HardLink, SoftLink
 from .node import Node
@@ -20,6 +21,7 @@ Default = TypeVar("Default")
 Result = TypeVar("Result")
 
 
+@with_hints(GROUP_HINTS)
 @refuse_changes(*GROUP_NAMES)
 class Group(Node, Mapping[str, "Member | None"]):
     """A group: a mapping from the names of its members to groups and datasets. Iteration follows the file's order of

@@ -1,0 +1,54 @@
+"""Names of xarray, netCDF4 and numpy that datasets and files do not have: what to write instead."""
+
+from __future__ import annotations
+
+from typing import Any
+
+_REDUCTIONS = {name: f"numpy.{name}(d[...]) computes it; file.table(d.name).{name}(column) without all values in memory" for name in ("sum", "histogram")} | {
+    name: f"numpy.{name}(d[...]) computes it, numpy.nan{name}(d.decoded[...]) without missing values" for name in ("mean", "std", "var", "median", "min", "max")
+}
+_XARRAY = "xarray.open_dataset(path, engine='hyperslab') has it"
+#: Of datasets: names and what they are here.
+DATASET_HINTS = {
+    "values": "d[...] reads all values",
+    "data": "d[...] reads all values",
+    "to_numpy": "d[...] reads all values",
+    "to_pandas": "file.table(d.name).to_pandas() has a column for each coordinate",
+    "to_xarray": _XARRAY,
+    "sel": f"file.table(d.name, where=...) selects by coordinates; {_XARRAY}",
+    "isel": f"d[...] takes indexes in the order of d.dims; {_XARRAY}",
+    "coords": f"d.parent has the datasets that d.dims name; {_XARRAY}",
+    "dimensions": "d.dims has the names",
+    "units": "d.attrs['units']",
+    "long_name": "d.attrs['long_name']",
+    "standard_name": "d.attrs['standard_name']",
+    "ncattrs": "d.attrs has them",
+    **_REDUCTIONS,
+}
+#: Of files and groups.
+GROUP_HINTS = {
+    "variables": "iterate over the group, or index it by name: f['theta']",
+    "dimensions": "datasets have the names: f['theta'].dims",
+    "groups": "index it by name: f['group']",
+    "ncattrs": "f.attrs has them",
+    "to_xarray": _XARRAY,
+    "sel": _XARRAY,
+    "to_pandas": "f.table(path).to_pandas()",
+    "root": "f['/'], and f['group/x'] for what is below",
+}
+
+
+def with_hints(hints: dict[str, str]) -> Any:
+    """A class decorator: an attribute of these names that is missing raises an `AttributeError` that says what to write instead."""
+
+    def missing(self: Any, name: str) -> Any:
+        if name in hints:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}: {hints[name]}", name=name, obj=self)
+        # Raises the error again, which may be that of a property.
+        return object.__getattribute__(self, name)
+
+    def decorate(kind: type) -> type:
+        kind.__getattr__ = missing  # type: ignore[attr-defined]  # not in the class: type checkers would take any name
+        return kind
+
+    return decorate
