@@ -33,6 +33,23 @@ def test_the_python_package_has_the_version() -> None:
     assert [hs.__version__] == [importlib.metadata.version("hyperslab")] == VERSION
 
 
+def test_the_conda_recipe_is_that_of_the_python_package() -> None:
+    recipe = (ROOT / "packaging" / "conda" / "recipe.yaml").read_text(encoding="utf-8")
+    project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    assert re.findall(r'^  version: "([^"]+)"$', recipe, re.MULTILINE) == VERSION
+
+    def plain(requirement: str) -> str:
+        return requirement.replace(" ", "")
+
+    run = recipe.partition("  run:\n")[2].partition("\ntests:")[0]
+    needed = re.findall(r'"([^"]+)"', re.findall(r"^dependencies = \[(.*)\]$", project, re.MULTILINE)[0])
+    python = re.findall(r'^requires-python = "([^"]+)"$', project, re.MULTILINE)[0]
+    assert {plain(line.strip("- ")) for line in run.splitlines() if line.strip()} == {f"python{python}", *map(plain, needed)}
+    assert re.findall(r'^hyperslab = "([^"]+)"$', project, re.MULTILINE)[0] in re.findall(r"^      - hyperslab = (\S+)$", recipe, re.MULTILINE)
+    maturin = re.findall(r'"maturin([^"]*)"', project)[0]
+    assert plain(f"maturin{maturin}") in plain(recipe)
+
+
 def test_java_gets_the_version_from_make() -> None:
     root = ElementTree.parse(ROOT / "spark" / "pom.xml").getroot()
     assert root.findtext(f"{POM}version") == "${revision}"
