@@ -670,6 +670,10 @@ check-platforms: $(PLATFORMS_VENV)/.installed ## the Python extension and Java's
 	@for platform in $(PLATFORMS); do rustup --quiet target add $$platform && PATH="$(PLATFORMS_VENV)/bin:$$PATH" CARGO_TARGET_DIR=$(CARGO_TARGET_DIR)/platforms \
 		cargo-zigbuild check --locked --quiet --target $$platform -p hyperslab-python -p hyperslab-jni && echo "$$platform: compiles" || exit 1; done
 
+# PyO3 is told what python3.14t would say, so that no such Python is needed; nothing is linked or run.
+check-free-threaded: ## the Python extension compiles for free-threaded CPython 3.14
+	PYO3_CONFIG_FILE=$(abspath packaging/free-threaded.txt) cargo check --locked --quiet -p hyperslab-python
+
 crates: ## the crates as `cargo publish` would send them, in build/crates
 	cargo package --locked --no-verify --allow-dirty --quiet --target-dir $(CARGO_TARGET_DIR)/package $(PACKAGED)
 	@rm -rf build/crates && mkdir -p build/crates
