@@ -672,7 +672,7 @@ check-platforms: $(PLATFORMS_VENV)/.installed ## the Python extension and Java's
 
 # PyO3 is told what python3.14t would say, so that no such Python is needed; nothing is linked or run.
 check-free-threaded: ## the Python extension compiles for free-threaded CPython 3.14
-	PYO3_CONFIG_FILE=$(abspath packaging/free-threaded.txt) cargo check --locked --quiet -p hyperslab-python
+	PYO3_CONFIG_FILE=$(abspath packaging/free-threaded.pyo3) cargo check --locked --quiet -p hyperslab-python
 
 crates: ## the crates as `cargo publish` would send them, in build/crates
 	cargo package --locked --no-verify --allow-dirty --quiet --target-dir $(CARGO_TARGET_DIR)/package $(PACKAGED)
