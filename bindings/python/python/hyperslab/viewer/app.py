@@ -31,6 +31,8 @@ from .shown import Shown
 
 #: About how many bytes JSON and CSV need for a number.
 _JSON_BYTES_OF_ELEMENT = 32
+#: Bytes of an answer that are given to the socket at a time.
+_PIECE_BYTES = 1 << 20
 #: Seconds that an analysis may take.
 SECONDS = 30.0
 #: What H5Web needs: its scripts and styles come from here (one of its libraries compiles loops from text), and it draws with data URLs
@@ -211,8 +213,12 @@ class _Paid(Response):
         self._spent = spent
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        # In pieces: the event loop moves all that it has not sent yet with each write.
+        pieces = range(0, len(self.body), _PIECE_BYTES) or range(1)
         with self._spent:
-            await super().__call__(scope, receive, send)
+            await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
+            for start in pieces:
+                await send({"type": "http.response.body", "body": self.body[start : start + _PIECE_BYTES], "more_body": start != pieces[-1]})
 
 
 def _resolution(request: Request) -> str:
