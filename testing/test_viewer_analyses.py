@@ -14,6 +14,7 @@ import hyperslab as hs
 import netCDF4
 import numpy as np
 import pytest
+import test_viewer_answers
 
 starlette_testclient = pytest.importorskip("starlette.testclient")
 
@@ -422,3 +423,17 @@ def test_dimensions_have_the_names_and_coordinates_of_the_file(tmp_path: pathlib
     assert ask(browser, "dimensions", file="plain.h5", path="/x")[1] == {"size": 3, "name": None, "label": None, "first": None, "last": None}
     assert ask(browser, "dimensions", file="plain.h5", path="/scalar") == ask(browser, "dimensions", file="plain.h5", path="/") == []
     ask(browser, "dimensions", 404, file="plain.h5", path="/nothing")
+
+
+def test_analyses_of_any_object_are_answers_or_refusals(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "all.h5"
+    test_viewer_answers.write_everything(path)
+    browser, answered = client(path), 0
+    for name in test_viewer_answers.objects(path):
+        for what, query in (("dimensions", {}), ("overview", {}), ("histogram", {}), ("query", {"where": ""})):
+            answer = browser.get(f"/{TOKEN}/{what}", params={"file": "all.h5", "path": name, **query})
+            assert answer.status_code in (200, 404, 422), (what, name, answer.text)
+            answered += answer.status_code == 200
+    assert answered > 60
+    scalar = ask(browser, "histogram", file="all.h5", path="/scalar", bins=3)
+    assert scalar["lower"] == [0, 1, 0] and scalar["edges"] == pytest.approx([6.5, 6.5 + 1 / 3, 6.5 + 2 / 3, 7.5])

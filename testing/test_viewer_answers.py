@@ -214,6 +214,28 @@ def test_wrong_requests_have_a_status_and_a_message(everything: pathlib.Path) ->
     assert ask(browser, "meta").status_code == 422
 
 
+def test_a_member_that_cannot_be_read_leaves_the_others(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "header.h5"
+    with h5py.File(path, "w") as f:
+        for name in "abc":
+            f[f"g/{name}"] = [1, 2]
+        place = h5py.h5o.get_info(f["g/b"].id).addr
+        # Each leads to the other.
+        f["first"], f["second"] = h5py.SoftLink("/second"), h5py.SoftLink("/first")
+    with open(path, "rb+") as raw:
+        raw.seek(place)
+        raw.write(b"\xff" * 16)
+    browser = client(path)
+    members = {one["name"]: one for one in ask(browser, "meta", file="header.h5", path="/g").json()["children"]}
+    assert {name: one["kind"] for name, one in members.items()} == {"a": "dataset", "b": "unreadable", "c": "dataset"}
+    assert "object header" in members["b"]["message"] and "/g/b" in members["b"]["message"]
+    answer = ask(browser, "meta", file="header.h5", path="/g/b")
+    assert answer.status_code == 500 and answer.json()["message"] == members["b"]["message"]
+    assert ask(browser, "data", file="header.h5", path="/g/c").json() == [1, 2]
+    links = {one["name"]: one["kind"] for one in ask(browser, "meta", file="header.h5", path="/").json()["children"]}
+    assert links == {"first": "soft_link", "second": "soft_link", "g": "group"}
+
+
 def test_only_what_was_named_is_shown(everything: pathlib.Path, tmp_path: pathlib.Path) -> None:
     secret = tmp_path / "secret.h5"
     write_everything(secret)

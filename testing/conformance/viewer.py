@@ -49,7 +49,7 @@ def has_padding(dtype: np.dtype[Any]) -> bool:
 
 
 def corrected(path: pathlib.Path, name: str, theirs: Any) -> Any:
-    """The reference's answer for ragged rows of big-endian numbers, whose bytes h5py exchanges only in name (3.14)."""
+    """The reference's answer for ragged rows of big-endian numbers, whose bytes h5py exchanges only in name (3.16)."""
     with h5py.File(path) as f:
         entity = f[name]
         element = h5py.check_vlen_dtype(entity.dtype) if isinstance(entity, h5py.Dataset) else None

@@ -63,10 +63,14 @@ def main(folder: pathlib.Path) -> None:
     with h5py.File(folder / "damaged.h5", "w") as f:
         wave = f.create_dataset("wave", data=np.sin(np.arange(200_000) / 3000), chunks=(1000,), compression="gzip")
         place = wave.id.get_chunk_info(30).byte_offset
+        f["lost"] = 1
+        header = h5py.h5o.get_info(f["lost"].id).addr
         f["hits"] = np.array([(number, number**0.5) for number in range(5000)], [("id", "i4"), ("energy", "f8")])
     with open(folder / "damaged.h5", "rb+") as raw:
         raw.seek(place)
         raw.write(bytes(64))
+        raw.seek(header)
+        raw.write(b"\xff" * 16)
     with h5py.File(folder / "sparse.h5", "w") as f:
         # 10 GB, of which one chunk is written.
         wide = f.create_dataset("cube", (100, 10_000, 10_000), "u1", chunks=(1, 1000, 1000), fillvalue=3)

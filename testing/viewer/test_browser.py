@@ -240,6 +240,8 @@ def test_damaged_chunks_are_gaps_and_fields_are_chosen(page: Page, address: str)
     panel = page.get_by_role("complementary", name="Histogram")
     panel.get_by_label("Field").select_option("energy")
     expect(panel.get_by_role("img", name="Histogram of energy")).to_be_visible()
+    page.get_by_role("treeitem", name="lost").click()
+    expect(page.get_by_role("alert").first).to_contain_text("expected an object header of version 1 or 2")
 
 
 def test_a_file_that_is_replaced_vanishes_and_comes_back(page: Page, address: str, folder: pathlib.Path) -> None:

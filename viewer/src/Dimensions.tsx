@@ -1,4 +1,4 @@
-// Names of the dimensions of the selected dataset, which H5Web calls D0, D1 …: it knows those of NeXus only.
+// Names of the dimensions of the selected dataset, which H5Web calls D0, D1 …: it knows those of NeXus only. Of an object that cannot be read, why.
 import { useEffect, useState } from 'react';
 
 import { ask } from './server';
@@ -12,16 +12,23 @@ interface Dimension {
 }
 
 export function Dimensions({ file, path }: { file: string; path: string }) {
-  const [known, setKnown] = useState<{ path: string; dimensions: Dimension[] }>();
+  const [known, setKnown] = useState<{ path: string; dimensions: Dimension[]; problem?: string }>();
   useEffect(() => {
     const leaving = new AbortController();
     ask<Dimension[]>('dimensions', { file, path }, leaving.signal).then(
       (dimensions) => setKnown({ path, dimensions }),
-      () => undefined, // H5Web says what is wrong with the object
+      (error: unknown) => leaving.signal.aborted || setKnown({ path, dimensions: [], problem: error instanceof Error ? error.message : String(error) }),
     );
     return () => leaving.abort();
   }, [file, path]);
 
+  if (known?.path === path && known.problem && path !== '/') {
+    return (
+      <p className="dimensions problem" role="alert">
+        {known.problem}
+      </p>
+    );
+  }
   if (!known || known.path !== path || known.dimensions.every(({ name }) => name === null)) {
     return null;
   }

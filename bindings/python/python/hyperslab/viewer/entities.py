@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from .. import h5py
-from ..errors import UnsupportedError
+from ..errors import ConflictError, Error
 from ..h5py import h5t
 from . import paging
 from .requests import Refused, shown_type
@@ -36,8 +36,10 @@ def find(file: Any, path: str, resolution: str) -> Entity:
         return link
     try:
         return file[path]
-    except (OSError, KeyError, UnsupportedError):
-        # It leads nowhere, or out of what is shown.
+    except ConflictError:
+        raise
+    except (OSError, KeyError, Error):
+        # It leads nowhere, out of what is shown, to something damaged, or in a circle.
         if resolution == "only_valid":
             return link
         raise Refused(404, f"the link '{path}' in {posixpath.basename(file.filename)} leads nowhere") from None
@@ -57,8 +59,18 @@ def describe(file: Any, path: str, resolution: str, page_members: int | None = N
     if isinstance(entity, h5py.Group):
         pages = paging.pages(entity, page_members) if page_members is not None and members is None else None
         names = entity if members is None else paging.names(entity, members)
-        found["children"] = pages if pages is not None else [_described(find(entity, name, "only_valid"), name) for name in names]
+        found["children"] = pages if pages is not None else [_member(entity, name) for name in names]
     return found
+
+
+def _member(group: Any, name: str) -> dict[str, Any]:
+    """A member of a group. One that cannot be read does not hide the others: H5Web shows it as unresolved, and the error if it is selected."""
+    try:
+        return _described(find(group, name, "only_valid"), name)
+    except ConflictError:
+        raise
+    except Error as error:
+        return {"kind": "unreadable", "name": name, "message": str(error)}
 
 
 def _described(entity: Entity, path: str) -> dict[str, Any]:

@@ -122,6 +122,9 @@ def _from_values(dataset: Dataset, members: tuple[Member, ...], bins: int, ends:
 def _keys(shape: Sequence[int], members: tuple[Member, ...], values: int) -> Iterator[tuple[Any, ...]]:
     """Keys that together select what `members` do, of at most `values` values each if rows are not longer."""
     parts = [range(*member.indices(extent)) if isinstance(member, slice) else range(member, member + 1) for member, extent in zip(members, shape, strict=True)]
+    if not parts:
+        yield ()  # a scalar
+        return
     below = 1
     for position in range(len(parts) - 1, -1, -1):
         if below * len(parts[position]) > values or position == 0:
