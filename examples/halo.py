@@ -68,7 +68,7 @@ def analyse(path: pathlib.Path, out: pathlib.Path) -> dict[str, int]:
     radius = 6 * width
     # The square whose corners are on the circle: what is in it is no halo.
     side = radius / math.sqrt(2)
-    halo = hs.query(path, "/Step#*", f"(x < -{side!r} or x > {side!r} or y < -{side!r} or y > {side!r}) and sqrt(x*x + y*y) > {radius!r}")
+    halo = hs.query(path, "/Step#*", f"(abs(x) > {side!r} or abs(y) > {side!r}) and sqrt(x*x + y*y) > {radius!r}")
     # A bin for each step: with others, some would have two steps and some one.
     edges = np.linspace(0, LINE_METRES, len(beam.steps) + 1)
     counts, _ = halo.histogram("z", edges)

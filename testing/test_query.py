@@ -386,3 +386,30 @@ def test_a_plot_of_two_variables_takes_what_the_histogram_takes(run: pathlib.Pat
     np.testing.assert_array_equal(np.ma.filled(mesh.get_array(), 0), counts.T)
     assert mesh.get_cmap().name == "magma" and axes.get_xlim() == (-1, 1) and axes.get_ylim() == (-2, 2)
     assert [other.get_ylabel() for other in figure.axes] == ["px", "sum of energy"]
+
+
+def test_magnitudes_are_looked_up_in_indexes(tmp_path: pathlib.Path) -> None:
+    random = np.random.default_rng(3)
+    x = np.concatenate([random.normal(size=20_000), [np.nan, np.inf, -np.inf, 0.0, -0.0, 2.5, -2.5]])
+    n = np.concatenate([random.integers(-128, 128, 20_000), [-128, 127, 0, 5, -5, 100, -100]]).astype("i1")
+    with h5py.File(tmp_path / "a.h5", "w") as f:
+        f.create_dataset("x", data=x, chunks=(1000,))
+        f.create_dataset("n", data=n, chunks=(1000,))
+    conditions = {
+        f"abs({name}) {comparison} {constant}": (np.abs(values.astype("f8")), comparison, float(constant))
+        for name, values, constants in (("x", x, ("2.5", "0", "-1", "3.5e0")), ("n", n, ("5", "0", "-5", "127.5", "128")))
+        for comparison in ("<", "<=", ">", ">=", "=", "!=")
+        for constant in constants
+    }
+
+    def expected(magnitude: np.ndarray, comparison: str, constant: float) -> np.ndarray:
+        compare = {"<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal, "=": np.equal, "!=": np.not_equal}[comparison]
+        return np.flatnonzero(compare(magnitude, constant))
+
+    for indexed in (False, True):
+        if indexed:
+            hs.index(tmp_path / "a.h5", ["/x", "/n"])
+        for text, (magnitude, comparison, constant) in conditions.items():
+            np.testing.assert_array_equal(hs.query(tmp_path / "a.h5", "/", text).positions(), expected(magnitude, comparison, constant), text)
+    assert "index P on x" in hs.query(tmp_path / "a.h5", "/", "abs(x) > 3 and abs(n) < 5").explain()
+    assert hs.query(tmp_path / "a.h5", "/", "3 < abs(x)").count() == (np.abs(x) > 3).sum()

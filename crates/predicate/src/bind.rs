@@ -10,7 +10,7 @@ use hyperslab_array::{Error, Result};
 use hyperslab_columns::ModelDates;
 
 use super::column::{ColumnPath, resolve};
-use super::constant::Constant;
+use super::constant::{Constant, negated};
 use super::literal::IntegerPosition;
 use super::names::{literal_name, type_name};
 use super::number::{Kind, Number, compared_exactly};
@@ -97,8 +97,8 @@ pub(super) fn bind(predicate: &Predicate, schema: &Schema) -> Result<Bound> {
         }
         Predicate::CompareValues { left, comparison, right } => match (left.as_constant(), right.as_constant()) {
             (None, None) => Bound::Numbers(Number::bind(left, schema)?, *comparison, Number::bind(right, schema)?),
-            (None, Some(literal)) => computed(Number::bind(left, schema)?, *comparison, literal)?,
-            (Some(literal), None) => computed(Number::bind(right, schema)?, comparison.mirrored(), literal)?,
+            (None, Some(literal)) => with_constant(left, *comparison, literal, schema)?,
+            (Some(literal), None) => with_constant(right, comparison.mirrored(), literal, schema)?,
             (Some(_), Some(_)) => return Err(Error::invalid_input("predicate: a comparison needs a column on one side")),
         },
         Predicate::Like { column, pattern } => {
@@ -109,6 +109,34 @@ pub(super) fn bind(predicate: &Predicate, schema: &Schema) -> Result<Bound> {
             check_pattern(pattern)?;
             Bound::Like(path, pattern.clone())
         }
+    })
+}
+
+fn with_constant(value: &Value, comparison: Comparison, literal: &Literal, schema: &Schema) -> Result<Bound> {
+    match magnitude(value, comparison, literal, schema)? {
+        Some(bound) => Ok(bound),
+        None => computed(Number::bind(value, schema)?, comparison, literal),
+    }
+}
+
+/// The magnitude of a column compared with a constant, as comparisons of the column, of which indexes and statistics know.
+fn magnitude(value: &Value, comparison: Comparison, literal: &Literal, schema: &Schema) -> Result<Option<Bound>> {
+    let (Some(column), Some(constant), Some(opposite)) = (value.as_magnitude(), literal.to_f64(), negated(literal)) else { return Ok(None) };
+    let (path, data_type) = resolve(column, schema)?;
+    if !data_type.is_integer() && !data_type.is_floating() {
+        return Ok(None);
+    }
+    let tests = |negative: Comparison| -> Result<Vec<Bound>> {
+        let upper = Bound::Test(path.clone(), test(column, data_type, comparison, literal)?);
+        Ok(vec![upper, Bound::Test(path.clone(), test(column, data_type, negative, &opposite)?)])
+    };
+    Ok(match comparison {
+        Comparison::Greater | Comparison::GreaterOrEqual => Some(Bound::Or(tests(comparison.mirrored())?)),
+        Comparison::Less | Comparison::LessOrEqual => Some(Bound::And(tests(comparison.mirrored())?)),
+        // No magnitude equals a negative number.
+        Comparison::Equal if constant >= 0.0 => Some(Bound::Or(tests(comparison)?)),
+        Comparison::NotEqual if constant >= 0.0 => Some(Bound::And(tests(comparison)?)),
+        Comparison::Equal | Comparison::NotEqual => None,
     })
 }
 

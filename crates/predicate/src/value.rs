@@ -186,6 +186,13 @@ impl Value {
             _ => None,
         }
     }
+    /// The name, if the value is the magnitude of a column.
+    pub(super) fn as_magnitude(&self) -> Option<&str> {
+        match self.0.as_slice() {
+            [Step::Column(name), Step::Function(Function::Abs)] => Some(name),
+            _ => None,
+        }
+    }
     /// The constant, if the value is one.
     pub(super) fn as_constant(&self) -> Option<&Literal> {
         match self.0.as_slice() {
