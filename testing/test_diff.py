@@ -394,3 +394,12 @@ def test_the_command(pair: tuple[pathlib.Path, pathlib.Path], tmp_path: pathlib.
     assert "<td style='text-align:left'>/a/x</td>" in page.read_text() and "\x1b" not in page.read_text()
     wrong = run(pair[0], tmp_path / "nowhere.h5")
     assert wrong.returncode == 2 and wrong.stdout == "" and wrong.stderr.count("\n") == 1
+
+
+def test_text_of_bytes_is_shown_as_text(tmp_path: pathlib.Path) -> None:
+    for name, text in (("a.h5", "metre"), ("b.h5", "feet")):
+        with h5py.File(tmp_path / name, "w") as f:
+            f["x"] = 1
+            f["x"].attrs["units"] = np.bytes_(text)
+    found = hs.diff(tmp_path / "a.h5", tmp_path / "b.h5")
+    assert "the attribute 'units': 'metre' and 'feet'" in [one.text for one in found.differences]

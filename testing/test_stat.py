@@ -125,3 +125,13 @@ def test_the_command_and_the_picture(made: dict[str, pathlib.Path], tmp_path: pa
     (tmp_path / "a.txt").write_text("text")
     run = subprocess.run([sys.executable, "-m", "hyperslab", "stat", tmp_path / "a.txt"], capture_output=True, text=True)
     assert run.returncode == 1 and "no superblock" in run.stderr
+
+
+def test_narrow_terminals_get_fewer_columns(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    from hyperslab.cli import grids
+
+    monkeypatch.setattr(grids, "width", lambda: 30)
+    grids.print_facts_grid([grids.Column("dataset", ["/a/rather/long/name"], False), grids.Column("bytes", ["192 bytes"]), grids.Column("ratio", ["1.00"]), grids.Column("chunks", ["123"])])  # fmt: skip
+    printed = capsys.readouterr()
+    assert "192 bytes" in printed.out and "1.00" in printed.out and "123" not in printed.out
+    assert printed.err == "hyperslab: 3 of 4 columns fit the terminal; not shown: chunks. --json prints all\n"

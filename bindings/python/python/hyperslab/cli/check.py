@@ -9,16 +9,14 @@ from typing import Annotated, Any
 
 import typer
 from rich.filesize import decimal
-from rich.markup import escape
-from rich.table import Table as Grid
 
 import hyperslab as hs
 
 from ..visible import visible
 from .app import OPEN, AsJson, OutName, command
+from .grids import Column, print_facts_grid
 from .progress import reporting
 from .stopping import careful
-from .terminal import say
 
 #: Rows of a table of `stat`, without `--all`.
 _ROWS = 20
@@ -87,30 +85,24 @@ def stat(
         return
     print(visible(found.summary))
     print(f"{found.groups:,} groups, {found.datasets:,} datasets, {found.datatypes:,} committed datatypes, {found.attributes:,} attributes")
-    kinds = Grid("kind", "purpose", box=None, header_style="bold")
-    kinds.add_column("number", justify="right")
-    kinds.add_column("bytes", justify="right")
-    for kind in found.kinds if everything else found.kinds[:_ROWS]:
-        kinds.add_row(kind.kind, kind.purpose, f"{kind.number:,}", decimal(kind.bytes))
-    say(kinds)
-    datasets = Grid("dataset", "storage", box=None, header_style="bold")
-    for name in ("bytes", "ratio", "chunks", "smallest", "median", "largest"):
-        datasets.add_column(name, justify="right")
-    datasets.add_column("filters")
+    kinds = found.kinds if everything else found.kinds[:_ROWS]
+    print_facts_grid([
+        Column("kind", [kind.kind for kind in kinds], False),
+        Column("bytes", [decimal(kind.bytes) for kind in kinds]),
+        Column("number", [f"{kind.number:,}" for kind in kinds]),
+        Column("purpose", [kind.purpose for kind in kinds], False),
+    ])  # fmt: skip
     shown = found.dataset_list if everything else found.dataset_list[:_ROWS]
-    for one in shown:
-        sizes = ("", "", "") if one.chunk_bytes is None else tuple(decimal(size) for size in one.chunk_bytes)
-        ratio = "" if one.ratio is None else f"{one.ratio:.2f}"
-        datasets.add_row(
-            escape(visible(one.path)),
-            one.storage,
-            decimal(one.stored_bytes),
-            ratio,
-            f"{one.chunks:,}" if one.chunks else "",
-            *sizes,
-            escape(visible(" + ".join(one.filters))),
-        )
-    say(datasets)
+    sizes = [("", "", "") if one.chunk_bytes is None else tuple(map(decimal, one.chunk_bytes)) for one in shown]
+    print_facts_grid([
+        Column("dataset", [visible(one.path) for one in shown], False),
+        Column("bytes", [decimal(one.stored_bytes) for one in shown]),
+        Column("ratio", ["" if one.ratio is None else f"{one.ratio:.2f}" for one in shown]),
+        Column("chunks", [f"{one.chunks:,}" if one.chunks else "" for one in shown]),
+        *(Column(name, [of_one[place] for of_one in sizes]) for place, name in enumerate(("smallest", "median", "largest"))),
+        Column("storage", [one.storage for one in shown], False),
+        Column("filters", [visible(" + ".join(one.filters)) for one in shown], False),
+    ])  # fmt: skip
     if len(shown) < len(found.dataset_list):
         print(f"{len(found.dataset_list) - len(shown):,} more datasets: --all shows them")
     for advice in found.advice:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -40,6 +41,36 @@ def print_grid(table: pa.Table) -> None:
     for row in rows:
         grid.add_row(*map(escape, row[:shown]))
     say(grid)
+    _note_left_out(names, shown)
+
+
+class Column(NamedTuple):
+    """A column of facts: its heading, its values, and whether these are numbers."""
+
+    name: str
+    values: list[str]
+    is_number: bool = True
+
+
+def print_facts_grid(columns: list[Column]) -> None:
+    """Prints a row for each fact. The first column is text, which is broken over lines if it is long; of the others the last are left out
+    if the terminal is too narrow, and a line on standard error says so."""
+    available = width()
+    widths = [max(map(cell_len, (column.name, *column.values))) for column in columns]
+    shown = len(columns)
+    if available is not None:
+        widths[0] = min(widths[0], max(available // 3, cell_len(columns[0].name)))
+        shown = max(1, int(np.count_nonzero(np.cumsum(np.array(widths) + _GAP) - _GAP <= available)))
+    grid = Grid(box=None, header_style="bold", padding=(0, _GAP, 0, 0), pad_edge=False)
+    for column, wide in list(zip(columns, widths, strict=True))[:shown]:
+        grid.add_column(escape(column.name), overflow="fold", width=wide, justify="right" if column.is_number else "left")
+    for row in zip(*(column.values for column in columns[:shown]), strict=True):
+        grid.add_row(*map(escape, row))
+    say(grid)
+    _note_left_out([column.name for column in columns], shown)
+
+
+def _note_left_out(names: list[str], shown: int) -> None:
     if shown < len(names):
         print(
             f"hyperslab: {shown} of {len(names)} columns fit the terminal; not shown: {_listed(names[shown:])}. --json prints all",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import html
 from collections import Counter
 from dataclasses import dataclass
@@ -147,7 +148,13 @@ class Comparison:
 
 
 def shown(value: Any, limit: int = 60) -> str:
-    """A value in few characters."""
+    """A value in few characters; text of bytes as text if it is UTF-8."""
+    if isinstance(value, bytes):
+        value = bytes(value)
+        with contextlib.suppress(UnicodeDecodeError):
+            value = value.decode()
+    elif isinstance(value, str):
+        value = str(value)
     with np.printoptions(threshold=6, edgeitems=2, linewidth=10**6):
         text = str(value) if isinstance(value, (np.generic, np.ndarray)) and not isinstance(value, (str, bytes)) else repr(value)
     return text if len(text) <= limit else text[: limit - 1] + "…"
