@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import math
+import weakref
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -56,8 +57,19 @@ class Choice(NamedTuple):
     first: tuple[int, ...] = ()
 
 
+#: The pictures of open files: listing them plans tables over all steps. A file that has changed is opened again.
+_listed: weakref.WeakKeyDictionary[File, list[Choice]] = weakref.WeakKeyDictionary()
+
+
 def choices(file: File) -> list[Choice]:
     """The pictures of a file, the default first. A damaged model has none; its error is raised if the others have none either."""
+    known = _listed.get(file)
+    if known is None:
+        known = _listed[file] = _choices(file)
+    return known
+
+
+def _choices(file: File) -> list[Choice]:
     found: list[Choice] = []
     problem: Error | None = None
     models = [model for model in file.models if model.certainty != "possible"]
