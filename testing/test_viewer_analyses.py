@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib.util
 import pathlib
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -437,3 +439,26 @@ def test_analyses_of_any_object_are_answers_or_refusals(tmp_path: pathlib.Path) 
     assert answered > 60
     scalar = ask(browser, "histogram", file="all.h5", path="/scalar", bins=3)
     assert scalar["lower"] == [0, 1, 0] and scalar["edges"] == pytest.approx([6.5, 6.5 + 1 / 3, 6.5 + 2 / 3, 7.5])
+
+
+def test_times_before_the_first_year_and_factors_that_are_text(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "odd.nc"
+    with netCDF4.Dataset(path, "w") as f:
+        f.createDimension("time", 3)
+        f.createVariable("time", "f8", ("time",))[:] = [15.5, 45.25, 900_000]
+        # Python and matplotlib begin with the year 1.
+        f["time"].units, f["time"].calendar = "days since 0000-01-01", "proleptic_gregorian"
+        f.createVariable("rain", "f4", ("time",))[:] = [1, 2, 3]
+        f.createVariable("bad", "i2", ("time",))[:] = [1, 2, 3]
+        f["bad"].add_offset = "c"
+    browser = client(path)
+    rows = ask(browser, "query", file="odd.nc", path="/time", where="", rows=5)["rows"]
+    assert [row[-1] for row in rows] == ["0000-01-16 12:00:00", "0000-02-15 06:00:00", "2464-02-12 00:00:00"]
+    assert ask(browser, "overview", file="odd.nc", path="/rain")["axes"][0]["label"] == "time"
+    for what in ("overview", "histogram"):
+        assert "add_offset" in ask(browser, what, 422, file="odd.nc", path="/bad")["message"]
+    with hs.open(path) as f:
+        assert "0000-01-16 12:00:00" in f.table("/time")._repr_html_()
+        f["rain"].plot(str(tmp_path / "rain.png"))
+    done = subprocess.run([sys.executable, "-m", "hyperslab", "head", path, "/time", "--json"], capture_output=True, text=True)
+    assert done.returncode == 0 and done.stdout.splitlines()[0] == '{"time": "0000-01-16 12:00:00"}', done

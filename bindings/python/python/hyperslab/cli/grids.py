@@ -12,6 +12,7 @@ from rich.markup import escape
 from rich.table import Table as Grid
 
 from ..values.cells import cell
+from ..values.python_values import python_values
 from ..visible import visible
 from .terminal import say, width
 
@@ -25,7 +26,7 @@ def print_grid(table: pa.Table) -> None:
     """Prints all rows. If a terminal is too narrow, the last columns are left out, and a line on standard error says so."""
     names = [visible(name) for name in table.column_names]
     types = [str(field.type) for field in table.schema]
-    columns = [[cell(value, field.type) for value in column.to_pylist()] for column, field in zip(table.columns, table.schema, strict=True)]
+    columns = [[cell(value, field.type) for value in python_values(column)] for column, field in zip(table.columns, table.schema, strict=True)]
     rows = list(zip(*columns, strict=True))
     available = width()
     widths = [max(map(cell_len, (name, type, *column))) for name, type, column in zip(names, types, columns, strict=True)]

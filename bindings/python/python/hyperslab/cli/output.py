@@ -20,6 +20,7 @@ from ..exporting.formats import BINARY, STANDARD_OUTPUT, format_of
 from ..exporting.part_files import complete
 from ..exporting.plain_values import plain
 from ..exporting.rows import write_rows, write_stream
+from ..values.python_values import python_rows
 from .app import OPEN
 from .grids import print_grid
 from .progress import counting, waiting
@@ -33,7 +34,7 @@ def print_rows(batches: Iterable[pa.RecordBatch], schema: pa.Schema, as_json: bo
     """Prints rows as they come; for people at most `limit`, and a word if there are more."""
     if as_json:
         for batch in batches:
-            for row in batch.to_pylist():
+            for row in python_rows(batch):
                 print(json.dumps(plain(row), ensure_ascii=False))
         return
     shown = 0

@@ -11,6 +11,7 @@ from typing import BinaryIO
 import pyarrow as pa
 
 from ..errors import InvalidInputError
+from ..values.python_values import python_rows
 from .plain_values import plain
 
 #: The command's name of standard output.
@@ -73,7 +74,7 @@ def _csv_gzip(out: BinaryIO, schema: pa.Schema) -> Iterator[Write]:
 @contextlib.contextmanager
 def _json_lines(out: BinaryIO, schema: pa.Schema) -> Iterator[Write]:
     def write(batch: pa.RecordBatch) -> None:
-        for row in batch.to_pylist():
+        for row in python_rows(batch):
             out.write(json.dumps(plain(row), ensure_ascii=False).encode() + b"\n")
 
     yield write

@@ -17,6 +17,7 @@ MAX_GAPS = 2.0
 _LATITUDE = frozenset({"degrees_north", "degree_north", "degree_N", "degrees_N", "degreeN", "degreesN"})
 _LONGITUDE = frozenset({"degrees_east", "degree_east", "degree_E", "degrees_E", "degreeE", "degreesE"})
 _PRESSURE = frozenset({"Pa", "hPa", "mbar", "millibar", "bar", "decibar", "dbar"})
+_FIRST_TIME, _LAST_TIME = np.datetime64("0001-01-01"), np.datetime64("9999-01-01")
 #: Names by which coordinates without CF's attributes are known.
 _BY_NAME = {"lat": "latitude", "latitude": "latitude", "lon": "longitude", "longitude": "longitude"}
 
@@ -77,7 +78,9 @@ def coordinate_of(dataset: Dataset, dimension: int, step: int) -> Coordinate:
     if column.null_count or values.dtype.kind not in "iufM" or not (np.all(values[1:] > values[:-1]) or np.all(values[1:] < values[:-1])):
         return unknown
     if values.dtype.kind == "M":
-        return Coordinate(label, values[middle], True)
+        # Libraries that draw have no times outside of these years.
+        is_drawable = values.min() >= _FIRST_TIME and values.max() < _LAST_TIME
+        return Coordinate(label, values[middle], True) if is_drawable else unknown
     return Coordinate(label_of(scale, label), values[middle], True, _bounds(scale, extent, step), _role(scale, label))
 
 

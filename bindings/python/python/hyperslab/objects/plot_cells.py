@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from .. import _native
+from ..errors import InvalidInputError
 from .attributes import Attributes
 
 #: Maximum number of values read at a time.
@@ -124,8 +125,23 @@ def decoded(dataset: Dataset, key: tuple[Any, ...]) -> Array:
     for name in ("_FillValue", "missing_value"):
         if name in attrs:
             missing |= np.isin(raw, np.asarray(attrs[name]))
-    scale, offset = (float(np.ravel(attrs[name])[0]) if name in attrs else neutral for name, neutral in (("scale_factor", 1.0), ("add_offset", 0.0)))
+    scale, offset = packing(dataset)
     return np.where(missing, np.nan, raw.astype(float) * scale + offset)
+
+
+def packing(dataset: Dataset) -> tuple[float, float]:
+    """Scale and offset of packed values; 1 and 0 if the file has none.
+
+    Raises:
+        InvalidInputError: One of them is not a number.
+    """
+    found = []
+    for name, neutral in (("scale_factor", 1.0), ("add_offset", 0.0)):
+        given = np.ravel(dataset.attrs[name]) if name in dataset.attrs else np.array([neutral])
+        if given.size != 1 or given.dtype.kind not in "iuf":
+            raise InvalidInputError(f"its attribute {name} is {dataset.attrs[name]!r}, not a number", object=dataset.name)
+        found.append(float(given[0]))
+    return found[0], found[1]
 
 
 def slabs(shape: tuple[int, ...]) -> Iterator[tuple[Any, ...]]:

@@ -11,6 +11,7 @@ import pyarrow as pa
 from ..display.blocks import card, code, dim, facts, fold, grid, leaf, text
 from ..errors import Error
 from ..values.cells import cell
+from ..values.python_values import python_values
 
 #: Columns of the first rows, and rows.
 MAX_COLUMNS, PREVIEW_ROWS = 20, 5
@@ -61,7 +62,7 @@ def _first(table: Table) -> str:
         return _columns(table.schema) + leaf(f"rows cannot be shown: {text(error)}")
     fields = list(found.schema)[:MAX_COLUMNS]
     numbers = [pa.types.is_integer(field.type) or pa.types.is_floating(field.type) for field in fields]
-    columns = [[cell(value, field.type) for value in found.column(place).to_pylist()] for place, field in enumerate(fields)]
+    columns = [[cell(value, field.type) for value in python_values(found.column(place))] for place, field in enumerate(fields)]
     shown = grid([field.name for field in fields], list(zip(*columns, strict=True)), numbers=numbers, notes=[field.type for field in fields])
     more = len(found.schema) - len(fields)
     return fold("<b>first rows</b>", shown + (leaf(dim(f"… and {more:,} more columns: schema lists them")) if more else ""), opened=True)

@@ -13,6 +13,7 @@ from ..batch_reader import BatchReader
 from ..errors import CancelledError, Error
 from ..exporting.plain_values import plain
 from ..querying.query import Query, query
+from ..values.python_values import python_values
 from .requests import Refused
 from .watching import Watch
 
@@ -107,7 +108,7 @@ def _remaining(reader: BatchReader) -> Any:
 
 def shown_table(table: pa.Table) -> dict[str, Any]:
     """Columns with their types, and rows, as JSON has them."""
-    values = [[shown_cell(value) for value in column.to_pylist()] for column in table.columns]
+    values = [[shown_cell(value) for value in python_values(column)] for column in table.columns]
     return {
         "columns": [{"name": column.name, "type": str(column.type)} for column in table.schema],
         "rows": [list(row) for row in zip(*values, strict=True)],

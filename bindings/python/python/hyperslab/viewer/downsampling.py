@@ -12,6 +12,7 @@ import numpy as np
 from ..errors import CorruptError, Error
 from ..objects.dataset import Dataset
 from ..objects.plot_axes import coordinate_of, label_of
+from ..objects.plot_cells import packing
 from .requests import Member, Refused
 from .watching import Watch
 
@@ -138,8 +139,7 @@ class _Reader:
         self._dataset, self._members, self._ranges, self._block = dataset, members, ranges, block_values(dataset)
         attrs = dataset.attrs
         self._missing = [np.asarray(attrs[name]) for name in ("_FillValue", "missing_value") if name in attrs]
-        self._scale = float(np.ravel(attrs["scale_factor"])[0]) if "scale_factor" in attrs else 1.0
-        self._offset = float(np.ravel(attrs["add_offset"])[0]) if "add_offset" in attrs else 0.0
+        self._scale, self._offset = packing(dataset)
 
     def parts(self, box: tuple[slice, ...]) -> Iterator[tuple[slice, ...]]:
         """The box itself; one that has too many values at once, which is a single cell, in parts."""
