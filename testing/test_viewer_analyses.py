@@ -449,6 +449,10 @@ def test_times_before_the_first_year_and_factors_that_are_text(tmp_path: pathlib
         # Python and matplotlib begin with the year 1.
         f["time"].units, f["time"].calendar = "days since 0000-01-01", "proleptic_gregorian"
         f.createVariable("rain", "f4", ("time",))[:] = [1, 2, 3]
+        f.createDimension("early", 3)
+        f.createVariable("early", "f8", ("early",))[:] = [0, 30, 60]
+        f["early"].units, f["early"].calendar = "days since 0001-01-01", "proleptic_gregorian"  # a cell begins half of a step before it
+        f.createVariable("snow", "f4", ("time", "early"))[:] = 1
         f.createVariable("bad", "i2", ("time",))[:] = [1, 2, 3]
         f["bad"].add_offset = "c"
     browser = client(path)
@@ -459,6 +463,7 @@ def test_times_before_the_first_year_and_factors_that_are_text(tmp_path: pathlib
         assert "add_offset" in ask(browser, what, 422, file="odd.nc", path="/bad")["message"]
     with hs.open(path) as f:
         assert "0000-01-16 12:00:00" in f.table("/time")._repr_html_()
-        f["rain"].plot(str(tmp_path / "rain.png"))
+        for name in ("rain", "snow"):
+            f[name].plot(str(tmp_path / f"{name}.png"))
     done = subprocess.run([sys.executable, "-m", "hyperslab", "head", path, "/time", "--json"], capture_output=True, text=True)
     assert done.returncode == 0 and done.stdout.splitlines()[0] == '{"time": "0000-01-16 12:00:00"}', done

@@ -78,8 +78,10 @@ def coordinate_of(dataset: Dataset, dimension: int, step: int) -> Coordinate:
     if column.null_count or values.dtype.kind not in "iufM" or not (np.all(values[1:] > values[:-1]) or np.all(values[1:] < values[:-1])):
         return unknown
     if values.dtype.kind == "M":
-        # Libraries that draw have no times outside of these years.
-        is_drawable = values.min() >= _FIRST_TIME and values.max() < _LAST_TIME
+        # Matplotlib has no times outside of these years, and draws a little more than the values: half a cell, or a margin.
+        ends = values.min(), values.max()
+        margin = (ends[1] - ends[0]) // 10 + (np.abs(np.diff(values)).max() if extent > 1 else np.timedelta64(1, "D"))
+        is_drawable = ends[0] - margin >= _FIRST_TIME and ends[1] + margin < _LAST_TIME
         return Coordinate(label, values[middle], True) if is_drawable else unknown
     return Coordinate(label_of(scale, label), values[middle], True, _bounds(scale, extent, step), _role(scale, label))
 
