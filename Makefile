@@ -718,7 +718,7 @@ $(DOCS_VENV)/.installed: docs/site/requirements.lock
 
 docs: $(DOCS_VENV)/.installed ## guides and API reference as one site that works offline, in build/docs/site
 	@rm -rf $(DOCS)
-	cargo doc --locked --quiet --no-deps $(CRATES)
+	RUSTDOCFLAGS="-A rustdoc::private_intra_doc_links" cargo doc --locked --quiet --no-deps $(CRATES)
 	@if command -v mvn >/dev/null; then $(JAVADOC); else echo "*** NOT IN THE SITE: Javadoc. Maven is missing. ***"; fi
 	$(DOCS_VENV)/bin/python docs/site/stage.py $(DOCS)/pages --rust $(CARGO_TARGET_DIR)/doc $(if $(shell command -v mvn),--java $(DOCS)/java/parent/reports/apidocs)
 	NO_MKDOCS_2_WARNING=1 $(DOCS_VENV)/bin/mkdocs build --strict -f docs/site/mkdocs.yml
