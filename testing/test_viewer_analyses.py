@@ -467,3 +467,12 @@ def test_times_before_the_first_year_and_factors_that_are_text(tmp_path: pathlib
             f[name].plot(str(tmp_path / f"{name}.png"))
     done = subprocess.run([sys.executable, "-m", "hyperslab", "head", path, "/time", "--json"], capture_output=True, text=True)
     assert done.returncode == 0 and done.stdout.splitlines()[0] == '{"time": "0000-01-16 12:00:00"}', done
+
+
+def test_histograms_from_the_smallest_double_to_the_largest(tmp_path: pathlib.Path) -> None:
+    with h5py.File(tmp_path / "huge.h5", "w") as f:
+        f["x"] = np.array([-1.7976931348623157e308, -1, 1, 2, 1.7976931348623157e308])
+    browser = client(tmp_path / "huge.h5")
+    for query in ({}, {"range": "-1.7e308,1.7e308"}):
+        found = ask(browser, "histogram", file="huge.h5", path="/x", bins=4, **query)
+        assert found["lower"] == ([1, 1, 2, 1] if not query else [0, 1, 2, 0]) and found["edges"] == sorted(found["edges"]) and found["edges"][2] == 0

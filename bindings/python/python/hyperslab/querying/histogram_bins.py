@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -24,7 +25,9 @@ def rising_edges(low: float, high: float, bins: int, log: bool, is_given: bool) 
     wider: tuple[float, float] | None = None
     while True:
         with np.errstate(over="ignore", invalid="ignore"):
-            edges = np.geomspace(low, high, bins + 1) if log else np.linspace(low, high, bins + 1)
+            # The distance of the ends may be more than a double holds.
+            scale = 1.0 if math.isfinite(float(high) - float(low)) else 2.0
+            edges = np.geomspace(low, high, bins + 1) if log else scale * np.linspace(low / scale, high / scale, bins + 1)
         edges[0], edges[-1] = low, high
         if is_given or bool(np.all(np.diff(edges) > 0)) or (low, high) == wider:
             return edges

@@ -110,7 +110,7 @@ def _from_values(dataset: Dataset, members: tuple[Member, ...], bins: int, ends:
             raise Refused(422, f"all values of '{dataset.name}' are missing: there is nothing to count")
         edges = rising_edges(low, high, bins, False, False) if low < high else np.linspace(low - 0.5, high + 0.5, bins + 1)
     else:
-        edges = np.linspace(*ends, bins + 1)
+        edges = rising_edges(*ends, bins, False, True)
     counts = np.zeros(bins, np.int64)
     for key in keys():
         watch.require_time(_ADVICE)
