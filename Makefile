@@ -406,7 +406,7 @@ yardstick: setup ## the files of Debian's hdf5 source package: equal, refused by
 conformance: setup ## the same for the HDF5 and netCDF files of many packages; JOBS=1 for one at a time
 	HYPERSLAB_POISON=1 $(BIN)/python testing/conformance/run.py
 
-conformance-viewer: setup ## the answers of `hyperslab view` for files that `make conformance` has fetched, beside h5grove (ten minutes)
+conformance-viewer: setup ## the answers of `hyperslab view` for files that `make conformance` has fetched, beside h5grove (half an hour)
 	$(BIN)/python -W ignore testing/conformance/viewer.py
 
 conformance-models: setup ## what each data model reads of the files that `make conformance` has fetched, beside the library of its format
