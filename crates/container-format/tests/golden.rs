@@ -9,7 +9,7 @@ use hyperslab_formats::{ArrayFile, ChunkSource, Dataset, Object, ObjectId, OpenO
 use hyperslab_storage::{LocalFile, Storage};
 
 fn golden(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../arrow-container/tests/golden").join(name)
+    Path::new("../arrow-container/tests/golden").join(name)
 }
 
 fn both() -> Result<[ContainerFile; 2]> {

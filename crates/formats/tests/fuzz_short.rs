@@ -17,7 +17,7 @@ use hyperslab_formats::Interpretation;
 mod fuzz;
 
 fn own_seeds() -> Vec<PathBuf> {
-    let testing = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testing/fuzz/regressions");
+    let testing = Path::new("../../testing/fuzz/regressions");
     fs::read_dir(testing).into_iter().flatten().flatten().map(|entry| entry.path()).collect()
 }
 

@@ -2,7 +2,7 @@
 //! and no allocation beyond the limits may come back, nor a value where there is none.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use hyperslab_array::{ErrorKind, Result, Selection};
@@ -21,7 +21,7 @@ use hyperslab_storage::Memory;
 mod fuzz;
 
 fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testing/fuzz/regressions")
+    PathBuf::from("../../testing/fuzz/regressions")
 }
 
 #[test]

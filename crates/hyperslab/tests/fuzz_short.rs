@@ -13,7 +13,7 @@ mod read_sizes;
 
 #[test]
 fn damaged_files_read_alike_in_whole_and_in_parts() {
-    let testing = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testing/fuzz/regressions");
+    let testing = Path::new("../../testing/fuzz/regressions");
     let own: Vec<PathBuf> = fs::read_dir(testing).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
     fuzz::short::run("read_sizes", read_sizes::read_file, 33_000, Path::new(env!("CARGO_TARGET_TMPDIR")), &own);
 }
