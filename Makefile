@@ -5,6 +5,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 # Compiled Rust stays outside of the clone, so that a fresh clone does not compile the world again.
 export CARGO_TARGET_DIR ?= $(HOME)/.cache/hyperslab/target
+$(shell bash testing/claim_target.sh "$(CARGO_TARGET_DIR)")
 export VIRTUAL_ENV := $(abspath $(VENV))
 RUST_SOURCES := $(shell find crates bindings/python/src -name '*.rs') Cargo.toml Cargo.lock $(wildcard crates/*/Cargo.toml bindings/python/Cargo.toml) pyproject.toml
 
