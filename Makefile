@@ -417,7 +417,7 @@ conformance-models: setup ## what each data model reads of the files that `make 
 CARGO_FUZZ_VERSION := 0.13.1
 TOOLS       := $(HOME)/.cache/hyperslab/tools
 FUZZ_FOLDER := $(HOME)/.cache/hyperslab/fuzz
-FUZZ_TARGETS ?= whole_file filters messages heaps trees references read_sizes documents containers
+FUZZ_TARGETS ?= whole_file filters messages heaps trees references read_sizes documents containers sidecars
 SECONDS     ?= 60
 SHORT_SECONDS ?= 4
 MIRI_CASES  ?= 4
@@ -430,11 +430,11 @@ $(TOOLS)/bin/cargo-fuzz:
 fuzz: $(VENV)/.requirements $(TOOLS)/bin/cargo-fuzz ## every fuzz target for SECONDS=60 each (nightly Rust)
 	@rustup toolchain list | grep -q nightly || { echo "nightly Rust is missing: rustup toolchain install nightly"; exit 1; }
 	$(BIN)/python testing/hostile/corpus.py $(FUZZ_FOLDER)/seeds
-	HYPERSLAB_FUZZ_WRITE_SEEDS=$(FUZZ_FOLDER)/seeds HYPERSLAB_FUZZ_SECONDS=1 cargo test --locked --quiet -p hyperslab-formats -p hyperslab --test fuzz_short -- references documents containers
+	HYPERSLAB_FUZZ_WRITE_SEEDS=$(FUZZ_FOLDER)/seeds HYPERSLAB_FUZZ_SECONDS=1 cargo test --locked --quiet -p hyperslab-formats -p hyperslab --test fuzz_short -- references documents containers sidecars
 	@for target in $(FUZZ_TARGETS); do \
 		mkdir -p $(FUZZ_FOLDER)/$$target $(FUZZ_FOLDER)/findings; \
-		case $$target in filters | messages) seeds=$$target; longest=4096;; heaps | trees) seeds=$$target; longest=16000;; references | documents) seeds=$$target; longest=33000;; containers) seeds=$$target; longest=100000;; *) seeds=files; longest=33000;; esac; mkdir -p $(FUZZ_FOLDER)/seeds/$$seeds; \
-		case $$target in read_sizes | documents | containers) features="--features core";; *) features=;; esac; \
+		case $$target in filters | messages) seeds=$$target; longest=4096;; heaps | trees) seeds=$$target; longest=16000;; references | documents) seeds=$$target; longest=33000;; containers | sidecars) seeds=$$target; longest=100000;; *) seeds=files; longest=33000;; esac; mkdir -p $(FUZZ_FOLDER)/seeds/$$seeds; \
+		case $$target in read_sizes | documents | containers | sidecars) features="--features core";; *) features=;; esac; \
 		CARGO_TARGET_DIR=$(CARGO_TARGET_DIR)/fuzz PATH="$(TOOLS)/bin:$$PATH" cargo +nightly fuzz run --fuzz-dir testing/fuzz $$features \
 			$$target $(FUZZ_FOLDER)/$$target $(FUZZ_FOLDER)/seeds/$$seeds -- -max_total_time=$(SECONDS) -max_len=$$longest -timeout=5 \
 			-rss_limit_mb=2048 -malloc_limit_mb=64 -print_final_stats=1 -artifact_prefix=$(FUZZ_FOLDER)/findings/$$target- || exit 1; \

@@ -34,6 +34,20 @@ fn damaged_containers_read_alike_in_whole_and_in_parts() -> hyperslab::Result<()
 /// Bytes of the largest seed, and some more.
 const MAX_CONTAINER_BYTES: usize = 200_000;
 
+#[path = "../../../testing/fuzz/src/sidecars.rs"]
+#[expect(clippy::expect_used, reason = "the same")]
+mod sidecars;
+
+#[test]
+fn damaged_sidecars_give_errors_or_the_rows_of_the_data() -> hyperslab::Result<()> {
+    let folder = tempfile::tempdir()?;
+    let seeds = sidecars::write_seeds(folder.path());
+    assert!(seeds.len() >= 2, "a manifest and an index file");
+    fuzz::short::write_seeds("sidecars", &seeds);
+    fuzz::short::run("sidecars", sidecars::sidecar, MAX_CONTAINER_BYTES, Path::new(env!("CARGO_TARGET_TMPDIR")), &seeds);
+    Ok(())
+}
+
 #[path = "../../../testing/fuzz/src/documents.rs"]
 #[expect(clippy::expect_used, reason = "the same")]
 mod documents;

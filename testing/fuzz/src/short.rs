@@ -19,7 +19,7 @@ const MOST_TIME: Duration = Duration::from_secs(50);
 const LIES: [u64; 8] = [0, 1, 0x7f, 0xff, 0x7fff_ffff, 0xffff_ffff, 0x7fff_ffff_ffff_ffff, u64::MAX];
 
 /// Targets whose seeds are made by their tests.
-const OWN_SEEDS: [&str; 2] = ["references", "containers"];
+const OWN_SEEDS: [&str; 3] = ["references", "containers", "sidecars"];
 
 /// Runs `target` on the seeds as they are, then on seeds with damage, until the time is over. Panics with the
 /// input's number, and leaves the input in `scratch`, also where the process ends at once.
