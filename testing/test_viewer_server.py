@@ -9,6 +9,7 @@ import pathlib
 import signal
 import socket
 import ssl
+import struct
 import subprocess
 import sys
 import time
@@ -98,6 +99,8 @@ def test_clients_that_vanish_and_requests_that_fail_leave_the_server_running(add
             # 80 MB are asked for, and a little is taken.
             client.sendall(f"GET {parts.path}data?{query} HTTP/1.1\r\nHost: {parts.netloc}\r\n\r\n".encode())
             client.recv(1000)
+            # A reset: the server writes more before it hears of it, and says nothing on its terminal.
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     with socket.create_connection((parts.hostname, parts.port)) as client:
         client.sendall(b"nonsense\r\n\r\n")
         assert client.recv(100).startswith(b"HTTP/1.1 400")

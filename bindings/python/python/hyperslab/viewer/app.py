@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 import pathlib
 from collections.abc import AsyncIterator
@@ -218,6 +219,8 @@ class _Paid(Response):
         with self._spent:
             await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
             for start in pieces:
+                # So that the server learns of a client that has gone: each piece after that would be a line on the terminal.
+                await asyncio.sleep(0)
                 await send({"type": "http.response.body", "body": self.body[start : start + _PIECE_BYTES], "more_body": start != pieces[-1]})
 
 
