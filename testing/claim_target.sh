@@ -4,7 +4,7 @@
 set -eu
 owner="$1/.clone"
 if [ "$(cat "$owner" 2>/dev/null || true)" != "$PWD" ]; then
-    find crates bindings testing/fuzz -name '*.rs' -exec touch -c {} + 2>/dev/null || true
+    find crates bindings testing/fuzz -name '*.rs' -exec touch -c {} +
     mkdir -p "$1"
     printf '%s' "$PWD" > "$owner"
 fi

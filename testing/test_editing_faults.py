@@ -150,7 +150,7 @@ def test_values_that_would_be_written_over_something_else_are_refused(tmp_path: 
 
 
 def test_damage_that_an_edit_meets_is_called_damage(tmp_path: pathlib.Path) -> None:
-    """The file is locked by the edit itself: nobody else has it open."""
+    """The edit itself holds the lock. Nobody else has the file open."""
     path = tmp_path / "a.h5"
     with h5py.File(path, "w", libver="latest") as f:
         f["x"] = np.arange(3)

@@ -45,6 +45,7 @@ fn damaged_sidecars_give_errors_or_the_rows_of_the_data() -> hyperslab::Result<(
     assert!(seeds.len() >= 2, "a manifest and an index file");
     fuzz::short::write_seeds("sidecars", &seeds);
     fuzz::short::run("sidecars", sidecars::sidecar, MAX_CONTAINER_BYTES, Path::new(env!("CARGO_TARGET_TMPDIR")), &seeds);
+    sidecars::clean();
     Ok(())
 }
 

@@ -119,7 +119,7 @@ fn with_constant(value: &Value, comparison: Comparison, literal: &Literal, schem
     }
 }
 
-/// The magnitude of a column compared with a constant, as comparisons of the column, of which indexes and statistics know.
+/// Turns `abs(column)` compared with a constant into comparisons of the column itself, which indexes can answer.
 fn magnitude(value: &Value, comparison: Comparison, literal: &Literal, schema: &Schema) -> Result<Option<Bound>> {
     let (Some(column), Some(constant), Some(opposite)) = (value.as_magnitude(), literal.to_f64(), negated(literal)) else { return Ok(None) };
     let (path, data_type) = resolve(column, schema)?;

@@ -35,6 +35,8 @@ impl Sample {
     fn make() -> Result<Self> {
         let scratch = std::env::var_os("HYPERSLAB_FUZZ_SCRATCH").map_or_else(std::env::temp_dir, PathBuf::from);
         let folder = scratch.join(format!("hyperslab-fuzz-sidecar-{}", std::process::id()));
+        // An earlier process may have had this number.
+        let _ = fs::remove_dir_all(&folder);
         fs::create_dir(&folder)?;
         let data = folder.join("data.h5");
         let session = session(IndexTrust::Own)?;
@@ -77,6 +79,11 @@ pub fn sidecar(data: &[u8]) {
     }
     honest(session(IndexTrust::Any).and_then(|session| verify(&session.open(&sample.data)?, &Cancellation::new())));
     fs::write(path, whole).expect("a scratch file");
+}
+
+/// Removes the scratch folder.
+pub fn clean() {
+    fs::remove_dir_all(Sample::get().data.parent().expect("a folder")).expect("the scratch folder");
 }
 
 /// Seeds in a folder: each file of the sidecar after its number.

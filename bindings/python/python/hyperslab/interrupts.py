@@ -33,9 +33,8 @@ _kept: list[object] = []
 
 
 def prepare() -> None:
-    """Imports DuckDB, and lets the end of the process come here before it comes to DuckDB: from then on DuckDB answers with an error
-    whoever reads a stream. What was registered last is called first. Holds a thread that begins a query while the process ends: it
-    would be interrupted, too.
+    """Imports DuckDB, then registers `_end`, so that it runs before DuckDB's own handler: handlers run in reverse order, and after
+    DuckDB's a stream that is read raises an error. A daemon thread that begins a query while the process ends stops here.
 
     Raises:
         MissingExtraError: DuckDB is not installed.

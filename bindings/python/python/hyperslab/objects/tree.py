@@ -103,7 +103,7 @@ def line(entry: Entry, effort: Effort | None = None, shown_at: str | None = None
 
 
 def line_parts(entry: Entry, effort: Effort, shown_at: str | None) -> list[str]:
-    """The parts of a link's line, each of which may be long."""
+    """The parts of a link's line. Each may be long."""
     if entry.object is None:
         return [f"-> {entry.target}"]
     if shown_at is not None:

@@ -214,7 +214,7 @@ class _Paid(Response):
         self._spent = spent
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        # In pieces: the event loop moves all that it has not sent yet with each write.
+        # In pieces: each write makes the event loop copy all that is not sent yet.
         pieces = range(0, len(self.body), _PIECE_BYTES) or range(1)
         with self._spent:
             await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
