@@ -111,6 +111,13 @@ impl Error {
         self
     }
 
+    /// Adds a sentence to the message, such as what else failed for the same call.
+    pub fn with_note(mut self, note: &str) -> Self {
+        self.0.message.push_str("; ");
+        self.0.message.push_str(note);
+        self
+    }
+
     /// The class of the error.
     pub fn kind(&self) -> ErrorKind {
         self.0.kind

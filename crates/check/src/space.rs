@@ -64,8 +64,17 @@ fn overlap(first: &Extent, second: &Extent, paths: &Paths<'_>) -> Finding {
     let other = paths.of(first.object).map(|path| format!(" of {path}")).unwrap_or_default();
     // Containers have several datasets for the same bytes, on purpose; other programs may do so, too.
     let shares_values = is_same && first.kind == StructureKind::Contiguous && first.object != second.object;
+    // Found by its signature alone: an edit that was killed may have left a part of one in front of new structures.
+    let is_loose = |extent: &Extent| extent.kind == StructureKind::GlobalHeap && extent.object.is_none();
+    let may_be_left_over = is_loose(first) || is_loose(second);
     // A slack at the end of a node that was never written may have been given to another structure.
-    let severity = if shares_values { Severity::Info } else { Severity::Error };
+    let severity = if shares_values {
+        Severity::Info
+    } else if may_be_left_over {
+        Severity::Warning
+    } else {
+        Severity::Error
+    };
     let message = match shares_values {
         true => format!("the values are also those{other}"),
         false => {
@@ -75,6 +84,10 @@ fn overlap(first: &Extent, second: &Extent, paths: &Paths<'_>) -> Finding {
     let finding = Finding::new(severity, "overlap", message).at(second.offset, shared).of(paths.of(second.object));
     if shares_values {
         return finding;
+    }
+    if may_be_left_over {
+        let cost = "the collection is a leftover of an edit that was killed, or values of variable length are lost, which reading them tells";
+        return finding.costs(cost).advises("if no finding names values that cannot be read, nothing is wrong");
     }
     finding
         .costs("at least one of them is wrong, or becomes so when the other is written")

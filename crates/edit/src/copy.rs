@@ -1,18 +1,17 @@
 //! Copies of objects, of the same file or of another one, with all that is in them. Chunks are copied as they are stored.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
-use hyperslab_array::{Cancellation, Dataspace, Datatype, Elements, Error, HeapObjects, HeapReference, ReferenceKind, Region, Result};
+use hyperslab_array::{Cancellation, Dataspace, Elements, Error, Region, Result, StoredReference};
 use hyperslab_formats::filter::{Filter, Pipeline};
-use hyperslab_formats::hdf5::edit::{DatasetEdit, FileEdit, create_dataset, create_datatype, create_group, insert_link, set_attribute};
-use hyperslab_formats::hdf5::writer::{NewDataset, NewStorage, StoredChunk, each_reference};
+use hyperslab_formats::hdf5::edit::{DatasetEdit, FileEdit, create_datatype, create_group, insert_link, set_attribute};
+use hyperslab_formats::hdf5::writer::{NewDataset, NewStorage, NewTarget, StoredChunk, TargetObject, TargetPart, number_references};
 use hyperslab_formats::{ChunkSource, Dataset, LinkTarget, Object, ObjectId, StorageLayout};
 use hyperslab_reader::{File, Found};
 
 use crate::editor::Editor;
-use crate::heap::{self, OpenCollection};
-use crate::objects::parent;
+use crate::heap::{self, OpenCollection, References};
+use crate::objects::{create_filled, parent};
 use crate::values::{self, length};
 
 /// Bytes of values that are read at a time.
@@ -170,16 +169,24 @@ impl Copy<'_> {
             },
         };
         let is_virtual = matches!(storage, NewStorage::Virtual(_));
+        let fill = match &dataset.fill_value {
+            // References within this file stay as they are.
+            Some(bytes) if self.own == Some(file.opening()) => {
+                Some(Elements { datatype: dataset.datatype.clone(), bytes: bytes.clone(), heap: file.fill_heap(id)? })
+            }
+            _ => dataset.portable_fill_value(|| file.fill_heap(id))?,
+        };
         let new = NewDataset {
             datatype: dataset.datatype.clone(),
             committed: None,
             dataspace: dataset.dataspace.clone(),
-            fill_value: dataset.portable_fill_value()?,
+            fill_value: fill.as_ref().map(|fill| fill.bytes.clone()),
             fill_time: dataset.fill_time,
             filters: pipeline(dataset),
             storage,
         };
-        let copy = create_dataset(self.file, &new, None, tracked)?;
+        let heap = fill.map(|fill| fill.heap).unwrap_or_default();
+        let copy = create_filled(self.file, &new, &heap, &mut self.heap, None, tracked)?;
         let is_empty = dataset.dataspace.element_count()? == 0 || matches!(dataset.dataspace, Dataspace::Null);
         if is_virtual || is_empty || dataset.stored_bytes == Some(0) || dataset.datatype.has_references() {
             return Ok(copy);
@@ -223,8 +230,8 @@ impl Copy<'_> {
         let chunk = dataset.chunk_shape.as_ref().and_then(|shape| shape.first().copied()).unwrap_or(1).max(1);
         for slab in slabs(shape, (SLAB_BYTES / row).max(1).div_ceil(chunk).saturating_mul(chunk)) {
             let mut found = file.read(id, &slab.selection(shape)?, self.cancellation)?;
-            self.redirect(file, &mut found)?;
-            let bytes = heap::store(self.file, &found, &mut self.heap)?;
+            let targets = self.targets(file, &mut found)?;
+            let bytes = heap::store(self.file, &found, References::Targets(&targets), &mut self.heap)?;
             // Each slab sees the chunks of the ones before.
             let freed = values::write(self.file, &self.editor.fresh_view()?, copy, &slab, &bytes)?;
             self.freed.extend(freed);
@@ -248,8 +255,9 @@ impl Copy<'_> {
             }
             for attribute in file.attributes(object)?.iter() {
                 let mut value = attribute.value.clone().map_err(|error| self.named(&attribute.name, &error))?;
-                self.redirect(&file, &mut value)?;
-                let bytes = heap::store(self.file, &value, &mut self.heap).map_err(|error| self.named(&attribute.name, &error))?;
+                let targets = self.targets(&file, &mut value).map_err(|error| self.named(&attribute.name, &error))?;
+                let bytes =
+                    heap::store(self.file, &value, References::Targets(&targets), &mut self.heap).map_err(|error| self.named(&attribute.name, &error))?;
                 set_attribute(self.file, copy, &attribute.name, &value.datatype, &attribute.dataspace, &bytes)?;
             }
         }
@@ -260,35 +268,35 @@ impl Copy<'_> {
         Error::new(error.kind(), format!("attribute {name:?}: {}", error.message()))
     }
 
-    /// Makes references of another file lead to the copies of their objects, and others to nothing.
-    fn redirect(&self, file: &File, elements: &mut Elements) -> Result<()> {
-        if !elements.datatype.has_references() || self.own == Some(file.opening()) {
-            return Ok(());
+    /// Replaces references by the numbers of their targets: objects of this file as they are, the copies of those of another file, or nothing,
+    /// and objects of third files as they are.
+    fn targets(&self, file: &File, elements: &mut Elements) -> Result<Vec<NewTarget>> {
+        if !elements.datatype.has_references() {
+            return Ok(Vec::new());
         }
-        let mut lead = |kind: ReferenceKind, element: &mut [u8]| {
-            let address = element.iter().take(size_of::<u64>()).rev().fold(0, |value, byte| value << 8 | u64::from(*byte));
-            let copy = self.made.get(&(file.opening(), ObjectId(address))).filter(|_| kind == ReferenceKind::Object);
-            match copy {
-                Some(copy) => element.iter_mut().zip(copy.0.to_le_bytes()).for_each(|(to, byte)| *to = byte),
-                None => element.fill(0),
-            }
-            Ok(())
+        let (arrays, is_own) = (file.array_file(), self.own == Some(file.opening()));
+        let ndim_at = |address| {
+            let dataset = arrays.tree().at_address(address).ok_or_else(|| Error::corrupt("a reference to a region of an object that does not exist"))?;
+            Ok(file.dataset(dataset)?.dataspace.ndim() as u64)
         };
-        let datatype = elements.datatype.clone();
-        each_reference(&datatype, &mut elements.bytes, &mut lead)?;
-        if let Datatype::Sequence { base, .. } = &datatype
-            && base.has_references()
-        {
-            let mut heap = HeapObjects::default();
-            for element in elements.bytes.chunks_exact(16) {
-                let (_, Some(reference)) = HeapReference::parse(element)? else { continue };
-                let mut value = elements.heap.object(reference)?.to_vec();
-                each_reference(base, &mut value, &mut lead)?;
-                heap.insert(reference, Arc::from(value));
-            }
-            elements.heap = heap;
-        }
-        Ok(())
+        let target = |StoredReference { file: other, address, part }: StoredReference| {
+            let is_other = other.is_some();
+            let object = match other {
+                Some(_) => TargetObject::Address { file: other, address },
+                None if is_own => TargetObject::Address { file: None, address },
+                None => {
+                    let copied = arrays.tree().at_address(address).and_then(|object| self.made.get(&(file.opening(), object)));
+                    let Some(copied) = copied else { return Ok(None) };
+                    TargetObject::Address { file: None, address: copied.0 }
+                }
+            };
+            let part = TargetPart::of(part, || if is_other { Ok(1) } else { ndim_at(address) })?;
+            Ok(Some(NewTarget { object, part }))
+        };
+        number_references(elements, |kind, size, bytes| {
+            let stored = arrays.references(kind, size, bytes)?.into_iter();
+            stored.map(|reference| reference.map_or(Ok(None), target)).collect()
+        })
     }
 }
 

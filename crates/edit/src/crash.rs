@@ -253,6 +253,17 @@ fn is_whole(content: &Content, used: &Used) -> bool {
     used.iter().all(|(at, bytes)| content.file.get(size(*at)..size(*at) + bytes.len()) == Some(bytes.as_slice()))
 }
 
+/// Writes random bytes into room that the transaction gives, which must not be in use.
+fn write_somewhere(transaction: &Transaction, used: &mut Used, random: &mut Random) -> Result<()> {
+    let length = random.below(3000) + 1;
+    let bytes = random.bytes(length);
+    let at = transaction.allocate(bytes.len() as u64)?;
+    assert!(used.iter().all(|(start, found)| *start >= at + bytes.len() as u64 || start + found.len() as u64 <= at), "in use already");
+    transaction.write(at, &bytes)?;
+    used.push((at, bytes));
+    Ok(())
+}
+
 #[test]
 fn ranges_are_used_again_only_after_the_commit_that_frees_them() -> Result<()> {
     let mut random = Random(3);
@@ -269,12 +280,7 @@ fn ranges_are_used_again_only_after_the_commit_that_frees_them() -> Result<()> {
                 let (at, bytes) = next.swap_remove(random.below(next.len()));
                 transaction.free(at, bytes.len() as u64)?;
             }
-            let length = random.below(3000) + 1;
-            let bytes = random.bytes(length);
-            let at = transaction.allocate(bytes.len() as u64)?;
-            assert!(next.iter().all(|(start, found)| *start >= at + bytes.len() as u64 || start + found.len() as u64 <= at), "in use already");
-            transaction.write(at, &bytes)?;
-            next.push((at, bytes));
+            write_somewhere(&transaction, &mut next, &mut random)?;
             if random.below(8) == 0 {
                 transaction.roll_back()?;
                 next.clone_from(&used);
@@ -299,6 +305,44 @@ fn ranges_are_used_again_only_after_the_commit_that_frees_them() -> Result<()> {
         largest = largest.max(used.iter().map(|(_, bytes)| bytes.len()).sum::<usize>());
     }
     assert!(refused > 0 && content.file.len() < 30_000 + 3 * largest, "{} bytes with {largest} in use", content.file.len());
+    Ok(())
+}
+
+#[test]
+fn what_a_stopped_edit_leaves_is_never_taken_for_the_free_space_of_the_file() -> Result<()> {
+    let mut random = Random(11);
+    let mut left_over = 0;
+    for round in 0..100 {
+        let mut content = sample([0, 1, 2, 3][round % 4], 0, &mut random);
+        let mut used: Used = Vec::new();
+        for _ in 0..12 {
+            let before = content.clone();
+            let disk = Recorder::new(before.clone());
+            let mut transaction = Transaction::begin(disk.clone())?;
+            let mut next = used.clone();
+            for _ in 0..=random.below(4) {
+                if next.len() > 2 && random.coin() {
+                    let (at, bytes) = next.swap_remove(random.below(next.len()));
+                    transaction.free(at, bytes.len() as u64)?;
+                }
+                write_somewhere(&transaction, &mut next, &mut random)?;
+            }
+            transaction.commit()?;
+            drop(transaction);
+            let (calls, after) = (disk.calls(), disk.content());
+            // Most of these stop in front of the mark.
+            let stop = if random.coin() { calls.len() } else { random.below(4) };
+            let left = if random.coin() { killed(&before, &calls, stop, &mut random) } else { powerless(&before, &calls, stop, &mut random) };
+            let settled = Recorder::new(left);
+            settle(settled.as_ref())?;
+            content = settled.content();
+            let is_new = opened_by_others(&content) == opened_by_others(&after);
+            left_over += usize::from(!is_new && content.file.len() > before.file.len());
+            used = if is_new { next } else { used };
+            assert!(is_whole(&content, &used));
+        }
+    }
+    assert!(left_over > 100, "{left_over} edits left something");
     Ok(())
 }
 

@@ -7,7 +7,7 @@ use hyperslab_formats::hdf5::edit::{FileEdit, delete_attribute, set_attribute};
 use hyperslab_formats::{Format, Interpretation, ObjectId};
 use hyperslab_reader::{File, Session};
 
-use crate::heap::{self, OpenCollection};
+use crate::heap::{self, OpenCollection, References};
 use crate::transaction::Transaction;
 use crate::values;
 
@@ -65,7 +65,7 @@ impl Editor {
     /// `Unsupported` for references, and files with narrow addresses; as [`Transaction::write`].
     pub fn store_values(&mut self, elements: &Elements) -> Result<Vec<u8>> {
         let mut open = self.heap.clone();
-        let outcome = self.edit(|file| heap::store(file, elements, &mut open));
+        let outcome = self.edit(|file| heap::store(file, elements, References::Addresses, &mut open));
         self.view = None;
         let bytes = outcome?;
         self.heap = open;
@@ -111,7 +111,7 @@ impl Editor {
     pub fn set_attribute(&mut self, object: ObjectId, name: &str, dataspace: &Dataspace, value: &Elements) -> Result<()> {
         let mut open = self.heap.clone();
         let set = |file: &FileEdit<'_>, _: &File, id: ObjectId| {
-            let bytes = heap::store(file, value, &mut open)?;
+            let bytes = heap::store(file, value, References::Addresses, &mut open)?;
             set_attribute(file, id, name, &value.datatype, dataspace, &bytes)
         };
         self.change(object, set)?;

@@ -4,10 +4,13 @@
 //! The list lies near the end of the file, where the next session finds it. No other program knows these ranges as free, so none uses
 //! them, whatever it appends. A list that is replaced loses its magic number in the same commit. One that is no longer found, because much
 //! was appended, costs space and no data.
+//!
+//! A new list gets its last magic number when its commit is applied, not before: what a killed edit leaves after the end of the file becomes a
+//! part of the file with the next commit, and its list, of ranges that are in use, must not be taken for the file's.
 
 use std::collections::BTreeMap;
 
-const MAGIC: [u8; 8] = *b"HSLFREE1";
+pub(crate) const MAGIC: [u8; 8] = *b"HSLFREE2";
 /// Block length, checksum and the second magic number.
 const FOOTER_BYTES: usize = 20;
 const HEADER_BYTES: usize = 24;

@@ -7,6 +7,7 @@ mod commit;
 mod copy;
 mod disk;
 mod editor;
+mod fill;
 mod free_space;
 mod heap;
 mod journal;

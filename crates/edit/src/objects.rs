@@ -1,6 +1,6 @@
 //! Objects and links of an existing file: created, renamed and removed.
 
-use hyperslab_array::{Datatype, Error, Result};
+use hyperslab_array::{Datatype, Elements, Error, HeapObjects, Result};
 use hyperslab_formats::hdf5::edit::{
     FileEdit, count_link, create_dataset, create_datatype, create_group, insert_link, release_link, remove_link, tracks_links,
 };
@@ -9,6 +9,7 @@ use hyperslab_formats::{LinkTarget, ObjectId};
 use hyperslab_reader::File;
 
 use crate::editor::Editor;
+use crate::heap::{self, OpenCollection, References};
 
 impl Editor {
     /// Creates a group at `path`, and the groups above it that are not there. A `tracked` one records the order in which its links and
@@ -21,13 +22,16 @@ impl Editor {
     }
 
     /// Creates a dataset at `path` without values, and the groups above it that are not there. Its datatype may be the one that is committed at
-    /// another path.
+    /// another path. A fill value of variable length points at objects of `fill`.
     ///
     /// # Errors
     /// As [`Editor::create_group`]; `Unsupported` for what HDF5 cannot store.
-    pub fn create_dataset(&mut self, path: &str, dataset: &NewDataset, committed: Option<&str>, tracked: bool) -> Result<ObjectId> {
+    pub fn create_dataset(&mut self, path: &str, dataset: &NewDataset, fill: &HeapObjects, committed: Option<&str>, tracked: bool) -> Result<ObjectId> {
         let committed = committed.map(|committed| self.find(committed)).transpose()?;
-        self.add(path, |file, _| create_dataset(file, dataset, committed, tracked))
+        let mut open = self.heap.clone();
+        let made = self.add(path, |file, _| create_filled(file, dataset, fill, &mut open, committed, tracked))?;
+        self.heap = open;
+        Ok(made)
     }
 
     /// Commits a datatype at `path`.
@@ -100,6 +104,23 @@ impl Editor {
             Ok(object)
         })
     }
+}
+
+/// Creates a dataset whose fill value points at objects of `fill`.
+pub(crate) fn create_filled(
+    file: &FileEdit<'_>,
+    dataset: &NewDataset,
+    fill: &HeapObjects,
+    open: &mut OpenCollection,
+    committed: Option<ObjectId>,
+    tracked: bool,
+) -> Result<ObjectId> {
+    let Some(bytes) = dataset.fill_value.as_ref().filter(|_| dataset.datatype.uses_heap()) else {
+        return create_dataset(file, dataset, committed, tracked);
+    };
+    let elements = Elements { datatype: dataset.datatype.clone(), bytes: bytes.clone(), heap: fill.clone() };
+    let stored = heap::store(file, &elements, References::Addresses, open)?;
+    create_dataset(file, &NewDataset { fill_value: Some(stored), ..dataset.clone() }, committed, tracked)
 }
 
 /// The parts of a path.

@@ -126,7 +126,10 @@ impl Transaction {
         }
         let listed = self.list_free_space()?;
         self.staged.write_out()?;
-        let Some(change) = self.change()? else { return Ok(false) };
+        let Some(mut change) = self.change()? else { return Ok(false) };
+        if let Some(List { place: (start, length), is_new: true, .. }) = &listed {
+            change.runs.push((start + length - free_space::MAGIC_BYTES, free_space::MAGIC.to_vec()));
+        }
         let in_file = |error: Error| if error.file().is_none() { error.in_file(self.disk.name()) } else { error };
         let (new, end) = (change.new.clone(), change.end);
         let prepared = Prepared::new(self.disk.as_ref(), change).map_err(in_file)?;
@@ -136,7 +139,7 @@ impl Transaction {
             return Err(in_file(Error::new(error.kind(), message)));
         }
         let mut state = self.staged.committed(end)?;
-        state.free.commit(listed);
+        state.free.commit(listed.map(|list| (list.place, list.ranges)));
         drop(state);
         self.superblock = new;
         Ok(true)
@@ -151,9 +154,9 @@ impl Transaction {
         self.staged.roll_back()
     }
 
-    /// Puts the list of what is free after the commit into the last bytes of the file, as a part of the commit. Returns its place and
-    /// content; `None` if the file has no list, or the one that it has is right.
-    fn list_free_space(&self) -> Result<Option<(Range, Ranges)>> {
+    /// Puts the list of what is free after the commit into the last bytes of the file, as a part of the commit: a new one without its last
+    /// magic number. `None` if the file has no list, or the one that it has is right.
+    fn list_free_space(&self) -> Result<Option<List>> {
         let (end, listed, mut ranges) = {
             let state = self.staged.state()?;
             if !state.free.needs_list() {
@@ -170,7 +173,7 @@ impl Transaction {
                 }
                 if free_space::block_bytes(&ranges) <= length {
                     self.staged.write(start, &free_space::encode(&ranges, length, list_end, base))?;
-                    return Ok(Some(((start, length), ranges)));
+                    return Ok(Some(List { place: (start, length), ranges, is_new: false }));
                 }
             }
             self.staged.write(list_end - free_space::MAGIC_BYTES, &[0; 8])?;
@@ -182,8 +185,10 @@ impl Transaction {
         }
         let length = free_space::block_bytes(&ranges);
         let start = self.staged.extend(length)?;
-        self.staged.write(start, &free_space::encode(&ranges, length, start + length, base))?;
-        Ok(Some(((start, length), ranges)))
+        let mut list = free_space::encode(&ranges, length, start + length, base);
+        list.truncate(list.len() - free_space::MAGIC.len());
+        self.staged.write(start, &list)?;
+        Ok(Some(List { place: (start, length), ranges, is_new: true }))
     }
 
     /// The changes as a journal has them; `None` if there are none.
@@ -225,6 +230,14 @@ impl Transaction {
         }
         Ok(())
     }
+}
+
+/// The list of free space that a commit writes.
+struct List {
+    place: Range,
+    ranges: Ranges,
+    /// Whether it lies after the end of the committed file.
+    is_new: bool,
 }
 
 impl Space for Transaction {

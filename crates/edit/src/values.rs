@@ -8,6 +8,8 @@ use hyperslab_formats::hdf5::writer::StoredChunk;
 use hyperslab_formats::{ArrayFile, ChunkLocation, ChunkSource, Dataset, ObjectId};
 use hyperslab_reader::File;
 
+use crate::fill::Fill;
+
 /// Start and length of ranges of the file that are free now.
 pub(crate) type Freed = Vec<(u64, u64)>;
 
@@ -44,12 +46,13 @@ pub(crate) fn write(file: &FileEdit<'_>, view: &File, id: ObjectId, region: &Reg
                     check_inside(file, address, needed)?;
                     address
                 }
-                None => allocate_filled(file, &edited, &dataset)?,
+                None if region.count == shape => edited.allocate_contiguous(needed)?,
+                None => allocate_filled(file, &edited, &dataset, &Fill::of(&dataset, id, view)?)?,
             };
             each_run(region, &zeros, shape, |from, at, count| file.write(address.saturating_add(at.saturating_mul(size as u64)), part(from, count)?))?;
         }
         EditedStorage::Chunked => {
-            let values = Values { file, array_file: view.array_file(), id, dataset: &dataset, freed: RefCell::default() };
+            let values = Values::new(file, view, id, &dataset)?;
             write_chunks(&values, &mut edited, region, bytes)?;
             freed = values.freed.into_inner();
         }
@@ -66,7 +69,7 @@ pub(crate) fn resize(file: &FileEdit<'_>, view: &File, id: ObjectId, shape: &[u6
     let dataset = edited.dataset().clone();
     let before = dataset.dataspace.shape().to_vec();
     if shape.len() == before.len() && shape.iter().zip(&before).any(|(new, old)| new < old) {
-        let values = Values { file, array_file: view.array_file(), id, dataset: &dataset, freed: RefCell::default() };
+        let values = Values::new(file, view, id, &dataset)?;
         let locations = values.array_file.locate(id, &Selection::all(&before))?;
         let (mut gone, mut cut) = (Vec::new(), Vec::new());
         for location in &locations.chunks {
@@ -101,11 +104,15 @@ struct Values<'a> {
     array_file: &'a dyn ArrayFile,
     id: ObjectId,
     dataset: &'a Dataset,
+    fill: Fill<'a>,
     /// Where chunks were that have moved, are shorter now, or are gone.
     freed: RefCell<Freed>,
 }
 
-impl Values<'_> {
+impl<'a> Values<'a> {
+    fn new(file: &'a FileEdit<'a>, view: &'a File, id: ObjectId, dataset: &'a Dataset) -> Result<Self> {
+        Ok(Self { file, array_file: view.array_file(), id, dataset, fill: Fill::of(dataset, id, view)?, freed: RefCell::default() })
+    }
     fn size(&self) -> Result<usize> {
         length(self.dataset.datatype.size())
     }
@@ -120,9 +127,9 @@ impl Values<'_> {
         let elements = self.chunk_shape()?.iter().try_fold(1u64, |count, extent| count.checked_mul(*extent));
         elements.ok_or_else(|| Error::unsupported("a chunk beyond 64 bits"))
     }
-    /// A chunk of fill values.
+    /// A chunk of fill values, to be given to [`Values::store`].
     fn filled(&self) -> Result<Vec<u8>> {
-        filled(self.dataset, self.elements_of_a_chunk()?)
+        self.fill.elements(length(self.elements_of_a_chunk()?)?)
     }
     /// Where a stored chunk without filters is. One of another length would be written beyond its end, over what is there.
     fn place_of_plain(&self, offset: u64, stored: u64) -> Result<u64> {
@@ -150,7 +157,8 @@ impl Values<'_> {
         Ok(chunk.bytes)
     }
     /// Encodes a chunk and writes it: where it was if it fits there, else at the end of the file.
-    fn store(&self, edited: &DatasetEdit<'_>, location: &ChunkLocation, elements: Vec<u8>) -> Result<StoredChunk> {
+    fn store(&self, edited: &DatasetEdit<'_>, location: &ChunkLocation, mut elements: Vec<u8>) -> Result<StoredChunk> {
+        self.fill.separate(self.file, &mut elements)?;
         let (bytes, filter_mask) = edited.pipeline().encode(elements)?;
         let length = bytes.len() as u64;
         let address = match location.source {
@@ -219,30 +227,23 @@ fn check_inside(file: &FileEdit<'_>, address: u64, bytes: u64) -> Result<()> {
 }
 
 /// Allocates a contiguous dataset and writes its fill value.
-fn allocate_filled(file: &FileEdit<'_>, edited: &DatasetEdit<'_>, dataset: &Dataset) -> Result<u64> {
+fn allocate_filled(file: &FileEdit<'_>, edited: &DatasetEdit<'_>, dataset: &Dataset, fill: &Fill<'_>) -> Result<u64> {
     /// Bytes that are written at once.
     const PIECE_BYTES: u64 = 8 << 20;
     let count = dataset.dataspace.element_count()?;
     let size = dataset.datatype.size().max(1);
     let bytes = count.checked_mul(size).ok_or_else(|| Error::unsupported("a dataset beyond 64 bits"))?;
     let address = edited.allocate_contiguous(bytes)?;
-    let piece = filled(dataset, (PIECE_BYTES / size).max(1).min(count))?;
-    let mut at = 0;
-    while at < bytes && !piece.is_empty() {
-        let part = piece.get(..length(bytes - at)?.min(piece.len())).unwrap_or_default();
-        file.write(address + at, part)?;
-        at += part.len() as u64;
+    let in_a_piece = (PIECE_BYTES / size).max(1);
+    let mut done = 0;
+    while done < count {
+        let elements = in_a_piece.min(count - done);
+        let mut bytes = fill.elements(length(elements)?)?;
+        fill.separate(file, &mut bytes)?;
+        file.write(address + done * size, &bytes)?;
+        done += elements;
     }
     Ok(address)
-}
-
-/// `count` elements of the fill value.
-fn filled(dataset: &Dataset, count: u64) -> Result<Vec<u8>> {
-    let bytes = count.checked_mul(dataset.datatype.size()).ok_or_else(|| Error::unsupported("a chunk beyond 64 bits"))?;
-    Ok(match &dataset.fill_value {
-        Some(fill) => fill.repeat(length(count)?),
-        None => vec![0; length(bytes)?],
-    })
 }
 
 /// Calls `each` with the runs of a region of an array of `shape`: its place in the region, its place in the array, and its elements.

@@ -57,10 +57,10 @@ fn open_named(storage: Arc<dyn Storage>, options: &OpenOptions) -> Result<Arc<dy
     if netcdf3::is_netcdf3(storage.as_ref())? {
         return Ok(Arc::new(netcdf3::Netcdf3File::open(storage, &options.limits)?));
     }
-    if references::is_references(storage.as_ref())? {
-        return Ok(Arc::new(references::ReferencesFile::open(storage, &options.limits)?));
-    }
     let Some(address) = hdf5::find_superblock(storage.as_ref())? else {
+        if references::is_references(storage.as_ref())? {
+            return Ok(Arc::new(references::ReferencesFile::open(storage, &options.limits)?));
+        }
         return Err(Error::invalid_input(other_format::describe(storage.as_ref())?));
     };
     let mut file = hdf5::Hdf5File::open(storage, address, &options.limits, options.joins_members)?;

@@ -69,36 +69,8 @@ pub fn encode_selection(space: &Dataspace, selected: &StoredSelection) -> Result
     encoder.bytes(&ENCODED_SPACE);
     encoder.u32(u32::try_from(extent.len()).map_err(|_| Error::internal("a dataspace message of 4 GiB"))?);
     encoder.bytes(&extent);
-    match selected {
-        StoredSelection::Points(points) => {
-            encode_list(&mut encoder, POINTS, &points.iter().collect::<Vec<_>>(), 1)?;
-        }
-        StoredSelection::Blocks(blocks) => {
-            encode_list(&mut encoder, BLOCKS, &blocks.iter().flat_map(|(first, last)| [first, last]).collect::<Vec<_>>(), 2)?;
-        }
-        _ => selection::encode(selected, &mut encoder)?,
-    }
+    selection::encode(selected, &mut encoder)?;
     Ok(encoder.finish())
-}
-
-/// Classes of selections.
-const POINTS: u32 = 1;
-const BLOCKS: u32 = 2;
-
-/// A list of points or blocks (version 1), of which each has `each` lists of coordinates.
-fn encode_list(encoder: &mut Encoder, class: u32, coordinates: &[&Vec<u64>], each: usize) -> Result<()> {
-    let too_large = || Error::unsupported("a selection of points or blocks beyond 32 bits");
-    let ndim = coordinates.first().map_or(0, |first| first.len());
-    let count = u32::try_from(coordinates.len() / each).map_err(|_| too_large())?;
-    let bytes = coordinates.len().checked_mul(4 * ndim).and_then(|bytes| u32::try_from(bytes + 8).ok()).ok_or_else(too_large)?;
-    // Class, version, reserved, and the length of what follows.
-    for word in [class, 1, 0, bytes, u32::try_from(ndim).map_err(|_| too_large())?, count] {
-        encoder.u32(word);
-    }
-    for coordinate in coordinates.iter().flat_map(|list| list.iter()) {
-        encoder.u32(u32::try_from(*coordinate).map_err(|_| too_large())?);
-    }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -161,7 +161,10 @@ impl LazyTree {
                     return Err(error);
                 }
                 let source = self.source.with_own_budget();
-                return parse(&source).map(|parsed| (parsed, source.budget.kept()));
+                let parsed = parse(&source);
+                // The first time it may have been too soon after the last change of the file to remember anything.
+                self.remember_damage(id, part, &parsed);
+                return parsed.map(|parsed| (parsed, source.budget.kept()));
             }
         }
         let source = self.source.with_budget(Budget::of(self.source.budget.left()));
@@ -174,9 +177,7 @@ impl LazyTree {
         {
             *paid.entry(id.0).or_default() |= part as u8;
         }
-        if let Err(error) = &parsed {
-            self.remember_damage(id, part, error);
-        }
+        self.remember_damage(id, part, &parsed);
         parsed.map(|parsed| (parsed, source.budget.kept()))
     }
 
@@ -186,8 +187,9 @@ impl LazyTree {
         self.source.storage.is_unchanged().then_some(error)
     }
 
-    fn remember_damage(&self, id: ObjectId, part: Part, error: &Error) {
-        if matches!(error.kind(), ErrorKind::Corrupt | ErrorKind::Unsupported)
+    fn remember_damage<T>(&self, id: ObjectId, part: Part, parsed: &Result<T>) {
+        if let Err(error) = parsed
+            && matches!(error.kind(), ErrorKind::Corrupt | ErrorKind::Unsupported)
             && self.source.storage.is_unchanged()
             && self.source.budget.charge(ERROR_BYTES).is_ok()
             && let Some(mut damaged) = self.damaged.lock()

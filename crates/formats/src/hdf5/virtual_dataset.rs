@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use hyperslab_array::{Error, HeapReference, Result};
+use hyperslab_array::{Error, HeapReference, Result, StoredSelection};
 
 use super::heap::GlobalHeap;
 use super::message::selection;
@@ -79,8 +79,28 @@ pub(super) fn encode(mappings: &[VirtualMapping]) -> Result<Vec<u8>> {
             }
             encoder.null_terminated(name);
         }
-        selection::encode(&mapping.source_selection, &mut encoder)?;
-        selection::encode(&mapping.selection, &mut encoder)?;
+        for selected in [&mapping.source_selection, &mapping.selection] {
+            // HDF5 cannot open a virtual dataset that maps points, and fails to list the group that holds it.
+            if matches!(selected, StoredSelection::Points(_) | StoredSelection::Blocks(_)) {
+                return Err(Error::unsupported("a mapping of points or of a list of blocks in a virtual dataset"));
+            }
+            selection::encode(selected, &mut encoder)?;
+        }
     }
     Ok(encoder.finish_with_checksum())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn points_are_not_mapped() -> Result<()> {
+        let mapping = |selection| VirtualMapping { file: ".".into(), dataset: "x".into(), source_selection: StoredSelection::All, selection };
+        assert!(!encode(&[mapping(StoredSelection::All)])?.is_empty());
+        for selection in [StoredSelection::Points(vec![vec![1, 2]]), StoredSelection::Blocks(vec![(vec![0, 0], vec![1, 1])])] {
+            assert!(encode(&[mapping(selection)]).is_err_and(|error| error.to_string().contains("a mapping of points")));
+        }
+        Ok(())
+    }
 }

@@ -279,6 +279,7 @@ impl DatasetFragment {
             chunk_shape: None,
             filters: Pipeline::default(),
             fill_value: self.fill_value.as_ref().map(|fill| fill.0.clone()),
+            fill_heap: HeapObjects::default(),
             fill_time: fill_time(self.fill_time.as_deref())?,
         })
     }

@@ -84,6 +84,9 @@ impl Master {
             for attribute in file.attributes(id).map_err(located)?.iter().filter(|attribute| id != file.root() || attribute.name != COMMIT_ATTRIBUTE) {
                 let value = match source.attribute(attribute).map_err(located)? {
                     CopiedAttribute::Value(value) => AttributeFragment::Value(StoredValue::new(&value)?),
+                    CopiedAttribute::Referring(..) => {
+                        return Err(refused("an attribute with references to regions or attributes, or with references among other values"));
+                    }
                     CopiedAttribute::References(references) => AttributeFragment::References(references),
                     CopiedAttribute::Scales(found) => {
                         scales = found;

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use hyperslab_array::{Cancellation, Error, Result};
-use hyperslab_formats::hdf5::writer::{PageKind, Pages, SUPERBLOCK_BYTES};
+use hyperslab_formats::hdf5::writer::{HeapWriter, PageKind, Pages, SUPERBLOCK_BYTES};
 use hyperslab_storage::{Existing, Output, SharedFile, Storage, StorageOptions, block_bytes_in, folder_of};
 
 /// Output file of a writer and the position where its next bytes go.
@@ -19,6 +19,8 @@ pub(crate) struct Allocator {
     user_block: u64,
     /// Bytes of partial chunks of all datasets held in memory.
     partial_chunk_bytes: u64,
+    /// A heap collection with free space, and its address.
+    pub(super) open_heap: Option<(u64, HeapWriter)>,
     /// Cancelled when the caller gives up.
     pub cancellation: Cancellation,
 }
@@ -69,7 +71,7 @@ pub(crate) struct Segments {
 
 impl Allocator {
     fn new(file: Destination, room: Space, alignment: u64) -> Self {
-        Self { file, room, alignment, top: 0, user_block: 0, partial_chunk_bytes: 0, cancellation: Cancellation::new() }
+        Self { file, room, alignment, top: 0, user_block: 0, partial_chunk_bytes: 0, open_heap: None, cancellation: Cancellation::new() }
     }
 
     /// A file that has the name `target` from the start.

@@ -59,6 +59,7 @@ pub(crate) fn copy_objects(
         for attribute in attributes.iter().filter(|attribute| id != file.root() || attribute.name != COMMIT_ATTRIBUTE) {
             match source.attribute(attribute).map_err(|error| error.at_object(path))? {
                 CopiedAttribute::Value(value) => out.set_attribute(path, &attribute.name, value)?,
+                CopiedAttribute::Referring(value, targets) => out.set_copied_attribute(path, &attribute.name, value, &targets)?,
                 CopiedAttribute::References(references) => out.set_object_references(path, &attribute.name, references)?,
                 CopiedAttribute::Scales(found) => scales.extend(found.into_iter().map(|(dimension, scale)| (path, dimension, scale))),
                 CopiedAttribute::Nothing => {}

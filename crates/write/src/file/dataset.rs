@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use hyperslab_array::{Dataspace, Error, Result};
 use hyperslab_formats::VirtualMapping;
-use hyperslab_formats::hdf5::writer::{NewDataset, NewStorage, StoredChunk};
+use hyperslab_formats::hdf5::writer::{FillObjects, NewDataset, NewStorage, StoredChunk};
 
 use super::definition::DatasetDefinition;
 use super::growing::GrowingValues;
@@ -21,6 +21,8 @@ pub(crate) struct DatasetWriter {
     pub(crate) written: Vec<Region>,
     /// Whether the values go into a shared subfile.
     pub(crate) shared: bool,
+    /// What a fill value of variable length points at.
+    pub(crate) fill: Option<FillObjects>,
 }
 
 #[derive(Debug)]
@@ -49,7 +51,7 @@ impl DatasetWriter {
             None => DatasetStorage::Contiguous(None),
             Some(chunk_shape) => DatasetStorage::Chunked { chunk_shape: chunk_shape.clone(), stored: BTreeMap::new(), partial: BTreeMap::new() },
         };
-        Self { definition, storage, written: Vec::new(), shared: false }
+        Self { definition, storage, written: Vec::new(), shared: false, fill: None }
     }
 
     /// Like [`DatasetWriter::new`], but if the dataset can grow, the chunk shape in `definition` is provisional: the final one
@@ -67,7 +69,7 @@ impl DatasetWriter {
 
     /// A virtual dataset.
     pub fn new_virtual(definition: DatasetDefinition, mappings: Vec<VirtualMapping>) -> Self {
-        Self { definition, storage: DatasetStorage::Virtual(mappings), written: Vec::new(), shared: false }
+        Self { definition, storage: DatasetStorage::Virtual(mappings), written: Vec::new(), shared: false, fill: None }
     }
 
     /// A dataset of a shared subfile: `definition` describes the part in that file, `place` its location.
@@ -78,12 +80,12 @@ impl DatasetWriter {
             Placement::Chunks { base, stride } => DatasetStorage::Placed { chunk_shape: chunk_shape()?, base: *base, stride: *stride },
             Placement::Segments => DatasetStorage::Chunked { chunk_shape: chunk_shape()?, stored: BTreeMap::new(), partial: BTreeMap::new() },
         };
-        Ok(Self { definition, storage, written: Vec::new(), shared: true })
+        Ok(Self { definition, storage, written: Vec::new(), shared: true, fill: None })
     }
 
     /// A contiguous dataset whose bytes are those of another dataset of the file, from `address` on.
     pub fn at(definition: DatasetDefinition, address: u64) -> Self {
-        Self { definition, storage: DatasetStorage::Contiguous(Some(address)), written: Vec::new(), shared: false }
+        Self { definition, storage: DatasetStorage::Contiguous(Some(address)), written: Vec::new(), shared: false, fill: None }
     }
 
     /// File offset of a contiguous dataset; `None` if nothing was written yet or it is stored otherwise.

@@ -8,7 +8,7 @@ use hyperslab_formats::filter::{Filter, Pipeline};
 use hyperslab_formats::{ChunkSource, Dataset, ObjectId, VirtualMapping};
 use hyperslab_reader::File;
 
-use super::copied_references::{Names, name_references};
+use super::copied_references::name_references;
 use super::definition::DatasetDefinition;
 use super::file_writer::FileWriter;
 use super::memory_length::memory_length;
@@ -98,19 +98,15 @@ impl DatasetCopy<'_> {
     /// Copies a whole dataset of `file`. `committed` is the path of its committed datatype, if any.
     pub fn dataset(&mut self, file: &File, id: ObjectId, dataset: &Arc<Dataset>, committed: Option<String>) -> Result<()> {
         let has_references = dataset.datatype.has_references();
-        let definition = DatasetDefinition {
-            // References that were never written are null.
-            fill_value: dataset.portable_fill_value().map_err(|error| error.at_object(self.path))?.filter(|_| !has_references),
-            fill_time: dataset.fill_time,
-            committed,
-            ..DatasetDefinition::new(dataset.datatype.clone(), dataset.dataspace.clone())
-        };
+        let definition =
+            DatasetDefinition { fill_time: dataset.fill_time, committed, ..DatasetDefinition::new(dataset.datatype.clone(), dataset.dataspace.clone()) };
+        let definition = definition.with_fill(dataset.portable_fill_value(|| file.fill_heap(id)).map_err(|error| error.at_object(self.path))?);
         if let Some(format) = self.format {
             if !dataset.virtual_mappings.is_empty() {
                 return Err(Error::unsupported("new chunks for a virtual dataset: make one file of it first").at_object(self.path));
             }
             let wanted = DatasetDefinition { chunk_shape: format.chunk_shape.clone(), filters: format.filters.clone(), ..definition };
-            self.out.create_dataset(self.path, wanted)?;
+            self.out.create_copied_dataset(self.path, wanted)?;
             return if dataset.stored_bytes == Some(0) { Ok(()) } else { self.reencode_boxes(file, id, dataset) };
         }
         if dataset.virtual_mappings.is_empty() {
@@ -125,7 +121,7 @@ impl DatasetCopy<'_> {
             if copies {
                 self.out.create_copy(self.path, definition)?
             } else {
-                self.out.create_dataset(self.path, definition)?
+                self.out.create_copied_dataset(self.path, definition)?
             }
             // Chunks larger than the dataset can become get another shape.
             let copies = copies && self.out.definition(self.path)?.chunk_shape == dataset.chunk_shape;
@@ -167,7 +163,7 @@ impl DatasetCopy<'_> {
             Some(chunk_shape) => DatasetDefinition { chunk_shape: Some(chunk_shape.clone()), filters: first.filters.clone(), ..definition },
             None => definition,
         };
-        self.out.create_dataset(self.path, definition)
+        self.out.create_copied_dataset(self.path, definition)
     }
 
     /// Copies a part: chunk by chunk without decoding if all parts are stored `alike` and the chunk grids match, else re-encoded.
@@ -308,20 +304,18 @@ impl DatasetCopy<'_> {
     fn reencode_part(&mut self, file: &File, id: ObjectId, source: &Dataset, local: &Region, region: &Region, index: Option<u64>) -> Result<()> {
         self.cancellation.check()?;
         let mut values = file.read(id, &local.selection(source.dataspace.shape())?, self.cancellation)?;
-        let names = match self.objects {
-            Some(objects) if source.datatype.has_references() => {
-                name_references(objects, &source.datatype, &mut values.bytes).map_err(|error| error.at_object(self.path))?
-            }
+        let targets = match self.objects {
+            Some(objects) if source.datatype.has_references() => name_references(objects, &mut values).map_err(|error| error.at_object(self.path))?,
             None if source.datatype.has_references() => return Err(Error::unsupported("copying references of several files").at_object(self.path)),
-            _ => Names::default(),
+            _ => Vec::new(),
         };
-        let resolve = |reference: HeapReference| names.get(reference).map_or_else(|| values.heap.object(reference), Ok);
+        let resolve = |reference: HeapReference| values.heap.object(reference);
         let mut region = region.clone();
         if let Some(index) = index {
             region.start.insert(0, index);
             region.count.insert(0, 1);
         }
-        self.out.write(self.path, &region, &values.bytes, &resolve)?;
+        self.out.write_copied(self.path, &region, &values.bytes, &resolve, &targets)?;
         self.counts.reencoded_bytes += values.bytes.len() as u64;
         Ok(())
     }

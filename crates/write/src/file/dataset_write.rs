@@ -102,6 +102,7 @@ impl DatasetWriter {
             None => {
                 let total = self.definition.dataspace.element_count()?.saturating_mul(size);
                 let at = allocator.allocate(total)?;
+                // Values of variable length of elements that stay unwritten follow when the file is finished.
                 if let Some(fill) = self.definition.fill_value.as_ref().filter(|_| region.count != shape) {
                     let piece = fill.repeat((FILL_PIECE_BYTES / fill.len().max(1)).max(1));
                     let mut done = 0;
@@ -127,7 +128,7 @@ impl DatasetWriter {
 
     fn write_chunks(&mut self, region: &Region, bytes: &[u8], shape: &[u64], allocator: &mut Allocator, session: &Session) -> Result<()> {
         let DatasetStorage::Chunked { chunk_shape, stored, partial } = &mut self.storage else { return Err(Error::internal("expected chunked storage")) };
-        let definition = &self.definition;
+        let (definition, fill) = (&self.definition, &mut self.fill);
         let size = memory_length(definition.datatype.size())?;
         let chunk_bytes = chunk_shape.iter().fold(definition.datatype.size(), |n, extent| n.saturating_mul(*extent));
         let window = usize::try_from((ENCODE_WINDOW_BYTES / chunk_bytes.max(1)).max(session.thread_count()? as u64)).unwrap_or(1).max(1);
@@ -143,7 +144,8 @@ impl DatasetWriter {
             if chunks.is_empty() {
                 return Ok(());
             }
-            let (whole, parts): (Vec<TouchedChunk>, Vec<TouchedChunk>) = chunks.into_iter().partition(|chunk| chunk.whole);
+            // Elements beyond the extent get texts of their own, one chunk after the other.
+            let (whole, parts): (Vec<TouchedChunk>, Vec<TouchedChunk>) = chunks.into_iter().partition(|chunk| chunk.whole && fill.is_none());
             let filtered = !definition.filters.filters.is_empty();
             let cancellation = allocator.cancellation.clone();
             let encode = |chunk: &TouchedChunk| {
@@ -176,13 +178,14 @@ impl DatasetWriter {
                 let extents = chunk.origin.iter().zip(chunk_shape.iter()).zip(&limits);
                 let capacity: u64 = extents.map(|((origin, extent), limit)| (*extent).min(limit.saturating_sub(*origin))).product();
                 if entry.written >= capacity {
+                    allocator.separate(fill.as_mut(), &mut entry.bytes)?;
                     let (bytes, mask) = definition.filters.encode(entry.bytes)?;
                     store_chunk(chunk.position, &bytes, mask, stored, allocator)?;
                 } else {
                     partial.insert(chunk.position, entry);
                 }
                 if partial.len().saturating_mul(memory_length(chunk_bytes)?) > MAX_PARTIAL_CHUNK_BYTES {
-                    store_partial_chunks(partial, stored, definition, allocator, session)?;
+                    store_partial_chunks(partial, stored, definition, fill.as_mut(), allocator, session)?;
                 }
             }
         }
@@ -204,8 +207,9 @@ impl DatasetWriter {
         let before = self.partial_chunk_bytes();
         self.choose_chunks(allocator, session)?;
         let flushed = match &mut self.storage {
-            DatasetStorage::Growing(_) | DatasetStorage::Contiguous(_) | DatasetStorage::Virtual(_) | DatasetStorage::Placed { .. } => Ok(()),
-            DatasetStorage::Chunked { stored, partial, .. } => store_partial_chunks(partial, stored, &self.definition, allocator, session),
+            DatasetStorage::Growing(_) | DatasetStorage::Virtual(_) | DatasetStorage::Placed { .. } => Ok(()),
+            DatasetStorage::Contiguous(_) => self.separate_unwritten(allocator),
+            DatasetStorage::Chunked { stored, partial, .. } => store_partial_chunks(partial, stored, &self.definition, self.fill.as_mut(), allocator, session),
         };
         allocator.replace_partial_chunk_bytes(before, self.partial_chunk_bytes());
         flushed

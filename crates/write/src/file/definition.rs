@@ -1,8 +1,9 @@
 //! Definitions of datasets and attributes to be written.
 
-use hyperslab_array::{CharacterSet, Dataspace, Datatype, Elements, Error, HeapObjects, ReferenceKind, Result, StringPadding};
+use hyperslab_array::{CharacterSet, Dataspace, Datatype, Elements, Error, HeapObjects, HeapReference, Result, StringPadding};
 use hyperslab_formats::FillTime;
 use hyperslab_formats::filter::{Filter, Pipeline};
+use hyperslab_formats::hdf5::writer::{Sequences, check_references, each_nested_reference};
 
 /// Target size in bytes of a chunk whose shape is not given, if the profile of this machine says nothing.
 const CHUNK_BYTES: u64 = 1 << 20;
@@ -14,7 +15,7 @@ const FLETCHER32: u16 = 3;
 const NBIT: u16 = 5;
 
 /// A dataset to be written.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct DatasetDefinition {
     /// Datatype of an element.
@@ -29,6 +30,8 @@ pub struct DatasetDefinition {
     pub filters: Pipeline,
     /// Fill value: the bytes of one element; `None` is zeros.
     pub fill_value: Option<Vec<u8>>,
+    /// What a fill value of variable length points at.
+    pub fill_heap: HeapObjects,
     /// When programs that change the file later write the fill value.
     pub fill_time: FillTime,
 }
@@ -53,7 +56,16 @@ impl AttributeValue {
 impl DatasetDefinition {
     /// A dataset with no chunks, filters or fill value.
     pub fn new(datatype: Datatype, dataspace: Dataspace) -> Self {
-        Self { datatype, committed: None, dataspace, chunk_shape: None, filters: Pipeline::default(), fill_value: None, fill_time: FillTime::default() }
+        Self {
+            datatype,
+            committed: None,
+            dataspace,
+            chunk_shape: None,
+            filters: Pipeline::default(),
+            fill_value: None,
+            fill_heap: HeapObjects::default(),
+            fill_time: FillTime::default(),
+        }
     }
 
     /// With the committed datatype at this absolute path.
@@ -84,6 +96,20 @@ impl DatasetDefinition {
     #[must_use]
     pub fn with_fill_value(self, fill_value: Option<Vec<u8>>) -> Self {
         Self { fill_value, ..self }
+    }
+
+    /// With what the fill value points at, if it is of variable length. The objects of unwritten elements are paid from its budget.
+    #[must_use]
+    pub fn with_fill_heap(self, fill_heap: HeapObjects) -> Self {
+        Self { fill_heap, ..self }
+    }
+
+    /// With this fill value and what it points at; `None` is zeros.
+    pub(crate) fn with_fill(self, fill: Option<Elements>) -> Self {
+        match fill {
+            None => Self { fill_value: None, fill_heap: HeapObjects::default(), ..self },
+            Some(fill) => Self { fill_value: Some(fill.bytes), fill_heap: fill.heap, ..self },
+        }
     }
 
     /// With this time at which programs that change the file later write the fill value.
@@ -124,6 +150,9 @@ impl DatasetDefinition {
         if self.datatype.has_references() {
             return Err(Error::unsupported("references in a parallel write: object addresses differ between subfiles"));
         }
+        if self.fill_value.is_some() && self.datatype.uses_heap() {
+            return Err(Error::unsupported("a fill value of variable length in a parallel write: subfiles have heaps of their own"));
+        }
         self.checked_own()
     }
 
@@ -151,9 +180,7 @@ impl DatasetDefinition {
             if !self.filters.filters.is_empty() {
                 return Err(Error::unsupported("references in chunks with filters: leave the filters out"));
             }
-            if self.fill_value.is_some() {
-                return Err(Error::unsupported("a fill value for references: elements that are never written are null references"));
-            }
+            self.refuse_filled_references()?;
         }
         // Refuse what the format cannot represent now, not when the file is finished.
         hyperslab_formats::hdf5::writer::encode_datatype(&self.datatype)?;
@@ -172,8 +199,8 @@ impl DatasetDefinition {
             if value.len() as u64 != size {
                 return Err(Error::invalid_input(format!("a fill value of {} bytes for elements of {size}", value.len())));
             }
-            if self.datatype.uses_heap() {
-                return Err(Error::unsupported("a fill value of variable length"));
+            if self.datatype.uses_heap() && self.fill_time == FillTime::Never {
+                return Err(Error::invalid_input("a fill value of variable length that is never written: HDF5 allows no such dataset; leave fill_time out"));
             }
         }
         let Dataspace::Simple { shape, max_shape } = &self.dataspace else {
@@ -204,6 +231,19 @@ impl DatasetDefinition {
             }
         }
         Ok(self)
+    }
+}
+
+impl DatasetDefinition {
+    /// Refuses a fill value with references that are not null.
+    fn refuse_filled_references(&self) -> Result<()> {
+        let Some(fill) = &self.fill_value else { return Ok(()) };
+        let mut put = |place: HeapReference, _| Ok(place);
+        let mut sequences = Sequences { resolve: &|place| self.fill_heap.object(place), put: &mut put };
+        each_nested_reference(&self.datatype, &mut fill.clone(), &mut sequences, &mut |_, element| match element.iter().any(|byte| *byte != 0) {
+            true => Err(Error::unsupported("a fill value for references: elements that are never written are null references")),
+            false => Ok(()),
+        })
     }
 }
 
@@ -260,19 +300,6 @@ pub(crate) fn check_attribute(name: &str, value: &AttributeValue) -> Result<()> 
         return Err(Error::unsupported(format!("attribute {name:?} of {} bytes: store values larger than 64 MiB in a dataset", value.value.bytes.len())));
     }
     Ok(())
-}
-
-/// Checks that all references in this datatype can be written.
-pub(crate) fn check_references(datatype: &Datatype) -> Result<()> {
-    match datatype {
-        Datatype::Sequence { base, .. } if base.has_references() => Err(Error::unsupported("writing references in sequences of variable length")),
-        Datatype::Reference { kind: ReferenceKind::Standard, .. } => {
-            Err(Error::unsupported("writing references of HDF5 1.12: give those to objects or regions"))
-        }
-        Datatype::Array { base, .. } => check_references(base),
-        Datatype::Compound { members, .. } => members.iter().try_for_each(|member| check_references(&member.datatype)),
-        _ => Ok(()),
-    }
 }
 
 /// A scalar attribute with a fixed-length string.

@@ -42,7 +42,7 @@ pub(crate) fn describe(objects: &BTreeMap<String, ObjectEntry>, targets: &Refere
         members.entry(above).or_default().push((name.to_owned(), link));
     }
     let mut scales = dimension_scales(&objects, &object_indexes)?;
-    let mut file = NewFile { objects: Vec::new(), regions: targets.regions(&object_indexes)? };
+    let mut file = NewFile { objects: Vec::new(), targets: targets.listed(&object_indexes) };
     for path in object_indexes.keys() {
         let object = objects.get(&(*path).to_owned()).ok_or_else(|| Error::internal("an index without an object"))?;
         let attribute = |(name, attribute): (&str, &AttributeEntry)| match attribute {

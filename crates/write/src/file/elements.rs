@@ -2,20 +2,15 @@
 
 use std::borrow::Cow;
 
-use hyperslab_array::{Datatype, Elements, Error, ErrorKind, HeapObjects, HeapReference, Result};
-use hyperslab_formats::hdf5::writer::{HeapWriter, store_values, stored_values};
+use hyperslab_array::{Elements, Error, ErrorKind, HeapObjects, HeapReference, Result};
+use hyperslab_formats::hdf5::writer::{each_reference, store_values_with, stored_values};
 
-use super::allocator::Allocator;
 use super::definition::AttributeValue;
 use super::file_writer::FileWriter;
 use super::memory_length::memory_length;
 use super::object::AttributeEntry;
+use super::reference_targets::{Target, in_heap, in_list};
 use super::region::Region;
-
-/// Writes of up to this many bytes of elements may share a heap collection with other writes.
-const MAX_SMALL_BYTES: usize = 4096;
-/// A heap collection is kept open for later writes while it has room for a value of this many bytes.
-const SMALL_VALUE_BYTES: usize = 256;
 
 /// Resolves heap references in values.
 type Resolve<'a> = &'a dyn Fn(HeapReference) -> Result<&'a [u8]>;
@@ -37,7 +32,12 @@ impl FileWriter {
     /// # Errors
     /// As [`FileWriter::write`].
     pub fn write_parts<'a>(&mut self, path: &str, region: &Region, bytes: &[u8], parts: Option<&[(usize, usize)]>, resolve: Resolve<'a>) -> Result<()> {
-        self.write_some(path, region, bytes, ElementSubset { parts, elements: None }, resolve)
+        self.write_some(path, region, bytes, ElementSubset { parts, elements: None }, resolve, &|index| in_heap(resolve, index))
+    }
+
+    /// Like [`FileWriter::write`], but references are numbers of `targets`, from 1 on.
+    pub(crate) fn write_copied<'a>(&mut self, path: &str, region: &Region, bytes: &[u8], resolve: Resolve<'a>, targets: &[Target]) -> Result<()> {
+        self.write_some(path, region, bytes, ElementSubset { parts: None, elements: None }, resolve, &|number| in_list(targets, number))
     }
 
     /// Like [`FileWriter::write_parts`], but writes only the elements with these row-major indexes in `region`; `bytes` has
@@ -54,10 +54,19 @@ impl FileWriter {
         parts: Option<&[(usize, usize)]>,
         resolve: Resolve<'a>,
     ) -> Result<()> {
-        self.write_some(path, region, bytes, ElementSubset { parts, elements: Some(elements) }, resolve)
+        self.write_some(path, region, bytes, ElementSubset { parts, elements: Some(elements) }, resolve, &|index| in_heap(resolve, index))
     }
 
-    fn write_some<'a>(&mut self, path: &str, region: &Region, bytes: &[u8], chosen: ElementSubset<'_>, resolve: Resolve<'a>) -> Result<()> {
+    /// `named` gives the target of a reference by the number that the element holds.
+    fn write_some<'a>(
+        &mut self,
+        path: &str,
+        region: &Region,
+        bytes: &[u8],
+        chosen: ElementSubset<'_>,
+        resolve: Resolve<'a>,
+        named: &dyn Fn(u32) -> Result<Target>,
+    ) -> Result<()> {
         let path = self.resolve(path)?;
         let session = self.session.clone();
         let file = self.target().display().to_string();
@@ -70,20 +79,22 @@ impl FileWriter {
         };
         let datatype = dataset.definition().datatype.clone();
         let targets = &mut self.targets;
-        // Shared subfiles have no heap. Large writes get their own collection anyway.
-        let mut no_heap = None;
-        let small_heap = if dataset.is_shared() || bytes.len() > MAX_SMALL_BYTES { &mut no_heap } else { &mut self.small_heap };
         let mut write = || {
             let mut bytes = Cow::Borrowed(bytes);
-            if datatype.has_references() {
-                targets.register_references(&datatype, bytes.to_mut(), resolve)?;
-            }
+            let mut register = |_, element: &mut [u8]| targets.register(element, named);
             if datatype.uses_heap() {
-                put_in_heap(&datatype, bytes.to_mut(), resolve, small_heap, allocator)?;
+                bytes = Cow::Owned(allocator.put_in_heap(bytes.len(), |heap| {
+                    let mut stored = bytes.to_vec();
+                    store_values_with(&datatype, &mut stored, resolve, heap, &mut register)?;
+                    Ok(stored)
+                })?);
+            } else if datatype.has_references() {
+                each_reference(&datatype, bytes.to_mut(), &mut register)?;
             }
             if !chosen.is_all() {
                 let mut all = dataset.read(region, allocator)?;
                 chosen.replace(&mut all, &bytes, datatype.size())?;
+                allocator.separate(dataset.fill.as_mut(), &mut all)?;
                 bytes = Cow::Owned(all);
             }
             dataset.write(region, &bytes, allocator, &session)
@@ -168,37 +179,6 @@ impl FileWriter {
         let path = self.resolve(path)?;
         Err(self.error_at(&path, Error::not_found(format!("there is no attribute '{name}'"))))
     }
-}
-
-/// Stores the values that elements in `bytes` refer to, and updates the references. Small writes share the collection
-/// `small`, because a collection takes at least 4 KiB.
-fn put_in_heap<'a>(
-    datatype: &Datatype,
-    bytes: &mut [u8],
-    resolve: Resolve<'a>,
-    small: &mut Option<(u64, HeapWriter)>,
-    allocator: &mut Allocator,
-) -> Result<()> {
-    if let Some((at, heap)) = small {
-        let (mut more, mut elements) = (heap.clone(), bytes.to_vec());
-        store_values(datatype, &mut elements, resolve, &mut more)?;
-        if more.is_small(0) {
-            allocator.write_at(*at, &more.clone().finish())?;
-            bytes.copy_from_slice(&elements);
-            *heap = more;
-            return Ok(());
-        }
-    }
-    let at = allocator.open_end()?;
-    let mut heap = HeapWriter::in_pages(at, allocator.page_bytes());
-    store_values(datatype, bytes, resolve, &mut heap)?;
-    let collection = heap.clone().finish();
-    allocator.write_open(at, &collection)?;
-    // If all values are empty, there is no collection to keep.
-    if !collection.is_empty() && heap.is_small(SMALL_VALUE_BYTES) {
-        *small = Some((at, heap));
-    }
-    Ok(())
 }
 
 /// Which elements of a region, and which bytes of each element, are written. The rest keeps its value.

@@ -4,9 +4,9 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use hyperslab_array::{Cancellation, Datatype, Error, HeapReference, Result};
+use hyperslab_array::{Cancellation, Datatype, Elements, Error, HeapReference, ReferenceKind, Result};
 use hyperslab_formats::VirtualMapping;
-use hyperslab_formats::hdf5::writer::{HeapWriter, encode_datatype};
+use hyperslab_formats::hdf5::writer::{FillObjects, encode_datatype, stored_values};
 use hyperslab_reader::Session;
 use hyperslab_storage::Existing;
 
@@ -16,7 +16,7 @@ use super::definition::{AttributeValue, DatasetDefinition, check_attribute};
 use super::object::{AttributeEntry, ObjectEntry};
 use super::object_path::normalized_path;
 use super::object_references::ObjectReferences;
-use super::reference_targets::ReferenceTargets;
+use super::reference_targets::{ReferenceTargets, Target, in_heap, in_list};
 use super::replaced_file::ReplacedFile;
 use super::virtual_mappings;
 
@@ -36,8 +36,6 @@ pub struct FileWriter {
     tracked: bool,
     /// Number of objects and links defined so far.
     pub(crate) created: u64,
-    /// A heap collection with free space, and its address.
-    pub(crate) small_heap: Option<(u64, HeapWriter)>,
     /// The targets of all references in the file.
     pub(crate) targets: ReferenceTargets,
     /// The existing file that this one was copied from and replaces.
@@ -82,7 +80,6 @@ impl FileWriter {
             durable: true,
             tracked: false,
             created: 0,
-            small_heap: None,
             targets: ReferenceTargets::default(),
             base: None,
         }
@@ -229,16 +226,39 @@ impl FileWriter {
     /// # Errors
     /// `InvalidInput` for an invalid path, or one that has another object; `Unsupported` for what HDF5 cannot store.
     pub fn create_dataset(&mut self, path: &str, definition: DatasetDefinition) -> Result<()> {
+        refuse_copied_references(&definition.datatype).map_err(|error| self.error_at(path.trim_start_matches('/'), error))?;
+        self.create_copied_dataset(path, definition)
+    }
+
+    /// Creates a dataset that may have references that only copies of other files have: [`FileWriter::write_copied`] writes them.
+    pub(crate) fn create_copied_dataset(&mut self, path: &str, definition: DatasetDefinition) -> Result<()> {
         let is_chosen = definition.chunk_shape.is_none();
         let definition = definition.checked_own().map_err(|error| self.error_at(path.trim_start_matches('/'), error))?;
-        let dataset = if is_chosen { DatasetWriter::growing(definition) } else { DatasetWriter::new(definition) };
+        let (definition, fill) = self.store_fill(definition).map_err(|error| self.error_at(path.trim_start_matches('/'), error))?;
+        let dataset = DatasetWriter { fill, ..if is_chosen { DatasetWriter::growing(definition) } else { DatasetWriter::new(definition) } };
         self.define(path, ObjectEntry { dataset: Some(dataset), ..ObjectEntry::default() })
+    }
+
+    /// Stores what a fill value of variable length points at, so that unwritten elements can refer to it until they are stored.
+    fn store_fill(&mut self, mut definition: DatasetDefinition) -> Result<(DatasetDefinition, Option<FillObjects>)> {
+        let Some(fill) = definition.fill_value.take() else { return Ok((definition, None)) };
+        let mut elements = Elements { datatype: definition.datatype.clone(), bytes: fill, heap: std::mem::take(&mut definition.fill_heap) };
+        if definition.datatype.uses_heap() {
+            let left = elements.heap.left();
+            elements.bytes = self.allocator.store_elements(&elements)?;
+            elements.heap = stored_values(self.allocator.storage()?, self.allocator.user_block(), &elements.datatype, &elements.bytes)?;
+            let more = elements.heap.left().saturating_sub(left);
+            elements.heap.charge(more)?;
+        }
+        let fill = FillObjects::of(&elements.datatype, &elements.bytes, &elements.heap)?;
+        Ok((definition.with_fill(Some(elements)), fill))
     }
 
     /// Creates a dataset in chunks that [`FileWriter::put_chunk`] gets as another file has them, through the same filters, which need
     /// not be ones that are written.
     pub(crate) fn create_copy(&mut self, path: &str, definition: DatasetDefinition) -> Result<()> {
         let definition = definition.checked_copy().map_err(|error| self.error_at(path.trim_start_matches('/'), error))?;
+        let (definition, _) = self.store_fill(definition).map_err(|error| self.error_at(path.trim_start_matches('/'), error))?;
         self.define(path, ObjectEntry { dataset: Some(DatasetWriter::new(definition)), ..ObjectEntry::default() })
     }
 
@@ -247,11 +267,15 @@ impl FileWriter {
     /// # Errors
     /// `InvalidInput` for an invalid path, or one that has another object; `Unsupported` for what HDF5 cannot store.
     pub fn create_virtual(&mut self, path: &str, definition: DatasetDefinition, mappings: Vec<VirtualMapping>) -> Result<()> {
-        let definition = definition.checked().and_then(|definition| {
+        if definition.datatype.has_references() {
+            let refusal = Error::unsupported("references in a virtual dataset: object addresses differ between files");
+            return Err(self.error_at(path.trim_start_matches('/'), refusal));
+        }
+        let definition = definition.checked_own().and_then(|definition| {
             virtual_mappings::check(&mappings, definition.dataspace.shape())?;
-            Ok(definition)
+            self.store_fill(definition)
         });
-        let definition = definition.map_err(|error| self.error_at(path.trim_start_matches('/'), error))?;
+        let (definition, _) = definition.map_err(|error| self.error_at(path.trim_start_matches('/'), error))?;
         self.define(path, ObjectEntry { dataset: Some(DatasetWriter::new_virtual(definition, mappings)), ..ObjectEntry::default() })
     }
 
@@ -318,13 +342,23 @@ impl FileWriter {
     /// `NotFound` if there is no such object; `InvalidInput` for a link or a reserved name; `Unsupported` for a value
     /// that HDF5 cannot store.
     pub fn set_attribute(&mut self, path: &str, name: &str, value: AttributeValue) -> Result<()> {
-        let checked = check_attribute(name, &value);
+        let checked = check_attribute(name, &value).and_then(|()| refuse_copied_references(&value.value.datatype));
         checked.map_err(|error| self.error_at(path.trim_start_matches('/'), error))?;
         self.object(path)?;
         let mut value = value;
         if value.value.datatype.has_references() {
-            value = self.targets.register_attribute(value).map_err(|error| self.error_at(path.trim_start_matches('/'), error))?;
+            let heap = value.value.heap.clone();
+            let named = |index| in_heap(&|place| heap.object(place), index);
+            value = self.targets.register_attribute(value, &named).map_err(|error| self.error_at(path.trim_start_matches('/'), error))?;
         }
+        self.object(path)?.attributes.insert(name, AttributeEntry::Value(value));
+        Ok(())
+    }
+
+    /// Like [`FileWriter::set_attribute`], but references are numbers of `targets`, from 1 on.
+    pub(crate) fn set_copied_attribute(&mut self, path: &str, name: &str, value: AttributeValue, targets: &[Target]) -> Result<()> {
+        let checked = check_attribute(name, &value).and_then(|()| self.targets.register_attribute(value, &|number| in_list(targets, number)));
+        let value = checked.map_err(|error| self.error_at(path.trim_start_matches('/'), error))?;
         self.object(path)?.attributes.insert(name, AttributeEntry::Value(value));
         Ok(())
     }
@@ -409,6 +443,17 @@ impl FileWriter {
     /// All objects and links by path.
     pub(crate) fn objects(&self) -> impl Iterator<Item = (&str, &ObjectEntry)> {
         self.objects.iter().map(|(path, object)| (path.as_str(), object))
+    }
+}
+
+/// Checks that values of this datatype can be given as [`FileWriter::write`] takes them.
+fn refuse_copied_references(datatype: &Datatype) -> Result<()> {
+    match datatype {
+        Datatype::Sequence { base, .. } if base.has_references() => Err(Error::unsupported("new references in sequences of variable length")),
+        Datatype::Reference { kind: ReferenceKind::Standard, .. } => Err(Error::unsupported("new references of HDF5 1.12: make those to objects or regions")),
+        Datatype::Array { base, .. } => refuse_copied_references(base),
+        Datatype::Compound { members, .. } => members.iter().try_for_each(|member| refuse_copied_references(&member.datatype)),
+        _ => Ok(()),
     }
 }
 

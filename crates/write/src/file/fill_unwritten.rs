@@ -1,10 +1,12 @@
-//! Writes the fill value where no task wrote, in a shared subfile.
+//! Writes the fill value where nothing was written: in a shared subfile, and of variable length in a contiguous dataset.
 
 use std::collections::BTreeSet;
 
 use hyperslab_array::Result;
 
+use super::allocator::Allocator;
 use super::dataset::{DatasetStorage, DatasetWriter};
+use super::memory_length::memory_length;
 use super::region::{Region, runs};
 use super::touched_chunks::{chunk_index, touched_chunks};
 use super::unwritten_regions::unwritten_regions;
@@ -13,6 +15,32 @@ use super::unwritten_regions::unwritten_regions;
 pub(crate) const FILL_PIECE_BYTES: usize = 1 << 20;
 
 impl DatasetWriter {
+    /// Gives each unwritten element of a contiguous dataset values of variable length of its own.
+    pub fn separate_unwritten(&mut self, allocator: &mut Allocator) -> Result<()> {
+        let (DatasetStorage::Contiguous(Some(address)), Some(fill)) = (&self.storage, &mut self.fill) else { return Ok(()) };
+        let (shape, size) = (self.definition.dataspace.shape(), self.definition.datatype.size().max(1));
+        let in_a_piece = (FILL_PIECE_BYTES as u64 / size).max(1);
+        let zeros = vec![0; shape.len()];
+        let mut outcome = Ok(());
+        for region in unwritten_regions(Region::all(shape), &self.written) {
+            runs(&region.count, &region.count, &zeros, shape, &region.start, |_, start, count| {
+                let mut done = 0;
+                while outcome.is_ok() && done < count {
+                    let part = in_a_piece.min(count - done);
+                    outcome = (|| {
+                        let at = address.saturating_add((start + done).saturating_mul(size));
+                        let mut elements = vec![0; memory_length(part.saturating_mul(size))?];
+                        allocator.read_at(at, &mut elements)?;
+                        fill.separate(&mut elements, &mut |elements| allocator.store_elements(elements))?;
+                        allocator.write_at(at, &elements)
+                    })();
+                    done += part;
+                }
+            });
+        }
+        outcome
+    }
+
     /// Writes the fill value to regions that no task wrote, where the file has zeros. Chunks that no task touched are omitted
     /// from the metadata, so readers see the fill value there without this.
     pub fn fill_unwritten(&self, mut write_at: impl FnMut(u64, &[u8]) -> Result<()>) -> Result<()> {

@@ -15,6 +15,7 @@ pub(crate) mod file_writer;
 pub(crate) mod fill_unwritten;
 pub(crate) mod finish;
 pub(crate) mod growing;
+pub(crate) mod heap_space;
 pub(crate) mod links;
 pub(crate) mod memory_length;
 pub(crate) mod names;

@@ -247,7 +247,7 @@ impl FileWriter {
     }
 
     /// Sets references and dimension scales to this object to null.
-    fn clear_references_to(&mut self, path: &str) {
+    pub(crate) fn clear_references_to(&mut self, path: &str) {
         for object in self.objects.values_mut() {
             object.scales.retain(|_, scale| scale != path);
             if let Some(dataset) = &mut object.dataset {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use hyperslab_array::Result;
-use hyperslab_formats::hdf5::writer::StoredChunk;
+use hyperslab_formats::hdf5::writer::{FillObjects, StoredChunk};
 use hyperslab_reader::Session;
 use rayon::prelude::*;
 
@@ -59,10 +59,14 @@ pub(crate) fn store_partial_chunks(
     partial: &mut BTreeMap<Vec<u64>, PartialChunk>,
     stored: &mut BTreeMap<Vec<u64>, StoredChunk>,
     definition: &DatasetDefinition,
+    mut fill: Option<&mut FillObjects>,
     allocator: &mut Allocator,
     session: &Session,
 ) -> Result<()> {
-    let chunks: Vec<(Vec<u64>, PartialChunk)> = std::mem::take(partial).into_iter().collect();
+    let mut chunks: Vec<(Vec<u64>, PartialChunk)> = std::mem::take(partial).into_iter().collect();
+    for (_, chunk) in &mut chunks {
+        allocator.separate(fill.as_deref_mut(), &mut chunk.bytes)?;
+    }
     let encode = |(position, chunk): (Vec<u64>, PartialChunk)| (position, definition.filters.encode(chunk.bytes));
     let encoded: Vec<_> = match chunks.len() {
         // A single chunk is not worth starting threads.

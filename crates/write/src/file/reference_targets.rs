@@ -3,10 +3,13 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use hyperslab_array::{Dataspace, Datatype, Elements, Error, HeapObjects, HeapReference, HyperslabAxis, ReferenceKind, Result, StoredSelection};
-use hyperslab_formats::hdf5::writer::{NewAttribute, each_reference, encode_selection};
+use hyperslab_array::{Dataspace, Datatype, Elements, Error, HeapObjects, HeapReference, HyperslabAxis, Result, StoredSelection};
+use hyperslab_formats::hdf5::writer::{
+    HeapWriter, NewAttribute, NewTarget, Pointed, Sequences, TargetObject, TargetPart, check_references, each_nested_reference, encode_selection,
+    parse_selection, place_references, replace_references,
+};
 
-use super::definition::{AttributeValue, check_references};
+use super::definition::AttributeValue;
 use super::object_path::normalized_path;
 use super::object_references::{ObjectReferences, datatype};
 
@@ -14,10 +17,19 @@ use super::object_references::{ObjectReferences, datatype};
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Target {
-    /// Path of the object; `None` if it was removed.
-    pub path: Option<String>,
-    /// Start, stride, count and block per dimension for a region of a dataset; `None` for the whole object.
-    pub region: Option<Vec<[u64; 4]>>,
+    pub(crate) object: Referenced,
+    pub(crate) part: TargetPart,
+}
+
+/// The object that a reference leads to.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) enum Referenced {
+    /// The object at a path of the file that is written.
+    Path(String),
+    /// One that was removed: the reference is null.
+    Removed,
+    /// The object at an address of another file.
+    Other { file: String, address: u64 },
 }
 
 impl Target {
@@ -30,28 +42,69 @@ impl Target {
         };
         let path = normalized_path(std::str::from_utf8(path).map_err(|_| bad())?)?;
         let parse_u64 = |bytes: &[u8]| bytes.iter().rev().fold(0u64, |n, byte| n << 8 | u64::from(*byte));
-        let region = region.map(|bytes| {
-            let axes = bytes.chunks(32).map(|axis| {
-                let mut numbers = axis.chunks(8).map(parse_u64);
-                Some([numbers.next()?, numbers.next()?, numbers.next()?, numbers.next()?]).filter(|_| axis.len() == 32)
-            });
-            axes.collect::<Option<Vec<_>>>().ok_or_else(bad)
-        });
-        Ok(Self { path: Some(path), region: region.transpose()? })
+        let part = match region {
+            None => TargetPart::Object,
+            Some(bytes) => {
+                let axes = bytes.chunks(32).map(|axis| {
+                    let mut numbers = axis.chunks(8).map(parse_u64);
+                    Some([numbers.next()?, numbers.next()?, numbers.next()?, numbers.next()?]).filter(|_| axis.len() == 32)
+                });
+                let axes = axes.collect::<Option<Vec<_>>>().ok_or_else(bad)?;
+                let ndim = u32::try_from(axes.len()).map_err(|_| bad())?;
+                TargetPart::Region { ndim, selection: encode_selection(&selection(&axes))? }
+            }
+        };
+        Ok(Self { object: Referenced::Path(path), part })
     }
 
-    fn selection(&self) -> Option<StoredSelection> {
-        let axes = self.region.as_ref()?;
-        if axes.is_empty() {
-            return Some(StoredSelection::All);
-        }
-        if axes.iter().any(|[_, _, count, block]| *count == 0 || *block == 0) {
-            return Some(StoredSelection::None);
-        }
-        let axis =
-            |[start, stride, count, block]: &[u64; 4]| HyperslabAxis { start: *start, stride: *stride, count: Some(*count), block: Some(*block), limit: None };
-        Some(StoredSelection::Hyperslab(axes.iter().map(axis).collect()))
+    /// A whole object.
+    fn whole(path: String) -> Self {
+        Self { object: Referenced::Path(path), part: TargetPart::Object }
     }
+
+    /// Path of the object; `None` if it was removed.
+    ///
+    /// # Errors
+    /// `Unsupported` for a reference to another file or to an attribute, which only copies of other files have.
+    pub fn path(&self) -> Result<Option<&str>> {
+        match (&self.object, &self.part) {
+            (_, TargetPart::Attribute(_)) => Err(Error::unsupported("reading back a reference to an attribute while the file is written")),
+            (Referenced::Other { .. }, _) => Err(Error::unsupported("reading back a reference to another file while this one is written")),
+            (Referenced::Path(path), _) => Ok(Some(path)),
+            (Referenced::Removed, _) => Ok(None),
+        }
+    }
+
+    /// Start, stride, count and block per dimension for a region of a dataset; `None` for the whole object.
+    ///
+    /// # Errors
+    /// `Unsupported` for a region of points or irregular blocks, which only copies of other files have.
+    pub fn region(&self) -> Result<Option<Vec<[u64; 4]>>> {
+        let TargetPart::Region { ndim, selection } = &self.part else { return Ok(None) };
+        match parse_selection(selection)? {
+            StoredSelection::All => Ok(Some(Vec::new())),
+            StoredSelection::None => Ok(Some(vec![[0, 1, 0, 1]; *ndim as usize])),
+            StoredSelection::Hyperslab(axes) => {
+                let axes = axes.iter().map(|axis| Some([axis.start, axis.stride, axis.count?, axis.block?]));
+                axes.collect::<Option<_>>().map(Some).ok_or_else(|| Error::unsupported("reading back an unlimited region while the file is written"))
+            }
+            StoredSelection::Points(_) | StoredSelection::Blocks(_) => {
+                Err(Error::unsupported("reading back a region of points or irregular blocks while the file is written"))
+            }
+        }
+    }
+}
+
+fn selection(axes: &[[u64; 4]]) -> StoredSelection {
+    if axes.is_empty() {
+        return StoredSelection::All;
+    }
+    if axes.iter().any(|[_, _, count, block]| *count == 0 || *block == 0) {
+        return StoredSelection::None;
+    }
+    let axis =
+        |[start, stride, count, block]: &[u64; 4]| HyperslabAxis { start: *start, stride: *stride, count: Some(*count), block: Some(*block), limit: None };
+    StoredSelection::Hyperslab(axes.iter().map(axis).collect())
 }
 
 /// Targets of all references in a file. Elements hold the id of the target, from 1 on; 0 is a null reference.
@@ -77,80 +130,106 @@ impl ReferenceTargets {
 
     /// Calls `each` with the path of each target; `each` may change it.
     pub fn for_each_path(&mut self, mut each: impl FnMut(&mut Option<String>)) {
-        self.targets.iter_mut().for_each(|target| each(&mut target.path));
+        for target in &mut self.targets {
+            if let Referenced::Path(path) = &target.object {
+                let mut path = Some(path.clone());
+                each(&mut path);
+                target.object = path.map_or(Referenced::Removed, Referenced::Path);
+            }
+        }
         // From now on an old path may name another object.
         self.ids.clear();
     }
 
-    /// Registers the targets of references in elements: replaces heap indexes, which `resolve` resolves, with target ids.
-    pub fn register_references<'a>(&mut self, datatype: &Datatype, bytes: &mut [u8], resolve: &'a dyn Fn(HeapReference) -> Result<&'a [u8]>) -> Result<()> {
-        each_reference(datatype, bytes, &mut |_, element| {
-            let id = match u32::try_from(target_id_in(element)) {
-                Ok(0) => 0,
-                Ok(index) => self.id_of(Target::parse(resolve(HeapReference { address: 1, index })?)?),
-                Err(_) => return Err(Error::invalid_input("a reference without a value")),
-            };
-            put_target_id(element, id)
-        })
+    /// Registers the target of a reference that was given as a number, which `named` knows: the element gets the id of the target.
+    pub fn register(&mut self, element: &mut [u8], named: &dyn Fn(u32) -> Result<Target>) -> Result<()> {
+        let id = match u32::try_from(target_id_in(element)) {
+            Ok(0) => 0,
+            Ok(index) => self.id_of(named(index)?),
+            Err(_) => return Err(Error::invalid_input("a reference without a value")),
+        };
+        put_target_id(element, id)
     }
 
     /// Object references as elements with target ids.
     pub fn value_of(&mut self, references: &ObjectReferences) -> AttributeValue {
         let (shape, paths) = references.parts();
-        let id = |path: &Option<String>| path.clone().map_or(0, |path| self.id_of(Target { path: Some(path), region: None }));
+        let id = |path: &Option<String>| path.clone().map_or(0, |path| self.id_of(Target::whole(path)));
         let bytes = paths.iter().map(id).flat_map(u64::to_le_bytes).collect();
         AttributeValue { dataspace: Dataspace::fixed(shape.to_vec()), value: Elements { datatype: datatype(), bytes, heap: HeapObjects::default() } }
     }
 
-    /// Like [`ReferenceTargets::register_references`], for an attribute.
-    pub fn register_attribute(&mut self, mut value: AttributeValue) -> Result<AttributeValue> {
-        let elements = &mut value.value;
-        check_references(&elements.datatype)?;
-        let heap = std::mem::take(&mut elements.heap);
-        self.register_references(&elements.datatype, &mut elements.bytes, &|reference| heap.object(reference))?;
-        elements.heap = heap;
+    /// Registers all references of an attribute, see [`ReferenceTargets::register`].
+    pub fn register_attribute(&mut self, mut value: AttributeValue, named: &dyn Fn(u32) -> Result<Target>) -> Result<AttributeValue> {
+        check_references(&value.value.datatype)?;
+        replace_references(&mut value.value, &mut |_, element| self.register(element, named))?;
         Ok(value)
     }
 
-    /// Object index and encoded selection of each target, for [`NewFile`].
-    pub fn regions(&self, object_indexes: &BTreeMap<&str, usize>) -> Result<Vec<(Option<usize>, Vec<u8>)>> {
-        let region = |target: &Target| {
-            let object = target.path.as_ref().and_then(|path| object_indexes.get(path.as_str())).copied();
-            let selection = target.selection().map(|selection| encode_selection(&selection)).transpose()?;
-            Ok((object, selection.unwrap_or_default()))
+    /// The targets as [`NewFile`] lists them.
+    pub fn listed(&self, object_indexes: &BTreeMap<&str, usize>) -> Vec<NewTarget> {
+        let target = |target: &Target| {
+            let object = match &target.object {
+                Referenced::Path(path) => object_indexes.get(path.as_str()).map_or(TargetObject::Nothing, |index| TargetObject::Number(*index)),
+                Referenced::Removed => TargetObject::Nothing,
+                Referenced::Other { file, address } => TargetObject::Address { file: Some(file.clone()), address: *address },
+            };
+            NewTarget { object, part: target.part.clone() }
         };
-        self.targets.iter().map(region).collect()
+        self.targets.iter().map(target).collect()
     }
 
-    /// Replaces target ids in elements with the indexes of [`NewFile`]: objects first, then regions.
-    pub fn translate(&self, datatype: &Datatype, bytes: &mut [u8], regions: &[(Option<usize>, Vec<u8>)], objects: usize) -> Result<()> {
-        each_reference(datatype, bytes, &mut |kind, element| {
-            let id = target_id_in(element);
-            let Some(index) = id.checked_sub(1) else { return Ok(()) };
-            let (object, _) =
-                usize::try_from(index).ok().and_then(|index| regions.get(index)).ok_or_else(|| Error::internal("a reference without a target"))?;
-            let path = usize::try_from(index).ok().and_then(|index| self.targets.get(index)?.path.as_ref());
-            let reference = match (object, kind) {
-                (None, _) if path.is_none() => 0,
-                (None, _) => {
-                    return Err(Error::not_found(format!(
-                        "a reference to /{}, which is neither a group nor a dataset of this file",
-                        path.map_or("", String::as_str)
-                    )));
-                }
-                (Some(object), ReferenceKind::Object) => *object as u64 + 1,
-                (Some(_), _) => objects as u64 + id,
-            };
-            put_target_id(element, reference)
-        })
+    /// Replaces the target id in a reference with the number of [`NewAttribute`].
+    fn translate(&self, element: &mut [u8], listed: &[NewTarget], objects: usize) -> Result<()> {
+        let id = target_id_in(element);
+        let Some(index) = id.checked_sub(1).map(|index| usize::try_from(index).unwrap_or(usize::MAX)) else { return Ok(()) };
+        let found = self.targets.get(index).zip(listed.get(index));
+        let (target, new) = found.ok_or_else(|| Error::internal("a reference without a target"))?;
+        let number = match (&target.object, &new.object, &new.part) {
+            (Referenced::Removed, ..) => 0,
+            (Referenced::Path(path), TargetObject::Nothing, _) => {
+                return Err(Error::not_found(format!("a reference to /{path}, which is neither a group nor a dataset of this file")));
+            }
+            (_, TargetObject::Number(object), TargetPart::Object) => *object as u64 + 1,
+            _ => objects as u64 + id,
+        };
+        put_target_id(element, number)
     }
 
     /// Encodes an attribute of references.
     pub fn attribute(&self, name: &str, value: &AttributeValue, object_indexes: &BTreeMap<&str, usize>) -> Result<NewAttribute> {
-        let mut value = value.clone();
-        self.translate(&value.value.datatype, &mut value.value.bytes, &self.regions(object_indexes)?, object_indexes.len())?;
+        let (mut value, listed) = (value.clone(), self.listed(object_indexes));
+        replace_references(&mut value.value, &mut |_, element| self.translate(element, &listed, object_indexes.len()))?;
         Ok(NewAttribute { name: name.to_owned(), dataspace: value.dataspace, value: value.value })
     }
+
+    /// Puts stored references in the place of the target ids in the elements of a dataset, and what they need into `heap`. Sequences
+    /// of variable length stay in their places, which `put` gets with their new items.
+    pub fn place<'a>(
+        &self,
+        datatype: &Datatype,
+        bytes: &mut [u8],
+        resolve: &'a dyn Fn(HeapReference) -> Result<&'a [u8]>,
+        put: &'a mut dyn FnMut(HeapReference, Vec<u8>) -> Result<HeapReference>,
+        heap: &mut HeapWriter,
+        pointed: Pointed<'_>,
+    ) -> Result<()> {
+        each_nested_reference(datatype, bytes, &mut Sequences { resolve, put }, &mut |kind, element| {
+            self.translate(element, pointed.targets, pointed.objects.len())?;
+            place_references(&Datatype::Reference { kind, size: element.len() as u64 }, element, heap, pointed)
+        })
+    }
+}
+
+/// The target of a reference by the index of its text in the heap.
+pub(crate) fn in_heap<'a>(resolve: &dyn Fn(HeapReference) -> Result<&'a [u8]>, index: u32) -> Result<Target> {
+    Target::parse(resolve(HeapReference { address: 1, index })?)
+}
+
+/// The target of a reference by its number in a list.
+pub(crate) fn in_list(targets: &[Target], number: u32) -> Result<Target> {
+    let found = usize::try_from(number).ok().and_then(|number| targets.get(number.checked_sub(1)?));
+    found.cloned().ok_or_else(|| Error::internal("a reference to no target of a list"))
 }
 
 fn target_id_in(element: &[u8]) -> u64 {

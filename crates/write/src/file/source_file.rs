@@ -8,13 +8,16 @@ use hyperslab_formats::{Dataset, LinkTarget, Object, ObjectId};
 use hyperslab_reader::File;
 
 use super::copied_references::{ReferencedObjects, name_references};
-use super::definition::{AttributeValue, check_references};
+use super::definition::AttributeValue;
 use super::links::Link;
 use super::object_references::ObjectReferences;
+use super::reference_targets::Target;
 
 /// An attribute, as it is written into the other file.
 pub(crate) enum CopiedAttribute {
     Value(AttributeValue),
+    /// With references that are numbers of the targets, from 1 on.
+    Referring(AttributeValue, Vec<Target>),
     References(ObjectReferences),
     /// A `DIMENSION_LIST`: paths of the dimension scales, by dimension.
     Scales(BTreeMap<u32, String>),
@@ -38,6 +41,8 @@ pub(crate) struct SourceFile<'a> {
 struct Lenient {
     missing: RefCell<HashSet<ObjectId>>,
     dangling: Cell<u64>,
+    /// Number of references that could not be read.
+    unreadable: Cell<u64>,
 }
 
 impl<'a> SourceFile<'a> {
@@ -71,6 +76,11 @@ impl<'a> SourceFile<'a> {
     /// Number of references that became null references since the last call.
     pub fn take_dangling(&self) -> u64 {
         self.lenient.as_ref().map_or(0, |lenient| lenient.dangling.take())
+    }
+
+    /// Number of references that could not be read, and became null references, since the last call.
+    pub fn take_unreadable(&self) -> u64 {
+        self.lenient.as_ref().map_or(0, |lenient| lenient.unreadable.take())
     }
 
     /// All objects with their paths, groups before their members.
@@ -117,7 +127,7 @@ impl<'a> SourceFile<'a> {
 
     /// Converts an attribute; references become paths.
     pub fn attribute(&self, attribute: &Attribute) -> Result<CopiedAttribute> {
-        let value = attribute.value.clone()?;
+        let mut value = attribute.value.clone()?;
         check_lengths(&value)?;
         if attribute.name == "REFERENCE_LIST" && value.datatype.has_references() {
             return Ok(CopiedAttribute::Nothing);
@@ -128,12 +138,10 @@ impl<'a> SourceFile<'a> {
         if is_reference(&value.datatype) {
             return self.object_references(attribute.dataspace.shape(), &value.bytes).map(CopiedAttribute::References);
         }
-        let mut value = value;
         if value.datatype.has_references() {
             let in_attribute = |error: Error| Error::new(error.kind(), format!("attribute {:?}: {}", attribute.name, error.message()));
-            check_references(&value.datatype).map_err(in_attribute)?;
-            let names = name_references(self, &value.datatype, &mut value.bytes).map_err(in_attribute)?;
-            names.insert_into(&mut value.heap);
+            let targets = name_references(self, &mut value).map_err(in_attribute)?;
+            return Ok(CopiedAttribute::Referring(AttributeValue { dataspace: attribute.dataspace.clone(), value }, targets));
         }
         Ok(CopiedAttribute::Value(AttributeValue { dataspace: attribute.dataspace.clone(), value }))
     }
@@ -207,7 +215,17 @@ impl ReferencedObjects for SourceFile<'_> {
     }
 
     fn stored_references(&self, kind: ReferenceKind, size: usize, bytes: &[u8]) -> Result<Vec<Option<StoredReference>>> {
-        self.file.array_file().references(kind, size, bytes)
+        let read = self.file.array_file().references(kind, size, bytes);
+        let (Err(_), Some(lenient), true) = (&read, &self.lenient, size > 0) else { return read };
+        // What one of them needs of the heap may be lost, and the others have theirs.
+        let one = |element: &[u8]| {
+            let found = self.file.array_file().references(kind, size, element).ok().and_then(|found| found.into_iter().next());
+            found.unwrap_or_else(|| {
+                lenient.unreadable.set(lenient.unreadable.get() + 1);
+                None
+            })
+        };
+        Ok(bytes.chunks_exact(size).map(one).collect())
     }
 }
 

@@ -1,7 +1,10 @@
 //! Writes the references in datasets once every object has an address.
 
-use hyperslab_array::Result;
-use hyperslab_formats::hdf5::writer::{HeapWriter, NewFile, Pointed, place_references};
+use std::cell::RefCell;
+use std::collections::HashMap;
+
+use hyperslab_array::{Datatype, Error, HeapObjects, HeapReference, Result};
+use hyperslab_formats::hdf5::writer::{HeapWriter, NewFile, Pointed, stored_offsets, stored_values};
 
 use super::file_writer::FileWriter;
 use super::memory_length::memory_length;
@@ -41,20 +44,41 @@ impl FileWriter {
         Ok(())
     }
 
-    /// The elements of all datasets with references and their addresses, and the heap of region references at `at`.
+    /// The elements of all datasets with references and their addresses, and the heap of references at `at`. Sequences of variable length
+    /// are in the file already: their items follow the elements.
     fn placed(&self, file: &NewFile, at: u64, addresses: &[u64]) -> Result<(Vec<Placed>, HeapWriter)> {
-        let pointed = Pointed { objects: addresses, regions: &file.regions };
+        let pointed = Pointed { objects: addresses, targets: &file.targets };
         let (mut placed, mut heap) = (Vec::new(), HeapWriter::in_pages(at, self.allocator.page_bytes()));
         for (_, dataset) in self.datasets().filter(|(_, dataset)| dataset.definition().datatype.has_references()) {
             let datatype = &dataset.definition().datatype;
             for (address, length) in dataset.stored_ranges()? {
                 let mut bytes = vec![0; memory_length(length)?];
                 self.allocator.read_at(address, &mut bytes)?;
-                self.targets.translate(datatype, &mut bytes, &file.regions, file.objects.len())?;
-                place_references(datatype, &mut bytes, &mut heap, pointed)?;
+                let stored = if datatype.uses_heap() { self.stored(datatype, &bytes)? } else { HeapObjects::default() };
+                let changed: RefCell<HashMap<HeapReference, Vec<u8>>> = RefCell::default();
+                let resolve = |place| stored.object(place);
+                let mut put = |place, items| {
+                    changed.borrow_mut().insert(place, items);
+                    Ok(place)
+                };
+                self.targets.place(datatype, &mut bytes, &resolve, &mut put, &mut heap, pointed)?;
                 placed.push((address, bytes));
+                let changed = changed.into_inner();
+                if changed.is_empty() {
+                    continue;
+                }
+                let places: Vec<HeapReference> = changed.keys().copied().collect();
+                let offsets = stored_offsets(self.allocator.storage()?, self.allocator.user_block(), &places)?;
+                for (place, items) in changed {
+                    let offset = offsets.get(&place).ok_or_else(|| Error::internal("a sequence that is not in the file"))?;
+                    placed.push((*offset, items));
+                }
             }
         }
         Ok((placed, heap))
+    }
+
+    fn stored(&self, datatype: &Datatype, bytes: &[u8]) -> Result<HeapObjects> {
+        stored_values(self.allocator.storage()?, self.allocator.user_block(), datatype, bytes)
     }
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use hyperslab_array::{Cancellation, Error, ErrorKind, Result};
+use hyperslab_array::{Cancellation, Elements, Error, ErrorKind, Result};
 use hyperslab_formats::{Dataset, Object, ObjectId};
 use hyperslab_reader::File;
 use hyperslab_storage::Existing;
@@ -51,13 +51,15 @@ pub fn salvage(
     let total = source.objects().iter().map(|(_, _, object)| bytes(object)).fold(0u64, u64::saturating_add);
     let (mut done, mut scales) = (0u64, Vec::new());
     // References are written last, when it is known which objects are not there.
-    let refers = |object: &Object| object.dataset().is_some_and(|dataset| source.is_of_references(dataset));
+    let refers = |object: &Object| object.dataset().is_some_and(|dataset| dataset.datatype.has_references());
     for last in [false, true] {
         for (path, id, object) in source.objects().iter().filter(|(_, _, object)| refers(object) == last) {
             cancellation.check()?;
             let made = salvage.object(path, *id, object);
             if salvage.noted(path, None, made)?.is_none() && salvage.out.definition(path).is_err() {
                 source.set_missing(*id);
+                // Of datasets with references, some were written before this one failed.
+                salvage.out.clear_references_to(path.trim_start_matches('/'));
             }
             if object.dataset().is_some() {
                 done = done.saturating_add(bytes(object));
@@ -122,35 +124,38 @@ impl Salvage<'_> {
         (self.lose)(Loss { path: path.to_owned(), name: name.map(ToOwned::to_owned), reason: reason.to_owned() });
     }
 
+    /// Reports the references that became null references since the last call.
+    fn lost_references(&mut self, path: &str, name: Option<&str>) {
+        let (dangling, unreadable) = (self.source.take_dangling(), self.source.take_unreadable());
+        if dangling > 0 {
+            self.lose(path, name, &format!("{dangling} references to objects that were not recovered are null references now"));
+        }
+        if unreadable > 0 {
+            self.lose(path, name, &format!("{unreadable} references that cannot be read are null references now"));
+        }
+    }
+
     fn object(&mut self, path: &str, id: ObjectId, object: &Object) -> Result<()> {
         match object {
             Object::Group => self.out.create_group(path),
             Object::Datatype(datatype) => self.out.create_datatype(path, datatype.as_ref().clone()),
             Object::Dataset(dataset) if !dataset.virtual_mappings.is_empty() => {
-                let definition = DatasetDefinition {
-                    fill_value: dataset.portable_fill_value()?,
-                    fill_time: dataset.fill_time,
-                    ..DatasetDefinition::new(dataset.datatype.clone(), dataset.dataspace.clone())
-                };
-                self.out.create_virtual(path, definition, dataset.virtual_mappings.to_vec())
+                let definition =
+                    DatasetDefinition { fill_time: dataset.fill_time, ..DatasetDefinition::new(dataset.datatype.clone(), dataset.dataspace.clone()) };
+                let fill = self.fill_value(path, id, dataset);
+                self.out.create_virtual(path, definition.with_fill(fill), dataset.virtual_mappings.to_vec())
             }
             Object::Dataset(dataset) => match self.source.references(id)? {
                 Some(references) => {
-                    let dangling = self.source.take_dangling();
-                    if dangling > 0 {
-                        self.lose(path, None, &format!("{dangling} references to objects that were not recovered are null references now"));
-                    }
+                    self.lost_references(path, None);
                     self.out.create_object_references(path, references)
                 }
                 None => {
                     self.check_size(dataset)?;
                     let committed = self.source.committed(&dataset.datatype);
-                    let dataset = &match dataset.portable_fill_value() {
-                        Ok(_) => dataset.clone(),
-                        Err(error) => {
-                            self.lose(path, None, &format!("{}: elements that were never written are empty now", error.message()));
-                            Arc::new(dataset.without_fill_value())
-                        }
+                    let dataset = &match self.fill_value(path, id, dataset) {
+                        Some(_) => dataset.clone(),
+                        None => Arc::new(dataset.without_fill_value()),
                     };
                     let mut copy = DatasetCopy {
                         out: &mut *self.out,
@@ -162,14 +167,19 @@ impl Salvage<'_> {
                         objects: Some(self.source),
                     };
                     let copied = copy.dataset(self.file, id, dataset, committed);
-                    let dangling = self.source.take_dangling();
-                    if dangling > 0 {
-                        self.lose(path, None, &format!("{dangling} references to objects that were not recovered are null references now"));
-                    }
+                    self.lost_references(path, None);
                     copied
                 }
             },
         }
+    }
+
+    /// The fill value of a dataset; `None` for zeros, and for one that is lost.
+    fn fill_value(&mut self, path: &str, id: ObjectId, dataset: &Dataset) -> Option<Elements> {
+        dataset.portable_fill_value(|| self.file.fill_heap(id)).unwrap_or_else(|error| {
+            self.lose(path, None, &format!("the fill value cannot be copied: {}: elements that were never written are empty now", error.message()));
+            None
+        })
     }
 
     /// Whether a damaged shape may be the reason why a dataset claims far more values than the file can hold, all of which would be
@@ -191,13 +201,11 @@ impl Salvage<'_> {
         for attribute in attributes.iter() {
             let name = attribute.name.as_str();
             let copied = self.source.attribute(attribute);
-            let dangling = self.source.take_dangling();
-            if dangling > 0 {
-                self.lose(path, Some(name), &format!("{dangling} references to objects that were not recovered are null references now"));
-            }
+            self.lost_references(path, Some(name));
             let Some(copied) = self.noted(path, Some(name), copied)? else { continue };
             let set: Result<(), Error> = match copied {
                 CopiedAttribute::Value(value) => self.out.set_attribute(path, name, value),
+                CopiedAttribute::Referring(value, targets) => self.out.set_copied_attribute(path, name, value, &targets),
                 CopiedAttribute::References(references) => self.out.set_object_references(path, name, references),
                 CopiedAttribute::Scales(found) => {
                     scales.extend(found.into_iter().map(|(dimension, scale)| (path, dimension, scale)));

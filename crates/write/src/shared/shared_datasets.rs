@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use hyperslab_array::{Dataspace, Error, Result};
+use hyperslab_array::{Dataspace, Error, HeapObjects, Result};
 use hyperslab_formats::filter::{Filter, Pipeline};
 use hyperslab_formats::hdf5::writer::{encode_dataspace, encode_datatype, parse_dataspace, parse_datatype};
 use serde::{Deserialize, Serialize};
@@ -66,6 +66,7 @@ impl SharedDataset {
             chunk_shape: self.chunk_shape.clone(),
             filters: Pipeline { filters: self.filters.iter().map(filter).collect() },
             fill_value: self.fill_value.as_ref().map(|fill| fill.0.clone()),
+            fill_heap: HeapObjects::default(),
             fill_time: fill_time(self.fill_time.as_deref())?,
         })
     }

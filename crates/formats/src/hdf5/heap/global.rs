@@ -1,6 +1,7 @@
 //! Global heap: collections of variable-length values (specification III.E).
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 
 use hyperslab_array::{Datatype, HeapObjects, HeapReference, Result};
 
@@ -33,7 +34,7 @@ impl GlobalHeap {
             let bytes = collection(source, address)?;
             let mut cost = bytes.len() as u64 / BYTES_AT_COST;
             let mut found = Vec::with_capacity(wanted.len());
-            visit(source, address, &bytes, &mut |index, bytes| {
+            visit(source, address, &bytes, &mut |index, _, bytes| {
                 cost = cost.saturating_add(OBJECT_COST);
                 if wanted.binary_search(&HeapReference { address, index }).is_ok() {
                     found.push((index, bytes));
@@ -43,6 +44,25 @@ impl GlobalHeap {
             objects.charge(cost)?;
         }
         Ok(())
+    }
+
+    /// Addresses of the bytes of `references`.
+    pub fn offsets(source: &Source, references: &[HeapReference]) -> Result<HashMap<HeapReference, u64>> {
+        let mut wanted = references.to_vec();
+        wanted.sort_unstable();
+        wanted.dedup();
+        let mut found = HashMap::with_capacity(wanted.len());
+        for of_collection in wanted.chunk_by(|a, b| a.address == b.address) {
+            let Some(HeapReference { address, .. }) = of_collection.first().copied() else { continue };
+            let bytes = collection(source, address)?;
+            visit(source, address, &bytes, &mut |index, offset, _| {
+                let place = HeapReference { address, index };
+                if of_collection.binary_search(&place).is_ok() {
+                    found.insert(place, address + offset as u64);
+                }
+            })?;
+        }
+        Ok(found)
     }
 
     /// The heap objects that `bytes` (elements of `datatype`) point at, charged to the file's metadata budget.
@@ -79,8 +99,8 @@ fn collection(source: &Source, address: u64) -> Result<Cow<'_, [u8]>> {
     }
 }
 
-/// Visits the objects of a collection of these bytes: index and value of each.
-fn visit<'a>(source: &'a Source, address: u64, bytes: &'a [u8], visit: &mut dyn FnMut(u32, &'a [u8])) -> Result<()> {
+/// Visits the objects of a collection of these bytes: index of each, where its value begins in the collection, and the value.
+fn visit<'a>(source: &'a Source, address: u64, bytes: &'a [u8], visit: &mut dyn FnMut(u32, usize, &'a [u8])) -> Result<()> {
     let mut cursor = source.cursor(bytes, address);
     cursor.take_u64(header_bytes(source))?;
     let padding = usize::from(source.length_size).next_multiple_of(8) - usize::from(source.length_size);
@@ -94,8 +114,9 @@ fn visit<'a>(source: &'a Source, address: u64, bytes: &'a [u8], visit: &mut dyn 
             // Object 0 is the free space that ends the collection.
             break;
         }
+        let offset = cursor.position();
         let object = cursor.take_u64(length)?;
-        visit(u32::from(index), object);
+        visit(u32::from(index), offset, object);
         let rest = length.next_multiple_of(8) - length;
         cursor.take_u64(rest.min(cursor.remaining() as u64))?;
     }

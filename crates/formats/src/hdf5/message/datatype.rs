@@ -70,7 +70,7 @@ fn nested(cursor: &mut Cursor<'_>, depth: u32) -> Result<Datatype> {
         9 => {
             let base = nested(cursor, depth)?;
             match bits & 0x0f {
-                0 => Ok(Datatype::Sequence { size, base: Box::new(base) }),
+                0 => Ok(Datatype::Sequence { size, base: Box::new(stored_item(base, cursor.offset_size())) }),
                 1 => Ok(Datatype::VariableString {
                     size,
                     padding: padding(&start, (bits >> 4) & 0x0f)?,
@@ -261,6 +261,18 @@ fn integer(place: &Cursor<'_>, bytes: &[u8], signed: bool, order: ByteOrder) -> 
     };
     let bits = 8 * bytes.len();
     Ok(if signed && (value >> (bits - 1)) & 1 == 1 { value - (1 << bits) } else { value })
+}
+
+/// The items of a sequence as they are stored. The library writes the size in memory of references of HDF5 1.12 here, and stores them as
+/// anywhere else: a type, flags, a size of 4 bytes, and a place in the heap.
+fn stored_item(base: Datatype, offset_size: u8) -> Datatype {
+    const SIZE_IN_MEMORY: u64 = 64;
+    match base {
+        Datatype::Reference { size: SIZE_IN_MEMORY, kind: ReferenceKind::Standard } => {
+            Datatype::Reference { size: 10 + u64::from(offset_size), kind: ReferenceKind::Standard }
+        }
+        other => other,
+    }
 }
 
 /// Version of the message of a reference of HDF5 1.12, and of those that contain it.

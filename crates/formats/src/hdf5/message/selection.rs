@@ -38,8 +38,8 @@ fn points(cursor: &mut Cursor<'_>, version: u32) -> Result<StoredSelection> {
     let count = cursor.uint(width)?;
     // Checked against the bytes that are there, before anything is allocated for them.
     enough(cursor, count, ndim * width)?;
-    let points = (0..count).map(|_| coordinates(cursor, ndim, width));
-    Ok(StoredSelection::Points(points.collect::<Result<_>>()?))
+    let points: Vec<_> = (0..count).map(|_| coordinates(cursor, ndim, width)).collect::<Result<_>>()?;
+    Ok(if points.is_empty() { StoredSelection::None } else { StoredSelection::Points(points) })
 }
 
 fn hyperslab(cursor: &mut Cursor<'_>, version: u32) -> Result<StoredSelection> {
@@ -70,7 +70,8 @@ fn hyperslab(cursor: &mut Cursor<'_>, version: u32) -> Result<StoredSelection> {
             }
             Ok(block)
         });
-        return Ok(StoredSelection::Blocks(blocks.collect::<Result<_>>()?));
+        let blocks: Vec<_> = blocks.collect::<Result<_>>()?;
+        return Ok(if blocks.is_empty() { StoredSelection::None } else { StoredSelection::Blocks(blocks) });
     }
     let unlimited = u64::MAX >> (64 - 8 * u32::try_from(width).unwrap_or(8));
     let axes = (0..ndim).map(|_| {
@@ -129,7 +130,8 @@ fn coordinates(cursor: &mut Cursor<'_>, ndim: usize, width: usize) -> Result<Vec
     (0..ndim).map(|_| cursor.uint(width)).collect()
 }
 
-/// All of an extent, nothing (version 1), or a regular hyperslab (version 2, of HDF5 1.10).
+/// All of an extent, nothing, points and lists of blocks with coordinates below 2³² (version 1), a regular hyperslab (version 2, of HDF5 1.10),
+/// other points (version 2) and lists of blocks (version 3, both of HDF5 1.12).
 pub(crate) fn encode(selection: &StoredSelection, encoder: &mut Encoder) -> Result<()> {
     let axes = match selection {
         StoredSelection::None | StoredSelection::All => {
@@ -139,8 +141,10 @@ pub(crate) fn encode(selection: &StoredSelection, encoder: &mut Encoder) -> Resu
             return Ok(());
         }
         StoredSelection::Hyperslab(axes) => axes,
-        StoredSelection::Points(_) | StoredSelection::Blocks(_) => {
-            return Err(Error::unsupported("writing a selection of points or of a list of blocks"));
+        StoredSelection::Points(points) => return encode_list(1, 2, points.len(), &points.iter().map(Vec::as_slice).collect::<Vec<_>>(), encoder),
+        StoredSelection::Blocks(blocks) => {
+            let corners: Vec<&[u64]> = blocks.iter().flat_map(|(first, last)| [first.as_slice(), last.as_slice()]).collect();
+            return encode_list(2, 3, blocks.len(), &corners, encoder);
         }
     };
     let ndim = u32::try_from(axes.len()).map_err(|_| Error::unsupported("a selection of this many dimensions"))?;
@@ -159,4 +163,78 @@ pub(crate) fn encode(selection: &StoredSelection, encoder: &mut Encoder) -> Resu
         encoder.u64(axis.block.unwrap_or(u64::MAX));
     }
     Ok(())
+}
+
+/// A list of `count` points or blocks by their coordinates: version 1, or `wide_version` if a number needs more than 32 bits.
+fn encode_list(class: u32, wide_version: u32, count: usize, coordinates: &[&[u64]], encoder: &mut Encoder) -> Result<()> {
+    let Some(ndim) = coordinates.first().map(|first| first.len()) else { return encode(&StoredSelection::None, encoder) };
+    if coordinates.iter().any(|point| point.len() != ndim) {
+        return Err(Error::internal("a selection of points with different numbers of dimensions"));
+    }
+    let (count, dimensions) = (count as u64, u32::try_from(ndim).map_err(|_| Error::unsupported("a selection of this many dimensions"))?);
+    let numbers = || coordinates.iter().copied().flatten().copied();
+    // The length of version 1 counts what follows it.
+    let length = 8 + 4 * coordinates.len() as u64 * u64::from(dimensions);
+    encoder.u32(class);
+    if let (Ok(count), Ok(length), true) = (u32::try_from(count), u32::try_from(length), numbers().all(|number| number <= u64::from(u32::MAX))) {
+        encoder.u32(1);
+        encoder.u32(0);
+        encoder.u32(length);
+        encoder.u32(dimensions);
+        encoder.u32(count);
+        numbers().for_each(|number| encoder.bytes(&number.to_le_bytes()[..4]));
+        return Ok(());
+    }
+    encoder.u32(wide_version);
+    if class == 2 {
+        encoder.u8(0);
+    }
+    encoder.u8(8);
+    encoder.u32(dimensions);
+    encoder.u64(count);
+    numbers().for_each(|number| encoder.u64(number));
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::budget::Budget;
+
+    #[test]
+    fn encoded_selections_are_parsed_again() -> Result<()> {
+        let axis = |start, stride, count, block| HyperslabAxis { start, stride, count: Some(count), block: Some(block), limit: None };
+        let wide = 1 << 40;
+        let cases = [
+            (StoredSelection::All, 16),
+            (StoredSelection::None, 16),
+            (StoredSelection::Hyperslab(vec![axis(1, 3, 2, 2), axis(0, 1, 1, 1)]), 17 + 64),
+            (StoredSelection::Points(vec![vec![6, 1], vec![0, 0], vec![3, 9]]), 24 + 24),
+            (StoredSelection::Points(vec![vec![wide, 1], vec![0, 0]]), 21 + 32),
+            (StoredSelection::Blocks(vec![(vec![0, 2], vec![1, 4]), (vec![5, 5], vec![5, 5])]), 24 + 32),
+            (StoredSelection::Blocks(vec![(vec![0, 2], vec![wide, 4])]), 22 + 32),
+        ];
+        for (selection, length) in cases {
+            let mut encoder = Encoder::default();
+            encode(&selection, &mut encoder)?;
+            let bytes = encoder.finish();
+            assert_eq!(bytes.len(), length, "{selection:?}");
+            let budget = Budget::new(bytes.len() as u64, 1 << 20);
+            let mut cursor = Cursor::new(&bytes, 0, 8, 8, &budget);
+            assert_eq!(parse(&mut cursor)?, selection);
+            assert_eq!(cursor.remaining(), 0);
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn lists_of_nothing_select_nothing() -> Result<()> {
+        // Class, version, what is not used, bytes, dimensions, count.
+        for class in [1, 2] {
+            let bytes: Vec<u8> = [class, 1, 0, 8, 3, 0].iter().flat_map(|number: &u32| number.to_le_bytes()).collect();
+            let budget = Budget::new(bytes.len() as u64, 1 << 20);
+            assert_eq!(parse(&mut Cursor::new(&bytes, 0, 8, 8, &budget))?, StoredSelection::None);
+        }
+        Ok(())
+    }
 }

@@ -10,8 +10,49 @@ use crate::{FillTime, VirtualMapping};
 pub struct NewFile {
     /// The objects.
     pub objects: Vec<NewObject>,
-    /// Object and selection of what references to regions point at.
-    pub regions: Vec<(Option<usize>, Vec<u8>)>,
+    /// What references to other than whole objects of the file point at.
+    pub targets: Vec<NewTarget>,
+}
+
+/// What a reference points at.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct NewTarget {
+    /// The object.
+    pub object: TargetObject,
+    /// The part of it.
+    pub part: TargetPart,
+}
+
+/// The object that a reference points at.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum TargetObject {
+    /// None: such a target has no references.
+    Nothing,
+    /// The object with this number in the file that is written.
+    Number(usize),
+    /// The object whose header is at this address, relative to the base address of its file.
+    Address {
+        /// The file; `None` is the one that is written.
+        file: Option<String>,
+        /// The address.
+        address: u64,
+    },
+}
+
+/// The part of an object that a reference points at.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum TargetPart {
+    /// The object itself.
+    Object,
+    /// The attribute of this name.
+    Attribute(String),
+    /// Elements of a dataset.
+    Region {
+        /// Number of dimensions of the dataset.
+        ndim: u32,
+        /// As of [`super::encode_selection`].
+        selection: Vec<u8>,
+    },
 }
 
 /// A group or dataset.
@@ -59,8 +100,8 @@ pub struct NewAttribute {
     pub name: String,
     /// Extent.
     pub dataspace: Dataspace,
-    /// The value. A reference to an object is the object's number in the file and one, little endian; one to a region is
-    /// how many objects there are, the region's number and one; 0 points at nothing.
+    /// The value. A reference to a whole object is the object's number in the file and one, little endian; another one is
+    /// how many objects there are, the target's number and one; 0 points at nothing.
     pub value: Elements,
 }
 

@@ -4,8 +4,9 @@ use hyperslab_array::{Dataspace, Error, HeapReference, Result};
 
 use super::dense::DenseStorage;
 use super::description::{NewAttribute, NewContent, NewDataset, NewFile, NewLink, NewStorage};
+use super::references::Pointed;
 use super::space::Space;
-use super::values::{Pointed, place_values};
+use super::values::place_values;
 use crate::hdf5::layout::{ChunkedLayout, Locator};
 use crate::hdf5::message::fill_value::Allocation;
 use crate::hdf5::message::layout::LayoutMessage;
@@ -98,7 +99,7 @@ fn encode(file: &NewFile, mut space: Space, pointed_at: &[u64]) -> Result<(Space
         }
         let mut attributes = Vec::with_capacity(object.attributes.len());
         for new in &object.attributes {
-            attributes.push((new.name.clone(), attribute_message(&mut space, new, Pointed { objects: pointed_at, regions: &file.regions })?));
+            attributes.push((new.name.clone(), attribute_message(&mut space, new, Pointed { objects: pointed_at, targets: &file.targets })?));
         }
         let tracked = match u16::try_from(attributes.len()) {
             Ok(count) => object.tracked.then_some(count),

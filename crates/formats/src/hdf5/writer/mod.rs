@@ -7,18 +7,22 @@
 
 mod dense;
 mod description;
+mod fill_objects;
 mod metadata;
 mod pages;
+mod references;
 mod space;
 mod values;
 
 pub use super::heap::HeapWriter;
 pub(crate) use dense::DenseStorage;
-pub use description::{NewAttribute, NewContent, NewDataset, NewFile, NewLink, NewObject, NewStorage, StoredChunk};
+pub use description::{NewAttribute, NewContent, NewDataset, NewFile, NewLink, NewObject, NewStorage, NewTarget, StoredChunk, TargetObject, TargetPart};
+pub use fill_objects::FillObjects;
 pub use metadata::{EncodedMetadata, SUPERBLOCK_BYTES, encode_metadata, encode_superblock};
 pub use pages::{PageKind, Pages};
+pub use references::{EachReference, Pointed, Sequences, check_references, each_nested_reference, each_reference, number_references, replace_references};
 pub(crate) use space::Space;
-pub use values::{Pointed, each_reference, place_references, place_values, store_values, store_values_with_addresses, stored_values};
+pub use values::{place_references, place_values, store_values, store_values_with, stored_offsets, stored_values};
 
 use hyperslab_array::{Dataspace, Datatype, Result, StoredSelection};
 
@@ -55,6 +59,15 @@ pub fn encode_dataspace(dataspace: &Dataspace) -> Result<Vec<u8>> {
 pub fn parse_dataspace(bytes: &[u8]) -> Result<Dataspace> {
     let budget = crate::budget::Budget::new(bytes.len() as u64, crate::Limits::default().metadata_bytes);
     super::message::dataspace::parse(&mut super::Cursor::new(bytes, 0, 8, 8, &budget))
+}
+
+/// The selection of [`encode_selection`].
+///
+/// # Errors
+/// `Corrupt` or `LimitExceeded` for bytes that are not one.
+pub fn parse_selection(bytes: &[u8]) -> Result<StoredSelection> {
+    let budget = crate::budget::Budget::new(bytes.len() as u64, crate::Limits::default().metadata_bytes);
+    super::message::selection::parse(&mut super::Cursor::new(bytes, 0, 8, 8, &budget))
 }
 
 /// A selection as region references and virtual datasets keep it.
