@@ -12,9 +12,10 @@ use hyperslab_predicate::KeyType;
 use hyperslab_reader::{Extensions, File, Session};
 use hyperslab_scan::pruner::{ColumnIndex, Pruner, SessionPruner};
 
-use crate::freshness::column::{identity, indexed_column};
+use crate::freshness::column::{identity, indexed_values};
 use crate::freshness::compare;
 use crate::freshness::fingerprint;
+use crate::freshness::indexed_values::IndexedValues;
 use crate::notices;
 use crate::query::audit::audit_claims;
 use crate::query::audit_budget::AuditBudget;
@@ -61,11 +62,11 @@ struct LoadedDirectories {
     versions: HashMap<String, (Option<Version>, Stamp)>,
 }
 
-/// A dataset whose index can be used.
+/// Values whose index can be used.
 pub(super) struct UsableIndex {
+    /// The path of the dataset, and the name of the member.
     pub path: String,
-    pub dataset: ObjectId,
-    pub column: Column,
+    pub values: IndexedValues,
     pub directory: Arc<BlockDirectory>,
 }
 
@@ -138,11 +139,11 @@ impl Indexes {
     }
 
     /// The block directory of a column. `None` if no sidecar has one, an error if the only one cannot be used.
-    fn directory(&self, file: &File, dataset: ObjectId, column: &Column) -> Result<Option<Arc<BlockDirectory>>> {
+    fn directory(&self, file: &File, values: &IndexedValues) -> Result<Option<Arc<BlockDirectory>>> {
         let mut problem = None;
         for place in self.places(file) {
             let Some(sidecar) = self.sidecar(&place) else { continue };
-            match sidecar.directory(file, &place.name, dataset, column, self.trust) {
+            match sidecar.directory(file, &place.name, values, self.trust) {
                 Ok(Some(directory)) => return Ok(Some(directory)),
                 Ok(None) => {}
                 Err(error) => problem = Some(error.in_file(place.path.display().to_string())),
@@ -151,19 +152,37 @@ impl Indexes {
         problem.map_or(Ok(None), Err)
     }
 
-    /// The datasets of a file whose indexes can be used, each once.
+    /// The index of these values, if there is one and an audit does not refute it.
+    fn index_of(&self, file: &File, values: impl FnOnce() -> Result<IndexedValues>) -> Option<Arc<dyn ColumnIndex>> {
+        if self.trust == IndexTrust::None {
+            return None;
+        }
+        let values = values().ok()?;
+        let directory = self.directory(file, &values).ok().flatten().filter(|directory| !directory.is_refuted())?;
+        let key_type = KeyType::of(values.column.field().data_type());
+        let column = IndexedColumn { file: file.clone(), values, directory, key_type, audits: self.audits.clone() };
+        match audit_claims(&column) {
+            Ok(()) => Some(Arc::new(column)),
+            Err(refuted) => {
+                notices::add(refuted.message().to_owned());
+                None
+            }
+        }
+    }
+
+    /// The values of a file whose indexes can be used, each once.
     pub(super) fn usable_indexes(&self, file: &File) -> Result<Vec<UsableIndex>> {
         let (mut found, mut known): (Vec<UsableIndex>, HashSet<(String, String)>) = Default::default();
         for place in self.places(file) {
             let Some(sidecar) = self.sidecar(&place) else { continue };
             let Ok(catalog) = &sidecar.catalog else { continue };
             for indexed in sidecar.candidates(catalog.manifest(), &place.name).flat_map(|indexed| &indexed.columns) {
-                let Some((dataset, column)) = indexed_column(file, indexed) else { continue };
+                let Some(values) = indexed_values(file, indexed) else { continue };
                 if !known.contains(&(indexed.path.clone(), indexed.identity.clone()))
-                    && let Some(directory) = self.directory(file, dataset, &column).ok().flatten()
+                    && let Some(directory) = self.directory(file, &values).ok().flatten()
                 {
                     known.insert((indexed.path.clone(), indexed.identity.clone()));
-                    found.push(UsableIndex { path: indexed.path.clone(), dataset, column, directory });
+                    found.push(UsableIndex { path: indexed.label(), values, directory });
                 }
             }
         }
@@ -249,10 +268,10 @@ impl Sidecar {
     }
 
     /// The block directory of a column of the data file called `name`. `None` if there is none, `Conflict` if it is stale.
-    fn directory(&self, file: &File, name: &str, dataset: ObjectId, column: &Column, trust: IndexTrust) -> Result<Option<Arc<BlockDirectory>>> {
+    fn directory(&self, file: &File, name: &str, values: &IndexedValues, trust: IndexTrust) -> Result<Option<Arc<BlockDirectory>>> {
         let catalog = self.catalog.as_ref().map_err(Error::clone)?;
+        let (dataset, identity) = (values.dataset, identity(values)?);
         let path = &*file.path_of(dataset)?;
-        let identity = identity(column)?;
         let mut found: Vec<(&IndexedFile, &IndexedDataset)> = catalog.columns(name, path, &identity).collect();
         if self.place.kind != PlaceKind::FolderSidecar {
             found.extend(catalog.columns_of_others(name, path, &identity));
@@ -260,6 +279,7 @@ impl Sidecar {
         if found.is_empty() {
             return Ok(None);
         }
+        let path = values.label(path);
         found.retain(|(_, indexed)| self.is_trusted(indexed, trust));
         if found.is_empty() {
             return Err(Error::new(ErrorKind::Conflict, format!("the index of {path} {STRANGE}")));
@@ -280,11 +300,11 @@ impl Sidecar {
             return Err(stale("a source of this virtual dataset has changed since the build, or the index is of another array; refresh it"));
         }
         let version = if file.array_file().is_stored() { Version::of(file.path()).ok() } else { None };
-        let key = DirectoryKey { name: name.to_owned(), path: path.to_owned(), identity, stamp: now, version };
+        let key = DirectoryKey { name: name.to_owned(), path: path.clone(), identity, stamp: now, version };
         let load = || {
             let directory = self.load(file, dataset, found, version)?;
             if !is_up_to_date {
-                compare::check(file, dataset, column, &directory, &self.compared)?;
+                compare::check(file, values, &directory, &self.compared)?;
                 if Version::of(file.path()).ok() != version || version.is_none() {
                     return Err(stale(&format!("{name} is being changed")));
                 }
@@ -314,7 +334,7 @@ impl Sidecar {
         let shape = description.dataspace.shape();
         let changed = shape != found.shape || fingerprint::fingerprint(file, dataset)? != found.fingerprint || fingerprint::grid(&description) != found.grid;
         if changed {
-            let path = &found.path;
+            let path = found.label();
             return Err(Error::new(ErrorKind::Conflict, format!("the index of {path} is stale: its chunks have changed; refresh it")));
         }
         let mut directory = open_directory(&self.index_files, file.path(), found)?;
@@ -331,24 +351,24 @@ impl Sidecar {
             Err(error) => return vec![format!("the index {shown} is not used: {}", error.message())],
         };
         // The paths of the datasets, by reason.
-        let mut refused: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+        let mut refused: BTreeMap<String, Vec<String>> = BTreeMap::new();
         let now = Stamp::now(file.path());
         for indexed in self.candidates(manifest, name) {
             let is_up_to_date = now.is_some_and(|now| Stamp::of(file) == Some(now) && self.is_up_to_date(indexed, name, now));
             for column in &indexed.columns {
-                let why = match indexed_column(file, column) {
+                let why = match indexed_values(file, column) {
                     _ if !self.is_trusted(column, indexes.trust) => Some(STRANGE.to_owned()),
                     None => Some("is stale: the dataset no longer exists, or its type or attributes have changed; refresh it".to_owned()),
-                    Some((dataset, _)) if is_up_to_date => has_other_source(file, dataset, column).unwrap_or(true).then(|| {
+                    Some(values) if is_up_to_date => has_other_source(file, values.dataset, column).unwrap_or(true).then(|| {
                         "is stale: a source of this virtual dataset has changed since the build, or the index is of another array; refresh it".to_owned()
                     }),
-                    Some((dataset, shown)) => indexes.directory(file, dataset, &shown).err().map(|error| {
+                    Some(values) => indexes.directory(file, &values).err().map(|error| {
                         let message = error.message();
-                        message.strip_prefix(&format!("the index of {} ", column.path)).unwrap_or(message).to_owned()
+                        message.strip_prefix(&format!("the index of {} ", column.label())).unwrap_or(message).to_owned()
                     }),
                 };
                 if let Some(why) = why {
-                    refused.entry(why).or_default().push(&column.path);
+                    refused.entry(why).or_default().push(column.label());
                 }
             }
         }
@@ -402,19 +422,11 @@ fn has_other_source(file: &File, dataset: ObjectId, found: &IndexedDataset) -> R
 
 impl Pruner for Indexes {
     fn column(&self, file: &File, dataset: ObjectId, column: &Column) -> Option<Arc<dyn ColumnIndex>> {
-        if self.trust == IndexTrust::None {
-            return None;
-        }
-        let directory = self.directory(file, dataset, column).ok().flatten().filter(|directory| !directory.is_refuted())?;
-        let key_type = KeyType::of(column.field().data_type());
-        let column = IndexedColumn { file: file.clone(), dataset, column: column.clone(), directory, key_type, audits: self.audits.clone() };
-        match audit_claims(&column) {
-            Ok(()) => Some(Arc::new(column)),
-            Err(refuted) => {
-                notices::add(refuted.message().to_owned());
-                None
-            }
-        }
+        self.index_of(file, || Ok(IndexedValues { dataset, column: column.clone(), member: None }))
+    }
+
+    fn member(&self, file: &File, dataset: ObjectId, member: usize, column: &Column) -> Option<Arc<dyn ColumnIndex>> {
+        self.index_of(file, || IndexedValues::of_member(file, dataset, member, column))
     }
 
     fn remarks(&self, file: &File) -> Vec<String> {

@@ -153,3 +153,22 @@ impl std::str::FromStr for Layout {
         }
     }
 }
+
+/// A column by which rows are sorted. −0.0 equals 0.0, and NaN is greater than all other numbers.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[non_exhaustive]
+pub struct SortKey {
+    /// Name.
+    pub column: String,
+    /// Whether the greatest value comes first.
+    pub descending: bool,
+    /// Whether nulls come before all values, whatever the direction.
+    pub nulls_first: bool,
+}
+
+impl SortKey {
+    /// A sort by `column`.
+    pub fn new(column: impl Into<String>, descending: bool, nulls_first: bool) -> Self {
+        Self { column: column.into(), descending, nulls_first }
+    }
+}

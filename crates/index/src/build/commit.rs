@@ -7,7 +7,7 @@ use hyperslab_array::{Error, ErrorKind, Result};
 
 use super::dataset_task::DatasetFragment;
 use super::task::IndexFragment;
-use crate::store::manifest::{FOLDER_SIDECAR_NAME, IndexFileEntry, IndexedDataset, Manifest, SIDECAR_SUFFIX};
+use crate::store::manifest::{FOLDER_SIDECAR_NAME, IndexFileEntry, IndexedDataset, Manifest, SIDECAR_SUFFIX, label};
 use crate::store::stamp::Stamp;
 
 /// Makes the results of tasks visible and returns the number of datasets. Can be repeated.
@@ -73,7 +73,7 @@ fn joined(parts: &[&DatasetFragment]) -> Result<IndexedDataset> {
             "the index of {2} needs {1} parts of one plan, but {0} were given, or some are of another plan",
             parts.len(),
             task.parts,
-            task.path
+            label(&task.path, task.member.as_deref())
         )));
     }
     let mut index_files: Vec<IndexFileEntry> = Vec::new();
@@ -84,6 +84,7 @@ fn joined(parts: &[&DatasetFragment]) -> Result<IndexedDataset> {
     }
     Ok(IndexedDataset {
         path: task.path.clone(),
+        member: task.member.clone(),
         identity: task.identity.clone(),
         data_type: task.data_type.clone(),
         level: task.level,

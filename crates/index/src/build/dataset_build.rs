@@ -8,8 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError, mpsc};
 
 use arrow_array::{Array, ArrayRef};
 use hyperslab_array::{Axis, Cancellation, Error, ErrorKind, Region, Result, Selection};
-use hyperslab_columns::Column;
-use hyperslab_formats::{ObjectId, StorageLayout};
+use hyperslab_formats::StorageLayout;
 use hyperslab_reader::{File, Session};
 use hyperslab_scan::pruner::Level;
 use rayon::prelude::*;
@@ -19,9 +18,8 @@ use crate::block::block_builder::{Block, Builder};
 use crate::block::block_grid::block_elements;
 use crate::block::block_runs::each_run;
 use crate::block::zone::Zone;
-use crate::freshness::block_values::read_block;
-use crate::freshness::column::column_of;
 use crate::freshness::fingerprint::{chunk_hash, fingerprint, grid};
+use crate::freshness::indexed_values::IndexedValues;
 use crate::store::block_directory::BlockDirectory;
 use crate::store::index_file::{BATCH_BLOCKS, IndexFileWriter, Row};
 use crate::store::index_file_name::{IndexFileName, IndexFilePlace};
@@ -59,8 +57,8 @@ fn with_build(task: &DatasetTask, context: BuildContext<'_>, work: impl FnOnce(&
     if description.dataspace.shape() != task.shape || grid(&description) != task.grid {
         return Err(Error::new(ErrorKind::Conflict, "the dataset has another shape than when its index was planned; plan again").in_file(file.name()));
     }
-    let column = column_of(file, found.object, task.raw)?;
-    let fragment = work(&Build { task, context, dataset: found.object, column: &column })?;
+    let values = IndexedValues::new(file, found.object, task.member.as_deref(), task.raw)?;
+    let fragment = work(&Build { task, context, values: &values })?;
     if file.dataset(found.object)?.storage == StorageLayout::Virtual && fingerprint(file, found.object)? != task.fingerprint {
         return Err(Error::new(ErrorKind::Conflict, "a source of the virtual dataset has changed since its index was planned; plan again").in_file(file.name()));
     }
@@ -70,8 +68,7 @@ fn with_build(task: &DatasetTask, context: BuildContext<'_>, work: impl FnOnce(&
 struct Build<'a> {
     task: &'a DatasetTask,
     context: BuildContext<'a>,
-    dataset: ObjectId,
-    column: &'a Column,
+    values: &'a IndexedValues,
 }
 
 /// The blocks of one box of whole chunks, which are built or kept together.
@@ -209,11 +206,11 @@ impl Build<'_> {
     /// Builds the blocks of a unit, or keeps those of the previous build if nothing has changed.
     fn unit(&self, builder: &mut Builder, unit: &Unit, previous: &BlockDirectory) -> Result<Outcome> {
         self.context.cancellation.check()?;
-        let source = chunk_hash(self.context.file, self.dataset, &unit.around, self.context.cancellation)?;
-        let filtered = !self.context.file.dataset(self.dataset)?.filters.is_empty();
+        let source = chunk_hash(self.context.file, self.values.dataset, &unit.around, self.context.cancellation)?;
+        let filtered = !self.context.file.dataset(self.values.dataset)?.filters.is_empty();
         let before: Option<Vec<Zone>> = unit.blocks.iter().map(|block| previous.at(block).filter(|row| row.source == source).map(|row| row.zone)).collect();
         let elements: u64 = block_elements(&unit.around)?;
-        let width = self.context.file.dataset(self.dataset)?.datatype.size();
+        let width = self.values.column.datatype().size();
         if before.is_some() && filtered {
             (self.context.progress)(elements * width);
             return Ok(Outcome::Kept(unit.blocks.len() as u64));
@@ -241,7 +238,7 @@ impl Build<'_> {
     }
 
     fn read(&self, block: &Region) -> Result<ArrayRef> {
-        read_block(self.context.file, self.dataset, self.column, block, &self.task.shape, self.context.cancellation)
+        self.values.read(self.context.file, block, &self.task.shape, self.context.cancellation)
     }
 }
 

@@ -26,6 +26,9 @@ pub(crate) struct DatasetTask {
     pub(crate) file: String,
     /// Path of the dataset.
     pub(crate) path: String,
+    /// The member of the compound dataset whose values are indexed; `None` for whole elements.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) member: Option<String>,
     /// Path of the sidecar.
     pub(crate) folder: PathBuf,
     /// Name of the data file in the manifest.

@@ -5,4 +5,5 @@ pub(crate) mod dataset_build;
 pub(crate) mod dataset_task;
 pub(crate) mod plan;
 pub(crate) mod request;
+mod targets;
 pub(crate) mod task;

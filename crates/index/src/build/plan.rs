@@ -5,20 +5,20 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::PathBuf;
 
 use hyperslab_array::{Cancellation, Error, Result};
-use hyperslab_columns::Column;
 use hyperslab_formats::{ObjectId, StorageLayout};
 use hyperslab_predicate::KeyType;
 use hyperslab_reader::File;
 use hyperslab_scan::pruner::Level;
-use hyperslab_scan::{expand_path, has_wildcard};
 
 use super::commit::commit_datasets;
 use super::dataset_task::{DatasetFragment, DatasetTask};
 use super::request::IndexRequest;
+use super::targets::{Target, targets};
 use super::task::{IndexTask, build};
 use crate::block::block_grid::BlockGrid;
-use crate::freshness::column::{column_of, identity, supported_level};
+use crate::freshness::column::identity;
 use crate::freshness::fingerprint;
+use crate::freshness::indexed_values::{IndexedValues, supported_level};
 use crate::registry::{index_folder, trusts_all};
 use crate::store::catalog::Catalog;
 use crate::store::manifest::{IndexFileEntry, Manifest};
@@ -35,7 +35,7 @@ const MAX_SAMPLED_DISTINCT_VALUES: usize = 64;
 pub struct PlannedIndex {
     /// Path of the file.
     pub file: String,
-    /// Path of the dataset.
+    /// Path of the dataset, followed by the name of the member if it is compound: `/table/energy`.
     pub path: String,
     /// The level of its index.
     pub level: Level,
@@ -65,7 +65,7 @@ pub struct IndexPlan {
 
 impl IndexPlan {
     /// Plans the indexes of `files`. Datasets that a wildcard or a group includes and that cannot have an index are
-    /// skipped, with a reason in [`IndexPlan::datasets`].
+    /// skipped, with a reason in [`IndexPlan::datasets`]; so are members of a compound dataset that is named as a whole.
     ///
     /// # Errors
     /// `NotFound` for a path that nothing matches; `Unsupported` if a dataset that is named explicitly cannot have an
@@ -79,15 +79,14 @@ impl IndexPlan {
         for file in files {
             let mut seen = HashSet::new();
             for pattern in &request.datasets {
-                for (path, named) in datasets(file, pattern)? {
-                    let found = file.find(&path)?;
-                    if !seen.insert((found.file.path().to_path_buf(), found.object)) {
+                for Target { path, found, member, is_named } in targets(file, pattern)? {
+                    if !seen.insert((found.file.path().to_path_buf(), found.object, member.clone())) {
                         continue;
                     }
                     found_any = true;
-                    match plan.add(&found.file, found.object, request, &mut catalogs, cancellation) {
+                    match plan.add(&found.file, found.object, member.as_deref(), request, &mut catalogs, cancellation) {
                         Ok(()) => {}
-                        Err(error) if named => return Err(error.at_object(&path).in_file(file.name())),
+                        Err(error) if is_named => return Err(error.at_object(&path).in_file(file.name())),
                         Err(error) => plan.datasets.push(PlannedIndex {
                             file: file.name(),
                             path,
@@ -108,14 +107,22 @@ impl IndexPlan {
         Ok(plan)
     }
 
-    fn add(&mut self, file: &File, dataset: ObjectId, request: &IndexRequest, catalogs: &mut Catalogs, cancellation: &Cancellation) -> Result<()> {
+    fn add(
+        &mut self,
+        file: &File,
+        dataset: ObjectId,
+        member: Option<&str>,
+        request: &IndexRequest,
+        catalogs: &mut Catalogs,
+        cancellation: &Cancellation,
+    ) -> Result<()> {
         cancellation.check()?;
         let description = file.dataset(dataset)?;
         if let Some(refusal) = fingerprint::refusal(&description) {
             return Err(refusal);
         }
         let path = file.path_of(dataset)?;
-        let column = column_of(file, dataset, request.raw)?;
+        let values = IndexedValues::new(file, dataset, member, request.raw)?;
         let stamp = Stamp::of(file).ok_or_else(|| {
             Error::unsupported(if !file.array_file().is_stored() {
                 "an index of arrays that are not all in one file or folder, opened for reading only: their changes could not be detected"
@@ -125,7 +132,7 @@ impl IndexPlan {
         })?;
         let shape = description.dataspace.shape().to_vec();
         let grid = fingerprint::grid(&description);
-        let identity = identity(&column)?;
+        let identity = identity(&values)?;
         let fingerprint = fingerprint::fingerprint(file, dataset)?;
         let folder = places::sidecar(file.path(), request.shared_sidecar, index_folder(file.session()));
         if folder.symlink_metadata().is_ok_and(|found| found.is_symlink()) {
@@ -142,14 +149,14 @@ impl IndexPlan {
         let indexed = indexed.filter(|(_, before)| before.is_own || trusts_all(file.session()));
         let before = indexed.map(|(_, before)| before);
         let (level, reason) = match (request.level, before) {
-            (Some(level), _) => (supported_level(level, &column)?, "as requested".to_owned()),
+            (Some(level), _) => (supported_level(level, &values.column)?, "as requested".to_owned()),
             (None, Some(before)) => (before.level, "as in the existing index".to_owned()),
-            (None, None) => choose_level(file, dataset, &column, &grid, cancellation)?,
+            (None, None) => choose_level(file, &values, &grid, cancellation)?,
         };
         let same_grid = before.filter(|before| before.grid == grid && before.level == level && !request.rebuild);
         let valid = same_grid.is_some_and(|before| indexed.is_some_and(|(built_for, _)| built_for == stamp) && before.fingerprint == fingerprint);
         let elements: u64 = shape.iter().fold(1, |n, extent| n.saturating_mul(*extent));
-        let width = column.field().data_type().primitive_width().unwrap_or(1) as u64;
+        let width = values.column.field().data_type().primitive_width().unwrap_or(1) as u64;
         let share = match level {
             Level::Zone => 0,
             Level::Keys => width,
@@ -160,7 +167,7 @@ impl IndexPlan {
         let blocks = elements.div_ceil(1 << 16);
         self.datasets.push(PlannedIndex {
             file: file.name(),
-            path: path.to_string(),
+            path: values.label(&path),
             level,
             reason: if valid { "already built and valid".to_owned() } else { reason },
             elements,
@@ -174,11 +181,12 @@ impl IndexPlan {
             self.tasks.push(DatasetTask {
                 file: file.name(),
                 path: path.to_string(),
+                member: member.map(str::to_owned),
                 folder,
                 name: name.to_owned(),
                 stamp,
                 identity,
-                data_type: column.field().data_type().to_string(),
+                data_type: values.column.field().data_type().to_string(),
                 raw: request.raw,
                 level,
                 shape,
@@ -243,14 +251,14 @@ impl IndexPlan {
 }
 
 /// Chooses the level for a dataset. Returns it with the reason.
-fn choose_level(file: &File, dataset: ObjectId, column: &Column, grid: &BlockGrid, cancellation: &Cancellation) -> Result<(Level, String)> {
-    let description = file.dataset(dataset)?;
-    let data_type = column.field().data_type();
+fn choose_level(file: &File, values: &IndexedValues, grid: &BlockGrid, cancellation: &Cancellation) -> Result<(Level, String)> {
+    let description = file.dataset(values.dataset)?;
+    let data_type = values.column.field().data_type();
     let Some(key_type) = KeyType::of(data_type) else { return Ok((Level::Bitmaps, "text".to_owned())) };
     if key_type.width() == 1 {
         return Ok((Level::Bitmaps, "values of one byte".to_owned()));
     }
-    if !matches!(key_type, KeyType::Float(_)) && has_few_distinct_values(file, dataset, column, grid, cancellation)? {
+    if !matches!(key_type, KeyType::Float(_)) && has_few_distinct_values(file, values, grid, cancellation)? {
         return Ok((Level::Bitmaps, "few distinct values".to_owned()));
     }
     if !file.array_file().is_stored() {
@@ -262,16 +270,16 @@ fn choose_level(file: &File, dataset: ObjectId, column: &Column, grid: &BlockGri
     if description.storage == StorageLayout::Virtual {
         return Ok((Level::Exact, "virtual: the values are in other files".to_owned()));
     }
-    if !column.is_as_stored() {
+    if !values.column.is_as_stored() {
         return Ok((Level::Exact, "decoded: the values differ from those that are stored".to_owned()));
     }
     Ok((Level::Positions, "unfiltered: single values can be read from the data".to_owned()))
 }
 
 /// Whether the first, the middle and the last block have few distinct values.
-fn has_few_distinct_values(file: &File, dataset: ObjectId, column: &Column, grid: &BlockGrid, cancellation: &Cancellation) -> Result<bool> {
-    let shape = file.dataset(dataset)?.dataspace.shape().to_vec();
-    let Some(key_type) = KeyType::of(column.field().data_type()) else { return Ok(false) };
+fn has_few_distinct_values(file: &File, values: &IndexedValues, grid: &BlockGrid, cancellation: &Cancellation) -> Result<bool> {
+    let shape = file.dataset(values.dataset)?.dataspace.shape().to_vec();
+    let Some(key_type) = KeyType::of(values.column.field().data_type()) else { return Ok(false) };
     let places = [0u64, 1, 2].map(|third| shape.iter().map(|extent| extent.saturating_sub(1) * third / 2).collect::<Vec<u64>>());
     for place in places {
         if shape.contains(&0) {
@@ -280,8 +288,7 @@ fn has_few_distinct_values(file: &File, dataset: ObjectId, column: &Column, grid
         let axes = place.iter().map(|index| hyperslab_array::Axis::range(*index, index + 1)).collect();
         let blocks = grid.touched(&shape, &hyperslab_array::Selection::new(axes, &shape)?)?;
         for block in blocks {
-            let elements = file.read(dataset, &block.selection(&shape)?, cancellation)?;
-            let array = column.to_arrow(&elements.bytes, &elements.heap)?;
+            let array = values.read(file, &block, &shape, cancellation)?;
             let distinct: HashSet<Option<u64>> = key_type.keys(&array)?.into_iter().collect();
             if distinct.len() > MAX_SAMPLED_DISTINCT_VALUES {
                 return Ok(false);
@@ -289,22 +296,4 @@ fn has_few_distinct_values(file: &File, dataset: ObjectId, column: &Column, grid
         }
     }
     Ok(true)
-}
-
-/// The datasets that a pattern matches, each with whether the pattern names it explicitly.
-fn datasets(file: &File, pattern: &str) -> Result<Vec<(String, bool)>> {
-    let mut all = Vec::new();
-    let wild = has_wildcard(pattern);
-    for path in expand_path(file, pattern)? {
-        let found = file.find(&path)?;
-        if !found.file.object(found.object)?.is_group() {
-            all.push((path, !wild));
-            continue;
-        }
-        let links = found.file.links(found.object)?;
-        let is_dataset = |id| found.file.object(id).is_ok_and(|object| object.dataset().is_some());
-        let members = links.iter().filter(|link| link.object().is_some_and(is_dataset));
-        all.extend(members.map(|link| (format!("{}/{}", path.trim_end_matches('/'), link.name), false)));
-    }
-    Ok(all)
 }

@@ -6,7 +6,8 @@ use hyperslab_scan::pruner::Level;
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct IndexRequest {
-    /// Paths of datasets, or of groups for all datasets in them. `*` and `?` are wildcards within one part of a path.
+    /// Paths of datasets, of members of compound datasets (`/table/energy`), of compound datasets for all their members, or of
+    /// groups for all datasets in them. `*` and `?` are wildcards within one part of a path.
     pub datasets: Vec<String>,
     /// The level of the index; `None` chooses a level for each dataset.
     pub level: Option<Level>,

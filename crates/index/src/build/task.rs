@@ -180,6 +180,7 @@ mod tests {
         let dataset = DatasetTask {
             file: text("/data/a.h5"),
             path: text("/x"),
+            member: None,
             folder: "/data/a.h5.hsidx".into(),
             name: text("a.h5"),
             stamp: Stamp::default(),

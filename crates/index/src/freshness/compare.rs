@@ -4,14 +4,13 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use hyperslab_array::{Cancellation, Error, ErrorKind, Region, Result};
-use hyperslab_columns::Column;
-use hyperslab_formats::{ObjectId, StorageLayout};
+use hyperslab_formats::StorageLayout;
 use hyperslab_reader::File;
 use hyperslab_scan::pruner::Level;
 use rayon::prelude::*;
 
-use super::block_values::read_block;
 use super::fingerprint;
+use super::indexed_values::IndexedValues;
 use crate::block::block_builder::Builder;
 use crate::store::block_directory::BlockDirectory;
 use crate::store::index_reader::StoredRow;
@@ -25,10 +24,10 @@ fn stale(path: &str, why: &str) -> Error {
 
 /// Checks that the values of a dataset are those that were indexed, as `is_same` does. `Conflict` if they are not, or if
 /// this would read too much. `compared` counts the bytes that were compared before.
-pub(crate) fn check(file: &File, dataset: ObjectId, column: &Column, directory: &BlockDirectory, compared: &AtomicU64) -> Result<()> {
-    let (description, path) = (file.dataset(dataset)?, &*file.path_of(dataset)?);
-    let values = directory.shape.iter().fold(description.datatype.size(), |bytes, extent| bytes.saturating_mul(*extent));
-    let bytes = description.stored_bytes.unwrap_or(values);
+pub(crate) fn check(file: &File, values: &IndexedValues, directory: &BlockDirectory, compared: &AtomicU64) -> Result<()> {
+    let (description, path) = (file.dataset(values.dataset)?, &*values.label(&file.path_of(values.dataset)?));
+    let decoded = directory.shape.iter().fold(description.datatype.size(), |bytes, extent| bytes.saturating_mul(*extent));
+    let bytes = description.stored_bytes.unwrap_or(decoded);
     let before = compared.fetch_add(bytes, Ordering::Relaxed);
     if before.saturating_add(bytes) > MAX_COMPARED_BYTES {
         compared.fetch_sub(bytes, Ordering::Relaxed);
@@ -37,13 +36,13 @@ pub(crate) fn check(file: &File, dataset: ObjectId, column: &Column, directory: 
             "the file was copied, renamed or touched since the build, and has too many values to compare them now; refresh it: unchanged blocks are kept",
         ));
     }
-    if is_same(file, dataset, column, directory)? { Ok(()) } else { Err(stale(path, "the values of the file have changed since the build; refresh it")) }
+    if is_same(file, values, directory)? { Ok(()) } else { Err(stale(path, "the values of the file have changed since the build; refresh it")) }
 }
 
 /// Whether the values of a dataset are those that were indexed. Hashes the values, or the stored bytes if they are filtered.
 /// Returns false for virtual datasets and foreign arrays, which are not compared.
-pub(crate) fn is_same(file: &File, dataset: ObjectId, column: &Column, directory: &BlockDirectory) -> Result<bool> {
-    let description = file.dataset(dataset)?;
+pub(crate) fn is_same(file: &File, values: &IndexedValues, directory: &BlockDirectory) -> Result<bool> {
+    let description = file.dataset(values.dataset)?;
     if description.storage == StorageLayout::Virtual || !file.array_file().is_stored() {
         return Ok(false);
     }
@@ -60,12 +59,12 @@ pub(crate) fn is_same(file: &File, dataset: ObjectId, column: &Column, directory
     let cancellation = Cancellation::new();
     let is_same_unit = |builder: &mut Builder, (around, rows): &(Region, Vec<&StoredRow>)| -> Result<bool> {
         if is_filtered {
-            let source = fingerprint::chunk_hash(file, dataset, around, &cancellation)?;
+            let source = fingerprint::chunk_hash(file, values.dataset, around, &cancellation)?;
             return Ok(rows.iter().all(|row| row.source == source));
         }
         for row in rows {
-            let values = read_block(file, dataset, column, &row.region, &directory.shape, &cancellation)?;
-            if builder.build(&values, Level::Zone)?.zone.hash != row.zone.hash {
+            let array = values.read(file, &row.region, &directory.shape, &cancellation)?;
+            if builder.build(&array, Level::Zone)?.zone.hash != row.zone.hash {
                 return Ok(false);
             }
         }

@@ -1,7 +1,7 @@
 //! Whether an index still describes the values that a file has now.
 
-pub(crate) mod block_values;
 pub(crate) mod column;
 pub(crate) mod compare;
 pub(crate) mod fingerprint;
+pub(crate) mod indexed_values;
 pub(crate) mod type_text;

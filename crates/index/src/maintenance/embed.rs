@@ -13,7 +13,7 @@ use hyperslab_formats::hdf5::StatedEnd;
 use hyperslab_reader::Session;
 use hyperslab_storage::{Appended, Existing, FolderLock, Output};
 
-use crate::freshness::column::column_with_identity;
+use crate::freshness::column::values_with_identity;
 use crate::freshness::{compare, fingerprint};
 use crate::store::block_directory::open_directory;
 use crate::store::embedded::{self, HEADER, MAX_CLOCK_LAG, MAX_TRAILER_DELAY, TRAILER_BYTES, Trailer, Validity, data_end};
@@ -193,16 +193,19 @@ fn verify(session: &Session, path: &Path, indexed: &IndexedFile) -> Result<()> {
     for column in &indexed.columns {
         let dataset = file.find(&column.path)?.object;
         let description = file.dataset(dataset)?;
-        let is_same = match column_with_identity(&file, dataset, &column.identity) {
+        let is_same = match values_with_identity(&file, dataset, column.member.as_deref(), &column.identity) {
             // A virtual dataset has no values in the file; each query compares the stamps of its sources.
             // They say how many blocks there are.
             _ if description.dataspace.shape() != column.shape || fingerprint::grid(&description) != column.grid => false,
             Some(_) if description.storage == StorageLayout::Virtual => true,
-            Some(found) => compare::is_same(&file, dataset, &found, &open_directory(&IndexFiles::new(path), file.path(), column)?)?,
+            Some(found) => compare::is_same(&file, &found, &open_directory(&IndexFiles::new(path), file.path(), column)?)?,
             None => false,
         };
         if !is_same {
-            return Err(Error::new(ErrorKind::Conflict, format!("the values of {} have changed while their index was being embedded; try again", column.path)));
+            return Err(Error::new(
+                ErrorKind::Conflict,
+                format!("the values of {} have changed while their index was being embedded; try again", column.label()),
+            ));
         }
     }
     Ok(())

@@ -5,7 +5,6 @@ use hyperslab_reader::File;
 use hyperslab_scan::pruner::Level;
 
 use crate::block::block_builder::Builder;
-use crate::freshness::block_values::read_block;
 use crate::registry::{UsableIndex, indexes_of};
 
 /// Finds blocks whose values have changed although the stamp of the file has not. Returns one message per dataset with such
@@ -15,13 +14,13 @@ use crate::registry::{UsableIndex, indexes_of};
 /// `Io`, `Corrupt`, `Unsupported` or `LimitExceeded` if values cannot be read; `Cancelled`.
 pub fn verify(file: &File, cancellation: &Cancellation) -> Result<Vec<String>> {
     let (mut problems, mut builder) = (Vec::new(), Builder::default());
-    for UsableIndex { path, dataset, column, directory } in indexes_of(file.session())?.usable_indexes(file)? {
+    for UsableIndex { path, values, directory } in indexes_of(file.session())?.usable_indexes(file)? {
         let mut changed = Vec::new();
         for (index, entry) in directory.entries().iter().enumerate() {
             cancellation.check()?;
             let Some((_, row)) = directory.row(entry) else { continue };
-            let values = read_block(file, dataset, &column, &entry.region, &directory.shape, cancellation)?;
-            if builder.build(&values, Level::Zone)?.zone.hash != row.zone.hash {
+            let array = values.read(file, &entry.region, &directory.shape, cancellation)?;
+            if builder.build(&array, Level::Zone)?.zone.hash != row.zone.hash {
                 changed.push(index);
             }
         }

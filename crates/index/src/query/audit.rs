@@ -19,7 +19,6 @@ use super::matching_positions::{MatchingPositions, matching_positions};
 use super::row_collector::Positions;
 use crate::block::bitmaps::{self, Distinct};
 use crate::block::block_builder::Builder;
-use crate::freshness::block_values::read_block;
 use crate::store::audit_memory::Finding;
 use crate::store::block_directory::BlockEntry;
 use crate::store::index_reader::{IndexFile, StoredRow};
@@ -45,9 +44,9 @@ fn below(end: u64) -> u64 {
 impl IndexedColumn {
     /// Whether single values can be read without decoding chunks.
     fn has_plain_values(&self) -> Result<bool> {
-        let dataset = self.file.dataset(self.dataset)?;
+        let dataset = self.file.dataset(self.values.dataset)?;
         let is_read_in_place = matches!(dataset.storage, StorageLayout::Contiguous | StorageLayout::Chunked);
-        Ok(is_read_in_place && dataset.filters.is_empty() && dataset.written_shape.is_none() && self.column.is_as_stored())
+        Ok(is_read_in_place && dataset.filters.is_empty() && dataset.written_shape.is_none() && self.values.column.is_as_stored())
     }
 
     /// Notes the result of an audit. Data that cannot be read neither refute nor confirm the index.
@@ -63,7 +62,7 @@ impl IndexedColumn {
     /// Refutes the index; the error says so, and `what_follows`.
     fn refuted(&self, what_follows: &str) -> Error {
         self.directory.refute();
-        let path = self.file.path_of(self.dataset).map(|path| path.to_string()).unwrap_or_default();
+        let path = self.file.path_of(self.values.dataset).map(|path| self.values.label(&path)).unwrap_or_default();
         let message = format!("the index of {path} in {} disagrees with the data: {what_follows}; rebuild or remove the index", self.file.name());
         Error::new(ErrorKind::Conflict, message)
     }
@@ -123,7 +122,7 @@ fn ranks_are_right(column: &IndexedColumn, key_type: KeyType, entry: &BlockEntry
 /// Whether the bitmaps have some positions at the values that the data have there.
 fn bitmaps_are_right(column: &IndexedColumn, key_type: Option<KeyType>, index_file: &IndexFile, row: &StoredRow) -> Result<bool> {
     let entries = bitmaps::decode(&index_file.bitmaps(row)?, key_type.is_none())?;
-    let values = read_block(&column.file, column.dataset, &column.column, &row.region, &column.directory.shape, &Cancellation::new())?;
+    let values = column.values.read(&column.file, &row.region, &column.directory.shape, &Cancellation::new())?;
     let values = bitmaps::plain(&values)?;
     let keys = key_type.map(|key_type| key_type.keys(&values)).transpose()?;
     Ok((0..2 * ROWS).all(|_| {
@@ -139,7 +138,7 @@ fn bitmaps_are_right(column: &IndexedColumn, key_type: Option<KeyType>, index_fi
 
 /// Whether the whole block has the counts, the bounds and the hash of its zone.
 fn zone_is_right(column: &IndexedColumn, row: &StoredRow) -> Result<bool> {
-    let values = read_block(&column.file, column.dataset, &column.column, &row.region, &column.directory.shape, &Cancellation::new())?;
+    let values = column.values.read(&column.file, &row.region, &column.directory.shape, &Cancellation::new())?;
     Ok(Builder::default().build(&values, Level::Zone)?.zone == row.zone)
 }
 

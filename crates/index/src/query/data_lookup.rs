@@ -4,18 +4,17 @@ use std::cell::OnceCell;
 
 use arrow_array::Array;
 use hyperslab_array::{Cancellation, Error, Result};
-use hyperslab_columns::Column;
-use hyperslab_formats::{ChunkLocation, ChunkSource, ObjectId, StorageLayout};
+use hyperslab_formats::{ChunkLocation, ChunkSource, StorageLayout};
 use hyperslab_predicate::KeyType;
 use hyperslab_reader::File;
 
+use crate::freshness::indexed_values::IndexedValues;
 use crate::store::block_directory::BlockEntry;
 
 /// Reads keys of one block by position.
 pub(crate) struct DataLookup<'a> {
     pub file: &'a File,
-    pub dataset: ObjectId,
-    pub column: &'a Column,
+    pub values: &'a IndexedValues,
     pub key_type: KeyType,
     pub entry: &'a BlockEntry,
     /// The keys of all values, read at once if single values cannot be read: filtered data, or values that must be decoded.
@@ -52,23 +51,22 @@ impl DataLookup<'_> {
 
     /// The chunks of the block, if single values can be read from them.
     fn locate(&self) -> Result<Option<Vec<ChunkLocation>>> {
-        let dataset = self.file.dataset(self.dataset)?;
+        let dataset = self.file.dataset(self.values.dataset)?;
         let is_plain = self.file.array_file().is_stored()
             && dataset.filters.is_empty()
             && matches!(dataset.storage, StorageLayout::Contiguous | StorageLayout::Chunked)
             && dataset.written_shape.is_none()
-            && self.column.is_as_stored();
+            && self.values.column.is_as_stored();
         if !is_plain {
             return Ok(None);
         }
-        let chunks = self.file.array_file().locate(self.dataset, &self.entry.region.selection(dataset.dataspace.shape())?)?.chunks;
+        let chunks = self.file.array_file().locate(self.values.dataset, &self.entry.region.selection(dataset.dataspace.shape())?)?.chunks;
         Ok(chunks.iter().all(|chunk| matches!(chunk.source, ChunkSource::Stored { .. })).then_some(chunks))
     }
 
     fn read_all(&self) -> Result<Vec<Option<u64>>> {
-        let selection = self.entry.region.selection(self.file.dataset(self.dataset)?.dataspace.shape())?;
-        let elements = self.file.read(self.dataset, &selection, &Cancellation::new())?;
-        let array = self.column.to_arrow(&elements.bytes, &elements.heap)?;
+        let dataset = self.file.dataset(self.values.dataset)?;
+        let array = self.values.read(self.file, &self.entry.region, dataset.dataspace.shape(), &Cancellation::new())?;
         let keys = self.key_type.keys(&array)?;
         Ok(keys.into_iter().enumerate().map(|(row, key)| key.filter(|_| array.is_valid(row))).collect())
     }
@@ -96,7 +94,10 @@ impl DataLookup<'_> {
         let (offset, index) = found.ok_or_else(|| Error::internal("no chunk contains an element of its block"))?;
         let mut bytes = [0; 8];
         let slot = bytes.get_mut(..width).ok_or_else(|| Error::internal("a key is wider than 8 bytes"))?;
-        self.file.array_file().storage().read_exact_at(offset + index * width as u64, slot)?;
+        let (stride, first) = self.values.stride();
+        let place = index.checked_mul(stride).and_then(|bytes| offset.checked_add(bytes)?.checked_add(first));
+        let place = place.ok_or_else(|| Error::internal("a value beyond the address space"))?;
+        self.file.array_file().storage().read_exact_at(place, slot)?;
         Ok(key_of_bits(self.key_type, u64::from_le_bytes(bytes)))
     }
 }

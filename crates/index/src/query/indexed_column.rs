@@ -4,8 +4,6 @@ use std::cell::OnceCell;
 use std::sync::Arc;
 
 use hyperslab_array::{Cancellation, Error, Result, Selection};
-use hyperslab_columns::Column;
-use hyperslab_formats::ObjectId;
 use hyperslab_predicate::{Condition, KeyType, ValueSet};
 use hyperslab_reader::File;
 use hyperslab_scan::pruner::Level;
@@ -14,6 +12,7 @@ use rayon::prelude::*;
 use super::audit_budget::AuditBudget;
 use super::data_lookup::DataLookup;
 use crate::block::rank_query::RankQuery;
+use crate::freshness::indexed_values::IndexedValues;
 use crate::store::block_directory::{BlockDirectory, BlockEntry};
 use crate::store::index_reader::{IndexFile, RowPayload, StoredRow};
 
@@ -31,8 +30,7 @@ const ROWS_PER_INDEX_LOOKUP: usize = 128;
 /// The index of one dataset of one open file.
 pub(crate) struct IndexedColumn {
     pub file: File,
-    pub dataset: ObjectId,
-    pub column: Column,
+    pub values: IndexedValues,
     pub directory: Arc<BlockDirectory>,
     /// `None` for text.
     pub key_type: Option<KeyType>,
@@ -90,7 +88,7 @@ pub(crate) fn is_costly(row: &StoredRow, set: &ValueSet) -> bool {
 impl IndexedColumn {
     /// Reads values of a block from the data.
     pub fn data<'a>(&'a self, entry: &'a BlockEntry, key_type: KeyType) -> DataLookup<'a> {
-        DataLookup { file: &self.file, dataset: self.dataset, column: &self.column, key_type, entry, all: OnceCell::new() }
+        DataLookup { file: &self.file, values: &self.values, key_type, entry, all: OnceCell::new() }
     }
 
     /// Calls `work` with a rank query on a block, at most at `level`. `Corrupt` if the samples are damaged.

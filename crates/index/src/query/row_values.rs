@@ -153,7 +153,7 @@ impl RowValues<'_> {
             let values: BooleanBuffer = found.iter().map(|bits| Into::<u64>::into(*bits) != 0).collect();
             return Ok(std::sync::Arc::new(BooleanArray::new(values, valid)));
         }
-        let data_type = self.column.column.field().data_type().clone();
+        let data_type = self.column.values.column.field().data_type().clone();
         let data = ArrayData::builder(data_type).len(count).add_buffer(Buffer::from_vec(found)).nulls(valid).build();
         Ok(make_array(data.map_err(|error| Error::internal(error.to_string()))?))
     }

@@ -124,6 +124,7 @@ mod tests {
     fn indexed(path: &str) -> IndexedDataset {
         IndexedDataset {
             path: path.to_owned(),
+            member: None,
             identity: "i".to_owned(),
             data_type: "Float64".to_owned(),
             level: Level::Exact,

@@ -49,6 +49,9 @@ pub(crate) struct IndexedFile {
 pub(crate) struct IndexedDataset {
     /// Path of the dataset.
     pub path: String,
+    /// The member of the compound dataset whose values are indexed; `None` for whole elements.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub member: Option<String>,
     /// See `column::identity`.
     pub identity: String,
     /// Arrow type of the values, for display only.
@@ -73,6 +76,8 @@ pub(crate) struct IndexedDataset {
 struct Sealed<'a> {
     stamp: Stamp,
     path: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    member: Option<&'a str>,
     identity: &'a str,
     data_type: &'a str,
     level: Level,
@@ -85,8 +90,13 @@ struct Sealed<'a> {
 impl IndexedDataset {
     /// The seal of this user for an index of a data file with this stamp.
     fn seal_for(&self, stamp: Stamp) -> Result<String> {
-        let Self { path, identity, data_type, level, shape, grid, fingerprint, index_files, seal: _, is_own: _ } = self;
-        seal(&Sealed { stamp, path, identity, data_type, level: *level, shape, grid, fingerprint, index_files })
+        let Self { path, member, identity, data_type, level, shape, grid, fingerprint, index_files, seal: _, is_own: _ } = self;
+        seal(&Sealed { stamp, path, member: member.as_deref(), identity, data_type, level: *level, shape, grid, fingerprint, index_files })
+    }
+
+    /// The path of the dataset, and the name of the member: `/table/energy`.
+    pub fn label(&self) -> String {
+        label(&self.path, self.member.as_deref())
     }
 
     /// Whether both are the same index, for whatever state of the data file they were sealed.
@@ -112,6 +122,11 @@ pub(crate) struct IndexFileEntry {
     /// Where it begins in its file, in bytes: small datasets share a file.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub offset: u64,
+}
+
+/// The path of a dataset, and the name of its member if only that is meant.
+pub(crate) fn label(path: &str, member: Option<&str>) -> String {
+    member.map_or_else(|| path.to_owned(), |member| format!("{}/{member}", path.trim_end_matches('/')))
 }
 
 fn is_zero(offset: &u64) -> bool {

@@ -66,6 +66,12 @@ pub(super) const READ_GROUP_WORDS: usize = 64;
 /// Chunks of a dataset. With more, locating all of them costs more than single reads save.
 pub(super) const LOCATE_MAX_CHUNKS: u64 = 1 << 16;
 
+// Keeping decoded chunks for the next query.
+
+/// Rows of a window. If no more than these are read, the session keeps their chunks: the time of such a query is that of decoding,
+/// and the next one often wants the same rows. With more, the chunks would drop those of other small reads.
+pub(super) const KEEP_MAX_ROWS: usize = 64;
+
 // Sizes of tasks.
 
 /// Pieces of rows that one thread takes at a time.

@@ -10,6 +10,7 @@ use super::indexed_predicate::{ColumnTerm, filters, index_of, mapped_selection};
 use super::segment_scan::SegmentScan;
 use super::strategy::AccessStrategy;
 use crate::pruner::{CountBounds, Level, Matches, MatchingValues, RowSelection};
+use crate::table::segment::Source;
 use crate::window::{self, Rows};
 
 /// The rows that remain after indexes were asked.
@@ -112,19 +113,31 @@ impl SegmentScan {
     /// The wanted columns whose values at `rows` of `selection` an index gives with less work than reading: those with
     /// filtered data.
     pub(crate) fn values_by_index(&self, selection: &Selection, rows: &RowSelection, cancellation: &Cancellation) -> Result<HashMap<String, ArrayRef>> {
-        let mut columns = HashMap::new();
+        let (mut columns, mut read_anyway) = (HashMap::new(), None);
         for name in &*self.wanted {
             let Some(source) =
                 self.segment.column(name).map(|column| &column.source).filter(|source| filters(&self.segment, source, |filters| !filters.is_empty()))
             else {
                 continue;
             };
+            // One member without values in an index makes the scan read the whole records.
+            if let Source::Member { .. } = source
+                && *read_anyway.get_or_insert_with(|| self.reads_records())
+            {
+                continue;
+            }
             let Some((index, place)) = index_of(&self.segment, source).filter(|(index, _)| index.level() == Level::Exact) else { continue };
             if let Some(values) = index.values(&*mapped_selection(place.as_ref(), selection)?, rows, cancellation)? {
                 columns.insert(name.clone(), values);
             }
         }
         Ok(columns)
+    }
+
+    /// Whether a wanted member of a compound dataset has no index with its values.
+    fn reads_records(&self) -> bool {
+        let mut members = self.wanted.iter().filter_map(|name| self.segment.column(name)).filter(|column| matches!(column.source, Source::Member { .. }));
+        members.any(|column| index_of(&self.segment, &column.source).is_none_or(|(index, _)| index.level() != Level::Exact))
     }
 
     /// [`narrowed`] for reading these columns.

@@ -5,14 +5,15 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow_schema::Schema;
-use hyperslab_array::{Cancellation, Error, Result, Selection};
+use hyperslab_array::{Cancellation, Datatype, Error, Result, Selection};
+use hyperslab_columns::{Column, Decoding};
 use hyperslab_formats::FilterDescription;
-use hyperslab_predicate::{BoundPredicate, Condition, Predicate, ValueSet};
+use hyperslab_predicate::{Condition, Predicate, ValueSet};
 
 use super::cost_model::SLOW_FILTERS;
 use crate::pruner::{ColumnIndex, CountBounds, Level, Matches, pruner_of};
 use crate::table::mapping::RowMapping;
-use crate::table::segment::{Segment, Source};
+use crate::table::segment::{Segment, SegmentColumn, Source};
 
 /// A part of a predicate that indexes can answer: a condition on one column, or the disjunction of several.
 pub(crate) struct IndexedPredicate {
@@ -82,19 +83,24 @@ fn indexed_predicate(segment: &Segment, table: &Schema, predicate: &Predicate, w
     }
     let of_column = |(column, mut parts): (String, Vec<Predicate>)| {
         let condition = if parts.len() == 1 { parts.pop()? } else { Predicate::Or(parts) };
-        ColumnTerm::new(segment, &condition.bind(table).ok()?, &column, wanted.contains(&column))
+        ColumnTerm::new(segment, table, &condition, &column, wanted)
     };
     Some(IndexedPredicate { terms: by_column.into_iter().map(of_column).collect::<Option<_>>()? })
 }
 
 impl ColumnTerm {
-    fn new(segment: &Segment, bound: &BoundPredicate, column: &str, wanted: bool) -> Option<Self> {
-        let found = segment.column(column)?;
-        let (index, mapping) = index_of(segment, &found.source)?;
-        let condition = Condition::new(bound, &found.field)?;
-        let filtered = filters(segment, &found.source, |filters| !filters.is_empty());
+    fn new(segment: &Segment, table: &Schema, predicate: &Predicate, column: &str, wanted: &[String]) -> Option<Self> {
+        let member = if segment.column(column).is_none() { member_of(segment, column) } else { None };
+        let SegmentColumn { field, source } = member.as_ref().or_else(|| segment.column(column))?;
+        let (index, mapping) = index_of(segment, source)?;
+        // A member is a column of its own for its index.
+        let bound = if member.is_some() { predicate.bind(&Schema::new(vec![field.clone()])) } else { predicate.bind(table) };
+        let condition = Condition::new(&bound.ok()?, field)?;
+        // All members of a record are read together.
+        let wanted = wanted.iter().any(|name| name == column || segment.column(name).is_some_and(|other| is_of_same_records(source, &other.source)));
+        let filtered = filters(segment, source, |filters| !filters.is_empty());
         // Decoding slow filters costs more than looking rows up in an index of level X, even if the column is wanted.
-        let inflated = filters(segment, &found.source, |filters| filters.iter().any(|filter| SLOW_FILTERS.contains(&filter.id)));
+        let inflated = filters(segment, source, |filters| filters.iter().any(|filter| SLOW_FILTERS.contains(&filter.id)));
         let is_cheap_to_read = !filtered || (wanted && !(inflated && index.level() == Level::Exact));
         let prefers_lookup = !wanted
             && match index.level() {
@@ -109,6 +115,25 @@ impl ColumnTerm {
     pub fn selection<'a>(&self, rows: &'a Selection) -> Result<Cow<'a, Selection>> {
         mapped_selection(self.mapping.as_ref(), rows)
     }
+}
+
+/// Whether both are values of the records of one compound dataset.
+fn is_of_same_records(one: &Source, other: &Source) -> bool {
+    let Source::Member { dataset, .. } = one else { return false };
+    matches!(other, Source::Member { dataset: theirs, .. } | Source::Variable { dataset: theirs, per_row: None, .. } if theirs == dataset)
+}
+
+/// The member that a name such as `records.energy` means, as a column: of a column with whole compound elements.
+fn member_of(segment: &Segment, name: &str) -> Option<SegmentColumn> {
+    let (head, tail) = name.rmatch_indices('.').map(|(dot, _)| (name.get(..dot), name.get(dot + 1..))).find_map(|(head, tail)| {
+        let (head, tail) = (head?, tail?);
+        Some((segment.column(head)?, tail))
+    })?;
+    let Source::Variable { dataset, column, per_row: None } = &head.source else { return None };
+    let Datatype::Compound { members, .. } = column.datatype() else { return None };
+    let (number, member) = members.iter().enumerate().find(|(_, member)| member.name == tail)?;
+    let column = Column::new(name, &member.datatype, &[], Decoding::Raw).ok()?;
+    Some(SegmentColumn { field: column.field().clone(), source: Source::Member { dataset: *dataset, member: number, column } })
 }
 
 /// Whether `holds` is true for the filters of a column's dataset.

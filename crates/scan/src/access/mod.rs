@@ -9,7 +9,7 @@
 //! - **Test candidates** (`index_lookup`): if indexes leave few rows, read and test those individually.
 //!
 //! Values at rows that were looked up are read by `row_gather` directly from the file or the index, without windows or batches.
-//! What an index alone answers about a column is in `column_by_index`.
+//! What an index alone answers about a column is in `column_by_index`, and which values windows can have in `sort_rank`.
 
 pub(crate) mod column_by_index;
 pub(crate) mod composed_columns;
@@ -24,6 +24,7 @@ pub(crate) mod ragged_columns;
 mod raw_column;
 pub(crate) mod row_gather;
 pub(crate) mod segment_scan;
+pub(crate) mod sort_rank;
 mod spread_columns;
 pub(crate) mod strategy;
 pub(crate) mod window_columns;

@@ -11,6 +11,7 @@ use hyperslab_formats::ObjectId;
 use hyperslab_reader::{File, PooledBuffer, SCAN_CACHE_BYTES, read};
 
 use super::coordinate_columns::{BroadcastKey, broadcast};
+use super::cost_model::KEEP_MAX_ROWS;
 use super::segment_scan::SegmentScan;
 use crate::table::segment::Source;
 use crate::window::{self, Rows};
@@ -28,6 +29,8 @@ pub(super) struct Window<'a> {
     pub selection: Selection,
     /// Rows of `selection`.
     pub count: usize,
+    /// Whether `selection` has single positions of the window.
+    is_narrowed: bool,
     cancellation: &'a Cancellation,
 }
 
@@ -51,13 +54,14 @@ impl<'a> Window<'a> {
             return Err(Error::internal("a window is not a box"));
         }
         let count = usize::try_from(count).map_err(|_| Error::limit_exceeded("a window exceeds memory"))?;
-        Ok(Self { part, selection, count, cancellation })
+        Ok(Self { part, selection, count, is_narrowed: false, cancellation })
     }
 
     /// Reads only `selection`, some of the window's positions.
     pub fn narrow_to(&mut self, selection: Selection) -> Result<()> {
         self.count = usize::try_from(selection.element_count()?).map_err(|_| Error::limit_exceeded("a window exceeds memory"))?;
         self.selection = selection;
+        self.is_narrowed = true;
         Ok(())
     }
 
@@ -179,7 +183,10 @@ impl<'a> Window<'a> {
 
     pub(super) fn read_of(&self, file: &File, dataset: ObjectId, selection: &Selection, datatype: &Datatype) -> Result<(PooledBuffer, HeapObjects)> {
         let read = || {
-            let bytes = read::read_values(file, dataset, selection, self.cancellation)?;
+            let bytes = match self.is_narrowed && self.count <= KEEP_MAX_ROWS {
+                true => read::read_few_values(file, dataset, selection, self.cancellation)?,
+                false => read::read_values(file, dataset, selection, self.cancellation)?,
+            };
             let mut heap = read::heap(file, dataset, datatype, &bytes)?;
             file.name_references(datatype, &bytes, &mut heap)?;
             Ok((bytes, heap))

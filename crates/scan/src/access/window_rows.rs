@@ -9,6 +9,7 @@ use hyperslab_array::{Cancellation, Error, Result, Selection};
 use super::index_pruning::Remaining;
 use super::segment_scan::SegmentScan;
 use super::window_columns::{Window, batch};
+use crate::pruner::RowSelection;
 use crate::table::chunk_count;
 use crate::window::Rows;
 
@@ -61,6 +62,19 @@ impl SegmentScan {
         by_name.extend(rest.into_iter().zip(others));
         let all = batch(schema.clone(), self.in_order(&by_name)?, window.count)?;
         arrow_select::filter::filter_record_batch(&all, &mask).map_err(|e| Error::internal(e.to_string()))
+    }
+
+    /// The wanted columns at `rows` of a window, numbered from its start, without a test.
+    pub(crate) fn read_rows(&self, window: Rows, mut rows: RowSelection, schema: &SchemaRef, cancellation: &Cancellation) -> Result<RecordBatch> {
+        let mut window = Window::new(self, window, cancellation)?;
+        if let Some((selection, fewer)) = self.narrowed(&window.selection, &rows, &self.wanted)? {
+            window.narrow_to(selection)?;
+            rows = fewer;
+        }
+        let mask = BooleanArray::new(rows.mask(0, window.count), None);
+        let columns = window.columns(&self.wanted)?;
+        let kept = columns.iter().map(|column| arrow_select::filter::filter(column, &mask).map_err(|e| Error::internal(e.to_string())));
+        batch(schema.clone(), kept.collect::<Result<_>>()?, row_count(rows.len())?)
     }
 
     /// The wanted columns, in order.

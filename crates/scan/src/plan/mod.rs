@@ -4,6 +4,7 @@ mod cut;
 mod file_stamp;
 pub(crate) mod split;
 pub(crate) mod targets;
+pub(crate) mod top_bound;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -142,6 +142,13 @@ impl Split {
         self.rows.start..self.rows.end
     }
 
+    /// The rows of the split that are within `rows`, for a split without a residual predicate.
+    #[must_use]
+    pub fn within(&self, rows: std::ops::Range<u64>) -> Self {
+        let start = self.rows.start.max(rows.start).min(self.rows.end);
+        self.of_rows(Rows { start, end: self.rows.end.min(rows.end).max(start) })
+    }
+
     /// The plan of the split's object as it is now. `Conflict` if a file is not the version that was planned.
     pub(crate) fn plan(&self, session: &Session, cancellation: &Cancellation) -> Result<Plan> {
         if self.batch_rows == 0 {

@@ -248,41 +248,87 @@ where
     Ok(Summary { count, nulls, nans: 0, extremes })
 }
 
-/// Number of independent partial sums, so that the compiler can vectorize the loop.
+/// Number of independent partial results, so that the compiler can vectorize the loops.
 const LANES: usize = 8;
+
+/// Values that are summed before they are compared: few enough to stay in the processor's first cache. A multiple of `LANES`.
+const PASS_VALUES: usize = 4096;
+
+/// Partial results of floats: the value at position `i` belongs to lane `i % LANES`.
+#[derive(Clone, Copy)]
+struct Lanes {
+    least: [f64; LANES],
+    most: [f64; LANES],
+    sums: [f64; LANES],
+    nans: u64,
+}
+
+impl Lanes {
+    fn new() -> Self {
+        Self { least: [f64::INFINITY; LANES], most: [f64::NEG_INFINITY; LANES], sums: [0.0; LANES], nans: 0 }
+    }
+
+    /// Adds up to `PASS_VALUES` values. The first one belongs to the first lane.
+    fn add<V: Copy + Into<f64>>(&mut self, values: &[V]) {
+        let (blocks, rest) = values.as_chunks::<LANES>();
+        let mut sums = self.sums;
+        let mut sum_up = |block: &[V]| sums.iter_mut().zip(block).for_each(|(sum, value)| *sum += (*value).into());
+        blocks.iter().for_each(|block| sum_up(block));
+        sum_up(rest);
+        if sums.iter().any(|sum| sum.is_nan()) {
+            // NaN is left out, or there are infinities of both signs.
+            values.chunks(LANES).for_each(|block| self.add_numbers(block));
+        } else {
+            self.sums = sums;
+        }
+        let (mut least, mut most) = (self.least, self.most);
+        let mut compare = |block: &[V]| {
+            for ((least, most), value) in least.iter_mut().zip(&mut most).zip(block) {
+                let value = (*value).into();
+                // False for NaN.
+                *least = if value < *least { value } else { *least };
+                *most = if value > *most { value } else { *most };
+            }
+        };
+        blocks.iter().for_each(|block| compare(block));
+        compare(rest);
+        (self.least, self.most) = (least, most);
+    }
+
+    fn add_numbers<V: Copy + Into<f64>>(&mut self, block: &[V]) {
+        for (sum, value) in self.sums.iter_mut().zip(block) {
+            let value = (*value).into();
+            *sum += if value.is_nan() { 0.0 } else { value };
+            self.nans += u64::from(value.is_nan());
+        }
+    }
+}
 
 fn floats<T: ArrowPrimitiveType>(array: &ArrayRef) -> Result<Summary>
 where
     T::Native: Into<f64>,
 {
     let nulls = array.null_count() as u64;
-    let mut lanes = [(f64::INFINITY, f64::NEG_INFINITY, 0.0, 0u64); LANES];
-    let add = |(least, most, sum, numbers): &mut (f64, f64, f64, u64), value: f64| {
-        // False for NaN.
-        let is_number = value.partial_cmp(&value).is_some();
-        *least = if value < *least { value } else { *least };
-        *most = if value > *most { value } else { *most };
-        *sum += if is_number { value } else { 0.0 };
-        *numbers += u64::from(is_number);
-    };
+    let mut lanes = Lanes::new();
     if nulls == 0 {
-        let (blocks, rest) = array.as_primitive::<T>().values().as_chunks::<LANES>();
-        for block in blocks {
-            lanes.iter_mut().zip(block).for_each(|(lane, value)| add(lane, (*value).into()));
-        }
-        lanes.iter_mut().zip(rest).for_each(|(lane, value)| add(lane, (*value).into()));
+        array.as_primitive::<T>().values().chunks(PASS_VALUES).for_each(|values| lanes.add(values));
     } else {
-        valid::<T>(array).enumerate().for_each(|(row, value)| {
-            if let Some(lane) = lanes.get_mut(row % LANES) {
-                add(lane, value.into());
+        let mut values = valid::<T>(array);
+        loop {
+            let pass: Vec<T::Native> = values.by_ref().take(PASS_VALUES).collect();
+            if pass.is_empty() {
+                break;
             }
-        });
+            lanes.add(&pass);
+        }
     }
-    let [first, ..] = lanes;
-    let (minimum, maximum, sum, count) =
-        lanes.iter().skip(1).fold(first, |(least, most, sum, numbers), lane| (least.min(lane.0), most.max(lane.1), sum + lane.2, numbers + lane.3));
-    let extremes = (count > 0).then_some(Extremes::Float { minimum, maximum, sum });
-    Ok(Summary { count, nulls, nans: array.len() as u64 - nulls - count, extremes })
+    let count = array.len() as u64 - nulls - lanes.nans;
+    let extremes = (count > 0).then(|| Extremes::Float {
+        minimum: lanes.least.into_iter().fold(f64::INFINITY, f64::min),
+        maximum: lanes.most.into_iter().fold(f64::NEG_INFINITY, f64::max),
+        sum: lanes.sums.iter().sum(),
+    });
+    Ok(Summary { count, nulls, nans: lanes.nans, extremes })
 }
 
 /// The counts of one array's values.
@@ -337,6 +383,44 @@ mod tests {
             assert_eq!((alone.minimum(Rule::Numpy), alone.sum(Rule::Numpy)?), (None, None));
         }
         assert_eq!((of(vec![None])?.minimum(SPARK), of(vec![])?.sum(SPARK)?), (None, None));
+        Ok(())
+    }
+
+    /// Value by value, in the same lanes.
+    fn naive(values: &[Option<f32>]) -> Summary {
+        let mut sums = [0.0; LANES];
+        let numbers: Vec<f64> = values.iter().flatten().map(|value| f64::from(*value)).collect();
+        for (row, value) in numbers.iter().enumerate().filter(|(_, value)| !value.is_nan()) {
+            sums[row % LANES] += value;
+        }
+        let nans = numbers.iter().filter(|value| value.is_nan()).count() as u64;
+        let count = numbers.len() as u64 - nans;
+        let extremes = (count > 0).then(|| Extremes::Float {
+            minimum: numbers.iter().copied().fold(f64::INFINITY, f64::min),
+            maximum: numbers.iter().copied().fold(f64::NEG_INFINITY, f64::max),
+            sum: sums.iter().sum(),
+        });
+        Summary { count, nulls: values.iter().filter(|value| value.is_none()).count() as u64, nans, extremes }
+    }
+
+    #[test]
+    fn floats_are_as_one_by_one_to_the_bit() -> Result<()> {
+        let specials = [Some(f32::NAN), Some(f32::INFINITY), Some(f32::NEG_INFINITY), None, Some(-0.0)];
+        for rows in [0usize, 1, 7, 8, 9, PASS_VALUES - 1, PASS_VALUES, PASS_VALUES + 3, 3 * PASS_VALUES + 5] {
+            // No special value, then each alone, then all of them, at places in the first pass, the last one, and between.
+            for kinds in 0..=specials.len() + 1 {
+                let mut values: Vec<Option<f32>> = (0..rows).map(|row| Some(((row * 2_654_435) % 10_007) as f32 / 7.0 - 300.0)).collect();
+                for (at, special) in specials.iter().enumerate().filter(|(at, _)| kinds == at + 1 || kinds > specials.len()) {
+                    for row in [at, rows / 2 + at, rows.saturating_sub(at + 1)] {
+                        if let Some(value) = values.get_mut(row) {
+                            *value = *special;
+                        }
+                    }
+                }
+                let (found, expected) = (of(values.clone())?, naive(&values));
+                assert_eq!(format!("{found:?}"), format!("{expected:?}"), "{rows} rows, {kinds}");
+            }
+        }
         Ok(())
     }
 

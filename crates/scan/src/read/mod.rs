@@ -6,3 +6,4 @@ mod execution;
 mod matching_rows;
 mod pipeline;
 mod row_columns;
+mod top_rows;

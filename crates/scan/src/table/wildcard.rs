@@ -68,7 +68,7 @@ fn class(rest: &[char]) -> Option<(Token, usize)> {
 
 /// Matches `name` against `pattern`; returns the text that each run of wildcards matched, or `None` if the name does not
 /// match. `*` is any text, `?` one character; every other character, `#` included, matches itself.
-pub(crate) fn matched(pattern: &str, name: &str) -> Option<Vec<String>> {
+pub fn matched(pattern: &str, name: &str) -> Option<Vec<String>> {
     captures(&tokens(pattern, false), name)
 }
 
