@@ -151,7 +151,7 @@ pub use hyperslab_write as write;
 pub mod storage {
     pub use hyperslab_storage::{
         Output, Profile, ProfileSettings, RangeReader, RemoteCounts, StorageOptions, StripedPart, TargetLayout, default_profile_path, is_address, list_objects,
-        machine, profile, remote_counts, shown_address, target_layout, without_queries,
+        machine, profile, remote_counts, shown_address, take_cache_notices, target_layout, without_queries,
     };
 }
 
@@ -166,7 +166,7 @@ pub use hyperslab_formats::{
     Link, LinkTarget, Links, Object, ObjectId, StorageLayout, VirtualMapping,
 };
 pub use hyperslab_reader::{
-    Counters, File, FileVersion, Found, Gathered, Mask, MissingSources, PathPolicy, Pick, Picked, Referenced, Session, SessionOptions, Unpacking, Visit, Walk,
-    Walked, reference_target,
+    Counters, EachRead, File, FileVersion, Found, Gathered, MadeChunkIndex, Mask, MissingSources, PathPolicy, Pick, Picked, Referenced, Session,
+    SessionOptions, Unpacking, Visit, Walk, Walked, reference_target,
 };
 pub use session::{extensions, new_session, new_session_with_indexes};

@@ -19,7 +19,9 @@ pub(crate) struct DatasetRead<'a> {
 /// What a read may keep for the next one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Keep {
-    /// Chunks that it decoded and needs parts of.
+    /// Chunks that it decoded and needs parts of. If reads go through a dataset in order, the next chunks are decoded ahead.
     Chunks,
+    /// As `Chunks`, for single elements that a scan picks: nothing is decoded ahead.
+    FewChunks,
     Nothing,
 }

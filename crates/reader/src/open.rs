@@ -62,7 +62,7 @@ impl Session {
     /// Opens many local files in parallel and returns them in the given order.
     ///
     /// # Errors
-    /// As [`Session::open`]: the first error in that order.
+    /// As [`Session::open`]: the first error in that order, which says how many other files cannot be opened, and names some of them.
     pub fn open_all(&self, paths: &[impl AsRef<Path> + Sync]) -> Result<Vec<File>> {
         self.open_all_cancellable(paths, &interruption::current_cancellation().unwrap_or_default())
     }
@@ -84,7 +84,7 @@ impl Session {
         };
         let opened: Vec<Result<File>> = self.compute(|| Ok(paths.par_iter().map(open).collect()))?;
         cancellation.check()?;
-        opened.into_iter().collect()
+        all_opened(opened)
     }
     /// An opened file; references with the files to which they lead.
     fn file_of(&self, path: &Path, opened: Arc<dyn ArrayFile>, depth: u32) -> File {
@@ -134,6 +134,31 @@ impl File {
     pub fn reopen(&self) -> Result<File> {
         self.session().open_at_depth(self.path(), self.depth(), Opening::File, None)
     }
+}
+
+/// The files, or the first error with a note about the others.
+fn all_opened(outcomes: Vec<Result<File>>) -> Result<Vec<File>> {
+    /// Files that a message names besides the first one.
+    const MAX_NAMED: usize = 3;
+    let count = outcomes.len();
+    let mut files = Vec::with_capacity(count);
+    let mut errors = Vec::new();
+    for outcome in outcomes {
+        match outcome {
+            Ok(file) => files.push(file),
+            Err(error) => errors.push(error),
+        }
+    }
+    let mut errors = errors.into_iter();
+    let Some(first) = errors.next() else { return Ok(files) };
+    if errors.len() == 0 {
+        return Err(first);
+    }
+    let left = errors.len();
+    let named: Vec<String> = errors.take(MAX_NAMED).map(|error| format!("{} ({})", error.file().unwrap_or("a file"), error.message())).collect();
+    let dots = if left > MAX_NAMED { ", …" } else { "" };
+    let others = if left == 1 { "1 other".to_owned() } else { format!("{left} others") };
+    Err(first.with_note(&format!("{others} of {count} files cannot be opened either: {}{dots}", named.join(", "))))
 }
 
 /// Whether some object is unreadable because of damage.

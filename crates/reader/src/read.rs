@@ -99,10 +99,23 @@ pub(crate) fn heap_of(file: &File, description: &Dataset, datatype: &Datatype, b
 /// # Errors
 /// As [`File::read`].
 pub fn read_values(file: &File, dataset: ObjectId, selection: &Selection, cancellation: &Cancellation) -> Result<PooledBuffer> {
+    // A scan keeps the chunks that its windows share itself.
+    values_of(file, dataset, selection, cancellation, Keep::Nothing)
+}
+
+/// As [`read_values`], for a few elements that a scan picks: the session keeps the chunks that were decoded for them, so that
+/// the next query for the same elements decodes nothing.
+///
+/// # Errors
+/// As [`File::read`].
+pub fn read_few_values(file: &File, dataset: ObjectId, selection: &Selection, cancellation: &Cancellation) -> Result<PooledBuffer> {
+    values_of(file, dataset, selection, cancellation, Keep::FewChunks)
+}
+
+fn values_of(file: &File, dataset: ObjectId, selection: &Selection, cancellation: &Cancellation, keep: Keep) -> Result<PooledBuffer> {
     let description = file.dataset(dataset)?;
     let mut values = file.session().values().take(selected_bytes(&description, selection)?)?;
-    // A scan keeps the chunks that its windows share itself.
-    fill(file, dataset, &description, selection, &mut values, cancellation, Keep::Nothing)?;
+    fill(file, dataset, &description, selection, &mut values, cancellation, keep)?;
     Ok(values)
 }
 

@@ -27,6 +27,12 @@ impl EntryName {
         if is_part { Ok(Self(name.to_owned())) } else { Err(refused(name, "the name of a file in a folder")) }
     }
 
+    /// A name that this crate makes, of letters and digits.
+    pub(crate) fn of_ours(name: &str) -> Self {
+        debug_assert!(!name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'.') && !name.starts_with('.'));
+        Self(name.to_owned())
+    }
+
     /// Its path in `folder`.
     pub fn path_in(&self, folder: &Path) -> PathBuf {
         folder.join(&self.0)

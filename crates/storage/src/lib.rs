@@ -18,6 +18,7 @@ mod layout;
 mod leftovers;
 mod local;
 mod memory;
+mod notices;
 mod output;
 mod overlay;
 mod per_process;
@@ -39,12 +40,15 @@ pub use layout::{StripedPart, TargetLayout, target_layout};
 pub use leftovers::{is_abandoned, is_left, locks_reach_all, remove_leftovers};
 pub use local::{LocalFile, Opening, modified, open_regular};
 pub use memory::Memory;
+pub use notices::{Notices, take_cache_notices};
 pub use output::Output;
 pub use overlay::Overlay;
 pub use per_process::PerProcess;
 pub use pieces::{Piece, Pieces};
 pub use profile::{Profile, ProfileSettings, default_profile_path, machine, profile};
-pub use remote::{RangeReader, RemoteCounts, RemoteFile, StorageOptions, is_address, list_objects, remote_counts, shown_address, without_queries};
+pub use remote::{
+    RangeReader, Recorder, RemoteCounts, RemoteFile, SavedChunkIndex, StorageOptions, is_address, list_objects, remote_counts, shown_address, without_queries,
+};
 pub use replace::{check_replaceable, create_private, create_whole, real_path};
 pub use shared::{SharedFile, block_bytes_in, claim, is_parallel_file_system};
 pub use temporary_name::{is_aside, unique_name};
@@ -98,6 +102,15 @@ pub trait Storage: Send + Sync {
     fn fetched(&self, ranges: &[(u64, u64)], cancellation: &Cancellation) -> Result<Option<Arc<dyn Storage>>> {
         let _ = (ranges, cancellation);
         Ok(None)
+    }
+    /// Called before values are read from this range by [`Storage::read_exact_at`] itself. A remote file whose bytes are in a local file asks
+    /// once whether they are still those of the object.
+    ///
+    /// # Errors
+    /// `Conflict` if they are not; `Io`.
+    fn confirm(&self, offset: u64, length: u64) -> Result<()> {
+        let _ = (offset, length);
+        Ok(())
     }
     /// What identifies the version of the bytes, such as the entity tag of a remote object.
     fn version(&self) -> Option<&str> {

@@ -21,10 +21,10 @@ use self::chunk::bytes_of;
 use self::job::{COALESCE_GAP_BYTES, Job, stored_range, with_scratch};
 use self::locate::{locate, locate_kept};
 use self::shared_chunks::SharedChunks;
-use crate::dataset_read::DatasetRead;
+use crate::dataset_read::{DatasetRead, Keep};
 
 pub(crate) use self::chunk::fill_value;
-use self::parts::{MAX_CHUNKS, parts};
+pub(crate) use self::parts::{MAX_CHUNKS, parts};
 
 /// Less than this is read by the calling thread: waking other threads costs more.
 pub(crate) const MIN_PARALLEL_BYTES: u64 = 256 << 10;
@@ -77,10 +77,13 @@ fn fill_part(read: DatasetRead<'_>, out: &mut [u8]) -> Result<()> {
     {
         cancellation.check()?;
         file.session().counters().add_bytes_read(length);
+        storage.confirm(offset, length)?;
         return storage.read_exact_at(offset, out);
     }
     let shared = SharedChunks::of(read, &chunks, is_unchanged);
-    if let Some(SharedChunks::OfSession(cache)) = shared {
+    if let Some(SharedChunks::OfSession(cache)) = shared
+        && read.keep == Keep::Chunks
+    {
         look_ahead(read, cache);
     }
     let requested = request(read, &chunks, shared, storage.as_ref())?;

@@ -27,14 +27,19 @@ impl<'a> SharedChunks<'a> {
         if description.filters.is_empty() {
             return None;
         }
-        if let Some(chunks) = file.scan_chunks() {
-            return Some(Self::OfScan(chunks));
-        }
+        let of_scan = file.scan_chunks().map(Self::OfScan);
         let max_bytes = file.session().max_kept_chunk_bytes();
-        if !is_unchanged || keep == Keep::Nothing || chunks.len() > MAX_CHUNKS || chunks.iter().any(|chunk| bytes_of(chunk, description) > max_bytes) {
-            return None;
+        let bytes = || chunks.iter().map(|chunk| bytes_of(chunk, description));
+        let may_keep = match keep {
+            Keep::Nothing => false,
+            Keep::Chunks => of_scan.is_none() && chunks.len() <= MAX_CHUNKS && bytes().all(|bytes| bytes <= max_bytes),
+            Keep::FewChunks => bytes().fold(0, u64::saturating_add) <= max_bytes,
+        };
+        if !is_unchanged || !may_keep {
+            return of_scan;
         }
-        let shared = Self::OfSession(file.small_read_chunks()?);
+        let Some(cache) = file.small_read_chunks() else { return of_scan };
+        let shared = Self::OfSession(cache);
         // Nobody may need chunks again that are read whole, but they may have been kept before.
         let clipped = |chunk: &ChunkLocation| {
             let extents = chunk.region.start.iter().zip(description.chunk_grid.dimensions());
@@ -42,7 +47,7 @@ impl<'a> SharedChunks<'a> {
         };
         let all = chunks.iter().map(clipped).fold(0, u64::saturating_add);
         let is_whole = selection.element_count().is_ok_and(|wanted| wanted == all);
-        (!is_whole || shared.has_all(read, chunks)).then_some(shared)
+        if !is_whole || shared.has_all(read, chunks) { Some(shared) } else { of_scan }
     }
 
     fn cache(self) -> &'a ChunkCache {

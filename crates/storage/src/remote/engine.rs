@@ -6,7 +6,8 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use async_trait::async_trait;
 use hyperslab_array::{Error, Result};
@@ -17,13 +18,18 @@ use tokio::sync::Semaphore;
 
 use super::blocks::Blocks;
 use super::counts;
+use super::disk_blocks::DiskBlocks;
 use super::located::Located;
 use crate::PerProcess;
+use crate::notices::add_of_cache;
 
 /// Requests that run at a time, over all objects.
 const MAX_REQUESTS: usize = 64;
 /// They wait for the network, and decrypt what comes.
 const THREADS: usize = 2;
+
+/// Caches on disk by folder and size; `None` if the folder cannot be used.
+type Disks = HashMap<(PathBuf, u64), Option<Arc<DiskBlocks>>>;
 
 /// What the remote objects of one process share.
 pub(super) struct Engine {
@@ -34,6 +40,7 @@ pub(super) struct Engine {
     stores: Mutex<HashMap<(String, u64), Located>>,
     /// Clients by identity of the options.
     clients: Mutex<HashMap<u64, HttpClient>>,
+    disks: Mutex<Disks>,
 }
 
 static ENGINE: OnceLock<PerProcess<OnceLock<Engine>>> = OnceLock::new();
@@ -56,8 +63,9 @@ pub(super) fn engine() -> Result<&'static Engine> {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(THREADS).thread_name("hyperslab-net").enable_all().build();
     let runtime = runtime.map_err(|error| Error::internal(format!("cannot start threads for the network: {error}")))?;
-    let (requests, blocks, stores, clients) = (Semaphore::new(MAX_REQUESTS), Default::default(), Default::default(), Default::default());
-    Ok(of_process.get_or_init(|| Engine { runtime, requests, blocks, stores, clients }))
+    let requests = Semaphore::new(MAX_REQUESTS);
+    let (blocks, stores, clients, disks) = Default::default();
+    Ok(of_process.get_or_init(|| Engine { runtime, requests, blocks, stores, clients, disks }))
 }
 
 impl Engine {
@@ -75,6 +83,19 @@ impl Engine {
             stores.clear();
         }
         Ok(stores.entry(key).or_insert(made).clone())
+    }
+
+    /// The cache on disk in a folder. One that cannot be used is reported once, and reads go on without it.
+    pub fn disk(&self, folder: &Path, max_bytes: u64) -> Option<Arc<DiskBlocks>> {
+        let mut disks = self.disks.lock().unwrap_or_else(PoisonError::into_inner);
+        let opened = disks.entry((folder.to_path_buf(), max_bytes)).or_insert_with(|| {
+            let opened = DiskBlocks::open(folder, max_bytes);
+            if let Err(error) = &opened {
+                add_of_cache(format!("the cache folder {} is not used: {error}", folder.display()));
+            }
+            opened.ok().map(Arc::new)
+        });
+        opened.clone()
     }
 
     pub fn blocks(&self) -> std::sync::MutexGuard<'_, Blocks> {

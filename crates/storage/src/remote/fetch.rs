@@ -8,6 +8,7 @@ use bytes::Bytes;
 use hyperslab_array::{Cancellation, Error, Result, interruption};
 use tokio::task::AbortHandle;
 
+use super::disk_blocks::ObjectBlocks;
 use super::object::{Object, Origin, engine_and_store};
 use super::ranges::{Gaps, merged};
 use super::{POLL, counts};
@@ -35,6 +36,8 @@ struct Slot {
     state: State,
     /// Wanted bytes that were not read yet.
     unread: u64,
+    /// Whether its blocks were put on disk.
+    is_kept: bool,
 }
 
 struct Shared {
@@ -62,6 +65,8 @@ pub(super) struct Fetch {
     /// The first piece that was not requested beforehand.
     next: AtomicUsize,
     cancellation: Option<Cancellation>,
+    /// Where whole blocks of what lands are kept.
+    disk: Option<Arc<ObjectBlocks>>,
 }
 
 impl Drop for Fetch {
@@ -82,8 +87,18 @@ impl Drop for Fetch {
 impl Fetch {
     /// Begins to fetch `ranges`, merged over `gaps` into requests of at most `max_bytes`.
     pub fn begin(object: &Arc<Object>, ranges: &[(u64, u64)], gaps: Gaps, max_bytes: u64, cancellation: Option<Cancellation>) -> Result<Self> {
-        let pieces = merged(ranges, gaps, max_bytes);
-        let mut slots: Vec<Slot> = pieces.iter().map(|_| Slot { state: State::Waiting, unread: 0 }).collect();
+        Self::begin_pieces(object, merged(ranges, gaps, max_bytes), ranges, None, cancellation)
+    }
+
+    /// Begins to fetch `pieces`, of which `ranges` will be read.
+    pub fn begin_pieces(
+        object: &Arc<Object>,
+        pieces: Vec<Range<u64>>,
+        ranges: &[(u64, u64)],
+        disk: Option<Arc<ObjectBlocks>>,
+        cancellation: Option<Cancellation>,
+    ) -> Result<Self> {
+        let mut slots: Vec<Slot> = pieces.iter().map(|_| Slot { state: State::Waiting, unread: 0, is_kept: false }).collect();
         for &(offset, length) in ranges {
             let first = pieces.partition_point(|piece| piece.end <= offset);
             for (piece, slot) in pieces.iter().zip(&mut slots).skip(first) {
@@ -96,7 +111,7 @@ impl Fetch {
         }
         counts::add(&counts::ROUNDS, u64::from(!pieces.is_empty()));
         let shared = Arc::new(Shared { slots: Mutex::new(slots), landed: Condvar::new() });
-        let fetch = Self { object: object.clone(), pieces, shared, next: AtomicUsize::new(0), cancellation };
+        let fetch = Self { object: object.clone(), pieces, shared, next: AtomicUsize::new(0), cancellation, disk };
         fetch.advance()?;
         Ok(fetch)
     }
@@ -152,7 +167,15 @@ impl Fetch {
         loop {
             let Some(slot) = slots.get_mut(index) else { return Ok(None) };
             match &slot.state {
-                State::Landed(bytes) => return Ok(Some(bytes.clone())),
+                State::Landed(bytes) => {
+                    let bytes = bytes.clone();
+                    let is_kept = std::mem::replace(&mut slot.is_kept, true);
+                    drop(slots);
+                    if let Some(disk) = self.disk.as_ref().filter(|_| !is_kept) {
+                        disk.put_all(piece.start, &bytes);
+                    }
+                    return Ok(Some(bytes));
+                }
                 State::Failed(error) => return Err(error.clone()),
                 State::Done => return Ok(None),
                 State::Running(_) => {}

@@ -12,4 +12,6 @@ pub(super) type Store = Arc<dyn object_store::ObjectStore>;
 pub(super) struct Located {
     pub store: Store,
     pub path: Path,
+    /// The server, if it is not the one of the cloud or of the address: the same address is another object there.
+    pub server: Arc<str>,
 }

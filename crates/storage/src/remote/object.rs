@@ -1,25 +1,29 @@
 //! An object: where it is, which version of it was opened, and how its ranges are requested.
 
 use std::ops::Range;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 use hyperslab_array::{Error, ErrorKind, Result};
 use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey as Key, S3CopyIfNotExists};
-use object_store::azure::MicrosoftAzureBuilder;
-use object_store::gcp::GoogleCloudStorageBuilder;
+use object_store::azure::{AzureConfigKey, MicrosoftAzureBuilder};
+use object_store::gcp::{GoogleCloudStorageBuilder, GoogleConfigKey};
 use object_store::http::HttpBuilder;
 use object_store::path::Path;
-use object_store::{ClientConfigKey, GetOptions, GetRange, ObjectMeta, RetryConfig};
+use object_store::{ClientConfigKey, GetOptions, GetRange, RetryConfig};
 use url::Url;
 
 use super::address::{scheme, shown_address};
 use super::answer;
 use super::aws_profile::{self, AwsProfile};
+use super::cache_settings;
 use super::counts;
 use super::engine::{Engine, SharedClients, engine};
 use super::located::{Located, Store};
 use super::options::StorageOptions;
+use super::version::Version;
 use crate::PerProcess;
 
 /// How often a request is repeated, besides what the store's client repeats by itself.
@@ -37,31 +41,6 @@ pub trait RangeReader: Send + Sync {
     fn read_ranges(&self, ranges: &[(u64, u64)]) -> Result<Vec<Vec<u8>>>;
 }
 
-/// The version of an object.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Version {
-    pub etag: Option<String>,
-    pub modified: Option<chrono::DateTime<chrono::Utc>>,
-}
-
-impl Version {
-    pub fn of(meta: &ObjectMeta) -> Self {
-        // A server that does not say when an object was changed is given the beginning of 1970.
-        let modified = Some(meta.last_modified).filter(|modified| modified.timestamp() > 0);
-        Self { etag: meta.e_tag.clone().filter(|etag| !etag.is_empty()), modified }
-    }
-    /// The entity tag that `If-Match` compares: a weak one matches nothing.
-    fn strong_etag(&self) -> Option<String> {
-        self.etag.clone().filter(|etag| !etag.starts_with("W/"))
-    }
-    fn is_other(&self, found: &Self) -> bool {
-        match (&self.etag, &found.etag) {
-            (Some(opened), Some(found)) => opened != found,
-            _ => self.modified.zip(found.modified).is_some_and(|(opened, found)| opened != found),
-        }
-    }
-}
-
 /// Where an object's bytes come from.
 pub(super) enum Origin {
     Store { address: String, options: StorageOptions, located: PerProcess<OnceLock<Located>> },
@@ -75,6 +54,10 @@ pub(super) struct Object {
     pub name: String,
     pub length: u64,
     pub version: Version,
+    /// Whether the store has answered since it was opened: with a chunk index, nothing is asked before the first value is read.
+    pub is_confirmed: AtomicBool,
+    /// The chunk index in the cache folder that it was opened with.
+    pub own_index: Option<PathBuf>,
 }
 
 /// The first bytes of an object, and what its store says of it.
@@ -113,8 +96,28 @@ impl Object {
                 Err(error) if error.retryable() && tries < MAX_BROKEN_ANSWERS => {
                     tokio::time::sleep(std::time::Duration::from_millis(50 * u64::from(tries) + jitter_milliseconds())).await;
                 }
-                Err(error) => return Err(failed(error)),
-                Ok(bytes) => return Ok(bytes),
+                Err(error) => return Err(failed(self.refused(error))),
+                Ok(bytes) => {
+                    self.is_confirmed.store(true, Ordering::Relaxed);
+                    return Ok(bytes);
+                }
+            }
+        }
+    }
+
+    /// Says that a chunk index is out of date. That of the cache folder is removed.
+    fn refused(&self, error: Error) -> Error {
+        if self.is_confirmed.load(Ordering::Relaxed) || !matches!(error.kind(), ErrorKind::Conflict | ErrorKind::NotFound) {
+            return error;
+        }
+        if let Some(index) = &self.own_index {
+            let _ = std::fs::remove_file(index);
+        }
+        match (error.kind(), &self.own_index) {
+            (ErrorKind::NotFound, _) => error,
+            (_, Some(_)) => Error::new(ErrorKind::Conflict, "the object has changed since its chunk index was made, which is removed now: open it again"),
+            (_, None) => {
+                Error::new(ErrorKind::Conflict, "the object has changed since its chunk index was made: make it again, or open it with chunk_index=False")
             }
         }
     }
@@ -188,7 +191,9 @@ pub(super) fn locate(engine: &Engine, address: &str, options: &StorageOptions) -
     let http = matches!(url.scheme(), "http" | "https");
     if http {
         // The whole address is the base, so that its query and its spelling stay as they are.
-        return engine.store((address.to_owned(), identity), || Ok(Located { store: http_store(address, options, identity)?, path: Path::default() }));
+        return engine.store((address.to_owned(), identity), || {
+            Ok(Located { store: http_store(address, options, identity)?, path: Path::default(), server: Arc::default() })
+        });
     }
     if url.query().is_some() || url.fragment().is_some() {
         return Err(invalid("write '?' in a name as %3F and '#' as %23".into()));
@@ -196,7 +201,10 @@ pub(super) fn locate(engine: &Engine, address: &str, options: &StorageOptions) -
     let path = Path::from_url_path(url.path()).map_err(|error| invalid(error.to_string()))?;
     let user = if url.username().is_empty() { String::new() } else { format!("{}@", url.username()) };
     let bucket = format!("{}://{user}{}", url.scheme(), url.host_str().unwrap_or_default());
-    let located = engine.store((bucket.clone(), identity), || Ok(Located { store: bucket_store(&bucket, options, identity)?, path: Path::default() }))?;
+    let located = engine.store((bucket.clone(), identity), || {
+        let (store, server) = bucket_store(&bucket, options, identity)?;
+        Ok(Located { store, path: Path::default(), server })
+    })?;
     Ok(Located { path, ..located })
 }
 
@@ -215,7 +223,8 @@ fn retry(options: &StorageOptions) -> Result<RetryConfig> {
 
 /// Options other than those of [`retry`] and the name of a profile, for a builder of stores.
 fn given<K: std::str::FromStr>(kind: &str, options: &StorageOptions, mut set: impl FnMut(K, &str)) -> Result<()> {
-    let is_elsewhere = |name: &str| matches!(name, "max_retries" | "retry_timeout") || kind == "s3" && name == aws_profile::OPTION;
+    let is_elsewhere =
+        |name: &str| matches!(name, "max_retries" | "retry_timeout") || cache_settings::OPTIONS.contains(&name) || kind == "s3" && name == aws_profile::OPTION;
     for (name, value) in options.iter().filter(|(name, _)| !is_elsewhere(name)) {
         // As in s3fs and gcsfs.
         let name = if name == "anon" { "skip_signature" } else { name };
@@ -269,25 +278,31 @@ fn completed(mut builder: AmazonS3Builder, options: &StorageOptions) -> Result<A
     Ok(builder)
 }
 
-/// Defines how the stores of one cloud are built.
+/// Defines how the stores of one cloud are built. `$server` are the settings that name the server.
 macro_rules! build {
-    ($builder:ty, $kind:literal, $bucket:expr, $options:expr, $identity:expr) => {
-        build!($builder, $kind, $bucket, $options, $identity, |builder, _| Ok::<_, Error>(builder))
+    ($builder:ty, $kind:literal, $bucket:expr, $options:expr, $identity:expr, $server:expr) => {
+        build!($builder, $kind, $bucket, $options, $identity, $server, |builder, _| Ok::<_, Error>(builder))
     };
-    ($builder:ty, $kind:literal, $bucket:expr, $options:expr, $identity:expr, $complete:expr) => {{
+    ($builder:ty, $kind:literal, $bucket:expr, $options:expr, $identity:expr, $server:expr, $complete:expr) => {{
         let connector = SharedClients { identity: $identity };
         let builder = <$builder>::from_env().with_url($bucket).with_retry(retry($options)?).with_http_connector(connector);
         let mut builder = Some($complete(builder, $options)?);
         given($kind, $options, |key, value| builder = builder.take().map(|builder| builder.with_config(key, value)))?;
-        Arc::new(builder.ok_or_else(|| Error::internal("no builder"))?.build().map_err(failed)?)
+        let builder = builder.ok_or_else(|| Error::internal("no builder"))?;
+        let server: Vec<String> = $server.iter().filter_map(|key| builder.get_config_value(key)).collect();
+        (Arc::new(builder.build().map_err(failed)?), server.join(" ").into())
     }};
 }
 
-fn bucket_store(bucket: &str, options: &StorageOptions, identity: u64) -> Result<Store> {
+/// A store, and its server if the settings name one.
+fn bucket_store(bucket: &str, options: &StorageOptions, identity: u64) -> Result<(Store, Arc<str>)> {
     Ok(match scheme(bucket) {
-        Some("s3" | "s3a") => build!(AmazonS3Builder, "s3", bucket, options, identity, completed),
-        Some("gs") => build!(GoogleCloudStorageBuilder, "gs", bucket, options, identity),
-        Some("az" | "azure" | "adl" | "abfs" | "abfss") => build!(MicrosoftAzureBuilder, "az", bucket, options, identity),
+        Some("s3" | "s3a") => build!(AmazonS3Builder, "s3", bucket, options, identity, [Key::Endpoint], completed),
+        Some("gs") => build!(GoogleCloudStorageBuilder, "gs", bucket, options, identity, [GoogleConfigKey::BaseUrl]),
+        Some("az" | "azure" | "adl" | "abfs" | "abfss") => {
+            let server = [AzureConfigKey::Endpoint, AzureConfigKey::AccountName, AzureConfigKey::UseEmulator];
+            build!(MicrosoftAzureBuilder, "az", bucket, options, identity, server)
+        }
         other => {
             let other = other.unwrap_or_default();
             return Err(Error::unsupported(format!(

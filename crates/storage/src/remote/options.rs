@@ -29,6 +29,12 @@ impl StorageOptions {
         self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()))
     }
 
+    /// For other objects: without the chunk index of one.
+    pub(super) fn of_others(&self) -> Self {
+        let is_one = |name: &str, value: &str| name == "chunk_index" && !matches!(value, "" | "auto" | "true" | "none" | "false");
+        Self(self.0.iter().filter(|(name, value)| !is_one(name, value)).cloned().collect())
+    }
+
     /// The value of an option.
     pub(super) fn get(&self, name: &str) -> Option<&str> {
         self.iter().find(|(known, _)| *known == name).map(|(_, value)| value)

@@ -9,20 +9,24 @@ use hyperslab_array::{Cancellation, Error, Result, interruption};
 use super::POLL;
 use super::address::shown_address;
 use super::blocks::BLOCK_BYTES;
+use super::cache_settings::CacheSettings;
+use super::chunk_index::{Chosen, ChunkIndex, choose};
 use super::counts;
+use super::disk_blocks::ObjectBlocks;
 use super::engine::{engine, started_engine};
 use super::fetch::Fetch;
-use super::object::{Head, Object, Origin, RangeReader, Version, engine_and_store, get_head};
+use super::fetched::Fetched;
+use super::identity::{ObjectVersion, Place};
+use super::object::{Head, Object, Origin, RangeReader, engine_and_store, get_head};
 use super::options::StorageOptions;
 use super::ranges::{Gaps, MAX_REQUEST_BYTES};
+use super::version::Version;
 use crate::{Storage, check_open, check_range};
 
 /// Bytes that come with the request that opens an object: most metadata of most files.
 const HEAD_BYTES: u64 = 1 << 20;
 /// Shorter reads are of metadata, and fetch whole blocks.
 const MAX_BLOCK_READ: usize = 256 << 10;
-/// With 64 requests of 50 ms side by side and 100 MB/s, a further request takes as long as 80 KB.
-const VALUE_GAPS: Gaps = Gaps { always: 64 << 10, most: 1 << 20 };
 /// Gaps between blocks of metadata are kept, too, and often hold further metadata.
 const BLOCK_GAPS: Gaps = Gaps { always: 256 << 10, most: 256 << 10 };
 /// Bytes at the end of an object that are fetched with the first metadata outside of the head.
@@ -30,9 +34,9 @@ const TAIL_BYTES: u64 = 512 << 10;
 /// Most bytes that are fetched because somebody will need them: they must fit into what is kept.
 const MAX_PREFETCH_BYTES: u64 = 24 << 20;
 
-/// Blocks that come with a missing one when metadata was missing for the second time, the third, and so on: metadata lies together, and
-/// at 100 MB/s the bytes cost less than another wait.
-const MOST_NEIGHBORS: u64 = 16;
+/// Blocks that are fetched for a missing one when metadata was missing for the first time, the second, and from then on: metadata lies
+/// together, and at 100 MB/s the bytes cost less than another wait.
+const NEIGHBORS: [u64; 3] = [4, 16, 32];
 /// Most bytes of such neighbors in a round.
 const MAX_NEIGHBOR_BYTES: u64 = 4 << 20;
 
@@ -43,6 +47,10 @@ static NEXT: AtomicU64 = AtomicU64::new(0);
 pub struct RemoteFile {
     object: Arc<Object>,
     head: Bytes,
+    /// Metadata that is in a local file.
+    index: Option<Arc<ChunkIndex>>,
+    /// The blocks that are kept on disk.
+    disk: Option<Arc<ObjectBlocks>>,
     /// Identifies it among all openings of this process.
     number: u64,
     is_closed: AtomicBool,
@@ -67,10 +75,37 @@ impl RemoteFile {
     /// `NotFound` if there is none; `InvalidInput` for an address or options that are not valid; `Unsupported` for another
     /// scheme, or a server that does not answer requests for ranges; `Io` for what the store or the network refuses.
     pub fn open(address: &str, options: &StorageOptions) -> Result<Self> {
+        Self::open_with(address, options, true)
+    }
+
+    /// As [`RemoteFile::open`], without a chunk index.
+    pub(super) fn open_unindexed(address: &str, options: &StorageOptions) -> Result<Self> {
+        Self::open_with(address, options, false)
+    }
+
+    fn open_with(address: &str, options: &StorageOptions, may_be_indexed: bool) -> Result<Self> {
         let name = shown_address(address).into_owned();
-        let origin = Origin::of_address(address, options);
-        let opened = open_head(&origin).map_err(|error| error.in_file(&name))?;
-        Ok(Self::new(origin, name, opened))
+        let open = || {
+            let origin = Origin::of_address(address, options);
+            let (engine, located) = engine_and_store(&origin)?;
+            let settings = CacheSettings::of(options)?;
+            let place = Place::of(address, &located.ok_or_else(|| Error::internal("an address without a store"))?.server);
+            let chosen = if may_be_indexed { choose(&settings, &place)? } else { None };
+            let mut file = match chosen {
+                Some(chosen) => Self::of_index(origin, name.clone(), chosen),
+                None => {
+                    let opened = open_head(&origin)?;
+                    Self::new(origin, name.clone(), opened)
+                }
+            };
+            if let Some((folder, max_bytes)) = &settings.blocks
+                && let Some(version) = ObjectVersion::of(&place, &file.object.version, file.object.length)
+            {
+                file.disk = engine.disk(folder, *max_bytes).map(|disk| Arc::new(disk.of(&version)));
+            }
+            Ok(file)
+        };
+        open().map_err(|error: Error| error.in_file(&name))
     }
 
     /// What `reader` reads, of `length` bytes. `version` identifies it, if its owner knows one.
@@ -90,15 +125,88 @@ impl RemoteFile {
 
     fn new(origin: Origin, name: String, opened: Head) -> Self {
         let Head { bytes: head, length, version } = opened;
-        let object = Arc::new(Object { origin, name, length, version });
+        let object = Arc::new(Object { origin, name, length, version, is_confirmed: AtomicBool::new(true), own_index: None });
         Self {
             object,
             head,
+            index: None,
+            disk: None,
             number: NEXT.fetch_add(1, Ordering::Relaxed),
             is_closed: AtomicBool::new(false),
             has_tail: AtomicBool::new(false),
             rounds: AtomicU32::new(0),
         }
+    }
+
+    /// The version that a chunk index is of, whose metadata it has.
+    fn of_index(origin: Origin, name: String, chosen: Chosen) -> Self {
+        let Chosen { index, own: own_index } = chosen;
+        let (version, length) = (index.version(), index.object_bytes());
+        let object = Arc::new(Object { origin, name, length, version, is_confirmed: AtomicBool::new(false), own_index });
+        Self {
+            object,
+            head: Bytes::new(),
+            index: Some(Arc::new(index)),
+            disk: None,
+            number: NEXT.fetch_add(1, Ordering::Relaxed),
+            is_closed: AtomicBool::new(false),
+            // Metadata that the index lacks is little.
+            has_tail: AtomicBool::new(true),
+            rounds: AtomicU32::new(0),
+        }
+    }
+
+    /// Another opening of the same version, with blocks in memory of its own.
+    fn again(&self) -> Self {
+        Self {
+            object: self.object.clone(),
+            head: self.head.clone(),
+            index: self.index.clone(),
+            disk: self.disk.clone(),
+            number: NEXT.fetch_add(1, Ordering::Relaxed),
+            is_closed: AtomicBool::new(false),
+            has_tail: AtomicBool::new(self.index.is_some()),
+            rounds: AtomicU32::new(0),
+        }
+    }
+
+    /// What identifies its version in other processes.
+    ///
+    /// # Errors
+    /// `Unsupported` if the store gives no strong entity tag.
+    pub(super) fn identified(&self) -> Result<ObjectVersion> {
+        let Origin::Store { address, .. } = &self.object.origin else {
+            return Err(Error::unsupported("a chunk index of a file object: give its address").in_file(self.name()));
+        };
+        let (_, located) = engine_and_store(&self.object.origin)?;
+        let place = Place::of(address, &located.map(|located| located.server).unwrap_or_default());
+        ObjectVersion::of(&place, &self.object.version, self.object.length).ok_or_else(|| {
+            let what = "a chunk index of an object without a strong entity tag (ETag), by which a later version could be told";
+            Error::unsupported(what).in_file(self.name())
+        })
+    }
+
+    pub(super) fn modified(&self) -> Option<chrono::DateTime<chrono::Utc>> {
+        self.object.version.modified
+    }
+
+    /// Asks whether the object is still of the version that a chunk index is of, unless something was asked already.
+    fn check_version(&self) -> Result<()> {
+        if self.object.is_confirmed.load(Ordering::Relaxed) || self.object.length == 0 {
+            return Ok(());
+        }
+        self.fetch_into(0, &mut [0])
+    }
+
+    /// As [`RemoteFile::check_version`], before values are read that the chunk index has. If they were put there to be read without a request,
+    /// they are of the version that was indexed, as all metadata is.
+    fn check_kept(&self) -> Result<()> {
+        if self.index.as_ref().is_some_and(|index| index.has_values()) { Ok(()) } else { self.check_version() }
+    }
+
+    /// Begins to fetch values.
+    fn begin_fetch(&self, ranges: &[(u64, u64)], cancellation: &Cancellation) -> Result<Fetched> {
+        Fetched::begin(&self.object, Arc::new(self.again()), self.disk.clone(), ranges, cancellation)
     }
 
     /// Drops the blocks that are kept of it.
@@ -110,6 +218,9 @@ impl RemoteFile {
 
     /// The bytes from `offset` on if they came when it was opened.
     fn in_head(&self, offset: u64, length: usize) -> Option<&[u8]> {
+        if let Some(index) = &self.index {
+            return index.slice(offset, length);
+        }
         let start = usize::try_from(offset).ok()?;
         self.head.get(start..start.checked_add(length)?)
     }
@@ -129,6 +240,10 @@ impl RemoteFile {
         if missing.is_empty() {
             return Ok(false);
         }
+        self.take_from_disk(&mut missing)?;
+        if missing.is_empty() {
+            return Ok(true);
+        }
         self.add_neighbors(&mut missing)?;
         if !self.has_tail.swap(true, Ordering::Relaxed) {
             let start = self.object.length.saturating_sub(TAIL_BYTES).max(self.head.len() as u64);
@@ -136,6 +251,7 @@ impl RemoteFile {
             missing.sort_unstable();
             missing.dedup();
         }
+        self.take_from_disk(&mut missing)?;
         let wanted: Vec<(u64, u64)> = missing.iter().map(|block| self.place_of(*block)).collect();
         let fetch = Fetch::begin(&self.object, &wanted, BLOCK_GAPS, MAX_REQUEST_BYTES, interruption::current_cancellation())?;
         for (index, piece) in fetch.pieces().iter().enumerate() {
@@ -150,8 +266,27 @@ impl RemoteFile {
                     blocks.put(self.number, block, bytes);
                 }
             }
+            drop(blocks);
+            if let Some(disk) = &self.disk {
+                disk.put_all(piece.start, &bytes);
+            }
         }
         Ok(true)
+    }
+
+    /// Moves blocks that are on disk to those in memory, and leaves the others in `missing`.
+    fn take_from_disk(&self, missing: &mut Vec<u64>) -> Result<()> {
+        let Some(disk) = &self.disk else { return Ok(()) };
+        let engine = engine()?;
+        missing.retain(|block| {
+            let found = disk.get(*block);
+            if let Some(bytes) = &found {
+                counts::add(&counts::DISK_HITS, 1);
+                engine.blocks().put(self.number, *block, bytes);
+            }
+            found.is_none()
+        });
+        Ok(())
     }
 
     /// The blocks that `ranges` touch and that are neither kept nor in the head, sorted; at most `max_bytes` of them.
@@ -182,9 +317,9 @@ impl RemoteFile {
 
     /// Adds the blocks around missing ones: the more, the more rounds there were.
     fn add_neighbors(&self, missing: &mut Vec<u64>) -> Result<()> {
-        let round = self.rounds.fetch_add(1, Ordering::Relaxed).min(MOST_NEIGHBORS.ilog2());
+        let neighbors = NEIGHBORS.get(self.rounds.fetch_add(1, Ordering::Relaxed) as usize).or(NEIGHBORS.last()).copied().unwrap_or(1);
         let affordable = MAX_NEIGHBOR_BYTES / BLOCK_BYTES / (missing.len() as u64).max(1);
-        let group = (1 << round).min(affordable.max(1));
+        let group = neighbors.min(affordable.max(1));
         let groups: Vec<(u64, u64)> = missing.iter().map(|block| (block / group * group * BLOCK_BYTES, group * BLOCK_BYTES)).filter(|_| group > 1).collect();
         missing.extend(self.missing_blocks(&groups, MAX_NEIGHBOR_BYTES)?);
         missing.sort_unstable();
@@ -256,8 +391,18 @@ impl Storage for RemoteFile {
             buffer.copy_from_slice(kept);
             return Ok(());
         }
+        if self.index.as_ref().is_some_and(|index| index.read_into(offset, buffer)) {
+            counts::add(&counts::HITS, 1);
+            return Ok(());
+        }
         if buffer.len() > MAX_BLOCK_READ {
-            return self.fetch_into(offset, buffer);
+            return match self.disk {
+                None => self.fetch_into(offset, buffer),
+                Some(_) => {
+                    let cancellation = interruption::current_cancellation().unwrap_or_default();
+                    self.begin_fetch(&[(offset, buffer.len() as u64)], &cancellation)?.read_exact_at(offset, buffer)
+                }
+            };
         }
         if self.read_kept(offset, buffer)? {
             counts::add(&counts::HITS, 1);
@@ -275,32 +420,38 @@ impl Storage for RemoteFile {
     }
     fn prefetch(&self, ranges: &[(u64, u64)]) -> Result<()> {
         check_open(self)?;
-        self.fetch_blocks(ranges, MAX_PREFETCH_BYTES).map(drop)
+        let Some(index) = &self.index else { return self.fetch_blocks(ranges, MAX_PREFETCH_BYTES).map(drop) };
+        // Lengths may be guesses, but what was read when the index was made begins in it.
+        let outside: Vec<(u64, u64)> = ranges.iter().copied().filter(|(offset, _)| !index.has(*offset)).collect();
+        if outside.is_empty() { Ok(()) } else { self.fetch_blocks(&outside, MAX_PREFETCH_BYTES).map(drop) }
     }
     fn fetched(&self, ranges: &[(u64, u64)], cancellation: &Cancellation) -> Result<Option<Arc<dyn Storage>>> {
         check_open(self)?;
-        let outside: Vec<(u64, u64)> = ranges
-            .iter()
-            .copied()
-            .filter(|&(offset, length)| usize::try_from(length).is_ok_and(|length| length > 0 && self.in_head(offset, length).is_none()))
-            .collect();
+        let is_here = |offset, length: u64| match &self.index {
+            Some(index) => index.covers(offset, length),
+            None => usize::try_from(length).is_ok_and(|length| self.in_head(offset, length).is_some()),
+        };
+        let outside: Vec<(u64, u64)> = ranges.iter().copied().filter(|&(offset, length)| length > 0 && !is_here(offset, length)).collect();
         for &(offset, length) in &outside {
             check_range(self, offset, usize::try_from(length).unwrap_or(usize::MAX))?;
         }
         if outside.is_empty() {
-            return Ok(None);
+            return self.check_kept().map(|()| None);
         }
         counts::add(&counts::WANTED, outside.iter().map(|(_, length)| length).sum());
-        let fetch = Fetch::begin(&self.object, &outside, VALUE_GAPS, MAX_REQUEST_BYTES, Some(cancellation.clone()))?;
-        let base = Self {
-            object: self.object.clone(),
-            head: self.head.clone(),
-            number: NEXT.fetch_add(1, Ordering::Relaxed),
-            is_closed: AtomicBool::new(false),
-            has_tail: AtomicBool::new(false),
-            rounds: AtomicU32::new(0),
-        };
-        Ok(Some(Arc::new(Fetched { base, fetch })))
+        let fetched = self.begin_fetch(&outside, cancellation)?;
+        if fetched.is_from_disk() {
+            self.check_version()?;
+        }
+        Ok(Some(Arc::new(fetched)))
+    }
+    fn confirm(&self, offset: u64, length: u64) -> Result<()> {
+        let is_here = self.index.as_ref().is_some_and(|index| index.covers(offset, length));
+        match is_here {
+            true => self.check_kept(),
+            false if self.disk.is_some() => self.check_version(),
+            false => Ok(()),
+        }
     }
     fn modified_nanoseconds(&self) -> Option<u64> {
         u64::try_from(self.object.version.modified?.timestamp_nanos_opt()?).ok()
@@ -332,34 +483,7 @@ impl Storage for RemoteFile {
         let (path, query) = address.split_once('?').map_or((address.as_str(), None), |(path, query)| (path, Some(query)));
         let folder = path.rsplit_once('/').map_or(path, |(folder, _)| folder);
         let other = query.map_or_else(|| format!("{folder}/{name}"), |query| format!("{folder}/{name}?{query}"));
-        Ok(Arc::new(Self::open(&other, options)?))
-    }
-}
-
-/// A remote file of which some ranges are on their way.
-struct Fetched {
-    base: RemoteFile,
-    fetch: Fetch,
-}
-
-impl Storage for Fetched {
-    fn len(&self) -> u64 {
-        self.base.len()
-    }
-    fn read_exact_at(&self, offset: u64, buffer: &mut [u8]) -> Result<()> {
-        check_range(self, offset, buffer.len())?;
-        if self.fetch.read(offset, buffer)? { Ok(()) } else { self.base.read_exact_at(offset, buffer) }
-    }
-    fn kept(&self, offset: u64, length: usize) -> Option<&[u8]> {
-        self.base.kept(offset, length)
-    }
-    fn is_remote(&self) -> bool {
-        true
-    }
-    fn is_unchanged(&self) -> bool {
-        self.base.is_unchanged()
-    }
-    fn name(&self) -> &str {
-        self.base.name()
+        // A chunk index that is named is of this object.
+        Ok(Arc::new(Self::open(&other, &options.of_others())?))
     }
 }

@@ -123,7 +123,7 @@ fn uninterrupted(engine: &Engine, stop: &AtomicBool, work: impl Future<Output = 
 }
 
 async fn put(engine: &Engine, located: &Located, source: &Source, existing: Existing, stop: &AtomicBool) -> Result<()> {
-    let Located { store, path } = located;
+    let Located { store, path, .. } = located;
     if source.length <= SINGLE_BYTES {
         let mode = if existing == Existing::Keep { PutMode::Create } else { PutMode::Overwrite };
         let bytes = source.read(0, source.length)?;
