@@ -10,6 +10,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -66,6 +67,7 @@ def cluster(folder: pathlib.Path) -> None:
     assert sum(frame.rdd.mapPartitions(first_fails).collect()) == total
     assert marker.exists()
     written(spark, folder)
+    written_parts(spark, folder)
     spark.stop()
 
 
@@ -91,6 +93,15 @@ def written(spark: Any, folder: pathlib.Path) -> None:
     out = folder / "written" / "out.h5"
     out.parent.mkdir()
     frame = spark.range(0, rows, 1, tasks).mapInArrow(troubled, "id long")
+    replaced = folder / "replaced" / "out.h5"
+    replaced.parent.mkdir()
+    with h5py.File(replaced, "w") as f:
+        f["x"], f["y"] = [1, 2, 3], [4, 5]
+    frame.write.format("hdf5").option("dataset", "/x").option("replaceDataset", "true").mode("overwrite").save(str(replaced))
+    with h5py.File(replaced) as f:
+        assert f["x"][:].tolist() == list(range(rows)) and f["y"][:].tolist() == [4, 5]
+    assert died.exists() and {p.name for p in replaced.parent.iterdir()} == {"out.h5"}
+    died.unlink()
     frame.write.format("hdf5").option("dataset", "/x").option("compression", "gzip").save(str(out))
     with h5py.File(out) as f:
         assert f["x"][:].tolist() == list(range(rows))
@@ -98,6 +109,44 @@ def written(spark: Any, folder: pathlib.Path) -> None:
     assert len(list(out.parent.glob("out.h5.d/*/*-*.h5"))) == tasks
     assert {p.name for p in out.parent.iterdir()} == {"out.h5", "out.h5.d"}
     assert spark.read.format("hdf5").option("dataset", "/x").load(str(out)).groupBy().sum("x").collect()[0][0] == rows * (rows - 1) // 2
+
+
+def written_parts(spark: Any, folder: pathlib.Path) -> None:
+    """An executor dies while it writes partitions; other partitions have a row that always fails."""
+    rows, tasks, values = 1_600, 4, 20
+    out = folder / "parts"
+
+    def pids(_: Any) -> Any:
+        return [int(pathlib.Path(f"/proc/{os.getppid()}/stat").read_text().rsplit(")", 1)[1].split()[1])]
+
+    executor = spark.range(0, 8, 1, 8).rdd.mapPartitions(pids).collect()[0]
+
+    def kill() -> None:
+        while not any(out.glob("_writing-*/attempt-*/k=*/part-*.h5")):
+            time.sleep(0.002)
+        os.kill(executor, signal.SIGKILL)
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    frame = spark.range(0, rows, 1, tasks).selectExpr("id as v", f"id % {values} as k")
+    frame.write.partitionBy("k").format("hdf5").save(str(out))
+    killer.join(30)
+    assert not killer.is_alive()
+
+    def check() -> None:
+        assert sorted(row.v for row in spark.read.format("hdf5").load(str(out)).collect()) == list(range(rows))
+        assert sorted(p.name for p in out.iterdir()) == sorted(f"k={value}" for value in range(values))
+        assert len(list(out.rglob("part-*.h5"))) == len([p for p in out.rglob("*") if p.is_file()]) == tasks * values
+
+    check()
+    with_null = frame.selectExpr(f"if(v = {rows - 1}, null, v) as v", "k")
+    try:
+        with_null.write.partitionBy("k").format("hdf5").mode("overwrite").save(str(out))
+    except Exception as error:
+        assert "contains nulls" in str(error), error
+    else:
+        raise AssertionError("a null was written")
+    check()
 
 
 def speculation(folder: pathlib.Path) -> None:

@@ -361,11 +361,6 @@ def test_many_rows_and_large_texts(spark: Any, tmp_path: pathlib.Path) -> None:
         np.testing.assert_array_equal(f["half"][:], np.arange(rows) / 2)
 
 
-def test_partitions_by_value_are_refused(spark: Any, tmp_path: pathlib.Path) -> None:
-    with pytest.raises(Exception, match="partitionBy"):
-        spark.range(5).selectExpr("id", "id % 2 as k").write.partitionBy("k").format("hdf5").save(str(tmp_path / "out.h5"))
-
-
 def test_what_sql_cannot_write_is_an_error(spark: Any, tmp_path: pathlib.Path) -> None:
     """Each leaves the file as it was."""
     from pyspark.sql.functions import lit

@@ -14,7 +14,8 @@ const PACKAGE: &str = "io/hyperslab";
 pub(crate) fn guard<'local, T: Default>(env: &mut JNIEnv<'local>, body: impl FnOnce(&mut JNIEnv<'local>) -> Result<T>) -> T {
     let result = catch_unwind(AssertUnwindSafe(|| body(env))).unwrap_or_else(|_| Err(Error::internal("a panic in Hyperslab: please report it")));
     // The log of a Spark task is its standard error.
-    hyperslab::index::take_notices().into_iter().for_each(|notice| eprintln!("hyperslab: {notice}"));
+    let notices = hyperslab::index::take_notices().into_iter().chain(hyperslab::storage::take_cache_notices());
+    notices.for_each(|notice| eprintln!("hyperslab: {notice}"));
     result.unwrap_or_else(|error| {
         // A pending Java exception (such as out of memory) is the cause, so it is kept.
         if !env.exception_check().unwrap_or(true) && throw(env, &error).is_err() {

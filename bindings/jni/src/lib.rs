@@ -8,6 +8,7 @@ mod aggregate;
 mod boundary;
 mod exported;
 mod losses;
+mod moving;
 mod native_batch;
 mod native_file;
 mod native_plan;

@@ -15,7 +15,7 @@ pub(crate) fn refuse_losses(path: &Path, replaced: &str) -> Result<()> {
         return Ok(());
     }
     let shown = path.display().to_string();
-    let advice = "save to another file, use mode(\"append\") on a file that Spark wrote, or set option replaceFile=true";
+    let advice = "save to another file, use mode(\"append\") on a file that Spark wrote, or set option replaceDataset=true, which keeps everything else, or replaceFile=true";
     let conflict = |what: String| Err(Error::new(ErrorKind::Conflict, what).in_file(&shown));
     let session = new_session(SessionOptions::default().with_threads(Some(1)).with_interpretation(Interpretation::Hdf5))?;
     let file = match session.open(path) {

@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use arrow_schema::DataType;
-use hyperslab::scan::{ChunkCount, Plan, PlanExtent, ScanRequest, Split, SplitPolicy, file_columns};
+use hyperslab::predicate::Predicate;
+use hyperslab::scan::{ChunkCount, Plan, PlanExtent, ScanRequest, Split, SplitPolicy, TopBound, file_columns};
 use hyperslab::{Cancellation, Error, ErrorKind, File, Result, Session};
 use jni::JNIEnv;
 use jni::objects::{JClass, JObject, JObjectArray, JString};
@@ -17,7 +18,7 @@ use serde_json::json;
 
 use crate::boundary::{guard, jni_error, long, text};
 use crate::partition::{by_targets, pack};
-use crate::request::{FileRequest, Nonconforming, Order, TableRequest};
+use crate::request::{FileRequest, Nonconforming, Order, TableRequest, TopRequest};
 use crate::spark_type::struct_type;
 use crate::table::Table;
 use crate::union::union;
@@ -94,7 +95,7 @@ pub extern "system" fn Java_io_hyperslab_NativePlan_describe<'local>(
         let omitted: Vec<_> = omitted.into_iter().map(|(name, reason)| json!({"name": name, "reason": reason})).collect();
         let answer = json!({
             "schema": struct_type(&schema)?,
-            "rows": long(whole.rows.min(request.limit.unwrap_or(u64::MAX)))?,
+            "rows": long(whole.rows.min(request.limit.unwrap_or(u64::MAX)).saturating_sub(request.offset.unwrap_or(0)))?,
             "valueBytes": long(whole.value_bytes)?,
             "exact": whole.exact,
             "chunks": long(chunks.all)?,
@@ -120,11 +121,17 @@ pub extern "system" fn Java_io_hyperslab_NativePlan_split<'local>(
     request: JString<'local>,
 ) -> jobjectArray {
     let array = guard(&mut env, |env| {
-        let request = TableRequest::parse(&text(env, &request)?)?;
+        let mut request = TableRequest::parse(&text(env, &request)?)?;
         let target_bytes = request.target_bytes.unwrap_or(TARGET_BYTES);
         let policy = SplitPolicy::default().with_target_bytes(Some(target_bytes));
         let cancellation = PLANNINGS.find(planning)?;
-        let files = plan_each_file(&request, &cancellation, |plan| encoded_splits(plan, &policy, request.order))?;
+        if let Some(top) = request.top.clone() {
+            request.bound = top_bound(&request, &top, &cancellation)?;
+        }
+        let mut files = plan_each_file(&request, &cancellation, |plan| encoded_splits(plan, &policy, request.order))?;
+        if let Some(offset) = request.offset {
+            keep_rows(&mut files, offset..request.limit.unwrap_or(u64::MAX))?;
+        }
         let splits: Vec<&EncodedSplit> = files.done.iter().flat_map(|(_, splits)| splits).collect();
         let file_indexes: Vec<usize> = files.done.iter().flat_map(|(index, splits)| splits.iter().map(move |_| *index)).collect();
         let weights: Vec<u64> = splits.iter().map(|split| split.value_bytes).collect();
@@ -197,6 +204,40 @@ fn encoded_splits(plan: &Plan, policy: &SplitPolicy, order: Order) -> Result<Vec
         Ok(EncodedSplit { bytes: split.encode()?, rows, value_bytes, targets })
     };
     splits.into_iter().map(encode).collect()
+}
+
+/// A condition that the first rows of the table meet, if dimensions or indexes know one.
+fn top_bound(request: &TableRequest, top: &TopRequest, cancellation: &Cancellation) -> Result<Option<Predicate>> {
+    let Some(first) = top.keys().into_iter().next() else { return Ok(None) };
+    let bounds = plan_each_file(request, cancellation, |plan| plan.top_bound(&first, top.count, cancellation))?;
+    let best = bounds.done.into_iter().map(|(_, bound)| bound).fold(None, TopBound::better);
+    best.map(|bound| bound.predicate()).transpose()
+}
+
+/// Keeps the rows of the table that are in `wanted`.
+fn keep_rows(files: &mut EachFile<Vec<EncodedSplit>>, wanted: std::ops::Range<u64>) -> Result<()> {
+    let mut position = 0u64;
+    for splits in files.done.iter_mut().map(|(_, splits)| splits) {
+        let mut kept = Vec::new();
+        for mut encoded in splits.drain(..) {
+            let (first, end) = (position, position.saturating_add(encoded.rows));
+            position = end;
+            let (from, to) = (first.max(wanted.start), end.min(wanted.end));
+            if from >= to {
+                continue;
+            }
+            if to - from < encoded.rows {
+                let split = Split::decode(&encoded.bytes)?;
+                let start = split.rows().start;
+                encoded.bytes = split.within(start + (from - first)..start + (to - first)).encode()?;
+                let share = u128::from(encoded.value_bytes) * u128::from(to - from) / u128::from(encoded.rows.max(1));
+                (encoded.rows, encoded.value_bytes) = (to - from, u64::try_from(share).unwrap_or(u64::MAX));
+            }
+            kept.push(encoded);
+        }
+        *splits = kept;
+    }
+    Ok(())
 }
 
 /// The results of planning each file, with its index in the request, and the reasons why other files were skipped.

@@ -2,9 +2,10 @@
 
 use std::sync::Mutex;
 
-use arrow_array::RecordBatchReader;
+use arrow_array::{RecordBatch, RecordBatchReader};
+use arrow_schema::SchemaRef;
 use hyperslab::scan::{Batches, Split};
-use hyperslab::{Cancellation, Error};
+use hyperslab::{Cancellation, Error, Result, Session};
 use jni::JNIEnv;
 use jni::objects::{JByteArray, JClass, JString};
 use jni::sys::{jint, jlong, jlongArray};
@@ -12,6 +13,7 @@ use jni::sys::{jint, jlong, jlongArray};
 use crate::aggregate::{Aggregate, aggregate, schema_of};
 use crate::boundary::{bytes, guard, jni_error, long, text};
 use crate::exported::{export_batch, export_schema};
+use crate::request::TopRequest;
 use crate::session_pool::PooledSession;
 use crate::table::Table;
 
@@ -23,17 +25,45 @@ struct Reader {
 }
 
 struct Source {
-    batches: Batches,
+    /// The schema of the rows.
+    schema: SchemaRef,
+    rows: RowSource,
     /// Aggregates to compute instead of returning rows; empty for rows.
     aggregates: Vec<Aggregate>,
     /// Whether the row of aggregates was returned.
     aggregates_done: bool,
 }
 
+/// Where the rows of a split come from.
+enum RowSource {
+    /// From all its batches.
+    All(Batches),
+    /// From its first rows in a sort order; `None` before they are read.
+    Top { split: Box<Split>, top: TopRequest, batches: Option<std::vec::IntoIter<RecordBatch>> },
+}
+
+impl RowSource {
+    fn next(&mut self, session: &Session, cancellation: &Cancellation) -> Result<Option<RecordBatch>> {
+        match self {
+            Self::All(batches) => batches.next_batch().transpose(),
+            Self::Top { split, top, batches } => {
+                let batches = match batches {
+                    Some(batches) => batches,
+                    None => {
+                        let read = split.top_rows(&top.keys(), top.count, session, cancellation).map_err(|error| error.in_file(split.file()))?;
+                        batches.insert(read.into_iter())
+                    }
+                };
+                Ok(batches.next())
+            }
+        }
+    }
+}
+
 static READERS: Table<Reader> = Table::new("reader");
 
 /// Opens a serialized split with the session that `options` (JSON) describe, and returns a handle. `aggregates` is a JSON
-/// list; if it is empty, the reader returns rows.
+/// list; if it is empty, the reader returns rows: all of them, or those of `top` (JSON, `null` for all).
 #[unsafe(no_mangle)]
 pub extern "system" fn Java_io_hyperslab_NativeReader_open<'local>(
     mut env: JNIEnv<'local>,
@@ -41,6 +71,7 @@ pub extern "system" fn Java_io_hyperslab_NativeReader_open<'local>(
     split: JByteArray<'local>,
     options: JString<'local>,
     aggregates: JString<'local>,
+    top: JString<'local>,
 ) -> jlong {
     guard(&mut env, |env| {
         let split = Split::decode(&bytes(env, &split)?)?;
@@ -48,7 +79,12 @@ pub extern "system" fn Java_io_hyperslab_NativeReader_open<'local>(
         let aggregates = Aggregate::parse(&text(env, &aggregates)?)?;
         let cancellation = Cancellation::new();
         let batches = split.read(session.session(), &cancellation).map_err(|error| error.in_file(split.file()))?;
-        let source = Mutex::new(Source { batches, aggregates, aggregates_done: false });
+        let schema = batches.schema();
+        let rows = match TopRequest::parse(&text(env, &top)?)? {
+            None => RowSource::All(batches),
+            Some(top) => RowSource::Top { split: Box::new(split), top, batches: None },
+        };
+        let source = Mutex::new(Source { schema, rows, aggregates, aggregates_done: false });
         Ok(READERS.insert(Reader { source, cancellation, session }))
     })
 }
@@ -59,8 +95,7 @@ pub extern "system" fn Java_io_hyperslab_NativeReader_schema<'local>(mut env: JN
     guard(&mut env, |_| {
         let reader = READERS.find(reader)?;
         let source = reader.source.lock().map_err(|_| Error::internal("an earlier read of this split failed"))?;
-        let schema = source.batches.schema();
-        if source.aggregates.is_empty() { export_schema(&schema) } else { export_schema(schema_of(&source.aggregates, &schema)?.as_ref()) }
+        if source.aggregates.is_empty() { export_schema(&source.schema) } else { export_schema(schema_of(&source.aggregates, &source.schema)?.as_ref()) }
     })
 }
 
@@ -70,14 +105,15 @@ pub extern "system" fn Java_io_hyperslab_NativeReader_next<'local>(mut env: JNIE
     guard(&mut env, |_| {
         let reader = READERS.find(reader)?;
         let mut source = reader.source.lock().map_err(|_| Error::internal("an earlier read of this split failed"))?;
-        let Source { batches, aggregates, aggregates_done } = &mut *source;
+        let Source { schema, rows, aggregates, aggregates_done } = &mut *source;
         let next = if aggregates.is_empty() {
-            batches.next_batch().transpose()?
+            rows.next(reader.session.session(), &reader.cancellation)?
         } else if std::mem::replace(aggregates_done, true) {
             None
+        } else if let RowSource::All(batches) = rows {
+            Some(aggregate(batches, aggregates, schema)?)
         } else {
-            let schema = batches.schema();
-            Some(aggregate(batches, aggregates, &schema)?)
+            return Err(Error::internal("aggregates of the first rows"));
         };
         match next {
             Some(batch) => export_batch(batch),

@@ -11,6 +11,7 @@ use jni::sys::{jboolean, jbyteArray, jint, jlong};
 
 use crate::boundary::{bytes, guard, jni_error, text};
 use crate::losses::refuse_losses;
+use crate::moving::{check_replaceable, move_into, move_to};
 use crate::table::Table;
 use crate::write_request::WriteRequest;
 
@@ -108,6 +109,29 @@ pub extern "system" fn Java_io_hyperslab_NativeWrite_commit<'local>(
 #[unsafe(no_mangle)]
 pub extern "system" fn Java_io_hyperslab_NativeWrite_abort<'local>(mut env: JNIEnv<'local>, _: JClass<'local>, plan: JByteArray<'local>) {
     guard(&mut env, |env| WritePlan::decode(&bytes(env, &plan)?)?.abort());
+}
+
+/// Checks that one object of an existing file can be replaced.
+#[unsafe(no_mangle)]
+pub extern "system" fn Java_io_hyperslab_NativeWrite_checkReplaceable<'local>(mut env: JNIEnv<'local>, _: JClass<'local>, target: JString<'local>) {
+    guard(&mut env, |env| check_replaceable(Path::new(&text(env, &target)?)));
+}
+
+/// Moves what was committed at `source` to `target`: as a file of its own if `object` is null, which must not exist, else in the
+/// place of that object of the file.
+#[unsafe(no_mangle)]
+pub extern "system" fn Java_io_hyperslab_NativeWrite_move<'local>(
+    mut env: JNIEnv<'local>,
+    _: JClass<'local>,
+    source: JString<'local>,
+    target: JString<'local>,
+    object: JString<'local>,
+) {
+    guard(&mut env, |env| {
+        let (source, target) = (text(env, &source)?, text(env, &target)?);
+        let (source, target) = (Path::new(&source), Path::new(&target));
+        if object.is_null() { move_to(source, target) } else { move_into(source, target, &text(env, &object)?) }
+    });
 }
 
 /// Begins an attempt at the task `task_index` with the datasets of the request, and returns a handle.

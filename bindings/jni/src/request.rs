@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use hyperslab::index::IndexTrust;
 use hyperslab::predicate::Predicate;
-use hyperslab::scan::{Layout, ScanRequest};
+use hyperslab::scan::{Layout, ScanRequest, SortKey};
 use hyperslab::{Error, Interpretation, Limits, MissingSources, PathPolicy, Result, Session, SessionOptions, new_session_with_indexes};
 use serde::Deserialize;
 
@@ -133,6 +133,36 @@ impl FileRequest {
     }
 }
 
+/// The first rows in a sort order.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct TopRequest {
+    keys: Vec<KeyRequest>,
+    /// Number of rows.
+    pub count: u64,
+}
+
+/// A column by which rows are sorted.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct KeyRequest {
+    column: String,
+    descending: bool,
+    nulls_first: bool,
+}
+
+impl TopRequest {
+    /// Parses JSON; `null` means that all rows are read.
+    pub fn parse(json: &str) -> Result<Option<Self>> {
+        parse(json)
+    }
+
+    /// The columns, the most significant first.
+    pub fn keys(&self) -> Vec<SortKey> {
+        self.keys.iter().map(|key| SortKey::new(key.column.clone(), key.descending, key.nulls_first)).collect()
+    }
+}
+
 /// A table over files.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -149,6 +179,11 @@ pub(crate) struct TableRequest {
     #[serde(default)]
     pub predicates: Vec<String>,
     pub limit: Option<u64>,
+    /// The rows to skip from the start of the table. If it is given, the splits have exactly the rows of the table from there to
+    /// `limit`, which counts the skipped rows, too; without it, each split applies the limit on its own.
+    pub offset: Option<u64>,
+    /// The first rows in a sort order that each split returns.
+    pub top: Option<TopRequest>,
     pub batch_rows: Option<usize>,
     pub decode: Option<bool>,
     /// Maximum number of partitions; takes precedence over `target_bytes`.
@@ -171,6 +206,9 @@ pub(crate) struct TableRequest {
     pub order: Order,
     #[serde(default)]
     pub session: SessionRequest,
+    /// A condition that planning adds to the predicates.
+    #[serde(skip)]
+    pub bound: Option<Predicate>,
 }
 
 impl TableRequest {
@@ -183,7 +221,7 @@ impl TableRequest {
         let mut scan = ScanRequest::new(self.dataset.clone());
         scan.layout = self.layout.as_deref().map(str::parse::<Layout>).transpose()?;
         let predicates = self.predicates.iter().map(|text| Predicate::parse(text)).collect::<Result<Vec<_>>>()?;
-        scan.predicate = predicates.into_iter().reduce(Predicate::and);
+        scan.predicate = predicates.into_iter().chain(self.bound.clone()).reduce(Predicate::and);
         scan.model = self.model.clone();
         scan.columns = self.columns.clone();
         scan.limit = self.limit;

@@ -99,6 +99,38 @@ public final class FileWrite {
   }
 
   /**
+   * Checks that one object of an existing file can be replaced.
+   *
+   * @throws UnsupportedException if the file is the master of subfiles
+   */
+  public static void checkReplaceable(String file) {
+    NativeWrite.checkReplaceable(file);
+  }
+
+  /**
+   * After {@link #commit}, makes the file and its subfiles one ordinary file at another path.
+   *
+   * @param target a path where no file is, on the same file system
+   * @throws ConflictException if the target exists
+   */
+  public void moveTo(String target) {
+    NativeWrite.move(path, target, null);
+  }
+
+  /**
+   * After {@link #commit}, puts an object of this file into the place of the one in another file, which may lack it, and removes
+   * this file. Everything else in the other file stays. Readers of it see the state before or after the change.
+   *
+   * @param target path of the other file
+   * @param object path of the dataset or group
+   * @throws ConflictException if another process has the other file open
+   * @throws UnsupportedException if the other file cannot be edited
+   */
+  public void moveInto(String target, String object) {
+    NativeWrite.move(path, target, object);
+  }
+
+  /**
    * Removes what the tasks wrote.
    *
    * @throws InvalidInputException if the write was committed

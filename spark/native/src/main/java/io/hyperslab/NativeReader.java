@@ -8,7 +8,7 @@ public final class NativeReader {
 
   private NativeReader() {}
 
-  static native long open(byte[] split, String sessionOptions, String aggregates);
+  static native long open(byte[] split, String sessionOptions, String aggregates, String top);
 
   static native long schema(long reader);
 

@@ -18,6 +18,10 @@ public final class NativeWrite {
 
   static native void abort(byte[] plan);
 
+  static native void checkReplaceable(String target);
+
+  static native void move(String source, String target, String object);
+
   static native long begin(byte[] plan, long taskIndex, String request);
 
   static native void append(

@@ -37,7 +37,23 @@ public final class SplitReader implements AutoCloseable {
    * @throws NotFoundException if the file does not exist
    */
   public SplitReader(byte[] split, String sessionOptions, String aggregates) {
-    reader = NativeReader.open(split, sessionOptions, aggregates);
+    this(split, sessionOptions, aggregates, "null");
+  }
+
+  /**
+   * Opens a split, of which only the first rows in a sort order may be read.
+   *
+   * @param split one of the splits of {@link Planning#split}
+   * @param sessionOptions JSON: threads, limits, path policy
+   * @param aggregates JSON list of {@code {"function": …, "column": …}}; an empty list reads the rows
+   * @param top JSON: {@code {"keys": [{"column": …, "descending": …, "nullsFirst": …}, …], "count": …}}, or {@code null}
+   *     for all rows. The rows are in the order of the file. NaN is greater than all other numbers
+   * @throws ConflictException if the file changed since the split was planned
+   * @throws InvalidInputException if the split or the options are malformed
+   * @throws NotFoundException if the file does not exist
+   */
+  public SplitReader(byte[] split, String sessionOptions, String aggregates, String top) {
+    reader = NativeReader.open(split, sessionOptions, aggregates, top);
     try {
       schema = NativeReader.schema(reader);
     } catch (RuntimeException error) {

@@ -247,6 +247,7 @@ public final class ArrayRows implements Serializable {
         new String[0],
         session,
         "[]",
+        "null",
         false,
         false,
         null);

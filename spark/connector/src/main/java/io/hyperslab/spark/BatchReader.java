@@ -29,6 +29,7 @@ final class BatchReader implements PartitionReader<ColumnarBatch> {
 
   private final String session;
   private final String aggregates;
+  private final String top;
   private final boolean ignoreCorrupt;
   private final boolean ignoreMissing;
   /** Where damaged files are named, or null. */
@@ -58,6 +59,7 @@ final class BatchReader implements PartitionReader<ColumnarBatch> {
       String[] constants,
       String session,
       String aggregates,
+      String top,
       boolean ignoreCorrupt,
       boolean ignoreMissing,
       BadRecords badRecords) {
@@ -67,6 +69,7 @@ final class BatchReader implements PartitionReader<ColumnarBatch> {
     this.constants = constants;
     this.session = session;
     this.aggregates = aggregates;
+    this.top = top;
     this.ignoreCorrupt = ignoreCorrupt;
     this.ignoreMissing = ignoreMissing;
   }
@@ -119,7 +122,7 @@ final class BatchReader implements PartitionReader<ColumnarBatch> {
   }
 
   private void open(byte[] split) {
-    SplitReader opened = new SplitReader(split, session, aggregates);
+    SplitReader opened = new SplitReader(split, session, aggregates, top);
     Watch.add(opened, task);
     reader = opened;
     Map<String, Object> values = new HashMap<>();

@@ -15,6 +15,9 @@ final class BatchReaderFactory implements PartitionReaderFactory {
   private final String[] constants;
   private final String session;
   private final String aggregates;
+  /** The first rows in a sort order that each split returns, as JSON; {@code null} for all rows. */
+  private final String top;
+
   private final boolean ignoreCorrupt;
   private final boolean ignoreMissing;
   /** Where damaged files are named, or null. */
@@ -25,6 +28,7 @@ final class BatchReaderFactory implements PartitionReaderFactory {
       String[] constants,
       String session,
       String aggregates,
+      String top,
       boolean ignoreCorrupt,
       boolean ignoreMissing,
       BadRecords badRecords) {
@@ -33,6 +37,7 @@ final class BatchReaderFactory implements PartitionReaderFactory {
     this.constants = constants;
     this.session = session;
     this.aggregates = aggregates;
+    this.top = top;
     this.ignoreCorrupt = ignoreCorrupt;
     this.ignoreMissing = ignoreMissing;
   }
@@ -50,6 +55,7 @@ final class BatchReaderFactory implements PartitionReaderFactory {
         constants,
         session,
         aggregates,
+        top,
         ignoreCorrupt,
         ignoreMissing,
         badRecords);

@@ -4,6 +4,7 @@ import io.hyperslab.InvalidInputException;
 import io.hyperslab.IoException;
 import io.hyperslab.NotFoundException;
 import io.hyperslab.UnsupportedException;
+import io.hyperslab.spark.writing.FolderCommit;
 import java.io.IOException;
 import java.nio.file.FileSystems;
 import java.nio.file.FileVisitOption;
@@ -50,6 +51,15 @@ final class Files {
    * wildcards of a glob if it is the only path.
    */
   static List<InputFile> of(ReadOptions options) {
+    return of(options, false);
+  }
+
+  /** The files of a table whose columns are known: none if its folder is empty. */
+  static List<InputFile> ofTable(ReadOptions options) {
+    return of(options, true);
+  }
+
+  private static List<InputFile> of(ReadOptions options, boolean mayBeEmpty) {
     Files files = new Files(options);
     List<InputFile> found = new ArrayList<>();
     List<GivenPath> paths = options.paths();
@@ -65,10 +75,45 @@ final class Files {
             path, given.dataset, files.columns && paths.size() == 1 ? patternOf(path) : null));
       }
     }
-    if (found.isEmpty()) {
+    if (found.isEmpty()
+        && !(mayBeEmpty && paths.size() == 1 && isEmpty(local(paths.get(0).path)))) {
       throw files.noFiles(local(paths.get(0).path));
     }
     return found;
+  }
+
+  /** Whether a folder has no files and folders except those that readers skip, or only folders of partitions. */
+  private static boolean isEmpty(Path folder) {
+    try (Stream<Path> members = java.nio.file.Files.list(folder)) {
+      return members.allMatch(member -> isHidden(member) || PartitionFolders.isPartition(member));
+    } catch (IOException error) {
+      return false;
+    }
+  }
+
+  /** Whether the only path of a table is a folder that has folders of partitions, which become columns. */
+  static boolean isPartitioned(ReadOptions options) {
+    List<GivenPath> paths = options.paths();
+    if (paths.size() == 1) {
+      FolderCommit.finish(local(paths.get(0).path));
+    }
+    return paths.size() == 1
+        && !options.flag("recursivefilelookup", false)
+        && hasPartitions(local(paths.get(0).path));
+  }
+
+  /** Whether a path is a folder that has folders of partitions. */
+  static boolean hasPartitions(Path folder) {
+    if (!java.nio.file.Files.isDirectory(folder)) {
+      return false;
+    }
+    try (Stream<Path> members = java.nio.file.Files.list(folder)) {
+      return members.anyMatch(member -> PartitionFolders.isPartition(member)
+          && !isHidden(member)
+          && java.nio.file.Files.isDirectory(member));
+    } catch (IOException error) {
+      throw new IoException("cannot list the files: " + error, folder.toString(), null, null);
+    }
   }
 
   /** The error for a path without files: the reason, and what to do. */
@@ -143,6 +188,7 @@ final class Files {
   private List<InputFile> expand(Path path, String dataset, String pattern) {
     try {
       if (java.nio.file.Files.isDirectory(path) && !isArrowContainer(path)) {
+        FolderCommit.finish(path);
         return inFolder(path, dataset);
       }
       if (java.nio.file.Files.exists(path)) {
@@ -195,14 +241,6 @@ final class Files {
       found.add(new InputFile(file, dataset, null, folders));
     }
     return found;
-  }
-
-  private static boolean hasPartitions(Path folder) throws IOException {
-    try (Stream<Path> members = java.nio.file.Files.list(folder)) {
-      return members.anyMatch(member -> PartitionFolders.isPartition(member)
-          && !isHidden(member)
-          && java.nio.file.Files.isDirectory(member));
-    }
   }
 
   private List<String> below(Path folder, int depth) throws IOException {
@@ -272,6 +310,7 @@ final class Files {
     List<InputFile> found = new ArrayList<>();
     for (Path path : matched) {
       if (java.nio.file.Files.isDirectory(path) && !isArrowContainer(path)) {
+        FolderCommit.finish(path);
         found.addAll(inFolder(path, dataset));
       } else if (accepts(path)) {
         found.add(new InputFile(path.toString(), dataset, columns));

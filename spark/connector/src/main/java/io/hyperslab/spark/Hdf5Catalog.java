@@ -171,7 +171,7 @@ public final class Hdf5Catalog implements StagingTableCatalog, SupportsNamespace
           .withoutOmitted(options)
           .schema;
       boolean isOneArray = schema.length() == 2 && schema.fields()[1].name().equals(table.name());
-      return new Hdf5Table(schema, properties, isOneArray);
+      return new Hdf5Table(schema, TablePartitions.NONE, properties, isOneArray);
     } catch (NotFoundException error) {
       // A dataset of the same name takes precedence.
       String session = new ReadOptions(defaults).session().toString();
@@ -191,7 +191,8 @@ public final class Hdf5Catalog implements StagingTableCatalog, SupportsNamespace
     Map<String, String> properties = new HashMap<>(defaults);
     properties.put("path", file(new String[] {table.name()}));
     try {
-      return new Hdf5Table(Description.columnsOf(new ReadOptions(properties)), properties);
+      ReadOptions options = new ReadOptions(properties);
+      return new Hdf5Table(Description.columnsOf(options), TablePartitions.of(options), properties);
     } catch (NotFoundException error) {
       if (table.name().indexOf('/') >= 0) {
         // A path, for which the reason says more than that there is no such table.
@@ -250,7 +251,7 @@ public final class Hdf5Catalog implements StagingTableCatalog, SupportsNamespace
   public StagedTable stageCreate(
       Identifier table, StructType schema, Transform[] partitions, Map<String, String> properties) {
     if (partitions.length > 0) {
-      throw readOnly("PARTITIONED BY");
+      throw readOnly("PARTITIONED BY or CLUSTERED BY");
     }
     if (table.namespace().length == 0) {
       throw new InvalidInputException("CREATE TABLE " + table.name() + " names no dataset: " + name

@@ -43,13 +43,25 @@ public class Hdf5DataSource
 
   @Override
   public StructType inferSchema(CaseInsensitiveStringMap options) {
-    return Description.columnsOf(new ReadOptions(options.asCaseSensitiveMap()));
+    Map<String, String> all = options.asCaseSensitiveMap();
+    return Description.columnsOf(
+        new ReadOptions(Hdf5Table.isInCatalog(all) ? Hdf5Table.forReading(all) : all));
+  }
+
+  /** The columns that folders called {@code name=value} become; a table of these files is partitioned by them. */
+  @Override
+  public Transform[] inferPartitioning(CaseInsensitiveStringMap options) {
+    Map<String, String> all = Hdf5Table.forReading(options.asCaseSensitiveMap());
+    // A table that Spark manages has no path before it is created.
+    return options.containsKey("path") || options.containsKey("paths")
+        ? TablePartitions.of(new ReadOptions(all))
+        : TablePartitions.NONE;
   }
 
   @Override
   public Table getTable(
       StructType schema, Transform[] partitioning, Map<String, String> properties) {
-    return new Hdf5Table(schema, properties);
+    return new Hdf5Table(schema, partitioning, properties);
   }
 
   /** Writes a DataFrame: {@code df.write.format("hdf5").save("out.h5")}. */

@@ -100,6 +100,8 @@ final class Hdf5Scan
         + " files, PushedPredicates: "
         + request.get("predicates") + ", PushedLimit: "
         + (request.has("limit") ? request.get("limit").asText() : "none")
+        + (request.has("offset") ? ", PushedOffset: " + request.get("offset").asText() : "")
+        + (request.has("top") ? ", PushedTopN: " + TopRows.describe(request.get("top")) : "")
         + ", Columns: " + request.get("columns") + ", PushedAggregates: " + aggregates.request()
         + (described.omitted.isEmpty() ? "" : ", NotColumns: " + described.omitted);
   }
@@ -179,7 +181,8 @@ final class Hdf5Scan
 
   @Override
   public NamedReference[] filterAttributes() {
-    if (!aggregates.isEmpty()) {
+    // Of rows that are removed later, others would take the place.
+    if (!aggregates.isEmpty() || request.has("top") || request.has("offset")) {
       return new NamedReference[0];
     }
     // If a file may lack a column, only Spark can test the nulls that replace it.
@@ -307,6 +310,7 @@ final class Hdf5Scan
         constants,
         options.taskSession(),
         aggregates.request(),
+        request.has("top") ? request.get("top").toString() : "null",
         options.ignoreCorruptFiles(),
         options.ignoreMissingFiles(),
         options.badRecords());

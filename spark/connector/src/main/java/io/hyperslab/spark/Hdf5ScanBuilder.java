@@ -18,7 +18,9 @@ import org.apache.spark.sql.connector.read.Scan;
 import org.apache.spark.sql.connector.read.ScanBuilder;
 import org.apache.spark.sql.connector.read.SupportsPushDownAggregates;
 import org.apache.spark.sql.connector.read.SupportsPushDownLimit;
+import org.apache.spark.sql.connector.read.SupportsPushDownOffset;
 import org.apache.spark.sql.connector.read.SupportsPushDownRequiredColumns;
+import org.apache.spark.sql.connector.read.SupportsPushDownTopN;
 import org.apache.spark.sql.connector.read.SupportsPushDownV2Filters;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
@@ -31,10 +33,15 @@ final class Hdf5ScanBuilder
         SupportsPushDownV2Filters,
         SupportsPushDownRequiredColumns,
         SupportsPushDownLimit,
+        SupportsPushDownOffset,
+        SupportsPushDownTopN,
         SupportsPushDownAggregates {
 
   private static final String ROW = "_row";
   private static final String FILE = "_file";
+
+  /** Maximum number of files that are planned once more to know their rows, only for a limit. */
+  private static final int MAX_FILES_WITH_KNOWN_ROWS = 100;
 
   private final StructType table;
   private final ReadOptions options;
@@ -49,13 +56,17 @@ final class Hdf5ScanBuilder
   private Predicate[] pushed = {};
   private final List<String> predicates = new ArrayList<>();
   private Integer limit;
+  /** The rows to skip, if the scan has exactly the rows from there to the limit. */
+  private Integer offset;
+
+  private TopRows top;
   private Description counted;
   private long[] counts;
   private Aggregates aggregates = Aggregates.none();
 
   Hdf5ScanBuilder(StructType schema, ReadOptions options) {
     this.options = options;
-    this.files = Files.of(options);
+    this.files = Files.ofTable(options);
     this.folders = new PartitionFolders(files);
     this.table = folders.mark(schema);
     this.partitionFilter = new PartitionFilter(folders, table);
@@ -117,16 +128,61 @@ final class Hdf5ScanBuilder
     }
   }
 
-  /** Each partition stops at the limit; Spark applies the limit to all partitions together. */
+  /**
+   * If the rows of each file are known, partitions have exactly the rows up to the limit. Otherwise each stops at the limit, and
+   * Spark applies it to all partitions together.
+   */
   @Override
   public boolean pushLimit(int rows) {
     limit = rows;
+    if (hasKnownRows()) {
+      offset = 0;
+    }
     return true;
+  }
+
+  /** Spark calls this after {@link #pushLimit}, whose limit counts the skipped rows, too, or without a limit. */
+  @Override
+  public boolean pushOffset(int rows) {
+    if (offset == null && !hasKnownRows()) {
+      return false;
+    }
+    offset = rows;
+    return true;
+  }
+
+  /** Each split returns its first rows; Spark sorts those of all splits. */
+  @Override
+  public boolean pushTopN(SortOrder[] orders, int rows) {
+    // The native library finds rows again by "_row". A file that lacks a column has no order by it.
+    top = options.nullsForMissingColumns() || table.getFieldIndex(ROW).isDefined()
+        ? null
+        : TopRows.of(orders, rows, types);
+    return top != null;
   }
 
   @Override
   public boolean isPartiallyPushed() {
-    return true;
+    return top != null || offset == null;
+  }
+
+  /** Whether the number of rows that each file has in the result follows from shapes, and no file can be skipped. */
+  private boolean hasKnownRows() {
+    if (files.isEmpty()
+        || files.size() > MAX_FILES_WITH_KNOWN_ROWS
+        || options.ignoreCorruptFiles()
+        || options.ignoreMissingFiles()
+        || options.nullsForMissingColumns()) {
+      return false;
+    }
+    return countRows().exact;
+  }
+
+  private Description countRows() {
+    if (counted == null) {
+      counted = Description.of(request(new StructType()), options);
+    }
+    return counted;
   }
 
   /** Spark calls this only if every predicate was pushed down. */
@@ -162,10 +218,7 @@ final class Hdf5ScanBuilder
     if (files.isEmpty()) {
       return true;
     }
-    if (counted == null) {
-      counted = Description.of(request(new StructType()), options);
-    }
-    return counted.exact;
+    return countRows().exact;
   }
 
   private boolean countsEveryRow(AggregateFunc function) {
@@ -242,6 +295,12 @@ final class Hdf5ScanBuilder
     ObjectNode request = request(readSchema);
     if (limit != null) {
       request.put("limit", limit);
+    }
+    if (offset != null) {
+      request.put("offset", offset);
+    }
+    if (top != null) {
+      request.set("top", top.request());
     }
     Description described = Description.of(request, options);
     check(described.schema);

@@ -2,11 +2,16 @@ package io.hyperslab.spark;
 
 import java.util.HashMap;
 import java.util.Map;
+import org.apache.spark.sql.catalyst.analysis.NoSuchNamespaceException;
 import org.apache.spark.sql.catalyst.analysis.NoSuchTableException;
+import org.apache.spark.sql.catalyst.analysis.TableAlreadyExistsException;
+import org.apache.spark.sql.connector.catalog.Column;
 import org.apache.spark.sql.connector.catalog.DelegatingCatalogExtension;
 import org.apache.spark.sql.connector.catalog.Identifier;
 import org.apache.spark.sql.connector.catalog.Table;
 import org.apache.spark.sql.connector.catalog.TableCatalog;
+import org.apache.spark.sql.connector.expressions.Transform;
+import org.apache.spark.sql.types.StructType;
 
 /**
  * An extension of Spark's session catalog that can read tables created with {@code CREATE TABLE … USING hdf5}. Spark 3.5
@@ -26,10 +31,47 @@ public final class Hdf5SessionCatalog extends DelegatingCatalogExtension {
       return table;
     }
     Map<String, String> properties = new HashMap<>(table.properties());
+    ReadOptions options = new ReadOptions(Hdf5Table.forReading(properties));
+    Transform[] partitioning =
+        table.partitioning().length > 0 ? table.partitioning() : TablePartitions.of(options);
     // A table created without columns has the columns that its files have now.
-    return table.schema().isEmpty()
-        ? new Hdf5Table(
-            Description.columnsOf(new ReadOptions(Hdf5Table.forReading(properties))), properties)
-        : new Hdf5Table(table.schema(), properties);
+    StructType schema = table.schema().isEmpty() ? Description.columnsOf(options) : table.schema();
+    return new Hdf5Table(schema, partitioning, properties);
+  }
+
+  @Override
+  public Table createTable(
+      Identifier identifier,
+      StructType schema,
+      Transform[] partitioning,
+      Map<String, String> properties)
+      throws TableAlreadyExistsException, NoSuchNamespaceException {
+    check(schema, partitioning, properties);
+    return super.createTable(identifier, schema, partitioning, properties);
+  }
+
+  @Override
+  public Table createTable(
+      Identifier identifier,
+      Column[] columns,
+      Transform[] partitioning,
+      Map<String, String> properties)
+      throws TableAlreadyExistsException, NoSuchNamespaceException {
+    StructType schema = new StructType();
+    for (Column column : columns) {
+      schema = schema.add(column.name(), column.dataType(), column.nullable());
+    }
+    check(schema, partitioning, properties);
+    return super.createTable(identifier, columns, partitioning, properties);
+  }
+
+  /** Refuses what this source cannot store, before the table exists. */
+  private static void check(
+      StructType schema, Transform[] partitioning, Map<String, String> properties) {
+    String provider = properties.get(TableCatalog.PROP_PROVIDER);
+    if (provider != null && Hdf5DataSource.isProvider(provider)) {
+      new ReadOptions(Hdf5Table.forReading(properties));
+      TablePartitions.ofTable(schema, partitioning);
+    }
   }
 }

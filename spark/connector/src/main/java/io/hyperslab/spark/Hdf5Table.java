@@ -4,6 +4,7 @@ import io.hyperslab.InvalidInputException;
 import io.hyperslab.UnsupportedException;
 import io.hyperslab.spark.writing.Inserting;
 import io.hyperslab.spark.writing.WriteOptions;
+import java.nio.file.Paths;
 import java.util.EnumSet;
 import java.util.HashMap;
 import java.util.List;
@@ -16,6 +17,8 @@ import org.apache.spark.sql.connector.catalog.SupportsMetadataColumns;
 import org.apache.spark.sql.connector.catalog.SupportsRead;
 import org.apache.spark.sql.connector.catalog.SupportsWrite;
 import org.apache.spark.sql.connector.catalog.TableCapability;
+import org.apache.spark.sql.connector.catalog.TableCatalog;
+import org.apache.spark.sql.connector.expressions.Transform;
 import org.apache.spark.sql.connector.read.ScanBuilder;
 import org.apache.spark.sql.connector.write.LogicalWriteInfo;
 import org.apache.spark.sql.connector.write.WriteBuilder;
@@ -33,25 +36,54 @@ class Hdf5Table implements SupportsRead, SupportsMetadataColumns, SupportsWrite 
   /** Whether the table is a dataset of one dimension, which has a column that is not written: its index. */
   private final boolean isOneArray;
 
-  /** @param properties options of the table; the options of a scan override them */
-  Hdf5Table(StructType schema, Map<String, String> properties) {
-    this(schema, properties, false);
+  private final Transform[] partitioning;
+  /** The partition columns, whose values are the names of folders. */
+  private final List<String> partitionColumns;
+
+  /**
+   * @param properties options of the table; the options of a scan override them
+   * @throws UnsupportedException if the table is partitioned by anything but columns
+   */
+  Hdf5Table(StructType schema, Transform[] partitioning, Map<String, String> properties) {
+    this(schema, partitioning, properties, false);
   }
 
-  Hdf5Table(StructType schema, Map<String, String> properties, boolean isOneArray) {
+  Hdf5Table(
+      StructType schema,
+      Transform[] partitioning,
+      Map<String, String> properties,
+      boolean isOneArray) {
     this.isOneArray = isOneArray;
     this.schema = schema;
     this.properties = properties;
     this.readOptions = forReading(properties);
+    this.partitionColumns = isInCatalog(properties)
+        ? TablePartitions.ofTable(schema, partitioning)
+        : TablePartitions.names(schema, partitioning);
+    this.partitioning = TablePartitions.of(partitionColumns);
   }
 
-  /** The properties without the options that concern only writing. */
+  /** Whether properties are those of a table in Spark's catalog, in which {@code TBLPROPERTIES} are next to options. */
+  static boolean isInCatalog(Map<String, String> properties) {
+    return properties.containsKey(TableCatalog.PROP_PROVIDER);
+  }
+
+  /** The properties without the options that concern only writing, and without {@code TBLPROPERTIES} that are no options. */
   static Map<String, String> forReading(Map<String, String> properties) {
+    boolean isInCatalog = isInCatalog(properties);
     Map<String, String> kept = new HashMap<>(properties);
     kept.keySet().removeIf(name -> {
       String lower = name.toLowerCase(Locale.ROOT);
-      return WriteOptions.isOnlyForWriting(
-          lower.startsWith("option.") ? lower.substring("option.".length()) : lower);
+      boolean isPrefixed = lower.startsWith(TableCatalog.OPTION_PREFIX);
+      // Spark stores an option twice: with the prefix, so that it differs from a property, and
+      // without it.
+      boolean isProperty = isInCatalog
+          && !isPrefixed
+          && !ReadOptions.isName(lower)
+          && !properties.containsKey(TableCatalog.OPTION_PREFIX + name);
+      return isProperty
+          || WriteOptions.isOnlyForWriting(
+              isPrefixed ? lower.substring(TableCatalog.OPTION_PREFIX.length()) : lower);
     });
     return kept;
   }
@@ -71,6 +103,11 @@ class Hdf5Table implements SupportsRead, SupportsMetadataColumns, SupportsWrite 
   }
 
   @Override
+  public Transform[] partitioning() {
+    return partitioning;
+  }
+
+  @Override
   public Map<String, String> properties() {
     return properties;
   }
@@ -85,12 +122,16 @@ class Hdf5Table implements SupportsRead, SupportsMetadataColumns, SupportsWrite 
     if (isOneArray) {
       all.add(TableCapability.ACCEPT_ANY_SCHEMA);
     }
+    if (!partitionColumns.isEmpty()) {
+      all.add(TableCapability.OVERWRITE_BY_FILTER);
+    }
     return all;
   }
 
   @Override
   public WriteBuilder newWriteBuilder(LogicalWriteInfo info) {
-    List<GivenPath> paths = new ReadOptions(readOptions).paths();
+    ReadOptions options = new ReadOptions(readOptions);
+    List<GivenPath> paths = options.paths();
     if (paths.size() != 1 || paths.get(0).path.matches(".*[*?\\[{].*")) {
       throw new UnsupportedException(
           "INSERT into a table of several files is not supported: insert into a table of one file");
@@ -99,9 +140,16 @@ class Hdf5Table implements SupportsRead, SupportsMetadataColumns, SupportsWrite 
       throw new InvalidInputException("INSERT into the dataset " + readOptions.get("dataset")
           + " takes one column, its values, not " + info.schema().length());
     }
+    String path = LocalPath.of(paths.get(0).path);
+    if (partitionColumns.isEmpty() && Files.hasPartitions(Paths.get(path))) {
+      throw new InvalidInputException("INSERT into " + path
+          + ", which has folders of partitions, needs a table that is created with PARTITIONED BY");
+    }
     Map<String, String> all = new HashMap<>(properties);
     all.putAll(info.options().asCaseSensitiveMap());
-    return new Inserting(LocalPath.of(paths.get(0).path), all);
+    return partitionColumns.isEmpty()
+        ? new Inserting(path, all)
+        : new InsertingPartitions(path, all, partitionColumns, schema, options);
   }
 
   @Override

@@ -10,7 +10,7 @@ import org.apache.spark.sql.types.StructType;
  */
 final class NewTable extends Hdf5Table implements StagedTable {
   NewTable(StructType schema, Map<String, String> properties) {
-    super(schema, properties);
+    super(schema, TablePartitions.NONE, properties);
   }
 
   @Override

@@ -59,6 +59,7 @@ final class PartitionFilter {
         }
         return children.length > 1;
       case "=":
+      case "<=>":
       case "<>":
       case "<":
       case "<=":
@@ -145,14 +146,12 @@ final class PartitionFilter {
   @SuppressWarnings("unchecked")
   private static Truth compare(String comparison, Object a, Object b) {
     if (a == null || b == null) {
-      return Truth.NULL;
+      return comparison.equals("<=>") ? Truth.of(a == b) : Truth.NULL;
     }
-    // Java treats -0.0 as less than 0.0; Spark treats them as equal.
-    Object left = a.equals(-0.0) ? Double.valueOf(0.0) : a;
-    Object right = b.equals(-0.0) ? Double.valueOf(0.0) : b;
-    int order = ((Comparable<Object>) left).compareTo(right);
+    int order = ((Comparable<Object>) withoutSign(a)).compareTo(withoutSign(b));
     switch (comparison) {
       case "=":
+      case "<=>":
         return Truth.of(order == 0);
       case "<>":
         return Truth.of(order != 0);
@@ -165,5 +164,12 @@ final class PartitionFilter {
       default:
         return Truth.of(order >= 0);
     }
+  }
+
+  /** Java treats -0.0 as less than 0.0; Spark treats them as equal. */
+  private static Object withoutSign(Object value) {
+    return value.equals(-0.0)
+        ? Double.valueOf(0.0)
+        : value.equals(-0.0f) ? Float.valueOf(0f) : value;
   }
 }

@@ -23,11 +23,13 @@ final class PartitionFolders {
 
   /** Partition columns of the files of one table, which must all be in folders of the same names. */
   PartitionFolders(List<InputFile> files) {
+    this(files, new ArrayList<>());
+  }
+
+  /** @param declared the partition columns of the table if there are no files */
+  PartitionFolders(List<InputFile> files, List<String> declared) {
     this.files = files;
-    if (files.isEmpty()) {
-      return;
-    }
-    names.addAll(files.get(0).folders.keySet());
+    names.addAll(files.isEmpty() ? declared : files.get(0).folders.keySet());
     for (InputFile file : files) {
       if (!new ArrayList<>(file.folders.keySet()).equals(names)) {
         throw new InvalidInputException("the partition columns of " + files.get(0).path + " and "
@@ -68,8 +70,22 @@ final class PartitionFolders {
     return values;
   }
 
+  /** The folder of a file's partition: the innermost one below {@code folder} that is called {@code name=value}. */
+  static Path innermost(Path folder, Path file) {
+    Path partition = file.getParent();
+    while (!partition.equals(folder) && !isPartition(partition)) {
+      partition = partition.getParent();
+    }
+    return partition;
+  }
+
   boolean isEmpty() {
     return names.isEmpty();
+  }
+
+  /** The names of the folders, from the outermost inward. */
+  List<String> names() {
+    return names;
   }
 
   /** Appends the partition columns to those of the files. A name that exists already gets the suffix {@code _part}. */
@@ -87,6 +103,18 @@ final class PartitionFolders {
           new MetadataBuilder().putString(FOLDER, names.get(i)).build()));
     }
     return all;
+  }
+
+  /** Whether the folders of this name have a column of another name, because the files have one of this name. */
+  static boolean isRenamed(StructType table, String folder) {
+    for (StructField field : table.fields()) {
+      if (field.metadata().contains(FOLDER)
+          && field.metadata().getString(FOLDER).equals(folder)
+          && !field.name().equals(folder)) {
+        return true;
+      }
+    }
+    return false;
   }
 
   /** The name of the folders of a partition column, or null for a column of the files. */
@@ -124,13 +152,19 @@ final class PartitionFolders {
     return marked;
   }
 
-  /** Checks that a schema gives a partition column its inferred type or string. */
+  /** Checks that the folders' names are values of the type that a schema gives a partition column. */
   void check(StructField column) {
-    DataType type = types.get(names.indexOf(folderName(column)));
-    if (!column.dataType().equals(type) && !PartitionValue.isText(column.dataType())) {
-      throw new InvalidInputException("column \"" + column.name() + "\" is "
-          + column.dataType().catalogString() + " in the table and " + type.catalogString()
-          + " in the names of the partition folders");
+    DataType type = column.dataType();
+    if (type.equals(types.get(names.indexOf(folderName(column)))) || PartitionValue.isText(type)) {
+      return;
+    }
+    for (InputFile file : files) {
+      String value = file.folders.get(folderName(column));
+      if (!PartitionValue.isValue(value, type)) {
+        throw new InvalidInputException("column \"" + column.name() + "\" is "
+            + type.catalogString() + " in the table, but the partition folder of " + file.path
+            + " is named \"" + value + "\"");
+      }
     }
   }
 

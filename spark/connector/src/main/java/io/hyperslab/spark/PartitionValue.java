@@ -5,8 +5,10 @@ import java.time.DateTimeException;
 import java.time.LocalDate;
 import java.time.LocalDateTime;
 import java.time.ZoneId;
+import java.time.ZoneOffset;
 import java.time.format.DateTimeFormatter;
 import java.time.temporal.ChronoUnit;
+import java.util.Arrays;
 import java.util.regex.Pattern;
 import org.apache.spark.sql.internal.SQLConf;
 import org.apache.spark.sql.types.DataType;
@@ -115,7 +117,39 @@ final class PartitionValue {
     return type instanceof StringType;
   }
 
-  /** Converts a value to Spark's internal representation; null stays null. */
+  /** Whether values of a type can be the names of partition folders. */
+  static boolean isType(DataType type) {
+    return isText(type)
+        || type instanceof DecimalType
+        || Arrays.asList(
+                DataTypes.BooleanType,
+                DataTypes.ByteType,
+                DataTypes.ShortType,
+                DataTypes.IntegerType,
+                DataTypes.LongType,
+                DataTypes.FloatType,
+                DataTypes.DoubleType,
+                DataTypes.DateType,
+                DataTypes.TimestampType,
+                DataTypes.TimestampNTZType)
+            .contains(type);
+  }
+
+  /** Whether a text is a value of a type, without loss. */
+  static boolean isValue(String value, DataType type) {
+    try {
+      return isType(type) && (value == null || of(value, type) != null);
+    } catch (ArithmeticException | IllegalArgumentException error) {
+      return false;
+    }
+  }
+
+  /**
+   * Converts a value to Spark's internal representation; null stays null, and a text that is no date or time becomes null.
+   *
+   * @throws ArithmeticException if the type has too few digits for the value
+   * @throws IllegalArgumentException if the text is not a value of the type
+   */
   static Object of(String value, DataType type) {
     if (value == null) {
       return null;
@@ -125,16 +159,46 @@ final class PartitionValue {
       return Integer.parseInt(value);
     } else if (type.equals(DataTypes.LongType)) {
       return Long.parseLong(value);
+    } else if (type.equals(DataTypes.ShortType)) {
+      return Short.parseShort(value);
+    } else if (type.equals(DataTypes.ByteType)) {
+      return Byte.parseByte(value);
+    } else if (type.equals(DataTypes.BooleanType)) {
+      return bool(value);
     } else if (type instanceof DecimalType) {
-      return Decimal.apply(new BigDecimal(value).setScale(0), digits(type), 0);
+      return decimal(new BigDecimal(value), (DecimalType) type);
     } else if (type.equals(DataTypes.DoubleType)) {
       return Double.parseDouble(value);
+    } else if (type.equals(DataTypes.FloatType)) {
+      return Float.parseFloat(value);
     } else if (type.equals(DataTypes.DateType)) {
-      return Math.toIntExact(date(value).toEpochDay());
+      LocalDate date = date(value);
+      return date == null ? null : Math.toIntExact(date.toEpochDay());
     }
-    LocalDateTime time = DATE.matcher(value).matches() ? date(value).atStartOfDay() : time(value);
-    ZoneId zone = ZoneId.of(SQLConf.get().sessionLocalTimeZone(), ZoneId.SHORT_IDS);
+    LocalDate date = date(value);
+    LocalDateTime time = date == null ? time(value) : date.atStartOfDay();
+    if (time == null) {
+      return null;
+    }
+    ZoneId zone = type.equals(DataTypes.TimestampNTZType)
+        ? ZoneOffset.UTC
+        : ZoneId.of(SQLConf.get().sessionLocalTimeZone(), ZoneId.SHORT_IDS);
     return ChronoUnit.MICROS.between(java.time.Instant.EPOCH, time.atZone(zone).toInstant());
+  }
+
+  private static boolean bool(String value) {
+    if (!value.equals("true") && !value.equals("false")) {
+      throw new IllegalArgumentException(value);
+    }
+    return value.equals("true");
+  }
+
+  private static Decimal decimal(BigDecimal value, DecimalType type) {
+    BigDecimal exact = value.setScale(type.scale());
+    if (exact.precision() > type.precision()) {
+      throw new ArithmeticException(value.toString());
+    }
+    return Decimal.apply(exact, type.precision(), type.scale());
   }
 
   private static LocalDate date(String value) {

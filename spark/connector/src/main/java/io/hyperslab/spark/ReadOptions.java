@@ -84,10 +84,7 @@ final class ReadOptions {
       });
     }
     for (String name : values.keySet()) {
-      if (!OPTION_NAMES.contains(name)
-          && !SPARK_PROPERTIES.contains(name)
-          && !name.contains(".")
-          && !name.startsWith("__")) {
+      if (!isName(name)) {
         throw new InvalidInputException(
             "unknown option \"" + name + "\"; the options are: " + String.join(", ", OPTION_NAMES));
       }
@@ -102,6 +99,14 @@ final class ReadOptions {
   @Override
   public int hashCode() {
     return values.hashCode();
+  }
+
+  /** Whether a name, in lower case, is that of an option, or of a property that Spark sets. */
+  static boolean isName(String name) {
+    return OPTION_NAMES.contains(name)
+        || SPARK_PROPERTIES.contains(name)
+        || name.contains(".")
+        || name.startsWith("__");
   }
 
   String text(String name) {

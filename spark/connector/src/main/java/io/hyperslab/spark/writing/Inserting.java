@@ -1,6 +1,9 @@
 package io.hyperslab.spark.writing;
 
+import java.util.Collection;
+import java.util.Collections;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import org.apache.spark.sql.Dataset;
@@ -23,11 +26,25 @@ public final class Inserting implements SupportsTruncate {
   private boolean truncates;
 
   /**
+   * Writes into one file.
+   *
    * @param path the file, or a folder that holds it
    * @param properties options of the table; those that concern writing are used
    */
   public Inserting(String path, Map<String, String> properties) {
-    boolean isFolder = java.nio.file.Files.isDirectory(java.nio.file.Paths.get(path));
+    this(path, properties, Collections.emptyList());
+  }
+
+  /**
+   * Writes into a folder of partitions.
+   *
+   * @param path the folder
+   * @param properties options of the table; those that concern writing are used
+   * @param partitionColumns names of the columns whose values are the names of folders
+   */
+  public Inserting(String path, Map<String, String> properties, List<String> partitionColumns) {
+    boolean isFolder = partitionColumns.isEmpty()
+        && java.nio.file.Files.isDirectory(java.nio.file.Paths.get(path));
     properties.forEach((name, value) -> {
       String lower = name.toLowerCase(Locale.ROOT);
       String option = lower.startsWith("option.") ? lower.substring("option.".length()) : lower;
@@ -36,6 +53,16 @@ public final class Inserting implements SupportsTruncate {
       }
     });
     options.put("path", isFolder ? java.nio.file.Paths.get(path, FILE).toString() : path);
+    if (!partitionColumns.isEmpty()) {
+      WriteOptions.putList(WriteOptions.PARTITIONS, partitionColumns, options);
+    }
+  }
+
+  /** Replaces some folders of partitions, and adds to the others. */
+  public WriteBuilder replacing(Collection<String> folders) {
+    truncates = true;
+    WriteOptions.putList(WriteOptions.REPLACED_FOLDERS, folders, options);
+    return this;
   }
 
   @Override

@@ -4,6 +4,7 @@ import io.hyperslab.ConflictException;
 import java.nio.file.LinkOption;
 import java.nio.file.Paths;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import org.apache.spark.sql.DataFrameWriter;
 import org.apache.spark.sql.Dataset;
@@ -57,6 +58,10 @@ public final class SaveModes {
   static void save(SaveMode mode, Map<String, String> given, Dataset<Row> data) {
     WriteOptions options = new WriteOptions(given);
     String path = options.path();
+    List<String> partitionColumns = options.partitionColumns();
+    if (!partitionColumns.isEmpty()) {
+      data = PartitionedBatch.withTexts(data, partitionColumns);
+    }
     boolean exists = java.nio.file.Files.exists(Paths.get(path), LinkOption.NOFOLLOW_LINKS);
     if (mode == SaveMode.ErrorIfExists && exists) {
       throw new ConflictException(

@@ -2,12 +2,14 @@ package io.hyperslab.spark.writing;
 
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.hyperslab.InternalException;
 import io.hyperslab.InvalidInputException;
-import io.hyperslab.UnsupportedException;
 import io.hyperslab.spark.LocalPath;
 import java.util.Arrays;
+import java.util.Collection;
+import java.util.Collections;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Locale;
@@ -31,9 +33,15 @@ public final class WriteOptions {
       "shuffle",
       "chunkrows",
       "nulls",
-      "replacefile");
+      "replacefile",
+      "replacedataset");
 
-  private static final String PARTITIONS = "__partition_columns";
+  /** The columns of partitionBy, a JSON list. Spark itself sets this option. */
+  static final String PARTITIONS = "__partition_columns";
+
+  /** Internal option: the only folders of partitions that an overwrite replaces, a JSON list of paths. */
+  static final String REPLACED_FOLDERS = "__hyperslab_replaced_folders";
+
   private static final ObjectMapper JSON = new ObjectMapper();
 
   private final Map<String, String> values = new TreeMap<>();
@@ -41,10 +49,6 @@ public final class WriteOptions {
   WriteOptions(Map<String, String> given) {
     given.forEach((name, value) -> values.put(name.toLowerCase(Locale.ROOT), value));
     for (String name : values.keySet()) {
-      if (name.equals(PARTITIONS)) {
-        throw new UnsupportedException(
-            "partitionBy is not supported: an HDF5 file cannot be partitioned by values");
-      }
       if (!OPTION_NAMES.contains(name) && !name.startsWith("__")) {
         throw new InvalidInputException(
             "unknown option \"" + name + "\"; the options are: " + String.join(", ", OPTION_NAMES));
@@ -72,6 +76,52 @@ public final class WriteOptions {
       throw new InvalidInputException("no path: use save(\"file.h5\")");
     }
     return LocalPath.of(values.get("path"));
+  }
+
+  /** The columns of {@code partitionBy}; none for a single file. */
+  List<String> partitionColumns() {
+    List<String> columns = list(PARTITIONS);
+    return columns == null ? Collections.emptyList() : columns;
+  }
+
+  /** The only folders of partitions that an overwrite replaces; null for all of them. */
+  List<String> replacedFolders() {
+    return list(REPLACED_FOLDERS);
+  }
+
+  private List<String> list(String option) {
+    try {
+      return values.get(option) == null
+          ? null
+          : Arrays.asList(JSON.readValue(values.get(option), String[].class));
+    } catch (JsonProcessingException error) {
+      throw new InternalException("option " + option + " is invalid JSON: " + error.getMessage());
+    }
+  }
+
+  /** Sets an option that is a list. */
+  static void putList(String option, Collection<String> values, Map<String, String> options) {
+    ArrayNode list = JSON.createArrayNode();
+    values.forEach(list::add);
+    options.put(option, list.toString());
+  }
+
+  /** Whether an overwrite replaces only the dataset, and keeps everything else in the file. */
+  boolean replacesDataset() {
+    if (!flag("replacedataset")) {
+      return false;
+    }
+    if (flag("replacefile")
+        || values.getOrDefault("dataset", "/").replace("/", "").isEmpty()) {
+      throw new InvalidInputException(
+          "option replaceDataset needs option dataset, and no option replaceFile");
+    }
+    return true;
+  }
+
+  /** The path of the dataset or group. */
+  String dataset() {
+    return "/" + values.getOrDefault("dataset", "/").replaceAll("^/+|/+$", "");
   }
 
   String mode() {

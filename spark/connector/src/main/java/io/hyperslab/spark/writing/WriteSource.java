@@ -1,10 +1,17 @@
 package io.hyperslab.spark.writing;
 
 import io.hyperslab.FileWrite;
+import io.hyperslab.IoException;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.Paths;
 import java.util.Arrays;
 import java.util.EnumSet;
 import java.util.Map;
 import java.util.Set;
+import java.util.UUID;
+import java.util.regex.Pattern;
 import org.apache.spark.sql.connector.catalog.SupportsWrite;
 import org.apache.spark.sql.connector.catalog.Table;
 import org.apache.spark.sql.connector.catalog.TableCapability;
@@ -17,6 +24,7 @@ import org.apache.spark.sql.connector.write.PhysicalWriteInfo;
 import org.apache.spark.sql.connector.write.Write;
 import org.apache.spark.sql.connector.write.WriteBuilder;
 import org.apache.spark.sql.connector.write.WriterCommitMessage;
+import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 
@@ -66,7 +74,10 @@ public final class WriteSource implements TableProvider {
     @Override
     public WriteBuilder newWriteBuilder(LogicalWriteInfo info) {
       WriteOptions options = new WriteOptions(info.options().asCaseSensitiveMap());
-      String request = options.request(info.schema());
+      int partitionColumns = options.partitionColumns().size();
+      StructField[] fields = info.schema().fields();
+      StructType stored = new StructType(Arrays.copyOf(fields, fields.length - partitionColumns));
+      String request = options.request(stored);
       FileWrite.check(request);
       return new WriteBuilder() {
         @Override
@@ -79,7 +90,9 @@ public final class WriteSource implements TableProvider {
 
             @Override
             public BatchWrite toBatch() {
-              return new FileBatch(options, info.schema(), request);
+              return partitionColumns > 0
+                  ? new PartitionedBatch(options, stored, request)
+                  : new FileBatch(options, stored, request);
             }
           };
         }
@@ -94,11 +107,41 @@ public final class WriteSource implements TableProvider {
     private final WriteOptions options;
     private final String request;
 
+    /** The file in which a dataset is replaced; null if the whole file is written. */
+    private final String replacedIn;
+
+    private boolean isMoved;
+
     FileBatch(WriteOptions options, StructType schema, String request) {
       this.options = options;
       this.schema = schema;
       this.request = request;
-      write = new FileWrite(options.path(), options.mode(), options.replaceable());
+      Path file = Paths.get(options.path());
+      if (options.replacesDataset() && options.mode().equals("overwrite") && Files.exists(file)) {
+        replacedIn = file.toString();
+        FileWrite.checkReplaceable(replacedIn);
+        String prefix = "." + file.getFileName() + ".";
+        removeLeftovers(file, prefix);
+        // Next to the file, so that both are on one file system.
+        String name = prefix + UUID.randomUUID() + ".h5";
+        write = new FileWrite(file.resolveSibling(name).toString(), "create");
+      } else {
+        replacedIn = null;
+        write = new FileWrite(options.path(), options.mode(), options.replaceable());
+      }
+    }
+
+    private static void removeLeftovers(Path file, String prefix) {
+      Pattern names =
+          Pattern.compile(Pattern.quote(prefix) + "[0-9a-f-]{36}\\.h5(\\.d|\\.single)?");
+      try {
+        Leftovers.remove(
+            file.getParent(),
+            member -> names.matcher(member.getFileName().toString()).matches());
+      } catch (IOException error) {
+        throw new IoException(
+            "cannot remove what a killed write left: " + error, file.toString(), null, null);
+      }
     }
 
     @Override
@@ -118,6 +161,10 @@ public final class WriteSource implements TableProvider {
           .toArray(byte[][]::new);
       try {
         write.commit(fragments);
+        if (replacedIn != null) {
+          isMoved = true;
+          write.moveInto(replacedIn, options.dataset());
+        }
       } catch (InterruptedException error) {
         Thread.currentThread().interrupt();
         throw new IllegalStateException("interrupted before the write was committed", error);
@@ -126,7 +173,10 @@ public final class WriteSource implements TableProvider {
 
     @Override
     public void abort(WriterCommitMessage[] messages) {
-      write.abort();
+      // Moving removes what the tasks wrote, whether it fails or not.
+      if (!isMoved) {
+        write.abort();
+      }
     }
   }
 }
