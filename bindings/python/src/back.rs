@@ -6,6 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
 use crate::describe;
+use crate::heap::Heap;
 use crate::results::object::{Member, ObjectInfo, ReferenceTarget, shape_of};
 use crate::target::Target;
 
@@ -73,15 +74,17 @@ pub(crate) fn describe<'py>(py: Python<'py>, found: &DatasetDefinition) -> PyRes
     let filters: Vec<(u16, Vec<u32>)> = found.filters.filters.iter().map(|filter| (filter.id, filter.parameters.clone())).collect();
     dict.set_item("filters", filters)?;
     dict.set_item("fill", found.fill_value.as_deref().map(|bytes| PyBytes::new(py, bytes)))?;
+    dict.set_item("fill_heap", Py::new(py, Heap(found.fill_heap.clone()))?)?;
     dict.set_item("fill_time", found.fill_time.name())?;
     dict.set_item("committed", found.committed.clone())?;
     Ok(dict)
 }
 
 /// What a reference points at.
-pub(crate) fn target(objects: &FileWriter, number: u64) -> Option<ReferenceTarget> {
-    let target = objects.target_of(number)?;
-    Some(ReferenceTarget { path: format!("/{}", target.path.as_ref()?), region: target.region.clone() })
+pub(crate) fn target(objects: &FileWriter, number: u64) -> hyperslab::Result<Option<ReferenceTarget>> {
+    let Some(target) = objects.target_of(number) else { return Ok(None) };
+    let Some(path) = target.path()? else { return Ok(None) };
+    Ok(Some(ReferenceTarget { path: format!("/{path}"), region: target.region()? }))
 }
 
 /// A part of a virtual dataset.

@@ -15,7 +15,7 @@ use crate::error::raise;
 use crate::file::File;
 use crate::results::container::{Committed, Fused, VacuumResult, Verification, WrittenDataset};
 use crate::wait::{run, wait, wait_writing};
-use crate::writer::{PyFilter, Writer, attribute, dataspace, definition, fill_time, link};
+use crate::writer::{PyFill, PyFilter, Writer, attribute, dataspace, definition, fill_time, link};
 
 /// A parallel write: the container, what tasks have in common, and how it is stored.
 #[pyclass(frozen, module = "hyperslab._native")]
@@ -90,12 +90,12 @@ impl WritePlan {
         shape: Vec<u64>,
         chunks: Option<Vec<u64>>,
         filters: Vec<PyFilter>,
-        fill: Option<Vec<u8>>,
+        fill: Option<PyFill>,
         regions: Option<Vec<(Vec<u64>, Vec<u64>)>>,
         fill_time: Option<String>,
     ) -> PyResult<()> {
         let time = self::fill_time(fill_time.as_deref()).map_err(|error| raise(py, &error))?;
-        let definition = definition(self::datatype(datatype)?, Dataspace::fixed(shape), chunks, filters, fill, time);
+        let definition = definition(self::datatype(datatype)?, Dataspace::fixed(shape), chunks, filters, fill, time).map_err(|error| raise(py, &error))?;
         let regions = regions.map(|regions| regions.into_iter().map(|(start, count)| Region { start, count }).collect());
         let mut plan = self.0.lock().map_err(|_| raise(py, &Error::internal(FAILED)))?;
         Arc::make_mut(&mut plan).create_dataset(&path, definition, regions).map_err(|error| raise(py, &error))
@@ -130,7 +130,7 @@ impl WritePlan {
         maxshape: Option<Vec<Option<u64>>>,
         chunks: Option<Vec<u64>>,
         filters: Vec<PyFilter>,
-        fill: Option<Vec<u8>>,
+        fill: Option<PyFill>,
         rows: bool,
         value: Option<(Vec<u8>, Vec<Vec<u8>>)>,
         committed: Option<String>,
@@ -138,7 +138,7 @@ impl WritePlan {
         let datatype = self::datatype(datatype)?;
         self.define(py, |definitions| {
             let value = value.map(|(bytes, heap)| attribute(Some(shape.clone()), datatype.clone(), bytes, heap)).transpose()?;
-            let definition = definition(datatype, dataspace(Some(shape), maxshape)?, chunks, filters, fill, FillTime::default()).with_committed(committed);
+            let definition = definition(datatype, dataspace(Some(shape), maxshape)?, chunks, filters, fill, FillTime::default())?.with_committed(committed);
             definitions.create_dataset(path, definition, rows, value.as_ref().map(|value| &value.value))
         })
     }

@@ -16,7 +16,7 @@ use crate::error::raise;
 use crate::file::File;
 use crate::session::Session;
 use crate::wait::{run, wait_writing};
-use crate::writer::{PyFilter, attribute, dataspace, definition, fill_time};
+use crate::writer::{PyFill, PyFilter, attribute, dataspace, definition, fill_time};
 
 /// An existing file that is edited; `None` after it was closed.
 #[pyclass(frozen, module = "hyperslab._native")]
@@ -126,7 +126,7 @@ impl Editor {
         maxshape: Option<Vec<Option<u64>>>,
         chunks: Option<Vec<u64>>,
         filters: Vec<PyFilter>,
-        fill: Option<Vec<u8>>,
+        fill: Option<PyFill>,
         committed: Option<String>,
         fill_time: Option<String>,
         tracked: bool,
@@ -134,7 +134,7 @@ impl Editor {
         let datatype = self::datatype(datatype)?;
         self.with(py, move |editor| {
             let time = self::fill_time(fill_time.as_deref())?;
-            let checked = definition(datatype, dataspace(shape, maxshape)?, chunks, filters, fill, time).checked_own()?;
+            let checked = definition(datatype, dataspace(shape, maxshape)?, chunks, filters, fill, time)?.checked_own()?;
             let chosen = checked.chunk_shape.clone();
             let storage = match checked.chunk_shape {
                 Some(chunk_shape) => NewStorage::Chunked { chunk_shape, chunks: Vec::new() },
@@ -143,6 +143,7 @@ impl Editor {
             editor.create_dataset(
                 &path,
                 &new_dataset(checked.datatype, checked.dataspace, checked.fill_value, checked.fill_time, checked.filters, storage),
+                &checked.fill_heap,
                 committed.as_deref(),
                 tracked,
             )?;
@@ -159,14 +160,15 @@ impl Editor {
         datatype: &Bound<'_, PyDict>,
         shape: Vec<u64>,
         maxshape: Option<Vec<Option<u64>>>,
-        fill: Option<Vec<u8>>,
+        fill: Option<PyFill>,
         mappings: Vec<back::PyMapping>,
     ) -> PyResult<()> {
         let datatype = self::datatype(datatype)?;
         self.with(py, move |editor| {
             let storage = NewStorage::Virtual(mappings.into_iter().map(back::mapping).collect());
-            let new = new_dataset(datatype, dataspace(Some(shape), maxshape)?, fill, FillTime::default(), Pipeline::default(), storage);
-            editor.create_dataset(&path, &new, None, false).map(drop)
+            let checked = definition(datatype, dataspace(Some(shape), maxshape)?, None, Vec::new(), fill, FillTime::default())?.checked_own()?;
+            let new = new_dataset(checked.datatype, checked.dataspace, checked.fill_value, checked.fill_time, Pipeline::default(), storage);
+            editor.create_dataset(&path, &new, &checked.fill_heap, None, false).map(drop)
         })
     }
 

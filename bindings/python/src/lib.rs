@@ -9,6 +9,7 @@ mod decoder;
 mod definition;
 mod describe;
 mod described_types;
+mod each;
 mod editor;
 mod error;
 mod exit;

@@ -6,11 +6,12 @@ use std::sync::Arc;
 use hyperslab::foreign::{ForeignArray, file_of_arrays};
 use hyperslab::index::IndexTrust;
 use hyperslab::scan::{Split, matching_files};
-use hyperslab::storage::{StorageOptions, is_address, list_objects};
+use hyperslab::storage::{StorageOptions, is_address, list_objects, shown_address};
 use hyperslab::{Cancellation, Error, Interpretation, Limits, MissingSources, PathPolicy, SessionOptions};
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyList, PyTuple};
 
+use crate::each;
 use crate::error::raise;
 use crate::file::File;
 use crate::files::Files;
@@ -121,6 +122,13 @@ impl Session {
         wait(py, &cancellation, move || session.open_all_cancellable(&paths, &shared)).map(Files::of)
     }
 
+    /// Reads a dataset of each file, in parallel: a list of `(datatype, shape, bytes)` of numbers, open files of other datasets, and exceptions.
+    fn read_each<'py>(&self, py: Python<'py>, paths: Vec<PathBuf>, dataset: String) -> PyResult<Bound<'py, PyList>> {
+        let (session, cancellation) = (self.0.clone(), Cancellation::new());
+        let shared = cancellation.clone();
+        each::outcomes(py, wait(py, &cancellation, move || session.read_each(&paths, &dataset, &shared))?)
+    }
+
     /// Opens what an object with a method `read_ranges` reads, of `length` bytes; `name` is for messages.
     #[pyo3(signature = (name, reader, length, version=None))]
     fn open_reader(&self, py: Python<'_>, name: PathBuf, reader: Py<PyAny>, length: u64, version: Option<String>) -> PyResult<File> {
@@ -138,10 +146,27 @@ impl Session {
         wait(py, &Cancellation::new(), move || list_objects(&folder, &options))
     }
 
+    /// Makes a chunk index of the object at an address, with the values of datasets of at most `inline_threshold` bytes. Returns its file, the
+    /// length of the file, bytes of the object in it, objects, and those that cannot be read.
+    #[pyo3(signature = (address, out=None, inline_threshold=0))]
+    fn make_chunk_index(&self, py: Python<'_>, address: PathBuf, out: Option<PathBuf>, inline_threshold: u64) -> PyResult<(PathBuf, u64, u64, u64, u64)> {
+        let (session, cancellation) = (self.0.clone(), Cancellation::new());
+        let made = wait(py, &cancellation, move || {
+            session.make_chunk_index(&address, out.as_deref(), inline_threshold).map_err(|error| error.in_file(shown_address(&address.to_string_lossy())))
+        })?;
+        Ok((made.saved.path, made.saved.bytes, made.saved.metadata_bytes, made.objects, made.unreadable))
+    }
+
     /// Opens the content of a file that is in memory; `name` is for messages.
     fn open_content(&self, py: Python<'_>, name: PathBuf, content: &[u8]) -> PyResult<File> {
         let session = self.0.clone();
         py.detach(|| caught(|| session.open_content(&name, content))).map(File).map_err(|error| raise(py, &error))
+    }
+
+    /// The files of a folder whose names match a pattern of `*` and `?`, in natural order. `None` if some names of the folder are not UTF-8.
+    #[staticmethod]
+    fn matching(py: Python<'_>, folder: String, pattern: String) -> Option<Vec<String>> {
+        py.detach(|| matching_files(&folder, &pattern))
     }
 
     /// Opens the files of a folder whose names match a pattern of `*` and `?`, in natural order. `None` if some names of the

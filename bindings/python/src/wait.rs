@@ -66,11 +66,14 @@ pub(crate) fn parse<T: Send>(py: Python<'_>, work: impl FnOnce() -> Result<T> + 
     }
 }
 
-/// Gives Python the notices about indexes as warnings. An error is a warning that the program has made one.
+/// Gives Python the notices about indexes and the cache on disk as warnings. An error is a warning that the program has made one.
 fn warn(py: Python<'_>) -> PyResult<()> {
-    for notice in hyperslab::index::take_notices() {
-        let category = py.import("hyperslab.errors")?.getattr("IndexWarning")?;
-        PyErr::warn(py, &category, &CString::new(notice)?, 2)?;
+    let kinds = [("IndexWarning", hyperslab::index::take_notices()), ("CacheWarning", hyperslab::storage::take_cache_notices())];
+    for (kind, notices) in kinds {
+        for notice in notices {
+            let category = py.import("hyperslab.errors")?.getattr(kind)?;
+            PyErr::warn(py, &category, &CString::new(notice)?, 2)?;
+        }
     }
     Ok(())
 }

@@ -51,14 +51,19 @@ pub(crate) fn of_list(heap: &[Vec<u8>], reference: HeapReference) -> Result<&[u8
     value.map(Vec::as_slice).ok_or_else(|| Error::invalid_input("a variable-length value that is not there"))
 }
 
-/// An attribute with its heap.
-pub(crate) fn attribute(shape: Option<Vec<u64>>, datatype: hyperslab::Datatype, bytes: Vec<u8>, heap: Vec<Vec<u8>>) -> Result<AttributeValue> {
+/// Values of variable length, which elements point at by their numbers from 1 on.
+fn heap_of(heap: Vec<Vec<u8>>) -> Result<HeapObjects> {
     let mut objects = HeapObjects::default();
     for (number, value) in heap.into_iter().enumerate() {
-        let index = u32::try_from(number + 1).map_err(|_| Error::unsupported("4 Gi variable-length values in an attribute"))?;
+        let index = u32::try_from(number + 1).map_err(|_| Error::unsupported("4 Gi variable-length values at once"))?;
         objects.insert(HeapReference { address: 1, index }, Arc::from(value));
     }
-    Ok(AttributeValue::new(dataspace(shape, None)?, Elements { datatype, bytes, heap: objects }))
+    Ok(objects)
+}
+
+/// An attribute with its heap.
+pub(crate) fn attribute(shape: Option<Vec<u64>>, datatype: hyperslab::Datatype, bytes: Vec<u8>, heap: Vec<Vec<u8>>) -> Result<AttributeValue> {
+    Ok(AttributeValue::new(dataspace(shape, None)?, Elements { datatype, bytes, heap: heap_of(heap)? }))
 }
 
 /// The time at which the fill value is written, by its name in h5py.
@@ -66,21 +71,29 @@ pub(crate) fn fill_time(name: Option<&str>) -> Result<FillTime> {
     name.map_or(Ok(FillTime::default()), FillTime::of_name)
 }
 
+/// The bytes of a fill value, and the values that its parts of variable length point at by their numbers.
+pub(crate) type PyFill = (Vec<u8>, Vec<Vec<u8>>);
+
 /// The definition of a dataset.
 pub(crate) fn definition(
     datatype: hyperslab::Datatype,
     dataspace: Dataspace,
     chunk_shape: Option<Vec<u64>>,
     filters: Vec<PyFilter>,
-    fill_value: Option<Vec<u8>>,
+    fill: Option<PyFill>,
     fill_time: FillTime,
-) -> DatasetDefinition {
+) -> Result<DatasetDefinition> {
     let filters = filters.into_iter().map(|(id, name, optional, parameters)| Filter { id, name, optional, parameters });
-    DatasetDefinition::new(datatype, dataspace)
+    let (fill_value, heap) = fill.map_or((None, Vec::new()), |(bytes, heap)| (Some(bytes), heap));
+    // The caller decides how large the chunks with this fill value are.
+    let mut fill_heap = heap_of(heap)?;
+    fill_heap.allow(u64::MAX);
+    Ok(DatasetDefinition::new(datatype, dataspace)
         .with_chunk_shape(chunk_shape)
         .with_filters(Pipeline { filters: filters.collect() })
         .with_fill_value(fill_value)
-        .with_fill_time(fill_time)
+        .with_fill_heap(fill_heap)
+        .with_fill_time(fill_time))
 }
 
 /// A link to `target`, in `file` if that is given.
@@ -176,7 +189,7 @@ impl Writer {
         maxshape: Option<Vec<Option<u64>>>,
         chunks: Option<Vec<u64>>,
         filters: Vec<PyFilter>,
-        fill: Option<Vec<u8>>,
+        fill: Option<PyFill>,
         region: Option<(Vec<u64>, Vec<u64>)>,
         rows: bool,
         committed: Option<String>,
@@ -185,7 +198,7 @@ impl Writer {
         let datatype = self::datatype(datatype)?;
         self.with(py, move |target| {
             let time = self::fill_time(fill_time.as_deref())?;
-            let definition = definition(datatype, dataspace(shape, maxshape)?, chunks, filters, fill, time).with_committed(committed);
+            let definition = definition(datatype, dataspace(shape, maxshape)?, chunks, filters, fill, time)?.with_committed(committed);
             let extent = match (region, rows) {
                 (None, false) => None,
                 (Some((start, count)), false) => Some(Extent::Region(Region { start, count })),
@@ -215,12 +228,12 @@ impl Writer {
         datatype: &Bound<'_, PyDict>,
         shape: Vec<u64>,
         maxshape: Option<Vec<Option<u64>>>,
-        fill: Option<Vec<u8>>,
+        fill: Option<PyFill>,
         mappings: Vec<back::PyMapping>,
     ) -> PyResult<()> {
         let datatype = self::datatype(datatype)?;
         self.with(py, move |target| {
-            let definition = definition(datatype, dataspace(Some(shape), maxshape)?, None, Vec::new(), fill, FillTime::default());
+            let definition = definition(datatype, dataspace(Some(shape), maxshape)?, None, Vec::new(), fill, FillTime::default())?;
             target.create_virtual(&path, definition, mappings.into_iter().map(back::mapping).collect())
         })
     }
@@ -290,7 +303,7 @@ impl Writer {
 
     /// What the reference with this number points at; `None` if that is nothing.
     fn target(&self, py: Python<'_>, number: u64) -> PyResult<Option<ReferenceTarget>> {
-        self.with(py, |target| Ok(back::target(target.objects(), number)))
+        self.with(py, |target| back::target(target.objects(), number))
     }
 
     /// Names of an object's attributes.

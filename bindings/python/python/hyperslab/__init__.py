@@ -18,6 +18,7 @@ from .display.progress import Progress
 from .editing.edited_file import EditedDataset, EditedFile, EditedGroup
 from .engines.polars_scan import scan_polars
 from .errors import (
+    CacheWarning,
     CancelledError,
     ConflictError,
     CorruptError,
@@ -39,6 +40,7 @@ from .exporting.conversion import Converted, convert
 from .extras import importing as _importing
 from .file import File, FileSet, open
 from .indexes import index
+from .joining.each import EachFile, read_each
 from .joining.join import JoinedFile, joined, virtual
 from .joining.matching import LeftOut
 from .joining.merge import Merged, merge
@@ -115,6 +117,7 @@ __all__ = [
     "Attributes",
     "BatchReader",
     "Batches",
+    "CacheWarning",
     "CancelledError",
     "Cataloged",
     "CheckReport",
@@ -129,6 +132,7 @@ __all__ = [
     "Dataset",
     "Datatype",
     "Difference",
+    "EachFile",
     "EditedDataset",
     "EditedFile",
     "EditedGroup",
@@ -220,6 +224,7 @@ __all__ = [
     "open_mfdataset",
     "profile",
     "query",
+    "read_each",
     "recover",
     "register_filter",
     "repack",

@@ -1,3 +1,4 @@
+import pathlib
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final, final, overload
 
@@ -207,6 +208,10 @@ class Session:
     def open_content(self, name: str, content: bytes) -> File: ...
     def open_reader(self, name: str, reader: object, length: int, version: str | None = None) -> File: ...
     def list_objects(self, folder: str) -> list[str]: ...
+    def read_each(self, paths: Sequence[str], dataset: str) -> list[tuple[dict[str, Any], tuple[int, ...], bytearray] | File | Exception]: ...
+    def make_chunk_index(self, address: str, out: str | None = None, inline_threshold: int = 0) -> tuple[pathlib.Path, int, int, int, int]: ...
+    @staticmethod
+    def matching(folder: str, pattern: str) -> list[str] | None: ...
     def open_matching(self, folder: str, pattern: str) -> Files | None: ...
     def read_split(self, split: bytes) -> Reader: ...
     def arrays(
@@ -387,7 +392,7 @@ class Editor:
         maxshape: Sequence[int | None] | None,
         chunks: Sequence[int] | None,
         filters: Sequence[tuple[int, str | None, bool, Sequence[int]]],
-        fill: bytes | None,
+        fill: tuple[bytes, list[bytes]] | None,
         committed: str | None,
         fill_time: str | None,
         tracked: bool,
@@ -398,7 +403,7 @@ class Editor:
         datatype: dict[str, Any],
         shape: Sequence[int],
         maxshape: Sequence[int | None] | None,
-        fill: bytes | None,
+        fill: tuple[bytes, list[bytes]] | None,
         mappings: Sequence[tuple[str, str, Any, Any]],
     ) -> None: ...
     def create_datatype(self, path: str, datatype: dict[str, Any]) -> None: ...
@@ -438,7 +443,7 @@ class Writer:
         maxshape: Sequence[int | None] | None = None,
         chunks: Sequence[int] | None = None,
         filters: Sequence[tuple[int, str | None, bool, Sequence[int]]] = ...,
-        fill: bytes | None = None,
+        fill: tuple[bytes, list[bytes]] | None = None,
         region: tuple[Sequence[int], Sequence[int]] | None = None,
         rows: bool = False,
         committed: str | None = None,
@@ -450,7 +455,7 @@ class Writer:
         datatype: dict[str, Any],
         shape: Sequence[int],
         maxshape: Sequence[int | None] | None,
-        fill: bytes | None,
+        fill: tuple[bytes, list[bytes]] | None,
         mappings: Sequence[tuple[str, str, list[list[int]] | None, list[list[int]] | None]],
     ) -> None: ...
     def create_datatype(self, path: str, datatype: dict[str, Any]) -> None: ...
@@ -519,7 +524,7 @@ class WritePlan:
         shape: Sequence[int],
         chunks: Sequence[int] | None = None,
         filters: Sequence[tuple[int, str | None, bool, Sequence[int]]] = ...,
-        fill: bytes | None = None,
+        fill: tuple[bytes, list[bytes]] | None = None,
         regions: Sequence[tuple[Sequence[int], Sequence[int]]] | None = None,
         fill_time: str | None = None,
     ) -> None: ...
@@ -535,7 +540,7 @@ class WritePlan:
         maxshape: Sequence[int | None] | None = None,
         chunks: Sequence[int] | None = None,
         filters: Sequence[tuple[int, str | None, bool, Sequence[int]]] = ...,
-        fill: bytes | None = None,
+        fill: tuple[bytes, list[bytes]] | None = None,
         rows: bool = False,
         value: tuple[bytes, list[bytes]] | None = None,
         committed: str | None = None,
@@ -578,6 +583,7 @@ class Counters:
     remote_bytes_wanted: Final[int]
     remote_bytes_fetched: Final[int]
     remote_cache_hits: Final[int]
+    remote_disk_hits: Final[int]
 
 @final
 class Definition:

@@ -30,8 +30,10 @@ class Counters(NamedTuple):
     remote_bytes_wanted: int = 0
     #: Bytes that came over the network. More than wanted: the beginning of a file, blocks of metadata, short gaps.
     remote_bytes_fetched: int = 0
-    #: Reads of remote files that were answered from memory.
+    #: Reads of remote files that were answered from memory, or from a chunk index.
     remote_cache_hits: int = 0
+    #: Blocks of remote files that came from the cache on disk.
+    remote_disk_hits: int = 0
 
     def since(self, before: Counters) -> Counters:
         """The difference to earlier counters.
@@ -74,4 +76,5 @@ def counters() -> Counters:
         found.remote_bytes_wanted,
         found.remote_bytes_fetched,
         found.remote_cache_hits,
+        found.remote_disk_hits,
     )

@@ -218,6 +218,10 @@ class IndexWarning(UserWarning):
     """An index disagrees with its data. It is not used any more: the answer was read from the data."""
 
 
+class CacheWarning(UserWarning):
+    """The cache on disk, or a chunk index in it, is not used: the read went on without it."""
+
+
 class OmittedColumnsWarning(UserWarning):
     """Some members of a group are not columns of its table."""
 

@@ -467,7 +467,8 @@ def open(
             others, too (`any`, also PyTables' own that are not marked as out of date), or none (`none`).
         storage_options: Options of the store of an address, as in the Rust crate `object_store` and in obstore: `endpoint`,
             `region`, `access_key_id`, `skip_signature` (for public objects; also `anon`), `allow_http`, `timeout`, `max_retries`
-            and others. What is not given comes from the environment (`AWS_…`, `GOOGLE_…`, `AZURE_…`).
+            and others. What is not given comes from the environment (`AWS_…`, `GOOGLE_…`, `AZURE_…`). Also `cache_storage`, a folder in
+            which blocks of remote files are kept, `cache_bytes`, and `chunk_index` (`hyperslab.indexes.chunk_index`).
         store: A store of obstore, or another object with obspec's methods `head` and `get_ranges`; `path` is then a path in it.
         timeout: With `r+` and `a`, seconds to wait while another program has the file open; by default that is a `ConflictError` at once.
 

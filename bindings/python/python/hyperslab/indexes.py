@@ -7,16 +7,18 @@ from __future__ import annotations
 
 import operator
 import os
-from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from . import _native
+from .addresses import options_of
 from .display.blocks import MAX_ROWS, card, facts, grid, size
 from .errors import InvalidInputError
+from .sessions import session
 from .sources import Files, opened
 from .type_aliases import Path
 
-__all__ = ["IndexPlan", "Indexed", "PlannedIndex", "build", "commit", "plan", "status", "verify"]
+__all__ = ["ChunkIndex", "IndexPlan", "Indexed", "PlannedIndex", "build", "chunk_index", "commit", "plan", "status", "verify"]
 
 
 class PlannedIndex(NamedTuple):
@@ -24,7 +26,7 @@ class PlannedIndex(NamedTuple):
 
     Attributes:
         file: Path of the file.
-        path: Path of the dataset.
+        path: Path of the dataset, followed by the name of the member if it is compound (`/table/energy`).
         level: Level of the index: Z, K, P, X or B.
         reason: Why this level, or why the dataset is left out.
         elements: Number of values.
@@ -198,7 +200,8 @@ def index(
     Args:
         files: As in `query`. Arrays of other libraries (read-only memory maps, h5py and Zarr datasets) must all be in one
             file or folder.
-        datasets: Paths of datasets, with wildcards, or of groups for all datasets in them.
+        datasets: Paths of datasets, of members of compound datasets (`/table/energy`), of compound datasets for all their
+            members, or of groups for all datasets in them. `*` and `?` are wildcards.
         level: Z (zones), K (every 64th value), P (positions in order), X (positions and values) or B (bitmaps of distinct
             values); by default the one that suits each dataset.
         decode: Index decoded values; with `False` values as stored.
@@ -250,6 +253,53 @@ def _run(planned: IndexPlan, progress: Callable[[int, int], object] | None) -> I
 
     planned.run(report if progress is not None else None)
     return planned
+
+
+class ChunkIndex(NamedTuple):
+    """A chunk index that was made.
+
+    Attributes:
+        path: Its file.
+        bytes: Length of the file in bytes.
+        metadata_bytes: Bytes of the object in it: its metadata, and inlined values.
+        objects: Objects whose metadata it has.
+        unreadable: Those of them that cannot be read, with the index or without.
+    """
+
+    path: str
+    bytes: int
+    metadata_bytes: int
+    objects: int
+    unreadable: int
+
+
+def chunk_index(address: str, out: Path | None = None, *, inline_threshold: int = 0, storage_options: Mapping[str, Any] | None = None) -> ChunkIndex:
+    """Makes a chunk index of a remote file: its metadata in a local file, with which the remote file is opened, and its chunks are
+    located, without a request.
+
+    Args:
+        address: The address, such as `s3://bucket/run.h5`.
+        out: A file, or an existing folder, for the index; `storage_options={"chunk_index": out}` opens the remote file with it. By
+            default the cache folder, where `hyperslab.open` finds it by itself.
+        inline_threshold: The values of datasets that take at most this many bytes in the file are in the index, too, as in kerchunk's
+            references: such as coordinates. Reading them needs no request, so it does not notice that the object was replaced.
+        storage_options: As in `hyperslab.open`.
+
+    Returns:
+        Where the index is, and how large.
+
+    Raises:
+        UnsupportedError: The file is local, or the store gives no strong entity tag.
+        InvalidInputError: `inline_threshold` is negative.
+
+    Example:
+        >>> hs.indexes.chunk_index("s3://bucket/run.h5")
+    """
+    if inline_threshold < 0:
+        raise InvalidInputError(f"inline_threshold={inline_threshold} is negative: give a number of bytes, 0 for no values")
+    opener = session(None, None, None, None, (), None, None, None, options_of(storage_options))
+    path, *rest = opener.make_chunk_index(address, None if out is None else os.path.abspath(os.fsdecode(out)), inline_threshold)
+    return ChunkIndex(os.fsdecode(path), *rest)
 
 
 def build(task: bytes, *, threads: int | None = None) -> bytes:

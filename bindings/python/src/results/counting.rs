@@ -72,8 +72,10 @@ pub(crate) struct Counters {
     pub remote_bytes_wanted: u64,
     /// Bytes that came over the network.
     pub remote_bytes_fetched: u64,
-    /// Reads of remote objects that were answered from memory.
+    /// Reads of remote objects that were answered from memory, or from a chunk index.
     pub remote_cache_hits: u64,
+    /// Blocks of remote objects that came from the cache on disk.
+    pub remote_disk_hits: u64,
 }
 
 impl Counters {
@@ -92,6 +94,7 @@ impl Counters {
             remote_bytes_wanted: remote.wanted_bytes,
             remote_bytes_fetched: remote.fetched_bytes,
             remote_cache_hits: remote.cache_hits,
+            remote_disk_hits: remote.disk_hits,
         }
     }
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
@@ -77,21 +78,20 @@ def write_catalog(
     if mode == "x" and os.path.exists(target):
         raise ConflictError("the file exists: mode w replaces it, and a brings it up to date", target)
     names = [os.path.abspath(name) for name in _local_paths(files)]
-    known = _known(target) if mode == "a" and os.path.exists(target) else {}
+    known = _Known(target if mode == "a" and os.path.exists(target) else None)
     opener = session(**{**options, "limits": tuple(sorted((options.get("limits") or {}).items()))})
     left_out, read, cataloged, arrays = list[LeftOut](), 0, 0, 0
     part = _native.PartFile(target)
     try:
         with os.fdopen(part.descriptor(), "wb") as out, pq.ParquetWriter(out, SCHEMA, compression="zstd") as writer:
-            waiting = list[pa.Table]()
+            waiting = list[pa.Table | list[dict[str, Any]]]()
             for done, (name, found) in enumerate(_each(opener, names, known), 1):
                 if isinstance(found, Error):
                     left_out.append(LeftOut(name, found.message))
                 else:
                     read += isinstance(found, list)
-                    table = pa.Table.from_pylist(found, SCHEMA) if isinstance(found, list) else found
-                    cataloged, arrays = cataloged + 1, arrays + table.num_rows
-                    waiting.append(table)
+                    cataloged, arrays = cataloged + 1, arrays + len(found)
+                    waiting.append(found)
                 if len(waiting) >= _TABLES:
                     _write(writer, waiting)
                 if progress is not None:
@@ -158,10 +158,14 @@ def open_catalog(path: Path, where: str | None = None, **options: Any) -> FileSe
     return opened if isinstance(opened, FileSet) else FileSet(opened._natives, None)
 
 
-def _write(writer: pq.ParquetWriter, waiting: list[pa.Table]) -> None:
-    """Writes tables together: a row group for each of many small ones would cost more than their rows."""
-    if waiting:
-        writer.write_table(pa.concat_tables(waiting).combine_chunks())
+def _write(writer: pq.ParquetWriter, waiting: list[pa.Table | list[dict[str, Any]]]) -> None:
+    """Writes rows of files together: a row group, or a table, for each of many small ones would cost more than their rows."""
+    tables = list[pa.Table]()
+    for is_new, files in itertools.groupby(waiting, lambda found: isinstance(found, list)):
+        rows = list(files)
+        tables += [pa.Table.from_pylist([row for of_file in rows for row in of_file], SCHEMA)] if is_new else rows
+    if tables:
+        writer.write_table(pa.concat_tables(tables).combine_chunks())
         waiting.clear()
 
 
@@ -181,31 +185,34 @@ def _table(path: str, columns: list[str]) -> pa.Table:
         raise CorruptError(f"this is no catalog: {error}", path) from None
 
 
-def _known(path: str) -> dict[str, pa.Table]:
-    """The rows of each file that a catalog has."""
-    table = _table(path, SCHEMA.names)
-    if not table.schema.equals(SCHEMA):
-        raise CorruptError("this is no catalog: its columns are others", path)
-    rows = dict[str, pa.Table]()
-    first = 0
-    paths = table["path"].to_pylist()
-    for row in range(1, len(paths) + 1):
-        if row == len(paths) or paths[row] != paths[first]:
-            rows[paths[first]] = table.slice(first, row - first)
-            first = row
-    return rows
+class _Known:
+    """The rows of each file that a catalog has. A table for each of 100,000 files would take 1 GB."""
+
+    def __init__(self, path: str | None) -> None:
+        self._table = SCHEMA.empty_table() if path is None else _table(path, SCHEMA.names).combine_chunks()
+        if not self._table.schema.equals(SCHEMA):
+            raise CorruptError("this is no catalog: its columns are others", path)
+        paths, sizes, times = (self._table[name].to_pylist() for name in ("path", "file_bytes", "modified"))
+        #: Stamp, first row and number of rows.
+        self._files: dict[str, tuple[tuple[int, int], int, int]] = {}
+        first = 0
+        for row in range(1, len(paths) + 1):
+            if row == len(paths) or paths[row] != paths[first]:
+                self._files[paths[first]] = (sizes[first], times[first]), first, row - first
+                first = row
+
+    def rows(self, name: str, stamp: tuple[int, int] | None) -> pa.Table | None:
+        """The rows of an unchanged file."""
+        known = self._files.get(name)
+        return None if known is None or known[0] != stamp else self._table.slice(*known[1:])
 
 
-def _each(opener: _native.Session, names: list[str], known: dict[str, pa.Table]) -> Iterator[tuple[str, pa.Table | list[dict[str, Any]] | Error]]:
+def _each(opener: _native.Session, names: list[str], known: _Known) -> Iterator[tuple[str, pa.Table | list[dict[str, Any]] | Error]]:
     """Each file with its rows, those of the catalog if it has not changed, or the error of reading it."""
     for first in range(0, len(names), _BATCH):
         batch = names[first : first + _BATCH]
         stamps = {name: _native.path_stamp(name) for name in batch}
-        kept = {
-            name: rows
-            for name in batch
-            if (rows := known.get(name)) is not None and stamps[name] == (rows["file_bytes"][0].as_py(), rows["modified"][0].as_py())
-        }
+        kept = {name: rows for name in batch if (rows := known.rows(name, stamps[name])) is not None}
         wanted = [name for name in batch if name not in kept]
         opened = dict(zip(wanted, _opened(opener, wanted), strict=True))
         for name in batch:

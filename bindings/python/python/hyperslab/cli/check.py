@@ -84,7 +84,8 @@ def stat(
         print(json.dumps(found.to_dict(), ensure_ascii=False))
         return
     print(visible(found.summary))
-    print(f"{found.groups:,} groups, {found.datasets:,} datasets, {found.datatypes:,} committed datatypes, {found.attributes:,} attributes")
+    counts = {"group": found.groups, "dataset": found.datasets, "committed datatype": found.datatypes, "attribute": found.attributes}
+    print(", ".join(f"{count:,} {kind}{'' if count == 1 else 's'}" for kind, count in counts.items()))
     kinds = found.kinds if everything else found.kinds[:_ROWS]
     print_facts_grid([
         Column("kind", [kind.kind for kind in kinds], False),

@@ -22,6 +22,16 @@ from .app import AsJson, FileName, ObjectPath, command, only_file, open_file
 from .progress import waiting
 from .terminal import has_style, say
 
+#: What people call the formats that `File.format` tells.
+_FORMATS = {
+    "Hdf5": "HDF5",
+    "Netcdf3": "netCDF classic",
+    "Netcdf4": "netCDF-4",
+    "References": "chunk references",
+    "Container": "HDF5 in Arrow files",
+    "NetcdfContainer": "netCDF-4 in Arrow files",
+}
+
 
 @command(
     "Show the tree: shapes, types, chunks, filters.",
@@ -111,6 +121,8 @@ def _for_people(name: str, value: Any) -> Any:
     """A fact as `info` prints it; `None` if there is nothing to say."""
     if name in ("shape", "chunks", "maxshape") and value is not None:
         return " × ".join("unlimited" if extent is None else f"{extent:,}" for extent in value) or "scalar"
+    if name == "format":
+        return ", ".join(_FORMATS.get(one, one) for one in value.split(", "))
     if isinstance(value, list) and name in ("dims", "filters"):
         return ", ".join(part or "-" for part in value) or None
     if isinstance(value, int) and not isinstance(value, bool):

@@ -43,6 +43,8 @@ STATUS = [
 ]
 ENVIRONMENT = [
     ("COLUMNS", "width of the terminal in characters, if it does not say so itself"),
+    ("HYPERSLAB_CACHE_STORAGE", "folder in which blocks of remote files are kept; empty: none"),
+    ("HYPERSLAB_CACHE_BYTES", "most bytes of these blocks; 1 GiB by default"),
     ("HYPERSLAB_PROFILE", "the profile of this machine; empty: none"),
     ("HYPERSLAB_INDEX_KEY", "a file with the key that signs indexes"),
     ("HYPERSLAB_SPARK_JAR", "the jar for Spark, instead of the one in the package"),

@@ -150,19 +150,44 @@ def convert(
     "Build value indexes, which queries use.",
     "hyperslab index profiles.nc /theta /salinity",
     "hyperslab index profiles.nc '/t*' --level Z --plan",
+    "hyperslab index --chunks s3://bucket/run.h5",
 )
 def index(
     file: FileName,
-    datasets: Annotated[list[str], typer.Argument(metavar="DATASETS", help="Paths of datasets or groups; * and ? are wildcards.")],
+    datasets: Annotated[
+        list[str] | None, typer.Argument(metavar="DATASETS", help="Paths of datasets, members of compound datasets, or groups; * and ? are wildcards.")
+    ] = None,
     level: Annotated[str | None, typer.Option(help="Z, K, P, X or B; one that suits each dataset by default.")] = None,
     raw: Raw = False,
     together: Annotated[bool, typer.Option("--together", help="Make one index of all files of a folder.")] = False,
     embedded: Annotated[bool, typer.Option("--embedded", help="Append the index to each HDF5 file itself.")] = False,
     rebuild: Annotated[bool, typer.Option("--rebuild", help="Build valid indexes again, too.")] = False,
     plan: Annotated[bool, typer.Option("--plan", help="Only show what would be built.")] = False,
+    chunks: Annotated[bool, typer.Option("--chunks", help="Instead, keep the metadata of a remote file here, so that it opens without a request.")] = False,
+    out: Annotated[str | None, typer.Option("--out", metavar="PATH", help="With --chunks: a file or folder instead of the cache folder.")] = None,
+    inline_threshold: Annotated[
+        int | None, typer.Option("--inline-threshold", metavar="BYTES", min=0, help="With --chunks: keep the values of datasets of at most BYTES, too.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Build value indexes next to the files, or bring them up to date; queries use them automatically."""
+    if chunks:
+        if datasets or level or raw or together or embedded or rebuild or plan:
+            raise typer.BadParameter("--chunks takes an address, --out, --inline-threshold and --json only")
+        with careful(), waiting("reading metadata"):
+            made = hs.indexes.chunk_index(file, out, inline_threshold=inline_threshold or 0, storage_options=OPEN.get("storage_options"))
+        if as_json:
+            print(json.dumps(made._asdict()))
+        else:
+            damaged = f"; {made.unreadable:,} of them cannot be read" if made.unreadable else ""
+            print(f"wrote {made.path}: {made.bytes:,} bytes, the metadata of {made.objects:,} objects{damaged}")
+        return
+    if out is not None:
+        raise typer.BadParameter("--out is for --chunks")
+    if inline_threshold is not None:
+        raise typer.BadParameter("--inline-threshold is for --chunks")
+    if not datasets:
+        raise typer.BadParameter("name the datasets to index, or give --chunks")
     if embedded and not plan:
         with careful(), waiting("indexing"):
             planned = hs.index(

@@ -238,7 +238,7 @@ class _Walk:
             return
         if one.maxshape != other.maxshape:
             yield Difference(one.name, "maxshape", f"{one.maxshape} and {other.maxshape}")
-        if (a["fill"] is None) != (b["fill"] is None) or (a["datatype"] == b["datatype"] and not one.dtype.hasobject and a["fill"] != b["fill"]):
+        if not _same_fill(one, other, self._how.tolerance):
             yield Difference(one.name, "fill", f"the fill value: {_fill(one)} and {_fill(other)}")
         if not are_comparable(one.dtype, other.dtype):
             return  # the type was named
@@ -276,6 +276,15 @@ def _type_text(one: Dataset, other: Dataset) -> str:
         name for name in {*one._about["datatype"], *other._about["datatype"]} if one._about["datatype"].get(name) != other._about["datatype"].get(name)
     }
     return f"{one.dtype} in both, stored with another {', '.join(sorted(differing))}"
+
+
+def _same_fill(one: Dataset, other: Dataset, tolerance: Tolerance) -> bool:
+    """Whether the fill values are the same; those of datatypes that differ are only both there, or both zeros."""
+    a, b = one._about, other._about
+    if a["datatype"] == b["datatype"] and one.dtype.hasobject and (a["fill"] or b["fill"]):
+        # Those of variable length are stored as places in the file.
+        return same(np.asarray(one.fillvalue), np.asarray(other.fillvalue), tolerance)
+    return (a["fill"] is None) == (b["fill"] is None) and (a["datatype"] != b["datatype"] or one.dtype.hasobject or a["fill"] == b["fill"])
 
 
 def _fill(dataset: Dataset) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 from ..errors import InvalidInputError
 from ..objects.attributes import Empty
 from ..values.references import Reference, RegionReference
-from .regions import canonical
+from ..values.regions import canonical
 
 _NUMBERS = "biufc"
 

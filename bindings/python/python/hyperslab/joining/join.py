@@ -121,12 +121,12 @@ def joined(
     Raises:
         ConflictError: A file does not fit the first one; the error names both.
         InvalidInputError: Along which dimension is not clear, or it does not exist.
-        UnsupportedError: A file is netCDF classic, or a dataset holds references.
+        UnsupportedError: A dataset holds references.
 
     Example:
         >>> hs.joined("era5/*.nc")["t2m"].shape
     """
-    found, opened, options = joined_files(files, concat_dim, new_dim, axis, datasets, compat, check_order, misfits, options)
+    found, opened, options = joined_files(files, concat_dim, new_dim, axis, datasets, compat, check_order, misfits, options, takes_classic=True)
     folder = common_folder(found.paths)
     with tempfile.TemporaryDirectory() as temporary:
         master = os.path.join(temporary, "master.h5")
@@ -148,13 +148,15 @@ def joined_files(
     check_order: bool,
     misfits: str,
     options: dict[str, Any],
+    takes_classic: bool = False,
+    keeps_references: bool = False,
 ) -> tuple[Joined, Callable[[str], File], dict[str, Any]]:
-    """The files that fit together, a function that opens one of them again, and the options to open them with."""
+    """The files that fit together (also netCDF classic ones, which only Hyperslab reads as sources of virtual datasets), a function that opens one of them again, and the options to open them with."""
     options = _options_of(files) | options
-    how = _how(concat_dim, new_dim, axis, datasets, compat, check_order)
+    how = _how(concat_dim, new_dim, axis, datasets, compat, check_order)._replace(keeps_references=keeps_references)
     names = paths_of(files)
-    found = Joined(names, (_opener(name, options) for name in names), how, _leaves_out(misfits))
-    return found, lambda name: _opener(name, options)(), options
+    found = Joined(names, (_opener(name, options, takes_classic) for name in names), how, _leaves_out(misfits))
+    return found, lambda name: _opener(name, options, takes_classic)(), options
 
 
 def check_target(path: Path, sources: Sequence[str]) -> str:
@@ -207,10 +209,20 @@ def _matching(pattern: Path) -> list[str]:
     name = os.path.expanduser(os.fsdecode(pattern))
     if not has_magic(name):
         return [name]
-    found = matching(session(), name) if is_address(name) else [name] if os.path.exists(name) else sorted(globbing.glob(name, recursive=True), key=natural_key)
+    found = matching(session(), name) if is_address(name) else [name] if os.path.exists(name) else _matching_paths(name)
     if not found:
         raise MissingFileError(f"no file matches {name}")
     return found
+
+
+def _matching_paths(name: str) -> list[str]:
+    folder, slash, pattern = name.rpartition("/")
+    # The usual pattern: files of one folder.
+    if not globbing.has_magic(folder) and "[" not in pattern and "**" not in pattern and not (slash and not folder):
+        found = _native.Session.matching(folder, pattern)
+        if found is not None:
+            return found
+    return sorted(globbing.glob(name, recursive=True), key=natural_key)
 
 
 def _options_of(files: Any) -> dict[str, Any]:
@@ -231,14 +243,18 @@ def _options_of(files: Any) -> dict[str, Any]:
     return {name: value for name, value in found.items() if value}
 
 
-def _opener(name: str, options: dict[str, Any]) -> Callable[[], File]:
+def _opener(name: str, options: dict[str, Any], takes_classic: bool) -> Callable[[], File]:
     def opens() -> File:
         try:
             return open_files(name, **{**options, "format": "hdf5"})
         except InvalidInputError:
-            if open_files(name, **options).format == "Netcdf3":
-                raise UnsupportedError("a netCDF classic file cannot be a source of a virtual dataset: open many with hs.open_mfdataset", name) from None
-            raise
+            found = open_files(name, **options)
+            if found.format != "Netcdf3":
+                raise
+            if takes_classic:
+                return found
+            message = "a netCDF classic file cannot be a source of a virtual dataset: hs.joined and hs.open_mfdataset open many as one"
+            raise UnsupportedError(message, name) from None
 
     return opens
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -9,15 +10,18 @@ from typing import Any
 import numpy as np
 
 from ..addresses import is_address
-from ..errors import InvalidInputError
+from ..errors import InvalidInputError, UnsupportedError
 from ..file import File
 from ..netcdf.types import fixed_text
 from ..objects.attributes import value_of
 from ..objects.dataset import Dataset
 from ..values import dtype_encoding
 from ..writing.new_attributes import NewAttributes
+from ..writing.new_dataset import NewDataset
 from ..writing.new_file import NewFile
-from .matching import Joined, Series, is_placeholder
+from . import references
+from .dimensions import is_placeholder
+from .matching import Joined, Series
 from .times import recounted
 
 #: Datasets that are the same in all files are copied if they are no longer than this; of longer ones, the first file's are shown.
@@ -47,15 +51,19 @@ def write_master(
         grows: Whether dimensions have the limits that they have in the first file, and all values are those of the files, for a copy.
     """
     sources = [_relative(source, folder) for source in joined.paths]
+    merged = references.MergedReferences(joined.paths, joined.objects, joined.series)
     with NewFile(path, replace, None, None, track_order=True) as made:
         writer = made._writer
         # The netCDF library looks for dimensions among what was created before.
         if joined.how.new_dim is not None:
             _write_new_dimension(made, joined, labels, opened)
+        _write_declared(made, joined)
         for name, found in joined.objects.items():
             if not isinstance(found, Dataset):
                 if name != "/":
                     made.create_group(name)
+            elif references.are_in(found._about["datatype"]):
+                _write_references(made, joined, name, found, merged, opened, grows)
             elif name in joined.recounted:
                 parts = [recounted(_dataset(opened(source), name), found) for source in joined.paths]
                 values = np.concatenate(parts)
@@ -64,14 +72,20 @@ def write_master(
                 _write_series(made, name, found, joined.series[name], sources, grows)
             else:
                 _write_same(made, name, found, sources[0], grows)
-            _copy_attributes(made, joined, name)
+            _copy_attributes(made, joined, name, merged)
+            if name in joined.declared:
+                _mark_as_scale(made, name, name[1:])
         for name, found in joined.objects.items():
             if isinstance(found, Dataset):
                 offset = 1 if joined.how.new_dim is not None and name in joined.series else 0
-                if offset:
+                # The writer attaches no scales to references to objects.
+                has_no_scales = references.is_of_objects(found._about["datatype"])
+                if offset and not has_no_scales:
                     writer.attach_scale(name, 0, f"/{joined.how.new_dim}")
                 for axis in range(found.ndim):
                     scale = joined.scale_of(name, axis)
+                    if scale is not None and has_no_scales:
+                        raise UnsupportedError("a dataset of references to objects that has dimension scales cannot be merged", found._file.path, name)
                     if scale is not None and scale != name:
                         writer.attach_scale(name, axis + offset, scale)
 
@@ -119,7 +133,29 @@ def _write_same(made: NewFile, name: str, found: Dataset, source: str, grows: bo
         made._writer.create_virtual(name, datatype, list(found.shape), limits, fill, [(source, name.replace("%", "%%"), None, place)])
 
 
-def _copy_attributes(made: NewFile, joined: Joined, name: str) -> None:
+def _write_references(
+    made: NewFile, joined: Joined, name: str, found: Dataset, merged: references.MergedReferences, opened: Callable[[str], File], grows: bool
+) -> None:
+    series = joined.series.get(name)
+    whole = list(found.shape) if series is None else list(series.whole)
+    limits = _limits(found, whole, 0 if series is None else series.axis, grows)
+    chunks = found.chunks
+    if series is not None and series.axis is None and chunks is not None:
+        chunks = (1, *chunks)
+    extent = None if found._about["shape"] is None else whole
+    chosen = made._writer.create_dataset(name, found._about["datatype"], extent, limits, None if chunks is None else list(chunks), [], None)
+    target = NewDataset(made._writer, name, tuple(whole), found._about["datatype"], None if chosen is None else tuple(chosen))
+    if extent is None:
+        return
+    if series is None:
+        references.write(target, merged, name, [(opened(joined.paths[0]), 0)], None, False)
+        return
+    starts = itertools.accumulate(series.lengths, initial=0)
+    parts = ((opened(path), start) for path, start in zip(joined.paths, starts, strict=False))
+    references.write(target, merged, name, parts, series.axis, series.axis is None)
+
+
+def _copy_attributes(made: NewFile, joined: Joined, name: str, merged: references.MergedReferences) -> None:
     """The attributes that all files have in common, in the order of the first."""
     found = joined.objects[name]
     for key in found._file.attribute_names(found._number):
@@ -132,10 +168,29 @@ def _copy_attributes(made: NewFile, joined: Joined, name: str) -> None:
             NewAttributes(made._writer, name)[key] = numbers
         elif key == "NAME" and isinstance(found, Dataset) and is_placeholder(found) and name in joined.series:
             made._writer.set_attribute(name, key, *fixed_text(_NO_VARIABLE.format(joined.series[name].whole[0])))
+        elif references.are_in(value.datatype):
+            NewAttributes(made._writer, name)[key] = merged.of(found.attrs[key], found._file.path, name)
         elif dtype_encoding.uses_heap(value.datatype):
             NewAttributes(made._writer, name)[key] = value_of(value, found._file)
         else:
             made._writer.set_attribute(name, key, value.shape, value.datatype, value.data, [])
+
+
+def _write_declared(made: NewFile, joined: Joined) -> None:
+    """The dimensions of netCDF classic files that no variable is named after, as the netCDF library writes them into HDF5."""
+    for path, dimension in joined.declared.items():
+        if path in joined.objects:
+            continue
+        extent = dimension.extent
+        if path == joined.scale:
+            extent = sum(next((series.lengths for series in joined.series.values()), [extent]))
+        made._writer.create_dataset(path, dtype_encoding.of_dtype(">f4"), [extent], None, None, [], None)
+        _mark_as_scale(made, path, _NO_VARIABLE.format(extent))
+
+
+def _mark_as_scale(made: NewFile, path: str, name: str) -> None:
+    made._writer.set_attribute(path, "CLASS", *fixed_text("DIMENSION_SCALE"))
+    made._writer.set_attribute(path, "NAME", *fixed_text(name))
 
 
 def _write_new_dimension(made: NewFile, joined: Joined, labels: Callable[[File], Any] | None, opened: Callable[[str], File]) -> None:
@@ -155,8 +210,7 @@ def _write_new_dimension(made: NewFile, joined: Joined, labels: Callable[[File],
         data = np.array([str(value) for value in values], dtype=object) if is_text else np.asarray(values)
         made.create_dataset(name, data=data)
         text = str(joined.how.new_dim)
-    made._writer.set_attribute(name, "CLASS", *fixed_text("DIMENSION_SCALE"))
-    made._writer.set_attribute(name, "NAME", *fixed_text(text))
+    _mark_as_scale(made, name, text)
     number = _new_number(joined)
     if number:
         NewAttributes(made._writer, name)["_Netcdf4Dimid"] = np.int32(number)

@@ -15,6 +15,8 @@ from ..file import File
 from ..objects.dataset import Dataset
 from ..objects.group import Group
 from ..values import dtype_encoding
+from . import references
+from .dimensions import Declared, declared, is_classic, is_placeholder, is_scale, scales_of
 from .times import is_recountable, recounted, starts_at
 
 #: Attributes that say how values are decoded: datasets with different ones cannot be one array.
@@ -48,7 +50,8 @@ class Series:
 
 
 class How(NamedTuple):
-    """How files are joined: along the dimension `concat_dim`, along a `new_dim`, or along `axis` of `datasets` (`None`: of all)."""
+    """How files are joined: along the dimension `concat_dim`, along a `new_dim`, or along `axis` of `datasets` (`None`: of all). A file that
+    has its own values can keep references."""
 
     concat_dim: str | None = None
     new_dim: str | None = None
@@ -56,6 +59,7 @@ class How(NamedTuple):
     datasets: frozenset[str] | None = None
     compares: bool = True
     checks_order: bool = True
+    keeps_references: bool = False
 
 
 class Joined:
@@ -80,6 +84,8 @@ class Joined:
         self._ends: list[tuple[str, Any, Any]] = []
         #: Path of the scale of the dimension.
         self.scale: str | None = None
+        #: The dimensions of the first file if it is netCDF classic.
+        self.declared: dict[str, Declared] = {}
         self._values: dict[str, Any] = {}
         # Which dimension goes on is seen in two files: the first ones wait until it is known.
         waiting = list[File]()
@@ -113,12 +119,13 @@ class Joined:
 
     def scale_of(self, path: str, axis: int) -> str | None:
         """Path of the dataset that is the scale of a dimension of the first file."""
-        return _scales(self.objects[path])[axis]  # type: ignore[arg-type]
+        return scales_of(self.objects[path])[axis]  # type: ignore[arg-type]
 
     # The first file.
 
     def _begin(self, first: File) -> None:
-        self.objects = {"/": first, **dict(_all_of(first))}
+        self.objects = {"/": first, **dict(_all_of(first, self.how.keeps_references))}
+        self.declared = declared(first)
         for path, found in self.objects.items():
             self.attributes[path] = {name for name in found._file.attribute_names(found._number) if name not in HIDDEN}
 
@@ -146,11 +153,11 @@ class Joined:
             self.series = {path: Series(how.axis, datasets[path].shape) for path in sorted(chosen)}
             return True
         if how.new_dim is not None:
-            if f"/{how.new_dim}" in self.objects:
+            if f"/{how.new_dim}" in self.objects.keys() | self.declared.keys():
                 raise InvalidInputError(f"new_dim={how.new_dim!r} is an object of the files already", files[0].filename)
             self.series = {path: Series(None, found.shape) for path, found in datasets.items() if path not in self._coordinates(datasets)}
             return True
-        dims = {scale for found in datasets.values() for scale in _scales(found) if scale is not None}
+        dims = {scale for found in datasets.values() for scale in scales_of(found) if scale is not None}
         if how.concat_dim is not None:
             matching = sorted(dim for dim in dims if how.concat_dim in (dim, dim.rpartition("/")[2]))
             if len(matching) != 1:
@@ -163,7 +170,7 @@ class Joined:
         else:
             self.scale = self._only(datasets, dims, files)
         for path, found in datasets.items():
-            axes = [axis for axis, scale in enumerate(_scales(found)) if scale == self.scale]
+            axes = [axis for axis, scale in enumerate(scales_of(found)) if scale == self.scale]
             if len(axes) > 1:
                 raise UnsupportedError(f"a dataset that has the dimension {self.scale} twice", files[0].filename, path)
             if axes:
@@ -173,13 +180,19 @@ class Joined:
     def _only(self, datasets: dict[str, Dataset], dims: set[str], files: Sequence[File]) -> str:
         """The dimension that differs between the first two files, or else the only one without a limit."""
         differing = []
+        others = declared(files[-1])
         for dim in sorted(dims):
             mine, theirs = datasets.get(dim), files[-1].get(dim)
+            # Dimensions of classic files without a variable.
+            if len(files) > 1 and mine is None and dim in others and dim in self.declared and others[dim].extent != self.declared[dim].extent:
+                differing.append(dim)
             if len(files) < 2 or not isinstance(mine, Dataset) or not isinstance(theirs, Dataset):
                 continue
             if mine.shape != theirs.shape or not _equal(mine, theirs) or _starts_otherwise(mine, theirs):
                 differing.append(dim)
-        unlimited = [dim for dim in sorted(dims) if isinstance(datasets.get(dim), Dataset) and None in datasets[dim].maxshape]
+        unlimited = [
+            dim for dim in sorted(dims) if (self.declared[dim].is_unlimited if dim in self.declared else dim in datasets and None in datasets[dim].maxshape)
+        ]
         for found in (differing, unlimited):
             if len(found) == 1:
                 return found[0]
@@ -206,6 +219,9 @@ class Joined:
         """Adds a file, once it is known to fit: what does not fit changes nothing."""
         assert self.first is not None
         first, lengths, differing = self.first.filename, dict[str, int](), list[tuple[str, str]]()
+        if is_classic(file) != is_classic(self.first):
+            classic, other = (file.filename, first) if is_classic(file) else (first, file.filename)
+            raise ConflictError(f"{classic} is netCDF classic and {other} is not: hs.open_mfdataset takes both", file.filename)
         for path, mine in self.objects.items():
             try:
                 theirs = file if path == "/" else file[path]
@@ -291,13 +307,13 @@ def _name_of(error: Error, number: int) -> str:
     return str(getattr(error, "file", None) or f"file {number}")
 
 
-def _all_of(file: File) -> Iterator[tuple[str, Group | Dataset]]:
+def _all_of(file: File, keeps_references: bool) -> Iterator[tuple[str, Group | Dataset]]:
     found: list[tuple[str, Any]] = []
     file.visititems(lambda path, item: found.append((f"/{path}", item)))
     for path, item in found:
         if item.kind == "unreadable" or getattr(item, "refusal", None):
             raise UnsupportedError(f"it cannot be read ({item.refusal}), so it cannot be joined", file.filename, path)
-        if isinstance(item, Dataset) and _has_references(item._about["datatype"]):
+        if isinstance(item, Dataset) and not keeps_references and references.are_in(item._about["datatype"]):
             raise UnsupportedError("a dataset of references, which lead to objects of its own file, cannot be joined", file.filename, path)
         if isinstance(item, (Group, Dataset)):
             yield path, item
@@ -314,32 +330,12 @@ def _starts_otherwise(mine: Dataset, theirs: Dataset) -> bool:
     return _counts_otherwise(mine, theirs) and starts_at(mine) != starts_at(theirs)
 
 
-def is_scale(dataset: Dataset) -> bool:
-    return dataset.attrs.get("CLASS") in (b"DIMENSION_SCALE", "DIMENSION_SCALE")
-
-
-def is_placeholder(dataset: Dataset) -> bool:
-    """Whether it only stands for a dimension without coordinates, as the netCDF library writes them."""
-    name = dataset.attrs.get("NAME")
-    text = name.decode("latin-1") if isinstance(name, bytes) else str(name)
-    return is_scale(dataset) and text.startswith("This is a netCDF dimension but not a netCDF variable")
-
-
-def _scales(dataset: Dataset) -> list[str | None]:
-    """Path of the scale of each dimension."""
-    numbers = [number for _, number in dataset._dimensions()] or [None] * dataset.ndim
-    scales = [None if number is None else dataset._file.object_path(number) for number in numbers]
-    if dataset.ndim and scales[0] is None and is_scale(dataset):
-        scales[0] = dataset.name
-    return scales
-
-
 def _equal(mine: Dataset, theirs: Dataset) -> bool:
     return is_placeholder(mine) or _same_values(mine[()], theirs[()])
 
 
 def _same_values(mine: Any, theirs: Any) -> bool:
-    mine, theirs = np.asarray(mine), np.asarray(theirs)
+    mine, theirs = (np.asarray(references.converted(value, references.place)) for value in (mine, theirs))
     return mine.shape == theirs.shape and bool(np.array_equal(mine, theirs, equal_nan=mine.dtype.kind in "fc"))
 
 
@@ -347,14 +343,9 @@ def _same_attribute(mine: Any, theirs: Any, name: str) -> bool:
     one, other = mine._file.attribute(mine._number, name), theirs._file.attribute(theirs._number, name)
     if one is None or other is None or (one.shape, one.datatype) != (other.shape, other.datatype):
         return False
-    # Texts of variable length are references to a heap.
-    return _same_values(mine.attrs[name], theirs.attrs[name]) if dtype_encoding.uses_heap(one.datatype) else one.data == other.data
-
-
-def _has_references(datatype: dict[str, Any]) -> bool:
-    if datatype["class"] == "compound":
-        return any(_has_references(member) for _, _, member in datatype["members"])
-    return datatype["class"] == "reference" or any(_has_references(datatype[key]) for key in ("base",) if isinstance(datatype.get(key), dict))
+    # Texts of variable length are references to a heap; references are addresses in their own file.
+    points = dtype_encoding.uses_heap(one.datatype) or references.are_in(one.datatype)
+    return _same_values(mine.attrs[name], theirs.attrs[name]) if points else one.data == other.data
 
 
 def common_folder(paths: Sequence[str]) -> str:

@@ -49,7 +49,7 @@ def merge(
     **options: Any,
 ) -> Merged:
     """Writes many files as one HDF5 file, which needs them no more. Chunks are copied as stored where the files have the same chunks and
-    filters and each chunk stays whole; other values are decoded, and encoded again.
+    filters and each chunk stays whole; other values are decoded, and encoded again. References lead to the same places in the new file.
 
     Args:
         files: A glob, a list of paths, or a set of open files of HDF5 or netCDF-4, in the order in which they follow each other.
@@ -65,14 +65,14 @@ def merge(
     Raises:
         ConflictError: A file does not fit the first one, and the error names both; or `mode` is `x` and the file exists.
         InvalidInputError: Along which dimension is not clear, or it does not exist.
-        UnsupportedError: A file is netCDF classic, or a dataset holds references.
+        UnsupportedError: A file is netCDF classic, or a reference leads out of the files or cannot be written.
 
     Example:
         >>> hs.merge("era5/*.nc", "era5.nc", concat_dim="time")
     """
     if mode not in ("w", "x"):
         raise InvalidInputError(f"mode {mode!r} is not known: give w (replace) or x (there must be none)")
-    found, opened, options = joined_files(files, concat_dim, new_dim, axis, datasets, compat, check_order, misfits, options)
+    found, opened, options = joined_files(files, concat_dim, new_dim, axis, datasets, compat, check_order, misfits, options, keeps_references=True)
     target = check_target(path, found.paths)
     folder = common_folder(found.paths)
     with tempfile.TemporaryDirectory() as temporary:

@@ -312,12 +312,14 @@ class NetcdfGroup(Netcdf4Names, TypeDefinitions, NewGroup):
 
     def _set_fill(self, made: NetcdfVariable, fill_value: Any, code: str) -> None:
         attributes = NetcdfAttributes(self._writer, made._path)
-        if made.type is not None:
+        if made.type is not None or code == "":
+            # Text, too, is an array of one value of the variable's type.
             heap: list[bytes] = []
-            value = dtype_encoding.stored(made.type.checked(fill_value, "fill_value"), made._datatype, heap)
+            checked = [fill_value] if made.type is None else made.type.checked(fill_value, "fill_value")
+            value = dtype_encoding.stored(checked, made._datatype, heap)
             self._writer.set_attribute(made._path, "_FillValue", [1], made._datatype, value.tobytes(), heap)
             return
-        checked = fill_value if code in ("", "S1") else dtype_encoding.stored([fill_value], made._datatype, [])
+        checked = fill_value if code == "S1" else dtype_encoding.stored([fill_value], made._datatype, [])
         attributes._put("_FillValue", checked, None, "attribute '_FillValue'")
 
     def _join(self) -> None:

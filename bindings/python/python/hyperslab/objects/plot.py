@@ -82,7 +82,7 @@ def plot(
             default the last two.
         kind: `auto`, or `histogram` for the numbers of values in bins, over all dimensions.
         bins: Number of bins of a histogram.
-        cmap: A colormap of matplotlib.
+        cmap: A colormap of matplotlib, for an image of values.
         vmin, vmax: The smallest and largest value shown.
         robust: Show the values between the 2nd and the 98th percentile of what is drawn, where `vmin` and `vmax` are not given.
         log: Scale values logarithmically; of a histogram the bins.
@@ -94,8 +94,8 @@ def plot(
         `out` if it is a path, else the matplotlib figure.
 
     Raises:
-        InvalidInputError: The dataset has no numbers to draw, there is no such dimension or index, or `coastlines` are asked of
-            something else than a map.
+        InvalidInputError: The dataset has no numbers to draw, there is no such dimension or index, `cmap` is given for something
+            else than an image of values, or `coastlines` are asked of something else than a map.
         MissingExtraError: Matplotlib is not installed: it comes with `pip install 'hyperslab[plot]'`, cartopy with
             `hyperslab[maps]`.
         NotFoundError: The coastlines are not on this machine and cannot be downloaded.
@@ -116,6 +116,7 @@ def plot(
             raise InvalidInputError("a histogram has the values of all dimensions: leave out dims and index")
         if coastlines:
             plot_coastlines.check(dataset.name, None)
+        _refuse_colormap(cmap, "a histogram")
         _histogram(dataset, axes, bins, vmin, vmax, log)
         title = dataset.name
     else:
@@ -144,6 +145,8 @@ def _values(dataset: Dataset, axes: Any, index: Any, dims: Any, options: dict[st
     part = Part(dataset, drawn, _fixed(dataset, drawn, index))
     max_cells = MAX_LINE_CELLS if len(drawn) == 1 else MAX_IMAGE_CELLS
     steps = [-(-extent // max_cells) for extent in part.shape[:2]]
+    if colored or len(drawn) == 1:
+        _refuse_colormap(options["cmap"], "an image that has colors of its own" if colored else "a line")
     if coastlines and (colored or len(drawn) != 2):
         plot_coastlines.check(dataset.name, None)
     if colored:
@@ -168,6 +171,11 @@ def _values(dataset: Dataset, axes: Any, index: Any, dims: Any, options: dict[st
                 _image(dataset, axes, coordinates, cells, log, coastlines, **options)
     where = ", ".join(place(dataset, dimension, at) for dimension, at in part.fixed.items())
     return dataset.name + (f" ({where})" if where else "")
+
+
+def _refuse_colormap(cmap: Any, what: str) -> None:
+    if cmap is not None:
+        raise InvalidInputError(f"a colormap is for images of values, and this is {what}: leave out cmap")
 
 
 def _dimension(dataset: Dataset, given: str | int) -> int:

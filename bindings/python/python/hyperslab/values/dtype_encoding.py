@@ -387,7 +387,17 @@ def extents(name: str, values: Any, unlimited: bool = False) -> list[Any]:
     return [None if extent is None else int(extent) for extent in found]
 
 
-def fill_of(value: Any, datatype: dict[str, Any]) -> bytes | None:
-    """The bytes of a fill value; zeros need none."""
-    fill: bytes | None = None if value is None else stored(value, datatype, []).tobytes()
-    return fill if fill and any(fill) else None
+def fill_of(value: Any, datatype: dict[str, Any]) -> tuple[bytes, list[bytes]] | None:
+    """The bytes of a fill value, and what its parts of variable length point at; zeros and empty values need none."""
+    heap: list[bytes] = []
+    fill = None if value is None else _one_element(value, datatype, heap).tobytes()
+    return (fill, heap) if fill and any(fill) else None
+
+
+def _one_element(value: Any, datatype: dict[str, Any], heap: list[bytes]) -> np.ndarray[Any, Any]:
+    if datatype["class"] == "sequence":
+        # A list is one element.
+        one = np.empty(1, dtype=object)
+        one[0] = value
+        return stored(one, datatype, heap)
+    return stored(value, datatype, heap)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any, Protocol
 
+from ..values import dtype_encoding
+
 #: Bytes of values that are copied at a time.
 _SLAB_BYTES = 64 << 20
 
@@ -43,6 +45,9 @@ def copy_object(source: Any, target: Target, path: str) -> None:
 
 def _copied_dataset(source: Any, target: Target, path: str) -> Any:
     about, where = source._about(), target._below(path)
+    fill: tuple[bytes, list[bytes]] | None = about["fill"] and (about["fill"], [])
+    if dtype_encoding.uses_heap(about["datatype"]):
+        fill = dtype_encoding.fill_of(source.fillvalue, about["datatype"])
     through = [(number, None, True, parameters) for number, parameters in about["filters"]]
     source._writer.create_dataset(
         where,
@@ -51,7 +56,7 @@ def _copied_dataset(source: Any, target: Target, path: str) -> Any:
         about.get("maxshape"),
         about["chunks"],
         through,
-        about["fill"],
+        fill,
         committed=about["committed"],
         fill_time=about["fill_time"],
     )

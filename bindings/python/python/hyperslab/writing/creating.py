@@ -93,7 +93,7 @@ def storage(stated: Stated, chunks: Any, maxshape: Any, compression: Any, compre
     return Storage(largest, chosen, found)
 
 
-def fill(stated: Stated, fillvalue: Any) -> tuple[Any, bytes | None]:
+def fill(stated: Stated, fillvalue: Any) -> tuple[Any, tuple[bytes, list[bytes]] | None]:
     """The value of unwritten elements, as given and as stored; that of times is the missing one unless another is given."""
     if stated.times is None:
         return fillvalue, dtype_encoding.fill_of(fillvalue, stated.datatype)
@@ -132,7 +132,7 @@ def like(other: Any, options: dict[str, Any]) -> dict[str, Any]:
         found["dtype"] = narrow_integers.with_bits(other.dtype, (about() if callable(about) else about)["datatype"])
     if other.maxshape != other.shape:
         found["maxshape"] = other.maxshape
-    if other.dtype.kind == "O":
+    if other.dtype.kind == "O" and not isinstance(other.fillvalue, (str, bytes)):
         found["fillvalue"] = None
     found.update(options)
     return found

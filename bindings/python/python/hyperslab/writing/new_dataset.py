@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import _native, dtypes, indexing_keys
+from .. import dtypes, indexing_keys
 from ..errors import InvalidInputError, InvalidTypeError
 from ..objects import reading
 from ..objects.attributes import Empty
@@ -119,7 +119,7 @@ class NewDataset:
         """The value of unwritten elements: a scalar of the dataset's dtype."""
         about = self._about()
         raw = np.frombuffer(about["fill"] or bytes(about["datatype"]["size"]), np.uint8).copy()
-        return reading.convert(raw, about["datatype"], (), _native.Heap(), self._writer)[()]
+        return reading.convert(raw, about["datatype"], (), about["fill_heap"], self._writer)[()]
 
     @property
     def attrs(self) -> NewAttributes:

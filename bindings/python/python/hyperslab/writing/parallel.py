@@ -176,7 +176,14 @@ class PlanWriter:
         self.note(path, "group")
 
     def create_dataset(
-        self, path: str, datatype: dict[str, Any], shape: list[int], maxshape: list[Any] | None, chunks: Any, filters: Any, fill: bytes | None
+        self,
+        path: str,
+        datatype: dict[str, Any],
+        shape: list[int],
+        maxshape: list[Any] | None,
+        chunks: Any,
+        filters: Any,
+        fill: tuple[bytes, list[bytes]] | None,
     ) -> None:
         self.check()
         self._native.define_dataset(path, datatype, shape, maxshape, chunks, filters, fill)

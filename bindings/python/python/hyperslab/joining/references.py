@@ -1,0 +1,145 @@
+"""References of files that are merged: they lead to the same places of the new file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from ..errors import UnsupportedError
+from ..file import File
+from ..objects.dataset import Dataset
+from ..values.new_references import NewReference, NewRegionReference
+from ..values.references import AttributeReference, Reference, RegionReference
+from ..values.regions import canonical
+from ..writing.new_dataset import NewDataset
+
+#: Bytes of references that are copied at a time.
+_SLAB_BYTES = 8 << 20
+
+
+class Part(Protocol):
+    """A dataset that goes on from file to file along `axis`; with `axis` `None`, along a new first dimension."""
+
+    axis: int | None
+    lengths: list[int]
+
+
+def are_in(datatype: dict[str, Any]) -> bool:
+    """Whether elements of this datatype hold references."""
+    if datatype["class"] == "compound":
+        return any(are_in(member) for _, _, member in datatype["members"])
+    return datatype["class"] == "reference" or (isinstance(datatype.get("base"), dict) and are_in(datatype["base"]))
+
+
+def is_of_objects(datatype: dict[str, Any]) -> bool:
+    """Whether elements of this datatype are references to objects and nothing else."""
+    return bool(datatype["class"] == "reference" and datatype["kind"] == "Object")
+
+
+def converted(value: Any, change: Callable[[Reference], Any]) -> Any:
+    """A value of any dtype with `change` applied to the references in it."""
+    if isinstance(value, Reference):
+        return change(value)
+    if isinstance(value, (np.ndarray, np.void)) and value.dtype.names is not None:
+        names = value.dtype.names
+        records = [tuple(converted(record[name], change) for name in names) for record in np.asarray(value).reshape(-1)]
+        # References and numbers side by side: as objects, which the datatype of the new file tells apart.
+        made: np.ndarray[Any, Any] = np.empty(len(records), [(name, object) for name in names])
+        for place, record in enumerate(records):
+            made[place] = record
+        return made.reshape(value.shape)[()]
+    if isinstance(value, np.ndarray) and value.dtype == object:
+        made = np.empty(value.size, dtype=object)
+        for place, item in enumerate(value.reshape(-1)):
+            made[place] = converted(item, change)
+        return made.reshape(value.shape)
+    return value
+
+
+def place(reference: Reference) -> str:
+    """Where a reference leads, as text to be compared with that of other files."""
+    if not reference:
+        return "null"
+    selection = reference.selection if isinstance(reference, RegionReference) else None
+    file = None if reference.filename == reference._file.path else reference.filename
+    region = None if selection is None else canonical(selection.kind, selection.parts)
+    return repr((reference.path, file, region, getattr(reference, "attribute", None)))
+
+
+class MergedReferences:
+    """The references of the merged files, as references of the new one."""
+
+    def __init__(self, paths: Sequence[str], objects: Mapping[str, Any], series: Mapping[str, Part]) -> None:
+        self._numbers = {os.path.realpath(path): number for number, path in enumerate(paths)}
+        self._objects, self._series = objects, series
+
+    def of(self, value: Any, file: str, name: str) -> Any:
+        """The references in a value of the object `name` of a merged file.
+
+        Raises:
+            UnsupportedError: A reference leads out of the merged files, or cannot be written.
+        """
+        return converted(value, lambda reference: self._one(reference, file, name))
+
+    def _one(self, reference: Reference, file: str, name: str) -> NewReference | None:
+        if not reference:
+            return None
+        path, there = reference.path, reference.filename
+        number = None if there is None else self._numbers.get(os.path.realpath(there))
+        if path is None:
+            raise UnsupportedError("a reference to an object that does not exist cannot be merged", file, name)
+        if number is None:
+            raise UnsupportedError(f"a reference to {path} of {there}, which is none of the merged files", file, name)
+        if path not in self._objects:
+            raise UnsupportedError(f"a reference to {path}, which the merged file does not have", file, name)
+        if isinstance(reference, AttributeReference):
+            raise UnsupportedError(f"a reference to the attribute {reference.attribute!r} of {path} cannot be merged", file, name)
+        if not isinstance(reference, RegionReference):
+            return NewReference(path)
+        return NewRegionReference(path, self._moved(reference, path, number, file, name))
+
+    def _moved(self, reference: RegionReference, path: str, number: int, file: str, name: str) -> list[list[int]]:
+        """Start, stride, count and block of each dimension of the new dataset: the joined one is longer, or new."""
+        selection, target = reference.selection, self._objects[path]
+        if selection is None or not isinstance(target, Dataset):
+            raise UnsupportedError(f"a reference to a region of {path}, which is no dataset, cannot be merged", file, name)
+        kind, *parts = canonical(selection.kind, selection.parts)
+        if kind in ("points", "blocks"):
+            raise UnsupportedError(f"a reference to a region of {kind} of {path} cannot be merged: only those to hyperslabs can", file, name)
+        series = self._series.get(path)
+        shape = list(target.shape)
+        if series is not None and series.axis is not None:
+            shape[series.axis] = series.lengths[number]
+        axes = [list(axis) for axis in parts[0]] if kind == "hyperslab" else [[0, 1, extent if kind == "all" else 0, 1] for extent in shape]
+        if series is None:
+            return axes
+        before = sum(series.lengths[:number])
+        if series.axis is None:
+            return [[before, 1, 1, 1], *axes]
+        axes[series.axis][0] += before
+        return axes
+
+
+def write(made: NewDataset, references: MergedReferences, name: str, sources: Iterable[tuple[File, int]], axis: int | None, is_new: bool) -> None:
+    """Writes a dataset of references: those of each file from a place along `axis` on, or with `is_new` at an index of a new dimension."""
+    for file, at in sources:
+        found = file[name]
+        assert isinstance(found, Dataset)
+        if not found.shape:
+            made[at if is_new else ()] = references.of(found[()], file.filename, name)
+            continue
+        row = found.nbytes // max(found.shape[0], 1)
+        rows = max(_SLAB_BYTES // max(row, 1), 1)
+        for first in range(0, found.shape[0], rows):
+            last = min(first + rows, found.shape[0])
+            place: list[Any] = [slice(first, last)] + [slice(None)] * (found.ndim - 1)
+            if is_new:
+                place.insert(0, at)
+            elif axis == 0:
+                place[0] = slice(at + first, at + last)
+            elif axis is not None:
+                place[axis] = slice(at, at + found.shape[axis])
+            made[tuple(place)] = references.of(found[first:last], file.filename, name)
