@@ -10,7 +10,9 @@ import argparse
 import json
 import multiprocessing
 import pathlib
+import shutil
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from typing import Any
@@ -19,6 +21,12 @@ import h5py
 import numpy as np
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "testing"))
+
+#: The folders of chunk indexes without values and with small ones, which `main` makes.
+INDEXES: list[str] = []
+OURS = ("hyperslab", "with chunk index", "with inlined values")
+#: Readers through which xarray opens files.
+WITH_XARRAY = (*OURS, "h5py, fsspec", "h5py, fsspec blocks")
 
 STEPS, ROWS, COLUMNS = 1000, 500, 80
 CHUNK = (1, 50, 80)
@@ -87,26 +95,63 @@ def work(f: Any, what: str) -> Any:
     return np.asarray(f["all/d054321"][:])
 
 
+def with_xarray(source: Any, engine: str, **options: Any) -> Any:
+    """Opens all variables as a dataset and reads a small one."""
+    import xarray as xr
+
+    with xr.open_dataset(source, engine=engine, cache=False, **options) as ds:
+        return ds["small7"].values
+
+
 def ours(url: str, what: str) -> Any:
     import hyperslab as hs
 
+    if what == "xarray":
+        return with_xarray(url, "hyperslab")
     with hs.open(url) as f:
+        return work(f, what)
+
+
+def ours_indexed(url: str, what: str) -> Any:
+    """With a chunk index, which `main` has made."""
+
+    return indexed(url, what, INDEXES[0])
+
+
+def ours_inlined(url: str, what: str) -> Any:
+    """With a chunk index that has the values of datasets of at most 4 KiB."""
+    return indexed(url, what, INDEXES[1])
+
+
+def indexed(url: str, what: str, folder: str) -> Any:
+    import hyperslab as hs
+
+    options = {"chunk_index": folder}
+    if what == "xarray":
+        return with_xarray(url, "hyperslab", storage_options=options)
+    with hs.open(url, storage_options=options) as f:
         return work(f, what)
 
 
 def h5py_fsspec(url: str, what: str) -> Any:
     import fsspec
 
-    with fsspec.filesystem("http", skip_instance_cache=True).open(url) as source, h5py.File(source) as f:
-        return work(f, what)
+    with fsspec.filesystem("http", skip_instance_cache=True).open(url) as source:
+        if what == "xarray":
+            return with_xarray(source, "h5netcdf", phony_dims="access")
+        with h5py.File(source) as f:
+            return work(f, what)
 
 
 def h5py_fsspec_blocks(url: str, what: str) -> Any:
     import fsspec
 
     options = {"cache_type": "blockcache", "block_size": 4 << 20}
-    with fsspec.filesystem("http", skip_instance_cache=True).open(url, **options) as source, h5py.File(source, page_buf_size=0) as f:
-        return work(f, what)
+    with fsspec.filesystem("http", skip_instance_cache=True).open(url, **options) as source:
+        if what == "xarray":
+            return with_xarray(source, "h5netcdf", phony_dims="access")
+        with h5py.File(source, page_buf_size=0) as f:
+            return work(f, what)
 
 
 def pyfive_fsspec(url: str, what: str) -> Any:
@@ -123,10 +168,23 @@ def h5py_ros3(url: str, what: str) -> Any:
 
 
 def readers() -> dict[str, Callable[[str, str], Any]]:
-    found = {"hyperslab": ours, "h5py, fsspec": h5py_fsspec, "h5py, fsspec blocks": h5py_fsspec_blocks, "pyfive, fsspec": pyfive_fsspec}
+    found = {
+        "hyperslab": ours,
+        "with chunk index": ours_indexed,
+        "with inlined values": ours_inlined,
+        "h5py, fsspec": h5py_fsspec,
+        "h5py, fsspec blocks": h5py_fsspec_blocks,
+        "pyfive, fsspec": pyfive_fsspec,
+    }
     if h5py.get_config().ros3:
         found["h5py, ROS3"] = h5py_ros3
     return found
+
+
+def what_is_read(name: str, wanted: str) -> list[str]:
+    """What is measured of a file."""
+    there = ("open", "one") if name == "many" else ("open", "small", "xarray", "series", "all")
+    return [what for what in there if what in wanted.split(",")]
 
 
 def main() -> None:
@@ -135,6 +193,7 @@ def main() -> None:
     parser.add_argument("--latencies", default="0,10,50", help="milliseconds")
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--files", default="plain,paged,many")
+    parser.add_argument("--what", default="open,small,xarray,series,all,one")
     parser.add_argument("--limit", type=float, default=60, help="seconds after which a reader is not measured again at higher latencies")
     parser.add_argument("--json", type=pathlib.Path)
     arguments = parser.parse_args()
@@ -152,15 +211,26 @@ def main() -> None:
     process.start()
     url = pipe.recv()
     results = []
+    import hyperslab as hs
+
+    for threshold in (0, 4 << 10):
+        INDEXES.append(tempfile.mkdtemp(prefix="hyperslab-chunks-"))
+        for name in names:
+            start = time.perf_counter()
+            made = hs.indexes.chunk_index(f"{url}/{name}", INDEXES[-1], inline_threshold=threshold)
+            seconds = time.perf_counter() - start
+            print(f"{name}: a chunk index of {made.bytes / 1e6:.1f} MB in {seconds:.1f} s, {made.objects} objects, values of up to {threshold} bytes")
     print(f"ROS3 in h5py's wheel: {bool(h5py.get_config().ros3)}")
     for name in names:
-        for what in ("open", "one") if name == "many" else ("open", "small", "series", "all"):
+        for what in what_is_read(name, arguments.what):
             expected, slow = None, set()
             for latency in map(float, arguments.latencies.split(",")):
                 print(
                     f"\n{name} ({paths[name].stat().st_size / 1e6:.0f} MB), {what}, {latency:g} ms\n{'':22} {'seconds':>9} {'requests':>9} {'MB':>9} {'rounds':>7}"
                 )
                 for reader, read in readers().items():
+                    if what == "xarray" and reader not in WITH_XARRAY:
+                        continue
                     if reader in slow:
                         print(f"{reader:22} {'-':>9}")
                         continue
@@ -181,7 +251,7 @@ def main() -> None:
                         requests, size = pipe.recv()
                         expected = got if expected is None else expected
                         np.testing.assert_array_equal(got, expected, err_msg=reader)
-                        rounds = _rounds() - rounds if reader == "hyperslab" else None
+                        rounds = _rounds() - rounds if reader in OURS else None
                         best = min(best or (seconds, requests, size, rounds), (seconds, requests, size, rounds), key=lambda found: found[0])
                         if seconds > arguments.limit:
                             slow.add(reader)
@@ -202,6 +272,8 @@ def main() -> None:
                             }
                         )
     pipe.send("end")
+    for folder in INDEXES:
+        shutil.rmtree(folder)
     if arguments.json is not None:
         arguments.json.parent.mkdir(parents=True, exist_ok=True)
         arguments.json.write_text(json.dumps(results, indent=1))
