@@ -1,7 +1,7 @@
-"""Writes the licenses of what is compiled into the wheel as one text. (maturin itself writes the list of the crates, by CycloneDX.)
+"""Writes the licenses of what is compiled into the wheel, or into the jar, as one text. (maturin itself writes the list of the crates, by CycloneDX.)
 
-`python packaging/bundled.py FOLDER [TARGET]` writes `THIRD-PARTY.txt`. Crates are those that `hyperslab-python` needs on this platform, or on the
-TARGET of Rust's name, at run time or while it is built, as `cargo metadata` resolves them; the same input gives the same bytes.
+`python packaging/bundled.py FOLDER [TARGET [CRATE]]` writes `THIRD-PARTY.txt`. Crates are those that CRATE (`hyperslab-python`) needs on this platform, or
+on the TARGET of Rust's name (`""` for this platform), at run time or while it is built, as `cargo metadata` resolves them; the same input gives the same bytes.
 """
 
 from __future__ import annotations
@@ -60,15 +60,15 @@ def third_party(found: list[dict[str, Any]]) -> str:
         table.append(f"{name}: {package['license']}" + ("" if own else f" (its package has no text of it: {package['repository'] or 'no address'})"))
         for file, text in own.items():
             owners.setdefault(text, []).append(f"{name}, {file}")
-    parts = ["Software that is compiled into Hyperslab's wheel, and its licenses.", "\n".join(table)]
+    parts = ["Software that is compiled into Hyperslab, and its licenses.", "\n".join(table)]
     parts += ["=" * 100 + "\n" + "\n".join(names) + "\n" + "-" * 100 + "\n" + text for text, names in owners.items()]
     return "\n\n".join(parts) + "\n"
 
 
 def main() -> None:
-    folder = pathlib.Path(sys.argv[1])
+    folder, target, crate = pathlib.Path(sys.argv[1]), "".join(sys.argv[2:3]), "".join(sys.argv[3:4])
     folder.mkdir(parents=True, exist_ok=True)
-    found = packages("hyperslab-python", *sys.argv[2:3])
+    found = packages(crate or "hyperslab-python", target or None)
     (folder / "THIRD-PARTY.txt").write_text(third_party(found), encoding="utf-8")
     print(f"{folder}: {len(found)} crates")
 
