@@ -119,6 +119,10 @@ test-stores: setup $(STORES_VENV)/.installed ## object stores: S3 by moto, store
 bench-stores: setup $(STORES_VENV)/.installed ## requests, bytes and seconds of remote files at several latencies, beside h5py and pyfive over fsspec
 	$(WITH_STORES) benches/stores/run.py --folder $(HOME)/.cache/hyperslab/bench/stores --json $(HOME)/.cache/hyperslab/bench/stores.json $(ARGUMENTS)
 
+# ARGUMENTS="--files 20000 --rounds 1 --folder /dev/shm".
+bench-many: setup ## 100,000 small files, opened and read beside h5py in one process and in a pool, and a catalog of them; 900 MB in TMPDIR
+	PYTHONPATH=$(abspath bindings/python/python) $(BIN)/python benches/many/run.py $(ARGUMENTS)
+
 # References for readers of Zarr: VirtualiZarr, kerchunk and Icechunk. The environment stays outside of the clone.
 VIRTUALIZARR_VENV := $(HOME)/.cache/hyperslab/venvs/virtualizarr
 
@@ -369,6 +373,10 @@ WITH_JAR      := HYPERSLAB_SPARK_JAR=$(SPARK_JAR) PYTHONPATH=$(abspath bindings/
 test-spark-%: $(SPARK_JAR) $(SPARK_VENVS)/spark%/.installed setup
 	cd testing/spark && $(WITH_JAR) $(SPARK_VENVS)/spark$*/bin/python -m pytest -q -p no:cacheprovider --rootdir=. --confcutdir=. $(TESTS)
 
+crash-spark: $(SPARK_JAR) $(SPARK_VENVS)/spark4/.installed setup ## drivers killed COUNT=20 times while they write datasets and partitions (minutes)
+	@rm -rf $(SPARK_OUT)/kills && mkdir -p $(SPARK_OUT)/kills
+	$(WITH_JAR) $(SPARK_VENVS)/spark4/bin/python testing/spark/kills.py $(SPARK_OUT)/kills $(if $(filter file,$(origin COUNT)),20,$(or $(COUNT),20))
+
 demo-spark: $(SPARK_JAR) $(SPARK_VENVS)/spark4/.installed setup ## Spark on the real files and on a generated larger one
 	$(WITH_JAR) $(SPARK_VENVS)/spark4/bin/python examples/spark_demo.py
 
@@ -502,6 +510,9 @@ guards: $(VENV)/.requirements ## takes out one check of the readers at a time: g
 bench-index: setup ## value indexes: build, size, answers, beside FastBit and in Spark (twenty minutes)
 	HYPERSLAB_SPARK_PYTHON=$(SPARK_VENVS)/spark4/bin/python HYPERSLAB_SPARK_JAR=$(SPARK_JAR) $(BIN)/python benches/index/run.py $(if $(PARTS),--parts $(PARTS))
 
+bench-pytables: setup ## rows of a PyTables table by a condition, by PyTables and by us; ARGUMENTS="--rows 4000000 --rounds 9"
+	$(BIN)/python -W ignore benches/index/pytables.py --folder $(HOME)/.cache/hyperslab/bench/pytables $(ARGUMENTS)
+
 # One thread each; --only, --rounds and --mebibytes in ARGUMENTS.
 bench-filters: setup ## how fast each filter is undone, beside h5py with hdf5plugin
 	cargo build --release --locked --quiet -p hyperslab-formats --example decode_chunks
@@ -529,6 +540,17 @@ $(XARRAY_BENCH_VENV)/.installed: benches/xarray/requirements.lock
 # ARGUMENTS="--files 10000 --only files", or "--mebibytes 256 --rounds 9".
 bench-xarray: setup $(XARRAY_BENCH_VENV)/.installed ## xarray on Hyperslab, next to netcdf4, h5netcdf, pyfive, hidefix and zarr with references
 	PYTHONPATH=$(abspath bindings/python/python) $(XARRAY_BENCH_VENV)/bin/python -W ignore benches/xarray/run.py --folder $(HOME)/.cache/hyperslab/bench/xarray $(ARGUMENTS)
+
+ARRAYS_VENV := $(HOME)/.cache/hyperslab/venvs/arrays
+
+$(ARRAYS_VENV)/.installed: benches/arrays/requirements.lock
+	$(PYTHON) -m venv $(ARRAYS_VENV)
+	$(ARRAYS_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
+	@touch $@
+
+# ARGUMENTS="--mebibytes 64 --rounds 5".
+bench-arrays: setup $(ARRAYS_VENV)/.installed ## one compressed field as HDF5, Zarr, Icechunk and TileDB
+	PYTHONPATH=$(abspath bindings/python/python) ICECHUNK_LOG=error $(ARRAYS_VENV)/bin/python benches/arrays/run.py --folder $(HOME)/.cache/hyperslab/bench/arrays $(ARGUMENTS)
 
 # ARGUMENTS="--steps 100 --particles 1000000 --rounds 7"; the file of 2 GB stays in the folder.
 bench-h5part: setup ## one column of all steps of H5Part, beside plain reads and h5py
@@ -636,6 +658,26 @@ jar-docs: ## the jars of Java's sources and of Javadoc, in build/jar-docs
 	mvn -q -B -f spark/pom.xml -Drevision=$(VERSION) -Dout.folder=$(abspath build/jar-docs)/maven -Ddoclint=none org.apache.maven.plugins:maven-javadoc-plugin:3.11.2:aggregate-jar
 	@for part in sources javadoc; do mv build/jar-docs/maven/parent/*-$$part.jar build/jar-docs/hyperslab-spark-$(VERSION)-$$part.jar; done
 	@rm -rf build/jar-docs/maven; ls -l build/jar-docs
+
+# A folder that Maven, Ivy and `spark-submit --packages` read as a repository. Nothing is published.
+MAVEN_REPOSITORY ?= $(abspath build/maven/repository)
+MAVEN_PARTS      := build/maven/parts
+COORDINATES      := hyperslab-spark-$(VERSION)
+
+jar-install: $(SPARK_JAR) jar-docs ## the jar with its pom, licenses, sources and Javadoc in a Maven repository, build/maven/repository or MAVEN_REPOSITORY=
+	@rm -rf $(MAVEN_PARTS) && mkdir -p $(MAVEN_PARTS)/licenses/META-INF
+	@cp $(SPARK_JAR) $(MAVEN_PARTS)/$(COORDINATES).jar && cp LICENSE $(MAVEN_PARTS)/licenses/META-INF
+	$(PYTHON) packaging/bundled.py $(MAVEN_PARTS)/licenses/META-INF "" hyperslab-jni
+	@jar --update --file $(MAVEN_PARTS)/$(COORDINATES).jar -C $(MAVEN_PARTS)/licenses META-INF
+	@sed 's/@VERSION@/$(VERSION)/' packaging/maven/hyperslab-spark.pom > $(MAVEN_PARTS)/$(COORDINATES).pom
+	mvn -q -B org.apache.maven.plugins:maven-install-plugin:3.1.2:install-file -DlocalRepositoryPath=$(MAVEN_REPOSITORY) \
+		-Dfile=$(MAVEN_PARTS)/$(COORDINATES).jar -DpomFile=$(MAVEN_PARTS)/$(COORDINATES).pom \
+		-Dsources=build/jar-docs/$(COORDINATES)-sources.jar -Djavadoc=build/jar-docs/$(COORDINATES)-javadoc.jar
+	@rm -rf $(MAVEN_PARTS); ls -l $(MAVEN_REPOSITORY)/io/hyperslab/hyperslab-spark/$(VERSION)
+
+test-jar-install: jar-install $(SPARK_VENVS)/spark4/.installed $(SPARK_VENVS)/spark3/.installed ## Spark 4 and 3.5 find that jar by --packages
+	for version in 4 3; do env -u PYTHONPATH $(SPARK_VENVS)/spark$$version/bin/python packaging/check_packages.py $(MAVEN_REPOSITORY) $(VERSION) \
+		examples/data/atlantic_profiles.nc || exit 1; done
 
 # Pages that were built before are brought up to date if npm is there.
 pages-for-wheel:

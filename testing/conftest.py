@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from command_server import CommandServer
+    from range_server import Server
 
 # Read once, when the first read comes.
 os.environ["HYPERSLAB_POISON"] = "1"
@@ -44,6 +45,15 @@ class PoisonedNumpy:
 def poisoned(monkeypatch: pytest.MonkeyPatch) -> None:
     """What `hyperslab.objects.reading` takes from numpy for values."""
     monkeypatch.setattr("hyperslab.objects.reading.np", PoisonedNumpy())
+
+
+@pytest.fixture
+def server() -> "Iterator[Server]":
+    """A server of ranges on loopback."""
+    from range_server import serving
+
+    with serving() as made:
+        yield made
 
 
 @pytest.fixture(scope="session")

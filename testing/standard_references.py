@@ -37,6 +37,7 @@ def _library() -> ctypes.CDLL:
         ("H5Aclose", ctypes.c_int, [identifier]),
         ("H5Tcreate", identifier, [ctypes.c_int, size]),
         ("H5Tinsert", ctypes.c_int, [identifier, text, size, identifier]),
+        ("H5Tvlen_create", identifier, [identifier]),
     ]:
         function = getattr(library, name)
         function.restype, function.argtypes = result, arguments
@@ -106,6 +107,18 @@ class Made:
         _checked(LIBRARY.H5Awrite(attribute, STANDARD, ctypes.addressof(buffer)))
         _checked(LIBRARY.H5Aclose(attribute))
 
+    def write_lists(self, file: h5py.File, name: str, lengths: list[int]) -> None:
+        """As sequences of variable length, of these lengths."""
+        buffer = (ctypes.c_char * len(self.bytes)).from_buffer(self.bytes)
+        ends = np.cumsum([0, *lengths])
+        lists = np.zeros(len(lengths), [("n", "u8"), ("at", "u8")])
+        lists["n"], lists["at"] = lengths, ctypes.addressof(buffer) + ends[:-1] * _SIZE
+        sequence = _checked(LIBRARY.H5Tvlen_create(STANDARD))
+        space = h5py.h5s.create_simple((len(lengths),))
+        dataset = _checked(LIBRARY.H5Dcreate2(file.id.id, name.encode(), sequence, space.id, _DEFAULT, _DEFAULT, _DEFAULT))
+        _checked(LIBRARY.H5Dwrite(dataset, sequence, _ALL, _ALL, _DEFAULT, lists.ctypes.data))
+        _checked(LIBRARY.H5Dclose(dataset))
+
     def write_records(self, file: h5py.File, name: str) -> None:
         """As the member `to` of records whose member `n` counts from 0."""
         count = len(self.bytes) // _SIZE
@@ -147,6 +160,15 @@ def _text(ask: object) -> str:
     buffer = ctypes.create_string_buffer(1000)
     _checked(ask(buffer, 1000))  # type: ignore[operator]
     return buffer.value.decode()
+
+
+def told_lists(file: h5py.File, name: str) -> list[list[Told]]:
+    """What the library says of the references in sequences of variable length."""
+    dataset = file[name]
+    lists = np.zeros(dataset.shape, [("n", "u8"), ("at", "u8")])
+    sequence = _checked(LIBRARY.H5Tvlen_create(STANDARD))
+    _checked(LIBRARY.H5Dread(dataset.id.id, sequence, _ALL, _ALL, _DEFAULT, lists.ctypes.data))
+    return [[Told(ctypes.string_at(int(at) + i * _SIZE, _SIZE)) for i in range(n)] for n, at in lists]
 
 
 def told(file: h5py.File, name: str) -> list[Told]:

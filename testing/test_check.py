@@ -292,3 +292,17 @@ def test_structures_that_are_made_to_do_harm_are_reported_within_limits(tmp_path
                 assert look is hs.stat, "damage is what a check reports; stat does not know netCDF classic"
         assert time.process_time() - before < 10, number
     assert damaged > 10
+
+
+def test_half_of_a_heap_that_a_killed_edit_has_left_is_no_error(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "x.h5"
+    with h5py.File(path, "w") as f:
+        f["x"] = np.arange(5)
+    half = b"GCOL\x01\0\0\0" + struct.pack("<Q", 4096) + struct.pack("<HHIQ", 1, 1, 0, 3) + b"abc".ljust(8, b"\0") + struct.pack("<HHIQ", 0, 0, 0, 4056)
+    with path.open("ab") as out:
+        out.write(bytes(-path.stat().st_size % 8) + half)
+    with hs.open(path, "r+") as file:
+        file.create_group("g")
+        file["g/y"] = np.arange(1000)
+    found = hs.check(path)
+    assert {(one.kind, one.severity) for one in found.findings if one.severity != "info"} == {("overlap", "warning")}, found.lines()

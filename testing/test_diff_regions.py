@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hyperslab.comparing.regions import canonical
+from hyperslab.values.regions import canonical
 
 
 def blocks(axes: list[tuple[int, int, int, int]]) -> list[Any]:

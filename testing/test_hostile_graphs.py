@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import pathlib
 import struct
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 
 import pytest
@@ -318,6 +320,35 @@ def test_small_files_that_cost_much_end_within_bounds(tmp_path: pathlib.Path) ->
     for name, data in CLASSIC_ATTACKS.items():
         (tmp_path / f"{name}.nc").write_bytes(data)
     checked(tmp_path)
+
+
+def read_calls() -> int:
+    (calls,) = (line.split()[1] for line in pathlib.Path("/proc/self/io").read_text().splitlines() if line.startswith("syscr"))
+    return int(calls)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="counts the calls of the system by /proc")
+def test_damage_is_remembered_of_a_file_that_was_read_right_after_it_was_written(tmp_path: pathlib.Path) -> None:
+    image = b.Image()
+    image.put(bytes(1 << 20))  # what lies at the file's beginning is kept in any case
+    root = links_to_a_damaged_object(image)
+    path = tmp_path / "x.h5"
+    path.write_bytes(image.finish(root, 2))
+    soon = time.time_ns() + 500_000_000  # until then the file counts as one that is being changed
+    os.utime(path, ns=(soon, soon))
+    with hs.open(path) as file:
+        group = file["g0"]
+        with pytest.raises(hs.CorruptError):
+            list(group["0"].attrs)
+        assert time.time_ns() < soon
+        time.sleep(0.6)
+        with pytest.raises(hs.CorruptError):
+            list(group["0"].attrs)
+        before = read_calls()
+        for name in range(1, 100):
+            with pytest.raises(hs.CorruptError):
+                list(group[str(name)].attrs)
+        assert read_calls() - before < 100
 
 
 def test_a_variable_of_too_many_dimensions_is_refused_by_name(tmp_path: pathlib.Path) -> None:

@@ -270,11 +270,6 @@ def test_wrong_arguments_are_named(days: tuple[pathlib.Path, np.ndarray[Any, Any
             hs.joined(pattern, **options)
     with pytest.raises(hs.NotFoundError, match="no file matches"):
         hs.joined(f"{tmp_path}/none*.nc")
-    with netCDF4.Dataset(tmp_path / "classic.nc", "w", format="NETCDF3_CLASSIC") as f:
-        f.createDimension("x", 2)
-        f.createVariable("x", "f8", ("x",))[:] = [1, 2]
-    with pytest.raises(hs.UnsupportedError, match="netCDF classic"):
-        hs.joined([tmp_path / "classic.nc", tmp_path / "classic.nc"])
 
 
 def test_a_source_that_is_gone_is_an_error_that_names_it(days: tuple[pathlib.Path, np.ndarray[Any, Any]]) -> None:

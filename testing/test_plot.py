@@ -151,6 +151,18 @@ def test_coordinates_and_missing_values_of_netcdf(tmp_path: pathlib.Path) -> Non
     assert str(np.asarray(line.get_xdata(orig=True))[-1]).startswith("2011-12")
 
 
+def test_a_colormap_without_values_to_map_is_refused(tmp_path: pathlib.Path) -> None:
+    with h5py.File(tmp_path / "x.h5", "w") as f:
+        f["x"] = np.arange(12.0).reshape(3, 4)
+        f["rgb"] = np.zeros((3, 4, 3), "u1")
+    f = hs.open(tmp_path / "x.h5")
+    for options in ({"dims": 1}, {"kind": "histogram"}):
+        with pytest.raises(hs.InvalidInputError, match="leave out cmap"):
+            f["x"].plot(cmap="magma", **options)
+    with pytest.raises(hs.InvalidInputError, match="colors of its own"):
+        f["rgb"].plot(cmap="magma")
+
+
 def test_options_of_a_plot(tmp_path: pathlib.Path) -> None:
     values = np.exp(np.random.default_rng(4).normal(size=(20, 30)) * 3)
     mesh = figure_of(tmp_path, values, cmap="magma", vmin=0.5, vmax=2).axes[0].collections[0]

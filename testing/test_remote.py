@@ -19,15 +19,9 @@ import netCDF4
 import numpy as np
 import pytest
 import xarray as xr
-from range_server import MODIFIED, Server, serving
+from range_server import MODIFIED, Server
 
 BUCKET = "bucket"
-
-
-@pytest.fixture
-def server():
-    with serving() as made:
-        yield made
 
 
 @pytest.fixture(scope="module")

@@ -36,6 +36,7 @@ def work(folder: pathlib.Path, kind: str, first: int) -> None:
                 for _ in range(draw.randrange(1, 8)):
                     room.change(mine, theirs)
             shutil.copy(room.theirs, folder / f"theirs.{number}.h5")
+            print("commit", flush=True)
             mine.commit()
             print(number, flush=True)
         (folder / f"theirs.{number - 2}.h5").unlink(missing_ok=True)
@@ -52,13 +53,15 @@ def test_a_killed_edit_of_objects_is_whole_or_not_there(tmp_path: pathlib.Path, 
         assert child.stdout is not None
         said = [last]
         for _ in range(draw.randrange(1, 4)):
-            line = child.stdout.readline()
-            assert line, "the program ended by itself"
-            said.append(int(line))
+            assert child.stdout.readline() == "commit\n", "the program ended by itself"
+            begun = time.monotonic()
+            said.append(int(child.stdout.readline()))
+            took = time.monotonic() - begun
+        assert child.stdout.readline() == "commit\n", "the program ended by itself"
         # Not a condition of the test: it spreads the kills over the steps of a commit.
-        time.sleep(draw.random() * 0.03)
+        time.sleep(draw.random() * took)
         child.kill()
-        said += [int(line) for line in child.stdout.read().split()]
+        said += [int(line) for line in child.stdout.read().split() if line != "commit"]
         child.wait()
         child.stdout.close()
         try:

@@ -245,15 +245,15 @@ def test_more_datasets_than_files_may_be_open(plugins: pathlib.Path, tmp_path: p
     program = script(
         """
         import resource, sys, h5py
-        resource.setrlimit(resource.RLIMIT_NOFILE, (128, 128))
+        resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
         with h5py.File(sys.argv[1], "w") as f:
-            for i in range(600):
+            for i in range(200):
                 f[f"d{i}"] = [i, i + 1]
         with h5py.File(sys.argv[1]) as f:
-            print(len(f), sum(int(f[f"d{i}"][0]) for i in range(600)))
+            print(len(f), sum(int(f[f"d{i}"][0]) for i in range(200)))
         """,
         tmp_path / "out.h5",
     )
     for connector in (ONE_FILE, "arrow"):
         done = run(program, plugins, connector)
-        assert done.stdout.strip() == f"600 {sum(range(600))}", done.stderr
+        assert done.stdout.strip() == f"200 {sum(range(200))}", done.stderr
