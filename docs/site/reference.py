@@ -27,6 +27,7 @@ OTHERS = [
     ("HYPERSLAB_VOL_THREADS", "the VOL connector: number of threads that read"),
     ("HYPERSLAB_VOL_TRACE", "the VOL connector: 1 prints each error"),
     ("HYPERSLAB_POISON", "for tests: 1 fills buffers that are used again with a pattern"),
+    ("XDG_CACHE_HOME", "folder of `hyperslab/chunks`, where chunk indexes are; by default `~/.cache`"),
     ("XDG_CONFIG_HOME", "folder of `hyperslab/profile.json` and of the key of indexes; by default `~/.config`"),
 ]
 
