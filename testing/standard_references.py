@@ -168,13 +168,13 @@ def told_lists(file: h5py.File, name: str) -> list[list[Told]]:
     lists = np.zeros(dataset.shape, [("n", "u8"), ("at", "u8")])
     sequence = _checked(LIBRARY.H5Tvlen_create(STANDARD))
     _checked(LIBRARY.H5Dread(dataset.id.id, sequence, _ALL, _ALL, _DEFAULT, lists.ctypes.data))
-    return [[Told(ctypes.string_at(int(at) + i * _SIZE, _SIZE)) for i in range(n)] for n, at in lists]
+    return [[Told(ctypes.string_at(int(at) + i * _SIZE, _SIZE)) for i in range(n)] for n, at in lists.reshape(-1)]
 
 
 def told(file: h5py.File, name: str) -> list[Told]:
     """What the library says of the references in a dataset."""
     dataset = file[name]
-    count = dataset.shape[0]
+    count = dataset.size
     buffer = ctypes.create_string_buffer(count * _SIZE)
     _checked(LIBRARY.H5Dread(dataset.id.id, STANDARD, _ALL, _ALL, _DEFAULT, ctypes.addressof(buffer)))
     return [Told(buffer.raw[i * _SIZE : (i + 1) * _SIZE]) for i in range(count)]

@@ -281,10 +281,37 @@ def test_what_is_refused(tmp_path: pathlib.Path) -> None:
             f.create_dataset("never", (3,), str, fillvalue="none", fill_time="never")
         with pytest.raises(hs.InvalidInputError, match="NUL"):
             f.create_dataset("nul", (3,), str, fillvalue="no\0ne")
-        with pytest.raises(hs.UnsupportedError, match="fill value for references"):
-            f.create_dataset("refs", (3,), np.dtype([("t", TEXT), ("r", h5py.ref_dtype)]), fillvalue=("t", f.ref))
         f.create_dataset("null", (3,), np.dtype([("t", TEXT), ("r", h5py.ref_dtype)]), fillvalue=("t", None))[1] = ("u", f.ref)
         f.create_dataset("empty", (3,), str, fillvalue="")
     with h5py.File(tmp_path / "x.h5", "r+") as f:
         assert sorted(f) == ["empty", "null"] and f["empty"][:].tolist() == [b""] * 3
         assert [(t, f[r].name if r else None) for t, r in f["null"][:]] == [(b"t", None), (b"u", "/"), (b"t", None)]
+
+
+@pytest.mark.parametrize("kind", ["text", "list", "record"])
+@pytest.mark.parametrize("mode", ["created", "edited", "repacked", "copied"])
+def test_elements_that_nobody_wrote_are_empty_where_hdf5_allocates_them(tmp_path: pathlib.Path, mode: str, kind: str) -> None:
+    """The HDF5 library writes no zeros into storage that it allocates, unless the dataset says so, and free space may hold anything."""
+    path, dtype = tmp_path / "x.h5", {"text": TEXT, "list": LIST, "record": RECORD}[kind]
+    with hs.create(path) if mode != "edited" else h5py.File(path, "w") as f:
+        if mode != "edited":
+            f.create_dataset("x", (LENGTH,), dtype)
+        f["used"] = np.full(20_000, 0xAB, "u1")
+    if mode in ("edited", "copied"):
+        with hs.open(path, "r+") as f:
+            f.create_dataset("y", (LENGTH,), dtype) if mode == "edited" else f.copy("x", "y")
+            f.move("y", "x") if mode == "edited" else None
+    if mode == "repacked":
+        hs.repack(path, tmp_path / "y.h5")
+        path = tmp_path / "y.h5"
+    name = "y" if mode == "copied" else "x"
+    value = {"text": b"new", "list": np.array([1, 2], "i4"), "record": np.array([(b"new", 1, np.array([1], "i4"))], RECORD)[0]}
+    with h5py.File(path, "r+") as f:
+        assert f[name].id.get_create_plist().get_fill_time() == h5py.h5d.FILL_TIME_ALLOC
+        # The library uses the space again within one session.
+        del f["used"]
+        f[name][3] = value[kind]
+        empty = {"text": b"", "list": [], "record": (b"", 0, [])}[kind]
+        assert [plain(value) for place, value in enumerate(f[name][...]) if place != 3] == [empty] * (LENGTH - 1)
+    with hs.open(path) as f:
+        assert [plain(value) for place, value in enumerate(f[name][...]) if place != 3] == [empty] * (LENGTH - 1)

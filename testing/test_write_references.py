@@ -9,6 +9,7 @@ import h5py
 import hyperslab as hs
 import numpy as np
 import pytest
+from standard_references import Made, told
 
 
 def test_references_to_regions_lead_to_their_elements(tmp_path: pathlib.Path) -> None:
@@ -68,13 +69,42 @@ def test_empty_and_refused_references(tmp_path: pathlib.Path) -> None:
         f.create_dataset("one", (), h5py.ref_dtype)
         with pytest.raises(hs.UnsupportedError, match="filters"):
             f.create_dataset("packed", (3,), h5py.ref_dtype, compression="gzip")
-        with pytest.raises(hs.UnsupportedError, match="variable length"):
-            f.create_dataset("lists", (3,), h5py.vlen_dtype(h5py.ref_dtype))
         with pytest.raises(hs.InvalidInputError, match="region"):
             f["one"][()] = f.create_dataset("x", (3,)).regionref[1]
     with h5py.File(tmp_path / "x.h5") as f:
         assert f["none"].shape == (0,) and not f["one"][()] and f["null"].shape is None
         assert h5py.check_ref_dtype(f["none"].dtype) == h5py.Reference
+
+
+@pytest.mark.parametrize("options", [{}, {"maxshape": (None,)}, {"chunks": (2,)}], ids=str)
+def test_sequences_of_references(tmp_path: pathlib.Path, options: dict[str, Any]) -> None:
+    record = np.dtype([("n", "i4"), ("to", h5py.vlen_dtype(h5py.regionref_dtype)), ("t", h5py.string_dtype())])
+    with hs.create(tmp_path / "x.h5") as f:
+        x = f.create_dataset("g/x", data=np.arange(20).reshape(4, 5))
+        lists = f.create_dataset("lists", (5,), h5py.vlen_dtype(h5py.ref_dtype), **options)
+        lists[0], lists[3:] = [x.ref, None, f["g"].ref], [[f.ref], []]
+        lists[1] = [x.ref]
+        records = f.create_dataset("records", (2,), record, **options)
+        records[1] = (7, [x.regionref[1:3], x.regionref[0, 1:]], "text")
+        f.attrs.create("lists", [[x.ref], [x.ref, f["g"].ref]], dtype=h5py.vlen_dtype(h5py.ref_dtype))
+        assert [ref and ref.path for ref in lists[0]] == ["/g/x", None, "/g"] and [len(refs) for refs in lists[:]] == [3, 1, 0, 1, 0]
+        assert records[1]["to"][1] == x.regionref[0, 1:] and len(records[0]["to"]) == 0
+        f.copy("lists", "copy")
+        f.move("g/x", "moved")
+        if options.get("maxshape"):
+            lists.append([[f["g"].ref] * 3])
+    hs.repack(tmp_path / "x.h5", tmp_path / "y.h5")
+    for name in ("x.h5", "y.h5"):
+        with h5py.File(tmp_path / name) as f:
+            found = [[h5py.h5r.get_name(ref, f.id) if ref else None for ref in refs] for refs in f["lists"][:]]
+            assert found == [[b"/moved", None, b"/g"], [b"/moved"], [], [b"/"], [], *[[b"/g"] * 3] * bool(options.get("maxshape"))]
+            assert [[h5py.h5r.get_name(ref, f.id) if ref else None for ref in refs] for refs in f["copy"][:]] == found[:5]
+            assert [[h5py.h5r.get_name(ref, f.id) for ref in refs] for refs in f.attrs["lists"]] == [[b"/moved"], [b"/moved", b"/g"]]
+            assert h5py.check_vlen_dtype(f["lists"].dtype) == h5py.ref_dtype
+        with hs.open(tmp_path / name) as f:
+            assert [ref.path for ref in f["records"][1]["to"]] == ["/moved"] * 2 and f["records"][1]["t"] == b"text"
+            assert [f["moved"][ref].tolist() for ref in f["records"][1]["to"]] == [[[5, 6, 7, 8, 9], [10, 11, 12, 13, 14]], [[1, 2, 3, 4]]]
+        assert [finding for finding in hs.check(tmp_path / name).findings if finding.severity != "info"] == []
 
 
 def test_links_as_h5py_makes_them(tmp_path: pathlib.Path) -> None:
@@ -190,3 +220,26 @@ def test_what_h5py_raises_is_raised(tmp_path: pathlib.Path) -> None:
             assert isinstance(ours.value, (hs.Error, IndexError))
         assert f.require_dataset("x", (10, 4), "i2") == f["x"] and f.require_group("g") == f["g"] and f.require_dataset("new", 3, "f8").shape == (3,)
     assert set(hs.open(tmp_path / "x.h5")) == {"x", "fixed", "s", "g", "new"}
+
+
+def test_new_references_of_hdf5_1_12(tmp_path: pathlib.Path) -> None:
+    """h5py has no dtype for them: a dataset that has them is the model."""
+    with h5py.File(tmp_path / "model.h5", "w") as f, Made() as made:
+        made.null().write(f, "one")
+    with hs.create(tmp_path / "x.h5") as f, hs.open(tmp_path / "model.h5") as model:
+        x = f.create_dataset("g/x", data=np.arange(20).reshape(4, 5))
+        x.attrs["unit"] = "K"
+        d = f.create_dataset_like("refs", model["one"], shape=(6,), chunks=(4,), maxshape=(None,))
+        d[:4] = [x.ref, None, x.regionref[1:3, ::2], hs.NewAttributeReference("/g/x", "unit")]
+        d[5] = f["g"].ref
+        assert d[2] == x.regionref[1:3, ::2] and d[3] == hs.NewAttributeReference("/g/x", "unit") and d[0] == x.ref and d[4] is None
+        with pytest.raises(hs.InvalidInputError, match="an attribute among references to objects"):
+            f.create_dataset("older", (3,), h5py.ref_dtype)[0] = hs.NewAttributeReference("/g/x", "unit")
+        f.move("g", "moved")
+    with h5py.File(tmp_path / "x.h5") as f:
+        found = [(t.kind, t.path, t.attribute, getattr(t, "elements", np.empty(0)).tolist()) for t in told(f, "refs")]
+        box = [5, 7, 9, 10, 12, 14]
+        x = "/moved/x"
+        assert found == [(2, x, None, []), (0, None, None, []), (3, x, None, box), (4, x, "unit", []), (0, None, None, []), (2, "/moved", None, [])]
+    with hs.open(tmp_path / "x.h5") as f:
+        assert [ref.path for ref in f["refs"][...]] == [x, None, x, x, None, "/moved"] and f["refs"][3].attribute == "unit"

@@ -84,7 +84,8 @@ pub(crate) fn describe<'py>(py: Python<'py>, found: &DatasetDefinition) -> PyRes
 pub(crate) fn target(objects: &FileWriter, number: u64) -> hyperslab::Result<Option<ReferenceTarget>> {
     let Some(target) = objects.target_of(number) else { return Ok(None) };
     let Some(path) = target.path()? else { return Ok(None) };
-    Ok(Some(ReferenceTarget { path: format!("/{path}"), region: target.region()? }))
+    let attribute = target.attribute().map(ToOwned::to_owned);
+    Ok(Some(ReferenceTarget { path: format!("/{path}"), region: target.region()?.map(describe::selection), attribute }))
 }
 
 /// A part of a virtual dataset.

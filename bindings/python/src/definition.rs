@@ -66,7 +66,12 @@ pub(crate) fn datatype(dict: &Bound<'_, PyDict>) -> PyResult<Datatype> {
         "array" => Datatype::Array { base: base()?, shape: field(dict, "shape")? },
         "reference" => {
             let kind: String = field(dict, "kind")?;
-            Datatype::Reference { size, kind: if kind == "Region" { ReferenceKind::Region } else { ReferenceKind::Object } }
+            let kind = match kind.as_str() {
+                "Region" => ReferenceKind::Region,
+                "Standard" => ReferenceKind::Standard,
+                _ => ReferenceKind::Object,
+            };
+            Datatype::Reference { size, kind }
         }
         other => return Err(PyValueError::new_err(format!("datatype class {other} is not written"))),
     })

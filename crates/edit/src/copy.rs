@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use hyperslab_array::{Cancellation, Dataspace, Elements, Error, Region, Result, StoredReference};
 use hyperslab_formats::filter::{Filter, Pipeline};
-use hyperslab_formats::hdf5::edit::{DatasetEdit, FileEdit, create_datatype, create_group, insert_link, set_attribute};
+use hyperslab_formats::hdf5::edit::{DatasetEdit, FileEdit, create_datatype, create_group, insert_link, replace_fill_value, set_attribute};
 use hyperslab_formats::hdf5::writer::{NewDataset, NewStorage, NewTarget, StoredChunk, TargetObject, TargetPart, number_references};
 use hyperslab_formats::{ChunkSource, Dataset, LinkTarget, Object, ObjectId, StorageLayout};
 use hyperslab_reader::{File, Found};
@@ -169,13 +169,16 @@ impl Copy<'_> {
             },
         };
         let is_virtual = matches!(storage, NewStorage::Virtual(_));
-        let fill = match &dataset.fill_value {
-            // References within this file stay as they are.
+        let mut fill = match &dataset.fill_value {
             Some(bytes) if self.own == Some(file.opening()) => {
                 Some(Elements { datatype: dataset.datatype.clone(), bytes: bytes.clone(), heap: file.fill_heap(id)? })
             }
             _ => dataset.portable_fill_value(|| file.fill_heap(id))?,
         };
+        if let Some(fill) = fill.as_mut().filter(|_| dataset.datatype.has_references()) {
+            // Its references lead to copies that may not be there yet: `finish` puts the value here.
+            fill.bytes.fill(0);
+        }
         let new = NewDataset {
             datatype: dataset.datatype.clone(),
             committed: None,
@@ -245,10 +248,16 @@ impl Copy<'_> {
             self.cancellation.check()?;
             if let Object::Dataset(dataset) = file.object(object)?
                 && dataset.datatype.has_references()
-                && dataset.stored_bytes != Some(0)
-                && dataset.dataspace.element_count()? > 0
             {
-                self.values(&file, object, &dataset, copy)?;
+                // Elements that nobody wrote are stored with it.
+                if let Some(mut fill) = dataset.portable_fill_value(|| file.fill_heap(object))? {
+                    let targets = self.targets(&file, &mut fill)?;
+                    let bytes = heap::store(self.file, &fill, References::Targets(&targets), &mut self.heap)?;
+                    replace_fill_value(self.file, copy, &bytes)?;
+                }
+                if dataset.stored_bytes != Some(0) && dataset.dataspace.element_count()? > 0 {
+                    self.values(&file, object, &dataset, copy)?;
+                }
             }
             if self.options.without_attributes {
                 continue;

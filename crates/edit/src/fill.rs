@@ -47,6 +47,6 @@ impl<'a> Fill<'a> {
     pub(crate) fn separate(&self, file: &FileEdit<'_>, elements: &mut [u8]) -> Result<()> {
         let Some(objects) = &mut *self.objects.borrow_mut() else { return Ok(()) };
         let mut open = self.open.borrow_mut();
-        objects.separate(elements, &mut |elements| heap::store(file, elements, References::Addresses, &mut open))
+        objects.separate(elements, &mut |elements| heap::store(file, elements, References::Copied, &mut open))
     }
 }

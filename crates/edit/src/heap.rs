@@ -15,6 +15,8 @@ pub(crate) type OpenCollection = Option<(u64, HeapWriter)>;
 pub(crate) enum References<'a> {
     /// Addresses of objects, as they are stored; others are refused.
     Addresses,
+    /// What this file has in another place.
+    Copied,
     /// Numbers of these targets, from 1 on.
     Targets(&'a [NewTarget]),
 }
@@ -33,6 +35,7 @@ pub(crate) fn store(file: &FileEdit<'_>, elements: &Elements, references: Refere
     let resolve = |reference: HeapReference| elements.heap.object(reference);
     let store_values = |bytes: &mut [u8], heap: &mut HeapWriter| match references {
         References::Addresses => store_values_with(&elements.datatype, bytes, &resolve, heap, &mut check_address),
+        References::Copied => store_values_with(&elements.datatype, bytes, &resolve, heap, &mut |_, _| Ok(())),
         References::Targets(targets) => place_values(&elements.datatype, bytes, &resolve, heap, Some(Pointed { objects: &[], targets })),
     };
     if let Some((address, heap)) = open.as_ref() {

@@ -61,11 +61,13 @@ from .tables.histogram import Histogram
 from .tables.table import Split, Table
 from .values.arrays import Array
 from .values.narrow_integers import integer_dtype
-from .values.references import AttributeReference, Reference, RegionReference, RegionSelection
+from .values.references import AttributeReference, Reference, RegionReference
+from .values.regions import RegionSelection
 from .writing.collecting import Collector
 from .writing.new_file import (
     ExternalLink,
     HardLink,
+    NewAttributeReference,
     NewDataset,
     NewDatatype,
     NewFile,
@@ -161,6 +163,7 @@ __all__ = [
     "MissingExtraError",
     "NetcdfPlan",
     "NetcdfTask",
+    "NewAttributeReference",
     "NewDataset",
     "NewDatatype",
     "NewFile",

@@ -662,7 +662,8 @@ class Recognition:
 @final
 class ReferenceTarget:
     path: Final[str]
-    region: Final[list[list[int]] | None]
+    region: Final[tuple[str, list[list[list[int]]]] | None]
+    attribute: Final[str | None]
 
 @final
 class Gathered:

@@ -194,8 +194,8 @@ def repack(
     Args:
         source: A file of HDF5 or netCDF-4.
         target: The new file. An existing one is never replaced.
-        datasets: Patterns (`/run/*`) of the paths of the datasets that are stored in another way. Datasets of variable length, virtual ones, those with
-            scaleoffset or nbit, and contiguous ones of less than 4,096 bytes stay as they are.
+        datasets: Patterns (`/run/*`) of the paths of the datasets that are stored in another way. Datasets of variable length or of references, virtual
+            ones, those with scaleoffset or nbit, and contiguous ones of less than 4,096 bytes stay as they are.
         chunks: Shape of chunks, for datasets with as many dimensions; cut to the shape of the dataset. Without it, datasets that get their first filter get
             chunks of about 1 MiB.
         contiguous: Store without chunks and filters, where a dataset cannot grow.
@@ -215,7 +215,7 @@ def repack(
         ConflictError: The new file exists already.
         CorruptError: A chunk of the old file cannot be decoded, or the copy differs; no file is left.
         InvalidInputError: No dataset matches patterns that are given, or the options contradict each other.
-        UnsupportedError: The file has something that cannot be copied (a user block, references to points); the error names it.
+        UnsupportedError: The file has something that cannot be copied (a user block, links that a program defined); the error names it.
 
     Example:
         >>> hs.repack("run.h5", "small.h5", compression="zstd", shuffle=True)

@@ -166,8 +166,10 @@ pub(crate) struct Definition {
 pub(crate) struct ReferenceTarget {
     /// Path of the object.
     pub path: String,
-    /// Start, stride, count and block of each dimension of a region; `None` for the object itself.
-    pub region: Option<Vec<[u64; 4]>>,
+    /// The kind and the parts of a region, see [`RegionSelection`]; `None` for the object itself or an attribute.
+    pub region: Option<(&'static str, Vec<Vec<Vec<u64>>>)>,
+    /// The name of an attribute.
+    pub attribute: Option<String>,
 }
 
 /// Objects of one kind, datatype and shape with the same attributes and names of members.

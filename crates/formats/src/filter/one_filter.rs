@@ -76,6 +76,16 @@ impl Filter {
         }
     }
 
+    /// Whether it lacks the parameters that the HDF5 library derives from the datatype: it does so for no values of variable length, and
+    /// such a filter then fails whenever it is applied.
+    pub(super) fn lacks_parameters(&self) -> bool {
+        match self.id {
+            id::SHUFFLE => self.shuffled_bytes().is_err(),
+            id::SZIP => self.parameters.len() < 4,
+            _ => false,
+        }
+    }
+
     /// Bytes of an element of the shuffle filter, its only parameter.
     fn shuffled_bytes(&self) -> Result<usize> {
         let bytes = self.parameters.first().and_then(|bytes| usize::try_from(*bytes).ok()).filter(|bytes| *bytes > 0);

@@ -83,17 +83,23 @@ impl Pipeline {
         Some(Error::unsupported(format!("writing with the {} filter (number {})", unknown.label(), unknown.id)))
     }
 
-    /// Applies the filters in order to a chunk; gives the mask of those that were skipped. Only lzf is, as h5py's filter does
-    /// it, if it does not make the chunk shorter. The library keeps the mask of a chunk that it overwrites with as many
-    /// bytes as before; so one that was skipped must never give as many bytes as it got.
+    /// Applies the filters in order to a chunk; gives the mask of those that were skipped: lzf, as h5py's filter does
+    /// it, if it does not make the chunk shorter, and filters without the parameters that the library could not set, which it
+    /// skips, too. The library keeps the mask of a chunk that it overwrites with as many bytes as before; so one that was
+    /// skipped must always be, or never give as many bytes as it got.
     ///
     /// # Errors
     /// `Unsupported` for a filter that cannot be applied; `InvalidInput` for parameters that it does not have.
     pub fn encode(&self, chunk: Vec<u8>) -> Result<(Vec<u8>, u32)> {
         let (mut bytes, mut mask) = (chunk, 0u32);
         for (index, filter) in self.filters.iter().enumerate() {
+            let may_skip = filter.optional && index < 32;
+            if may_skip && filter.lacks_parameters() {
+                mask |= 1 << index;
+                continue;
+            }
             let encoded = filter.encode(&bytes)?;
-            if filter.id == id::LZF && filter.optional && encoded.len() >= bytes.len() && index < 32 {
+            if may_skip && filter.id == id::LZF && encoded.len() >= bytes.len() {
                 mask |= 1 << index;
             } else {
                 bytes = encoded;

@@ -102,7 +102,7 @@ impl DatasetCopy<'_> {
         let fill = objects.fill(values, id, dataset, &decoded)?;
         let added = objects.id(id)?;
         let container = objects.container;
-        if decoded.form.has_heap() && !fill.is_empty() {
+        if (decoded.form.has_heap() || dataset.datatype.has_references()) && !fill.is_empty() {
             let datatype = StoredDatatype::new(encoded, stored.clone());
             let mut kept = AttributeValue::new("", added, datatype, StoredSpace::Scalar, fill.clone());
             kept.arenas = vec![values.arena.clone()];

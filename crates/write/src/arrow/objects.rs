@@ -166,9 +166,8 @@ impl<'a> Objects<'a> {
     /// The fill value of a dataset as an element of the container.
     pub fn fill(&self, values: &Values<'_>, id: ObjectId, dataset: &Dataset, decoded: &Decoded) -> Result<Vec<u8>> {
         match &dataset.fill_value {
-            // References that were never written are null.
-            Some(value) if !dataset.datatype.has_references() => values.stored(&dataset.datatype, &decoded.form, value, &self.file.fill_heap(id)?),
-            _ => Ok(Vec::new()),
+            Some(value) => values.stored(&dataset.datatype, &decoded.form, value, &self.file.fill_heap(id)?),
+            None => Ok(Vec::new()),
         }
     }
 }

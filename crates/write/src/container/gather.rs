@@ -207,7 +207,7 @@ impl GatheredDataset {
         };
         let (cancellation, mut counts) = (Cancellation::new(), CopyCounts::default());
         let mut copy = DatasetCopy { out, path: &self.loose.path, cancellation: &cancellation, counts: &mut counts, grows: false, format: None, objects: None };
-        copy.create(definition, &self.first, self.alike)?;
+        copy.create(definition, &self.first, self.alike, &[])?;
         for part in cluster.parts.iter().filter_map(|part| self.loose.parts.get(*part)) {
             let part = sources.part(&self.loose.path, part, &cluster.around.start)?;
             copy.put(&part, self.alike)?;

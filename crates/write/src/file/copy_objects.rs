@@ -43,15 +43,11 @@ pub(crate) fn copy_objects(
                     out.create_link(&path, link)?;
                 }
             }
-            Object::Dataset(dataset) => match source.references(id).map_err(|error| error.at_object(path))? {
-                Some(references) => out.create_object_references(path, references)?,
-                None => {
-                    let format = options.formats.get(&id);
-                    let mut copy =
-                        DatasetCopy { out: &mut *out, path, cancellation, counts: &mut *counts, grows: options.grows, format, objects: Some(&source) };
-                    copy.dataset(file, id, dataset, source.committed(&dataset.datatype))?;
-                }
-            },
+            Object::Dataset(dataset) => {
+                let format = options.formats.get(&id);
+                let mut copy = DatasetCopy { out: &mut *out, path, cancellation, counts: &mut *counts, grows: options.grows, format, objects: Some(&source) };
+                copy.dataset(file, id, dataset, source.committed(&dataset.datatype))?;
+            }
             Object::Datatype(datatype) => out.create_datatype(path, datatype.as_ref().clone())?,
         }
         let attributes = file.attributes(id).map_err(|error| error.at_object(path))?;

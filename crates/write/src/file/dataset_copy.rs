@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use hyperslab_array::{Cancellation, ChunkGrid, Dataspace, Error, HeapReference, Result, StoredSelection};
+use hyperslab_array::{Cancellation, ChunkGrid, Dataspace, Elements, Error, HeapReference, Result, StoredSelection};
 use hyperslab_formats::filter::{Filter, Pipeline};
 use hyperslab_formats::{ChunkSource, Dataset, ObjectId, VirtualMapping};
 use hyperslab_reader::File;
@@ -12,6 +12,7 @@ use super::copied_references::name_references;
 use super::definition::DatasetDefinition;
 use super::file_writer::FileWriter;
 use super::memory_length::memory_length;
+use super::reference_targets::Target;
 use super::region::Region;
 use super::source_file::SourceFile;
 use super::stored_box::region_of;
@@ -100,13 +101,19 @@ impl DatasetCopy<'_> {
         let has_references = dataset.datatype.has_references();
         let definition =
             DatasetDefinition { fill_time: dataset.fill_time, committed, ..DatasetDefinition::new(dataset.datatype.clone(), dataset.dataspace.clone()) };
-        let definition = definition.with_fill(dataset.portable_fill_value(|| file.fill_heap(id)).map_err(|error| error.at_object(self.path))?);
+        let mut fill = dataset.portable_fill_value(|| file.fill_heap(id)).map_err(|error| error.at_object(self.path))?;
+        let fill_targets = match &mut fill {
+            Some(fill) if has_references => self.named(fill)?,
+            _ => Vec::new(),
+        };
+        let definition = definition.with_fill(fill);
         if let Some(format) = self.format {
             if !dataset.virtual_mappings.is_empty() {
                 return Err(Error::unsupported("new chunks for a virtual dataset: make one file of it first").at_object(self.path));
             }
-            let wanted = DatasetDefinition { chunk_shape: format.chunk_shape.clone(), filters: format.filters.clone(), ..definition };
-            self.out.create_copied_dataset(self.path, wanted)?;
+            let filters = if has_references { Pipeline::default() } else { format.filters.clone() };
+            let wanted = DatasetDefinition { chunk_shape: format.chunk_shape.clone(), filters, ..definition };
+            self.out.create_copied_dataset(self.path, wanted, &fill_targets)?;
             return if dataset.stored_bytes == Some(0) { Ok(()) } else { self.reencode_boxes(file, id, dataset) };
         }
         if dataset.virtual_mappings.is_empty() {
@@ -121,7 +128,7 @@ impl DatasetCopy<'_> {
             if copies {
                 self.out.create_copy(self.path, definition)?
             } else {
-                self.out.create_copied_dataset(self.path, definition)?
+                self.out.create_copied_dataset(self.path, definition, &fill_targets)?
             }
             // Chunks larger than the dataset can become get another shape.
             let copies = copies && self.out.definition(self.path)?.chunk_shape == dataset.chunk_shape;
@@ -147,7 +154,7 @@ impl DatasetCopy<'_> {
             first.get_or_insert(stored);
         }
         let first = first.ok_or_else(|| Error::internal("a virtual dataset without mappings"))?;
-        self.create(definition, &first, alike)?;
+        self.create(definition, &first, alike, &fill_targets)?;
         for mapping in mappings.iter() {
             let part = self.part(file, mapping, shape)?;
             self.put(&part, alike)?;
@@ -156,14 +163,14 @@ impl DatasetCopy<'_> {
     }
 
     /// Defines the dataset for sources in the storage format `first`; `alike` says whether all of them have it.
-    pub fn create(&mut self, definition: DatasetDefinition, first: &StorageFormat, alike: bool) -> Result<()> {
+    pub fn create(&mut self, definition: DatasetDefinition, first: &StorageFormat, alike: bool, fill_targets: &[Target]) -> Result<()> {
         let definition = match &first.chunk_shape {
             // Each task's chunks fit its own rows, so the whole dataset gets a new chunk shape.
             Some(_) if !alike => DatasetDefinition { filters: first.filters.clone(), ..definition },
             Some(chunk_shape) => DatasetDefinition { chunk_shape: Some(chunk_shape.clone()), filters: first.filters.clone(), ..definition },
             None => definition,
         };
-        self.out.create_copied_dataset(self.path, definition)
+        self.out.create_copied_dataset(self.path, definition, fill_targets)
     }
 
     /// Copies a part: chunk by chunk without decoding if all parts are stored `alike` and the chunk grids match, else re-encoded.
@@ -304,11 +311,7 @@ impl DatasetCopy<'_> {
     fn reencode_part(&mut self, file: &File, id: ObjectId, source: &Dataset, local: &Region, region: &Region, index: Option<u64>) -> Result<()> {
         self.cancellation.check()?;
         let mut values = file.read(id, &local.selection(source.dataspace.shape())?, self.cancellation)?;
-        let targets = match self.objects {
-            Some(objects) if source.datatype.has_references() => name_references(objects, &mut values).map_err(|error| error.at_object(self.path))?,
-            None if source.datatype.has_references() => return Err(Error::unsupported("copying references of several files").at_object(self.path)),
-            _ => Vec::new(),
-        };
+        let targets = if source.datatype.has_references() { self.named(&mut values)? } else { Vec::new() };
         let resolve = |reference: HeapReference| values.heap.object(reference);
         let mut region = region.clone();
         if let Some(index) = index {
@@ -318,6 +321,15 @@ impl DatasetCopy<'_> {
         self.out.write_copied(self.path, &region, &values.bytes, &resolve, &targets)?;
         self.counts.reencoded_bytes += values.bytes.len() as u64;
         Ok(())
+    }
+
+    /// Replaces the references in `elements` by the numbers of their targets, which are returned.
+    fn named(&self, elements: &mut Elements) -> Result<Vec<Target>> {
+        let named = match self.objects {
+            Some(objects) => name_references(objects, elements),
+            None => Err(Error::unsupported("copying references of several files")),
+        };
+        named.map_err(|error| error.at_object(self.path))
     }
 }
 

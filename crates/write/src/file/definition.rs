@@ -1,9 +1,9 @@
 //! Definitions of datasets and attributes to be written.
 
-use hyperslab_array::{CharacterSet, Dataspace, Datatype, Elements, Error, HeapObjects, HeapReference, Result, StringPadding};
+use hyperslab_array::{CharacterSet, Dataspace, Datatype, Elements, Error, HeapObjects, Result, StringPadding};
 use hyperslab_formats::FillTime;
 use hyperslab_formats::filter::{Filter, Pipeline};
-use hyperslab_formats::hdf5::writer::{Sequences, check_references, each_nested_reference};
+use hyperslab_formats::hdf5::writer::check_references;
 
 /// Target size in bytes of a chunk whose shape is not given, if the profile of this machine says nothing.
 const CHUNK_BYTES: u64 = 1 << 20;
@@ -180,7 +180,6 @@ impl DatasetDefinition {
             if !self.filters.filters.is_empty() {
                 return Err(Error::unsupported("references in chunks with filters: leave the filters out"));
             }
-            self.refuse_filled_references()?;
         }
         // Refuse what the format cannot represent now, not when the file is finished.
         hyperslab_formats::hdf5::writer::encode_datatype(&self.datatype)?;
@@ -231,19 +230,6 @@ impl DatasetDefinition {
             }
         }
         Ok(self)
-    }
-}
-
-impl DatasetDefinition {
-    /// Refuses a fill value with references that are not null.
-    fn refuse_filled_references(&self) -> Result<()> {
-        let Some(fill) = &self.fill_value else { return Ok(()) };
-        let mut put = |place: HeapReference, _| Ok(place);
-        let mut sequences = Sequences { resolve: &|place| self.fill_heap.object(place), put: &mut put };
-        each_nested_reference(&self.datatype, &mut fill.clone(), &mut sequences, &mut |_, element| match element.iter().any(|byte| *byte != 0) {
-            true => Err(Error::unsupported("a fill value for references: elements that are never written are null references")),
-            false => Ok(()),
-        })
     }
 }
 

@@ -53,6 +53,9 @@ pub(crate) fn describe(objects: &BTreeMap<String, ObjectEntry>, targets: &Refere
         let content = match (&object.dataset, &object.references, &object.datatype) {
             (Some(dataset), ..) => {
                 let mut description = dataset.description()?;
+                if let Some(fill) = description.fill_value.as_mut().filter(|_| description.datatype.has_references()) {
+                    targets.number(&description.datatype, fill, &file.targets, object_indexes.len())?;
+                }
                 if let Some(committed) = &dataset.definition().committed {
                     let index = object_indexes.get(committed.trim_start_matches('/')).copied();
                     description.committed =

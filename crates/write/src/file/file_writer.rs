@@ -4,9 +4,9 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use hyperslab_array::{Cancellation, Datatype, Elements, Error, HeapReference, ReferenceKind, Result};
+use hyperslab_array::{Cancellation, Datatype, Elements, Error, HeapReference, Result};
 use hyperslab_formats::VirtualMapping;
-use hyperslab_formats::hdf5::writer::{FillObjects, encode_datatype, stored_values};
+use hyperslab_formats::hdf5::writer::{FillObjects, encode_datatype, replace_references, stored_values};
 use hyperslab_reader::Session;
 use hyperslab_storage::Existing;
 
@@ -226,23 +226,31 @@ impl FileWriter {
     /// # Errors
     /// `InvalidInput` for an invalid path, or one that has another object; `Unsupported` for what HDF5 cannot store.
     pub fn create_dataset(&mut self, path: &str, definition: DatasetDefinition) -> Result<()> {
-        refuse_copied_references(&definition.datatype).map_err(|error| self.error_at(path.trim_start_matches('/'), error))?;
-        self.create_copied_dataset(path, definition)
+        let heap = definition.fill_heap.clone();
+        self.create_named_dataset(path, definition, &|index| in_heap(&|place| heap.object(place), index))
     }
 
-    /// Creates a dataset that may have references that only copies of other files have: [`FileWriter::write_copied`] writes them.
-    pub(crate) fn create_copied_dataset(&mut self, path: &str, definition: DatasetDefinition) -> Result<()> {
+    /// Like [`FileWriter::create_dataset`], but references in the fill value are numbers of `targets`, from 1 on, as
+    /// [`FileWriter::write_copied`] takes them.
+    pub(crate) fn create_copied_dataset(&mut self, path: &str, definition: DatasetDefinition, targets: &[Target]) -> Result<()> {
+        self.create_named_dataset(path, definition, &|number| in_list(targets, number))
+    }
+
+    /// `named` gives the target of a reference by the number that the fill value holds.
+    fn create_named_dataset(&mut self, path: &str, definition: DatasetDefinition, named: &dyn Fn(u32) -> Result<Target>) -> Result<()> {
         let is_chosen = definition.chunk_shape.is_none();
         let definition = definition.checked_own().map_err(|error| self.error_at(path.trim_start_matches('/'), error))?;
-        let (definition, fill) = self.store_fill(definition).map_err(|error| self.error_at(path.trim_start_matches('/'), error))?;
+        let (definition, fill) = self.store_fill(definition, named).map_err(|error| self.error_at(path.trim_start_matches('/'), error))?;
         let dataset = DatasetWriter { fill, ..if is_chosen { DatasetWriter::growing(definition) } else { DatasetWriter::new(definition) } };
         self.define(path, ObjectEntry { dataset: Some(dataset), ..ObjectEntry::default() })
     }
 
-    /// Stores what a fill value of variable length points at, so that unwritten elements can refer to it until they are stored.
-    fn store_fill(&mut self, mut definition: DatasetDefinition) -> Result<(DatasetDefinition, Option<FillObjects>)> {
+    /// Stores what a fill value of variable length points at, so that unwritten elements can refer to it until they are stored. The targets
+    /// of its references get ids.
+    fn store_fill(&mut self, mut definition: DatasetDefinition, named: &dyn Fn(u32) -> Result<Target>) -> Result<(DatasetDefinition, Option<FillObjects>)> {
         let Some(fill) = definition.fill_value.take() else { return Ok((definition, None)) };
         let mut elements = Elements { datatype: definition.datatype.clone(), bytes: fill, heap: std::mem::take(&mut definition.fill_heap) };
+        replace_references(&mut elements, &mut |_, element| self.targets.register(element, named))?;
         if definition.datatype.uses_heap() {
             let left = elements.heap.left();
             elements.bytes = self.allocator.store_elements(&elements)?;
@@ -258,7 +266,7 @@ impl FileWriter {
     /// not be ones that are written.
     pub(crate) fn create_copy(&mut self, path: &str, definition: DatasetDefinition) -> Result<()> {
         let definition = definition.checked_copy().map_err(|error| self.error_at(path.trim_start_matches('/'), error))?;
-        let (definition, _) = self.store_fill(definition).map_err(|error| self.error_at(path.trim_start_matches('/'), error))?;
+        let (definition, _) = self.store_fill(definition, &no_target).map_err(|error| self.error_at(path.trim_start_matches('/'), error))?;
         self.define(path, ObjectEntry { dataset: Some(DatasetWriter::new(definition)), ..ObjectEntry::default() })
     }
 
@@ -273,7 +281,7 @@ impl FileWriter {
         }
         let definition = definition.checked_own().and_then(|definition| {
             virtual_mappings::check(&mappings, definition.dataspace.shape())?;
-            self.store_fill(definition)
+            self.store_fill(definition, &no_target)
         });
         let (definition, _) = definition.map_err(|error| self.error_at(path.trim_start_matches('/'), error))?;
         self.define(path, ObjectEntry { dataset: Some(DatasetWriter::new_virtual(definition, mappings)), ..ObjectEntry::default() })
@@ -342,8 +350,7 @@ impl FileWriter {
     /// `NotFound` if there is no such object; `InvalidInput` for a link or a reserved name; `Unsupported` for a value
     /// that HDF5 cannot store.
     pub fn set_attribute(&mut self, path: &str, name: &str, value: AttributeValue) -> Result<()> {
-        let checked = check_attribute(name, &value).and_then(|()| refuse_copied_references(&value.value.datatype));
-        checked.map_err(|error| self.error_at(path.trim_start_matches('/'), error))?;
+        check_attribute(name, &value).map_err(|error| self.error_at(path.trim_start_matches('/'), error))?;
         self.object(path)?;
         let mut value = value;
         if value.value.datatype.has_references() {
@@ -446,15 +453,9 @@ impl FileWriter {
     }
 }
 
-/// Checks that values of this datatype can be given as [`FileWriter::write`] takes them.
-fn refuse_copied_references(datatype: &Datatype) -> Result<()> {
-    match datatype {
-        Datatype::Sequence { base, .. } if base.has_references() => Err(Error::unsupported("new references in sequences of variable length")),
-        Datatype::Reference { kind: ReferenceKind::Standard, .. } => Err(Error::unsupported("new references of HDF5 1.12: make those to objects or regions")),
-        Datatype::Array { base, .. } => refuse_copied_references(base),
-        Datatype::Compound { members, .. } => members.iter().try_for_each(|member| refuse_copied_references(&member.datatype)),
-        _ => Ok(()),
-    }
+/// The target of a reference in a fill value whose datatype has none.
+fn no_target(_: u32) -> Result<Target> {
+    Err(Error::internal("a reference in a datatype that has none"))
 }
 
 /// A `resolve` function for values without variable-length parts.

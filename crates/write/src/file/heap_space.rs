@@ -1,7 +1,7 @@
 //! Space for values of variable length, in the heap of the file that is written.
 
 use hyperslab_array::{Elements, HeapReference, Result};
-use hyperslab_formats::hdf5::writer::{FillObjects, HeapWriter, store_values};
+use hyperslab_formats::hdf5::writer::{FillObjects, HeapWriter, store_values_with};
 
 use super::allocator::Allocator;
 
@@ -46,7 +46,7 @@ impl Allocator {
     pub fn store_elements(&mut self, elements: &Elements) -> Result<Vec<u8>> {
         self.put_in_heap(elements.bytes.len(), |heap| {
             let mut bytes = elements.bytes.clone();
-            store_values(&elements.datatype, &mut bytes, &|reference: HeapReference| elements.heap.object(reference), heap)?;
+            store_values_with(&elements.datatype, &mut bytes, &|reference: HeapReference| elements.heap.object(reference), heap, &mut |_, _| Ok(()))?;
             Ok(bytes)
         })
     }

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, HashMap};
 
 use hyperslab_array::{Dataspace, Datatype, Elements, Error, HeapObjects, HeapReference, HyperslabAxis, Result, StoredSelection};
 use hyperslab_formats::hdf5::writer::{
-    HeapWriter, NewAttribute, NewTarget, Pointed, Sequences, TargetObject, TargetPart, check_references, each_nested_reference, encode_selection,
-    parse_selection, place_references, replace_references,
+    HeapWriter, NewAttribute, NewTarget, Pointed, Sequences, TargetObject, TargetPart, check_references, each_nested_reference, each_reference,
+    encode_selection, parse_selection, place_references, replace_references,
 };
 
 use super::definition::AttributeValue;
@@ -33,25 +33,28 @@ pub(crate) enum Referenced {
 }
 
 impl Target {
-    /// Parses a target: the path, and for a region a NUL and four little-endian 64-bit values per dimension.
+    /// Parses a target: the path, and for a part of the object a NUL, a letter, and what the letter stands for:
+    /// - `h`: start, stride, count and block of each dimension of a hyperslab;
+    /// - `p`: the number of dimensions, and the coordinates of points;
+    /// - `b`: the number of dimensions, and the coordinates of the first and of the last element of blocks;
+    /// - `a`: the name of an attribute.
+    ///
+    /// Numbers are little-endian and have 64 bits.
     fn parse(value: &[u8]) -> Result<Self> {
         let bad = || Error::invalid_input("a reference that cannot be read");
-        let (path, region) = match value.iter().position(|byte| *byte == 0) {
+        let text = |bytes| std::str::from_utf8(bytes).map_err(|_| bad());
+        let (path, part) = match value.iter().position(|byte| *byte == 0) {
             None => (value, None),
-            Some(end) => (value.get(..end).unwrap_or_default(), value.get(end + 1..)),
+            Some(end) => (value.get(..end).unwrap_or_default(), value.get(end + 1..).and_then(<[u8]>::split_first)),
         };
-        let path = normalized_path(std::str::from_utf8(path).map_err(|_| bad())?)?;
-        let parse_u64 = |bytes: &[u8]| bytes.iter().rev().fold(0u64, |n, byte| n << 8 | u64::from(*byte));
-        let part = match region {
+        let path = normalized_path(text(path)?)?;
+        let part = match part {
             None => TargetPart::Object,
-            Some(bytes) => {
-                let axes = bytes.chunks(32).map(|axis| {
-                    let mut numbers = axis.chunks(8).map(parse_u64);
-                    Some([numbers.next()?, numbers.next()?, numbers.next()?, numbers.next()?]).filter(|_| axis.len() == 32)
-                });
-                let axes = axes.collect::<Option<Vec<_>>>().ok_or_else(bad)?;
-                let ndim = u32::try_from(axes.len()).map_err(|_| bad())?;
-                TargetPart::Region { ndim, selection: encode_selection(&selection(&axes))? }
+            Some((b'a', name)) => TargetPart::Attribute(text(name)?.to_owned()),
+            Some((kind, numbers)) => {
+                let numbers = numbers.chunks(8).map(|bytes| Some(u64::from_le_bytes(bytes.try_into().ok()?)));
+                let (ndim, selection) = numbers.collect::<Option<Vec<_>>>().and_then(|numbers| selected(*kind, &numbers)).ok_or_else(bad)?;
+                TargetPart::Region { ndim: u32::try_from(ndim).map_err(|_| bad())?, selection: encode_selection(&selection)? }
             }
         };
         Ok(Self { object: Referenced::Path(path), part })
@@ -65,34 +68,54 @@ impl Target {
     /// Path of the object; `None` if it was removed.
     ///
     /// # Errors
-    /// `Unsupported` for a reference to another file or to an attribute, which only copies of other files have.
+    /// `Unsupported` for a reference to another file, which only copies of other files have.
     pub fn path(&self) -> Result<Option<&str>> {
-        match (&self.object, &self.part) {
-            (_, TargetPart::Attribute(_)) => Err(Error::unsupported("reading back a reference to an attribute while the file is written")),
-            (Referenced::Other { .. }, _) => Err(Error::unsupported("reading back a reference to another file while this one is written")),
-            (Referenced::Path(path), _) => Ok(Some(path)),
-            (Referenced::Removed, _) => Ok(None),
+        match &self.object {
+            Referenced::Other { .. } => Err(Error::unsupported("reading back a reference to another file while this one is written")),
+            Referenced::Path(path) => Ok(Some(path)),
+            Referenced::Removed => Ok(None),
         }
     }
 
-    /// Start, stride, count and block per dimension for a region of a dataset; `None` for the whole object.
-    ///
-    /// # Errors
-    /// `Unsupported` for a region of points or irregular blocks, which only copies of other files have.
-    pub fn region(&self) -> Result<Option<Vec<[u64; 4]>>> {
-        let TargetPart::Region { ndim, selection } = &self.part else { return Ok(None) };
-        match parse_selection(selection)? {
-            StoredSelection::All => Ok(Some(Vec::new())),
-            StoredSelection::None => Ok(Some(vec![[0, 1, 0, 1]; *ndim as usize])),
-            StoredSelection::Hyperslab(axes) => {
-                let axes = axes.iter().map(|axis| Some([axis.start, axis.stride, axis.count?, axis.block?]));
-                axes.collect::<Option<_>>().map(Some).ok_or_else(|| Error::unsupported("reading back an unlimited region while the file is written"))
-            }
-            StoredSelection::Points(_) | StoredSelection::Blocks(_) => {
-                Err(Error::unsupported("reading back a region of points or irregular blocks while the file is written"))
-            }
+    /// The name of the attribute; `None` for other parts of the object, and for the object itself.
+    pub fn attribute(&self) -> Option<&str> {
+        match &self.part {
+            TargetPart::Attribute(name) => Some(name),
+            TargetPart::Object | TargetPart::Region { .. } => None,
         }
     }
+
+    /// The elements of the dataset; `None` for other parts of the object, and for the object itself. All of them is a hyperslab without
+    /// dimensions, and none of them a hyperslab of zero elements.
+    ///
+    /// # Errors
+    /// `Corrupt` for a selection that cannot be read.
+    pub fn region(&self) -> Result<Option<StoredSelection>> {
+        let TargetPart::Region { ndim, selection } = &self.part else { return Ok(None) };
+        let nothing = HyperslabAxis { start: 0, stride: 1, count: Some(0), block: Some(1), limit: None };
+        Ok(Some(match parse_selection(selection)? {
+            StoredSelection::All => StoredSelection::Hyperslab(Vec::new()),
+            StoredSelection::None => StoredSelection::Hyperslab(vec![nothing; *ndim as usize]),
+            other => other,
+        }))
+    }
+}
+
+/// Number of dimensions and selection of a region, see [`Target::parse`]; `None` for numbers that are none.
+fn selected(kind: u8, numbers: &[u64]) -> Option<(usize, StoredSelection)> {
+    if kind == b'h' {
+        let axes: Vec<[u64; 4]> = numbers.chunks(4).map(|axis| axis.try_into().ok()).collect::<Option<_>>()?;
+        return Some((axes.len(), selection(&axes)));
+    }
+    let (ndim, numbers) = numbers.split_first()?;
+    let ndim = usize::try_from(*ndim).ok().filter(|ndim| *ndim > 0 && numbers.len().is_multiple_of(*ndim))?;
+    let mut points = numbers.chunks_exact(ndim).map(<[u64]>::to_vec);
+    let selection = match kind {
+        b'p' => StoredSelection::Points(points.collect()),
+        b'b' => StoredSelection::Blocks(std::iter::from_fn(|| points.next().map(|first| Some((first, points.next()?)))).collect::<Option<_>>()?),
+        _ => return None,
+    };
+    Some((ndim, selection))
 }
 
 fn selection(axes: &[[u64; 4]]) -> StoredSelection {
@@ -201,6 +224,11 @@ impl ReferenceTargets {
         let (mut value, listed) = (value.clone(), self.listed(object_indexes));
         replace_references(&mut value.value, &mut |_, element| self.translate(element, &listed, object_indexes.len()))?;
         Ok(NewAttribute { name: name.to_owned(), dataspace: value.dataspace, value: value.value })
+    }
+
+    /// Replaces the target ids in elements with the numbers of [`NewAttribute`], except in sequences of variable length.
+    pub fn number(&self, datatype: &Datatype, bytes: &mut [u8], listed: &[NewTarget], objects: usize) -> Result<()> {
+        each_reference(datatype, bytes, &mut |_, element| self.translate(element, listed, objects))
     }
 
     /// Puts stored references in the place of the target ids in the elements of a dataset, and what they need into `heap`. Sequences

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 
 use hyperslab_array::{Datatype, Error, HeapObjects, HeapReference, Result};
-use hyperslab_formats::hdf5::writer::{HeapWriter, NewFile, Pointed, stored_offsets, stored_values};
+use hyperslab_formats::hdf5::writer::{HeapWriter, NewFile, Pointed, each_reference, stored_offsets, stored_values};
 
 use super::file_writer::FileWriter;
 use super::memory_length::memory_length;
@@ -63,19 +63,45 @@ impl FileWriter {
                 };
                 self.targets.place(datatype, &mut bytes, &resolve, &mut put, &mut heap, pointed)?;
                 placed.push((address, bytes));
-                let changed = changed.into_inner();
-                if changed.is_empty() {
-                    continue;
-                }
-                let places: Vec<HeapReference> = changed.keys().copied().collect();
-                let offsets = stored_offsets(self.allocator.storage()?, self.allocator.user_block(), &places)?;
-                for (place, items) in changed {
-                    let offset = offsets.get(&place).ok_or_else(|| Error::internal("a sequence that is not in the file"))?;
-                    placed.push((*offset, items));
-                }
+                placed.extend(self.in_sequences(changed.into_inner())?);
+            }
+            if let Some(fill) = dataset.definition().fill_value.as_ref().filter(|_| datatype.uses_heap()) {
+                placed.extend(self.placed_fill(datatype, fill, &mut heap, pointed)?);
             }
         }
         Ok((placed, heap))
+    }
+
+    /// The sequences of a fill value. The metadata has the references that are not in sequences.
+    fn placed_fill(&self, datatype: &Datatype, fill: &[u8], heap: &mut HeapWriter, pointed: Pointed<'_>) -> Result<Vec<Placed>> {
+        let mut bytes = fill.to_vec();
+        each_reference(datatype, &mut bytes, &mut |_, element| {
+            element.fill(0);
+            Ok(())
+        })?;
+        let stored = self.stored(datatype, &bytes)?;
+        let mut changed = HashMap::new();
+        let resolve = |place| stored.object(place);
+        let mut put = |place, items| {
+            changed.insert(place, items);
+            Ok(place)
+        };
+        self.targets.place(datatype, &mut bytes, &resolve, &mut put, heap, pointed)?;
+        self.in_sequences(changed)
+    }
+
+    /// Sequences by their places in heaps, with their offsets in the file.
+    fn in_sequences(&self, changed: HashMap<HeapReference, Vec<u8>>) -> Result<Vec<Placed>> {
+        if changed.is_empty() {
+            return Ok(Vec::new());
+        }
+        let places: Vec<HeapReference> = changed.keys().copied().collect();
+        let offsets = stored_offsets(self.allocator.storage()?, self.allocator.user_block(), &places)?;
+        let placed = changed.into_iter().map(|(place, items)| {
+            let offset = offsets.get(&place).ok_or_else(|| Error::internal("a sequence that is not in the file"))?;
+            Ok((*offset, items))
+        });
+        placed.collect()
     }
 
     fn stored(&self, datatype: &Datatype, bytes: &[u8]) -> Result<HeapObjects> {

@@ -145,32 +145,26 @@ impl Salvage<'_> {
                 let fill = self.fill_value(path, id, dataset);
                 self.out.create_virtual(path, definition.with_fill(fill), dataset.virtual_mappings.to_vec())
             }
-            Object::Dataset(dataset) => match self.source.references(id)? {
-                Some(references) => {
-                    self.lost_references(path, None);
-                    self.out.create_object_references(path, references)
-                }
-                None => {
-                    self.check_size(dataset)?;
-                    let committed = self.source.committed(&dataset.datatype);
-                    let dataset = &match self.fill_value(path, id, dataset) {
-                        Some(_) => dataset.clone(),
-                        None => Arc::new(dataset.without_fill_value()),
-                    };
-                    let mut copy = DatasetCopy {
-                        out: &mut *self.out,
-                        path,
-                        cancellation: self.cancellation,
-                        counts: &mut self.counts,
-                        grows: false,
-                        format: None::<&StorageFormat>,
-                        objects: Some(self.source),
-                    };
-                    let copied = copy.dataset(self.file, id, dataset, committed);
-                    self.lost_references(path, None);
-                    copied
-                }
-            },
+            Object::Dataset(dataset) => {
+                self.check_size(dataset)?;
+                let committed = self.source.committed(&dataset.datatype);
+                let dataset = &match self.fill_value(path, id, dataset) {
+                    Some(_) => dataset.clone(),
+                    None => Arc::new(dataset.without_fill_value()),
+                };
+                let mut copy = DatasetCopy {
+                    out: &mut *self.out,
+                    path,
+                    cancellation: self.cancellation,
+                    counts: &mut self.counts,
+                    grows: false,
+                    format: None::<&StorageFormat>,
+                    objects: Some(self.source),
+                };
+                let copied = copy.dataset(self.file, id, dataset, committed);
+                self.lost_references(path, None);
+                copied
+            }
         }
     }
 

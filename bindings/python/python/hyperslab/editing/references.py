@@ -8,6 +8,7 @@ import numpy as np
 
 from ..errors import InvalidInputError, UnsupportedError
 from ..values import new_references
+from ..values.described import StoredFill
 from ..values.references import Reference
 
 #: How references to objects are stored.
@@ -29,9 +30,9 @@ def are_references(values: Any, dtype: Any = None) -> bool:
     """
     if dtype is not None and not isinstance(dtype, type):
         kind = new_references.kind_of(None, dtype)
-        if kind == "Region":
+        if kind not in (None, "Object") and values is not None:
             raise UnsupportedError("references to regions cannot be written into an existing file yet")
-        return kind is not None
+        return kind == "Object"
     if isinstance(values, Reference):
         return True
     if dtype is not None or not isinstance(values, (np.ndarray, list, tuple)) or (isinstance(values, np.ndarray) and values.dtype.kind != "O"):
@@ -72,3 +73,22 @@ def stored(values: Any, path: str) -> np.ndarray[Any, Any]:
             raise InvalidInputError(f"a reference to an object of another file: {value._file.path}")
         flat[place] = np.void(value._raw)
     return out
+
+
+def filled(fillvalue: Any, datatype: dict[str, Any], path: str) -> Any:
+    """A fill value for a dataset of an existing file.
+
+    Args:
+        fillvalue: The fill value. In a dataset of references to objects, a reference.
+        datatype: The datatype of the dataset.
+        path: The file.
+
+    Returns:
+        The fill value; of references to objects, the address.
+
+    Raises:
+        InvalidInputError: It refers to an object of another file.
+    """
+    if datatype != OBJECT or fillvalue is None:
+        return fillvalue
+    return StoredFill(fillvalue, stored(fillvalue, path).tobytes())

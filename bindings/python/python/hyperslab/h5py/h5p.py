@@ -8,7 +8,7 @@ from .. import _native
 from ..objects.datatype import Datatype
 from ..objects.node import Node
 from ..objects.stored_properties import StoredProperties
-from ..values.references import RegionSelection
+from ..values.regions import RegionSelection
 from ._missing import missing_from, unsupported
 from .h5s import SpaceID
 

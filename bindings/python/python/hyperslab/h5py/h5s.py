@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..values.references import RegionSelection
+from ..values.regions import RegionSelection
 from ._missing import missing_from, unsupported
 
 NO_CLASS, SCALAR, SIMPLE, NULL = -1, 0, 1, 2

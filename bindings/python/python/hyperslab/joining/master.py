@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..addresses import is_address
-from ..errors import InvalidInputError, UnsupportedError
+from ..errors import InvalidInputError
 from ..file import File
 from ..netcdf.types import fixed_text
 from ..objects.attributes import value_of
@@ -51,7 +51,7 @@ def write_master(
         grows: Whether dimensions have the limits that they have in the first file, and all values are those of the files, for a copy.
     """
     sources = [_relative(source, folder) for source in joined.paths]
-    merged = references.MergedReferences(joined.paths, joined.objects, joined.series)
+    merged = references.MergedReferences(joined.paths, joined.objects, joined.series, joined.attributes)
     with NewFile(path, replace, None, None, track_order=True) as made:
         writer = made._writer
         # The netCDF library looks for dimensions among what was created before.
@@ -62,7 +62,7 @@ def write_master(
             if not isinstance(found, Dataset):
                 if name != "/":
                     made.create_group(name)
-            elif references.are_in(found._about["datatype"]):
+            elif dtype_encoding.has_references(found._about["datatype"]):
                 _write_references(made, joined, name, found, merged, opened, grows)
             elif name in joined.recounted:
                 parts = [recounted(_dataset(opened(source), name), found) for source in joined.paths]
@@ -78,14 +78,10 @@ def write_master(
         for name, found in joined.objects.items():
             if isinstance(found, Dataset):
                 offset = 1 if joined.how.new_dim is not None and name in joined.series else 0
-                # The writer attaches no scales to references to objects.
-                has_no_scales = references.is_of_objects(found._about["datatype"])
-                if offset and not has_no_scales:
+                if offset:
                     writer.attach_scale(name, 0, f"/{joined.how.new_dim}")
                 for axis in range(found.ndim):
                     scale = joined.scale_of(name, axis)
-                    if scale is not None and has_no_scales:
-                        raise UnsupportedError("a dataset of references to objects that has dimension scales cannot be merged", found._file.path, name)
                     if scale is not None and scale != name:
                         writer.attach_scale(name, axis + offset, scale)
 
@@ -143,7 +139,8 @@ def _write_references(
     if series is not None and series.axis is None and chunks is not None:
         chunks = (1, *chunks)
     extent = None if found._about["shape"] is None else whole
-    chosen = made._writer.create_dataset(name, found._about["datatype"], extent, limits, None if chunks is None else list(chunks), [], None)
+    fill = dtype_encoding.fill_of(merged.of(found.fillvalue, found._file.path, name), found._about["datatype"]) if found._about["fill"] else None
+    chosen = made._writer.create_dataset(name, found._about["datatype"], extent, limits, None if chunks is None else list(chunks), [], fill)
     target = NewDataset(made._writer, name, tuple(whole), found._about["datatype"], None if chosen is None else tuple(chosen))
     if extent is None:
         return
@@ -168,8 +165,11 @@ def _copy_attributes(made: NewFile, joined: Joined, name: str, merged: reference
             NewAttributes(made._writer, name)[key] = numbers
         elif key == "NAME" and isinstance(found, Dataset) and is_placeholder(found) and name in joined.series:
             made._writer.set_attribute(name, key, *fixed_text(_NO_VARIABLE.format(joined.series[name].whole[0])))
-        elif references.are_in(value.datatype):
-            NewAttributes(made._writer, name)[key] = merged.of(found.attrs[key], found._file.path, name)
+        elif dtype_encoding.has_references(value.datatype):
+            heap: list[bytes] = []
+            elements = merged.of(found.attrs[key], found._file.path, name) if value.shape is not None else []
+            data = dtype_encoding.stored_elements(elements, value.shape or [], value.datatype, heap).tobytes()
+            made._writer.set_attribute(name, key, value.shape, value.datatype, data, heap)
         elif dtype_encoding.uses_heap(value.datatype):
             NewAttributes(made._writer, name)[key] = value_of(value, found._file)
         else:

@@ -313,7 +313,7 @@ def _all_of(file: File, keeps_references: bool) -> Iterator[tuple[str, Group | D
     for path, item in found:
         if item.kind == "unreadable" or getattr(item, "refusal", None):
             raise UnsupportedError(f"it cannot be read ({item.refusal}), so it cannot be joined", file.filename, path)
-        if isinstance(item, Dataset) and not keeps_references and references.are_in(item._about["datatype"]):
+        if isinstance(item, Dataset) and not keeps_references and dtype_encoding.has_references(item._about["datatype"]):
             raise UnsupportedError("a dataset of references, which lead to objects of its own file, cannot be joined", file.filename, path)
         if isinstance(item, (Group, Dataset)):
             yield path, item
@@ -335,8 +335,19 @@ def _equal(mine: Dataset, theirs: Dataset) -> bool:
 
 
 def _same_values(mine: Any, theirs: Any) -> bool:
-    mine, theirs = (np.asarray(references.converted(value, references.place)) for value in (mine, theirs))
-    return mine.shape == theirs.shape and bool(np.array_equal(mine, theirs, equal_nan=mine.dtype.kind in "fc"))
+    return _are_equal(*(references.converted(value, references.place) for value in (mine, theirs)))
+
+
+def _are_equal(mine: Any, theirs: Any) -> bool:
+    mine, theirs = np.asarray(mine), np.asarray(theirs)
+    if mine.shape != theirs.shape or mine.dtype.kind != theirs.dtype.kind:
+        return False
+    if mine.dtype.names is not None:
+        return mine.dtype.names == theirs.dtype.names and all(_are_equal(mine[name], theirs[name]) for name in mine.dtype.names)
+    if mine.dtype != object:
+        return bool(np.array_equal(mine, theirs, equal_nan=mine.dtype.kind in "fc"))
+    # Elements of variable length are arrays themselves.
+    return all(_are_equal(*both) if isinstance(both[0], np.ndarray) else both[0] == both[1] for both in zip(mine.reshape(-1), theirs.reshape(-1), strict=True))
 
 
 def _same_attribute(mine: Any, theirs: Any, name: str) -> bool:
@@ -344,7 +355,7 @@ def _same_attribute(mine: Any, theirs: Any, name: str) -> bool:
     if one is None or other is None or (one.shape, one.datatype) != (other.shape, other.datatype):
         return False
     # Texts of variable length are references to a heap; references are addresses in their own file.
-    points = dtype_encoding.uses_heap(one.datatype) or references.are_in(one.datatype)
+    points = dtype_encoding.uses_heap(one.datatype) or dtype_encoding.has_references(one.datatype)
     return _same_values(mine.attrs[name], theirs.attrs[name]) if points else one.data == other.data
 
 

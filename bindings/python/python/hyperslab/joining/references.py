@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -11,9 +11,9 @@ import numpy as np
 from ..errors import UnsupportedError
 from ..file import File
 from ..objects.dataset import Dataset
-from ..values.new_references import NewReference, NewRegionReference
+from ..values.new_references import NewAttributeReference, NewReference, NewRegionReference
 from ..values.references import AttributeReference, Reference, RegionReference
-from ..values.regions import canonical
+from ..values.regions import RegionSelection, canonical
 from ..writing.new_dataset import NewDataset
 
 #: Bytes of references that are copied at a time.
@@ -25,18 +25,6 @@ class Part(Protocol):
 
     axis: int | None
     lengths: list[int]
-
-
-def are_in(datatype: dict[str, Any]) -> bool:
-    """Whether elements of this datatype hold references."""
-    if datatype["class"] == "compound":
-        return any(are_in(member) for _, _, member in datatype["members"])
-    return datatype["class"] == "reference" or (isinstance(datatype.get("base"), dict) and are_in(datatype["base"]))
-
-
-def is_of_objects(datatype: dict[str, Any]) -> bool:
-    """Whether elements of this datatype are references to objects and nothing else."""
-    return bool(datatype["class"] == "reference" and datatype["kind"] == "Object")
 
 
 def converted(value: Any, change: Callable[[Reference], Any]) -> Any:
@@ -72,9 +60,9 @@ def place(reference: Reference) -> str:
 class MergedReferences:
     """The references of the merged files, as references of the new one."""
 
-    def __init__(self, paths: Sequence[str], objects: Mapping[str, Any], series: Mapping[str, Part]) -> None:
+    def __init__(self, paths: Sequence[str], objects: Mapping[str, Any], series: Mapping[str, Part], attributes: Mapping[str, Collection[str]]) -> None:
         self._numbers = {os.path.realpath(path): number for number, path in enumerate(paths)}
-        self._objects, self._series = objects, series
+        self._objects, self._series, self._attributes = objects, series, attributes
 
     def of(self, value: Any, file: str, name: str) -> Any:
         """The references in a value of the object `name` of a merged file.
@@ -96,31 +84,43 @@ class MergedReferences:
         if path not in self._objects:
             raise UnsupportedError(f"a reference to {path}, which the merged file does not have", file, name)
         if isinstance(reference, AttributeReference):
-            raise UnsupportedError(f"a reference to the attribute {reference.attribute!r} of {path} cannot be merged", file, name)
+            attribute = reference.attribute
+            if attribute is None or attribute not in self._attributes[path]:
+                raise UnsupportedError(f"a reference to the attribute {attribute!r} of {path}, which the merged file does not have", file, name)
+            return NewAttributeReference(path, attribute)
         if not isinstance(reference, RegionReference):
             return NewReference(path)
         return NewRegionReference(path, self._moved(reference, path, number, file, name))
 
-    def _moved(self, reference: RegionReference, path: str, number: int, file: str, name: str) -> list[list[int]]:
-        """Start, stride, count and block of each dimension of the new dataset: the joined one is longer, or new."""
+    def _moved(self, reference: RegionReference, path: str, number: int, file: str, name: str) -> list[list[int]] | RegionSelection:
+        """The same elements in the new dataset, where the joined one is longer, or new."""
         selection, target = reference.selection, self._objects[path]
         if selection is None or not isinstance(target, Dataset):
             raise UnsupportedError(f"a reference to a region of {path}, which is no dataset, cannot be merged", file, name)
+        series = self._series.get(path)
+        before = 0 if series is None else sum(series.lengths[:number])
         kind, *parts = canonical(selection.kind, selection.parts)
         if kind in ("points", "blocks"):
-            raise UnsupportedError(f"a reference to a region of {kind} of {path} cannot be merged: only those to hyperslabs can", file, name)
-        series = self._series.get(path)
+            return RegionSelection(kind, [[_moved_point(point, before, series) for point in part] for part in selection.parts])
         shape = list(target.shape)
         if series is not None and series.axis is not None:
             shape[series.axis] = series.lengths[number]
         axes = [list(axis) for axis in parts[0]] if kind == "hyperslab" else [[0, 1, extent if kind == "all" else 0, 1] for extent in shape]
         if series is None:
             return axes
-        before = sum(series.lengths[:number])
         if series.axis is None:
             return [[before, 1, 1, 1], *axes]
         axes[series.axis][0] += before
         return axes
+
+
+def _moved_point(point: Sequence[int], before: int, series: Part | None) -> list[int]:
+    """The coordinates of an element in the new dataset, which has `before` elements of earlier files."""
+    if series is None:
+        return list(point)
+    if series.axis is None:
+        return [before, *point]
+    return [coordinate + before if axis == series.axis else coordinate for axis, coordinate in enumerate(point)]
 
 
 def write(made: NewDataset, references: MergedReferences, name: str, sources: Iterable[tuple[File, int]], axis: int | None, is_new: bool) -> None:

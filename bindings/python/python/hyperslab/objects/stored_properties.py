@@ -8,7 +8,7 @@ import numpy as np
 
 from .. import _native
 from ..errors import InvalidTypeError
-from ..values.references import RegionSelection
+from ..values.regions import RegionSelection
 from .node import Node
 
 #: Names in h5py of the filters that it knows.

@@ -138,6 +138,13 @@ def uses_heap(datatype: Datatype) -> bool:
     return kind in ("variable string", "sequence") or (kind == "array" and uses_heap(datatype["base"]))
 
 
+def has_references(datatype: Datatype) -> bool:
+    """Whether elements hold references."""
+    if datatype["class"] == "compound":
+        return any(has_references(member) for _, _, member in datatype["members"])
+    return datatype["class"] == "reference" or (isinstance(datatype.get("base"), dict) and has_references(datatype["base"]))
+
+
 def stored(values: Any, datatype: Datatype, heap: list[bytes]) -> np.ndarray[Any, Any]:
     """`values` as stored in the file, contiguous. Variable-length values are added to `heap`."""
     if isinstance(values, np.ma.MaskedArray):
@@ -316,22 +323,45 @@ def _check_range(low: Any, high: Any, target: np.dtype[Any]) -> None:
 
 def _objects(values: Any) -> np.ndarray[Any, Any]:
     """Sequences as elements, not as another dimension."""
-    if isinstance(values, np.ndarray) and values.dtype == object:
+    is_one = _is_one_sequence(values)
+    if isinstance(values, np.ndarray) and values.dtype == object and not is_one:
         return values
-    if isinstance(values, np.ndarray) and values.ndim <= 1:
+    if is_one:
         one: np.ndarray[Any, Any] = np.empty((), dtype=object)
         one[()] = values
         return one
+    return _each(values)
+
+
+def _each(values: Any) -> np.ndarray[Any, Any]:
+    """An array of these objects."""
     out: np.ndarray[Any, Any] = np.empty(len(values), dtype=object)
     for place, value in enumerate(values):
         out[place] = value
     return out
 
 
+def _is_one_sequence(values: Any) -> bool:
+    """Whether values are the items of one sequence, as in h5py, and no sequences themselves."""
+    if isinstance(values, np.ndarray) and values.dtype != object:
+        return bool(values.ndim <= 1)
+    if isinstance(values, np.ndarray) and (values.ndim != 1 or not len(values)):
+        return False
+    if not isinstance(values, (np.ndarray, list, tuple)):
+        return True
+    items = [value for value in values if value is not None]
+    return not len(values) or (bool(items) and not any(isinstance(item, (list, tuple, np.ndarray)) for item in items))
+
+
 def _encoded(value: Any, datatype: Datatype, heap: list[bytes]) -> tuple[int, bytes]:
     if datatype["class"] == "sequence":
         if value is None:
             return 0, b""
+        if not isinstance(value, (list, tuple)) and not (isinstance(value, np.ndarray) and value.ndim):
+            raise InvalidInputError(f"{value!r} in a dataset of sequences: give a list for each element")
+        if datatype["base"]["class"] == "sequence" and isinstance(value, (list, tuple)):
+            # The items are sequences, also if there are none.
+            value = _each(value)
         items = stored(value, datatype["base"], heap)
         return len(items), items.tobytes()
     if value is None:
@@ -348,15 +378,14 @@ def _encoded(value: Any, datatype: Datatype, heap: list[bytes]) -> tuple[int, by
 
 def as_array(data: Any, dtype: Any) -> Any:
     """The values as an array, of whose elements sequences and rows are not another dimension."""
-    if isinstance(data, np.ndarray):
-        return data
     plain = dtype in (None, str, bytes)
     metadata = None if plain else np.dtype(dtype).metadata
-    if metadata and "vlen" in metadata and metadata["vlen"] not in (str, bytes):
-        out = np.empty(len(data), dtype=object)
-        for place, value in enumerate(data):
-            out[place] = value
-        return out
+    if metadata and "vlen" in metadata and metadata["vlen"] not in (str, bytes) and not (isinstance(data, np.ndarray) and data.dtype == object):
+        if not all(value is None or isinstance(value, (list, tuple, np.ndarray)) for value in data):
+            raise InvalidInputError("data of a dataset of sequences: give a list for each element")
+        return _each(data)
+    if isinstance(data, np.ndarray):
+        return data
     names = None if plain else np.dtype(dtype).names
     return np.asarray(data) if names is None else compounds.rows(data, names)
 
@@ -392,6 +421,11 @@ def fill_of(value: Any, datatype: dict[str, Any]) -> tuple[bytes, list[bytes]] |
     heap: list[bytes] = []
     fill = None if value is None else _one_element(value, datatype, heap).tobytes()
     return (fill, heap) if fill and any(fill) else None
+
+
+def stored_elements(values: Any, shape: Sequence[int], datatype: Datatype, heap: list[bytes]) -> np.ndarray[Any, Any]:
+    """As `stored`, for values of this shape: a sequence may be one element."""
+    return _one_element(values, datatype, heap) if not shape else stored(values, datatype, heap)
 
 
 def _one_element(value: Any, datatype: dict[str, Any], heap: list[bytes]) -> np.ndarray[Any, Any]:

@@ -2,37 +2,41 @@
 
 from __future__ import annotations
 
-import struct
 from typing import Any
 
 import numpy as np
 
 from .. import _native, indexing_keys
 from ..errors import InvalidInputError, UnsupportedError
+from .described import DescribedType
+from .regions import RegionSelection
 
 
 class NewReference:
     """Points at an object of the file that is being written: `f["refs"] = [a.ref, b.ref, None]`."""
 
-    #: Start, stride, count and block of each dimension of the elements that this points at; `None` is the object itself.
-    region: list[list[int]] | None = None
+    #: What kind of reference it is: `Object`, `Region` or `Attribute`.
+    kind = "Object"
 
     def __init__(self, path: str) -> None:
         self.path = path
+
+    @property
+    def part(self) -> bytes:
+        """What of the object it points at, encoded for the writer; empty for the object itself."""
+        return b""
 
     def stored(self) -> bytes:
         """Encodes the reference for the writer.
 
         Returns:
-            The path, for a region followed by NUL and start, stride, count and block of each dimension.
+            The path. If it points at a part of the object, NUL and the part follow.
         """
-        path = self.path.encode("utf-8", "surrogateescape")
-        if self.region is None:
-            return path
-        return path + b"\0" + b"".join(struct.pack("<4Q", *axis) for axis in self.region)
+        path, part = self.path.encode("utf-8", "surrogateescape"), self.part
+        return path + b"\0" + part if part else path
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, NewReference) and (self.path, self.region) == (other.path, other.region)
+        return isinstance(other, NewReference) and self.stored() == other.stored()
 
     def __hash__(self) -> int:
         return hash(self.path)
@@ -42,14 +46,47 @@ class NewReference:
 
 
 class NewRegionReference(NewReference):
-    """Points at elements of a dataset of the file that is being written: `f["regions"] = [x.regionref[2:5], None]`."""
+    """Points at elements of a dataset of the file that is being written: `f["regions"] = [x.regionref[2:5], None]`.
 
-    def __init__(self, path: str, region: list[list[int]]) -> None:
+    Attributes:
+        path: The path of the dataset.
+        region: Start, stride, count and block of each dimension, or a selection of points or blocks.
+    """
+
+    kind = "Region"
+
+    def __init__(self, path: str, region: list[list[int]] | RegionSelection) -> None:
         super().__init__(path)
         self.region = region
 
+    @property
+    def part(self) -> bytes:
+        region = self.region
+        if not isinstance(region, RegionSelection):
+            return b"h" + np.array(region, "<u8").tobytes()
+        coordinates = np.array(region.parts, "<u8")
+        letter = b"p" if region.kind == "points" else b"b"
+        return letter + int(coordinates.shape[-1]).to_bytes(8, "little") + coordinates.tobytes()
+
     def __repr__(self) -> str:
         return f"<new region reference to {self.path}>"
+
+
+class NewAttributeReference(NewReference):
+    """Points at an attribute of an object of the file that is being written. Only datasets of references of HDF5 1.12 have such references."""
+
+    kind = "Attribute"
+
+    def __init__(self, path: str, attribute: str) -> None:
+        super().__init__(path)
+        self.attribute = attribute
+
+    @property
+    def part(self) -> bytes:
+        return b"a" + self.attribute.encode("utf-8", "surrogateescape")
+
+    def __repr__(self) -> str:
+        return f"<new reference to attribute {self.attribute!r} of {self.path}>"
 
 
 class Regions:
@@ -66,7 +103,11 @@ class Regions:
 
 
 def kind_of(values: Any, dtype: Any) -> str | None:
-    """`Object` or `Region` if these values are references, or `dtype` is one of h5py's for them; else `None`."""
+    """`Object`, `Region`, or what only HDF5 1.12 has (`Attribute`, `Standard`) if these values are references, or `dtype` is one for them;
+    else `None`."""
+    if isinstance(dtype, DescribedType):
+        kind = dtype.datatype.get("kind") if dtype.datatype["class"] == "reference" else None
+        return None if kind is None else str(kind)
     if dtype is not None and not isinstance(dtype, type):
         ref = (np.dtype(dtype).metadata or {}).get("ref")
         if ref is not None:
@@ -74,11 +115,11 @@ def kind_of(values: Any, dtype: Any) -> str | None:
     if dtype is not None:
         return None
     if isinstance(values, NewReference):
-        return "Object" if values.region is None else "Region"
+        return values.kind
     if (isinstance(values, np.ndarray) and values.dtype.kind != "O") or not isinstance(values, (np.ndarray, list, tuple)):
         return None
     flat = np.asarray(values, dtype=object).reshape(-1)
-    kinds = {"Object" if value.region is None else "Region" for value in flat if isinstance(value, NewReference)}
+    kinds = {value.kind for value in flat if isinstance(value, NewReference)}
     if len(kinds) > 1:
         raise UnsupportedError("references to objects and to regions in one dataset")
     return kinds.pop() if kinds else None
@@ -86,7 +127,8 @@ def kind_of(values: Any, dtype: Any) -> str | None:
 
 def datatype_of(kind: str) -> dict[str, Any]:
     """How references of a kind are stored."""
-    return {"class": "reference", "kind": kind, "size": 12 if kind == "Region" else 8}
+    size = {"Object": 8, "Region": 12}.get(kind)
+    return {"class": "reference", "kind": kind, "size": size} if size else {"class": "reference", "kind": "Standard", "size": 18}
 
 
 def elements_of(values: Any, datatype: dict[str, Any], heap: list[bytes]) -> np.ndarray[Any, Any]:
@@ -99,16 +141,21 @@ def elements_of(values: Any, datatype: dict[str, Any], heap: list[bytes]) -> np.
     out = np.zeros(given.shape, dtype=np.dtype({"names": ["number"], "formats": ["<u8"], "itemsize": datatype["size"]}))
     flat = out.reshape(-1)
     for place, value in enumerate(given.reshape(-1)):
-        if value is None:
+        if value is None or _is_null(value):
             continue
         if not isinstance(value, NewReference):
             raise UnsupportedError("references mixed with other values, or of another file: give the `ref` of objects of this file, or None")
-        if (value.region is None) != (datatype["kind"] == "Object"):
-            what = "an object" if value.region is None else "a region"
-            raise InvalidInputError(f"a reference to {what} among references to {'regions' if value.region is None else 'objects'}")
+        if datatype["kind"] not in ("Standard", value.kind):
+            what = {"Object": "an object", "Region": "a region", "Attribute": "an attribute"}[value.kind]
+            raise InvalidInputError(f"a reference to {what} among references to {'regions' if datatype['kind'] == 'Region' else 'objects'}")
         heap.append(value.stored())
         flat["number"][place] = len(heap)
     return out.view(f"V{datatype['size']}")
+
+
+def _is_null(value: Any) -> bool:
+    """Whether it is a null reference of a file that is read, here or by h5py."""
+    return type(value).__name__ in ("Reference", "RegionReference", "AttributeReference") and not value
 
 
 def of_elements(writer: _native.Writer, datatype: dict[str, Any], raw: bytes) -> list[NewReference | None]:
@@ -119,6 +166,11 @@ def of_elements(writer: _native.Writer, datatype: dict[str, Any], raw: bytes) ->
         target = writer.target(number) if number else None
         if target is None:
             found.append(None)
+        elif target.attribute is not None:
+            found.append(NewAttributeReference(target.path, target.attribute))
+        elif target.region is None:
+            found.append(NewReference(target.path))
         else:
-            found.append(NewReference(target.path) if target.region is None else NewRegionReference(target.path, target.region))
+            selection = RegionSelection(*target.region)
+            found.append(NewRegionReference(target.path, selection.parts[0] if selection.kind == "hyperslab" else selection))
     return found

@@ -2,26 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from .. import _native
 from ..errors import InvalidInputError
 from . import new_references
-
-
-class RegionSelection(NamedTuple):
-    """The elements that a region reference selects.
-
-    Attributes:
-        kind: `points`, `blocks`, `hyperslab`, `all` or `none`.
-        parts: Of points the coordinates of each, of blocks `[first, last]` of each, of a hyperslab
-            `[start, stride, count, block]` of each dimension; empty for `all` and `none`.
-    """
-
-    kind: str
-    parts: list[list[list[int]]]
+from .regions import RegionSelection
 
 
 class Reference:

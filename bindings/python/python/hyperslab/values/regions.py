@@ -5,7 +5,20 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
+
+
+class RegionSelection(NamedTuple):
+    """The elements that a region reference selects.
+
+    Attributes:
+        kind: `points`, `blocks`, `hyperslab`, `all` or `none`.
+        parts: Of points the coordinates of each, of blocks `[first, last]` of each, of a hyperslab
+            `[start, stride, count, block]` of each dimension; empty for `all` and `none`.
+    """
+
+    kind: str
+    parts: list[list[list[int]]]
 
 
 def canonical(kind: str, parts: Sequence[Any]) -> tuple[Any, ...]:

@@ -46,7 +46,7 @@ def copy_object(source: Any, target: Target, path: str) -> None:
 def _copied_dataset(source: Any, target: Target, path: str) -> Any:
     about, where = source._about(), target._below(path)
     fill: tuple[bytes, list[bytes]] | None = about["fill"] and (about["fill"], [])
-    if dtype_encoding.uses_heap(about["datatype"]):
+    if fill and (dtype_encoding.uses_heap(about["datatype"]) or dtype_encoding.has_references(about["datatype"])):
         fill = dtype_encoding.fill_of(source.fillvalue, about["datatype"])
     through = [(number, None, True, parameters) for number, parameters in about["filters"]]
     source._writer.create_dataset(

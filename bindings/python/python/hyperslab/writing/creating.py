@@ -10,7 +10,8 @@ import numpy as np
 
 from ..errors import InvalidInputError, InvalidTypeError, UnsupportedError
 from ..objects.attributes import Empty
-from ..values import dtype_encoding, narrow_integers, new_references, times
+from ..values import dtype_encoding, new_references, tagged_dtypes, times
+from ..values.described import DescribedType, StoredFill
 from . import filters
 
 #: Options of h5py's create_dataset that do not change the written file: caches, and locations of other files.
@@ -43,6 +44,8 @@ class Stated:
 
 def stated(shape: Any, dtype: Any, data: Any, *, as_times: bool = True) -> Stated:
     """What shape, dtype and values say of a dataset."""
+    if isinstance(dtype, DescribedType):
+        return _described(shape, dtype, data)
     dtype = getattr(dtype, "dtype", dtype) if type(dtype).__name__ in ("Datatype", "NewDatatype") else dtype
     empty = isinstance(data, Empty)
     if empty:
@@ -72,6 +75,24 @@ def stated(shape: Any, dtype: Any, data: Any, *, as_times: bool = True) -> State
     return Stated(None if empty else shape, datatype, data, time)
 
 
+def _described(shape: Any, dtype: DescribedType, data: Any) -> Stated:
+    """As `stated`, with the datatype that another dataset has."""
+    datatype = dtype.datatype
+    if isinstance(data, Empty):
+        return Stated(None, datatype, None, None)
+    if data is not None and not new_references.kind_of(None, dtype):
+        data = dtype_encoding.as_array(data, tagged_dtypes.of_datatype(datatype))
+    if shape is None and data is None:
+        raise InvalidInputError("a dataset needs a shape or data")
+    found = None if data is None else dtype_encoding.shape_of(data, datatype)
+    extent = found if shape is None else tuple(dtype_encoding.extents("shape", shape))
+    if found not in (None, extent):
+        if math.prod(found or ()) != math.prod(extent or ()):
+            raise InvalidInputError(f"data of shape {found} for a dataset of shape {extent}")
+        data = np.reshape(np.asarray(data), (extent or ()) + tuple(np.shape(data)[len(found or ()) :]))
+    return Stated(extent, datatype, data, None)
+
+
 @dataclass
 class Storage:
     """How a dataset is stored: largest shape, chunk shape (`None` is chosen or not there) and filters."""
@@ -95,6 +116,8 @@ def storage(stated: Stated, chunks: Any, maxshape: Any, compression: Any, compre
 
 def fill(stated: Stated, fillvalue: Any) -> tuple[Any, tuple[bytes, list[bytes]] | None]:
     """The value of unwritten elements, as given and as stored; that of times is the missing one unless another is given."""
+    if isinstance(fillvalue, StoredFill):
+        return fillvalue.value, (fillvalue.stored, [])
     if stated.times is None:
         return fillvalue, dtype_encoding.fill_of(fillvalue, stated.datatype)
     given = np.int64(times.MISSING) if fillvalue is None else fillvalue
@@ -128,11 +151,24 @@ def like(other: Any, options: dict[str, Any]) -> dict[str, Any]:
     for name in ("compression", "compression_opts", "shuffle", "fletcher32", "scaleoffset"):
         found[name] = getattr(other, name, None)
     about = getattr(other, "_about", None)
-    if about is not None and "dtype" not in options:
-        found["dtype"] = narrow_integers.with_bits(other.dtype, (about() if callable(about) else about)["datatype"])
-    if other.maxshape != other.shape:
+    described = about() if callable(about) else about
+    if other.shape is None or (described is not None and described["shape"] is None):
+        found.update(shape=None, data=Empty(other.dtype))
+    elif other.maxshape != other.shape:
         found["maxshape"] = other.maxshape
-    if other.dtype.kind == "O" and not isinstance(other.fillvalue, (str, bytes)):
-        found["fillvalue"] = None
+    if described is None or "dtype" in options:
+        if other.dtype.kind == "O" and not isinstance(found["fillvalue"], (str, bytes)):
+            found["fillvalue"] = None
+    elif getattr(other, "_times", None) is not None:
+        found.update(dtype=other._times, fillvalue=other._fill)
+    else:
+        datatype, fill = described["datatype"], described["fill"]
+        found["dtype"] = DescribedType(datatype)
+        if not fill:
+            found["fillvalue"] = None
+        elif not dtype_encoding.uses_heap(datatype) and not dtype_encoding.has_references(datatype):
+            found["fillvalue"] = StoredFill(found["fillvalue"], bytes(fill))
+    if options.get("shape") is not None or options.get("data") is not None:
+        found.update(shape=None, data=None)
     found.update(options)
     return found

@@ -15,7 +15,7 @@ from ..objects import reading
 from ..objects.attributes import Empty
 from ..objects.text_view import TextView
 from ..type_aliases import Elements
-from ..values import compounds, dtype_encoding, new_references, times
+from ..values import compounds, dtype_encoding, new_references, tagged_dtypes, times
 from ..values.new_references import NewReference
 from . import filters
 from .new_attributes import NewAttributes
@@ -65,7 +65,7 @@ class NewDataset:
     @property
     def dtype(self) -> np.dtype[Any]:
         """The dtype of the values, the same as in h5py."""
-        return dtypes.value_dtype(self._described)
+        return tagged_dtypes.of_datatype(self._described)
 
     @property
     def ndim(self) -> int:

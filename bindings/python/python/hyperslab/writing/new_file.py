@@ -14,7 +14,7 @@ from ..errors import InvalidInputError, MissingFileError, UnsupportedError
 from ..objects.links import ExternalLink, HardLink, SoftLink
 from ..type_aliases import Path
 from ..values.dtype_encoding import extents, fill_of
-from ..values.new_references import NewReference, NewRegionReference
+from ..values.new_references import NewAttributeReference, NewReference, NewRegionReference
 from . import unclosed
 from .filters import filters_of
 from .new_attributes import NewAttributes
@@ -26,6 +26,7 @@ from .virtual_layouts import VirtualLayout, VirtualSource
 __all__ = [
     "ExternalLink",
     "HardLink",
+    "NewAttributeReference",
     "NewAttributes",
     "NewDataset",
     "NewDatatype",

@@ -25,7 +25,7 @@ pub use attribute::{delete_attribute, set_attribute};
 pub use dataset::{DatasetEdit, EditedStorage};
 pub use file::FileEdit;
 pub use group::{insert_link, remove_link};
-pub use object::{committed_datatype, count_link, create_dataset, create_datatype, create_group, tracks_links};
+pub use object::{committed_datatype, count_link, create_dataset, create_datatype, create_group, replace_fill_value, tracks_links};
 pub use removal::release_link;
 pub use space::Space;
 pub use superblock::SuperblockImage;

@@ -99,16 +99,30 @@ pub fn create_dataset(file: &FileEdit<'_>, dataset: &NewDataset, committed: Opti
             (kind::DATATYPE, CONSTANT | SHARED, body)
         }
     };
+    let time = fill_value::stored_time(&dataset.datatype, dataset.fill_value.is_some(), dataset.fill_time);
     let mut messages = vec![
         (kind::DATASPACE, 0, dataspace::encode(&dataset.dataspace)?),
         datatype,
-        (kind::FILL_VALUE, CONSTANT, fill_value::encode(dataset.fill_value.as_deref(), dataset.fill_time, allocation)?),
+        (kind::FILL_VALUE, CONSTANT, fill_value::encode(dataset.fill_value.as_deref(), time, allocation)?),
         (kind::LAYOUT, 0, layout::encode(&message)?),
     ];
     if !dataset.filters.filters.is_empty() {
         messages.push((kind::FILTER_PIPELINE, CONSTANT, filter_pipeline::encode(&dataset.filters)?));
     }
     put(file, messages, OBJECT_ROOM, tracked)
+}
+
+/// Replaces the fill value of a dataset that was created here with one of as many bytes.
+///
+/// # Errors
+/// `Internal` for a dataset without such a fill value; `Corrupt` or `Io`.
+pub fn replace_fill_value(file: &FileEdit<'_>, dataset: ObjectId, value: &[u8]) -> Result<()> {
+    let source = file.source();
+    let mut header = EditedHeader::read(&source, dataset.0)?;
+    let message = header.own(kind::FILL_VALUE, "a fill value")?.ok_or_else(|| Error::internal("a new dataset without a fill value message"))?;
+    let at = fill_value::value_place(header.body(message)?, value.len()).ok_or_else(|| Error::internal("a fill value of another length"))?;
+    header.patch(message, at, value)?;
+    header.store(file.space)
 }
 
 /// One more hard link leads to an object.

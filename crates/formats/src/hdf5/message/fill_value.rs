@@ -1,6 +1,6 @@
 //! Fill value messages, old and new (IV.A.2.e, IV.A.2.f).
 
-use hyperslab_array::{Error, Result};
+use hyperslab_array::{Datatype, Error, Result};
 
 use crate::FillTime;
 use crate::hdf5::{Cursor, Encoder};
@@ -52,9 +52,25 @@ pub(crate) enum Allocation {
     Incremental = 3,
 }
 
+/// Flag of version 3: there is a value.
+const DEFINED: u8 = 1 << 5;
+
+/// Where the value of `length` bytes is in a message that [`encode`] made; `None` if it has no such value.
+pub(crate) fn value_place(message: &[u8], length: usize) -> Option<usize> {
+    const PREFIX: usize = 6;
+    let stated = u32::from_le_bytes(message.get(2..PREFIX)?.try_into().ok()?);
+    let has_value = message.first() == Some(&3) && message.get(1)? & DEFINED != 0;
+    (has_value && usize::try_from(stated).ok() == Some(length)).then_some(PREFIX)
+}
+
+/// The time that is stored for a dataset with or without a fill value. Without one, the library writes no zeros into storage that it
+/// allocates later, except at [`FillTime::Alloc`]: elements of variable length would then lead anywhere. It stores the same.
+pub(crate) fn stored_time(datatype: &Datatype, has_value: bool, time: FillTime) -> FillTime {
+    if datatype.uses_heap() && !has_value { FillTime::Alloc } else { time }
+}
+
 /// Version 3 of the message; `None` is the default value, zeros.
 pub(crate) fn encode(value: Option<&[u8]>, time: FillTime, allocation: Allocation) -> Result<Vec<u8>> {
-    const DEFINED: u8 = 1 << 5;
     let mut encoder = Encoder::default();
     encoder.u8(3);
     let time = match time {

@@ -1,12 +1,14 @@
 //! Plans all addresses of a file's metadata and encodes it.
 
+use std::borrow::Cow;
+
 use hyperslab_array::{Dataspace, Error, HeapReference, Result};
 
 use super::dense::DenseStorage;
 use super::description::{NewAttribute, NewContent, NewDataset, NewFile, NewLink, NewStorage};
 use super::references::Pointed;
 use super::space::Space;
-use super::values::place_values;
+use super::values::{place_references, place_values};
 use crate::hdf5::layout::{ChunkedLayout, Locator};
 use crate::hdf5::message::fill_value::Allocation;
 use crate::hdf5::message::layout::LayoutMessage;
@@ -54,7 +56,10 @@ pub fn encode_superblock(metadata: &EncodedMetadata, end: u64, base: u64) -> Vec
 /// `Unsupported` for what HDF5 cannot store; `InvalidInput` for names that it cannot have.
 pub fn encode_metadata(file: &NewFile, at: u64, page_bytes: Option<u64>) -> Result<EncodedMetadata> {
     let nowhere = vec![0; file.objects.len()];
-    let has_references = file.objects.iter().any(|object| object.attributes.iter().any(|a| a.value.datatype.has_references()));
+    let has_references = file.objects.iter().any(|object| {
+        let in_fill_value = matches!(&object.content, NewContent::Dataset(dataset) if dataset.fill_value.is_some() && dataset.datatype.has_references());
+        in_fill_value || object.attributes.iter().any(|a| a.value.datatype.has_references())
+    });
     let (space, addresses) = encode(file, Space::new(at, page_bytes), &nowhere)?;
     // The size of a reference does not depend on its target, so the second pass yields the same addresses.
     let (mut space, addresses) = if has_references { encode(file, Space::new(at, page_bytes), &addresses)? } else { (space, addresses) };
@@ -84,12 +89,13 @@ fn encode(file: &NewFile, mut space: Space, pointed_at: &[u64]) -> Result<(Space
             pending.extend(led_to(&object.content).map(|member| (member, false)));
             continue;
         }
+        let pointed = Pointed { objects: pointed_at, targets: &file.targets };
         let mut messages = match &object.content {
             NewContent::Group(links) => {
                 let links = links.iter().map(|(name, link)| Ok((name.clone(), target(link, &addresses)?)));
                 group::encode(&mut space, &links.collect::<Result<Vec<_>>>()?, object.tracked)?
             }
-            NewContent::Dataset(dataset) => dataset_messages(&mut space, dataset, file, &addresses)?,
+            NewContent::Dataset(dataset) => dataset_messages(&mut space, dataset, file, &addresses, pointed)?,
             NewContent::Datatype(datatype) => vec![(kind::DATATYPE, CONSTANT | NOT_TO_SHARE, datatype::encode(datatype)?)],
         };
         if let Some(count) = references.get(index).copied().filter(|count| *count > 1) {
@@ -99,7 +105,7 @@ fn encode(file: &NewFile, mut space: Space, pointed_at: &[u64]) -> Result<(Space
         }
         let mut attributes = Vec::with_capacity(object.attributes.len());
         for new in &object.attributes {
-            attributes.push((new.name.clone(), attribute_message(&mut space, new, Pointed { objects: pointed_at, targets: &file.targets })?));
+            attributes.push((new.name.clone(), attribute_message(&mut space, new, pointed)?));
         }
         let tracked = match u16::try_from(attributes.len()) {
             Ok(count) => object.tracked.then_some(count),
@@ -202,16 +208,30 @@ fn attribute_message(space: &mut Space, new: &NewAttribute, pointed_at: Pointed<
     attribute::encode(&new.name, &value.datatype, &new.dataspace, &bytes).map_err(named)
 }
 
-fn dataset_messages(space: &mut Space, dataset: &NewDataset, file: &NewFile, addresses: &[Option<u64>]) -> Result<Vec<(u16, u8, Vec<u8>)>> {
+fn dataset_messages(
+    space: &mut Space,
+    dataset: &NewDataset,
+    file: &NewFile,
+    addresses: &[Option<u64>],
+    pointed_at: Pointed<'_>,
+) -> Result<Vec<(u16, u8, Vec<u8>)>> {
     let element_size = dataset.datatype.size();
     if dataset.fill_value.as_ref().is_some_and(|value| value.len() as u64 != element_size) {
         return Err(Error::invalid_input(format!("a fill value that is no element of {element_size} bytes")));
     }
+    let fill = match &dataset.fill_value {
+        Some(fill) if dataset.datatype.has_references() => Some(Cow::Owned(space.put_heap(|heap| {
+            let mut fill = fill.clone();
+            place_references(&dataset.datatype, &mut fill, heap, pointed_at).map(|()| fill)
+        })?)),
+        fill => fill.as_ref().map(Cow::Borrowed),
+    };
+    let time = fill_value::stored_time(&dataset.datatype, fill.is_some(), dataset.fill_time);
     let (message, allocation) = storage(space, dataset, element_size)?;
     let mut messages = vec![
         (kind::DATASPACE, 0, dataspace::encode(&dataset.dataspace)?),
         datatype_message(dataset, file, addresses)?,
-        (kind::FILL_VALUE, CONSTANT, fill_value::encode(dataset.fill_value.as_deref(), dataset.fill_time, allocation)?),
+        (kind::FILL_VALUE, CONSTANT, fill_value::encode(fill.as_deref().map(Vec::as_slice), time, allocation)?),
         (kind::LAYOUT, 0, layout::encode(&message)?),
     ];
     if !dataset.filters.filters.is_empty() {

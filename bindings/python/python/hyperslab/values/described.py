@@ -1,0 +1,18 @@
+"""Described datatypes and fill values: those of an existing dataset, exactly as its file has them, for one that is created like it."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+
+class DescribedType(NamedTuple):
+    """A stored datatype, in place of a dtype of numpy, which may lack something that HDF5 has."""
+
+    datatype: dict[str, Any]
+
+
+class StoredFill(NamedTuple):
+    """A fill value of fixed size: as readers see it, and its bytes in the file."""
+
+    value: Any
+    stored: bytes
