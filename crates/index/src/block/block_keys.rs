@@ -7,8 +7,10 @@ use arrow_array::types::{
 };
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::{DataType, TimeUnit};
-use hyperslab_array::{Error, Result};
+use hyperslab_array::Result;
 use hyperslab_predicate::order_key;
+
+use crate::block::not_indexed::not_indexed;
 
 /// An unsigned integer that is used as a key.
 pub(crate) trait Key: Copy + Ord + Default + Into<u64> + Send + Sync {
@@ -82,7 +84,7 @@ impl KeyBuffers {
             DataType::Float16 => put::<Float16Type, _>(self, array, order_key::float16),
             DataType::Float32 => put::<Float32Type, _>(self, array, order_key::float32),
             DataType::Float64 => put::<Float64Type, _>(self, array, order_key::float64),
-            other => return Err(Error::unsupported(format!("an index of {other}"))),
+            other => return Err(not_indexed(other)),
         })
     }
 }

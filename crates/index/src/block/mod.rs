@@ -6,6 +6,7 @@ pub(crate) mod block_grid;
 pub(crate) mod block_keys;
 pub(crate) mod block_runs;
 pub(crate) mod hash;
+pub(crate) mod not_indexed;
 pub(crate) mod packed_keys;
 pub(crate) mod rank_query;
 pub(crate) mod sort;

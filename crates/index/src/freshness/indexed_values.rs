@@ -12,6 +12,7 @@ use hyperslab_reader::{File, PooledBuffer, read};
 use hyperslab_scan::decoding;
 use hyperslab_scan::pruner::Level;
 
+use crate::block::not_indexed::not_indexed;
 use crate::store::manifest::label;
 
 /// Records are read in parts of about this size, because a file decides how long a record is.
@@ -115,7 +116,7 @@ pub(crate) fn supported_level(level: Level, column: &Column) -> Result<Level> {
         Some(_) => Ok(level),
         None if is_text && level == Level::Bitmaps => Ok(level),
         None if is_text => Err(Error::unsupported(format!("an index of level {} of text: it has bitmaps (B) only", level.letter()))),
-        None => Err(Error::unsupported(format!("an index of {data_type}"))),
+        None => Err(not_indexed(data_type)),
     }
 }
 

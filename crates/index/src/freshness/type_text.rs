@@ -2,7 +2,9 @@
 //! format version; they do not depend on derived `Debug` output or on the Arrow library.
 
 use arrow_schema::{DataType, TimeUnit};
-use hyperslab_array::{ByteOrder, CharacterSet, Datatype, Error, FloatFormat, Mantissa, ReferenceKind, Result, StringPadding, TimeEncoding};
+use hyperslab_array::{ByteOrder, CharacterSet, Datatype, FloatFormat, Mantissa, ReferenceKind, Result, StringPadding, TimeEncoding};
+
+use crate::block::not_indexed::not_indexed;
 
 /// A text in double quotes, with a backslash before `"` and `\`.
 pub(crate) fn quoted(text: &str) -> String {
@@ -124,7 +126,7 @@ pub(crate) fn arrow_type_text(data_type: &DataType) -> Result<String> {
             });
         }
         DataType::Dictionary(keys, values) => return Ok(format!("dictionary({},{})", arrow_type_text(keys)?, arrow_type_text(values)?)),
-        other => return Err(Error::unsupported(format!("an index of {other}"))),
+        other => return Err(not_indexed(other)),
     };
     Ok(name.to_owned())
 }
