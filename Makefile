@@ -66,7 +66,9 @@ demo: $(VENV)/.demo $(VENV)/.compiled ## look into, query, export and plot the r
 	@PATH="$(abspath $(BIN)):$$PATH" bash examples/demo.sh
 	@echo; echo "To go on: source $(VENV)/bin/activate; hyperslab --help"
 
-test: test-rust test-python test-mpi test-spark fuzz-short ## every test
+test: test-rust test-python test-mpi test-spark fuzz-short ## what each change has to pass; `make test-all` has the long ones, too
+
+test-all: test test-slow test-spark-whole ## every test of the product; those that need programs of others have targets of their own
 
 test-rust: ## the crates' own tests
 	cargo test --locked --quiet $(CRATES) -p hyperslab-jni -p hyperslab-vol
@@ -84,6 +86,9 @@ dump-tools: ## h5dump and ncdump, for tests
 
 test-python: setup vol dump-tools ## against h5py, netCDF4, DuckDB and Polars
 	$(BIN)/python -m pytest -q -p no:cacheprovider -n 2 --dist worksteal $(TESTS)
+
+test-slow: setup vol dump-tools ## the long tests in Python that `make test` leaves out
+	HYPERSLAB_TESTS=slow $(BIN)/python -m pytest -q -p no:cacheprovider -n 2 --dist worksteal $(TESTS)
 
 # MPI: mpich and mpi4py come as wheels; the environment stays outside of the clone.
 MPI_VENV := $(HOME)/.cache/hyperslab/venvs/mpi
@@ -363,10 +368,10 @@ $(SPARK_VENVS)/spark%/.installed: testing/spark/requirements.lock testing/spark/
 	$(SPARK_VENVS)/spark$*/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r testing/spark/spark$*.lock
 	@touch $@
 
-test-spark: test-spark-4 test-spark-3 ## Spark 4 and each feature once on 3.5, in local mode and over processes
+test-spark: test-spark-4 test-spark-3 ## each feature once on Spark 4 and 3.5, in local mode and over processes
 
-test-spark-3-whole: ## every test on Spark 3.5
-	HYPERSLAB_SPARK_WHOLE=1 $(MAKE) test-spark-3
+test-spark-whole: ## every test on Spark 4 and 3.5
+	HYPERSLAB_SPARK_WHOLE=1 $(MAKE) test-spark
 
 WITH_JAR      := HYPERSLAB_SPARK_JAR=$(SPARK_JAR) PYTHONPATH=$(abspath bindings/python/python)
 

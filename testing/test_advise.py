@@ -207,6 +207,7 @@ def everything(path: pathlib.Path) -> None:
         f["a/x"].dims[0].attach_scale(f["time"])
 
 
+@pytest.mark.slow
 def test_a_repacked_file_has_everything(tmp_path: pathlib.Path) -> None:
     everything(tmp_path / "in.h5")
     done = hs.advise(tmp_path / "in.h5", "/a/x[:, ?, ?]", threads=2).apply(tmp_path / "out.h5")

@@ -199,6 +199,7 @@ def test_a_worker_of_dask_that_is_killed(tmp_path: pathlib.Path) -> None:
     assert ended(script, str(made(tmp_path / "x.h5", 1))) == "broken\nTrue\n" * 2
 
 
+@pytest.mark.slow
 def test_errors_of_workers_are_ours(tmp_path: pathlib.Path) -> None:
     """A damaged chunk in another process: the error arrives with its class, file and object."""
     path = made(tmp_path / "x.h5", 1)

@@ -49,6 +49,7 @@ ENDS = {"falls off": ("", 0), "sys.exit": ("\nsys.exit(3)", 3), "exception": ("\
 CASES = [(form, "falls off") for form in UNFINISHED] + [(form, end) for form in ("kept", "daemon thread") for end in ("sys.exit", "exception")]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(("form", "end"), CASES)
 def test_a_process_ends_after_batches_that_were_not_read_to_their_end(long: str, form: str, end: str) -> None:
     last, status = ENDS[end]

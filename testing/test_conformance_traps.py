@@ -90,6 +90,7 @@ def test_a_hyperslab_that_is_stored_as_blocks_maps_by_axes(tmp_path: pathlib.Pat
         assert hs.open(path)["d"][::2, width - 2 :].tolist() == theirs["d"][::2, width - 2 :].tolist()
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("maxshape", [(None,), (700_000,), (None, None)], ids=["extensible array", "fixed array", "B-tree"])
 def test_hundreds_of_thousands_of_chunks_are_all_found(tmp_path: pathlib.Path, maxshape: tuple[int | None, ...]) -> None:
     count = 300_000

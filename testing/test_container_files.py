@@ -218,6 +218,7 @@ def test_a_damaged_container_is_an_error(container: pathlib.Path, tmp_path: path
                 assert not isinstance(error, hs.InternalError), error
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "command",
     [

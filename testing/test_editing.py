@@ -253,6 +253,7 @@ def between(f: Any, session: int) -> None:
         f.create_dataset(f"z{session}", data=np.arange(50))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("commits", "sessions"), [(500, 1), (10, 5), (1, 50)])
 def test_a_file_that_is_overwritten_again_and_again_stays_small(tmp_path: pathlib.Path, commits: int, sessions: int) -> None:
     path, draw = tmp_path / "x.h5", random.Random(commits)

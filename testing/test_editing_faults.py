@@ -62,6 +62,7 @@ def holds_all(path: pathlib.Path) -> None:
     assert hs.check(path).ok
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_full_disk_is_one_error_and_nothing_is_lost(tmp_path: pathlib.Path, change: str) -> None:
     path = tmp_path / "a.h5"

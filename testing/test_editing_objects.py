@@ -294,6 +294,7 @@ class Room:
             assert mine["kept"][...].tolist() == list(range(100)) and mine["kept"].attrs["text"] == "é"
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("door", [hs.open, ours.File], ids=["open", "h5py"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_ours_and_theirs_hold_the_same(tmp_path: pathlib.Path, kind: str, door: Any) -> None:

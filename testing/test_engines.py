@@ -305,6 +305,7 @@ def test_views_in_a_connection_of_its_user(tmp_path: pathlib.Path) -> None:
         assert [row[2] for row in con.sql("show all tables").fetchall()] == ["copied", "mine"], "nothing of the file is in the database"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheduler", ["threads", "processes"])
 def test_dask_has_the_rows_of_the_table(mixed: hs.Table, scheduler: str, tmp_path: pathlib.Path) -> None:
     paths = []
@@ -333,6 +334,7 @@ def test_dask_has_the_rows_of_the_table(mixed: hs.Table, scheduler: str, tmp_pat
         assert have == [None if value != value else value for value in expected[name].to_pylist()], name
 
 
+@pytest.mark.slow
 def test_dask_arrays_have_whole_chunks(tmp_path: pathlib.Path) -> None:
     values = np.arange(120_000, dtype="i4").reshape(300, 400)
     with h5py.File(tmp_path / "a.h5", "w") as f:

@@ -81,6 +81,7 @@ def test_a_notebook_is_that_of_its_program(program: pathlib.Path) -> None:
     assert program.with_suffix(".ipynb").read_text(encoding="utf-8") == notebooks.notebook(program), "python testing/notebooks.py writes it"
 
 
+@pytest.mark.slow
 def test_the_notebook_explores_what_the_codes_have_written(tmp_path: pathlib.Path) -> None:
     cells = json.loads((DATA.parent / "explore_simulation.ipynb").read_text(encoding="utf-8"))["cells"]
     code = "\n\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code")

@@ -75,6 +75,7 @@ ENDS = [(form, "") for form in UNFINISHED] + [
 ]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(("form", "end"), ENDS)
 def test_a_process_ends_after_a_scan_that_was_not_read_to_its_end(long: str, form: str, end: str) -> None:
     done = python(f"import sys, hyperslab as hs; table = hs.open(sys.argv[1]).table('/z'); {UNFINISHED[form]}; print('read', flush=True){end}", long)
@@ -230,6 +231,7 @@ def wait_for_handlers(process: subprocess.Popen[str]) -> None:
 SLOW = "select dim_0, count(distinct z + dim_1), stddev(z) from z group by dim_0 order by dim_0"
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize(
     "command",

@@ -331,6 +331,7 @@ def test_szip_of_numbers_with_fewer_bits(tmp_path: pathlib.Path, option: str) ->
     assert assert_equal(path) > 50
 
 
+@pytest.mark.slow
 def test_szip_damaged(tmp_path: pathlib.Path) -> None:
     path = tmp_path / "szip.h5"
     with h5py.File(path, "w") as file:
@@ -368,6 +369,7 @@ def create_all(path: pathlib.Path, configures: dict[str, Callable], shape: tuple
     return count
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("shape, chunks", LARGE)
 @pytest.mark.parametrize("compression", ["none", "lz4", "zstd"])
 def test_bitshuffle(tmp_path: pathlib.Path, shape: tuple[int, ...], chunks: tuple[int, ...], compression: str) -> None:
@@ -384,6 +386,7 @@ def test_bzip2(tmp_path: pathlib.Path, shape: tuple[int, ...], chunks: tuple[int
     assert assert_equal(path) == count
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("shape, chunks", LARGE)
 @pytest.mark.parametrize("codec", ["blosclz", "lz4", "lz4hc", "snappy", "zlib", "zstd"])
 def test_blosc(tmp_path: pathlib.Path, shape: tuple[int, ...], chunks: tuple[int, ...], codec: str) -> None:
@@ -395,6 +398,7 @@ def test_blosc(tmp_path: pathlib.Path, shape: tuple[int, ...], chunks: tuple[int
         assert assert_equal(path) > 0
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("shape, chunks", [*LARGE, ((9, 10, 11), (5, 7, 9)), ((3, 4, 5, 6, 7), (3, 3, 3, 5, 6)), ((100, 3, 1), (60, 3, 1))])
 @pytest.mark.parametrize("codec", ["blosclz", "lz4", "lz4hc", "zlib", "zstd"])
 def test_blosc2(tmp_path: pathlib.Path, shape: tuple[int, ...], chunks: tuple[int, ...], codec: str) -> None:
@@ -427,6 +431,7 @@ PLUGINS = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", PLUGINS)
 def test_plugins_damaged(tmp_path: pathlib.Path, name: str) -> None:
     path = tmp_path / "damaged.h5"

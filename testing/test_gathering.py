@@ -97,6 +97,7 @@ def same(found: dict[str, Any], wanted: dict[str, Any], what: Any) -> None:
         assert np.array_equal(found[name], wanted[name]), (name, what)
 
 
+@pytest.mark.sampled(3)
 def test_rows_of_several_conditions_are_those_of_a_scan_and_of_numpy(run: pathlib.Path) -> None:
     wanted = {text: answers(run, text, 2) for text, _ in conditions()}
     names = [name for name in DATA if name != "plain"]

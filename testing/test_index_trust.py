@@ -176,6 +176,7 @@ def test_text_is_compared_too(tmp_path: pathlib.Path) -> None:
         assert hs.query(path, "/", "x = 'aa'", indexes="any").positions()[:2].tolist() == [0, 3]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("level", LEVELS)
 def test_an_honest_index_passes_every_audit(tmp_path: pathlib.Path, level: str) -> None:
     values = np.random.default_rng(2).normal(size=ROWS).round(2 if level != "B" else 0)

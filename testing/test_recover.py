@@ -146,6 +146,7 @@ def test_lost_text_is_empty_and_in_the_report(tmp_path: pathlib.Path) -> None:
     assert all(not text or text == f"{n} " + "x" * 300 for n, text in enumerate(texts))
 
 
+@pytest.mark.slow
 def test_a_killed_writer(tmp_path: pathlib.Path) -> None:
     for case, broken, whole in measure.killed(tmp_path):
         truth = measure.Truth(whole)

@@ -340,6 +340,7 @@ def test_the_command_says_that_it_simulates(tmp_path: pathlib.Path) -> None:
     assert json.loads(run(str(tmp_path / "s.toml"), "--json", "--set", "operations=2"))["machine"] == "hopper"
 
 
+@pytest.mark.slow
 def test_the_command_in_a_narrow_terminal() -> None:
     assert "seconds" in run("--nodes", "2", "--bytes", "1GB", columns=20)
     assert "--machine" in run("--help", columns=40)
@@ -347,6 +348,7 @@ def test_the_command_in_a_narrow_terminal() -> None:
     assert set(json.loads(run("--list", "--json"))["kinds"]) == set(KINDS)
 
 
+@pytest.mark.slow
 def test_errors_of_the_command_are_one_line(tmp_path: pathlib.Path) -> None:
     (tmp_path / "s.toml").write_text('kind = "read"\nstripe_bytes = 0\n')
     assert run(str(tmp_path / "s.toml"), status=1) == f"hyperslab: {tmp_path}/s.toml: 'stripe_bytes' is 0; give a number above 0\n"

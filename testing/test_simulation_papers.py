@@ -22,6 +22,7 @@ TEXT = page.PAGE.read_text(encoding="utf-8")
 OBSERVATIONS = observations.load()
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("observation", [o for o in OBSERVATIONS if o.id not in page.SLOW], ids=lambda o: o.id)
 def test_the_page_has_what_is_simulated(observation: observations.Observation) -> None:
     ours = observation.ours()
@@ -44,6 +45,7 @@ def test_the_page_has_the_claims(index: int) -> None:
     assert page.claim_row(index) in TEXT, "make simulate-papers"
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("make", [make for make in designs.TABLES if make.__name__ not in designs.SLOW], ids=lambda make: make.__name__)
 def test_the_page_has_the_tables_of_designs(make: object) -> None:
     assert page.design(make) in TEXT, "make simulate-papers"

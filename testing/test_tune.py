@@ -175,6 +175,7 @@ def test_tuning_writes_a_profile_and_leaves_nothing_else(tmp_path: pathlib.Path)
     assert hs.profile(out).is_used and hs.profile(out).settings.keys() == document["settings"].keys()
 
 
+@pytest.mark.slow
 def test_an_interrupted_run_goes_on(tmp_path: pathlib.Path) -> None:
     folder, out = tmp_path / "data", tmp_path / "p.json"
     folder.mkdir()
@@ -249,6 +250,7 @@ def test_the_command_says_of_a_profile_that_cannot_be_used_in_one_line(tmp_path:
     assert done.stderr == ""
 
 
+@pytest.mark.slow
 def test_a_profile_is_drawn(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
     out = tmp_path / "p.json"
     monkeypatch.setattr(tuner, "_CHECK_ROUNDS", 1)

@@ -55,6 +55,7 @@ def test_the_study_has_every_experiment_of_the_papers() -> None:
     assert all(case == Case.of(json.loads(json.dumps(case.to_dict()))) for case in every)
 
 
+@pytest.mark.slow
 def test_a_tiny_study(tmp_path: pathlib.Path) -> None:
     place, out = tmp_path / "data", tmp_path / "out"
     place.mkdir()
@@ -73,6 +74,7 @@ def test_a_tiny_study(tmp_path: pathlib.Path) -> None:
     assert [result.written for result in again.results] == [result.written for result in found.results]
 
 
+@pytest.mark.slow
 def test_an_interrupted_study_goes_on(tmp_path: pathlib.Path) -> None:
     place, out = tmp_path / "data", tmp_path / "out"
     place.mkdir()

@@ -82,6 +82,7 @@ def make(path: pathlib.Path, values: Any, **layout: Any) -> pathlib.Path:
 LAYOUTS = [{}, {"chunks": (1000,)}, {"chunks": (30_000,), "compression": "gzip", "shuffle": True}, {"chunks": (131_072,)}]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("dtype", ["f2", "f4", ">f4", "f8", "i1", "u1", "i2", "u2", "i4", ">u4", "i8", "u8"])
 def test_an_index_knows_the_rows_that_numpy_finds(tmp_path: pathlib.Path, dtype: str) -> None:
     rng = random.Random(dtype)
@@ -388,6 +389,7 @@ def test_a_damaged_index_never_changes_an_answer(tmp_path: pathlib.Path, level: 
             (folder / name).write_bytes(data)
 
 
+@pytest.mark.slow
 def test_tasks_run_in_other_processes_and_are_committed_together(tmp_path: pathlib.Path) -> None:
     values = np.random.default_rng(7).random(500_000).astype("f4")
     path = make(tmp_path / "x.h5", values, chunks=(50_000,))

@@ -166,6 +166,7 @@ def peak_bytes(process: int) -> int:
     return next(int(line.split()[1]) << 10 for line in lines if line.startswith("VmHWM"))
 
 
+@pytest.mark.slow
 def test_other_machines_only_with_a_certificate(path: pathlib.Path, tmp_path: pathlib.Path) -> None:
     for words, said in (
         (["--host", "0.0.0.0"], "give --certificate and --key"),
@@ -189,6 +190,7 @@ def test_other_machines_only_with_a_certificate(path: pathlib.Path, tmp_path: pa
         assert server.wait(20) == 143
 
 
+@pytest.mark.slow
 def test_what_cannot_be_shown_is_one_line(tmp_path: pathlib.Path) -> None:
     (tmp_path / "notes.txt").write_text("no data")
     for words, status, said in (

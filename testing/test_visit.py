@@ -82,6 +82,7 @@ def random_tree(f: h5py.File, seed: int, count: int) -> None:
             above[name] = h5py.ExternalLink(chance.choice(["other.h5", "missing.h5"]), "/")
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("count", [30, 1500])
 def test_the_same_objects_in_the_same_order(tmp_path: pathlib.Path, store: dict[str, Any], seed: int, count: int) -> None:

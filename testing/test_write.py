@@ -71,6 +71,7 @@ def plain(data: np.ndarray) -> list[bytes]:
     return [data.tobytes()] if names is None else [part for name in names for part in plain(data[name])]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_h5dump_and_netcdf4_find_the_values(tmp_path: pathlib.Path, layout: str) -> None:
     """h5dump's are compared as bytes, netCDF4's as arrays; what netCDF has no type for, it does not see."""
@@ -115,6 +116,7 @@ def test_every_filter_in_every_layout_is_read_back(tmp_path: pathlib.Path, filte
     check(path, expected)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("kind", ["fixed", "extensible", "second unlimited", "two unlimited", "filtered extensible", "filtered fixed"])
 def test_many_chunks_are_all_found(tmp_path: pathlib.Path, kind: str) -> None:
     maxshape = {
@@ -139,6 +141,7 @@ def test_many_chunks_are_all_found(tmp_path: pathlib.Path, kind: str) -> None:
     check(tmp_path / "chunks.h5", {"x": data, "sparse": expected, "long": (np.arange(40_000) % 30_000).astype("i2")})
 
 
+@pytest.mark.slow
 def test_chunks_beyond_the_first_pages_of_an_extensible_array_are_found(tmp_path: pathlib.Path) -> None:
     """Data blocks have pages from chunk 163,828 on; here are two levels of them, and gaps."""
     places = np.r_[0:10, 163_820:163_840, 166_000:166_010, 170_000, 229_370:229_400, 399_990:400_000]

@@ -133,6 +133,7 @@ def test_nothing_committed_is_removed_while_a_file_next_to_it_cannot_be_read(tmp
     assert vacuumed(path, hours=0)[0] >= 2 and values(path) == [3] and len(os.listdir(tmp_path / "run.h5.d")) == 1
 
 
+@pytest.mark.slow
 def test_masters_in_any_order_of_changes_keep_their_values(tmp_path: pathlib.Path) -> None:
     """Random renames, copies, overwrites, appends, removals and vacuum; every master shows what it showed all along."""
     for seed in range(12):
@@ -325,6 +326,7 @@ print("done")
 """
 
 
+@pytest.mark.slow
 def test_more_subfiles_than_open_files_are_named_and_can_be_read_verified_and_fused(tmp_path: pathlib.Path) -> None:
     """1,200 subfiles: each is too large to be gathered."""
     path, tasks, rows = tmp_path / "out.h5", 1200, 2**17 + 1

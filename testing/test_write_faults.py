@@ -87,6 +87,7 @@ def test_everything_is_written_without_locks_and_links(tmp_path: pathlib.Path, l
     assert [name for name in names(tmp_path) if name.endswith(".part")] == []
 
 
+@pytest.mark.sampled(3)
 @lacking
 @pytest.mark.parametrize("embedded", [False, True])
 def test_indexes_are_built_without_locks_and_links(tmp_path: pathlib.Path, lack: dict[str, int], embedded: bool) -> None:
@@ -174,6 +175,7 @@ def test_a_claim_whose_commit_failed_stays_until_the_state_changes(tmp_path: pat
         plan.commit(fragments)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("mode", ["create", "append", "overwrite"])
 @pytest.mark.parametrize("lack", [LACKING["no_locks"], LACKING["local_locks"], LACKING["nothing"]], ids=["no_locks", "local_locks", "nothing"])
 def test_of_several_commits_at_once_one_wins_and_nothing_is_lost(tmp_path: pathlib.Path, lack: dict[str, int], mode: str) -> None:

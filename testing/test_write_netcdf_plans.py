@@ -141,6 +141,7 @@ def by_process(plan: bytes, number: int, first: int) -> bytes:
         return task.finish()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["here", "threads", "processes"])
 def test_many_writers_of_one_netcdf_file(tmp_path: pathlib.Path, how: str) -> None:
     path = tmp_path / "x.nc"

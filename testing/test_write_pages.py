@@ -313,6 +313,7 @@ def test_pages_that_cannot_be_are_refused(tmp_path, options, error, words):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("page_bytes", [512, 10_000, 16384, 65536])
 def test_many_chunks_are_found_page_by_page(tmp_path, page_bytes):
     """With a page buffer HDF5 2.0 fails to read long fixed arrays, also its own: we write none into pages."""

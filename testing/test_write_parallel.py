@@ -333,6 +333,7 @@ def state(path: pathlib.Path) -> list[int] | None:
     return values.tolist()
 
 
+@pytest.mark.slow
 def test_a_writer_that_is_killed_leaves_the_last_committed_state(tmp_path: pathlib.Path) -> None:
     """Each generation adds its rows or takes their place, unless it was killed before it was visible."""
     path, random_times = tmp_path / "out.h5", random.Random(5)

@@ -48,6 +48,7 @@ def test_a_region_beyond_2_gib_is_written_where_it_belongs(tmp_path: pathlib.Pat
         assert hs.verify(path).problems == []
 
 
+@pytest.mark.slow
 def test_one_write_of_more_than_2_gib_is_whole(tmp_path: pathlib.Path) -> None:
     """The operating system takes at most 2 GiB in one call."""
     values = np.zeros((1 << 31) + 4099, "u1")

@@ -42,6 +42,7 @@ def limit(theirs: pathlib.Path) -> float:
     return 2 * os.path.getsize(theirs) + 4096
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("options", [{}, {"compression": "gzip"}], ids=["plain", "gzip"])
 @pytest.mark.parametrize("shape, maxshape", GROWING, ids=str)
 def test_growing_datasets(tmp_path: pathlib.Path, shape: tuple[int, ...], maxshape: tuple[int | None, ...], options: dict[str, Any]) -> None:

@@ -36,6 +36,7 @@ def chunks_of(dataset: h5py.Dataset) -> dict[tuple[int, ...], tuple[int, bytes]]
     return {place: dataset.id.read_direct_chunk(place) for place in places}
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("coding", ["nn", "ec"])
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_chunks_are_no_larger_than_those_of_the_library(tmp_path: pathlib.Path, dtype: str, coding: str) -> None:

@@ -48,6 +48,7 @@ def read(path: pathlib.Path, layout: str) -> pa.Table:
     return hs.open(path).table("/" if layout == "columns" else "/table").to_arrow()
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("options", [{}, {"compression": "zstd", "shuffle": True, "fletcher32": False}])
 @pytest.mark.parametrize("layout", ["columns", "records"])
 @pytest.mark.parametrize("counts", [[1] * 12, [5, 0, 7, 1000, 3], [70_000, 70_001, 5]])

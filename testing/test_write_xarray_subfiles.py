@@ -62,6 +62,7 @@ def stored(path: pathlib.Path, name: str) -> Any:
         return v.dtype, v.dimensions, {key: repr(np.asarray(v.getncattr(key)).tolist()) for key in v.ncattrs()}, v[...]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("is_lazy", [False, True], ids=["numpy", "dask"])
 @pytest.mark.parametrize(("subfiles", "unlimited"), [(1, None), (3, None), (4, "time"), (20, ["time", "z"])])
 def test_the_same_as_xarray_writes(tmp_path: pathlib.Path, subfiles: int, unlimited: Any, is_lazy: bool) -> None:
@@ -128,6 +129,7 @@ def test_parts_of_dask_are_computed_some_chunks_at_a_time(tmp_path: pathlib.Path
     assert (np.diff(read) == 1).all() and read[0] == 0 and read.nbytes == 80 << 20
 
 
+@pytest.mark.slow
 def test_control_c_ends_all_parts(tmp_path: pathlib.Path) -> None:
     script = """if True:
         import sys, dask.array, xarray

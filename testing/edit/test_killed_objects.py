@@ -42,6 +42,7 @@ def work(folder: pathlib.Path, kind: str, first: int) -> None:
         (folder / f"theirs.{number - 2}.h5").unlink(missing_ok=True)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_killed_edit_of_objects_is_whole_or_not_there(tmp_path: pathlib.Path, kind: str) -> None:
     draw = random.Random(kind)

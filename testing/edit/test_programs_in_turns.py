@@ -145,6 +145,7 @@ def test_pytables_in_turns(tmp_path: pathlib.Path) -> None:
     assert hs.check(path).ok
 
 
+@pytest.mark.slow
 def test_pandas_in_turns(tmp_path: pathlib.Path) -> None:
     pandas = pytest.importorskip("pandas")
     pytest.importorskip("tables")

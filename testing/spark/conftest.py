@@ -18,18 +18,17 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """On Spark 3.5, runs each test with one of its parameters only; `make test-spark-3-whole` runs all."""
-    if importlib.util.find_spec("pyspark") is None:
+    """Runs each test with one of its parameters only, and on Spark 3.5 not the long ones; `make test-spark-whole` runs all."""
+    if importlib.util.find_spec("pyspark") is None or os.environ.get("HYPERSLAB_SPARK_WHOLE"):
         return
     import pyspark
 
-    if not pyspark.__version__.startswith("3.") or os.environ.get("HYPERSLAB_SPARK_WHOLE"):
-        return
+    is_old = pyspark.__version__.startswith("3.")
     seen: set[str] = set()
     kept, left = [], []
     for item in items:
         name = item.nodeid.split("[")[0]
-        again = name in seen or item.get_closest_marker("once") is not None
+        again = name in seen or (is_old and item.get_closest_marker("once") is not None)
         (left if again else kept).append(item)
         seen.add(name)
     config.hook.pytest_deselected(items=left)

@@ -189,6 +189,7 @@ def test_what_would_crash_hdf5_is_refused_with_a_sentence(
     assert any(error and "in the container is damaged" in error for error in found.values()), found
 
 
+@pytest.mark.slow
 def test_no_change_of_encoded_bytes_crashes_a_program(container: pathlib.Path, plugins: pathlib.Path) -> None:
     done = run(script(MUTATE, container, 0, MUTATIONS), plugins)
     assert done.returncode == 0, (done.returncode, "mutation " + done.stderr.splitlines()[-1] if done.stderr else "")

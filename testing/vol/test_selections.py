@@ -125,6 +125,7 @@ PROGRAM = """
 """
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("connector", ["native", "arrow", "arrow form=file"])
 def test_random_selections(seed: int, connector: str, plugins: pathlib.Path, tmp_path: pathlib.Path) -> None:
