@@ -1,12 +1,13 @@
 //! Session: threads and limits, shared by the files that it opens.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use hyperslab::foreign::{ForeignArray, file_of_arrays};
 use hyperslab::index::IndexTrust;
 use hyperslab::scan::{Split, matching_files};
-use hyperslab::storage::{StorageOptions, is_address, list_objects, shown_address};
+use hyperslab::storage::{ChunkIndexPlace, StorageOptions, is_address, list_objects, shown_address};
 use hyperslab::{Cancellation, Error, Interpretation, Limits, MissingSources, PathPolicy, SessionOptions};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
@@ -148,13 +149,26 @@ impl Session {
 
     /// Makes a chunk index of the object at an address, with the values of datasets of at most `inline_threshold` bytes. Returns its file, the
     /// length of the file, bytes of the object in it, objects, and those that cannot be read.
-    #[pyo3(signature = (address, out=None, inline_threshold=0))]
-    fn make_chunk_index(&self, py: Python<'_>, address: PathBuf, out: Option<PathBuf>, inline_threshold: u64) -> PyResult<(PathBuf, u64, u64, u64, u64)> {
+    #[pyo3(signature = (address, out=None, is_beside=false, inline_threshold=0))]
+    fn make_chunk_index(
+        &self,
+        py: Python<'_>,
+        address: PathBuf,
+        out: Option<PathBuf>,
+        is_beside: bool,
+        inline_threshold: u64,
+    ) -> PyResult<(OsString, u64, u64, u64, u64)> {
         let (session, cancellation) = (self.0.clone(), Cancellation::new());
+        let place = match out {
+            Some(out) => ChunkIndexPlace::At(out),
+            None if is_beside => ChunkIndexPlace::Beside,
+            None => ChunkIndexPlace::CacheFolder,
+        };
         let made = wait(py, &cancellation, move || {
-            session.make_chunk_index(&address, out.as_deref(), inline_threshold).map_err(|error| error.in_file(shown_address(&address.to_string_lossy())))
+            session.make_chunk_index(&address, &place, inline_threshold).map_err(|error| error.in_file(shown_address(&address.to_string_lossy())))
         })?;
-        Ok((made.saved.path, made.saved.bytes, made.saved.metadata_bytes, made.objects, made.unreadable))
+        // As text: Python's paths have no addresses.
+        Ok((made.saved.path.into_os_string(), made.saved.bytes, made.saved.metadata_bytes, made.objects, made.unreadable))
     }
 
     /// Opens the content of a file that is in memory; `name` is for messages.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use hyperslab_array::{Error, ErrorKind, Result, Selection, interruption};
 use hyperslab_formats::{ArrayFile, ChunkSource, Dataset, Interpretation, Object, ObjectId, StorageLayout};
-use hyperslab_storage::{Recorder, SavedChunkIndex, Storage};
+use hyperslab_storage::{ChunkIndexPlace, Recorder, SavedChunkIndex, Storage};
 
 use crate::address::address_of;
 use crate::stored::{MAX_CHUNKS, parts};
@@ -29,15 +29,17 @@ pub struct MadeChunkIndex {
 }
 
 impl Session {
-    /// Makes a chunk index of the object at an address: all of its metadata in a local file, with which it is opened, and its chunks are
-    /// located, without a request. It goes to the file `out`, into the folder `out`, or into the cache folder, where `open` finds it.
+    /// Makes a chunk index of the object at an address: all of its metadata, with which it is opened, and its chunks are
+    /// located, without a request. It goes to `place`.
     /// Values of datasets that take at most `inline_threshold` bytes in the file are in the index, too, and are read without a request.
     ///
     /// # Errors
     /// `Unsupported` for a local file, and if the store gives no strong entity tag; as [`Session::open`]; `Cancelled`.
-    pub fn make_chunk_index(&self, address: &Path, out: Option<&Path>, inline_threshold: u64) -> Result<MadeChunkIndex> {
+    pub fn make_chunk_index(&self, address: &Path, place: &ChunkIndexPlace, inline_threshold: u64) -> Result<MadeChunkIndex> {
         let Some(remote) = address_of(address) else {
-            return Err(Error::unsupported("a chunk index of a local file, which is opened without requests anyway").in_file(address.display().to_string()));
+            return Err(
+                Error::unsupported("a chunk index of a local file: only remote files need requests to be opened").in_file(address.display().to_string())
+            );
         };
         let recorder = Arc::new(Recorder::open(remote, self.storage_options())?);
         let (mut objects, mut unreadable) = (0, 0);
@@ -52,7 +54,7 @@ impl Session {
             let (found, failed) = visit(self, listed.as_ref(), searched.as_ref(), values.as_ref())?;
             (objects, unreadable) = (objects.max(found), unreadable.max(failed));
         }
-        let saved = recorder.save(out, self.storage_options())?;
+        let saved = recorder.save(place, self.storage_options())?;
         Ok(MadeChunkIndex { saved, objects, unreadable })
     }
 }

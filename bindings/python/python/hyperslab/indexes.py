@@ -8,10 +8,10 @@ from __future__ import annotations
 import operator
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from . import _native
-from .addresses import options_of
+from .addresses import is_address, options_of
 from .display.blocks import MAX_ROWS, card, facts, grid, size
 from .errors import InvalidInputError
 from .sessions import session
@@ -259,7 +259,7 @@ class ChunkIndex(NamedTuple):
     """A chunk index that was made.
 
     Attributes:
-        path: Its file.
+        path: Its file or address.
         bytes: Length of the file in bytes.
         metadata_bytes: Bytes of the object in it: its metadata, and inlined values.
         objects: Objects whose metadata it has.
@@ -273,14 +273,17 @@ class ChunkIndex(NamedTuple):
     unreadable: int
 
 
-def chunk_index(address: str, out: Path | None = None, *, inline_threshold: int = 0, storage_options: Mapping[str, Any] | None = None) -> ChunkIndex:
+def chunk_index(
+    address: str, out: Path | Literal["beside"] | None = None, *, inline_threshold: int = 0, storage_options: Mapping[str, Any] | None = None
+) -> ChunkIndex:
     """Makes a chunk index of a remote file: its metadata in a local file, with which the remote file is opened, and its chunks are
-    located, without a request.
+    located, without a request; or in an object beside it, for everybody who opens it.
 
     Args:
         address: The address, such as `s3://bucket/run.h5`.
-        out: A file, or an existing folder, for the index; `storage_options={"chunk_index": out}` opens the remote file with it. By
-            default the cache folder, where `hyperslab.open` finds it by itself.
+        out: A file, an existing folder, or an address for the index; `storage_options={"chunk_index": out}` opens the remote file with
+            it. `"beside"` puts it next to the remote file, as `s3://bucket/run.h5.chunks`; `storage_options={"chunk_index": "beside"}` asks
+            for both at once. By default the cache folder, where `hyperslab.open` finds it by itself.
         inline_threshold: The values of datasets that take at most this many bytes in the file are in the index, too, as in kerchunk's
             references: such as coordinates. Reading them needs no request, so it does not notice that the object was replaced.
         storage_options: As in `hyperslab.open`.
@@ -289,7 +292,7 @@ def chunk_index(address: str, out: Path | None = None, *, inline_threshold: int 
         Where the index is, and how large.
 
     Raises:
-        UnsupportedError: The file is local, or the store gives no strong entity tag.
+        UnsupportedError: The file is local, the store gives no strong entity tag, or the index would go to an HTTP server.
         InvalidInputError: `inline_threshold` is negative.
 
     Example:
@@ -298,8 +301,12 @@ def chunk_index(address: str, out: Path | None = None, *, inline_threshold: int 
     if inline_threshold < 0:
         raise InvalidInputError(f"inline_threshold={inline_threshold} is negative: give a number of bytes, 0 for no values")
     opener = session(None, None, None, None, (), None, None, None, options_of(storage_options))
-    path, *rest = opener.make_chunk_index(address, None if out is None else os.path.abspath(os.fsdecode(out)), inline_threshold)
-    return ChunkIndex(os.fsdecode(path), *rest)
+    is_beside = out == "beside"
+    place = None if out is None or is_beside else os.fsdecode(out)
+    if place is not None and not is_address(place):
+        place = os.path.abspath(place)
+    path, *rest = opener.make_chunk_index(address, place, is_beside, inline_threshold)
+    return ChunkIndex(path, *rest)
 
 
 def build(task: bytes, *, threads: int | None = None) -> bytes:

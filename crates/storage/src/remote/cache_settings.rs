@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use hyperslab_array::{Error, Result};
 
+use super::address::is_address;
 use super::options::StorageOptions;
 
 /// The options, which no store knows.
@@ -25,6 +26,10 @@ pub(super) enum ChunkIndexChoice {
     Never,
     /// This file, or the one in this folder.
     At(PathBuf),
+    /// The one beside the object, if there is one.
+    Beside,
+    /// The one at this address.
+    Object(String),
 }
 
 /// Settings of what is kept on disk.
@@ -55,6 +60,8 @@ impl CacheSettings {
         let chunk_index = match options.get("chunk_index") {
             None | Some("" | "auto" | "true") => ChunkIndexChoice::Cached,
             Some("none" | "false") => ChunkIndexChoice::Never,
+            Some("beside") => ChunkIndexChoice::Beside,
+            Some(address) if is_address(address) => ChunkIndexChoice::Object(address.to_owned()),
             Some(path) => ChunkIndexChoice::At(PathBuf::from(path)),
         };
         let indexes = folder.clone().or_else(default_folder).map(|folder| folder.join("chunks"));
@@ -82,6 +89,8 @@ mod tests {
         let on = settings(&[("cache_storage", "/x"), ("cache_bytes", "2097152"), ("CHUNK_INDEX", "/y/a.chunks")])?;
         assert_eq!((on.blocks, on.indexes), (Some(("/x".into(), 2 << 20)), Some("/x/chunks".into())));
         assert_eq!(on.chunk_index, ChunkIndexChoice::At("/y/a.chunks".into()));
+        assert_eq!(settings(&[("chunk_index", "beside")])?.chunk_index, ChunkIndexChoice::Beside);
+        assert_eq!(settings(&[("chunk_index", "s3://b/k.chunks")])?.chunk_index, ChunkIndexChoice::Object("s3://b/k.chunks".into()));
         assert_eq!(settings(&[("chunk_index", "false")])?.chunk_index, ChunkIndexChoice::Never);
         assert_eq!(settings(&[("chunk_index", "auto")])?.chunk_index, ChunkIndexChoice::Cached);
         for wrong in ["1 GB", "-1", "1000", "1.5e9"] {

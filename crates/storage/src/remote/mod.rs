@@ -35,7 +35,7 @@ pub use listing::list_objects;
 pub use object::RangeReader;
 pub use options::StorageOptions;
 pub(crate) use ranges::MAX_REQUEST_BYTES;
-pub use recorder::{Recorder, SavedChunkIndex};
+pub use recorder::{ChunkIndexPlace, Recorder, SavedChunkIndex};
 pub use remote_file::RemoteFile;
 pub(crate) use upload::{check_writable, upload};
 

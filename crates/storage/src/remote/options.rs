@@ -31,7 +31,7 @@ impl StorageOptions {
 
     /// For other objects: without the chunk index of one.
     pub(super) fn of_others(&self) -> Self {
-        let is_one = |name: &str, value: &str| name == "chunk_index" && !matches!(value, "" | "auto" | "true" | "none" | "false");
+        let is_one = |name: &str, value: &str| name == "chunk_index" && !matches!(value, "" | "auto" | "true" | "none" | "false" | "beside");
         Self(self.0.iter().filter(|(name, value)| !is_one(name, value)).cloned().collect())
     }
 

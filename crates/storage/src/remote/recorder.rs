@@ -1,30 +1,45 @@
 //! Recorder: a remote file that remembers what was read of it, and saves that as a chunk index.
 
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io::{BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use hyperslab_array::{Cancellation, Error, Result, interruption};
 
+use super::address::{is_address, shown_address};
 use super::cache_settings::CacheSettings;
-use super::chunk_index::{Description, extents, name_in_folder, write};
+use super::chunk_index::{Description, beside, extents, name_in_folder, write};
 use super::options::StorageOptions;
 use super::private_folder::{PrivateFolder, write_whole};
 use super::remote_file::RemoteFile;
-use crate::{Storage, check_range, folder_of};
+use super::upload::{check_writable, upload};
+use crate::existing::Existing;
+use crate::{Storage, check_range, folder_of, unique_name};
 
 /// Ranges are joined when there are so many more.
 const JOIN_EVERY: usize = 1 << 20;
 /// Bytes that are fetched together when an index is saved.
 const BATCH_BYTES: u64 = 16 << 20;
 
+/// Where a chunk index goes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ChunkIndexPlace {
+    /// Into the cache folder, where [`RemoteFile::open`] finds it.
+    CacheFolder,
+    /// Beside the object, as an object with its name and `.chunks`: the storage option `chunk_index` is `beside` then.
+    Beside,
+    /// To this file or address, or into this folder, which the storage option `chunk_index` names.
+    At(PathBuf),
+}
+
 /// A chunk index that was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SavedChunkIndex {
-    /// Its file.
+    /// Its file or address.
     pub path: PathBuf,
     /// Length of the file in bytes.
     pub bytes: u64,
@@ -97,12 +112,12 @@ impl Recorder {
         Ok(())
     }
 
-    /// Writes a chunk index of what was read so far: to the file `out`, into the folder `out`, or into the cache folder. It appears when
-    /// it is complete, and replaces one that is there.
+    /// Writes a chunk index of what was read so far. It appears when it is complete, and replaces one that is there.
     ///
     /// # Errors
-    /// `InvalidInput` if there is neither a place nor a cache folder; `Io`; `Conflict` if the object was replaced.
-    pub fn save(&self, out: Option<&Path>, options: &StorageOptions) -> Result<SavedChunkIndex> {
+    /// `InvalidInput` if there is no cache folder for it; `Unsupported` if it shall go to an HTTP server; `Io`; `Conflict` if the object was
+    /// replaced.
+    pub fn save(&self, place: &ChunkIndexPlace, options: &StorageOptions) -> Result<SavedChunkIndex> {
         let ranges = {
             let mut ranges = self.ranges();
             ranges.join();
@@ -118,13 +133,18 @@ impl Recorder {
             outcome.clone().map_err(|error| std::io::Error::other(error.to_string()))?;
             file.sync_all()
         };
-        let (path, written) = match out {
-            Some(out) => {
-                let path = if out.is_dir() { name.path_in(out) } else { out.to_path_buf() };
-                let written = write_whole(&path, 0o666, fill);
-                (path, written)
-            }
-            None => {
+        let metadata_bytes = ranges.iter().map(|(_, length)| length).sum();
+        let (path, written) = match place {
+            ChunkIndexPlace::Beside => return self.upload(&beside(self.file.address()?), &description, &ranges, options),
+            ChunkIndexPlace::At(out) => match out.to_str().filter(|out| is_address(out)) {
+                Some(address) => return self.upload(address, &description, &ranges, options),
+                None => {
+                    let path = if out.is_dir() { name.path_in(out) } else { out.clone() };
+                    let written = write_whole(&path, 0o666, fill);
+                    (path, written)
+                }
+            },
+            ChunkIndexPlace::CacheFolder => {
                 let folder = CacheSettings::of(options)?.indexes;
                 let folder = folder.ok_or_else(|| Error::invalid_input("there is no home folder for caches: name a file for the chunk index"))?;
                 // The cache folder itself is checked, too: it holds this one.
@@ -136,7 +156,19 @@ impl Recorder {
         let shown = path.display().to_string();
         written.map_err(|error| Error::io(error, "cannot write the chunk index").in_file(&shown))?;
         let bytes = std::fs::metadata(&path).map_err(|error| Error::from(error).in_file(&shown))?.len();
-        Ok(SavedChunkIndex { path, bytes, metadata_bytes: ranges.iter().map(|(_, length)| length).sum() })
+        Ok(SavedChunkIndex { path, bytes, metadata_bytes })
+    }
+
+    /// Makes the index an object.
+    fn upload(&self, address: &str, description: &Description, ranges: &[(u64, u64)], options: &StorageOptions) -> Result<SavedChunkIndex> {
+        check_writable(address, options, Existing::Replace)?;
+        let failed = |error| Error::io(error, "cannot write the chunk index to a temporary file");
+        let file = nameless().map_err(failed)?;
+        self.fill(&file, description, ranges)?;
+        let bytes = file.metadata().map_err(failed)?.len();
+        upload(&file, bytes, address, options, Existing::Replace)?;
+        let metadata_bytes = ranges.iter().map(|(_, length)| length).sum();
+        Ok(SavedChunkIndex { path: PathBuf::from(shown_address(address).into_owned()), bytes, metadata_bytes })
     }
 
     fn fill(&self, file: &File, description: &Description, ranges: &[(u64, u64)]) -> Result<()> {
@@ -203,6 +235,14 @@ impl Storage for Recorder {
     fn name(&self) -> &str {
         self.file.name()
     }
+}
+
+/// A file without a name in the folder for temporary files.
+fn nameless() -> std::io::Result<File> {
+    let path = std::env::temp_dir().join(format!(".{}.part", unique_name()));
+    let file = OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(&path)?;
+    std::fs::remove_file(&path)?;
+    Ok(file)
 }
 
 #[cfg(test)]

@@ -9,8 +9,8 @@ use hyperslab_array::{Cancellation, Error, Result, interruption};
 use super::POLL;
 use super::address::shown_address;
 use super::blocks::BLOCK_BYTES;
-use super::cache_settings::CacheSettings;
-use super::chunk_index::{Chosen, ChunkIndex, choose};
+use super::cache_settings::{CacheSettings, ChunkIndexChoice};
+use super::chunk_index::{Chosen, ChunkIndex, beside, choose, open_with_index};
 use super::counts;
 use super::disk_blocks::ObjectBlocks;
 use super::engine::{engine, started_engine};
@@ -90,13 +90,14 @@ impl RemoteFile {
             let (engine, located) = engine_and_store(&origin)?;
             let settings = CacheSettings::of(options)?;
             let place = Place::of(address, &located.ok_or_else(|| Error::internal("an address without a store"))?.server);
-            let chosen = if may_be_indexed { choose(&settings, &place)? } else { None };
-            let mut file = match chosen {
-                Some(chosen) => Self::of_index(origin, name.clone(), chosen),
-                None => {
-                    let opened = open_head(&origin)?;
-                    Self::new(origin, name.clone(), opened)
-                }
+            let mut file = match &settings.chunk_index {
+                _ if !may_be_indexed => Self::of_object(origin, &name)?,
+                ChunkIndexChoice::Beside => Self::with_index_at(origin, &name, address, &beside(address), options, false)?,
+                ChunkIndexChoice::Object(at) => Self::with_index_at(origin, &name, address, at, options, true)?,
+                _ => match choose(&settings, &place)? {
+                    Some(chosen) => Self::of_index(origin, name.clone(), chosen),
+                    None => Self::of_object(origin, &name)?,
+                },
             };
             if let Some((folder, max_bytes)) = &settings.blocks
                 && let Some(version) = ObjectVersion::of(&place, &file.object.version, file.object.length)
@@ -138,6 +139,21 @@ impl RemoteFile {
         }
     }
 
+    fn of_object(origin: Origin, name: &str) -> Result<Self> {
+        let opened = open_head(&origin)?;
+        Ok(Self::new(origin, name.to_owned(), opened))
+    }
+
+    /// With the chunk index that is the object at another address, if it is of this version. The store has said so, so that nothing is to be
+    /// asked before the first value.
+    fn with_index_at(origin: Origin, name: &str, address: &str, at: &str, options: &StorageOptions, is_named: bool) -> Result<Self> {
+        let (head, index) = open_with_index(&origin, address, &Origin::of_address(at, options), is_named)?;
+        let Some(index) = index else { return Ok(Self::new(origin, name.to_owned(), head)) };
+        let file = Self::of_index(origin, name.to_owned(), Chosen { index, own: None });
+        file.object.is_confirmed.store(true, Ordering::Relaxed);
+        Ok(file)
+    }
+
     /// The version that a chunk index is of, whose metadata it has.
     fn of_index(origin: Origin, name: String, chosen: Chosen) -> Self {
         let Chosen { index, own: own_index } = chosen;
@@ -175,15 +191,24 @@ impl RemoteFile {
     /// # Errors
     /// `Unsupported` if the store gives no strong entity tag.
     pub(super) fn identified(&self) -> Result<ObjectVersion> {
-        let Origin::Store { address, .. } = &self.object.origin else {
-            return Err(Error::unsupported("a chunk index of a file object: give its address").in_file(self.name()));
-        };
+        let address = self.address()?;
         let (_, located) = engine_and_store(&self.object.origin)?;
         let place = Place::of(address, &located.map(|located| located.server).unwrap_or_default());
         ObjectVersion::of(&place, &self.object.version, self.object.length).ok_or_else(|| {
             let what = "a chunk index of an object without a strong entity tag (ETag), by which a later version could be told";
             Error::unsupported(what).in_file(self.name())
         })
+    }
+
+    /// The address that it was opened by.
+    ///
+    /// # Errors
+    /// `Unsupported` for a file object.
+    pub(super) fn address(&self) -> Result<&str> {
+        match &self.object.origin {
+            Origin::Store { address, .. } => Ok(address),
+            Origin::Reader(_) => Err(Error::unsupported("a chunk index of a file object: give its address").in_file(self.name())),
+        }
     }
 
     pub(super) fn modified(&self) -> Option<chrono::DateTime<chrono::Utc>> {

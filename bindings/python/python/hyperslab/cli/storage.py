@@ -164,7 +164,10 @@ def index(
     rebuild: Annotated[bool, typer.Option("--rebuild", help="Build valid indexes again, too.")] = False,
     plan: Annotated[bool, typer.Option("--plan", help="Only show what would be built.")] = False,
     chunks: Annotated[bool, typer.Option("--chunks", help="Instead, keep the metadata of a remote file here, so that it opens without a request.")] = False,
-    out: Annotated[str | None, typer.Option("--out", metavar="PATH", help="With --chunks: a file or folder instead of the cache folder.")] = None,
+    out: Annotated[
+        str | None,
+        typer.Option("--out", metavar="PATH", help="With --chunks: a file, folder or address instead of the cache folder, or 'beside' the remote file."),
+    ] = None,
     inline_threshold: Annotated[
         int | None, typer.Option("--inline-threshold", metavar="BYTES", min=0, help="With --chunks: keep the values of datasets of at most BYTES, too.")
     ] = None,

@@ -23,13 +23,13 @@ pub(in super::super) fn name_in_folder(place: &Place) -> EntryName {
     EntryName::of_ours(&format!("{}.chunks", &*place.name()))
 }
 
-/// The chunk index that the settings choose for an object.
+/// The chunk index in a local file that the settings choose for an object.
 ///
 /// # Errors
 /// If a file is named: what is wrong with it. Nothing is wrong if the cache folder has none, or one that cannot be used.
 pub(in super::super) fn choose(settings: &CacheSettings, place: &Place) -> Result<Option<Chosen>> {
     match (&settings.chunk_index, &settings.indexes) {
-        (ChunkIndexChoice::Never, _) | (ChunkIndexChoice::Cached, None) => Ok(None),
+        (ChunkIndexChoice::Never | ChunkIndexChoice::Beside | ChunkIndexChoice::Object(_), _) | (ChunkIndexChoice::Cached, None) => Ok(None),
         (ChunkIndexChoice::Cached, Some(folder)) => Ok(cached(folder, place)),
         (ChunkIndexChoice::At(path), _) => {
             let is_folder = path.is_dir();

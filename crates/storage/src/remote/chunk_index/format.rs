@@ -13,6 +13,7 @@ use bytes::Bytes;
 use hyperslab_array::{Error, Result};
 use serde::{Deserialize, Serialize};
 
+use super::super::address::shown_address;
 use super::super::identity::ObjectVersion;
 use super::super::version::Version;
 use crate::notices::add_of_cache;
@@ -68,18 +69,44 @@ pub(in super::super) struct ChunkIndex {
     name: String,
 }
 
+fn failed(error: std::io::Error) -> Error {
+    Error::io(error, "cannot read the chunk index")
+}
+
 fn corrupt(why: &str) -> Error {
     Error::corrupt(format!("this is no valid chunk index: {why}; make it again"))
 }
 
 impl ChunkIndex {
-    /// Reads the table of an index.
+    /// Reads an index, and the bytes of its extents if they are few.
     ///
     /// # Errors
     /// `Corrupt` if it is damaged, `Unsupported` for a later format, or `Io`.
     pub(super) fn read(mut file: File, name: String) -> Result<Self> {
-        let failed = |error: std::io::Error| Error::io(error, "cannot read the chunk index");
         let file_bytes = file.metadata().map_err(failed)?.len();
+        let (mut index, start) = Self::table(&mut file, file_bytes, name)?;
+        if file_bytes - start > MAX_EAGER_BYTES {
+            index.file = Some(file);
+            return Ok(index);
+        }
+        let mut all = Vec::new();
+        file.read_to_end(&mut all).map_err(failed)?;
+        index.take(&all.into(), start)?;
+        Ok(index)
+    }
+
+    /// An index that is in memory.
+    ///
+    /// # Errors
+    /// `Corrupt` if it is damaged, or `Unsupported` for a later format.
+    pub(super) fn of_bytes(bytes: &Bytes, name: String) -> Result<Self> {
+        let (mut index, start) = Self::table(&mut bytes.as_ref(), bytes.len() as u64, name)?;
+        index.take(&bytes.slice(usize::try_from(start).unwrap_or(usize::MAX).min(bytes.len())..), start)?;
+        Ok(index)
+    }
+
+    /// Reads the table of an index of `file_bytes`. Also says where the bytes of the extents begin.
+    fn table(file: &mut impl Read, file_bytes: u64, name: String) -> Result<(Self, u64)> {
         let mut header = [0; 32];
         file.read_exact(&mut header).map_err(|_| corrupt("it is too short"))?;
         let word = |at: usize| header.get(at..at + 4).and_then(|bytes| bytes.try_into().ok()).map_or(0, u32::from_le_bytes);
@@ -122,19 +149,11 @@ impl ChunkIndex {
         if place != file_bytes {
             return Err(corrupt("its length is wrong"));
         }
-        let mut index = Self { description, extents, file: Some(file), name };
-        if place - HEADER_BYTES - table_bytes <= MAX_EAGER_BYTES {
-            index.read_all(HEADER_BYTES + table_bytes)?;
-        }
-        Ok(index)
+        Ok((Self { description, extents, file: None, name }, HEADER_BYTES + table_bytes))
     }
 
-    /// Reads the bytes of all extents, which begin at `start`, in one go, and closes the file.
-    fn read_all(&mut self, start: u64) -> Result<()> {
-        let Some(mut file) = self.file.take() else { return Ok(()) };
-        let mut all = Vec::new();
-        file.read_to_end(&mut all).map_err(|error| Error::io(error, "cannot read the chunk index"))?;
-        let all = Bytes::from(all);
+    /// Takes the bytes of all extents, which begin at `start`.
+    fn take(&mut self, all: &Bytes, start: u64) -> Result<()> {
         for extent in &self.extents {
             let at = usize::try_from(extent.place - start).unwrap_or(usize::MAX);
             let range = at..at.saturating_add(usize::try_from(extent.length).unwrap_or(usize::MAX));
@@ -145,6 +164,13 @@ impl ChunkIndex {
             let _ = extent.bytes.set(bytes);
         }
         Ok(())
+    }
+
+    /// Whether it is of this version of an object, which may have been copied with its index to another place.
+    pub(super) fn is_of(&self, address: &str, version: &Version, bytes: u64) -> bool {
+        let name = |address: &str| address.rsplit('/').next().map(str::to_owned);
+        let ours = &self.description.version;
+        name(&shown_address(address)) == name(ours.place.address()) && version.strong_etag().as_deref() == Some(ours.etag()) && bytes == ours.bytes
     }
 
     /// The version of the object.

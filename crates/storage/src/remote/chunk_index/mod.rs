@@ -1,11 +1,13 @@
-//! Chunk indexes: the metadata of a remote file, in a local file. A file that is opened with one is parsed, and its chunks are located,
-//! without a request.
+//! Chunk indexes: the metadata of a remote file, in a local file or in an object beside it. A file that is opened with one is parsed, and its
+//! chunks are located, without a further request.
 //!
 //! An index holds the bytes that parsing reads, at their places in the object, and the version of the object: parsers need not know of it,
 //! and what it lacks is fetched. So it is never wrong by itself, and at worst incomplete.
 
+mod beside;
 mod choice;
 mod format;
 
+pub(super) use beside::{beside, open_with_index};
 pub(super) use choice::{Chosen, choose, name_in_folder};
 pub(super) use format::{ChunkIndex, Description, extents, write};

@@ -1,0 +1,79 @@
+//! Chunk indexes that are objects, such as those beside the objects that they are of: whoever opens the object gains, without a local file.
+//!
+//! The index and the beginning of the object are asked for at once, so that opening is one round trip. The answers say which version the
+//! object has: an index of another one is not used.
+
+use bytes::Bytes;
+use futures_util::future::join;
+use hyperslab_array::{Error, ErrorKind, Result};
+
+use super::super::address::shown_address;
+use super::super::counts;
+use super::super::object::{Head, Origin, engine_and_store, get_head};
+use super::super::remote_file::wait_for;
+use super::format::ChunkIndex;
+use crate::notices::add_of_cache;
+
+/// What the name of an index has after that of its object.
+const SUFFIX: &str = ".chunks";
+/// Bytes of the object's beginning that are fetched: enough to go on with if there is no index.
+const HEAD_BYTES: u64 = 64 << 10;
+/// Longest index that is taken into memory.
+const MAX_INDEX_BYTES: u64 = 256 << 20;
+
+/// The address of the index beside an object.
+pub(in super::super) fn beside(address: &str) -> String {
+    match address.split_once('?') {
+        Some((path, query)) => format!("{path}{SUFFIX}?{query}"),
+        None => format!("{address}{SUFFIX}"),
+    }
+}
+
+/// The beginning of an object, and the index at another address, if it is of this version of the object.
+///
+/// # Errors
+/// As of opening the object. If the index `is_named`: what is wrong with it; otherwise that is a notice.
+pub(in super::super) fn open_with_index(origin: &Origin, address: &str, at: &Origin, is_named: bool) -> Result<(Head, Option<ChunkIndex>)> {
+    let (engine, object) = engine_and_store(origin)?;
+    let (_, index) = engine_and_store(at)?;
+    let Some((object, index)) = object.zip(index) else { return Err(Error::internal("an address without a store")) };
+    let Origin::Store { address: place, .. } = at else { return Err(Error::internal("an index without an address")) };
+    let shown = shown_address(place).into_owned();
+    counts::add(&counts::ROUNDS, 1);
+    let (head, found) = wait_for(async move {
+        let both = join(get_head(engine, &object, HEAD_BYTES), get_head(engine, &index, MAX_INDEX_BYTES)).await;
+        Ok(both)
+    })?;
+    let head = head?;
+    let of_this = |index: ChunkIndex| match index.is_of(address, &head.version, head.length) {
+        true => Ok(index),
+        false => Err(Error::new(ErrorKind::Conflict, "this chunk index is of another object, or of another version of it: make it again")),
+    };
+    match found.and_then(|found| parsed(found, &shown)).and_then(of_this) {
+        Ok(index) => Ok((head, Some(index))),
+        Err(error) if is_named => Err(error.in_file(shown)),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok((head, None)),
+        Err(error) => {
+            add_of_cache(format!("the chunk index {shown} is not used: {}", error.message()));
+            Ok((head, None))
+        }
+    }
+}
+
+fn parsed(found: Head, name: &str) -> Result<ChunkIndex> {
+    if found.length > MAX_INDEX_BYTES {
+        return Err(Error::new(ErrorKind::LimitExceeded, format!("it has {} bytes, more than {MAX_INDEX_BYTES}: copy it, and name the copy", found.length)));
+    }
+    ChunkIndex::of_bytes(&Bytes::clone(&found.bytes), name.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_index_beside_an_object_has_its_name_and_query() {
+        assert_eq!(beside("s3://b/run.h5"), "s3://b/run.h5.chunks");
+        assert_eq!(beside("https://h/run.h5?sig=1"), "https://h/run.h5.chunks?sig=1");
+    }
+}
