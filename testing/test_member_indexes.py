@@ -280,7 +280,7 @@ def test_the_same_question_again_decodes_nothing(tmp_path: pathlib.Path, members
     assert np.array_equal(ask(f), made["id"][high])
     before = hs.counters()
     assert np.array_equal(ask(f), made["id"][high])
-    assert hs.counters().since(before).chunks_decoded <= 2  # those of audits
+    assert hs.counters().since(before).chunks_decoded <= 4  # those of the 4 rows of an audit; the rows themselves lie in 6
     with h5py.File(path, "r+") as changed:
         made["id"][high[0]] = 999_999
         changed["run/particles"][high[0]] = made[high[0]]

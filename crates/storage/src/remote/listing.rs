@@ -9,7 +9,7 @@ use super::counts;
 use super::engine::engine;
 use super::object::locate;
 use super::options::StorageOptions;
-use super::remote_file::wait_for;
+use super::wait::wait_for;
 
 /// Most names of one listing.
 const MAX_NAMES: usize = 1 << 20;

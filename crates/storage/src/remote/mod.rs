@@ -27,6 +27,7 @@ mod recorder;
 mod remote_file;
 mod upload;
 mod version;
+mod wait;
 
 pub(crate) use address::scheme;
 pub use address::{is_address, shown_address, without_queries};

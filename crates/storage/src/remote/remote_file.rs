@@ -6,7 +6,6 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use bytes::Bytes;
 use hyperslab_array::{Cancellation, Error, Result, interruption};
 
-use super::POLL;
 use super::address::shown_address;
 use super::blocks::BLOCK_BYTES;
 use super::cache_settings::{CacheSettings, ChunkIndexChoice};
@@ -21,6 +20,7 @@ use super::object::{Head, Object, Origin, RangeReader, engine_and_store, get_hea
 use super::options::StorageOptions;
 use super::ranges::{Gaps, MAX_REQUEST_BYTES};
 use super::version::Version;
+use super::wait::wait_for;
 use crate::{Storage, check_open, check_range};
 
 /// Bytes that come with the request that opens an object: most metadata of most files.
@@ -381,26 +381,6 @@ fn open_head(origin: &Origin) -> Result<Head> {
     let located = located.ok_or_else(|| Error::internal("an address without a store"))?;
     counts::add(&counts::ROUNDS, 1);
     wait_for(async move { get_head(engine, &located, HEAD_BYTES).await })
-}
-
-/// The outcome of `work`, which runs on the threads of the engine. It is dropped if the caller is interrupted.
-pub(super) fn wait_for<T: Send + 'static>(work: impl Future<Output = Result<T>> + Send + 'static) -> Result<T> {
-    let (sender, receiver) = std::sync::mpsc::channel();
-    let task = engine()?.runtime.spawn(async move {
-        let _ = sender.send(work.await);
-    });
-    loop {
-        match receiver.recv_timeout(POLL) {
-            Ok(outcome) => return outcome,
-            Err(std::sync::mpsc::RecvTimeoutError::Timeout) => {
-                if let Err(error) = interruption::check_wait() {
-                    task.abort();
-                    return Err(error);
-                }
-            }
-            Err(std::sync::mpsc::RecvTimeoutError::Disconnected) => return Err(Error::internal("a request ended without an outcome")),
-        }
-    }
 }
 
 impl Storage for RemoteFile {

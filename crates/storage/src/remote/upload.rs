@@ -18,7 +18,7 @@ use super::engine::{Engine, engine};
 use super::located::{Located, Store};
 use super::object::locate;
 use super::options::StorageOptions;
-use super::remote_file::wait_for;
+use super::wait::wait_for;
 use super::{POLL, answer, counts};
 use crate::existing::Existing;
 use crate::unique_name;

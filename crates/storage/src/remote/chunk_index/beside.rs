@@ -10,7 +10,7 @@ use hyperslab_array::{Error, ErrorKind, Result};
 use super::super::address::shown_address;
 use super::super::counts;
 use super::super::object::{Head, Origin, engine_and_store, get_head};
-use super::super::remote_file::wait_for;
+use super::super::wait::wait_for;
 use super::format::ChunkIndex;
 use crate::notices::add_of_cache;
 
