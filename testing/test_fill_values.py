@@ -315,3 +315,39 @@ def test_elements_that_nobody_wrote_are_empty_where_hdf5_allocates_them(tmp_path
         assert [plain(value) for place, value in enumerate(f[name][...]) if place != 3] == [empty] * (LENGTH - 1)
     with hs.open(path) as f:
         assert [plain(value) for place, value in enumerate(f[name][...]) if place != 3] == [empty] * (LENGTH - 1)
+
+
+@pytest.mark.parametrize("mode", ["created", "edited", "repacked", "recovered", "copied"])
+@pytest.mark.parametrize("dtype", ["<i4", "S4", np.dtype([("a", "i4"), ("b", "f8")])], ids=str)
+def test_zeros_that_were_given_are_a_fill_value(tmp_path: pathlib.Path, dtype: Any, mode: str) -> None:
+    """The HDF5 library writes them into storage that it allocates, which may lie where removed objects have left their bytes."""
+    path = tmp_path / "x.h5"
+    zero = np.zeros((), dtype)[()]
+    if mode == "edited":
+        h5py.File(path, "w").close()
+    library = h5py.File(path, "w") if mode in ("repacked", "recovered", "copied") else hs.create(path) if mode == "created" else hs.open(path, "r+")
+    with library as f:
+        f.create_dataset("x", (LENGTH,), dtype, fillvalue=zero)
+    if mode in ("repacked", "recovered"):
+        (hs.repack if mode == "repacked" else hs.recover)(path, tmp_path / "y.h5")
+        path = tmp_path / "y.h5"
+    elif mode == "copied":
+        h5py.File(tmp_path / "y.h5", "w").close()
+        with hs.open(tmp_path / "y.h5", "r+") as f, hs.open(path) as source:
+            f.copy(source["x"], "x")
+        path = tmp_path / "y.h5"
+    with h5py.File(path, "r+") as f:
+        f["used"] = np.full(20_000, 0xAB, "u1")
+    with h5py.File(path, "r+") as f:
+        assert f["x"].id.get_create_plist().fill_value_defined() == h5py.h5d.FILL_VALUE_USER_DEFINED
+        del f["used"]
+        f["x"][3] = np.ones((), dtype)[()] if dtype != "S4" else b"abc"
+        assert [value for place, value in enumerate(f["x"][...].tolist()) if place != 3] == [zero.item()] * (LENGTH - 1)
+
+
+def test_zeros_as_a_fill_value_take_no_space(tmp_path: pathlib.Path) -> None:
+    with hs.create(tmp_path / "x.h5") as f:
+        f.create_dataset("x", (1 << 30,), "u1", fillvalue=0)[1 << 20] = 1
+    assert (tmp_path / "x.h5").stat().st_blocks * 512 < 4 << 20
+    with hs.open(tmp_path / "x.h5") as f:
+        assert f["x"][1 << 20] == 1 and f["x"].fillvalue == 0 and not f["x"][(1 << 30) - 100 :].any()

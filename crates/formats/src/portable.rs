@@ -19,7 +19,8 @@ impl Dataset {
     /// Those of `heap`.
     pub fn portable_fill_value(&self, heap: impl FnOnce() -> Result<HeapObjects>) -> Result<Option<Elements>> {
         let Some(fill) = &self.fill_value else { return Ok(None) };
-        let mut is_empty = fill.iter().all(|byte| *byte == 0);
+        // Zeros that were given are not the same as no fill value: the HDF5 library writes them into storage that it allocates.
+        let mut is_empty = false;
         let mut objects = HeapObjects::default();
         if self.datatype.uses_heap() {
             let mut points = false;
@@ -31,7 +32,7 @@ impl Dataset {
                 objects = heap()?;
             }
             // An empty text or sequence may have other bytes.
-            is_empty |= !points && matches!(self.datatype, Datatype::VariableString { .. } | Datatype::Sequence { .. });
+            is_empty = !points && (fill.iter().all(|byte| *byte == 0) || matches!(self.datatype, Datatype::VariableString { .. } | Datatype::Sequence { .. }));
         }
         if is_empty {
             return Ok(None);

@@ -103,7 +103,7 @@ impl DatasetWriter {
                 let total = self.definition.dataspace.element_count()?.saturating_mul(size);
                 let at = allocator.allocate(total)?;
                 // Values of variable length of elements that stay unwritten follow when the file is finished.
-                if let Some(fill) = self.definition.fill_value.as_ref().filter(|_| region.count != shape) {
+                if let Some(fill) = self.definition.fill_value.as_ref().filter(|fill| region.count != shape && fill.iter().any(|byte| *byte != 0)) {
                     let piece = fill.repeat((FILL_PIECE_BYTES / fill.len().max(1)).max(1));
                     let mut done = 0;
                     while done < total {

@@ -44,7 +44,7 @@ impl DatasetWriter {
     /// Writes the fill value to regions that no task wrote, where the file has zeros. Chunks that no task touched are omitted
     /// from the metadata, so readers see the fill value there without this.
     pub fn fill_unwritten(&self, mut write_at: impl FnMut(u64, &[u8]) -> Result<()>) -> Result<()> {
-        let Some(fill) = &self.definition.fill_value else { return Ok(()) };
+        let Some(fill) = self.definition.fill_value.as_ref().filter(|fill| fill.iter().any(|byte| *byte != 0)) else { return Ok(()) };
         let (shape, size) = (self.definition.dataspace.shape(), self.definition.datatype.size());
         let piece = fill.repeat((FILL_PIECE_BYTES / fill.len().max(1)).max(1));
         let mut outcome = Ok(());

@@ -179,7 +179,7 @@ impl Salvage<'_> {
     /// Whether a damaged shape may be the reason why a dataset claims far more values than the file can hold, all of which would be
     /// written. Chunks that are copied as they are stored take what they have.
     fn check_size(&self, dataset: &Dataset) -> Result<()> {
-        let copies = dataset.chunk_shape.is_some() && !dataset.datatype.uses_heap();
+        let copies = dataset.chunk_shape.is_some() && !dataset.datatype.uses_heap() && !dataset.datatype.has_references();
         let max_bytes = self.file.array_file().storage().len().saturating_mul(MAX_EXPANSION).saturating_add(MIN_MAX_BYTES);
         match dataset.value_bytes().filter(|bytes| copies || *bytes <= max_bytes) {
             Some(_) => Ok(()),

@@ -417,10 +417,10 @@ def extents(name: str, values: Any, unlimited: bool = False) -> list[Any]:
 
 
 def fill_of(value: Any, datatype: dict[str, Any]) -> tuple[bytes, list[bytes]] | None:
-    """The bytes of a fill value, and what its parts of variable length point at; zeros and empty values need none."""
+    """The bytes of a fill value, and what its parts of variable length point at; empty values of variable length and null references need none."""
     heap: list[bytes] = []
     fill = None if value is None else _one_element(value, datatype, heap).tobytes()
-    return (fill, heap) if fill and any(fill) else None
+    return (fill, heap) if fill and (any(fill) or not (uses_heap(datatype) or has_references(datatype))) else None
 
 
 def stored_elements(values: Any, shape: Sequence[int], datatype: Datatype, heap: list[bytes]) -> np.ndarray[Any, Any]:

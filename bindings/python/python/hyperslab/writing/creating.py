@@ -157,7 +157,8 @@ def like(other: Any, options: dict[str, Any]) -> dict[str, Any]:
     elif other.maxshape != other.shape:
         found["maxshape"] = other.maxshape
     if described is None or "dtype" in options:
-        if other.dtype.kind == "O" and not isinstance(found["fillvalue"], (str, bytes)):
+        is_text = isinstance(found["fillvalue"], (str, bytes))
+        if (other.dtype.kind == "O" and not is_text) or (described is None and not _has_fill(other)):
             found["fillvalue"] = None
     elif getattr(other, "_times", None) is not None:
         found.update(dtype=other._times, fillvalue=other._fill)
@@ -172,3 +173,10 @@ def like(other: Any, options: dict[str, Any]) -> dict[str, Any]:
         found.update(shape=None, data=None)
     found.update(options)
     return found
+
+
+def _has_fill(other: Any) -> bool:
+    """Whether a dataset of h5py was given a fill value."""
+    creation = getattr(getattr(other, "id", None), "get_create_plist", None)
+    # `H5D_FILL_VALUE_USER_DEFINED`.
+    return creation is None or creation().fill_value_defined() == 2
