@@ -378,6 +378,22 @@ WITH_JAR      := HYPERSLAB_SPARK_JAR=$(SPARK_JAR) PYTHONPATH=$(abspath bindings/
 test-spark-%: $(SPARK_JAR) $(SPARK_VENVS)/spark%/.installed setup
 	cd testing/spark && $(WITH_JAR) $(SPARK_VENVS)/spark$*/bin/python -m pytest -q -p no:cacheprovider --rootdir=. --confcutdir=. $(TESTS)
 
+# Hadoop's file systems: HDFS in one process, S3A with moto's server, and one that the tests define. Jars and environments stay outside of the clone.
+HADOOP_JARS := $(HOME)/.cache/hyperslab/hadoop-jars
+
+$(HADOOP_JARS)/%/.fetched: testing/hadoop/%/pom.xml
+	mvn -q -B -f $< dependency:copy-dependencies -DincludeScope=runtime -DoutputDirectory=$(@D)
+	@touch $@
+
+test-hadoop: test-hadoop-4 test-hadoop-3 ## files of hdfs://, s3a:// and other Hadoop file systems in Spark 4 and 3.5 (800 MB of jars)
+
+# TESTS as above.
+test-hadoop-%: $(SPARK_JAR) $(SPARK_VENVS)/spark%/.installed $(STORES_VENV)/.installed $(HADOOP_JARS)/hdfs/.fetched $(HADOOP_JARS)/aws%/.fetched setup
+	cd testing/hadoop && $(WITH_JAR) HYPERSLAB_HADOOP_JARS=$(HADOOP_JARS) HYPERSLAB_MOTO_PYTHON=$(STORES_VENV)/bin/python \
+		$(SPARK_VENVS)/spark$*/bin/python -m pytest -q -p no:cacheprovider --rootdir=. --confcutdir=. $(TESTS)
+
+.PRECIOUS: $(HADOOP_JARS)/%/.fetched
+
 crash-spark: $(SPARK_JAR) $(SPARK_VENVS)/spark4/.installed setup ## drivers killed COUNT=20 times while they write datasets and partitions (minutes)
 	@rm -rf $(SPARK_OUT)/kills && mkdir -p $(SPARK_OUT)/kills
 	$(WITH_JAR) $(SPARK_VENVS)/spark4/bin/python testing/spark/kills.py $(SPARK_OUT)/kills $(if $(filter file,$(origin COUNT)),20,$(or $(COUNT),20))

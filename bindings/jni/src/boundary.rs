@@ -42,6 +42,22 @@ fn class_of(kind: ErrorKind) -> &'static str {
     }
 }
 
+/// The kind of an exception class of this package, by its full name.
+pub(crate) fn kind_of(class: &str) -> Option<ErrorKind> {
+    Some(match class.strip_prefix("io.hyperslab.")? {
+        "NotFoundException" => ErrorKind::NotFound,
+        "InvalidInputException" => ErrorKind::InvalidInput,
+        "UnsupportedException" => ErrorKind::Unsupported,
+        "CorruptException" => ErrorKind::Corrupt,
+        "LimitExceededException" => ErrorKind::LimitExceeded,
+        "ConflictException" => ErrorKind::Conflict,
+        "IoException" => ErrorKind::Io,
+        "CancelledException" => ErrorKind::Cancelled,
+        "InternalException" => ErrorKind::Internal,
+        _ => return None,
+    })
+}
+
 fn throw(env: &mut JNIEnv<'_>, error: &Error) -> jni::errors::Result<()> {
     let message = env.new_string(error.message())?;
     let file = optional_text(env, error.file())?;
@@ -83,4 +99,28 @@ pub(crate) fn bytes(env: &mut JNIEnv<'_>, array: &JByteArray<'_>) -> Result<Vec<
 /// Converts a number to a Java `long`, which is signed.
 pub(crate) fn long(number: u64) -> Result<i64> {
     i64::try_from(number).map_err(|_| Error::limit_exceeded(format!("{number} does not fit a Java long")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_and_classes_are_each_others_inverse() {
+        let kinds = [
+            ErrorKind::NotFound,
+            ErrorKind::InvalidInput,
+            ErrorKind::Unsupported,
+            ErrorKind::Corrupt,
+            ErrorKind::LimitExceeded,
+            ErrorKind::Conflict,
+            ErrorKind::Io,
+            ErrorKind::Cancelled,
+            ErrorKind::Internal,
+        ];
+        for kind in kinds {
+            assert_eq!(kind_of(&format!("io.hyperslab.{}", class_of(kind))), Some(kind));
+        }
+        assert_eq!(kind_of("java.io.IOException"), None);
+    }
 }

@@ -5,11 +5,13 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::OnceLock;
 
 use arrow_schema::DataType;
 use hyperslab::predicate::Predicate;
 use hyperslab::scan::{ChunkCount, Plan, PlanExtent, ScanRequest, Split, SplitPolicy, TopBound, file_columns};
-use hyperslab::{Cancellation, Error, ErrorKind, File, Result, Session};
+use hyperslab::storage::is_address;
+use hyperslab::{Cancellation, Error, ErrorKind, File, Result, Session, interruption};
 use jni::JNIEnv;
 use jni::objects::{JClass, JObject, JObjectArray, JString};
 use jni::sys::{jlong, jobjectArray, jstring};
@@ -269,14 +271,18 @@ fn plan_each_file<T: Send>(request: &TableRequest, cancellation: &Cancellation, 
         let path = file.path();
         let with_file = |error: Error| error.in_file(path);
         cancellation.check()?;
-        let opened = match session.open(path).map_err(with_file) {
-            Err(error) if may_skip(request, path, &error) || (request.ignore_corrupt && is_unknown_format(&error)) => return Ok(Err(error)),
+        let opened = match interruption::cancellable(cancellation, || session.open(path)).map_err(with_file) {
+            Err(error)
+                if may_skip(request, path, &error) || is_missing_address(request, path, &error) || (request.ignore_corrupt && is_unknown_format(&error)) =>
+            {
+                return Ok(Err(error));
+            }
             opened => opened?,
         };
-        match plan_of(&opened, &scan_of(&scan, file), request.nonconforming, cancellation)
-            .and_then(|plan| plan.as_ref().map(&query).transpose())
-            .map_err(with_file)
-        {
+        let planned = interruption::cancellable(cancellation, || {
+            plan_of(&opened, &scan_of(&scan, file), request.nonconforming, cancellation).and_then(|plan| plan.as_ref().map(&query).transpose())
+        });
+        match planned.map_err(with_file) {
             Ok(Some(answer)) => Ok(Ok(answer)),
             Ok(None) => {
                 Ok(Err(Error::not_found("the file has no such dataset, so it has no rows").at_object(file.dataset().unwrap_or(&scan.path)).in_file(path)))
@@ -285,7 +291,9 @@ fn plan_each_file<T: Send>(request: &TableRequest, cancellation: &Cancellation, 
             Err(error) => Err(error),
         }
     };
-    let answers: Vec<Result<Result<T, Error>>> = request.files.par_iter().map(plan_file).collect();
+    let plan_all = || request.files.par_iter().map(plan_file).collect();
+    let is_remote = request.files.len() > 1 && request.files.iter().any(|file| is_address(file.path()));
+    let answers: Vec<Result<Result<T, Error>>> = if is_remote { waiting_threads()?.install(plan_all) } else { plan_all() };
     cancellation.check()?;
     let mut files = EachFile { done: Vec::with_capacity(answers.len()), skipped: Vec::new() };
     for (index, answer) in answers.into_iter().enumerate() {
@@ -295,6 +303,18 @@ fn plan_each_file<T: Send>(request: &TableRequest, cancellation: &Cancellation, 
         }
     }
     Ok(files)
+}
+
+/// Threads that wait for remote files, of which more are planned side by side than there are cores.
+fn waiting_threads() -> Result<&'static rayon::ThreadPool> {
+    const THREADS: usize = 32;
+    static POOL: OnceLock<rayon::ThreadPool> = OnceLock::new();
+    if let Some(pool) = POOL.get() {
+        return Ok(pool);
+    }
+    let made = rayon::ThreadPoolBuilder::new().num_threads(THREADS).thread_name(|index| format!("hyperslab-plan-{index}")).build();
+    let made = made.map_err(|error| Error::internal(format!("cannot start threads: {error}")))?;
+    Ok(POOL.get_or_init(|| made))
 }
 
 /// Whether a file failed to open because it is not an HDF5 or netCDF file, but for example empty, text or a web page.
@@ -345,10 +365,15 @@ fn text_columns(files: &[FileRequest]) -> Result<Vec<String>> {
     Ok(names)
 }
 
+/// Whether a remote file that may be skipped does not exist.
+fn is_missing_address(request: &TableRequest, file: &str, error: &Error) -> bool {
+    request.ignore_missing && is_address(file) && error.kind() == ErrorKind::NotFound
+}
+
 fn may_skip(request: &TableRequest, file: &str, error: &Error) -> bool {
     match error.kind() {
         ErrorKind::Corrupt => request.ignore_corrupt,
-        ErrorKind::NotFound => request.ignore_missing && !Path::new(file).exists(),
+        ErrorKind::NotFound => request.ignore_missing && !is_address(file) && !Path::new(file).exists(),
         _ => false,
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::SchemaRef;
 use hyperslab::scan::{Batches, Split};
-use hyperslab::{Cancellation, Error, Result, Session};
+use hyperslab::{Cancellation, Error, Result, Session, interruption};
 use jni::JNIEnv;
 use jni::objects::{JByteArray, JClass, JString};
 use jni::sys::{jint, jlong, jlongArray};
@@ -62,12 +62,28 @@ impl RowSource {
 
 static READERS: Table<Reader> = Table::new("reader");
 
+/// The cancellations of readers, which exist before the readers: opening a remote file can take long.
+static CANCELLATIONS: Table<Cancellation> = Table::new("reader");
+
+/// Begins to open a reader, and returns the handle that cancels it, which `end` removes.
+#[unsafe(no_mangle)]
+pub extern "system" fn Java_io_hyperslab_NativeReader_begin<'local>(mut env: JNIEnv<'local>, _: JClass<'local>) -> jlong {
+    guard(&mut env, |_| Ok(CANCELLATIONS.insert(Cancellation::new())))
+}
+
+/// Removes the handle that cancels a reader.
+#[unsafe(no_mangle)]
+pub extern "system" fn Java_io_hyperslab_NativeReader_end<'local>(mut env: JNIEnv<'local>, _: JClass<'local>, cancellation: jlong) {
+    guard(&mut env, |_| CANCELLATIONS.remove(cancellation).map(drop));
+}
+
 /// Opens a serialized split with the session that `options` (JSON) describe, and returns a handle. `aggregates` is a JSON
 /// list; if it is empty, the reader returns rows: all of them, or those of `top` (JSON, `null` for all).
 #[unsafe(no_mangle)]
 pub extern "system" fn Java_io_hyperslab_NativeReader_open<'local>(
     mut env: JNIEnv<'local>,
     _: JClass<'local>,
+    cancellation: jlong,
     split: JByteArray<'local>,
     options: JString<'local>,
     aggregates: JString<'local>,
@@ -77,8 +93,9 @@ pub extern "system" fn Java_io_hyperslab_NativeReader_open<'local>(
         let split = Split::decode(&bytes(env, &split)?)?;
         let session = PooledSession::new(text(env, &options)?)?;
         let aggregates = Aggregate::parse(&text(env, &aggregates)?)?;
-        let cancellation = Cancellation::new();
-        let batches = split.read(session.session(), &cancellation).map_err(|error| error.in_file(split.file()))?;
+        let cancellation = CANCELLATIONS.find(cancellation)?.as_ref().clone();
+        let read = || split.read(session.session(), &cancellation);
+        let batches = interruption::cancellable(&cancellation, read).map_err(|error| error.in_file(split.file()))?;
         let schema = batches.schema();
         let rows = match TopRequest::parse(&text(env, &top)?)? {
             None => RowSource::All(batches),
@@ -106,28 +123,30 @@ pub extern "system" fn Java_io_hyperslab_NativeReader_next<'local>(mut env: JNIE
         let reader = READERS.find(reader)?;
         let mut source = reader.source.lock().map_err(|_| Error::internal("an earlier read of this split failed"))?;
         let Source { schema, rows, aggregates, aggregates_done } = &mut *source;
-        let next = if aggregates.is_empty() {
-            rows.next(reader.session.session(), &reader.cancellation)?
-        } else if std::mem::replace(aggregates_done, true) {
-            None
-        } else if let RowSource::All(batches) = rows {
-            Some(aggregate(batches, aggregates, schema)?)
-        } else {
-            return Err(Error::internal("aggregates of the first rows"));
-        };
-        match next {
+        let next = interruption::cancellable(&reader.cancellation, || {
+            if aggregates.is_empty() {
+                rows.next(reader.session.session(), &reader.cancellation)
+            } else if std::mem::replace(aggregates_done, true) {
+                Ok(None)
+            } else if let RowSource::All(batches) = rows {
+                aggregate(batches, aggregates, schema).map(Some)
+            } else {
+                Err(Error::internal("aggregates of the first rows"))
+            }
+        });
+        match next? {
             Some(batch) => export_batch(batch),
             None => Ok(0),
         }
     })
 }
 
-/// Cancels the reader: a running read fails with `Cancelled`. Has no effect if the reader is closed.
+/// Cancels the reader that was begun with this handle: a running call fails with `Cancelled`. Has no effect if the reader is closed.
 #[unsafe(no_mangle)]
-pub extern "system" fn Java_io_hyperslab_NativeReader_cancel<'local>(mut env: JNIEnv<'local>, _: JClass<'local>, reader: jlong) {
+pub extern "system" fn Java_io_hyperslab_NativeReader_cancel<'local>(mut env: JNIEnv<'local>, _: JClass<'local>, cancellation: jlong) {
     guard(&mut env, |_| {
-        if let Ok(reader) = READERS.find(reader) {
-            reader.cancellation.cancel();
+        if let Ok(cancellation) = CANCELLATIONS.find(cancellation) {
+            cancellation.cancel();
         }
         Ok(())
     });
@@ -138,9 +157,8 @@ pub extern "system" fn Java_io_hyperslab_NativeReader_cancel<'local>(mut env: JN
 pub extern "system" fn Java_io_hyperslab_NativeReader_counters<'local>(mut env: JNIEnv<'local>, _: JClass<'local>, reader: jlong) -> jlongArray {
     let array = guard(&mut env, |env| {
         let reader = READERS.find(reader)?;
-        let [bytes, chunks, nanoseconds, skipped] = reader.session.counters();
-        let numbers = [long(bytes)?, long(chunks)?, long(nanoseconds)?, long(skipped)?];
-        let array = env.new_long_array(4).map_err(jni_error)?;
+        let numbers = reader.session.counters().into_iter().map(long).collect::<Result<Vec<_>>>()?;
+        let array = env.new_long_array(6).map_err(jni_error)?;
         env.set_long_array_region(&array, 0, &numbers).map_err(jni_error)?;
         Ok(array)
     });

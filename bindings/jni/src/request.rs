@@ -1,12 +1,15 @@
 //! Request: parses the JSON requests of Java.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use hyperslab::index::IndexTrust;
 use hyperslab::predicate::Predicate;
 use hyperslab::scan::{Layout, ScanRequest, SortKey};
 use hyperslab::{Error, Interpretation, Limits, MissingSources, PathPolicy, Result, Session, SessionOptions, new_session_with_indexes};
 use serde::Deserialize;
+
+use crate::native_files::{JavaOpener, RemoteCounters};
 
 fn parse<'a, T: Deserialize<'a>>(json: &'a str) -> Result<T> {
     serde_json::from_str(json).map_err(|e| Error::invalid_input(format!("invalid request: {e}")))
@@ -23,6 +26,8 @@ pub(crate) struct SessionRequest {
     limits: BTreeMap<String, u64>,
     index_folder: Option<std::path::PathBuf>,
     indexes: Option<String>,
+    /// Key of the file system of Java that opens addresses.
+    file_systems: Option<String>,
 }
 
 impl SessionRequest {
@@ -32,6 +37,11 @@ impl SessionRequest {
 
     /// Creates the session. `InvalidInput` names an invalid option and its allowed values.
     pub fn session(&self) -> Result<Session> {
+        self.counted_session(Arc::default())
+    }
+
+    /// As [`SessionRequest::session`]; what a file system of Java reads is counted.
+    pub fn counted_session(&self, counters: Arc<RemoteCounters>) -> Result<Session> {
         let invalid = |name: &str, given: &str, allowed: &str| Err(Error::invalid_input(format!("option {name} must be {allowed}, not {given:?}")));
         let interpretation = match self.format.as_deref() {
             None => Interpretation::Automatic,
@@ -58,7 +68,11 @@ impl SessionRequest {
             .with_interpretation(interpretation)
             .with_paths(paths)
             .with_missing_sources(missing_sources)
-            .with_limits(limits);
+            .with_limits(limits)
+            .with_opener(match &self.file_systems {
+                Some(key) => Some(Arc::new(JavaOpener::new(key, counters)?)),
+                None => None,
+            });
         report_profile();
         let trust = self.indexes.as_deref().map_or(Ok(IndexTrust::default()), str::parse)?;
         new_session_with_indexes(options, self.index_folder.clone(), trust)

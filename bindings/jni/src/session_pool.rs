@@ -1,46 +1,58 @@
 //! Session pool: reuses sessions, so that a task that reads many small files starts its decoding threads once.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use hyperslab::{Result, Session};
 
+use crate::native_files::RemoteCounters;
 use crate::request::SessionRequest;
 
 /// Maximum number of idle sessions in the pool. More concurrent readers than this are rare.
 const MAX_IDLE: usize = 64;
 
-static IDLE: Mutex<Option<HashMap<String, Vec<Session>>>> = Mutex::new(None);
+static IDLE: Mutex<Option<HashMap<String, Vec<Counted>>>> = Mutex::new(None);
 
-fn idle() -> MutexGuard<'static, Option<HashMap<String, Vec<Session>>>> {
+fn idle() -> MutexGuard<'static, Option<HashMap<String, Vec<Counted>>>> {
     IDLE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A session with what its files of Java have cost.
+#[derive(Clone)]
+struct Counted {
+    session: Session,
+    remote: Arc<RemoteCounters>,
 }
 
 /// A session from the pool for one reader. Dropping it returns the session to the pool.
 pub(crate) struct PooledSession {
     options: String,
-    session: Session,
-    before: [u64; 4],
+    counted: Counted,
+    before: [u64; 6],
 }
 
 impl PooledSession {
     /// Takes an idle session with these options (JSON) from the pool, or creates one.
     pub fn new(options: String) -> Result<Self> {
         let pooled = idle().as_mut().and_then(|idle| idle.get_mut(&options)?.pop());
-        let session = match pooled {
-            Some(session) => session,
-            None => SessionRequest::parse(&options)?.session()?,
+        let counted = match pooled {
+            Some(counted) => counted,
+            None => {
+                let remote = Arc::<RemoteCounters>::default();
+                Counted { session: SessionRequest::parse(&options)?.counted_session(remote.clone())?, remote }
+            }
         };
-        let before = counters_of(&session);
-        Ok(Self { options, session, before })
+        let before = counters_of(&counted);
+        Ok(Self { options, counted, before })
     }
     /// The session.
     pub fn session(&self) -> &Session {
-        &self.session
+        &self.counted.session
     }
-    /// Bytes read, chunks decoded, nanoseconds in filters and chunks skipped since the session was taken from the pool.
-    pub fn counters(&self) -> [u64; 4] {
-        let mut now = counters_of(&self.session);
+    /// Bytes read, chunks decoded, nanoseconds in filters, chunks skipped, requests of remote files and bytes that these brought, since the
+    /// session was taken from the pool.
+    pub fn counters(&self) -> [u64; 6] {
+        let mut now = counters_of(&self.counted);
         for (now, before) in now.iter_mut().zip(self.before) {
             *now = now.saturating_sub(before);
         }
@@ -48,9 +60,10 @@ impl PooledSession {
     }
 }
 
-fn counters_of(session: &Session) -> [u64; 4] {
-    let counters = session.counters();
-    [counters.bytes_read(), counters.chunks_decoded(), counters.decode_nanoseconds(), counters.chunks_skipped()]
+fn counters_of(counted: &Counted) -> [u64; 6] {
+    let counters = counted.session.counters();
+    let [requests, bytes] = counted.remote.values();
+    [counters.bytes_read(), counters.chunks_decoded(), counters.decode_nanoseconds(), counters.chunks_skipped(), requests, bytes]
 }
 
 impl Drop for PooledSession {
@@ -58,7 +71,7 @@ impl Drop for PooledSession {
         let mut idle = idle();
         let idle = idle.get_or_insert_default();
         if idle.values().map(Vec::len).sum::<usize>() < MAX_IDLE {
-            idle.entry(std::mem::take(&mut self.options)).or_default().push(self.session.clone());
+            idle.entry(std::mem::take(&mut self.options)).or_default().push(self.counted.clone());
         }
     }
 }
@@ -75,7 +88,7 @@ mod tests {
         drop((a, b));
         assert_eq!(idle_count(), 2);
         let again = PooledSession::new(options())?;
-        assert_eq!((idle_count(), again.counters()), (1, [0; 4]));
+        assert_eq!((idle_count(), again.counters()), (1, [0; 6]));
         assert!(PooledSession::new(r#"{"threds": 1}"#.to_owned()).is_err());
         Ok(())
     }

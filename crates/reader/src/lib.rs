@@ -59,7 +59,7 @@ pub use file::File;
 pub use find::Found;
 pub use gather::Gathered;
 pub use hyperslab_storage::ForkMutex;
-pub use hyperslab_storage::{PerProcess, shown_address};
+pub use hyperslab_storage::{PerProcess, is_address, shown_address};
 pub use picked::{Mask, Pick, Picked};
 pub use policy::{MissingSources, PathPolicy};
 pub use read_each::EachRead;

@@ -94,7 +94,7 @@ impl Session {
     /// policy says so.
     pub(crate) fn open_at_depth(&self, path: &Path, depth: u32, opening: Opening, beneath: Option<&Path>) -> Result<File> {
         if let Some(address) = address_of(path) {
-            let storage = Arc::new(RemoteFile::open(address, self.storage_options())?);
+            let storage = Arc::new(self.open_remote(address)?);
             return Ok(self.file_of(path, any_format::open(storage, self.open_options())?, depth));
         }
         if let Some(opened) = any_format::open_folder(path, beneath, self.open_options())? {

@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 
 use hyperslab_array::{Error, ErrorKind, Result};
 use hyperslab_formats::{ExternalFile, ObjectId};
-use hyperslab_storage::{LocalFile, Opening, Piece, Pieces, RemoteFile, Storage, is_address, shown_address};
+use hyperslab_storage::{LocalFile, Opening, Piece, Pieces, Storage, is_address, shown_address};
 
 use crate::address::address_of;
 use crate::{File, PathPolicy};
@@ -122,7 +122,7 @@ impl File {
 
     fn storage_at(&self, path: &Path, opening: Opening, beneath: Option<&Path>) -> Result<Arc<dyn Storage>> {
         Ok(match address_of(path) {
-            Some(address) => Arc::new(RemoteFile::open(address, self.session().storage_options())?),
+            Some(address) => Arc::new(self.session().open_remote(address)?),
             None => Arc::new(LocalFile::open_as(path, opening, beneath)?),
         })
     }

@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use hyperslab_array::{Error, Result};
 use hyperslab_formats::{Interpretation, Limits, OpenOptions};
 
-use hyperslab_storage::{PerProcess, StorageOptions};
+use hyperslab_storage::{PerProcess, RangesVersion, RemoteFile, RemoteOpener, StorageOptions};
 
 use crate::{ChunkCache, Counters, Extensions, MissingSources, PathPolicy, buffer_pool};
 
@@ -33,12 +33,14 @@ pub struct SessionOptions {
     pub chunk_cache_bytes: u64,
     /// Options of object stores and HTTP servers.
     pub storage: StorageOptions,
+    /// Opens addresses instead of the stores that are built in.
+    pub opener: Option<Arc<dyn RemoteOpener>>,
 }
 
 impl Default for SessionOptions {
     fn default() -> Self {
-        let (threads, limits, interpretation, paths, missing_sources, storage) = Default::default();
-        Self { threads, limits, interpretation, paths, missing_sources, chunk_cache_bytes: CHUNK_CACHE_BYTES, storage }
+        let (threads, limits, interpretation, paths, missing_sources, storage, opener) = Default::default();
+        Self { threads, limits, interpretation, paths, missing_sources, chunk_cache_bytes: CHUNK_CACHE_BYTES, storage, opener }
     }
 }
 
@@ -79,6 +81,12 @@ impl SessionOptions {
         Self { storage, ..self }
     }
 
+    /// With an opener of addresses, such as of a Hadoop file system, instead of the stores that are built in.
+    #[must_use]
+    pub fn with_opener(self, opener: Option<Arc<dyn RemoteOpener>>) -> Self {
+        Self { opener, ..self }
+    }
+
     /// With this many bytes of decoded chunks kept for small reads; 0 keeps none.
     #[must_use]
     pub fn with_chunk_cache_bytes(self, chunk_cache_bytes: u64) -> Self {
@@ -103,6 +111,7 @@ struct Shared {
     counters: Counters,
     extensions: Extensions,
     storage: StorageOptions,
+    opener: Option<Arc<dyn RemoteOpener>>,
 }
 
 /// A thread pool and the process that it was started in: a forked child has none of its parent's threads.
@@ -149,11 +158,26 @@ impl Session {
             counters: Counters::new(),
             extensions,
             storage: options.storage,
+            opener: options.opener,
         })))
     }
     /// Options of the object stores and HTTP servers that files are read from.
     pub fn storage_options(&self) -> &StorageOptions {
         &self.0.storage
+    }
+    /// Opens the file at an address.
+    pub(crate) fn open_remote(&self, address: &str) -> Result<RemoteFile> {
+        match &self.0.opener {
+            Some(opener) => RemoteFile::open_by(address, opener),
+            None => RemoteFile::open(address, &self.0.storage),
+        }
+    }
+    /// The version of the file at an address; `None` if only opening it tells.
+    ///
+    /// # Errors
+    /// Those of the opener.
+    pub fn remote_version(&self, address: &str) -> Result<Option<RangesVersion>> {
+        self.0.opener.as_ref().map(|opener| RemoteFile::version_by(address, opener)).transpose()
     }
     /// Counters of the work that this session's reads have done.
     pub fn counters(&self) -> &Counters {

@@ -6,7 +6,7 @@ use std::time::UNIX_EPOCH;
 
 use hyperslab_array::{Error, ErrorKind, Result};
 use hyperslab_formats::ObjectId;
-use hyperslab_reader::{File, virtual_dataset};
+use hyperslab_reader::{File, is_address, virtual_dataset};
 use serde::{Deserialize, Serialize};
 
 use crate::table::segment::{Segment, Source};
@@ -149,6 +149,15 @@ fn external(file: &File, datasets: &[ObjectId]) -> Result<Option<u64>> {
     paths.dedup();
     let mut hasher = DefaultHasher::new();
     for path in paths {
+        if let Some(address) = path.to_str().filter(|path| is_address(path)) {
+            // A source that is missing now must be missing later, too.
+            let version = match file.session().remote_version(address) {
+                Err(error) if error.kind() == ErrorKind::NotFound => None,
+                version => version?,
+            };
+            (address, version).hash(&mut hasher);
+            continue;
+        }
         let metadata = std::fs::metadata(&path).ok();
         let modified = metadata.as_ref().and_then(|metadata| metadata.modified().ok()?.duration_since(UNIX_EPOCH).ok());
         (path, metadata.map(|metadata| metadata.len()), modified).hash(&mut hasher);

@@ -61,7 +61,12 @@ pub(super) fn engine() -> Result<&'static Engine> {
     }
     // The provider of cryptography that the program has chosen stays, if it has.
     let _ = rustls::crypto::ring::default_provider().install_default();
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(THREADS).thread_name("hyperslab-net").enable_all().build();
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(THREADS)
+        .max_blocking_threads(MAX_REQUESTS)
+        .thread_name("hyperslab-net")
+        .enable_all()
+        .build();
     let runtime = runtime.map_err(|error| Error::internal(format!("cannot start threads for the network: {error}")))?;
     let requests = Semaphore::new(MAX_REQUESTS);
     let (blocks, stores, clients, disks) = Default::default();

@@ -9,7 +9,8 @@ use hyperslab_array::{Cancellation, Error, Result, interruption};
 use tokio::task::AbortHandle;
 
 use super::disk_blocks::ObjectBlocks;
-use super::object::{Object, Origin, engine_and_store};
+use super::engine::engine;
+use super::object::{Object, engine_and_store};
 use super::ranges::{Gaps, merged};
 use super::{POLL, counts};
 
@@ -18,6 +19,8 @@ use super::{POLL, counts};
 const MAX_AHEAD_BYTES: u64 = 128 << 20;
 /// Most bytes and ranges that are asked of a reader (of Python, for example) at once.
 const MAX_READER_BYTES: u64 = 32 << 20;
+/// Most bytes that are asked at once of a reader that reads several batches side by side.
+const MAX_ASIDE_BYTES: u64 = 8 << 20;
 const MAX_READER_RANGES: usize = 256;
 
 static AHEAD: AtomicU64 = AtomicU64::new(0);
@@ -123,7 +126,9 @@ impl Fetch {
 
     /// Requests further pieces as far as memory allows.
     fn advance(&self) -> Result<()> {
-        let Origin::Store { .. } = self.object.origin else { return Ok(()) };
+        if let Some(reader) = self.object.origin.reader() {
+            return if reader.reads_aside() { self.advance_aside() } else { Ok(()) };
+        }
         let mut slots = self.shared.slots();
         loop {
             let index = self.next.load(Ordering::Relaxed);
@@ -146,6 +151,39 @@ impl Fetch {
             }
         }
         Ok(())
+    }
+
+    /// Has further pieces read on threads of the engine, as far as memory allows.
+    fn advance_aside(&self) -> Result<()> {
+        loop {
+            let mut slots = self.shared.slots();
+            let index = self.next.load(Ordering::Relaxed);
+            let Some((slot, piece)) = slots.get(index).zip(self.pieces.get(index)) else { return Ok(()) };
+            if !matches!(slot.state, State::Waiting) {
+                self.next.store(index + 1, Ordering::Relaxed);
+                continue;
+            }
+            let room = MAX_AHEAD_BYTES.saturating_sub(AHEAD.load(Ordering::Relaxed));
+            if piece.end - piece.start > room {
+                return Ok(());
+            }
+            let claimed = self.claim(&mut slots, index, room.min(MAX_ASIDE_BYTES));
+            drop(slots);
+            self.read_aside(claimed)?;
+        }
+    }
+
+    /// Reads claimed pieces on a thread of the engine.
+    fn read_aside(&self, claimed: Vec<usize>) -> Result<()> {
+        let wanted = self.places(&claimed);
+        let (object, shared) = (self.object.clone(), self.shared.clone());
+        engine()?.runtime.spawn_blocking(move || read_claimed(&object, &shared, &claimed, &wanted));
+        Ok(())
+    }
+
+    /// Offsets and lengths of pieces.
+    fn places(&self, claimed: &[usize]) -> Vec<(u64, u64)> {
+        claimed.iter().filter_map(|index| self.pieces.get(*index)).map(|piece| (piece.start, piece.end - piece.start)).collect()
     }
 
     /// Sends the request for a piece.
@@ -179,17 +217,21 @@ impl Fetch {
                 State::Failed(error) => return Err(error.clone()),
                 State::Done => return Ok(None),
                 State::Running(_) => {}
-                State::Waiting => match &self.object.origin {
-                    // What a reader waits for comes before all else, beyond the limit of memory.
-                    Origin::Store { .. } => {
+                // What a reader waits for comes before all else, beyond the limit of memory.
+                State::Waiting => match self.object.origin.reader() {
+                    None => {
                         let request = self.request(index, piece)?;
                         AHEAD.fetch_add(piece.end - piece.start, Ordering::Relaxed);
                         slot.state = State::Running(Some(request));
                     }
-                    Origin::Reader(_) => {
-                        let claimed = self.claim(&mut slots, index);
+                    Some(reader) => {
+                        let is_aside = reader.reads_aside();
+                        let claimed = self.claim(&mut slots, index, if is_aside { MAX_ASIDE_BYTES } else { MAX_READER_BYTES });
                         drop(slots);
-                        self.read_claimed(&claimed);
+                        match is_aside {
+                            true => self.read_aside(claimed)?,
+                            false => read_claimed(&self.object, &self.shared, &claimed, &self.places(&claimed)),
+                        }
                         slots = self.shared.slots();
                         continue;
                     }
@@ -205,13 +247,13 @@ impl Fetch {
         interruption::check_wait()
     }
 
-    /// Marks the piece `index` and waiting ones after it as being read by this thread.
-    fn claim(&self, slots: &mut [Slot], index: usize) -> Vec<usize> {
+    /// Marks the piece `index` and waiting ones after it, of up to `max_bytes` together, as being read.
+    fn claim(&self, slots: &mut [Slot], index: usize, max_bytes: u64) -> Vec<usize> {
         let mut claimed = Vec::new();
         let mut bytes = 0;
         for (number, (slot, piece)) in slots.iter_mut().zip(&self.pieces).enumerate().skip(index) {
             let length = piece.end - piece.start;
-            if !matches!(slot.state, State::Waiting) || !claimed.is_empty() && (bytes + length > MAX_READER_BYTES || claimed.len() >= MAX_READER_RANGES) {
+            if !matches!(slot.state, State::Waiting) || !claimed.is_empty() && (bytes + length > max_bytes || claimed.len() >= MAX_READER_RANGES) {
                 break;
             }
             bytes += length;
@@ -220,18 +262,6 @@ impl Fetch {
         }
         AHEAD.fetch_add(bytes, Ordering::Relaxed);
         claimed
-    }
-
-    /// Reads claimed pieces by the object's reader.
-    fn read_claimed(&self, claimed: &[usize]) {
-        let Origin::Reader(reader) = &self.object.origin else { return };
-        let wanted: Vec<(u64, u64)> = claimed.iter().filter_map(|index| self.pieces.get(*index)).map(|piece| (piece.start, piece.end - piece.start)).collect();
-        counts::add(&counts::REQUESTS, wanted.len() as u64);
-        let outcome = reader.read_ranges(&wanted).and_then(|answers| check_answers(&wanted, answers));
-        match outcome {
-            Ok(answers) => claimed.iter().zip(answers).for_each(|(index, bytes)| self.shared.land(*index, Ok(bytes))),
-            Err(error) => claimed.iter().for_each(|index| self.shared.land(*index, Err(error.clone().in_file(&self.object.name)))),
-        }
     }
 
     /// Fills `buffer` from `offset` on; false if the pieces do not hold all of it any more.
@@ -268,6 +298,21 @@ impl Fetch {
             // A piece that cannot be requested now has its error when it is read.
             let _ = self.advance();
         }
+    }
+}
+
+/// Reads claimed pieces, whose offsets and lengths are `wanted`, by the object's reader.
+fn read_claimed(object: &Object, shared: &Shared, claimed: &[usize], wanted: &[(u64, u64)]) {
+    let Some(reader) = object.origin.reader() else { return };
+    if claimed.iter().all(|index| shared.slots().get(*index).is_none_or(|slot| matches!(slot.state, State::Done))) {
+        // Its fetch was dropped meanwhile.
+        return;
+    }
+    counts::add(&counts::REQUESTS, wanted.len() as u64);
+    let outcome = reader.read_ranges(wanted).and_then(|answers| check_answers(wanted, answers));
+    match outcome {
+        Ok(answers) => claimed.iter().zip(answers).for_each(|(index, bytes)| shared.land(*index, Ok(bytes))),
+        Err(error) => claimed.iter().for_each(|index| shared.land(*index, Err(error.clone().in_file(&object.name)))),
     }
 }
 

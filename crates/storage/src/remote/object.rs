@@ -22,7 +22,9 @@ use super::cache_settings;
 use super::counts;
 use super::engine::{Engine, SharedClients, engine};
 use super::located::{Located, Store};
+use super::opener::RemoteOpener;
 use super::options::StorageOptions;
+use super::range_reader::RangeReader;
 use super::version::Version;
 use crate::PerProcess;
 
@@ -32,19 +34,20 @@ const MAX_BROKEN_ANSWERS: u32 = 3;
 const MAX_RETRIES: usize = 5;
 const RETRY_SECONDS: u64 = 60;
 
-/// Reads ranges of an object in a way of its own, such as a file object of Python.
-pub trait RangeReader: Send + Sync {
-    /// The bytes of each `(offset, length)`, in the given order.
-    ///
-    /// # Errors
-    /// What the reader cannot do.
-    fn read_ranges(&self, ranges: &[(u64, u64)]) -> Result<Vec<Vec<u8>>>;
-}
-
 /// Where an object's bytes come from.
 pub(super) enum Origin {
-    Store { address: String, options: StorageOptions, located: PerProcess<OnceLock<Located>> },
+    Store {
+        address: String,
+        options: StorageOptions,
+        located: PerProcess<OnceLock<Located>>,
+    },
     Reader(Arc<dyn RangeReader>),
+    /// What an opener opened at an address.
+    Opened {
+        address: String,
+        opener: Arc<dyn RemoteOpener>,
+        reader: Arc<dyn RangeReader>,
+    },
 }
 
 /// An opened object.
@@ -70,6 +73,14 @@ pub(super) struct Head {
 impl Origin {
     pub fn of_address(address: &str, options: &StorageOptions) -> Self {
         Self::Store { address: address.to_owned(), options: options.clone(), located: PerProcess::new(OnceLock::new()) }
+    }
+
+    /// What reads ranges; `None` for a store.
+    pub fn reader(&self) -> Option<&Arc<dyn RangeReader>> {
+        match self {
+            Self::Store { .. } => None,
+            Self::Reader(reader) | Self::Opened { reader, .. } => Some(reader),
+        }
     }
 
     /// The store of this process, and the path in it; `None` for a reader.

@@ -16,11 +16,13 @@ use super::engine::{engine, started_engine};
 use super::fetch::Fetch;
 use super::fetched::Fetched;
 use super::identity::{ObjectVersion, Place};
-use super::object::{Head, Object, Origin, RangeReader, engine_and_store, get_head};
+use super::object::{Head, Object, Origin, engine_and_store, get_head};
+use super::opener::{OpenedRanges, RangesVersion, RemoteOpener};
 use super::options::StorageOptions;
+use super::range_reader::RangeReader;
 use super::ranges::{Gaps, MAX_REQUEST_BYTES};
 use super::version::Version;
-use super::wait::wait_for;
+use super::wait::{blocking, wait_for};
 use crate::{Storage, check_open, check_range};
 
 /// Bytes that come with the request that opens an object: most metadata of most files.
@@ -115,13 +117,43 @@ impl RemoteFile {
     /// That of the reader.
     pub fn of_reader(name: &str, reader: Arc<dyn RangeReader>, length: u64, version: Option<String>) -> Result<Self> {
         let opened = Head { bytes: Bytes::new(), length, version: Version { etag: version, modified: None } };
-        let mut file = Self::new(Origin::Reader(reader), name.to_owned(), opened);
-        let mut head = vec![0; usize::try_from(length.min(HEAD_BYTES)).unwrap_or_default()];
+        Self::new(Origin::Reader(reader), name.to_owned(), opened).with_head()
+    }
+
+    /// Opens the file at an address by `opener`, on a thread of its own: this one looks whether it was interrupted.
+    ///
+    /// # Errors
+    /// Those of the opener and its reader.
+    pub fn open_by(address: &str, opener: &Arc<dyn RemoteOpener>) -> Result<Self> {
+        let name = shown_address(address).into_owned();
+        let opened = blocking({
+            let (address, opener) = (address.to_owned(), opener.clone());
+            move || opener.open(&address)
+        });
+        let OpenedRanges { reader, version } = opened.map_err(|error: Error| error.in_file(&name))?;
+        let modified = version.modified_milliseconds.and_then(chrono::DateTime::from_timestamp_millis);
+        let opened = Head { bytes: Bytes::new(), length: version.length, version: Version { etag: version.tag, modified } };
+        let origin = Origin::Opened { address: address.to_owned(), opener: opener.clone(), reader };
+        Self::new(origin, name, opened).with_head()
+    }
+
+    /// The version of the file at an address, by `opener`.
+    ///
+    /// # Errors
+    /// Those of the opener.
+    pub fn version_by(address: &str, opener: &Arc<dyn RemoteOpener>) -> Result<RangesVersion> {
+        let (address, opener) = (address.to_owned(), opener.clone());
+        blocking(move || opener.version(&address))
+    }
+
+    /// With its first bytes.
+    fn with_head(mut self) -> Result<Self> {
+        let mut head = vec![0; usize::try_from(self.object.length.min(HEAD_BYTES)).unwrap_or_default()];
         if !head.is_empty() {
-            file.fetch_into(0, &mut head)?;
+            self.fetch_into(0, &mut head)?;
         }
-        file.head = head.into();
-        Ok(file)
+        self.head = head.into();
+        Ok(self)
     }
 
     fn new(origin: Origin, name: String, opened: Head) -> Self {
@@ -479,12 +511,20 @@ impl Storage for RemoteFile {
         &self.object.name
     }
     fn beside(&self, name: &str) -> Result<Arc<dyn Storage>> {
-        let Origin::Store { address, options, .. } = &self.object.origin else {
+        if let Origin::Reader(_) = &self.object.origin {
             return Err(Error::unsupported(format!("{name} beside {}, which is a file object", self.name())));
-        };
+        }
         if name.is_empty() || name.contains('/') || name == "." || name == ".." {
             return Err(Error::invalid_input(format!("{name:?} is no name of a file beside this one")).in_file(self.name()));
         }
+        let (address, options) = match &self.object.origin {
+            Origin::Store { address, options, .. } => (address, options),
+            Origin::Opened { address, opener, .. } => {
+                let folder = address.rsplit_once('/').map_or(address.as_str(), |(folder, _)| folder);
+                return Ok(Arc::new(Self::open_by(&format!("{folder}/{name}"), opener)?));
+            }
+            Origin::Reader(_) => return Err(Error::internal("a file object with a folder").in_file(self.name())),
+        };
         let (path, query) = address.split_once('?').map_or((address.as_str(), None), |(path, query)| (path, Some(query)));
         let folder = path.rsplit_once('/').map_or(path, |(folder, _)| folder);
         let other = query.map_or_else(|| format!("{folder}/{name}"), |query| format!("{folder}/{name}?{query}"));

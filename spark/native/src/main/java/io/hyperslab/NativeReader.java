@@ -8,13 +8,18 @@ public final class NativeReader {
 
   private NativeReader() {}
 
-  static native long open(byte[] split, String sessionOptions, String aggregates, String top);
+  static native long begin();
+
+  static native void end(long cancellation);
+
+  static native long open(
+      long cancellation, byte[] split, String sessionOptions, String aggregates, String top);
 
   static native long schema(long reader);
 
   static native long next(long reader);
 
-  static native void cancel(long reader);
+  static native void cancel(long cancellation);
 
   static native long[] counters(long reader);
 

@@ -17,8 +17,14 @@ import java.util.concurrent.atomic.LongAccumulator;
 public final class SplitReader implements AutoCloseable {
   private static final LongAccumulator LONGEST_STOP = new LongAccumulator(Math::max, 0);
 
-  private final long reader;
-  private final long schema;
+  private final long cancellation;
+  private final byte[] split;
+  private final String sessionOptions;
+  private final String aggregates;
+  private final String top;
+  private long reader;
+  private long schema;
+  private boolean opened;
   /** {@link System#nanoTime} of the first {@link #cancel}; 0 if not cancelled. */
   private volatile long cancelledAt;
 
@@ -38,26 +44,45 @@ public final class SplitReader implements AutoCloseable {
    */
   public SplitReader(byte[] split, String sessionOptions, String aggregates) {
     this(split, sessionOptions, aggregates, "null");
+    open();
   }
 
   /**
-   * Opens a split, of which only the first rows in a sort order may be read.
+   * Names a split, of which only the first rows in a sort order may be read. {@link #open} opens it.
    *
    * @param split one of the splits of {@link Planning#split}
    * @param sessionOptions JSON: threads, limits, path policy
    * @param aggregates JSON list of {@code {"function": …, "column": …}}; an empty list reads the rows
    * @param top JSON: {@code {"keys": [{"column": …, "descending": …, "nullsFirst": …}, …], "count": …}}, or {@code null}
    *     for all rows. The rows are in the order of the file. NaN is greater than all other numbers
+   */
+  public SplitReader(byte[] split, String sessionOptions, String aggregates, String top) {
+    this.split = split;
+    this.sessionOptions = sessionOptions;
+    this.aggregates = aggregates;
+    this.top = top;
+    cancellation = NativeReader.begin();
+  }
+
+  /**
+   * Opens the split, which may take long if its file is remote. Another thread can cancel it meanwhile. Does nothing if it
+   * is open. After an error, the reader is closed.
+   *
+   * @throws CancelledException after {@link #cancel}
    * @throws ConflictException if the file changed since the split was planned
    * @throws InvalidInputException if the split or the options are malformed
    * @throws NotFoundException if the file does not exist
    */
-  public SplitReader(byte[] split, String sessionOptions, String aggregates, String top) {
-    reader = NativeReader.open(split, sessionOptions, aggregates, top);
+  public void open() {
+    if (opened) {
+      return;
+    }
     try {
+      reader = NativeReader.open(cancellation, split, sessionOptions, aggregates, top);
+      opened = true;
       schema = NativeReader.schema(reader);
     } catch (RuntimeException error) {
-      NativeReader.close(reader);
+      close();
       throw error;
     }
   }
@@ -78,7 +103,9 @@ public final class SplitReader implements AutoCloseable {
     try {
       batch = NativeReader.next(reader);
     } catch (CancelledException error) {
-      LONGEST_STOP.accumulate(System.nanoTime() - cancelledAt);
+      if (cancelledAt != 0) {
+        LONGEST_STOP.accumulate(System.nanoTime() - cancelledAt);
+      }
       throw error;
     }
     return batch != 0;
@@ -89,7 +116,10 @@ public final class SplitReader implements AutoCloseable {
     return batch;
   }
 
-  /** Returns four counters: bytes read, chunks decoded, nanoseconds in filters, chunks skipped. */
+  /**
+   * Returns six counters: bytes read, chunks decoded, nanoseconds in filters, chunks skipped, requests for remote files, bytes
+   * that came of them.
+   */
   public long[] counters() {
     return NativeReader.counters(reader);
   }
@@ -99,7 +129,7 @@ public final class SplitReader implements AutoCloseable {
     if (cancelledAt == 0) {
       cancelledAt = System.nanoTime();
     }
-    NativeReader.cancel(reader);
+    NativeReader.cancel(cancellation);
   }
 
   /** Returns the longest time in nanoseconds from {@link #cancel} to the end of {@link #next} in this process, and resets it. */
@@ -121,9 +151,15 @@ public final class SplitReader implements AutoCloseable {
       return;
     }
     closed = true;
+    NativeReader.end(cancellation);
+    if (!opened) {
+      return;
+    }
     try {
       releaseBatch();
-      NativeBatch.release(schema);
+      if (schema != 0) {
+        NativeBatch.release(schema);
+      }
     } finally {
       NativeReader.close(reader);
     }

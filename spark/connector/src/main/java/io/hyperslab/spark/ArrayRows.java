@@ -3,6 +3,7 @@ package io.hyperslab.spark;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.hyperslab.InvalidInputException;
+import io.hyperslab.spark.hadoop.HadoopFiles;
 import java.io.Serializable;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
@@ -36,7 +37,7 @@ import org.apache.spark.unsafe.Platform;
  * }</pre>
  */
 public final class ArrayRows implements Serializable {
-  private static final long serialVersionUID = 2L;
+  private static final long serialVersionUID = 3L;
 
   private final StructType readSchema;
   private final String session;
@@ -45,6 +46,8 @@ public final class ArrayRows implements Serializable {
   private final long rows;
   private final long width;
   private final transient List<Partition> partitions;
+  /** The file systems that the native library opens addresses by; null if all files are local. */
+  private final HadoopFiles hadoop;
 
   /** The splits that one task reads, and the index of their first row. */
   public static final class Partition implements Serializable {
@@ -82,7 +85,9 @@ public final class ArrayRows implements Serializable {
     }
     ReadOptions options = new ReadOptions(given);
     Long count = options.number("partitions");
-    ObjectNode request = options.request(Files.of(options));
+    List<InputFile> found = Files.of(options);
+    hadoop = InputFile.isAnyRemote(found) ? options.hadoop() : null;
+    ObjectNode request = options.request(found);
     Description described = Description.of(request, options);
     String column = described.schema.fields()[described.schema.length() - 1].name();
     DataType type = described.schema.apply(column).dataType();
@@ -90,7 +95,7 @@ public final class ArrayRows implements Serializable {
     element = list ? ((ArrayType) type).elementType() : type;
     width = list ? described.listSize(column) : 1;
     readSchema = new StructType().add(described.schema.apply(column));
-    session = options.taskSession();
+    session = options.taskSession(hadoop != null);
     request.putArray("columns").add(column);
     Description estimate = Description.of(request, options);
     if (count != null) {
@@ -241,6 +246,10 @@ public final class ArrayRows implements Serializable {
    * @throws io.hyperslab.HyperslabException from the iterator if a file cannot be read
    */
   public Iterator<Row> read(Partition partition) {
+    if (hadoop != null) {
+      // The session options of the driver name the key.
+      hadoop.key();
+    }
     BatchReader reader = new BatchReader(
         new SplitPartition(partition.splits),
         readSchema,

@@ -5,6 +5,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.hyperslab.HyperslabException;
 import io.hyperslab.InternalException;
 import io.hyperslab.IoException;
+import io.hyperslab.spark.hadoop.HadoopFiles;
 import java.io.IOException;
 import java.io.Serializable;
 import java.nio.charset.StandardCharsets;
@@ -27,10 +28,17 @@ final class BadRecords implements Serializable {
       Pattern.compile(".* \\(file (.*?)(?:, object .*?)?(?:, offset [0-9]+)?\\)", Pattern.DOTALL);
 
   private final String folder;
+  private final HadoopFiles hadoop;
 
   /** @param folder a local folder that every executor sees; it is created when a file is skipped */
   BadRecords(String folder) {
-    this.folder = LocalPath.of(folder);
+    this(folder, null);
+  }
+
+  /** @param hadoop the file system of the folder; null if it is local */
+  BadRecords(String folder, HadoopFiles hadoop) {
+    this.hadoop = hadoop;
+    this.folder = hadoop == null ? LocalPath.of(folder) : hadoop.address(folder);
   }
 
   void add(HyperslabException error) {
@@ -50,6 +58,12 @@ final class BadRecords implements Serializable {
         .put("reason", reason)
         .put("timestamp", Instant.now().toString());
     UUID name = UUID.nameUUIDFromBytes((path + "\0" + reason).getBytes(StandardCharsets.UTF_8));
+    if (hadoop != null) {
+      hadoop.write(
+          folder + "/" + FOLDER + "/" + name + ".json",
+          (record + "\n").getBytes(StandardCharsets.UTF_8));
+      return;
+    }
     Path target = Paths.get(folder, FOLDER, name + ".json");
     try {
       java.nio.file.Files.createDirectories(target.getParent());

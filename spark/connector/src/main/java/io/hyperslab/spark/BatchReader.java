@@ -6,7 +6,6 @@ import io.hyperslab.HyperslabException;
 import io.hyperslab.NotFoundException;
 import io.hyperslab.SplitReader;
 import io.hyperslab.spark.vectors.Vectors;
-import java.nio.file.Paths;
 import java.util.HashMap;
 import java.util.Map;
 import org.apache.spark.TaskContext;
@@ -49,7 +48,7 @@ final class BatchReader implements PartitionReader<ColumnarBatch> {
   private Vectors vectors;
   private ColumnarBatch batch;
   /** Sums over the closed readers. */
-  private final long[] counters = new long[4];
+  private final long[] counters = new long[6];
 
   private long batches;
 
@@ -124,6 +123,12 @@ final class BatchReader implements PartitionReader<ColumnarBatch> {
   private void open(byte[] split) {
     SplitReader opened = new SplitReader(split, session, aggregates, top);
     Watch.add(opened, task);
+    try {
+      opened.open();
+    } catch (RuntimeException error) {
+      Watch.remove(opened);
+      throw error;
+    }
     reader = opened;
     Map<String, Object> values = new HashMap<>();
     for (int i = 0; i < constants.length; i++) {
@@ -132,7 +137,7 @@ final class BatchReader implements PartitionReader<ColumnarBatch> {
     vectors = new Vectors(opened.schema(), readSchema, values);
     if (partition.file(splitIndex) != null) {
       // For Spark's input_file_name().
-      InputFileBlockHolder.set(Paths.get(partition.file(splitIndex)).toUri().toString(), 0, -1);
+      InputFileBlockHolder.set(InputFile.uri(partition.file(splitIndex)), 0, -1);
     }
   }
 

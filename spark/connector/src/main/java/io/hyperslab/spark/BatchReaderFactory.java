@@ -1,5 +1,6 @@
 package io.hyperslab.spark;
 
+import io.hyperslab.spark.hadoop.HadoopFiles;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.connector.read.InputPartition;
 import org.apache.spark.sql.connector.read.PartitionReader;
@@ -22,6 +23,8 @@ final class BatchReaderFactory implements PartitionReaderFactory {
   private final boolean ignoreMissing;
   /** Where damaged files are named, or null. */
   private final BadRecords badRecords;
+  /** The file systems that the native library opens addresses by; null if all files are local. */
+  private final HadoopFiles hadoop;
 
   BatchReaderFactory(
       StructType readSchema,
@@ -31,7 +34,9 @@ final class BatchReaderFactory implements PartitionReaderFactory {
       String top,
       boolean ignoreCorrupt,
       boolean ignoreMissing,
-      BadRecords badRecords) {
+      BadRecords badRecords,
+      HadoopFiles hadoop) {
+    this.hadoop = hadoop;
     this.badRecords = badRecords;
     this.readSchema = readSchema;
     this.constants = constants;
@@ -49,6 +54,10 @@ final class BatchReaderFactory implements PartitionReaderFactory {
 
   @Override
   public PartitionReader<ColumnarBatch> createColumnarReader(InputPartition partition) {
+    if (hadoop != null) {
+      // The requests of the driver name the key.
+      hadoop.key();
+    }
     return new BatchReader(
         (SplitPartition) partition,
         readSchema,

@@ -9,7 +9,10 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
+import java.util.function.Predicate;
+import java.util.function.UnaryOperator;
 
 /**
  * Parses a text or CSV file with a line {@code file,dataset} or {@code file} for each input. Names are relative to the
@@ -18,7 +21,7 @@ import java.util.List;
  */
 final class FileList {
   /** Number of bytes at the beginning of a file that are searched for the first line of a list. */
-  private static final int PREFIX_BYTES = 8192;
+  static final int PREFIX_BYTES = 8192;
 
   private FileList() {}
 
@@ -30,9 +33,12 @@ final class FileList {
     if (!java.nio.file.Files.isRegularFile(path)) {
       return false;
     }
-    return name.endsWith(".csv")
-        || name.endsWith(".txt")
-        || (name.indexOf('.') < 0 && beginsWithFileName(path));
+    return hasSuffix(name) || (name.indexOf('.') < 0 && beginsWithFileName(path));
+  }
+
+  /** Whether a name, in lower case, is that of a list. */
+  static boolean hasSuffix(String name) {
+    return name.endsWith(".csv") || name.endsWith(".txt");
   }
 
   private static boolean beginsWithFileName(Path path) {
@@ -48,7 +54,14 @@ final class FileList {
       // The reader reports why the file cannot be opened.
       return false;
     }
-    String text = new String(start, 0, length, StandardCharsets.UTF_8);
+    return beginsWithFileName(
+        Arrays.copyOf(start, length),
+        file -> java.nio.file.Files.exists(Files.local(resolved(path, file))));
+  }
+
+  /** Whether the first line in the first bytes of a file names an existing file. */
+  static boolean beginsWithFileName(byte[] start, Predicate<String> exists) {
+    String text = new String(start, StandardCharsets.UTF_8);
     if (text.indexOf('\0') >= 0) {
       return false;
     }
@@ -56,8 +69,7 @@ final class FileList {
       List<String> fields = isIgnored(line.trim(), true) ? null : fields(line.trim());
       if (fields != null) {
         try {
-          return !fields.get(0).isEmpty()
-              && java.nio.file.Files.exists(Files.local(resolved(path, fields.get(0))));
+          return !fields.get(0).isEmpty() && exists.test(fields.get(0));
         } catch (InvalidPathException | HyperslabException error) {
           return false;
         }
@@ -88,6 +100,16 @@ final class FileList {
           null,
           null);
     }
+    return parsed(list.toString(), texts, file -> resolved(list, file));
+  }
+
+  /**
+   * The inputs that lines name.
+   *
+   * @param list the list, for messages
+   * @param resolved the path or address of a name
+   */
+  static List<GivenPath> parsed(String list, List<String> texts, UnaryOperator<String> resolved) {
     List<GivenPath> lines = new ArrayList<>();
     for (int i = 0; i < texts.size(); i++) {
       String text = texts.get(i).trim();
@@ -100,7 +122,7 @@ final class FileList {
             + " must be file,dataset or file, not \"" + text + "\"");
       }
       String dataset = fields.size() == 2 && !fields.get(1).isEmpty() ? fields.get(1) : null;
-      lines.add(new GivenPath(resolved(list, fields.get(0)), dataset));
+      lines.add(new GivenPath(resolved.apply(fields.get(0)), dataset));
     }
     if (lines.isEmpty()) {
       throw new InvalidInputException("the list " + list + " contains no files");

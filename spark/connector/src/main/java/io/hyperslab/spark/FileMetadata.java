@@ -27,23 +27,31 @@ final class FileMetadata {
 
   /** The members in {@code wanted}, in its order and in Spark's internal representation; a file that vanished has size and time 0. */
   static Object[] of(InputFile file, StructType wanted) {
-    Path path = Paths.get(file.path);
+    String name;
     long size = 0;
     long modified = 0;
-    try {
-      size = java.nio.file.Files.size(path);
-      modified = java.nio.file.Files.getLastModifiedTime(path).to(TimeUnit.MICROSECONDS);
-    } catch (IOException error) {
-      // The task that reads the file reports why it cannot be read.
+    if (file.listed != null) {
+      name = file.listed.name;
+      size = file.listed.length;
+      modified = TimeUnit.MILLISECONDS.toMicros(file.listed.modified);
+    } else {
+      Path path = Paths.get(file.path);
+      name = path.getFileName().toString();
+      try {
+        size = java.nio.file.Files.size(path);
+        modified = java.nio.file.Files.getLastModifiedTime(path).to(TimeUnit.MICROSECONDS);
+      } catch (IOException error) {
+        // The task that reads the file reports why it cannot be read.
+      }
     }
     Object[] members = new Object[wanted.length()];
     for (int i = 0; i < members.length; i++) {
       switch (wanted.fields()[i].name()) {
         case "file_path":
-          members[i] = UTF8String.fromString(path.toUri().toString());
+          members[i] = UTF8String.fromString(InputFile.uri(file.path));
           break;
         case "file_name":
-          members[i] = UTF8String.fromString(path.getFileName().toString());
+          members[i] = UTF8String.fromString(name);
           break;
         case "file_block_start":
           members[i] = 0L;

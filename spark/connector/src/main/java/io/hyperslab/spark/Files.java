@@ -4,6 +4,7 @@ import io.hyperslab.InvalidInputException;
 import io.hyperslab.IoException;
 import io.hyperslab.NotFoundException;
 import io.hyperslab.UnsupportedException;
+import io.hyperslab.spark.hadoop.HadoopFiles;
 import io.hyperslab.spark.writing.FolderCommit;
 import java.io.IOException;
 import java.nio.file.FileSystems;
@@ -29,7 +30,7 @@ import java.util.stream.Stream;
 final class Files {
   private static final Pattern SCHEME = Pattern.compile("([a-zA-Z][a-zA-Z0-9+.-]+):(.*)");
   private static final Pattern AUTHORITY = Pattern.compile("//([^/]*)(.*)");
-  private static final Pattern WILDCARD = Pattern.compile("[*?\\[{]");
+  static final Pattern WILDCARD = Pattern.compile("[*?\\[{]");
 
   private final boolean recursive;
   private final boolean ignoreMissing;
@@ -37,7 +38,10 @@ final class Files {
   private final String filterText;
   private final PathMatcher filter;
 
+  private final ReadOptions options;
+
   private Files(ReadOptions options) {
+    this.options = options;
     recursive = options.flag("recursivefilelookup", false);
     ignoreMissing = options.ignoreMissingFiles();
     columns = options.flag("filecolumns", true);
@@ -64,22 +68,42 @@ final class Files {
     List<InputFile> found = new ArrayList<>();
     List<GivenPath> paths = options.paths();
     for (GivenPath given : paths) {
+      if (HadoopFiles.isRemote(given.path)) {
+        found.addAll(files.remote().of(given, files.columns && paths.size() == 1));
+        continue;
+      }
       Path path = local(given.path);
       if (FileList.isList(path)) {
         for (GivenPath line : FileList.read(path)) {
-          found.addAll(files.expand(
-              local(line.path), line.dataset == null ? given.dataset : line.dataset, null));
+          found.addAll(files.ofLine(line, given.dataset));
         }
       } else {
         found.addAll(files.expand(
             path, given.dataset, files.columns && paths.size() == 1 ? patternOf(path) : null));
       }
     }
-    if (found.isEmpty()
-        && !(mayBeEmpty && paths.size() == 1 && isEmpty(local(paths.get(0).path)))) {
-      throw files.noFiles(local(paths.get(0).path));
+    if (found.isEmpty() && !(mayBeEmpty && paths.size() == 1 && files.isEmpty(paths.get(0).path))) {
+      throw HadoopFiles.isRemote(paths.get(0).path)
+          ? files.remote().noFiles(paths.get(0).path, files.filterText)
+          : files.noFiles(local(paths.get(0).path));
     }
     return found;
+  }
+
+  /** The files that a line of a list names, with a dataset if the line has none. */
+  List<InputFile> ofLine(GivenPath line, String givenDataset) {
+    String dataset = line.dataset == null ? givenDataset : line.dataset;
+    return HadoopFiles.isRemote(line.path)
+        ? remote().expand(line.path, dataset, false)
+        : expand(local(line.path), dataset, null);
+  }
+
+  private RemoteListing remote() {
+    return new RemoteListing(options.hadoop(), this, recursive, ignoreMissing);
+  }
+
+  private boolean isEmpty(String path) {
+    return HadoopFiles.isRemote(path) ? remote().isEmpty(path) : isEmpty(local(path));
   }
 
   /** Whether a folder has no files and folders except those that readers skip, or only folders of partitions. */
@@ -94,6 +118,10 @@ final class Files {
   /** Whether the only path of a table is a folder that has folders of partitions, which become columns. */
   static boolean isPartitioned(ReadOptions options) {
     List<GivenPath> paths = options.paths();
+    if (paths.size() == 1 && HadoopFiles.isRemote(paths.get(0).path)) {
+      Files files = new Files(options);
+      return !files.recursive && files.remote().isPartitioned(paths.get(0).path);
+    }
     if (paths.size() == 1) {
       FolderCommit.finish(local(paths.get(0).path));
     }
@@ -155,14 +183,18 @@ final class Files {
     return SCHEME.matcher(path).matches() || path.startsWith("/");
   }
 
-  /** The local path of a path or a file URI. */
+  /**
+   * The local path of a path or a file URI.
+   *
+   * @throws UnsupportedException for other file systems, which are only read
+   */
   static Path local(String path) {
     Matcher uri = SCHEME.matcher(path);
     if (!uri.matches()) {
       return Paths.get(path).toAbsolutePath().normalize();
     }
     if (!uri.group(1).equalsIgnoreCase("file")) {
-      throw new UnsupportedException("the file system of \"" + path
+      throw new UnsupportedException("writing to the file system of \"" + path
           + "\" is not supported: use local paths of a file system that is mounted on every node");
     }
     String raw = uri.group(2);
@@ -210,7 +242,10 @@ final class Files {
 
   /** As in Spark's own sources, names that begin with _ or . are hidden, except partitions such as {@code _year=2024}. */
   private static boolean isHidden(Path path) {
-    String name = path.getFileName().toString();
+    return isHidden(path.getFileName().toString());
+  }
+
+  static boolean isHidden(String name) {
     return name.startsWith(".") || (name.startsWith("_") && !name.contains("="));
   }
 
@@ -225,6 +260,11 @@ final class Files {
   /** Whether a folder is a container of Arrow files, which is read like one HDF5 file. */
   static boolean isArrowContainer(Path folder) {
     return java.nio.file.Files.isRegularFile(folder.resolve("catalog.arrow"));
+  }
+
+  /** Whether a name matches the option {@code pathGlobFilter}. */
+  boolean accepts(String name) {
+    return accepts(Paths.get(name));
   }
 
   private boolean accepts(Path file) {

@@ -7,15 +7,19 @@ import io.hyperslab.IoException;
 import io.hyperslab.NativeFile;
 import io.hyperslab.NotFoundException;
 import io.hyperslab.UnsupportedException;
+import io.hyperslab.spark.hadoop.HadoopEntry;
+import io.hyperslab.spark.hadoop.HadoopFiles;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.file.Path;
+import java.nio.file.Paths;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.apache.spark.sql.catalyst.analysis.NoSuchNamespaceException;
@@ -52,7 +56,11 @@ public final class Hdf5Catalog implements StagingTableCatalog, SupportsNamespace
   private static final byte[] NETCDF = {'C', 'D', 'F'};
 
   private String name;
+  /** The folder; null if it is one of a Hadoop file system. */
   private Path root;
+  /** The address of the folder if it is one of a Hadoop file system, else null. */
+  private String remoteRoot;
+
   private Map<String, String> defaults;
 
   @Override
@@ -60,8 +68,12 @@ public final class Hdf5Catalog implements StagingTableCatalog, SupportsNamespace
     name = catalog;
     defaults = new HashMap<>(options.asCaseSensitiveMap());
     String folder = defaults.remove("root");
-    root = Files.local(folder == null ? "." : folder);
-    new ReadOptions(defaults);
+    ReadOptions read = new ReadOptions(defaults);
+    if (folder != null && HadoopFiles.isRemote(folder)) {
+      remoteRoot = read.hadoop().address(folder).replaceAll("([^:/])/+$", "$1");
+    } else {
+      root = Files.local(folder == null ? "." : folder);
+    }
   }
 
   @Override
@@ -71,6 +83,17 @@ public final class Hdf5Catalog implements StagingTableCatalog, SupportsNamespace
 
   @Override
   public String[][] listNamespaces() {
+    if (remoteRoot != null) {
+      HadoopFiles hadoop = hadoop();
+      List<String> names = hadoop.members(remoteRoot).stream()
+          .filter(
+              file -> !file.isFolder && isSupported(hadoop.firstBytes(file.address, HDF5.length)))
+          .map(file -> file.name)
+          .collect(Collectors.toList());
+      return Files.natural(names).stream()
+          .map(file -> new String[] {file})
+          .toArray(String[][]::new);
+    }
     try (Stream<Path> files = java.nio.file.Files.list(root)) {
       List<String> names = files
           .filter(Hdf5Catalog::isSupported)
@@ -94,13 +117,21 @@ public final class Hdf5Catalog implements StagingTableCatalog, SupportsNamespace
     }
     byte[] start = new byte[HDF5.length];
     try (InputStream stream = java.nio.file.Files.newInputStream(file)) {
-      int length = Math.max(0, stream.read(start));
-      return (length == HDF5.length && Arrays.equals(start, HDF5))
-          || (length > NETCDF.length && Arrays.equals(Arrays.copyOf(start, NETCDF.length), NETCDF));
+      return isSupported(Arrays.copyOf(start, Math.max(0, stream.read(start))));
     } catch (IOException error) {
       // A file that cannot be opened is not listed.
       return false;
     }
+  }
+
+  private static boolean isSupported(byte[] start) {
+    return Arrays.equals(start, HDF5)
+        || (start.length > NETCDF.length
+            && Arrays.equals(Arrays.copyOf(start, NETCDF.length), NETCDF));
+  }
+
+  private HadoopFiles hadoop() {
+    return new ReadOptions(defaults).hadoop();
   }
 
   @Override
@@ -155,9 +186,11 @@ public final class Hdf5Catalog implements StagingTableCatalog, SupportsNamespace
   public Table loadTable(Identifier table) throws NoSuchTableException {
     if (table.namespace().length == 0) {
       if (table.name().equals(VirtualTable.FILES)) {
-        return VirtualTable.files(root, () -> Arrays.stream(listNamespaces())
-            .map(file -> file[0])
-            .collect(Collectors.toList()));
+        Supplier<List<String>> names =
+            () -> Arrays.stream(listNamespaces()).map(file -> file[0]).collect(Collectors.toList());
+        return remoteRoot == null
+            ? VirtualTable.files(root, names)
+            : VirtualTable.files(hadoop(), remoteRoot, names);
       }
       return ofPath(table);
     }
@@ -174,9 +207,8 @@ public final class Hdf5Catalog implements StagingTableCatalog, SupportsNamespace
       return new Hdf5Table(schema, TablePartitions.NONE, properties, isOneArray);
     } catch (NotFoundException error) {
       // A dataset of the same name takes precedence.
-      String session = new ReadOptions(defaults).session().toString();
-      boolean inFile = table.namespace().length == 1
-          && java.nio.file.Files.isRegularFile(root.resolve(table.namespace()[0]));
+      String session = session(file(table.namespace()));
+      boolean inFile = table.namespace().length == 1 && isFile(file(table.namespace()));
       if (inFile && table.name().equals(VirtualTable.OBJECTS)) {
         return VirtualTable.objects(file(table.namespace()), session);
       } else if (inFile && table.name().equals(VirtualTable.ATTRIBUTES)) {
@@ -202,7 +234,29 @@ public final class Hdf5Catalog implements StagingTableCatalog, SupportsNamespace
     }
   }
 
+  /** The options for opening a file, as JSON for the native library. */
+  private String session(String file) {
+    return new ReadOptions(defaults).session(HadoopFiles.isRemote(file)).toString();
+  }
+
+  private boolean isFile(String file) {
+    if (HadoopFiles.isRemote(file)) {
+      HadoopEntry entry = hadoop().find(file);
+      return entry != null && !entry.isFolder;
+    }
+    return java.nio.file.Files.isRegularFile(Paths.get(file));
+  }
+
+  /** The path or address of a file. */
   private String file(String[] namespace) {
+    if (HadoopFiles.isRemote(namespace[0])) {
+      return hadoop().address(namespace[0]);
+    }
+    if (remoteRoot != null) {
+      return namespace[0].startsWith("/")
+          ? Paths.get(namespace[0]).normalize().toString()
+          : remoteRoot + "/" + namespace[0];
+    }
     return root.resolve(namespace[0]).normalize().toString();
   }
 
@@ -215,8 +269,8 @@ public final class Hdf5Catalog implements StagingTableCatalog, SupportsNamespace
       return ReadOptions.JSON.createArrayNode();
     }
     try {
-      return Description.parse(NativeFile.members(
-          file(namespace), group(namespace), new ReadOptions(defaults).session().toString()));
+      String file = file(namespace);
+      return Description.parse(NativeFile.members(file, group(namespace), session(file)));
     } catch (NotFoundException | InvalidInputException error) {
       throw new NoSuchNamespaceException(namespace);
     }

@@ -250,7 +250,9 @@ final class Hdf5Scan
               MAX_TARGET_BYTES,
               Math.max(MIN_TARGET_BYTES, described.valueBytes / Math.max(1, cores))));
     }
-    Placement placement = Placement.of(SparkSession.active().sparkContext().hadoopConfiguration());
+    Placement placement = Placement.of(
+        SparkSession.active().sparkContext().hadoopConfiguration(),
+        InputFile.isAnyRemote(files) ? options.hadoop() : null);
     planRequest.put("placement", placement != null);
     byte[][] answer = Watch.planning(planning -> planning.split(planRequest.toString()));
     JsonNode header = Description.parse(new String(answer[0], StandardCharsets.UTF_8));
@@ -303,17 +305,19 @@ final class Hdf5Scan
 
   @Override
   public PartitionReaderFactory createReaderFactory() {
+    boolean isRemote = InputFile.isAnyRemote(partitionFilter.folders().files());
     String[] constants =
         Arrays.stream(partitionColumns()).map(StructField::name).toArray(String[]::new);
     return new BatchReaderFactory(
         readSchema,
         constants,
-        options.taskSession(),
+        options.taskSession(isRemote),
         aggregates.request(),
         request.has("top") ? request.get("top").toString() : "null",
         options.ignoreCorruptFiles(),
         options.ignoreMissingFiles(),
-        options.badRecords());
+        options.badRecords(),
+        isRemote ? options.hadoop() : null);
   }
 
   @Override

@@ -168,10 +168,17 @@ final class Hdf5Stream implements MicroBatchStream, SupportsTriggerAvailableNow 
 
   /** The number of rows of a file; {@code read} if it cannot be read yet, because a program is still writing it. */
   private long rowsOf(InputFile file, long read) {
-    Path path = Paths.get(file.path);
     try {
-      long length = java.nio.file.Files.size(path);
-      long modified = java.nio.file.Files.getLastModifiedTime(path).toMillis();
+      long length;
+      long modified;
+      if (file.listed != null) {
+        length = file.listed.length;
+        modified = file.listed.modified;
+      } else {
+        Path path = Paths.get(file.path);
+        length = java.nio.file.Files.size(path);
+        modified = java.nio.file.Files.getLastModifiedTime(path).toMillis();
+      }
       Known before = known.get(file.path);
       if (before != null && before.length == length && before.modified == modified) {
         return before.rows;

@@ -10,7 +10,13 @@ public final class Metrics {
 
   static CustomMetric[] all() {
     return new CustomMetric[] {
-      new BytesRead(), new ChunksDecoded(), new ChunksSkipped(), new DecodeTime(), new Batches()
+      new BytesRead(),
+      new ChunksDecoded(),
+      new ChunksSkipped(),
+      new DecodeTime(),
+      new Batches(),
+      new RemoteRequests(),
+      new RemoteBytes()
     };
   }
 
@@ -22,6 +28,8 @@ public final class Metrics {
       value("decodeTime", counters[2] / 1_000_000),
       value("chunksSkipped", counters[3]),
       value("batches", batches),
+      value("remoteRequests", counters[4]),
+      value("remoteBytes", counters[5]),
     };
   }
 
@@ -93,6 +101,32 @@ public final class Metrics {
     @Override
     public String description() {
       return "time in filters (ms)";
+    }
+  }
+
+  /** Number of requests for files of Hadoop file systems: for the version, to open, and one for each range. */
+  public static final class RemoteRequests extends CustomSumMetric {
+    @Override
+    public String name() {
+      return "remoteRequests";
+    }
+
+    @Override
+    public String description() {
+      return "requests of remote files";
+    }
+  }
+
+  /** Bytes that came of files of Hadoop file systems. */
+  public static final class RemoteBytes extends CustomSumMetric {
+    @Override
+    public String name() {
+      return "remoteBytes";
+    }
+
+    @Override
+    public String description() {
+      return "bytes of remote files";
     }
   }
 

@@ -48,7 +48,11 @@ final class PartitionFolders {
   }
 
   static boolean isPartition(Path folder) {
-    return folder.getFileName().toString().indexOf('=') > 0;
+    return isPartition(folder.getFileName().toString());
+  }
+
+  static boolean isPartition(String folderName) {
+    return folderName.indexOf('=') > 0;
   }
 
   /** Names and values of the partition folders between {@code folder} and a file below it, with null for Hive's null. */

@@ -1,7 +1,9 @@
 package io.hyperslab.spark;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import io.hyperslab.HyperslabException;
 import io.hyperslab.IoException;
+import io.hyperslab.spark.hadoop.HadoopFiles;
 import java.io.IOException;
 import java.util.Comparator;
 import java.util.HashMap;
@@ -14,25 +16,35 @@ import org.apache.hadoop.fs.LocalFileSystem;
 import org.apache.hadoop.fs.Path;
 
 /**
- * Finds the hosts that store the bytes of a partition, if the file system of local paths reports them: Hadoop's option
- * {@code fs.file.impl} names its class. Hadoop's default class reports only "localhost", which does not identify a host.
+ * Finds the hosts that store the bytes of a partition, if their file system reports them, as HDFS does. For local paths, Hadoop's
+ * option {@code fs.file.impl} names its class; the default class reports only "localhost", which does not identify a host.
  */
 final class Placement {
   /** Maximum number of hosts per partition, as in Spark's own file sources. */
   private static final int MAX_HOSTS = 3;
 
+  /** The file system of local paths; null if it reports no hosts. */
   private final FileSystem system;
+  /** The file systems of addresses; null if all files are local. */
+  private final HadoopFiles hadoop;
+
   private final Map<String, BlockLocation[]> blocks = new HashMap<>();
 
-  private Placement(FileSystem system) {
+  private Placement(FileSystem system, HadoopFiles hadoop) {
     this.system = system;
+    this.hadoop = hadoop;
   }
 
-  /** The placement by the configured file system, or null if that does not report hosts. */
-  static Placement of(Configuration configuration) {
+  /**
+   * The placement by the configured file systems, or null if these do not report hosts.
+   *
+   * @param hadoop the file systems of addresses; null if all files are local
+   */
+  static Placement of(Configuration configuration, HadoopFiles hadoop) {
     try {
       FileSystem system = new Path("file:///").getFileSystem(configuration);
-      return system.getClass().equals(LocalFileSystem.class) ? null : new Placement(system);
+      boolean isPlain = system.getClass().equals(LocalFileSystem.class);
+      return isPlain && hadoop == null ? null : new Placement(isPlain ? null : system, hadoop);
     } catch (IOException error) {
       throw new IoException(
           "cannot open the file system of local paths: " + error.getMessage(), null, null, null);
@@ -79,7 +91,22 @@ final class Placement {
     }
   }
 
+  private BlockLocation[] remoteLocations(String file) {
+    try {
+      return hadoop == null ? new BlockLocation[0] : hadoop.blocks(file);
+    } catch (HyperslabException error) {
+      // Hosts are only a hint. The reader reports a file that cannot be read.
+      return new BlockLocation[0];
+    }
+  }
+
   private BlockLocation[] locations(String file) {
+    if (HadoopFiles.isRemote(file)) {
+      return remoteLocations(file);
+    }
+    if (system == null) {
+      return new BlockLocation[0];
+    }
     try {
       FileStatus status = system.getFileStatus(new Path("file", null, file));
       return system.getFileBlockLocations(status, 0, status.getLen());

@@ -6,6 +6,8 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.hyperslab.InvalidInputException;
+import io.hyperslab.UnsupportedException;
+import io.hyperslab.spark.hadoop.HadoopFiles;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collection;
@@ -70,7 +72,14 @@ final class ReadOptions {
   /** A size in bytes in the syntax of Spark's options: 67108864, 64m, 64mb, 1g. */
   private static final Pattern SIZE = Pattern.compile("0*([1-9][0-9]*)(?:b|([kmgt])b?)?");
 
+  /** Prefixes of Hadoop's settings of file systems, which are options, too. */
+  private static final List<String> HADOOP = Arrays.asList("fs.", "dfs.", "hadoop.", "ipc.");
+
   private final Map<String, String> values = new TreeMap<>();
+  /** Hadoop's settings, whose names are not in lower case. */
+  private final Map<String, String> hadoopSettings = new TreeMap<>();
+  /** The file systems with these settings; null if they were not needed yet. */
+  private HadoopFiles hadoop;
 
   /** Later maps take precedence over earlier ones. Names are case-insensitive. */
   @SafeVarargs
@@ -78,6 +87,10 @@ final class ReadOptions {
     for (Map<String, String> map : maps) {
       map.forEach((name, value) -> {
         String lower = name.toLowerCase(Locale.ROOT);
+        String setting = lower.startsWith("option.") ? name.substring("option.".length()) : name;
+        if (HADOOP.stream().anyMatch(setting::startsWith)) {
+          hadoopSettings.put(setting, value);
+        }
         // Spark 4 passes a table's options a second time with this prefix.
         values.put(
             lower.startsWith("option.") ? lower.substring("option.".length()) : lower, value);
@@ -93,7 +106,9 @@ final class ReadOptions {
 
   @Override
   public boolean equals(Object other) {
-    return other instanceof ReadOptions && values.equals(((ReadOptions) other).values);
+    return other instanceof ReadOptions
+        && values.equals(((ReadOptions) other).values)
+        && hadoopSettings.equals(((ReadOptions) other).hadoopSettings);
   }
 
   @Override
@@ -188,6 +203,14 @@ final class ReadOptions {
     return paths;
   }
 
+  /** Hadoop's file systems, with the settings of the session and of the options. */
+  HadoopFiles hadoop() {
+    if (hadoop == null) {
+      hadoop = HadoopFiles.of(hadoopSettings);
+    }
+    return hadoop;
+  }
+
   boolean ignoreCorruptFiles() {
     return values.containsKey("badrecordspath")
         || flag("ignorecorruptfiles", conf("spark.sql.files.ignoreCorruptFiles"));
@@ -196,7 +219,9 @@ final class ReadOptions {
   /** Where damaged files are named, or null. */
   BadRecords badRecords() {
     String folder = values.get("badrecordspath");
-    return folder == null ? null : new BadRecords(folder);
+    return folder == null
+        ? null
+        : new BadRecords(folder, HadoopFiles.isRemote(folder) ? hadoop() : null);
   }
 
   boolean ignoreMissingFiles() {
@@ -221,9 +246,16 @@ final class ReadOptions {
     return Boolean.parseBoolean(SQLConf.get().getConfString(name, "false"));
   }
 
-  /** The options for opening files, as JSON for the native library. */
-  ObjectNode session() {
+  /**
+   * The options for opening files, as JSON for the native library.
+   *
+   * @param isRemote whether some file is one of a Hadoop file system
+   */
+  ObjectNode session(boolean isRemote) {
     ObjectNode session = JSON.createObjectNode();
+    if (isRemote) {
+      session.put("fileSystems", hadoop().key());
+    }
     if (text("links") != null) {
       session.put("paths", text("links"));
     }
@@ -234,6 +266,10 @@ final class ReadOptions {
       session.put("format", text("format"));
     }
     if (text("indexfolder") != null) {
+      if (HadoopFiles.isRemote(text("indexfolder"))) {
+        throw new UnsupportedException("option indexFolder must be a local folder, not \""
+            + text("indexfolder") + "\": indexes are not read from Hadoop file systems");
+      }
       session.put("indexFolder", text("indexfolder"));
     }
     if (text("indexes") != null) {
@@ -260,9 +296,9 @@ final class ReadOptions {
   }
 
   /** The options for opening files in a task, which decodes on one thread by default because Spark runs tasks in parallel. */
-  String taskSession() {
+  String taskSession(boolean isRemote) {
     Long threads = number("readthreads");
-    return session().put("threads", threads == null ? 1 : threads).toString();
+    return session(isRemote).put("threads", threads == null ? 1 : threads).toString();
   }
 
   /** The request for a table over {@code files}, as JSON for the native library, without columns and push-downs. */
@@ -297,7 +333,7 @@ final class ReadOptions {
     }
     request.put("ignoreCorrupt", ignoreCorruptFiles());
     request.put("ignoreMissing", ignoreMissingFiles());
-    request.set("session", session());
+    request.set("session", session(InputFile.isAnyRemote(files)));
     ArrayNode predicates = request.putArray("predicates");
     if (text("where") != null) {
       predicates.add(text("where"));

@@ -3,11 +3,15 @@ package io.hyperslab.spark;
 import com.fasterxml.jackson.databind.JsonNode;
 import io.hyperslab.IoException;
 import io.hyperslab.NativeFile;
+import io.hyperslab.spark.hadoop.HadoopEntry;
+import io.hyperslab.spark.hadoop.HadoopFiles;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
@@ -61,14 +65,36 @@ final class VirtualTable implements SupportsRead {
     });
   }
 
+  private static final StructType FILES_SCHEMA = new StructType()
+      .add("name", DataTypes.StringType, false)
+      .add("path", DataTypes.StringType, false)
+      .add("bytes", DataTypes.LongType, false)
+      .add("modified", DataTypes.TimestampType, false);
+
+  /** Name, address, size in bytes and modification time of each file of a folder of a Hadoop file system. */
+  static VirtualTable files(HadoopFiles hadoop, String folder, Supplier<List<String>> names) {
+    return new VirtualTable(FILES, FILES_SCHEMA, () -> {
+      List<InternalRow> rows = new ArrayList<>();
+      List<String> wanted = names.get();
+      Map<String, HadoopEntry> entries = new HashMap<>();
+      hadoop.members(folder).forEach(entry -> entries.put(entry.name, entry));
+      for (String name : wanted) {
+        HadoopEntry entry = entries.get(name);
+        if (entry != null) {
+          rows.add(row(
+              UTF8String.fromString(name),
+              UTF8String.fromString(entry.address),
+              entry.length,
+              TimeUnit.MILLISECONDS.toMicros(entry.modified)));
+        }
+      }
+      return rows;
+    });
+  }
+
   /** Name, path, size in bytes and modification time of each file. */
   static VirtualTable files(Path folder, Supplier<List<String>> names) {
-    StructType schema = new StructType()
-        .add("name", DataTypes.StringType, false)
-        .add("path", DataTypes.StringType, false)
-        .add("bytes", DataTypes.LongType, false)
-        .add("modified", DataTypes.TimestampType, false);
-    return new VirtualTable(FILES, schema, () -> {
+    return new VirtualTable(FILES, FILES_SCHEMA, () -> {
       List<InternalRow> rows = new ArrayList<>();
       for (String name : names.get()) {
         Path path = folder.resolve(name);

@@ -41,7 +41,7 @@ public class PlacementTest {
     Configuration configuration = new Configuration(false);
     configuration.setClass("fs.file.impl", FileSystemWithHosts.class, LocalFileSystem.class);
     configuration.setBoolean("fs.file.impl.disable.cache", true);
-    Placement placement = Placement.of(configuration);
+    Placement placement = Placement.of(configuration, null);
     String files = String.format(
         "{\"%s\": 100, \"%s\": 1000, \"%s\": 10, \"%s\": 5}",
         file("b", 10), file("c d", 20), file("e", 8), folder.getRoot() + "/gone");
@@ -54,6 +54,6 @@ public class PlacementTest {
     Configuration configuration = new Configuration(false);
     configuration.set("fs.file.impl", LocalFileSystem.class.getName());
     configuration.setBoolean("fs.file.impl.disable.cache", true);
-    assertNull(Placement.of(configuration));
+    assertNull(Placement.of(configuration, null));
   }
 }

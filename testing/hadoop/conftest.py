@@ -1,0 +1,162 @@
+"""HDFS in a process of its own, an S3 server by moto in another, and a Spark session that reads both. `make test-hadoop` says where their
+jars and packages are; what is missing is skipped by name."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import shutil
+import subprocess
+import urllib.request
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+HERE = pathlib.Path(__file__).resolve().parent
+JARS = pathlib.Path(os.environ.get("HYPERSLAB_HADOOP_JARS", pathlib.Path.home() / ".cache/hyperslab/hadoop-jars"))
+KEYS = {"fs.s3a.access.key": "the-access-key", "fs.s3a.secret.key": "the-secret-of-the-key"}
+
+
+@pytest.fixture(scope="session")
+def hdfs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    if not (JARS / "hdfs").is_dir():
+        pytest.skip("NOT TESTED: HDFS. Its jars could not be fetched.")
+    folder = tmp_path_factory.mktemp("hdfs")
+    command = ["java", "-Xmx400m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", f"{JARS / 'hdfs'}/*", str(HERE / "Cluster.java"), str(folder)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, cwd=folder) as server:
+        assert server.stdout is not None and server.stdin is not None
+        address = next(line.split()[1] for line in server.stdout if line.startswith("address "))
+        yield address
+        server.stdin.close()
+
+
+MOTO = """
+import sys
+from moto.server import ThreadedMotoServer
+server = ThreadedMotoServer(port=0)
+server.start()
+print("port", server.get_host_and_port()[1], flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.fixture(scope="session")
+def s3() -> Iterator[str]:
+    """The endpoint of a server of S3 that has a bucket."""
+    python = os.environ.get("HYPERSLAB_MOTO_PYTHON", str(pathlib.Path.home() / ".cache/hyperslab/venvs/stores/bin/python"))
+    if not aws().is_dir() or not pathlib.Path(python).exists():
+        pytest.skip("NOT TESTED: S3A. Its jars, or moto, could not be fetched.")
+    with subprocess.Popen([python, "-c", MOTO], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as server:
+        assert server.stdout is not None and server.stdin is not None
+        port = next(line.split()[1] for line in server.stdout if line.startswith("port "))
+        endpoint = f"http://127.0.0.1:{port}"
+        urllib.request.urlopen(urllib.request.Request(f"{endpoint}/bucket", method="PUT")).close()
+        yield endpoint
+        server.stdin.close()
+
+
+def aws() -> pathlib.Path:
+    import pyspark
+
+    return JARS / f"aws{pyspark.__version__.split('.')[0]}"
+
+
+@pytest.fixture(scope="session")
+def slow_classes(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
+    """The compiled class of `slow://`."""
+    import pyspark
+
+    folder = tmp_path_factory.mktemp("classes")
+    jars = pathlib.Path(pyspark.__file__).parent / "jars"
+    subprocess.run(
+        ["javac", "--release", "8", "-nowarn", "-Xlint:-options", "-cp", f"{jars}/*", "-d", str(folder), str(HERE / "slow/SlowFileSystem.java")], check=True
+    )
+    return folder
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory, slow_classes: pathlib.Path) -> Iterator[Any]:
+    import hyperslab as hs
+    from pyspark.sql import SparkSession
+
+    folder = tmp_path_factory.mktemp("spark")
+    classes = [str(slow_classes), *map(str, sorted(aws().glob("*.jar")))]
+    builder = (
+        SparkSession.builder.master("local[2]")
+        .config("spark.ui.enabled", "false")
+        .config("spark.sql.shuffle.partitions", "2")
+        .config("spark.sql.warehouse.dir", str(folder))
+        .config("spark.driver.memory", "1g")
+        .config("spark.driver.extraClassPath", ":".join(classes))
+        .config("spark.hadoop.fs.slow.impl", "slow.SlowFileSystem")
+        .config(
+            "spark.driver.extraJavaOptions", f"-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Dderby.system.home={folder} -Dhyperslab.native.folder={folder}/native"
+        )
+    )
+    session = hs.spark.configure(builder).getOrCreate()
+    session.sparkContext.setLogLevel("ERROR")
+    yield session
+    assert live(session) == (0, 0)
+    session.stop()
+
+
+def live(spark: Any) -> tuple[int, int]:
+    jvm = spark._jvm.io.hyperslab
+    return jvm.NativeBatch.live(), jvm.NativeReader.live()
+
+
+@pytest.fixture(autouse=True)
+def nothing_leaks(request: pytest.FixtureRequest) -> Iterator[None]:
+    yield
+    if "spark" in request.fixturenames:
+        spark = request.getfixturevalue("spark")
+        assert live(spark) == (0, 0)
+        assert spark._jvm.slow.SlowFileSystem.openStreams() == 0, "a stream is open"
+
+
+Upload = Callable[[pathlib.Path, str], str]
+
+
+class Store:
+    """A Hadoop file system that the tests write to through Hadoop itself."""
+
+    def __init__(self, spark: Any, root: str, options: dict[str, str]) -> None:
+        self.spark, self.root, self.options = spark, root, options
+
+    def _system(self) -> tuple[Any, Any]:
+        jvm = self.spark._jvm
+        configuration = jvm.org.apache.hadoop.conf.Configuration(self.spark.sparkContext._jsc.hadoopConfiguration())
+        for name, value in self.options.items():
+            configuration.set(name, value)
+        path = jvm.org.apache.hadoop.fs.Path
+        return path(self.root).getFileSystem(configuration), path
+
+    def put(self, file: pathlib.Path, name: str) -> str:
+        """Copies a local file and gives its address."""
+        system, path = self._system()
+        local = path(str(file)).getFileSystem(system.getConf())
+        self.spark._jvm.org.apache.hadoop.fs.FileUtil.copy(local, path(str(file)), system, path(f"{self.root}/{name}"), False, True, system.getConf())
+        return f"{self.root}/{name}"
+
+    def remove(self, name: str) -> None:
+        system, path = self._system()
+        system.delete(path(f"{self.root}/{name}"), True)
+
+    def read(self, where: str | list[str], **options: Any) -> Any:
+        return self.spark.read.format("hdf5").options(**self.options, **options).load(where)
+
+
+@pytest.fixture(params=["hdfs", "s3a", "slow"])
+def store(request: pytest.FixtureRequest, spark: Any, tmp_path: pathlib.Path) -> Iterator[Store]:
+    if request.param == "hdfs":
+        yield Store(spark, f"{request.getfixturevalue('hdfs')}/{tmp_path.name}", {})
+    elif request.param == "s3a":
+        options = {"fs.s3a.endpoint": request.getfixturevalue("s3"), "fs.s3a.path.style.access": "true", "fs.s3a.attempts.maximum": "1", **KEYS}
+        options |= {"fs.s3a.connection.ssl.enabled": "false", "fs.s3a.endpoint.region": "us-east-1"}
+        yield Store(spark, f"s3a://bucket/{tmp_path.name}", options)
+    else:
+        folder = tmp_path / "slow folder"
+        folder.mkdir()
+        yield Store(spark, f"slow://{folder}", {"fs.slow.password": "open sesame"})
+        shutil.rmtree(folder)
