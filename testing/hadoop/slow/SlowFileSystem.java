@@ -45,9 +45,10 @@ public class SlowFileSystem extends RawLocalFileSystem {
     return URI.create("slow:///");
   }
 
+  /** As for classes that do not say their scheme. */
   @Override
   public String getScheme() {
-    return "slow";
+    throw new UnsupportedOperationException("no scheme");
   }
 
   @Override

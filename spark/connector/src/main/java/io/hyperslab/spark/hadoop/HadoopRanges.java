@@ -57,7 +57,8 @@ final class HadoopRanges implements FileRanges {
       throw new InvalidInputException("this is a folder, not a file", address, null, null);
     }
     version = versionOf(status);
-    String scheme = system.getScheme();
+    // Not every class says its scheme.
+    String scheme = path.toUri().getScheme();
     isPinned = isPinned(scheme, path, system.getConf(), version);
     isShared = scheme.equals("hdfs");
     first = stream();
