@@ -150,8 +150,9 @@ pub use hyperslab_write as write;
 /// Where bytes lie, and what was measured on this machine.
 pub mod storage {
     pub use hyperslab_storage::{
-        ChunkIndexPlace, OpenedRanges, Output, Profile, ProfileSettings, RangeReader, RangesVersion, RemoteCounts, RemoteOpener, StorageOptions, StripedPart, TargetLayout,
-        default_profile_path, is_address, list_objects, machine, profile, remote_counts, shown_address, take_cache_notices, target_layout, without_queries,
+        ChunkIndexPlace, OpenedRanges, Output, Profile, ProfileSettings, RangeReader, RangesVersion, RemoteCounts, RemoteOpener, StorageOptions, StripedPart,
+        TargetLayout, default_profile_path, is_address, list_objects, machine, profile, remote_counts, shown_address, take_cache_notices, target_layout,
+        without_queries,
     };
 }
 

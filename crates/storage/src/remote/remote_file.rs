@@ -240,6 +240,7 @@ impl RemoteFile {
         match &self.object.origin {
             Origin::Store { address, .. } => Ok(address),
             Origin::Reader(_) => Err(Error::unsupported("a chunk index of a file object: give its address").in_file(self.name())),
+            Origin::Opened { .. } => Err(Error::unsupported("a chunk index of a file that a program opens in a way of its own").in_file(self.name())),
         }
     }
 
