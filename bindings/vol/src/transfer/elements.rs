@@ -5,8 +5,8 @@ use std::sync::Arc;
 use super::dataspace::{dataspace_of, give_dataspace};
 use super::moves::{Moves, moves};
 use super::references::adopt_references;
-use super::runs::{Pairs, Runs};
-use super::span::{Run, Span, copy};
+use super::runs::{Pair, Pairs, Runs};
+use super::span::{MAX_GAP_BYTES, Run, Span, copy};
 use super::{convert, copy_of_file_type};
 use crate::datatype;
 use crate::ffi::*;
@@ -18,6 +18,8 @@ use hyperslab_arrow_container::table::Table;
 
 /// Bytes to convert at a time.
 const BLOCK_BYTES: usize = 1 << 20;
+/// Fewer elements at regular distances are moved one by one with their neighbors.
+const MIN_STRIDED: usize = 64;
 const SPACE_ALL: hid_t = 0;
 const SPACE_BLOCK: hid_t = 1;
 const SPACE_LIST: hid_t = 2;
@@ -146,8 +148,14 @@ impl Io<'_> {
         dataset.with_table(&container.folder, container.ranks.get(), || Ok(fill), |table, _| work(table))
     }
 
-    /// Iterates over the runs of both selections, and calls `each` with spans of them and the size of an element in memory.
-    fn walk(&self, has_memory: bool, mut each: impl FnMut(&Moves, &Span, usize) -> Result<()>) -> Result<()> {
+    /// Pairs the elements of both selections, and calls `each` with spans of them and the size of an element in memory, or
+    /// `strided` with elements at regular distances.
+    fn walk(
+        &self,
+        has_memory: bool,
+        mut each: impl FnMut(&Moves, &Span, usize) -> Result<()>,
+        mut strided: impl FnMut(&Moves, &Pair, usize) -> Result<()>,
+    ) -> Result<()> {
         let Some(mut pairs) = self.pairs()? else { return Ok(()) };
         if !has_memory {
             return Err(error!("the memory buffer is null"));
@@ -156,14 +164,33 @@ impl Io<'_> {
         let stride = unsafe { (self.host.call.H5Tget_size)(self.mem_type) };
         let element_bytes = stride.max(self.handle.dataset()?.datatype.decoded.bytes());
         let moves = self.moves()?;
+        // The elements in between are read and written again, which no rank may do to another's.
+        let max_step = if self.handle.place.container.ranks.get().is_some() { 1 } else { 1 + (MAX_GAP_BYTES / element_bytes.max(1)) as u64 };
+        let is_strided = |pair: &Pair| moves.converted.is_empty() && pair.count >= MIN_STRIDED && !pair.is_contiguous() && pair.file_step <= max_step;
         let mut span = Span::default();
-        while let Some((file, memory, count)) = pairs.next()? {
-            let run = Run { file, memory, count };
-            if !span.admits(&run, element_bytes) {
-                each(&moves, &span, stride)?;
-                span.clear();
+        let mut next = pairs.next()?;
+        while let Some(mut pair) = next {
+            next = pairs.next()?;
+            while !pair.is_contiguous() && next.as_ref().is_some_and(|next| pair.extend(next)) {
+                next = pairs.next()?;
             }
-            span.push(run);
+            if is_strided(&pair) {
+                if !span.is_empty() {
+                    each(&moves, &span, stride)?;
+                    span.clear();
+                }
+                strided(&moves, &pair, stride)?;
+                continue;
+            }
+            let (runs, count) = if pair.is_contiguous() { (1, pair.count) } else { (pair.count as u64, 1) };
+            for i in 0..runs {
+                let run = Run { file: pair.file + i * pair.file_step, memory: pair.memory + i * pair.memory_step, count };
+                if !span.admits(&run, element_bytes) {
+                    each(&moves, &span, stride)?;
+                    span.clear();
+                }
+                span.push(run);
+            }
         }
         if span.is_empty() { Ok(()) } else { each(&moves, &span, stride) }
     }
@@ -174,14 +201,23 @@ impl Io<'_> {
     /// `buf` must hold what the datatype and the dataspace in memory say.
     pub(crate) unsafe fn write(&self, buf: *const u8) -> Result<()> {
         let mut scratch = Scratch::default();
-        self.walk(!buf.is_null(), |moves, span, stride| {
-            if !moves.direct.is_empty() {
+        self.walk(
+            !buf.is_null(),
+            |moves, span, stride| {
+                if !moves.direct.is_empty() {
+                    // SAFETY: the caller promises that these elements are in memory.
+                    unsafe { self.write_direct(moves, span, buf, stride, &mut scratch)? };
+                }
+                // SAFETY: as above.
+                unsafe { self.write_converted(moves, span, buf, stride, &mut scratch) }
+            },
+            |moves, pair, stride| {
+                let distance = pair.memory_step as usize * stride;
                 // SAFETY: the caller promises that these elements are in memory.
-                unsafe { self.write_direct(moves, span, buf, stride, &mut scratch)? };
-            }
-            // SAFETY: as above.
-            unsafe { self.write_converted(moves, span, buf, stride, &mut scratch) }
-        })
+                let source = unsafe { std::slice::from_raw_parts(buf.add(pair.memory as usize * stride), (pair.count - 1) * distance + stride) };
+                self.with_table(|table| table.write_strided(&moves.direct, pair.file, pair.file_step, pair.count, source, distance))
+            },
+        )
     }
 
     /// Reads elements from the columns into memory.
@@ -190,14 +226,23 @@ impl Io<'_> {
     /// `buf` must have space for what the datatype and the dataspace in memory say.
     pub(crate) unsafe fn read(&self, buf: *mut u8) -> Result<()> {
         let mut scratch = Scratch::default();
-        self.walk(!buf.is_null(), |moves, span, stride| {
-            if !moves.direct.is_empty() {
+        self.walk(
+            !buf.is_null(),
+            |moves, span, stride| {
+                if !moves.direct.is_empty() {
+                    // SAFETY: the caller promises space for these elements.
+                    unsafe { self.read_direct(moves, span, buf, stride, &mut scratch)? };
+                }
+                // SAFETY: as above.
+                unsafe { self.read_converted(moves, span, buf, stride, &mut scratch) }
+            },
+            |moves, pair, stride| {
+                let distance = pair.memory_step as usize * stride;
                 // SAFETY: the caller promises space for these elements.
-                unsafe { self.read_direct(moves, span, buf, stride, &mut scratch)? };
-            }
-            // SAFETY: as above.
-            unsafe { self.read_converted(moves, span, buf, stride, &mut scratch) }
-        })
+                let target = unsafe { std::slice::from_raw_parts_mut(buf.add(pair.memory as usize * stride), (pair.count - 1) * distance + stride) };
+                self.with_table(|table| table.read_strided(&moves.direct, pair.file, pair.file_step, pair.count, target, distance))
+            },
+        )
     }
 
     unsafe fn write_direct(&self, moves: &Moves, span: &Span, buf: *const u8, stride: usize, scratch: &mut Scratch) -> Result<()> {

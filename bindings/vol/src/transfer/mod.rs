@@ -2,7 +2,7 @@
 //! copied directly between its column and memory; the host converts any other, member by member.
 //!
 //! - [`elements`]: `H5Dread` and `H5Dwrite`; [`attribute`]: the same for attributes
-//! - [`dataspace`]: dataspaces; [`runs`]: selections as runs of elements; [`span`]: runs that are moved together
+//! - [`dataspace`]: dataspaces; [`runs`]: selections as elements at regular distances; [`span`]: runs that are moved together
 //! - [`moves`]: which members are copied, and which are converted
 //! - [`references`]: makes references in sequences valid in this process
 

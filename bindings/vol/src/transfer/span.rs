@@ -14,7 +14,7 @@ pub(super) struct Run {
 }
 
 /// Runs that are this many bytes apart are moved together: moving the bytes between them costs less than another call.
-const MAX_GAP_BYTES: usize = 2 << 10;
+pub(super) const MAX_GAP_BYTES: usize = 2 << 10;
 /// Longer runs are moved by themselves, straight between memory and the columns.
 const MIN_STRAIGHT_BYTES: usize = 64 << 10;
 /// Bytes of a span.

@@ -9,8 +9,10 @@ use super::lane::Lane;
 #[cfg(target_arch = "x86_64")]
 use super::vector;
 
-/// Records per pass over the members: small enough that their bytes stay in the L1 cache.
-const NEAR_RECORDS: usize = 512;
+/// Bytes of records per pass over the members: few enough to stay in the L1 cache.
+const NEAR_BYTES: usize = 16 << 10;
+/// Records per pass over the members.
+const NEAR_RECORDS: std::ops::RangeInclusive<usize> = 64..=512;
 /// Above this many bytes in total, joined records are written with streaming stores: they would evict the caches otherwise.
 #[cfg(target_arch = "x86_64")]
 const STREAMED_BYTES: usize = if cfg!(test) { 64 << 10 } else { 4 << 20 };
@@ -57,12 +59,17 @@ fn side_by_side(quads: &[usize], lanes: &[Lane], stride: usize) -> Option<Vec<us
     (dense && ordered.len() * 16 == stride).then_some(ordered)
 }
 
+fn near_records(stride: usize) -> usize {
+    (NEAR_BYTES / stride.max(1)).clamp(*NEAR_RECORDS.start(), *NEAR_RECORDS.end())
+}
+
 /// Splits records of `stride` bytes: `columns[i]` receives the members at `lanes[i]`.
 pub(super) fn deinterleave(records: &[u8], stride: usize, lanes: &[Lane], columns: &mut [&mut [u8]]) -> Result<()> {
     let count = records_in(lanes, |i| columns.get(i).map_or(0, |column| column.len()), records.len(), stride)?;
     let (quads, left) = quads(lanes);
-    for near in (0..count).step_by(NEAR_RECORDS) {
-        let now = near..count.min(near + NEAR_RECORDS);
+    let each = near_records(stride);
+    for near in (0..count).step_by(each) {
+        let now = near..count.min(near + each);
         #[cfg(target_arch = "x86_64")]
         for first in &quads {
             // SAFETY: `records_in` has checked that the records and the four columns hold `count`.
@@ -101,8 +108,9 @@ pub fn interleave(columns: &[&[u8]], lanes: &[Lane], records: &mut [u8], stride:
         }
         return Ok(());
     }
-    for near in (0..count).step_by(NEAR_RECORDS) {
-        let now = near..count.min(near + NEAR_RECORDS);
+    let each = near_records(stride);
+    for near in (0..count).step_by(each) {
+        let now = near..count.min(near + each);
         #[cfg(target_arch = "x86_64")]
         for first in &quads {
             // SAFETY: as above.
@@ -117,7 +125,7 @@ pub fn interleave(columns: &[&[u8]], lanes: &[Lane], records: &mut [u8], stride:
     Ok(())
 }
 
-fn gather(source: &[u8], stride: usize, width: usize, out: &mut [u8]) {
+pub(super) fn gather(source: &[u8], stride: usize, width: usize, out: &mut [u8]) {
     fn words<const N: usize>(source: &[u8], stride: usize, out: &mut [u8]) {
         for (to, from) in out.as_chunks_mut::<N>().0.iter_mut().zip(source.chunks(stride)) {
             if let Some(from) = from.first_chunk::<N>() {

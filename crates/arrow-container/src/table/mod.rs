@@ -3,6 +3,7 @@
 //!
 //! - `state`: the table; `store`: memory, or record batches of a file
 //! - `blocks`: moves elements between a program's memory and the stores
+//! - `strided`: the same for elements at regular distances
 //! - `kernel`: records to columns and back; `vector`: the same with SIMD instructions; `lane`: a column in a record
 //! - `grow`: capacity, changes of shape, copies; `frame`: the Arrow file around the values
 //! - `loaded`: values from other files; `written`: columns that several ranks write and one publishes
@@ -16,6 +17,7 @@ mod lane;
 mod loaded;
 mod state;
 mod store;
+mod strided;
 #[cfg(target_arch = "x86_64")]
 mod vector;
 mod written;
