@@ -122,6 +122,51 @@ def test_splits_are_read_by_other_sessions(container: pathlib.Path, native: path
         assert pa.concat_tables([split.read() for split in splits]).equals(theirs.table("numbers/large").to_arrow())
 
 
+MANY = """
+import sys, h5py, numpy as np
+with h5py.File(sys.argv[1], "w") as f:
+    for i in range(300):
+        group = f.require_group(f"g{i % 7}")
+        group[f"numbers{i}"] = np.arange(10.0) + i
+        group.create_dataset(f"texts{i}", data=[f"ä{i}", ""], dtype=h5py.string_dtype())
+        group[f"records{i}"] = np.array([(k, i) for k in range(i % 4)], [("k", "<i4"), ("i", ">f8")])
+        group[f"table{i}"] = (np.arange(6) + i).reshape(2, 3)
+        group[f"number{i}"] = i
+    f["large"] = np.arange(100_000)
+"""
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_many_small_datasets_are_in_a_pack(form: str, plugins: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    ours, native = tmp_path / "ours.h5", tmp_path / "native.h5"
+    assert run(script(MANY, native)).returncode == 0
+    done = run(script(MANY, ours), plugins, FORMS[form])
+    assert done.returncode == 0, done.stderr
+    if form == "folder":
+        assert len(list(ours.iterdir())) == 5, "a catalog of three files, a pack, and the file of the large dataset"
+    results = list(compare.compare(str(native), ours=str(ours)))
+    assert [result for result in results if result.outcome != "equal"] == []
+    assert len(results) > 1500
+    with hs.open(ours) as f:
+        assert f.table("g3/records3").to_arrow().to_pydict() == {"k": [0, 1, 2], "i": [3.0, 3.0, 3.0]}
+        # What was opened stays, also if a program replaces all of it.
+        change = (
+            MANY.replace('"w"', '"r+"').replace("with h5py", "import os\nwith h5py").replace("    for i", "    for name in list(f): del f[name]\n    for i", 1)
+        )
+        done = run(script(change.replace("arange(10.0)", "arange(20.0)"), ours), plugins)
+        assert done.returncode == 0, done.stderr
+        assert all(f[f"g{i % 7}/numbers{i}"].shape == (10,) and f[f"g{i % 7}/numbers{i}"][9] == i + 9 for i in range(300))
+    with hs.open(ours) as f:
+        assert all(f[f"g{i % 7}/numbers{i}"].shape == (20,) for i in range(300))
+    hs.repack(ours, tmp_path / "repacked.h5")
+    with h5py.File(tmp_path / "repacked.h5") as f:
+        assert f["g4/texts4"].asstr()[:].tolist() == ["ä4", ""] and f["g5/number299"][()] == 299
+    for path in ours.glob("datasets.*.arrow"):
+        path.write_bytes(path.read_bytes()[:1000])
+        with pytest.raises(hs.CorruptError, match="datasets"):
+            hs.open(ours)
+
+
 def test_a_value_index_answers_the_same(container: pathlib.Path, native: pathlib.Path, tmp_path: pathlib.Path) -> None:
     copy = tmp_path / "out.h5"
     shutil.copytree(container, copy) if container.is_dir() else shutil.copyfile(container, copy)

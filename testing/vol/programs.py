@@ -28,12 +28,19 @@ def script(text: str, *arguments: object) -> list[str]:
 
 def tables(folder: pathlib.Path) -> dict[str, pa.Table]:
     """The values of each dataset of a container that is a folder."""
-    catalog = ipc.open_file(folder / "catalog.arrow").read_all().to_pylist()
-    return {row["path"]: ipc.open_file(pa.memory_map(str(folder / row["file"]))).read_all() for row in catalog if row["file"]}
+    catalog = ipc.open_file(folder / "catalog.arrow").read_all()
+    packed: dict[str, pa.Buffer] = {}
+    for pack in (catalog.schema.metadata.get(b"hyperslab.packs") or b"").decode().split(","):
+        packed |= files_of_one_file(folder / pack) if pack else {}
+
+    def source(name: str) -> pa.Buffer | pa.MemoryMappedFile:
+        return packed[name] if name in packed else pa.memory_map(str(folder / name))
+
+    return {row["path"]: ipc.open_file(source(row["file"])).read_all() for row in catalog.to_pylist() if row["file"]}
 
 
 def files_of_one_file(path: pathlib.Path) -> dict[str, pa.Buffer]:
-    """The files in a container that is one file: as docs/vol.md says, nothing is copied."""
+    """The files in a container that is one file, or in a pack: as docs/vol.md says, nothing is copied."""
     rows = ipc.open_file(pa.memory_map(str(path))).read_all()
     _, ends, content = rows["content"].chunk(0).buffers()
     at = pa.Array.from_buffers(pa.int64(), len(rows) + 1, [None, ends]).to_pylist()

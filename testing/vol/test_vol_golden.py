@@ -37,7 +37,7 @@ print("as it was written")
 """
 
 
-@pytest.mark.parametrize("name", ["version-1-folder.h5", "version-1-file.h5"])
+@pytest.mark.parametrize("name", ["version-1-folder.h5", "version-1-file.h5", "version-2-folder.h5"])
 def test_containers_of_earlier_versions_read_the_same(plugins: pathlib.Path, tmp_path: pathlib.Path, name: str) -> None:
     done = run(script(CHECK, GOLDEN / name), plugins)
     assert done.stdout == "as it was written\n", done.stderr

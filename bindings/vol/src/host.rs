@@ -2,11 +2,12 @@
 //! process have two slots, with separate function tables and connector classes.
 
 use std::ffi::{CStr, c_void};
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock};
 
 use crate::ffi::*;
 use crate::functions::Functions;
 use hyperslab_arrow_container::error::{Result, error};
+use hyperslab_arrow_container::lock;
 
 /// References added to `H5E_VOL`: the number of refusals by HDF5 that a process survives. Adding them takes a few hundred
 /// microseconds.
@@ -24,6 +25,8 @@ pub(crate) struct Host {
     /// A handle of `dlopen`, never closed: the library outlives the connector.
     library: usize,
     pub(crate) call: Functions,
+    /// Addresses of the library's variables that were looked up.
+    globals: Mutex<Vec<(&'static CStr, usize)>>,
 }
 
 static HOSTS: [OnceLock<Host>; SLOTS] = [const { OnceLock::new() }; SLOTS];
@@ -124,7 +127,7 @@ impl Host {
                     return None;
                 }
                 match Functions::load(find) {
-                    Ok(call) => drop(place.set(Self { slot, base, library, call })),
+                    Ok(call) => drop(place.set(Self { slot, base, library, call, globals: Mutex::default() })),
                     Err(missing) => {
                         eprintln!("hyperslab-vol: this HDF5 library has no function {missing}; HDF5 1.14 or newer is needed");
                         return None;
@@ -199,16 +202,28 @@ impl Host {
     }
 
     /// One of the library's global IDs, such as a property list class. The library sets them when it is initialized.
-    pub(crate) fn global(&self, name: &CStr) -> Option<hid_t> {
+    pub(crate) fn global(&self, name: &'static CStr) -> Option<hid_t> {
+        let mut known = lock(&self.globals);
+        let address = match known.iter().find(|(one, _)| *one == name) {
+            Some((_, address)) => *address,
+            None => {
+                let address = self.address_of_global(name)?;
+                known.push((name, address));
+                address
+            }
+        };
+        // SAFETY: HDF5's names that end in `_g` are variables of type hid_t.
+        Some(unsafe { *(address as *const hid_t) })
+    }
+
+    fn address_of_global(&self, name: &CStr) -> Option<usize> {
         // A program that links the library may contain a copy of the variable (copy relocation), which the library then uses.
         // SAFETY: dlsym accepts any name.
         let first = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };
         let copied = library_at(first).filter(|_| !first.is_null()).is_some_and(|(base, owner)| {
             base != self.base && symbol(owner, c"H5VLregister_connector").and_then(library_at).is_none_or(|(exporter, _)| exporter != base)
         });
-        let address = if copied { first } else { symbol(self.library, name)? }.cast::<hid_t>();
-        // SAFETY: HDF5's names that end in `_g` are variables of type hid_t.
-        Some(unsafe { *address })
+        Some(if copied { first } else { symbol(self.library, name)? } as usize)
     }
 }
 

@@ -90,7 +90,7 @@ pub(crate) fn give_fill(host: &Host, list: &Owned, memory: &Owned, target: &Owne
 }
 
 /// The default property list of a class, such as `H5P_CLS_GROUP_CREATE_ID_g`.
-pub(crate) fn default_of(host: &Host, class: &std::ffi::CStr) -> Result<Owned> {
+pub(crate) fn default_of(host: &Host, class: &'static std::ffi::CStr) -> Result<Owned> {
     let class = host.global(class).ok_or_else(|| error!("the HDF5 library does not export this class of property lists"))?;
     // SAFETY: a class is a valid ID of the host.
     Owned::new(unsafe { (host.call.H5Pcreate)(class) }, host.call.H5Pclose, "the property list cannot be created")

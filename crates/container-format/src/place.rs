@@ -69,9 +69,15 @@ impl Stamp {
 /// Where the files of a container are.
 pub(crate) enum Place {
     /// Files of a folder. If the container must lie beneath another folder, no symbolic link leads out of that.
-    Folder { path: PathBuf, beneath: Option<PathBuf>, stamp: FolderStamp, held: ForkMutex<Option<File>> },
+    Folder { path: PathBuf, beneath: Option<PathBuf>, stamp: FolderStamp, held: ForkMutex<Option<File>>, packs: Vec<Pack> },
     /// Ranges of one file, by name.
     OneFile { storage: Arc<dyn Storage>, members: BTreeMap<String, (u64, u64)> },
+}
+
+/// The files of small datasets, in one file of the folder.
+pub(crate) struct Pack {
+    storage: Arc<dyn Storage>,
+    members: BTreeMap<String, (u64, u64)>,
 }
 
 /// The state of a folder's catalog when it was opened.
@@ -80,7 +86,7 @@ pub(crate) struct FolderStamp(Stamp);
 impl Place {
     pub fn folder(path: &Path, beneath: Option<&Path>) -> Result<Self> {
         let stamp = FolderStamp(Stamp::of(&path.join(CATALOG))?);
-        Ok(Self::Folder { path: path.to_path_buf(), beneath: beneath.map(Path::to_path_buf), stamp, held: ForkMutex::new(None) })
+        Ok(Self::Folder { path: path.to_path_buf(), beneath: beneath.map(Path::to_path_buf), stamp, held: ForkMutex::new(None), packs: Vec::new() })
     }
 
     pub fn one_file(storage: Arc<dyn Storage>, max_bytes: u64) -> Result<Self> {
@@ -96,6 +102,24 @@ impl Place {
     pub fn hold(&mut self, links: &str) -> Result<()> {
         if let Self::Folder { path, held, .. } = self {
             *held = ForkMutex::new(reader_lock::hold(&path.join(links)).map_err(|error| Error::busy(error.message))?);
+        }
+        Ok(())
+    }
+
+    /// Opens the packs of a container that is a folder.
+    ///
+    /// # Errors
+    /// As for [`Place::open`]; `Corrupt` if a pack is damaged.
+    pub fn open_packs(&mut self, names: &[String], max_bytes: u64) -> Result<()> {
+        let opened = names.iter().map(|name| {
+            let Part { storage, length, .. } = self.open(name)?;
+            let read = |offset: u64, bytes: usize| read_part(storage.as_ref(), offset, bytes, max_bytes);
+            let members = archive::members(&read, length).map_err(|error| Error::corrupt(format!("{name}: {}", error.message)))?;
+            Ok(Pack { storage, members })
+        });
+        let opened = opened.collect::<Result<Vec<_>>>()?;
+        if let Self::Folder { packs, .. } = self {
+            *packs = opened;
         }
         Ok(())
     }
@@ -128,7 +152,10 @@ impl Place {
     /// opened them.
     pub fn close(&self) {
         match self {
-            Self::Folder { held, .. } => drop(held.lock().and_then(|mut held| held.take())),
+            Self::Folder { held, packs, .. } => {
+                drop(held.lock().and_then(|mut held| held.take()));
+                packs.iter().for_each(|pack| pack.storage.close());
+            }
             Self::OneFile { storage, .. } => storage.close(),
         }
     }
@@ -159,7 +186,11 @@ impl Place {
                 let (start, length) = *members.get(name).ok_or_else(|| Error::corrupt(format!("the file '{name}' is missing in the container")))?;
                 Ok(Part { storage: storage.clone(), start, length })
             }
-            Self::Folder { path, beneath, stamp, .. } => {
+            Self::Folder { path, beneath, stamp, packs, .. } => {
+                let packed = packs.iter().rev().find_map(|pack| pack.members.get(name).map(|place| (pack, *place)));
+                if let Some((pack, (start, length))) = packed {
+                    return Ok(Part { storage: Arc::clone(&pack.storage), start, length });
+                }
                 if name.contains('/') || matches!(name, "" | "." | "..") {
                     return Err(Error::corrupt(format!("the file name '{name}' leads out of the container")));
                 }

@@ -102,12 +102,13 @@ impl ContainerTree {
     pub fn load(place: &mut Place, limits: &Limits) -> Result<(Self, Layout, u64)> {
         let loading = Loading { place, limits, failed: RefCell::default(), decoded: RefCell::default() };
         let loaded = catalog::load(&loading, &|encoded| loading.decode(encoded).map_err(|error| loading.fail(error)));
-        let Loaded { tree: stored, generation, links, .. } = loaded.map_err(|error| {
+        let Loaded { tree: stored, generation, links, packs, .. } = loaded.map_err(|error| {
             let kind = if error.unsupported { Error::unsupported } else { Error::corrupt };
             loading.failed.take().unwrap_or_else(|| kind(&error.message))
         })?;
         let decoded = loading.decoded.take();
         place.hold(&links)?;
+        place.open_packs(&packs, limits.metadata_block_bytes)?;
         if place.has_changed() {
             return Err(Error::busy(format!("{CATALOG} was replaced while it was read: open the container again")));
         }

@@ -2,6 +2,8 @@
 
 /// The format version. Other versions are refused.
 pub(super) const VERSION: &str = "1";
+/// The version of containers that have packs: small datasets whose files are in one file.
+pub(super) const VERSION_WITH_PACKS: &str = "2";
 /// Metadata key of a column that is a dataset's fill value, not an attribute.
 pub(super) const FILL: &str = "hyperslab.fill";
 /// The file whose presence makes a folder a container.

@@ -10,7 +10,7 @@ use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_ipc::reader::FileReader;
 use arrow_schema::Field;
 
-use super::format::{CATALOG, FILL, VERSION, from_hex};
+use super::format::{CATALOG, FILL, VERSION, VERSION_WITH_PACKS, from_hex};
 use crate::elements::arrow_arrays;
 use crate::elements::dataspace::Dataspace;
 use crate::elements::datatype::{Datatype, DecodeDatatype};
@@ -20,6 +20,9 @@ use crate::files::archive::Archive;
 use crate::files::record_batch::read;
 use crate::files::regular::open_part;
 use crate::model::{AttributeValue, Body, Dataset, Extent, Link, Object, ROOT, Region, StoredDatatype, Target, Tree};
+
+/// More packs than this mean that the catalog is damaged.
+const MAX_PACKS: usize = 1 << 16;
 
 fn numbers(text: &str) -> Vec<u64> {
     text.split(',').filter_map(|word| word.parse().ok()).collect()
@@ -121,6 +124,8 @@ pub struct Loaded {
     pub generation: u64,
     /// The name of the file of its links.
     pub links: String,
+    /// The names of the packs: archives of the files of small datasets. If several have a file, the last one counts.
+    pub packs: Vec<String>,
 }
 
 /// Reads the catalog.
@@ -138,8 +143,11 @@ pub fn load(folder: &dyn Source, decode: DecodeDatatype<'_>) -> Result<Loaded> {
             .ok_or_else(|| error!("{}: not a container of Hyperslab: its metadata have no '{key}'", folder.name()))
     };
     let version = word("container")?;
-    if version != VERSION {
-        return Err(error!("{}: version {version} of the container is unknown; this connector reads version {VERSION}", folder.name()));
+    if version != VERSION && version != VERSION_WITH_PACKS {
+        return Err(error!(
+            "{}: version {version} of the container is unknown; this connector reads versions {VERSION} and {VERSION_WITH_PACKS}",
+            folder.name()
+        ));
     }
     let columns = Columns(&objects, format!("{}/{CATALOG}", folder.name()));
     let regions = word("regions").unwrap_or_default();
@@ -218,5 +226,10 @@ pub fn load(folder: &dyn Source, decode: DecodeDatatype<'_>) -> Result<Loaded> {
     if !matches!(tree.objects.get(&ROOT).map(|object| &object.body), Some(Body::Group { .. })) {
         return Err(error!("{}: the root group is missing", columns.1));
     }
-    Ok(Loaded { tree, generation: word("generation")?.parse().unwrap_or(0), links: links_file })
+    let packs = word("packs").unwrap_or_default();
+    let packs = packs.split(',').filter(|name| !name.is_empty()).map(|name| inside(name.to_owned())).collect::<Result<Vec<_>>>()?;
+    if packs.len() > MAX_PACKS {
+        return Err(error!("{}: {} packs of small datasets are too many", columns.1, packs.len()));
+    }
+    Ok(Loaded { tree, generation: word("generation")?.parse().unwrap_or(0), links: links_file, packs })
 }

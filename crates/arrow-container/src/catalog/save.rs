@@ -8,7 +8,7 @@ use arrow_array::builder::{BinaryBuilder, BooleanBuilder, Int32Builder, Int64Bui
 use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::{Field, Schema};
 
-use super::format::{CATALOG, FILL, VERSION, to_hex};
+use super::format::{CATALOG, FILL, VERSION, VERSION_WITH_PACKS, to_hex};
 use crate::elements::arrow_arrays;
 use crate::elements::dataspace::Dataspace;
 use crate::elements::datatype::Datatype;
@@ -41,9 +41,9 @@ fn space_word(space: &Dataspace) -> &'static str {
     }
 }
 
-/// Writes the tree, whose values were published before. `files` maps each dataset to the file of its values. Returns the
-/// names of the files.
-pub(crate) fn save(tree: &Tree, folder: &Path, generation: u64, files: &BTreeMap<ObjectId, String>, sync: bool) -> Result<Vec<String>> {
+/// Writes the tree, whose values were published before. `files` maps each dataset to the file of its values, some of which are in
+/// `packs`. Returns the names of the files.
+pub(crate) fn save(tree: &Tree, folder: &Path, generation: u64, files: &BTreeMap<ObjectId, String>, packs: &[String], sync: bool) -> Result<Vec<String>> {
     let paths = tree.reachable();
     let (mut ids, mut kinds, mut path_names, mut names) = (UInt64Builder::new(), StringBuilder::new(), StringBuilder::new(), StringBuilder::new());
     let (mut spaces, mut shapes, mut maxima) = (StringBuilder::new(), ListBuilder::new(UInt64Builder::new()), ListBuilder::new(UInt64Builder::new()));
@@ -155,8 +155,9 @@ pub(crate) fn save(tree: &Tree, folder: &Path, generation: u64, files: &BTreeMap
     let (fields, arrays): (Vec<Field>, Vec<ArrayRef>) = attributes.into_iter().unzip();
     let options = RecordBatchOptions::new().with_row_count(Some(1));
     write(folder, &attributes_file, &RecordBatch::try_new_with_options(Arc::new(Schema::new(fields)), arrays, &options)?, sync)?;
-    let metadata = [
-        ("hyperslab.container", VERSION.to_owned()),
+    let version = if packs.is_empty() { VERSION } else { VERSION_WITH_PACKS };
+    let mut metadata = vec![
+        ("hyperslab.container", version.to_owned()),
         ("hyperslab.links", links_file.clone()),
         ("hyperslab.attributes", attributes_file.clone()),
         ("hyperslab.generation", generation.to_string()),
@@ -164,6 +165,9 @@ pub(crate) fn save(tree: &Tree, folder: &Path, generation: u64, files: &BTreeMap
         ("hyperslab.creation", to_hex(&tree.creation)),
         ("hyperslab.regions", tree.regions.iter().map(|region| to_hex(&region.selection)).collect::<Vec<_>>().join(",")),
     ];
+    if !packs.is_empty() {
+        metadata.push(("hyperslab.packs", packs.join(",")));
+    }
     let objects = batch(
         vec![
             ("object", Arc::new(ids.finish())),

@@ -143,6 +143,7 @@ impl Container {
     fn load_held(folder: &Folder, decode: DecodeDatatype<'_>, holds: bool) -> Result<(Loaded, Option<File>)> {
         let loaded = catalog::load(folder, decode)?;
         let held = if holds { reader_lock::hold(&folder.join(&loaded.links))? } else { None };
+        folder.open_packs(&loaded.packs)?;
         Ok((loaded, held))
     }
 }

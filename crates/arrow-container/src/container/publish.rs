@@ -8,19 +8,37 @@ use std::sync::atomic::Ordering;
 use super::state::Container;
 use crate::catalog::{self, CATALOG};
 use crate::error::{Result, error};
-use crate::files::archive::Archive;
-use crate::files::names::sibling_path;
+use crate::files::archive::{Archive, Writer};
+use crate::files::names::{sibling_path, unique_name};
 use crate::files::reader_lock;
 use crate::files::writer_lock::write_lock;
 use crate::lock;
-use crate::model::{Body, Dataset, Extent, ObjectId};
+use crate::model::{Body, Dataset, Extent, ObjectId, Tree};
 use crate::table::Table;
 
+/// What the names of packs begin with.
+const PACKS: &str = "datasets";
+/// If at least this many small datasets are published at once, their files are put into one: a file of their own for each takes longer
+/// to make than everything else.
+const MIN_PACKED: usize = 256;
+
 impl Container {
-    fn value_name(id: ObjectId, path: &str, generation: u64) -> String {
+    /// The name of a file of values, without its ending.
+    fn value_front(id: ObjectId, path: &str, generation: u64) -> String {
         let last = path.rsplit('/').next().unwrap_or_default();
         let safe: String = last.chars().take(64).map(|c| if c.is_alphanumeric() || c == '_' || c == '-' { c } else { '_' }).collect();
-        format!("{safe}-{id}.{generation}.arrow")
+        format!("{safe}-{id}.{generation}")
+    }
+
+    /// The name of a file that does not exist yet.
+    fn unused_name(&self, front: &str) -> String {
+        let mut name = format!("{front}.arrow");
+        let mut more = 0;
+        while self.folder.join(&name).exists() {
+            more += 1;
+            name = format!("{front}.{more}.arrow");
+        }
+        name
     }
 
     /// Writes the changed values of a dataset to a new file, which readers see after the next publishing.
@@ -31,13 +49,7 @@ impl Container {
             && values.changed
             && self.writable.load(Ordering::Relaxed)
         {
-            let generation = self.generation.load(Ordering::Relaxed) + 1;
-            let mut name = Self::value_name(id, path, generation);
-            let mut more = 0;
-            while self.folder.join(&name).exists() {
-                more += 1;
-                name = Self::value_name(id, path, generation).replace(".arrow", &format!(".{more}.arrow"));
-            }
+            let name = self.unused_name(&Self::value_front(id, path, self.generation.load(Ordering::Relaxed) + 1));
             values.publish(&name, space, self.options.sync)?;
             *file = Some(name);
             self.changed.store(true, Ordering::Relaxed);
@@ -85,7 +97,9 @@ impl Container {
         let work = || -> Result<()> {
             let tree = lock(&self.tree);
             let mut files = BTreeMap::new();
-            for (id, path) in tree.reachable() {
+            let reachable = tree.reachable();
+            self.write_small_values(&tree, &reachable)?;
+            for (id, path) in reachable {
                 if let Body::Dataset(dataset) = &tree.object(id)?.body {
                     self.write_values(id, &path, dataset)?;
                     if let Some(name) = &lock(&dataset.extent).file {
@@ -94,24 +108,89 @@ impl Container {
                 }
             }
             let generation = self.generation.load(Ordering::Relaxed) + 1;
-            let mut kept: BTreeSet<String> = catalog::save(&tree, &self.folder, generation, &files, self.options.sync)?.into_iter().collect();
-            self.generation.store(generation, Ordering::Relaxed);
-            self.changed.store(false, Ordering::Relaxed);
-            kept.extend(files.into_values());
+            let mut kept: BTreeSet<String> = files.values().cloned().collect();
             // An object without a link stays usable while it is open.
             kept.extend(tree.objects.values().filter_map(|object| match &object.body {
                 Body::Dataset(dataset) => lock(&dataset.extent).file.clone(),
                 _ => None,
             }));
+            let packs = self.folder.keep_packs(kept.iter());
+            // The one file has no packs: it has the files in them.
+            let named: &[String] = if self.one_file { &[] } else { &packs };
+            kept.extend(catalog::save(&tree, &self.folder, generation, &files, named, self.options.sync)?);
+            self.generation.store(generation, Ordering::Relaxed);
+            self.changed.store(false, Ordering::Relaxed);
             if self.one_file {
                 self.publish_one_file(&kept)?;
                 kept.clear();
+            } else {
+                kept.extend(packs);
+            }
+            if self.one_file {
                 drop(std::fs::remove_file(self.folder.join(CATALOG)));
             }
             remove_superseded(&self.folder, &kept);
             Ok(())
         };
         work().inspect_err(|_| self.changed.store(true, Ordering::Relaxed))
+    }
+
+    /// Writes the values of many small datasets that have changed to one file, a pack, which readers see after the next publishing.
+    /// Also moves files there from packs of which most are not used any more.
+    fn write_small_values(&self, tree: &Tree, reachable: &BTreeMap<ObjectId, String>) -> Result<()> {
+        let is_small = |extent: &Extent| extent.table.as_ref().is_some_and(|table| table.changed && table.is_small());
+        let mut small = Vec::new();
+        let mut used = Vec::new();
+        for (id, path) in reachable {
+            if let Body::Dataset(dataset) = &tree.object(*id)?.body {
+                let extent = lock(&dataset.extent);
+                match &extent.file {
+                    _ if is_small(&extent) => small.push((*id, path, dataset)),
+                    Some(file) if !self.one_file => used.push(file.clone()),
+                    _ => {}
+                }
+            }
+        }
+        let moved = self.folder.scattered(used.iter());
+        if small.len() < MIN_PACKED && moved.is_empty() {
+            return Ok(());
+        }
+        if small.len() < MIN_PACKED {
+            small.clear();
+        }
+        let generation = self.generation.load(Ordering::Relaxed) + 1;
+        let aside = self.folder.join(format!(".{}.part", unique_name()));
+        let work = || -> Result<()> {
+            let mut writer = Writer::new(&aside)?;
+            for name in &moved {
+                writer.append(name, &self.folder.piece(name)?)?;
+            }
+            let (mut written, mut last) = (Vec::with_capacity(small.len()), None);
+            for (id, path, dataset) in &small {
+                let extent = lock(&dataset.extent);
+                if let Some(table) = &extent.table {
+                    let name = format!("{}.arrow", Self::value_front(*id, path, generation));
+                    writer.add(&name, table.to_file_bytes(&extent.space, &mut last)?)?;
+                    written.push((*dataset, name));
+                }
+            }
+            let pack = writer.finish(false, self.options.sync)?;
+            let name = self.unused_name(&format!("{PACKS}.{generation}"));
+            std::fs::rename(&aside, self.folder.join(&name))?;
+            self.folder.add_pack(name, pack);
+            for (dataset, name) in written {
+                let mut extent = lock(&dataset.extent);
+                if let Some(table) = &mut extent.table {
+                    table.published(&name);
+                }
+                extent.file = Some(name);
+            }
+            Ok(())
+        };
+        work().map_err(|error| {
+            let _ = std::fs::remove_file(&aside);
+            error!("cannot write {}: {}", self.folder.display(), error.message).with_source(error)
+        })
     }
 
     /// Replaces the one file by a new one, which becomes visible to readers when it is renamed.
@@ -144,15 +223,15 @@ impl Container {
     }
 }
 
-/// Whether a container gives files such a name: `links.G.arrow`, `attributes.G.arrow`, or the values of a dataset,
-/// `NAME-ID.G.arrow` or `NAME-ID.G.N.arrow`. Users may keep other Arrow files in the folder.
+/// Whether a container gives files such a name: `links.G.arrow`, `attributes.G.arrow`, `datasets.G.arrow` (a pack), or the values
+/// of a dataset, `NAME-ID.G.arrow`; the last two also as `….G.N.arrow`. Users may keep other Arrow files in the folder.
 fn is_own_name(name: &str) -> bool {
     fn number(text: &str) -> Option<(&str, &str)> {
         text.rsplit_once('.').filter(|(_, digits)| !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit()))
     }
     let is_values = |front: &str| {
         let id = front.rsplit_once('-').map(|(_, id)| id);
-        id.is_some_and(|id| !id.is_empty() && id.bytes().all(|digit| digit.is_ascii_digit())) && !front.contains('.')
+        front == PACKS || id.is_some_and(|id| !id.is_empty() && id.bytes().all(|digit| digit.is_ascii_digit())) && !front.contains('.')
     };
     let Some((front, _)) = name.strip_suffix(".arrow").and_then(number) else { return false };
     ["links", "attributes"].contains(&front) || is_values(front) || number(front).is_some_and(|(front, _)| is_values(front))
@@ -187,9 +266,29 @@ mod tests {
 
     #[test]
     fn only_names_that_containers_give_are_removed() -> std::io::Result<()> {
-        let ours = ["links.1.arrow", "attributes.12.arrow", "x-3.4.arrow", "a_b-c-17.2.arrow", "x-3.4.1.arrow", "-3.4.arrow"];
-        let theirs =
-            ["run.2024.arrow", "x.arrow", "x-3.arrow", "catalog.arrow", "links.arrow", "my.links.1.arrow", "x-y.4.arrow", "a.b-3.4.arrow", "x-3.4.parquet"];
+        let ours = [
+            "datasets.7.arrow",
+            "datasets.7.1.arrow",
+            "links.1.arrow",
+            "attributes.12.arrow",
+            "x-3.4.arrow",
+            "a_b-c-17.2.arrow",
+            "x-3.4.1.arrow",
+            "-3.4.arrow",
+        ];
+        let theirs = [
+            "run.2024.arrow",
+            "x.arrow",
+            "x-3.arrow",
+            "catalog.arrow",
+            "links.arrow",
+            "my.links.1.arrow",
+            "my.datasets.1.arrow",
+            "datasets.arrow",
+            "x-y.4.arrow",
+            "a.b-3.4.arrow",
+            "x-3.4.parquet",
+        ];
         let folder = tempfile::tempdir()?;
         for name in ours.iter().chain(&theirs) {
             std::fs::write(folder.path().join(name), b"")?;

@@ -14,7 +14,7 @@ use rustix::io::Errno;
 
 use super::ipc::{self, ALIGNMENT, Frame, Parts, Source};
 use super::piece::Piece;
-use crate::error::{Result, error};
+use crate::error::{Error, Result, error};
 use crate::files::regular::open_named;
 
 /// The format version. Other versions are refused.
@@ -28,6 +28,8 @@ pub const MARK_AT: u64 = 2048;
 const MARK: &[u8] = b"\x89HDF\r\n\x1a\n\xff\nAn Arrow file that holds an HDF5 file: open it with HDF5_VOL_CONNECTOR=arrow and the connector of Hyperslab.\n";
 /// Length of the mark, in bytes.
 pub const MARK_BYTES: usize = MARK.len();
+/// Bytes of small files that are written together.
+const PENDING_BYTES: usize = 128 << 10;
 /// More rows than this mean that the file is damaged.
 const MAX_ROWS: u64 = 1 << 24;
 
@@ -56,7 +58,18 @@ impl Archive {
         Self::read(open_named(path)?).map_err(|error| error!("{}: {}", path.display(), error.message).with_source(error))
     }
 
-    fn read(file: File) -> Result<Self> {
+    /// Number of files.
+    pub(crate) fn count(&self) -> usize {
+        self.members.len()
+    }
+
+    /// Whether it has a file of this name.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.members.contains_key(name)
+    }
+
+    /// As [`Archive::open`], without the path in errors.
+    pub(crate) fn read(file: File) -> Result<Self> {
         let read = |offset: u64, bytes: usize| {
             let mut out = vec![0; bytes];
             file.read_exact_at(&mut out, offset)?;
@@ -79,32 +92,101 @@ impl Archive {
 
     /// Writes an archive of the files of these names, which `open` opens, to the temporary path `aside`. One file is open at a time.
     pub(crate) fn write(aside: &Path, names: &BTreeSet<String>, open: impl Fn(&str) -> Result<Piece>, sync: bool) -> Result<Self> {
-        let file = OpenOptions::new().read(true).write(true).create_new(true).open(aside)?;
-        let (mut at, mut ends, mut name_ends, mut text) = (HEAD, vec![0u64], vec![0u64], String::new());
+        let mut writer = Writer::new(aside)?;
         for name in names {
-            at = open(name).and_then(|piece| append(&file, at, &piece)).map_err(|error| error!("{name}: {}", error.message).with_source(error))?;
-            ends.push(at - HEAD);
-            text.push_str(name);
-            name_ends.push(text.len() as u64);
+            let added = open(name).and_then(|piece| writer.append(name, &piece));
+            added.map_err(|error| error!("{name}: {}", error.message).with_source(error))?;
         }
+        writer.finish(true, sync)
+    }
+}
+
+/// Writes an archive file by file.
+#[derive(Debug)]
+pub(crate) struct Writer {
+    file: File,
+    /// Bytes that are written together with those that follow, and where they end.
+    pending: Vec<u8>,
+    at: u64,
+    ends: Vec<u64>,
+    names: String,
+    name_ends: Vec<u64>,
+}
+
+impl Writer {
+    /// Writes to a new file at the temporary path `aside`.
+    pub(crate) fn new(aside: &Path) -> Result<Self> {
+        let file = OpenOptions::new().read(true).write(true).create_new(true).open(aside)?;
+        Ok(Self { file, pending: Vec::new(), at: HEAD, ends: vec![0], names: String::new(), name_ends: vec![0] })
+    }
+
+    /// Number of files so far.
+    pub(crate) fn count(&self) -> usize {
+        self.ends.len() - 1
+    }
+
+    /// Adds an Arrow file whose length is a multiple of 64.
+    pub(crate) fn add(&mut self, name: &str, bytes: &[u8]) -> Result<()> {
+        self.pending.extend_from_slice(bytes);
+        self.at += bytes.len() as u64;
+        if self.pending.len() >= PENDING_BYTES {
+            self.write_pending()?;
+        }
+        self.added(name);
+        Ok(())
+    }
+
+    /// Adds an Arrow file of any length.
+    pub(crate) fn append(&mut self, name: &str, piece: &Piece) -> Result<()> {
+        if piece.bytes <= PENDING_BYTES as u64 {
+            let mut bytes = vec![0; piece.bytes as usize];
+            piece.file.read_exact_at(&mut bytes, piece.start)?;
+            let body = body_of(piece.bytes, *bytes.last_chunk().ok_or_else(not_arrow)?)?;
+            let whole = piece.bytes.next_multiple_of(ALIGNMENT);
+            bytes.splice(body as usize..body as usize, std::iter::repeat_n(0, (whole - piece.bytes) as usize));
+            return self.add(name, &bytes);
+        }
+        self.write_pending()?;
+        self.at = append(&self.file, self.at, piece)?;
+        self.added(name);
+        Ok(())
+    }
+
+    fn added(&mut self, name: &str) {
+        self.ends.push(self.at - HEAD);
+        self.names.push_str(name);
+        self.name_ends.push(self.names.len() as u64);
+    }
+
+    fn write_pending(&mut self) -> Result<()> {
+        self.file.write_all_at(&self.pending, self.at - self.pending.len() as u64)?;
+        self.pending.clear();
+        Ok(())
+    }
+
+    /// Writes the table of the files. `marked`: the archive is a container.
+    pub(crate) fn finish(mut self, marked: bool, sync: bool) -> Result<Archive> {
+        self.write_pending()?;
         let words = |all: Vec<u64>| Source::Bytes(Buffer::from_vec(all));
-        let rows = names.len();
+        let rows = self.count();
         let buffers = vec![
             Source::Empty,
-            words(name_ends),
-            Source::Bytes(Buffer::from_vec(text.into_bytes())),
+            words(self.name_ends),
+            Source::Bytes(Buffer::from_vec(self.names.into_bytes())),
             Source::Empty,
-            words(ends),
-            Source::Region { offset: HEAD, bytes: at - HEAD },
+            words(self.ends),
+            Source::Region { offset: HEAD, bytes: self.at - HEAD },
         ];
         let parts = Parts { nodes: vec![FieldNode::new(rows as i64, 0); 2], buffers };
-        let length = ipc::finish(&file, &[Frame { body: HEAD, values_end: at, rows: rows as u64, parts }], &schema())?;
-        file.set_len(length)?;
-        file.write_all_at(MARK, MARK_AT)?;
-        if sync {
-            file.sync_all()?;
+        let length = ipc::finish(&self.file, &[Frame { body: HEAD, values_end: self.at, rows: rows as u64, parts }], &schema())?;
+        self.file.set_len(length)?;
+        if marked {
+            self.file.write_all_at(MARK, MARK_AT)?;
         }
-        Self::read(file)
+        if sync {
+            self.file.sync_all()?;
+        }
+        Archive::read(self.file)
     }
 }
 
@@ -151,15 +233,23 @@ pub fn members(read: ipc::ReadBytes<'_>, length: u64) -> Result<BTreeMap<String,
     Ok(members)
 }
 
+fn not_arrow() -> Error {
+    error!("it is not an Arrow file")
+}
+
+/// Where the footer of an Arrow file of this length begins. `tail` is its last ten bytes.
+fn body_of(bytes: u64, tail: [u8; 10]) -> Result<u64> {
+    let footer = arrow_ipc::reader::read_footer_length(tail)? as u64 + 10;
+    bytes.checked_sub(footer).ok_or_else(not_arrow)
+}
+
 /// Appends an Arrow file at offset `at`, a multiple of 64, and returns its end, again a multiple of 64: zeros are inserted
 /// before its footer, which readers find from the end of the file.
 fn append(to: &File, at: u64, piece: &Piece) -> Result<u64> {
-    let odd = || error!("it is not an Arrow file");
     let mut tail = [0; 10];
-    piece.file.read_exact_at(&mut tail, piece.start + piece.bytes.checked_sub(10).ok_or_else(odd)?)?;
-    let footer = arrow_ipc::reader::read_footer_length(tail)? as u64 + 10;
-    let body = piece.bytes.checked_sub(footer).ok_or_else(odd)?;
-    let whole = piece.bytes.next_multiple_of(ALIGNMENT);
+    piece.file.read_exact_at(&mut tail, piece.start + piece.bytes.checked_sub(10).ok_or_else(not_arrow)?)?;
+    let body = body_of(piece.bytes, tail)?;
+    let (footer, whole) = (piece.bytes - body, piece.bytes.next_multiple_of(ALIGNMENT));
     copy_bytes(&piece.file, piece.start, to, at, body)?;
     copy_bytes(&piece.file, piece.start + body, to, at + whole - footer, footer)?;
     Ok(at + whole)

@@ -1,6 +1,7 @@
-//! Finds the files of a container by name: in its folder; or in the archive, with a temporary folder next to it for files
-//! that are written while the container is open for writing.
+//! Finds the files of a container by name: in its folder, or in the packs there, which hold small files; or in the archive, with
+//! a temporary folder next to it for files that are written while the container is open for writing.
 
+use std::collections::BTreeSet;
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -8,7 +9,7 @@ use std::sync::Mutex;
 use super::archive::Archive;
 use super::piece::Piece;
 use super::source::{ReadSeek, Source};
-use crate::error::{Result, error};
+use crate::error::{Error, Result, error};
 use crate::files::regular::open_part;
 use crate::lock;
 
@@ -19,26 +20,76 @@ pub struct Folder {
     path: PathBuf,
     /// The archive as it was last published, if the container is one file.
     archive: Mutex<Option<Archive>>,
+    /// The packs in the folder, by name. If several have a file, the last one counts.
+    packs: Mutex<Vec<(String, Archive)>>,
 }
 
 impl Folder {
     /// A container that is a folder.
     pub(crate) fn plain(path: impl Into<PathBuf>) -> Self {
-        Self { path: path.into(), archive: Mutex::new(None) }
+        Self { path: path.into(), archive: Mutex::new(None), packs: Mutex::default() }
     }
 
     /// A container in one file, whose new files are written to `path`.
     pub(crate) fn of_archive(path: PathBuf, archive: Archive) -> Self {
-        Self { path, archive: Mutex::new(Some(archive)) }
+        Self { path, archive: Mutex::new(Some(archive)), packs: Mutex::default() }
     }
 
-    /// Replaces the archive after publishing.
+    /// Replaces the archive after publishing. It has the files of all packs.
     pub(crate) fn replace_archive(&self, archive: Archive) {
         *lock(&self.archive) = Some(archive);
+        lock(&self.packs).clear();
     }
 
-    /// Opens the file of this name for reading: the newly written one if there is one, else the one in the archive.
+    /// Opens the packs of these names.
+    pub(crate) fn open_packs(&self, names: &[String]) -> Result<()> {
+        let open = |name: &String| {
+            let path = self.path.join(name);
+            let archive = open_part(&path).map_err(Error::from).and_then(Archive::read);
+            Ok((name.clone(), archive.map_err(|error| error!("{}: {}", path.display(), error.message).with_source(error))?))
+        };
+        *lock(&self.packs) = names.iter().map(open).collect::<Result<_>>()?;
+        Ok(())
+    }
+
+    /// Adds a pack that was written.
+    pub(crate) fn add_pack(&self, name: String, archive: Archive) {
+        lock(&self.packs).push((name, archive));
+    }
+
+    /// The names of the packs that have some of these files. Closes the others.
+    pub(crate) fn keep_packs<'a>(&self, files: impl Iterator<Item = &'a String>) -> Vec<String> {
+        let mut packs = lock(&self.packs);
+        let used: BTreeSet<usize> = files.filter_map(|file| packs.iter().rposition(|(_, pack)| pack.has(file))).collect();
+        let mut index = 0;
+        packs.retain(|_| {
+            index += 1;
+            used.contains(&(index - 1))
+        });
+        packs.iter().map(|(name, _)| name.clone()).collect()
+    }
+
+    /// The files among `used` in packs of which most files are not used any more: they should be moved to a new pack, so that the old
+    /// ones can be removed.
+    pub(crate) fn scattered<'a>(&self, used: impl Iterator<Item = &'a String>) -> Vec<String> {
+        let packs = lock(&self.packs);
+        let mut found: Vec<Vec<&String>> = vec![Vec::new(); packs.len()];
+        for file in used {
+            if let Some(pack) = packs.iter().rposition(|(_, pack)| pack.has(file)) {
+                found[pack].push(file);
+            }
+        }
+        let scattered = found.into_iter().zip(packs.iter()).filter(|(files, (_, pack))| 2 * files.len() < pack.count());
+        scattered.flat_map(|(files, _)| files.into_iter().cloned()).collect()
+    }
+
+    /// Opens the file of this name for reading: the newly written one if there is one, in a pack or alone, else the one in the
+    /// archive.
     pub(crate) fn piece(&self, name: &str) -> Result<Piece> {
+        let packed = lock(&self.packs).iter().rev().find_map(|(_, pack)| pack.piece(name).transpose());
+        if let Some(piece) = packed {
+            return piece;
+        }
         let path = self.path.join(name);
         let error = match open_part(&path) {
             Ok(file) => return Piece::whole(file),

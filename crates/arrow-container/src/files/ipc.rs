@@ -4,6 +4,7 @@
 use std::cell::RefCell;
 use std::fs::File;
 use std::io::SeekFrom;
+use std::ops::Range;
 use std::os::unix::fs::FileExt;
 
 use arrow_buffer::Buffer;
@@ -128,9 +129,42 @@ pub(crate) struct Frame {
     pub(crate) parts: Parts,
 }
 
+/// An Arrow file of one record batch in memory, whose values are all still to be written. Its length is a multiple of [`ALIGNMENT`].
+/// Also returns where the values of each buffer that has some lie in it.
+pub(crate) fn to_bytes(rows: u64, parts: Parts, schema: &Schema) -> Result<(Vec<u8>, Vec<Range<usize>>)> {
+    let batch = batch_message(rows, &parts.nodes, &vec![arrow_ipc::Buffer::new(1, 1); parts.buffers.len()], 1);
+    let body = ((8 + framed_length(&schema_message(schema)) + framed_length(&batch)) as u64).next_multiple_of(ALIGNMENT);
+    let mut places = Vec::new();
+    let mut at = body as usize;
+    for source in &parts.buffers {
+        if let Source::Bytes(bytes) = source {
+            places.push(at..at + bytes.len());
+            at = (at + bytes.len()).next_multiple_of(ALIGNMENT as usize);
+        }
+    }
+    let mut out: Vec<u8> = Vec::new();
+    let mut write = |bytes: &[u8], at: u64| {
+        let start = usize::try_from(at).map_err(|_| error!("offset {at} is beyond memory"))?;
+        let end = start + bytes.len();
+        if out.len() < end {
+            out.resize(end, 0);
+        }
+        out[start..end].copy_from_slice(bytes);
+        Ok(())
+    };
+    finish_with(&mut write, &[Frame { body, values_end: body, rows, parts }], schema, true)?;
+    Ok((out, places))
+}
+
 /// Writes everything except the values that are in the file already, and returns the file's length. The frames are in file
 /// order; only the last one may have values that are still to be written.
 pub(crate) fn finish(file: &File, frames: &[Frame], schema: &Schema) -> Result<u64> {
+    finish_with(&mut |bytes, at| Ok(file.write_all_at(bytes, at)?), frames, schema, false)
+}
+
+/// As [`finish`], given how to write bytes at an offset. `aligned`: zeros before the footer make the length a multiple of
+/// [`ALIGNMENT`].
+fn finish_with(write: &mut dyn FnMut(&[u8], u64) -> Result<()>, frames: &[Frame], schema: &Schema, aligned: bool) -> Result<u64> {
     let (mut blocks, mut described, mut end) = (Vec::new(), Vec::new(), 0);
     for frame in frames {
         let body = frame.body;
@@ -142,7 +176,7 @@ pub(crate) fn finish(file: &File, frames: &[Frame], schema: &Schema) -> Result<u
                 Source::Region { offset, bytes } => arrow_ipc::Buffer::new((offset - body) as i64, *bytes as i64),
                 Source::Bytes(bytes) => {
                     let place = arrow_ipc::Buffer::new((end - body) as i64, bytes.len() as i64);
-                    file.write_all_at(bytes, end)?;
+                    write(bytes, end)?;
                     end = (end + bytes.len() as u64).next_multiple_of(ALIGNMENT);
                     place
                 }
@@ -170,9 +204,9 @@ pub(crate) fn finish(file: &File, frames: &[Frame], schema: &Schema) -> Result<u
     }
     let mut front = MAGIC.to_vec();
     front.extend(framed(&message, first - 8));
-    file.write_all_at(&front, 0)?;
+    write(&front, 0)?;
     for (start, batch) in described {
-        file.write_all_at(&batch, start)?;
+        write(&batch, start)?;
     }
 
     let mut builder = FlatBufferBuilder::new();
@@ -188,12 +222,17 @@ pub(crate) fn finish(file: &File, frames: &[Frame], schema: &Schema) -> Result<u
     builder.finish(footer, None);
     let footer = builder.finished_data();
     let mut tail = vec![0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0];
+    if aligned {
+        // Readers find the footer from the end of the file.
+        let length = end as usize + tail.len() + footer.len() + 10;
+        tail.resize(tail.len() + length.next_multiple_of(ALIGNMENT as usize) - length, 0);
+    }
     tail.extend_from_slice(footer);
     tail.extend_from_slice(
         &i32::try_from(footer.len()).map_err(|_| error!("a footer of {} bytes exceeds the limit of {}", footer.len(), i32::MAX))?.to_le_bytes(),
     );
     tail.extend_from_slice(&MAGIC[..6]);
-    file.write_all_at(&tail, end)?;
+    write(&tail, end)?;
     Ok(end + tail.len() as u64)
 }
 

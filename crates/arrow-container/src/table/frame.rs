@@ -1,6 +1,7 @@
 //! Publishes a table as an Arrow file (schema, record batches), and opens such a file again.
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
@@ -19,6 +20,9 @@ use crate::files::Folder;
 use crate::files::ipc::{self, Frame, Parts, Source};
 use crate::files::names::unique_name;
 use crate::ranks::Ranks;
+
+/// Values in memory of at most this many bytes may be put into one file with those of other datasets.
+const SMALL_BYTES: u64 = 64 << 10;
 
 /// How elements become rows: (rows, elements per row).
 pub fn rows_of(datatype: &Datatype, space: &Dataspace) -> (u64, u64) {
@@ -63,6 +67,16 @@ pub(super) fn schema_of(columns: &[Column], types: &[DataType], datatype: &Datat
     Schema::new(fields).with_metadata(HashMap::from([("hyperslab.shape".to_owned(), format!("[{}]", words(space.shape())))]))
 }
 
+/// The Arrow file of a small dataset.
+#[derive(Debug)]
+pub(crate) struct SmallFile {
+    datatype: Datatype,
+    space: Dataspace,
+    bytes: Vec<u8>,
+    /// Where the values are in `bytes`, for each buffer.
+    places: Vec<Range<usize>>,
+}
+
 impl Table {
     /// The nodes and buffers of one record batch. Appends the columns' types to `types`.
     fn parts(&self, batch: &Batch, space: &Dataspace, types: &mut Vec<DataType>) -> Result<Parts> {
@@ -103,6 +117,46 @@ impl Table {
                 *leaf += 1;
             }
         }
+    }
+
+    /// Whether the values are in memory, and few.
+    pub(crate) fn is_small(&self) -> bool {
+        let bytes = self.stores.iter().map(|store| if let Store::Memory(bytes) = store { bytes.len() as u64 } else { u64::MAX });
+        matches!(self.backing, Backing::None) && self.ranks.is_none() && bytes.fold(0u64, u64::saturating_add) <= SMALL_BYTES
+    }
+
+    /// The Arrow file of values that are in memory. Its length is a multiple of 64. `last` is the one of another dataset, and then
+    /// this one: those of datasets of the same datatype and shape differ in the values only.
+    pub(crate) fn to_file_bytes<'a>(&self, space: &Dataspace, last: &'a mut Option<SmallFile>) -> Result<&'a [u8]> {
+        let mut known = last.take();
+        let is_known = known.as_mut().is_some_and(|known| self.fill_in(known, space));
+        let file = match known {
+            Some(known) if is_known => known,
+            _ => self.small_file(space)?,
+        };
+        Ok(&last.insert(file).bytes)
+    }
+
+    /// Replaces the values in the Arrow file of another dataset. `false` if that is of another datatype or shape.
+    fn fill_in(&self, file: &mut SmallFile, space: &Dataspace) -> bool {
+        let is_like = file.space == *space && file.datatype == self.datatype && self.columns.iter().all(|column| column.direct);
+        if !is_like || file.places.len() != self.stores.len() {
+            return false;
+        }
+        file.places.iter().zip(&self.stores).all(|(place, store)| {
+            let Store::Memory(values) = store else { return false };
+            let (to, values) = (file.bytes.get_mut(place.clone()), values.get(..place.len()));
+            to.zip(values).map(|(to, values)| to.copy_from_slice(values)).is_some()
+        })
+    }
+
+    fn small_file(&self, space: &Dataspace) -> Result<SmallFile> {
+        let batch = Batch { first: 0, end: self.count, offsets: vec![0; self.leaves.len()], ..Batch::default() };
+        let (_, inner) = rows_of(&self.datatype, space);
+        let mut types = Vec::new();
+        let parts = self.parts(&batch, space, &mut types)?;
+        let (bytes, places) = ipc::to_bytes(self.count / inner.max(1), parts, &schema_of(&self.columns, &types, &self.datatype, space))?;
+        Ok(SmallFile { datatype: self.datatype.clone(), space: space.clone(), bytes, places })
     }
 
     /// Writes the values to a file of this name; from then on they are read from there.
@@ -235,7 +289,7 @@ impl Table {
             stores.push(Store::Memory(bytes));
         }
         if stores.iter().any(|store| matches!(store, Store::File)) {
-            table.backing = Backing::Published(Published::new(piece.file, name));
+            table.backing = Backing::Published(Published::part(piece.file, name, piece.start, piece.bytes));
         }
         (table.stores, table.count, table.capacity, table.touched) = (stores, count, count, count);
         Ok(table)

@@ -155,10 +155,11 @@ impl Table {
         if let Backing::Published(published) = &self.backing {
             let space = Dataspace::Simple { shape: vec![self.count], max_shape: vec![self.count] };
             match self.ranks.clone() {
+                None if self.bytes_for(self.count)? <= IN_MEMORY_BYTES => self.load()?,
                 None => self.reserve(self.count, self.count, shape.unwrap_or(&space))?,
                 Some(ranks) => {
-                    let name = ranks.name_for(&published.name);
-                    self.own_collective(&name)?;
+                    let (name, start, bytes) = (ranks.name_for(&published.name), published.start, published.bytes);
+                    self.own_collective(&name, start, bytes)?;
                 }
             }
         }
@@ -166,15 +167,48 @@ impl Table {
         Ok(())
     }
 
+    /// Reads all values into memory.
+    fn load(&mut self) -> Result<()> {
+        let mut stores = Vec::with_capacity(self.stores.len());
+        for (index, (leaf, store)) in self.leaves.iter().zip(&self.stores).enumerate() {
+            stores.push(match store {
+                Store::Memory(_) => None,
+                Store::File => {
+                    let mut bytes = vec![0; leaf.bytes * self.count as usize];
+                    for (batch, first, count) in parts_of(&self.batches, 0, self.count) {
+                        let (at, end) = (first as usize * leaf.bytes, (first + count) as usize * leaf.bytes);
+                        let to = bytes.get_mut(at..end).ok_or_else(|| error!("elements are beyond the end of the table"))?;
+                        self.backing.file()?.read_exact_at(to, batch.offsets[index] + (first - batch.first) * leaf.bytes as u64)?;
+                    }
+                    Some(bytes)
+                }
+            });
+        }
+        for (store, loaded) in self.stores.iter_mut().zip(stores) {
+            if let Some(bytes) = loaded {
+                *store = Store::Memory(bytes);
+            }
+        }
+        (self.backing, self.batches, self.capacity, self.touched) = (Backing::None, Vec::new(), self.count, self.count);
+        Ok(())
+    }
+
     /// Like [`Table::own`], for several ranks. Any rank may be the first to change published values, at any time. A rank
     /// that finds no copy makes one; the first copy that gets the agreed name is the one that all ranks write to.
-    fn own_collective(&mut self, name: &str) -> Result<()> {
+    fn own_collective(&mut self, name: &str, start: u64, bytes: Option<u64>) -> Result<()> {
         // The copy has the layout of the published file.
-        let batches = self.batches.clone();
+        let mut batches = self.batches.clone();
+        for batch in &mut batches {
+            let places = batch.offsets.iter_mut().chain([&mut batch.body, &mut batch.values_end]);
+            places.for_each(|place| *place = place.saturating_sub(start));
+        }
         let path = self.folder.join(format!(".{name}.part"));
         if !path.exists() {
             let (mine, file) = aside(&self.folder, &unique_name(), false)?;
-            let copied = || copy_range(self.backing.file()?, 0, &file, 0, self.backing.file()?.metadata()?.len());
+            let copied = || {
+                let from = self.backing.file()?;
+                copy_range(from, start, &file, 0, bytes.map_or_else(|| from.metadata().map(|metadata| metadata.len()), Ok)?)
+            };
             let linked = copied().and_then(|()| match std::fs::hard_link(&mine, &path) {
                 Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => Err(error!("cannot copy published values: {error}").with_source(error)),
                 _ => Ok(()),
@@ -295,10 +329,12 @@ impl Table {
 }
 
 fn copy_range(from: &File, at: u64, to: &File, place: u64, bytes: u64) -> Result<()> {
-    let mut block = vec![0; usize::try_from(bytes.min(4 << 20)).unwrap_or(4 << 20)];
+    let mut block = vec![0; bytes.min(WRITTEN_BYTES as u64) as usize];
     let mut done = 0;
     while done < bytes {
-        let now = (bytes - done).min(block.len() as u64) as usize;
+        // As in `write_pieces`.
+        let to_the_border = WRITTEN_BYTES as u64 - (place + done) % WRITTEN_BYTES as u64;
+        let now = (bytes - done).min(to_the_border) as usize;
         from.read_exact_at(&mut block[..now], at + done)?;
         to.write_all_at(&block[..now], place + done)?;
         done += now as u64;

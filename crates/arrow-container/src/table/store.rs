@@ -99,18 +99,26 @@ impl Drop for Map {
 pub(super) struct Published {
     pub(super) file: File,
     pub(super) name: String,
+    /// Offset of its first byte, and its length; no length: to the end. It may be a part of a pack.
+    pub(super) start: u64,
+    pub(super) bytes: Option<u64>,
     map: OnceLock<Option<Map>>,
 }
 
 impl Published {
     pub(super) fn new(file: File, name: &str) -> Self {
-        Self { file, name: name.to_owned(), map: OnceLock::new() }
+        Self { file, name: name.to_owned(), start: 0, bytes: None, map: OnceLock::new() }
+    }
+
+    /// A part of a file.
+    pub(super) fn part(file: File, name: &str, start: u64, bytes: u64) -> Self {
+        Self { start, bytes: Some(bytes), ..Self::new(file, name) }
     }
 
     /// A file that another program wrote, and may write again: it is read, never mapped.
     #[cfg(feature = "plain")]
     pub(super) fn foreign(file: File) -> Self {
-        Self { file, name: String::new(), map: OnceLock::from(None) }
+        Self { file, name: String::new(), start: 0, bytes: None, map: OnceLock::from(None) }
     }
 
     /// A mapped range of the file; `None` if the file is not mapped or is shorter.

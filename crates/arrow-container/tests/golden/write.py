@@ -1,4 +1,5 @@
 """Writes the golden containers of one version: `HDF5_VOL_CONNECTOR=arrow python write.py FOLDER`, with the connector of that version.
+`write.py FOLDER packed` writes one whose values are in a pack (version 2).
 
 Only for a new version of the format: the containers that are here are never written again (see README.md).
 """
@@ -43,4 +44,18 @@ def write(path: str) -> None:
         f["type"] = np.dtype("<f8")
 
 
+def pack(path: str) -> None:
+    """Puts the values into a pack: that of so many datasets that there is one, of which the others are removed."""
+    with h5py.File(path, "r+") as f:
+        for name in ("a/b/x", "particles", "text", "mixed", "ragged", "colors", "big_endian", "half", "grown", "number", "reference"):
+            # Reading and writing the same makes the values new ones.
+            f[name][...] = f[name][...]
+        for i in range(300):
+            f[f"filler/{i}"] = i
+    with h5py.File(path, "r+") as f:
+        del f["filler"]
+
+
 write(sys.argv[1])
+if sys.argv[2:] == ["packed"]:
+    pack(sys.argv[1])
