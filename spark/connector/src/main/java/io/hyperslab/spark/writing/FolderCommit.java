@@ -10,6 +10,7 @@ import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.file.DirectoryNotEmptyException;
 import java.nio.file.DirectoryStream;
+import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
@@ -36,6 +37,9 @@ public final class FolderCommit {
   private static final String MOVES = "moves.json";
   /** In the committed folder, the place of the replaced files until they are removed. */
   private static final String REPLACED = "replaced";
+
+  /** How often something is tried that other processes undo at once. */
+  private static final int ATTEMPTS = 10;
 
   private static final ObjectMapper JSON = new ObjectMapper();
 
@@ -150,10 +154,10 @@ public final class FolderCommit {
 
   private void makeMoves() throws IOException {
     for (Path old : replaced) {
-      move(old, committed.resolve(REPLACED).resolve(folder.relativize(old)));
+      move(old, committed, committed.resolve(REPLACED).resolve(folder.relativize(old)));
     }
     for (Path file : added) {
-      move(file, target(file));
+      move(file, folder, target(file));
     }
   }
 
@@ -163,18 +167,46 @@ public final class FolderCommit {
     return folder.resolve(written.subpath(1, written.getNameCount()));
   }
 
-  private static void move(Path from, Path to) throws IOException {
+  /** Moves a file to a place below {@code root}, which must be there: a committed folder that is gone must not come back. */
+  private static void move(Path from, Path root, Path to) throws IOException {
     // A file that was moved before, and is there again, is a new one.
-    if (Files.exists(from, LinkOption.NOFOLLOW_LINKS)
-        && !Files.exists(to, LinkOption.NOFOLLOW_LINKS)) {
-      Files.createDirectories(to.getParent());
+    for (int attempt = 1; exists(from) && !exists(to); attempt++) {
       try {
+        createFolders(root, to.getParent());
         Files.move(from, to);
       } catch (NoSuchFileException error) {
-        if (!Files.exists(to, LinkOption.NOFOLLOW_LINKS)) {
+        // Another process has moved it, or removed the folder, which was empty until now.
+        boolean mayComeBack = exists(from) && Files.isDirectory(root) && attempt < ATTEMPTS;
+        if (!exists(to) && !mayComeBack) {
           throw error;
         }
-        // Another process has moved it.
+      }
+    }
+  }
+
+  private static boolean exists(Path path) {
+    return Files.exists(path, LinkOption.NOFOLLOW_LINKS);
+  }
+
+  /** Creates folders below {@code root}. Other processes may create them, and remove empty ones, at the same time. */
+  private static void createFolders(Path root, Path wanted) throws IOException {
+    for (int attempt = 1; !Files.isDirectory(wanted); attempt++) {
+      try {
+        Path created = root;
+        for (Path name : root.relativize(wanted)) {
+          created = created.resolve(name);
+          if (!Files.isDirectory(created)) {
+            Files.createDirectory(created);
+          }
+        }
+      } catch (FileAlreadyExistsException | NoSuchFileException error) {
+        if (!Files.isDirectory(root)) {
+          throw new NoSuchFileException(root.toString());
+        }
+        // What is in the way to the end is a file.
+        if (attempt == ATTEMPTS) {
+          throw error;
+        }
       }
     }
   }
@@ -183,10 +215,10 @@ public final class FolderCommit {
   private void undo(Path staging, IOException reason) {
     try {
       for (Path file : added) {
-        move(target(file), file);
+        move(target(file), committed, file);
       }
       for (Path old : replaced) {
-        move(committed.resolve(REPLACED).resolve(folder.relativize(old)), old);
+        move(committed.resolve(REPLACED).resolve(folder.relativize(old)), folder, old);
       }
       Files.move(committed, staging);
     } catch (IOException error) {
@@ -220,8 +252,22 @@ public final class FolderCommit {
     } catch (NoSuchFileException error) {
       return;
     }
+    for (int attempt = 1; ; attempt++) {
+      try {
+        removeAll(renamed);
+        return;
+      } catch (DirectoryNotEmptyException error) {
+        // A process that found the folder before it was renamed has created one in it.
+        if (attempt == ATTEMPTS) {
+          throw error;
+        }
+      }
+    }
+  }
+
+  private static void removeAll(Path folder) throws IOException {
     List<Path> all;
-    try (Stream<Path> members = Files.walk(renamed)) {
+    try (Stream<Path> members = Files.walk(folder)) {
       all = members.sorted(Comparator.reverseOrder()).collect(Collectors.toList());
     }
     for (Path path : all) {
