@@ -583,3 +583,25 @@ def test_texts_that_nobody_wrote_are_fill_values_of_their_own(tmp_path: pathlib.
     with hs.open(path) as f:
         assert f["x"][:].tolist() == expected
     assert all(finding.severity == "info" for finding in hs.check(path).findings)
+
+
+def test_a_dataset_in_chunks_that_was_made_smaller_grows_again(tmp_path: pathlib.Path) -> None:
+    """The maximum shape is stored although it is the shape, as the HDF5 library does."""
+    path = tmp_path / "x.h5"
+    with hs.open(path, "w") as f:
+        f.create_dataset("new", data=np.arange(11), chunks=(3,))
+    with hs.open(path, "a") as f:
+        f.create_dataset("added", data=np.arange(11), chunks=(4,))
+    with hs.open(path, "r+") as ours:
+        for name in ("new", "added"):
+            ours[name].resize((5,))
+    with h5py.File(path, "r+") as theirs:
+        theirs["new"].resize((8,))
+    with hs.open(path, "r+") as ours:
+        for name in ("new", "added"):
+            ours[name].resize((11,))
+            with pytest.raises(hs.InvalidInputError, match="beyond the largest shape"):
+                ours[name].resize((12,))
+    with h5py.File(path) as theirs:
+        for name in ("new", "added"):
+            assert theirs[name][:].tolist() == [0, 1, 2, 3, 4, *[0] * 6] and theirs[name].maxshape == (11,)

@@ -203,8 +203,8 @@ class Room:
         elif kind == "move":
             f.move(name, f"moved {self.serial}")
             self.known[f"moved {self.serial}"] = self.known.pop(name)
-        elif kind == "copy" and known.values.shape != known.options.get("maxshape") and not (known.kind == "reference" and isinstance(f, h5py.File)):
-            # The library cannot copy references in chunks. Our copy of a dataset that has its largest shape has no largest shape of its own.
+        elif kind == "copy" and not (known.kind == "reference" and isinstance(f, h5py.File)):
+            # The library cannot copy references in chunks.
             f.copy(name, f"copy {self.serial}")
             self.known[f"copy {self.serial}"] = Known(known.kind, known.values.copy(), known.fill, known.options)
         elif kind == "attribute":

@@ -100,8 +100,12 @@ pub fn create_dataset(file: &FileEdit<'_>, dataset: &NewDataset, committed: Opti
         }
     };
     let time = fill_value::stored_time(&dataset.datatype, dataset.fill_value.is_some(), dataset.fill_time);
+    let extent = match &message {
+        LayoutMessage::Chunked { .. } => dataspace::encode_resizable(&dataset.dataspace)?,
+        _ => dataspace::encode(&dataset.dataspace)?,
+    };
     let mut messages = vec![
-        (kind::DATASPACE, 0, dataspace::encode(&dataset.dataspace)?),
+        (kind::DATASPACE, 0, extent),
         datatype,
         (kind::FILL_VALUE, CONSTANT, fill_value::encode(dataset.fill_value.as_deref(), time, allocation)?),
         (kind::LAYOUT, 0, layout::encode(&message)?),

@@ -39,8 +39,17 @@ pub(crate) fn parse(cursor: &mut Cursor<'_>) -> Result<Dataspace> {
     Ok(Dataspace::Simple { shape, max_shape })
 }
 
-/// Version 2 of the message.
+/// Version 2 of the message. The maximum shape is in it if it differs from the shape.
 pub(crate) fn encode(dataspace: &Dataspace) -> Result<Vec<u8>> {
+    encode_with(dataspace, false)
+}
+
+/// As [`encode`], for a dataset in chunks: the maximum shape is always in it, because the shape may be made smaller and grow again.
+pub(crate) fn encode_resizable(dataspace: &Dataspace) -> Result<Vec<u8>> {
+    encode_with(dataspace, true)
+}
+
+fn encode_with(dataspace: &Dataspace, may_shrink: bool) -> Result<Vec<u8>> {
     let mut encoder = Encoder::default();
     let (class, shape, max_shape) = match dataspace {
         Dataspace::Scalar => (0, [].as_slice(), [].as_slice()),
@@ -49,7 +58,7 @@ pub(crate) fn encode(dataspace: &Dataspace) -> Result<Vec<u8>> {
     };
     let ndim = u8::try_from(shape.len()).ok().filter(|ndim| usize::from(*ndim) <= MAX_NDIM);
     let ndim = ndim.ok_or_else(|| Error::unsupported(format!("{} dimensions: HDF5 allows {MAX_NDIM}", shape.len())))?;
-    let grows = shape.iter().zip(max_shape).any(|(extent, max_extent)| *max_extent != Some(*extent));
+    let grows = may_shrink && !max_shape.is_empty() || shape.iter().zip(max_shape).any(|(extent, max_extent)| *max_extent != Some(*extent));
     encoder.bytes(&[2, ndim, u8::from(grows), class]);
     shape.iter().for_each(|extent| encoder.u64(*extent));
     if grows {

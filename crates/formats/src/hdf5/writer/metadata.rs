@@ -228,8 +228,12 @@ fn dataset_messages(
     };
     let time = fill_value::stored_time(&dataset.datatype, fill.is_some(), dataset.fill_time);
     let (message, allocation) = storage(space, dataset, element_size)?;
+    let extent = match &message {
+        LayoutMessage::Chunked { .. } => dataspace::encode_resizable(&dataset.dataspace)?,
+        _ => dataspace::encode(&dataset.dataspace)?,
+    };
     let mut messages = vec![
-        (kind::DATASPACE, 0, dataspace::encode(&dataset.dataspace)?),
+        (kind::DATASPACE, 0, extent),
         datatype_message(dataset, file, addresses)?,
         (kind::FILL_VALUE, CONSTANT, fill_value::encode(fill.as_deref().map(Vec::as_slice), time, allocation)?),
         (kind::LAYOUT, 0, layout::encode(&message)?),
