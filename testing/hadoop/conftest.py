@@ -3,6 +3,7 @@ jars and packages are; what is missing is skipped by name."""
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import pathlib
 import shutil
@@ -12,6 +13,9 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+
+if importlib.util.find_spec("pyspark") is None:
+    collect_ignore_glob = ["test_*.py"]
 
 HERE = pathlib.Path(__file__).resolve().parent
 JARS = pathlib.Path(os.environ.get("HYPERSLAB_HADOOP_JARS", pathlib.Path.home() / ".cache/hyperslab/hadoop-jars"))
