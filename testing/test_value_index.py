@@ -430,7 +430,7 @@ def test_what_cannot_be_indexed_is_refused_by_name(tmp_path: pathlib.Path) -> No
         f["pair"] = np.zeros(3, dtype=[("a", "f4"), ("b", "i4")])
         f["words"] = np.array([b"a", b"b"])
         f["lists"] = np.zeros(3, dtype=[("a", "f4", (2,)), ("b", "i4")])
-    for name, what in [("/one", "single value"), ("/lists/a", "FixedSizeList")]:
+    for name, what in [("/one", "single value"), ("/lists/a", "elements that are arrays")]:
         with pytest.raises(hs.UnsupportedError, match=what):
             hs.index(path, name)
     with pytest.raises(hs.UnsupportedError, match="bitmaps"):
