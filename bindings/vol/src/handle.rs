@@ -256,23 +256,20 @@ pub(crate) fn open_in(container: &Container) -> Vec<(ObjectId, usize)> {
 pub(crate) fn sweep(container: &Container) {
     let open: Vec<ObjectId> = open_in(container).into_iter().map(|(object, _)| object).collect();
     let mut tree = lock(&container.tree);
-    let orphan = |tree: &hyperslab_arrow_container::model::Tree, id: ObjectId| {
-        id != hyperslab_arrow_container::model::ROOT && !open.contains(&id) && tree.references(id) == 0
-    };
     if tree.unlinked == 0 {
         return;
     }
+    // What was removed may have led to others.
     loop {
-        let gone: Vec<ObjectId> = tree.objects.keys().copied().filter(|id| orphan(&tree, *id)).collect();
+        let mut gone = tree.unreferenced();
+        let all = gone.len();
+        gone.retain(|id| !open.contains(id));
+        tree.unlinked = all - gone.len();
         if gone.is_empty() {
             break;
         }
-        for id in gone {
-            tree.objects.remove(&id);
-        }
+        tree.objects.retain(|id, _| !gone.contains(id));
     }
-    let left = tree.objects.keys().filter(|id| tree.references(**id) == 0).count();
-    tree.unlinked = left;
 }
 
 /// The handle type of an object.

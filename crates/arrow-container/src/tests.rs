@@ -13,7 +13,7 @@ use crate::elements::{Arena, Dataspace, Datatype, Member, columns};
 use crate::error::Error;
 use crate::files::Folder;
 use crate::lock;
-use crate::model::{Body, Object, ROOT, Target};
+use crate::model::{Body, Object, ROOT, Target, Tree};
 use crate::table::{Part, Table};
 
 type Outcome = Result<(), Box<dyn std::error::Error>>;
@@ -195,5 +195,20 @@ fn a_tree_is_read_as_it_was_published_and_half_written_ones_are_refused() -> Out
     std::fs::remove_file(&catalog)?;
     let refused = Container::open(&path, false, Options::default(), &no_types).map(|_: Arc<Container>| ());
     assert!(refused.is_err_and(|error| error.message.contains("without catalog.arrow")));
+    Ok(())
+}
+
+#[test]
+fn unreferenced_objects_are_those_without_references() -> Result<(), Error> {
+    let mut tree = Tree::new(Vec::new(), Object::group(Vec::new(), false));
+    let [linked, alone, below, kept, less] = std::array::from_fn(|_| tree.add(Object::group(Vec::new(), false)));
+    tree.link(ROOT, "linked", true, Target::Hard(linked))?;
+    tree.link(alone, "below", true, Target::Hard(below))?;
+    tree.link(ROOT, "less", true, Target::Hard(less))?;
+    tree.object_mut(kept)?.extra_references += 1;
+    tree.object_mut(less)?.extra_references -= 1;
+    let found: Vec<_> = tree.unreferenced().into_iter().collect();
+    assert_eq!(found, tree.objects.keys().copied().filter(|id| tree.references(*id) == 0).collect::<Vec<_>>());
+    assert_eq!(found, [alone, less]);
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! All objects of a file.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::link::{Link, ObjectId, ROOT, Target};
 use super::object::{Body, Object};
@@ -149,6 +149,29 @@ impl Tree {
         let extra = self.objects.get(&id).map_or(0, |object| object.extra_references);
         let root = i64::from(id == ROOT);
         u32::try_from(links.sum::<usize>() as i64 + uses + extra + root).unwrap_or(0)
+    }
+
+    /// The objects to which nothing leads: those whose [`references`](Self::references) are 0. One pass over all of them.
+    pub fn unreferenced(&self) -> BTreeSet<ObjectId> {
+        let mut counts: BTreeMap<ObjectId, i64> = self.objects.iter().map(|(id, object)| (*id, object.extra_references + i64::from(*id == ROOT))).collect();
+        let mut count = |id: ObjectId| {
+            if let Some(count) = counts.get_mut(&id) {
+                *count += 1;
+            }
+        };
+        for object in self.objects.values() {
+            match &object.body {
+                Body::Group { links, .. } => links.values().for_each(|link| {
+                    if let Target::Hard(to) = link.target {
+                        count(to);
+                    }
+                }),
+                Body::Dataset(dataset) => dataset.datatype.committed.into_iter().for_each(&mut count),
+                Body::Datatype(_) => {}
+            }
+            object.attributes.values().filter_map(|attribute| lock(attribute).datatype.committed).for_each(&mut count);
+        }
+        counts.into_iter().filter(|(_, count)| *count <= 0).map(|(id, _)| id).collect()
     }
 
     /// The objects that hard links reach from the root, and those that `H5Oincr_refcount` keeps, each with the first path
