@@ -142,7 +142,7 @@ impl RangeReader for JavaRanges {
         Ok(read)
     }
 
-    /// Java's reads cannot be interrupted safely, so nobody waits inside of one.
+    /// Java's reads cannot be interrupted safely, so threads of the engine make them, and the caller waits outside.
     fn reads_aside(&self) -> bool {
         true
     }

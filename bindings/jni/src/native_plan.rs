@@ -305,7 +305,7 @@ fn plan_each_file<T: Send>(request: &TableRequest, cancellation: &Cancellation, 
     Ok(files)
 }
 
-/// Threads that wait for remote files, of which more are planned side by side than there are cores.
+/// Threads that plan remote files: more than there are cores, because they mostly wait.
 fn waiting_threads() -> Result<&'static rayon::ThreadPool> {
     const THREADS: usize = 32;
     static POOL: OnceLock<rayon::ThreadPool> = OnceLock::new();

@@ -249,7 +249,7 @@ impl Copy<'_> {
             if let Object::Dataset(dataset) = file.object(object)?
                 && dataset.datatype.has_references()
             {
-                // Elements that nobody wrote are stored with it.
+                // The chunk also stores its unwritten elements.
                 if let Some(mut fill) = dataset.portable_fill_value(|| file.fill_heap(object))? {
                     let targets = self.targets(&file, &mut fill)?;
                     let bytes = heap::store(self.file, &fill, References::Targets(&targets), &mut self.heap)?;

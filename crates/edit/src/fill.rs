@@ -1,4 +1,4 @@
-//! Elements that nobody wrote, as they are stored next to those that are written.
+//! Unwritten elements: what is stored for them when others of the same chunk are written.
 
 use std::cell::RefCell;
 

@@ -41,7 +41,7 @@ fn space_word(space: &Dataspace) -> &'static str {
     }
 }
 
-/// Writes the tree, whose values were published before. `files` maps each dataset to the file of its values, some of which are in
+/// Writes the tree; its values have been published before. `files` maps each dataset to the file of its values, which may be in one of
 /// `packs`. Returns the names of the files.
 pub(crate) fn save(tree: &Tree, folder: &Path, generation: u64, files: &BTreeMap<ObjectId, String>, packs: &[String], sync: bool) -> Result<Vec<String>> {
     let paths = tree.reachable();

@@ -136,7 +136,7 @@ impl Container {
     }
 
     /// Writes the values of many small datasets that have changed to one file, a pack, which readers see after the next publishing.
-    /// Also moves files there from packs of which most are not used any more.
+    /// Also moves files there from packs whose files are mostly unused.
     fn write_small_values(&self, tree: &Tree, reachable: &BTreeMap<ObjectId, String>) -> Result<()> {
         let is_small = |extent: &Extent| extent.table.as_ref().is_some_and(|table| table.changed && table.is_small());
         let mut small = Vec::new();

@@ -69,7 +69,7 @@ impl Folder {
         packs.iter().map(|(name, _)| name.clone()).collect()
     }
 
-    /// The files among `used` in packs of which most files are not used any more: they should be moved to a new pack, so that the old
+    /// The files among `used` in packs whose files are mostly unused: they should be moved to a new pack, so that the old
     /// ones can be removed.
     pub(crate) fn scattered<'a>(&self, used: impl Iterator<Item = &'a String>) -> Vec<String> {
         let packs = lock(&self.packs);

@@ -9,7 +9,7 @@ use crate::error::{Result, error};
 
 /// Bytes of a column, with the values in between, that are moved at a time.
 const COLUMN_BYTES: usize = 128 << 10;
-/// Maximum number of elements that are moved at a time: the columns of so many stay in the processor's cache.
+/// Maximum number of elements that are moved at a time, so that their columns stay in the processor's cache.
 const MAX_ELEMENTS: usize = 8 << 10;
 
 /// Some of the elements.
