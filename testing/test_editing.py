@@ -418,7 +418,6 @@ def refusals() -> dict[str, tuple[type[Exception], Callable[[Any], Any]]]:
         "a scale of another dimension": (ValueError, lambda f: f["x"].attach_scale(2, f["g/y"])),
         "a scale of itself": (ValueError, lambda f: f["x"].attach_scale(0, f["x"])),
         "a group as a scale": (TypeError, lambda f: f["x"].attach_scale(0, f["g"])),
-        "a reference to a region": (NotImplementedError, lambda f: f.create_dataset("new", data=[None, None], dtype=h5py.regionref_dtype)),
         "an attribute of no type": (NotImplementedError, lambda f: f.attrs.__setitem__("a", {})),
         "an attribute without a name": (ValueError, lambda f: f.attrs.__setitem__("", 1)),
         "an attribute of 64 KiB": (NotImplementedError, lambda f: f.attrs.__setitem__("a", np.zeros(10_000))),

@@ -59,13 +59,14 @@ impl Editor {
         session.open_storage(&self.path, self.transaction.snapshot()?)
     }
 
-    /// Stores what elements of variable length point at. Returns the elements as [`Editor::write`] takes them.
+    /// Stores what elements of variable length and references point at. Returns the elements as [`Editor::write`] takes them. A reference
+    /// holds the number of a value of the heap: the address of an object in 8 bytes, and what [`TargetPart::parse`] takes.
     ///
     /// # Errors
-    /// `Unsupported` for references, and files with narrow addresses; as [`Transaction::write`].
+    /// `InvalidInput` for references that cannot be read; `Unsupported` for files with narrow addresses; as [`Transaction::write`].
     pub fn store_values(&mut self, elements: &Elements) -> Result<Vec<u8>> {
         let mut open = self.heap.clone();
-        let outcome = self.edit(|file| heap::store(file, elements, References::Addresses, &mut open));
+        let outcome = self.edit(|file| heap::store(file, elements, References::Named, &mut open));
         self.view = None;
         let bytes = outcome?;
         self.heap = open;
@@ -104,14 +105,14 @@ impl Editor {
         self.free(freed)
     }
 
-    /// Sets an attribute of an object, or replaces it. References to objects hold their addresses.
+    /// Sets an attribute of an object, or replaces it. References are those of [`Editor::store_values`].
     ///
     /// # Errors
-    /// `Unsupported` for other references, and attributes that cannot be edited.
+    /// As [`Editor::store_values`]; `Unsupported` for attributes that cannot be edited.
     pub fn set_attribute(&mut self, object: ObjectId, name: &str, dataspace: &Dataspace, value: &Elements) -> Result<()> {
         let mut open = self.heap.clone();
         let set = |file: &FileEdit<'_>, _: &File, id: ObjectId| {
-            let bytes = heap::store(file, value, References::Addresses, &mut open)?;
+            let bytes = heap::store(file, value, References::Named, &mut open)?;
             set_attribute(file, id, name, &value.datatype, dataspace, &bytes)
         };
         self.change(object, set)?;

@@ -1,8 +1,8 @@
 //! Values of variable length: they go into global heap collections at the end of the file.
 
-use hyperslab_array::{Elements, Error, HeapReference, ReferenceKind, Result};
+use hyperslab_array::{Elements, Error, HeapReference, Result};
 use hyperslab_formats::hdf5::edit::FileEdit;
-use hyperslab_formats::hdf5::writer::{HeapWriter, NewTarget, Pointed, place_values, store_values_with};
+use hyperslab_formats::hdf5::writer::{HeapWriter, NewTarget, Pointed, TargetObject, TargetPart, number_references, place_values, store_values_with};
 
 /// Bytes of a value that may follow into a collection that is kept.
 const SMALL_VALUE_BYTES: usize = 256;
@@ -13,8 +13,9 @@ pub(crate) type OpenCollection = Option<(u64, HeapWriter)>;
 /// What references in values hold.
 #[derive(Clone, Copy)]
 pub(crate) enum References<'a> {
-    /// Addresses of objects, as they are stored; others are refused.
-    Addresses,
+    /// Numbers of values of the heap, from 1 on. Such a value is the address of an object in 8 bytes, and what
+    /// [`TargetPart::parse`] takes.
+    Named,
     /// What this file has in another place.
     Copied,
     /// Numbers of these targets, from 1 on.
@@ -23,19 +24,25 @@ pub(crate) enum References<'a> {
 
 /// Stores what elements point at. Returns them as they are in the file.
 pub(crate) fn store(file: &FileEdit<'_>, elements: &Elements, references: References<'_>, open: &mut OpenCollection) -> Result<Vec<u8>> {
-    let mut bytes = elements.bytes.clone();
     if !elements.datatype.uses_heap() && !elements.datatype.has_references() {
-        return Ok(bytes);
+        return Ok(elements.bytes.clone());
     }
     if !file.has_wide_addresses() {
         return Err(Error::unsupported(
             "values of variable length and references in a file whose addresses or lengths have fewer than 8 bytes cannot be written yet",
         ));
     }
+    if let References::Named = references
+        && elements.datatype.has_references()
+    {
+        let mut numbered = elements.clone();
+        let targets = number_references(&mut numbered, |_, size, found| found.chunks_exact(size).map(|element| named(elements, element)).collect())?;
+        return store(file, &numbered, References::Targets(&targets), open);
+    }
+    let mut bytes = elements.bytes.clone();
     let resolve = |reference: HeapReference| elements.heap.object(reference);
     let store_values = |bytes: &mut [u8], heap: &mut HeapWriter| match references {
-        References::Addresses => store_values_with(&elements.datatype, bytes, &resolve, heap, &mut check_address),
-        References::Copied => store_values_with(&elements.datatype, bytes, &resolve, heap, &mut |_, _| Ok(())),
+        References::Named | References::Copied => store_values_with(&elements.datatype, bytes, &resolve, heap, &mut |_, _| Ok(())),
         References::Targets(targets) => place_values(&elements.datatype, bytes, &resolve, heap, Some(Pointed { objects: &[], targets })),
     };
     if let Some((address, heap)) = open.as_ref() {
@@ -64,10 +71,16 @@ pub(crate) fn store(file: &FileEdit<'_>, elements: &Elements, references: Refere
     Ok(bytes)
 }
 
-/// Checks that a reference is the address of an object, or null.
-fn check_address(kind: ReferenceKind, element: &mut [u8]) -> Result<()> {
-    if (kind == ReferenceKind::Object && element.len() == size_of::<u64>()) || element.iter().all(|byte| *byte == 0) {
-        return Ok(());
-    }
-    Err(Error::unsupported("references to regions, and those of HDF5 1.12, cannot be written into an existing file yet"))
+/// What an element of [`References::Named`] points at; `None` for null.
+fn named(elements: &Elements, element: &[u8]) -> Result<Option<NewTarget>> {
+    let bad = || Error::invalid_input("a reference that cannot be read");
+    let number = element.iter().take(8).rev().fold(0u64, |number, byte| number << 8 | u64::from(*byte));
+    let index = match u32::try_from(number) {
+        Ok(0) => return Ok(None),
+        Ok(index) => index,
+        Err(_) => return Err(bad()),
+    };
+    let (address, part) = elements.heap.object(HeapReference { address: 1, index })?.split_first_chunk().ok_or_else(bad)?;
+    let object = TargetObject::Address { file: None, address: u64::from_le_bytes(*address) };
+    Ok(Some(NewTarget { object, part: TargetPart::parse(part)? }))
 }

@@ -115,11 +115,11 @@ pub(crate) fn create_filled(
     committed: Option<ObjectId>,
     tracked: bool,
 ) -> Result<ObjectId> {
-    let Some(bytes) = dataset.fill_value.as_ref().filter(|_| dataset.datatype.uses_heap()) else {
+    let Some(bytes) = dataset.fill_value.as_ref().filter(|_| dataset.datatype.uses_heap() || dataset.datatype.has_references()) else {
         return create_dataset(file, dataset, committed, tracked);
     };
     let elements = Elements { datatype: dataset.datatype.clone(), bytes: bytes.clone(), heap: fill.clone() };
-    let stored = heap::store(file, &elements, References::Addresses, open)?;
+    let stored = heap::store(file, &elements, References::Named, open)?;
     create_dataset(file, &NewDataset { fill_value: Some(stored), ..dataset.clone() }, committed, tracked)
 }
 

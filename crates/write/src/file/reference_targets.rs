@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 use hyperslab_array::{Dataspace, Datatype, Elements, Error, HeapObjects, HeapReference, HyperslabAxis, Result, StoredSelection};
 use hyperslab_formats::hdf5::writer::{
     HeapWriter, NewAttribute, NewTarget, Pointed, Sequences, TargetObject, TargetPart, check_references, each_nested_reference, each_reference,
-    encode_selection, parse_selection, place_references, replace_references,
+    parse_selection, place_references, replace_references,
 };
 
 use super::definition::AttributeValue;
@@ -33,31 +33,15 @@ pub(crate) enum Referenced {
 }
 
 impl Target {
-    /// Parses a target: the path, and for a part of the object a NUL, a letter, and what the letter stands for:
-    /// - `h`: start, stride, count and block of each dimension of a hyperslab;
-    /// - `p`: the number of dimensions, and the coordinates of points;
-    /// - `b`: the number of dimensions, and the coordinates of the first and of the last element of blocks;
-    /// - `a`: the name of an attribute.
-    ///
-    /// Numbers are little-endian and have 64 bits.
+    /// Parses a target: the path, and for a part of the object a NUL and what [`TargetPart::parse`] takes.
     fn parse(value: &[u8]) -> Result<Self> {
-        let bad = || Error::invalid_input("a reference that cannot be read");
-        let text = |bytes| std::str::from_utf8(bytes).map_err(|_| bad());
         let (path, part) = match value.iter().position(|byte| *byte == 0) {
-            None => (value, None),
-            Some(end) => (value.get(..end).unwrap_or_default(), value.get(end + 1..).and_then(<[u8]>::split_first)),
+            None => (value, TargetPart::Object),
+            Some(end) => (value.get(..end).unwrap_or_default(), TargetPart::parse(value.get(end + 1..).unwrap_or_default())?),
         };
-        let path = normalized_path(text(path)?)?;
-        let part = match part {
-            None => TargetPart::Object,
-            Some((b'a', name)) => TargetPart::Attribute(text(name)?.to_owned()),
-            Some((kind, numbers)) => {
-                let numbers = numbers.chunks(8).map(|bytes| Some(u64::from_le_bytes(bytes.try_into().ok()?)));
-                let (ndim, selection) = numbers.collect::<Option<Vec<_>>>().and_then(|numbers| selected(*kind, &numbers)).ok_or_else(bad)?;
-                TargetPart::Region { ndim: u32::try_from(ndim).map_err(|_| bad())?, selection: encode_selection(&selection)? }
-            }
-        };
-        Ok(Self { object: Referenced::Path(path), part })
+        let path = std::str::from_utf8(path).ok().filter(|path| !path.is_empty());
+        let path = path.ok_or_else(|| Error::invalid_input("a reference that cannot be read"))?;
+        Ok(Self { object: Referenced::Path(normalized_path(path)?), part })
     }
 
     /// A whole object.
@@ -99,35 +83,6 @@ impl Target {
             other => other,
         }))
     }
-}
-
-/// Number of dimensions and selection of a region, see [`Target::parse`]; `None` for numbers that are none.
-fn selected(kind: u8, numbers: &[u64]) -> Option<(usize, StoredSelection)> {
-    if kind == b'h' {
-        let axes: Vec<[u64; 4]> = numbers.chunks(4).map(|axis| axis.try_into().ok()).collect::<Option<_>>()?;
-        return Some((axes.len(), selection(&axes)));
-    }
-    let (ndim, numbers) = numbers.split_first()?;
-    let ndim = usize::try_from(*ndim).ok().filter(|ndim| *ndim > 0 && numbers.len().is_multiple_of(*ndim))?;
-    let mut points = numbers.chunks_exact(ndim).map(<[u64]>::to_vec);
-    let selection = match kind {
-        b'p' => StoredSelection::Points(points.collect()),
-        b'b' => StoredSelection::Blocks(std::iter::from_fn(|| points.next().map(|first| Some((first, points.next()?)))).collect::<Option<_>>()?),
-        _ => return None,
-    };
-    Some((ndim, selection))
-}
-
-fn selection(axes: &[[u64; 4]]) -> StoredSelection {
-    if axes.is_empty() {
-        return StoredSelection::All;
-    }
-    if axes.iter().any(|[_, _, count, block]| *count == 0 || *block == 0) {
-        return StoredSelection::None;
-    }
-    let axis =
-        |[start, stride, count, block]: &[u64; 4]| HyperslabAxis { start: *start, stride: *stride, count: Some(*count), block: Some(*block), limit: None };
-    StoredSelection::Hyperslab(axes.iter().map(axis).collect())
 }
 
 /// Targets of all references in a file. Elements hold the id of the target, from 1 on; 0 is a null reference.

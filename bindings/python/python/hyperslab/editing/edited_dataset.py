@@ -214,12 +214,10 @@ class DatasetEdits(NodeEdits, Dataset):
         datatype = _writable(about["datatype"])
         selected = indexing_keys.select(key, tuple(about["shape"]))
         inner = tuple(datatype["shape"]) if datatype["class"] == "array" else ()
-        heap: list[bytes] = []
+        heap = references.EditedValues(self)
         parts: compounds.Parts = None
         try:
-            if datatype["class"] == "reference":
-                data = references.stored(values, self._changes.path)
-            elif dtype_encoding.has_fields(datatype):
+            if dtype_encoding.has_fields(datatype):
                 data, parts = dtype_encoding.stored_fields(values, datatype, heap, names)
             elif names:
                 raise InvalidInputError(f"field {names[0]!r} of a dataset that has no fields")
@@ -243,7 +241,7 @@ class DatasetEdits(NodeEdits, Dataset):
             self._changes.make(lambda editor: editor.write(number, *box))
             return
         stored = data.tobytes()
-        if dtype_encoding.uses_heap(datatype) or datatype["class"] == "reference":
+        if dtype_encoding.uses_heap(datatype) or dtype_encoding.has_references(datatype):
             stored = self._changes.make(lambda editor: editor.store_values(datatype, stored, heap))
             data = np.frombuffer(stored, data.dtype).reshape(data.shape)
         # One row of bytes for each element.

@@ -130,14 +130,9 @@ class GroupEdits(NetcdfEdits, NodeEdits, Group):
         if rest:
             raise TypeError(f"create_dataset() got an unexpected keyword argument {next(iter(rest))!r}")
         data = attributes.as_ours(data)
-        if references.are_references(data, dtype):
-            values = None if data is None else references.stored(data, self._changes.path)
-            extent = dtype_encoding.extents("shape", shape) if shape is not None else list(() if values is None else values.shape)
-            stated = creating.Stated(tuple(extent), references.OBJECT, None if values is None else np.reshape(np.asarray(data, object), extent), None)
-        else:
-            stated = creating.stated(shape, dtype, data)
+        stated = creating.stated(shape, dtype, data)
         chosen = creating.storage(stated, chunks, maxshape, compression, compression_opts, shuffle, fletcher32, scaleoffset)
-        _, fill = creating.fill(stated, references.filled(fillvalue, stated.datatype, self._changes.path))
+        _, fill = creating.fill(stated, fillvalue, references.EditedValues(self))
         size = None if stated.shape is None else list(stated.shape)
         committed = dtype.name if isinstance(dtype, Datatype) and isinstance(dtype, NodeEdits) and dtype._changes is self._changes else None
         with self._changes.lock:

@@ -11,6 +11,19 @@ from ..values.references import Reference
 from .changes import Changes
 
 
+def address_of(file: _native.File, number: int) -> bytes:
+    """The address of an object, as references hold it.
+
+    Args:
+        file: The file.
+        number: The number of the object.
+
+    Returns:
+        8 bytes.
+    """
+    return int(_native.address(file, number) or 0).to_bytes(8, "little")
+
+
 class NodeEdits(Node):
     """What objects of an edited file have in common. Subclasses put it in front of the class that reads the object."""
 
@@ -81,7 +94,7 @@ class NodeEdits(Node):
         """A reference of this file as the file is now; other values as they are."""
         if not isinstance(reference, Reference) or reference._file.path != self._changes.path:
             return reference
-        return type(reference)(self._file, reference._kind, reference._raw, reference._null)
+        return reference._in(self._file)
 
     def _dereferenced(self, reference: Reference) -> Any:
         return super()._dereferenced(self._current(reference))

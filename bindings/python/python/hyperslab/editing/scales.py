@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import struct
 from typing import Any
 
-from .. import _native
 from ..errors import InvalidInputError, InvalidTypeError, ObjectNotFoundError
 from ..values.references import Reference
-from .edited_node import NodeEdits
+from .edited_node import NodeEdits, address_of
 from .references import OBJECT
 
 _TEXT = {"class": "string", "padding": "NullTerminated", "utf8": False}
@@ -163,7 +163,7 @@ def address(node: Any) -> bytes:
     Returns:
         8 bytes.
     """
-    return int(_native.address(node._file, node._number) or 0).to_bytes(8, "little")
+    return address_of(node._file, node._number)
 
 
 def attached(dataset: Any) -> list[list[bytes]]:
@@ -203,7 +203,10 @@ def _store(dataset: Any, found: list[list[bytes]]) -> None:
         dataset._changes.make(lambda editor: editor.delete_attribute(number, "DIMENSION_LIST"))
         return
     raw = b"".join(struct.pack("<IQI", len(scales), 1 if scales else 0, axis if scales else 0) for axis, scales in enumerate(found, 1))
-    heap = [b"".join(scales) for scales in found]
+    # The list of each dimension has the numbers of the addresses behind the lists.
+    addresses = [scale for scales in found for scale in scales]
+    numbers = itertools.count(len(found) + 1)
+    heap = [b"".join(struct.pack("<Q", next(numbers)) for _ in scales) for scales in found] + addresses
     dataset._changes.make(lambda editor: editor.set_attribute(number, "DIMENSION_LIST", [len(found)], _LIST, raw, heap))
 
 
@@ -219,8 +222,9 @@ def _store_users(scale: Any, users: list[tuple[bytes, int]]) -> None:
         if attribute(scale, "REFERENCE_LIST") is not None:
             scale._changes.make(lambda editor: editor.delete_attribute(number, "REFERENCE_LIST"))
         return
-    raw = b"".join(address + struct.pack("<II", axis, 0) for address, axis in users)
-    scale._changes.make(lambda editor: editor.set_attribute(number, "REFERENCE_LIST", [len(users)], _USERS, raw, []))
+    raw = b"".join(struct.pack("<QII", place, axis, 0) for place, (_, axis) in enumerate(users, 1))
+    heap = [address for address, _ in users]
+    scale._changes.make(lambda editor: editor.set_attribute(number, "REFERENCE_LIST", [len(users)], _USERS, raw, heap))
 
 
 def _set_text(dataset: Any, name: str, text: str) -> None:

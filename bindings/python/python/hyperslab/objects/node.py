@@ -64,7 +64,7 @@ class Node:
 
     @property
     def regionref(self) -> RegionReferences:
-        """Shapes of region references."""
+        """Makes region references, `x.regionref[2:5]`, and tells their shapes."""
         return RegionReferences(self)
 
     def __eq__(self, other: object) -> bool:

@@ -1,22 +1,26 @@
-"""Region references: shapes of what they select, as `regionref` of an object tells them."""
+"""Region references: `regionref` of an object makes them, and tells the shapes of what they select."""
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import Any
 
 from ..errors import InvalidInputError, UnsupportedError
 from ..values import references
+from ..values.new_references import selected_region
 from ..values.references import RegionReference
 
 
 class RegionReferences:
-    """What `regionref` of an object returns: shapes of region references. Files that are open for reading make no new ones."""
+    """What `regionref` of an object returns: `dataset.regionref[key]` is a reference to the elements that `key` selects."""
 
     def __init__(self, owner: Any) -> None:
         self._owner = owner
 
-    def __getitem__(self, key: Any) -> NoReturn:
-        raise UnsupportedError("new region references in a file that is open for reading: only files that are being written make them")
+    def __getitem__(self, key: Any) -> RegionReference:
+        owner = self._owner
+        if owner.kind != "dataset" or owner._about["shape"] is None:
+            raise UnsupportedError("a reference to a region of what has no elements", owner._file.path, owner.name)
+        return references.MadeRegionReference(owner._file, owner._number, owner.name, selected_region(key, tuple(owner._about["shape"])))
 
     def shape(self, reference: RegionReference) -> tuple[int, ...]:
         """The shape of the dataset that a reference points at."""

@@ -416,9 +416,10 @@ def extents(name: str, values: Any, unlimited: bool = False) -> list[Any]:
     return [None if extent is None else int(extent) for extent in found]
 
 
-def fill_of(value: Any, datatype: dict[str, Any]) -> tuple[bytes, list[bytes]] | None:
-    """The bytes of a fill value, and what its parts of variable length point at; empty values of variable length and null references need none."""
-    heap: list[bytes] = []
+def fill_of(value: Any, datatype: dict[str, Any], heap: list[bytes] | None = None) -> tuple[bytes, list[bytes]] | None:
+    """The bytes of a fill value, and what its parts of variable length point at, which is added to `heap`; empty values of variable length and null
+    references need none."""
+    heap = [] if heap is None else heap
     fill = None if value is None else _one_element(value, datatype, heap).tobytes()
     return (fill, heap) if fill and (any(fill) or not (uses_heap(datatype) or has_references(datatype))) else None
 

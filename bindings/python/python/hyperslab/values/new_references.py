@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -12,11 +13,15 @@ from .described import DescribedType
 from .regions import RegionSelection
 
 
-class NewReference:
-    """Points at an object of the file that is being written: `f["refs"] = [a.ref, b.ref, None]`."""
+class AnyReference:
+    """A reference: of a file that is read or edited, or of one that is being written."""
 
-    #: What kind of reference it is: `Object`, `Region` or `Attribute`.
+    #: What it points at: `Object`, `Region` or `Attribute`.
     kind = "Object"
+
+
+class NewReference(AnyReference):
+    """Points at an object of the file that is being written: `f["refs"] = [a.ref, b.ref, None]`."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -96,10 +101,64 @@ class Regions:
         self._path, self._shape = path, shape
 
     def __getitem__(self, key: Any) -> NewRegionReference:
-        selected = indexing_keys.select(key, self._shape)
-        if selected.mask is not None or any(not isinstance(axis, tuple) for axis in selected.axes):
-            raise UnsupportedError("references to masks or lists of indexes: give slices")
-        return NewRegionReference(self._path, [[start, step, count, 1] for start, count, step in selected.axes])
+        region = selected_region(key, self._shape)
+        if region.kind == "none":
+            return NewRegionReference(self._path, [[0, 1, 0, 1] for _ in self._shape])
+        return NewRegionReference(self._path, region.parts[0] if region.kind == "hyperslab" else region)
+
+
+def selected_region(key: Any, shape: tuple[int, ...]) -> RegionSelection:
+    """The region that an index selects.
+
+    Args:
+        key: Integers, slices, `...`, a mask, or lists of indexes.
+        shape: The shape of the dataset.
+
+    Returns:
+        A hyperslab, or `none`. Of a mask of several dimensions the points, of lists the blocks.
+
+    Raises:
+        UnsupportedError: A list of indexes that does not increase.
+    """
+    selected = indexing_keys.select(key, shape)
+    if 0 in selected.shape:
+        return RegionSelection("none", [])
+    if selected.mask is not None:
+        return RegionSelection("points", [np.argwhere(selected.mask).tolist()])
+    if any(np.ndim(picked) for picked in selected.pick if not isinstance(picked, slice)):
+        raise UnsupportedError("a reference to a list of indexes that does not increase: a region has no order")
+    if all(isinstance(axis, tuple) for axis in selected.axes):
+        return RegionSelection("hyperslab", [[[start, step, count, 1] for start, count, step in selected.axes]])
+    return RegionSelection("blocks", [[list(corner) for corner in zip(*block, strict=True)] for block in itertools.product(*map(_runs, selected.axes))])
+
+
+def _runs(axis: Any) -> list[tuple[int, int]]:
+    """First and last of the indexes that lie side by side on an axis of `indexing_keys`."""
+    if isinstance(axis, tuple):
+        start, count, step = axis
+        if step == 1:
+            return [(start, start + count - 1)]
+        return [(index, index) for index in range(start, start + count * step, step)]
+    ends = np.flatnonzero(np.diff(axis) != 1)
+    return list(zip([axis[0], *(axis[end + 1] for end in ends)], [*(axis[end] for end in ends), axis[-1]], strict=True))
+
+
+class ExistingObjects(list[bytes]):
+    """The values that elements of a file point at whose objects have addresses already."""
+
+    def reference(self, value: AnyReference) -> bytes:
+        """What the writer is told of a reference.
+
+        Args:
+            value: The reference.
+
+        Returns:
+            The address in 8 bytes, and the part that it points at.
+
+        Raises:
+            InvalidInputError: It points at nothing, or into another file.
+        """
+        raise NotImplementedError
 
 
 def kind_of(values: Any, dtype: Any) -> str | None:
@@ -114,12 +173,12 @@ def kind_of(values: Any, dtype: Any) -> str | None:
             return "Region" if ref.__name__ == "RegionReference" else "Object"
     if dtype is not None:
         return None
-    if isinstance(values, NewReference):
+    if isinstance(values, AnyReference):
         return values.kind
     if (isinstance(values, np.ndarray) and values.dtype.kind != "O") or not isinstance(values, (np.ndarray, list, tuple)):
         return None
     flat = np.asarray(values, dtype=object).reshape(-1)
-    kinds = {value.kind for value in flat if isinstance(value, NewReference)}
+    kinds = {value.kind for value in flat if isinstance(value, AnyReference)}
     if len(kinds) > 1:
         raise UnsupportedError("references to objects and to regions in one dataset")
     return kinds.pop() if kinds else None
@@ -134,7 +193,7 @@ def datatype_of(kind: str) -> dict[str, Any]:
 def elements_of(values: Any, datatype: dict[str, Any], heap: list[bytes]) -> np.ndarray[Any, Any]:
     """References for the writer: the number of a value in `heap`."""
     given = np.empty((), dtype=object)
-    if isinstance(values, NewReference) or values is None:
+    if isinstance(values, AnyReference) or values is None:
         given[()] = values
     else:
         given = np.asarray(values, dtype=object)
@@ -143,14 +202,23 @@ def elements_of(values: Any, datatype: dict[str, Any], heap: list[bytes]) -> np.
     for place, value in enumerate(given.reshape(-1)):
         if value is None or _is_null(value):
             continue
-        if not isinstance(value, NewReference):
-            raise UnsupportedError("references mixed with other values, or of another file: give the `ref` of objects of this file, or None")
+        if not isinstance(value, AnyReference):
+            raise _mixed()
         if datatype["kind"] not in ("Standard", value.kind):
             what = {"Object": "an object", "Region": "a region", "Attribute": "an attribute"}[value.kind]
             raise InvalidInputError(f"a reference to {what} among references to {'regions' if datatype['kind'] == 'Region' else 'objects'}")
-        heap.append(value.stored())
+        if isinstance(heap, ExistingObjects):
+            heap.append(heap.reference(value))
+        elif isinstance(value, NewReference):
+            heap.append(value.stored())
+        else:
+            raise _mixed()
         flat["number"][place] = len(heap)
     return out.view(f"V{datatype['size']}")
+
+
+def _mixed() -> UnsupportedError:
+    return UnsupportedError("references mixed with other values, or of another file: give the `ref` of objects of this file, or None")
 
 
 def _is_null(value: Any) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from . import new_references
 from .regions import RegionSelection
 
 
-class Reference:
+class Reference(new_references.AnyReference):
     """Points at an object: `file[reference]` is that object. A null reference is false."""
 
     def __init__(self, file: _native.File, kind: str, raw: bytes, null: bool) -> None:
@@ -23,6 +23,10 @@ class Reference:
 
     def __bool__(self) -> bool:
         return not self._null
+
+    def _in(self, file: _native.File) -> Reference:
+        """The same reference in another opening of its file."""
+        return type(self)(file, self._kind, self._raw, self._null)
 
     @property
     def path(self) -> str | None:
@@ -49,6 +53,8 @@ class Reference:
 class RegionReference(Reference):
     """Points at elements of a dataset: `file[reference]` is the dataset, `dataset[reference]` the elements."""
 
+    kind = "Region"
+
     @property
     def selection(self) -> RegionSelection | None:
         """The selected elements; `None` for a null or dangling reference."""
@@ -60,11 +66,37 @@ class AttributeReference(Reference):
     """Points at an attribute: `file[reference]` is the object that has it, `file[reference].attrs[reference.attribute]`
     its value."""
 
+    kind = "Attribute"
+
     @property
     def attribute(self) -> str | None:
         """The attribute's name."""
         found = self._found()
         return found.attribute if found is not None else None
+
+
+class _Made(NamedTuple):
+    """What `regionref` of a dataset was given: as `_native.Dereferenced`."""
+
+    file: _native.File
+    object: int
+    path: str
+    selection: RegionSelection
+    attribute: str | None
+
+
+class MadeRegionReference(RegionReference):
+    """A region reference that is in no file yet: what `dataset.regionref[key]` returns."""
+
+    def __init__(self, file: _native.File, object: int, path: str, selection: RegionSelection) -> None:
+        super().__init__(file, "Region", repr((object, selection)).encode(), False)
+        self._made = _Made(file, object, path, selection, None)
+
+    def _found(self) -> Any:
+        return self._made
+
+    def _in(self, file: _native.File) -> Reference:
+        return MadeRegionReference(file, self._made.object, self._made.path, self._made.selection)
 
 
 def of_elements(file: _native.File | _native.Writer, datatype: dict[str, Any], raw: bytes) -> list[Any]:

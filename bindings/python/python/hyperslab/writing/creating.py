@@ -114,12 +114,12 @@ def storage(stated: Stated, chunks: Any, maxshape: Any, compression: Any, compre
     return Storage(largest, chosen, found)
 
 
-def fill(stated: Stated, fillvalue: Any) -> tuple[Any, tuple[bytes, list[bytes]] | None]:
-    """The value of unwritten elements, as given and as stored; that of times is the missing one unless another is given."""
+def fill(stated: Stated, fillvalue: Any, heap: list[bytes] | None = None) -> tuple[Any, tuple[bytes, list[bytes]] | None]:
+    """The value of unwritten elements, as given and as stored; that of times is the missing one unless another is given. `heap` takes what it points at."""
     if isinstance(fillvalue, StoredFill):
         return fillvalue.value, (fillvalue.stored, [])
     if stated.times is None:
-        return fillvalue, dtype_encoding.fill_of(fillvalue, stated.datatype)
+        return fillvalue, dtype_encoding.fill_of(fillvalue, stated.datatype, heap)
     given = np.int64(times.MISSING) if fillvalue is None else fillvalue
     return given, dtype_encoding.fill_of(times.counts(given, stated.times), stated.datatype)
 

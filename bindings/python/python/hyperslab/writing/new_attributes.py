@@ -83,13 +83,14 @@ class NewAttributes(MutableMapping[str, AttributeValue]):
         return f"<new attributes: {', '.join(self)}>"
 
 
-def encoded(name: str, value: Any, dtype: Any = None) -> tuple[list[int] | None, dict[str, Any], bytes, list[bytes]]:
+def encoded(name: str, value: Any, dtype: Any = None, heap: list[bytes] | None = None) -> tuple[list[int] | None, dict[str, Any], bytes, list[bytes]]:
     """Shape, datatype and stored bytes of an attribute's value, and its values of variable length.
 
     Args:
         name: Name of the attribute.
         value: Its value.
         dtype: Its dtype; by default that of `value`.
+        heap: Where what elements point at is added; by default a new list.
 
     Returns:
         The shape (`None` of a null dataspace), the datatype, the bytes of the elements, and what they point at.
@@ -100,7 +101,7 @@ def encoded(name: str, value: Any, dtype: Any = None) -> tuple[list[int] | None,
     value = attributes.as_ours(value)
     if isinstance(value, Empty):
         return None, dtype_encoding.of_dtype(dtype or value.dtype), b"", []
-    heap: list[bytes] = []
+    heap = [] if heap is None else heap
     kind = new_references.kind_of(value, dtype)
     if value is None or isinstance(value, (dict, set)):
         hint = "give hyperslab.Empty(dtype) for a value without elements" if value is None else "give its items one by one"

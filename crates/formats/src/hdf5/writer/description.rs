@@ -2,6 +2,7 @@
 
 use hyperslab_array::{Dataspace, Datatype, Elements};
 
+use super::target_part::TargetPart;
 use crate::filter::Pipeline;
 use crate::{FillTime, VirtualMapping};
 
@@ -36,22 +37,6 @@ pub enum TargetObject {
         file: Option<String>,
         /// The address.
         address: u64,
-    },
-}
-
-/// The part of an object that a reference points at.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum TargetPart {
-    /// The object itself.
-    Object,
-    /// The attribute of this name.
-    Attribute(String),
-    /// Elements of a dataset.
-    Region {
-        /// Number of dimensions of the dataset.
-        ndim: u32,
-        /// As of [`super::encode_selection`].
-        selection: Vec<u8>,
     },
 }
 

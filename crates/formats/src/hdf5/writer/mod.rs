@@ -12,16 +12,18 @@ mod metadata;
 mod pages;
 mod references;
 mod space;
+mod target_part;
 mod values;
 
 pub use super::heap::HeapWriter;
 pub(crate) use dense::DenseStorage;
-pub use description::{NewAttribute, NewContent, NewDataset, NewFile, NewLink, NewObject, NewStorage, NewTarget, StoredChunk, TargetObject, TargetPart};
+pub use description::{NewAttribute, NewContent, NewDataset, NewFile, NewLink, NewObject, NewStorage, NewTarget, StoredChunk, TargetObject};
 pub use fill_objects::FillObjects;
 pub use metadata::{EncodedMetadata, SUPERBLOCK_BYTES, encode_metadata, encode_superblock};
 pub use pages::{PageKind, Pages};
 pub use references::{EachReference, Pointed, Sequences, check_references, each_nested_reference, each_reference, number_references, replace_references};
 pub(crate) use space::Space;
+pub use target_part::TargetPart;
 pub use values::{place_references, place_values, store_values, store_values_with, stored_offsets, stored_values};
 
 use hyperslab_array::{Dataspace, Datatype, Result, StoredSelection};

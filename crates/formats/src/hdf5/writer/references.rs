@@ -4,10 +4,10 @@ use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::Arc;
 
-use hyperslab_array::{Datatype, Elements, Error, HeapReference, Member, ReferenceKind, ReferencedPart, Result};
+use hyperslab_array::{Datatype, Elements, Error, HeapReference, Member, ReferenceKind, Result};
 
-use super::description::{NewTarget, TargetObject, TargetPart};
-use super::encode_selection;
+use super::description::{NewTarget, TargetObject};
+use super::target_part::TargetPart;
 use crate::hdf5::heap::HeapWriter;
 
 /// Types of references of HDF5 1.12.
@@ -168,24 +168,6 @@ pub fn check_references(datatype: &Datatype) -> Result<()> {
         Datatype::Sequence { base, .. } | Datatype::Array { base, .. } => check_references(base),
         Datatype::Compound { members, .. } => members.iter().try_for_each(|member| check_references(&member.datatype)),
         _ => Ok(()),
-    }
-}
-
-impl TargetPart {
-    /// The part that a stored reference means, of a dataset of `ndim` dimensions.
-    ///
-    /// # Errors
-    /// That of `ndim`, which is asked if the selection does not tell; `Unsupported` for a selection that HDF5 cannot store.
-    pub fn of(part: ReferencedPart, ndim: impl FnOnce() -> Result<u64>) -> Result<Self> {
-        Ok(match part {
-            ReferencedPart::Object => Self::Object,
-            ReferencedPart::Attribute(name) => Self::Attribute(name),
-            ReferencedPart::Region(selection) => {
-                let ndim = selection.ndim().map_or_else(ndim, Ok)?;
-                let ndim = u32::try_from(ndim).map_err(|_| Error::corrupt("a region of 2³² dimensions"))?;
-                Self::Region { ndim, selection: encode_selection(&selection)? }
-            }
-        })
     }
 }
 
