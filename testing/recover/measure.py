@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import collections
 import contextlib
+import filecmp
 import hashlib
 import itertools
 import json
@@ -111,17 +112,22 @@ def ours(path: pathlib.Path, truth: Truth) -> Counts:
                 print(f"WRONG: {path} {one.path} is no dataset in what was saved", file=sys.stderr)
                 counts["wrong and certain"] += expected.size
                 continue
-            got = np.asarray(f[one.path][()])
-            equal = same(expected, got)
             values = one.values
             assert values is not None
+            sure = values.certainty == "certain" and one.certainty == "certain"
+            try:
+                got = np.asarray(f[one.path][()])
+            except OSError:
+                # A damaged chunk of a filter that only a plug-in knows is kept as it is. Nobody takes its values for right ones.
+                counts["wrong and certain"] += expected.size if sure else 0
+                continue
+            equal = same(expected, got)
             told = np.zeros(expected.shape, bool)
             for start, count in (*values.lost, *values.doubtful):
                 told[tuple(slice(a, a + n) for a, n in zip(start, count, strict=True))] = True
             counts["elements"] += int(equal.sum())
             wrong = int((~equal & ~told).sum())
             wrong -= min(wrong, values.lost_heap_values)
-            sure = values.certainty == "certain" and one.certainty == "certain"
             counts["wrong and certain" if sure else "wrong and plausible"] += wrong
             if wrong and sure:
                 print(f"WRONG: {path} {one.path} {wrong}", file=sys.stderr)
@@ -185,15 +191,15 @@ def peer(path: pathlib.Path, truth: Truth) -> Counts:
     return counts
 
 
-def cleared(path: pathlib.Path, truth: Truth) -> Counts:
-    """What h5py reads after `h5clear`, which removes marks and sets the end of the file."""
+def cleared(path: pathlib.Path, truth: Truth, before: Counts) -> Counts:
+    """What h5py reads after `h5clear`, which removes marks and sets the end of the file. `before`: what it read of the file as it was."""
     copy = path.with_suffix(".cleared.h5")
     shutil.copyfile(path, copy)
     command, environment = dump_tools.program("h5clear") or sys.exit("h5clear is missing: make dump-tools")
     for options in (["-s"], ["--increment=0"]):
         with contextlib.suppress(subprocess.TimeoutExpired):
             subprocess.run([*command, *options, copy], capture_output=True, timeout=PATIENCE, env=environment)
-    return peer(copy, truth)
+    return before if filecmp.cmp(path, copy, shallow=False) else peer(copy, truth)
 
 
 def damaged(original: bytes, cuts: int, seeds: int) -> Iterator[tuple[str, bytes]]:
@@ -313,9 +319,10 @@ def main() -> None:
         def measure(case: str, path: pathlib.Path, truth: Truth, original: pathlib.Path) -> None:
             row = rows.setdefault(case, {who: collections.Counter() for who in ("all", "ours", "h5py", "h5clear")})
             row["all"].update(files=1, files_with_elements=truth.elements > 0)
-            for who, look in (("ours", ours), ("h5py", peer), ("h5clear", cleared)):
+            found: dict[str, Counts] = {}
+            for who, look in (("ours", ours), ("h5py", peer), ("h5clear", lambda path, truth: cleared(path, truth, found["h5py"]))):
                 began = time.time()
-                counts = look(path, truth)
+                counts = found[who] = look(path, truth)
                 for what, of in (("objects", truth.objects), ("named", truth.objects), ("elements", truth.elements)):
                     row[who][f"share of {what}"] += counts[what] / max(of, 1)
                 row[who].update(counts)
