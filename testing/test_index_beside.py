@@ -137,3 +137,44 @@ def test_servers_without_strong_tags_and_web_servers_have_no_index_beside(server
     assert f["late"].attrs["units"] == "m", "read, but not written"
     with pytest.raises(hs.UnsupportedError, match="not to HTTP servers"):
         hs.indexes.chunk_index(over_http, "beside")
+
+
+def fetched_of_index(server):
+    return sum(min(asked.range[1], server.length(asked.path)) - asked.range[0] for asked in server.asked if asked.path.endswith(".chunks"))
+
+
+def test_an_index_that_is_longer_than_the_file_justifies_is_not_fetched(server, sample, remote, tmp_path):
+    address, options = remote
+    long = tmp_path / "long"
+    with long.open("wb") as file:
+        file.truncate(200 << 20)
+    server.put("bucket/run/x.h5.chunks", long)
+    server.forget()
+    with pytest.warns(hs.CacheWarning, match=f"it has {200 << 20} bytes, more than {(32 << 20) + sample.stat().st_size}"):
+        f = hs.open(address, storage_options=options | {"chunk_index": "beside"})
+    assert f["late"].attrs["units"] == "m" and fetched_of_index(server) == 4 << 20
+    with pytest.raises(hs.LimitExceededError, match="more than"):
+        hs.open(address, storage_options=options | {"chunk_index": f"{address}.chunks"})
+    # The reader's budget decides.
+    with long.open("wb") as file:
+        file.truncate(8 << 20)
+    server.forget()
+    with pytest.warns(hs.CacheWarning, match=f"more than {1000 + sample.stat().st_size}"):
+        hs.open(address, storage_options=options | {"chunk_index": "beside"}, limits={"metadata_bytes": 1000})
+    assert fetched_of_index(server) == 4 << 20
+
+
+def test_a_long_index_is_fetched_in_a_second_round(server, tmp_path):
+    values = np.random.default_rng(8).integers(0, 255, 9 << 20, dtype=np.uint8)
+    with h5py.File(tmp_path / "long.h5", "w") as f:
+        f["x"] = values
+    server.put("bucket/run/long.h5", (tmp_path / "long.h5").read_bytes())
+    address, options = "s3://bucket/run/long.h5", server.s3_options()
+    made = hs.indexes.chunk_index(address, "beside", inline_threshold=10 << 20, storage_options=options)
+    assert made.bytes > 9 << 20
+    server.forget()
+    f = hs.open(address, storage_options=options | {"chunk_index": "beside"})
+    assert fetched_of_index(server) == made.bytes and max(asked.range[1] - asked.range[0] for asked in server.asked) <= 8 << 20
+    server.forget()
+    np.testing.assert_array_equal(f["x"][...], values)
+    assert server.asked == []

@@ -169,7 +169,7 @@ impl Session {
     pub(crate) fn open_remote(&self, address: &str) -> Result<RemoteFile> {
         match &self.0.opener {
             Some(opener) => RemoteFile::open_by(address, opener),
-            None => RemoteFile::open(address, &self.0.storage),
+            None => RemoteFile::open_within(address, &self.0.storage, self.limits().metadata_bytes),
         }
     }
     /// The version of the file at an address; `None` if only opening it tells.

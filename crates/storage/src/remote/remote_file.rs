@@ -42,6 +42,9 @@ const NEIGHBORS: [u64; 3] = [4, 16, 32];
 /// Most bytes of such neighbors in a round.
 const MAX_NEIGHBOR_BYTES: u64 = 4 << 20;
 
+/// Bytes of a chunk index in the store beyond what the length of the object justifies, unless the reader says otherwise.
+const MAX_EXTRA_INDEX_BYTES: u64 = 32 << 20;
+
 /// The number of the next object that is opened.
 static NEXT: AtomicU64 = AtomicU64::new(0);
 
@@ -77,25 +80,38 @@ impl RemoteFile {
     /// `NotFound` if there is none; `InvalidInput` for an address or options that are not valid; `Unsupported` for another
     /// scheme, or a server that does not answer requests for ranges; `Io` for what the store or the network refuses.
     pub fn open(address: &str, options: &StorageOptions) -> Result<Self> {
-        Self::open_with(address, options, true)
+        Self::open_within(address, options, MAX_EXTRA_INDEX_BYTES)
     }
 
-    /// As [`RemoteFile::open`], without a chunk index.
-    pub(super) fn open_unindexed(address: &str, options: &StorageOptions) -> Result<Self> {
-        Self::open_with(address, options, false)
+    /// As [`RemoteFile::open`], with a chunk index in the store of at most `max_extra_bytes` beyond what the length of the object justifies.
+    /// A longer one is not used.
+    ///
+    /// # Errors
+    /// As [`RemoteFile::open`].
+    pub fn open_within(address: &str, options: &StorageOptions, max_extra_bytes: u64) -> Result<Self> {
+        Self::open_with(address, options, Some(max_extra_bytes))
     }
 
-    fn open_with(address: &str, options: &StorageOptions, may_be_indexed: bool) -> Result<Self> {
+    /// As [`RemoteFile::open`], without a chunk index: its metadata is that of the present version.
+    ///
+    /// # Errors
+    /// As [`RemoteFile::open`].
+    pub fn open_unindexed(address: &str, options: &StorageOptions) -> Result<Self> {
+        Self::open_with(address, options, None)
+    }
+
+    fn open_with(address: &str, options: &StorageOptions, max_extra_bytes: Option<u64>) -> Result<Self> {
         let name = shown_address(address).into_owned();
         let open = || {
             let origin = Origin::of_address(address, options);
             let (engine, located) = engine_and_store(&origin)?;
             let settings = CacheSettings::of(options)?;
             let place = Place::of(address, &located.ok_or_else(|| Error::internal("an address without a store"))?.server);
-            let mut file = match &settings.chunk_index {
-                _ if !may_be_indexed => Self::of_object(origin, &name)?,
-                ChunkIndexChoice::Beside => Self::with_index_at(origin, &name, address, &beside(address), options, false)?,
-                ChunkIndexChoice::Object(at) => Self::with_index_at(origin, &name, address, at, options, true)?,
+            let at = |at: &str| Origin::of_address(at, options);
+            let mut file = match (&settings.chunk_index, max_extra_bytes) {
+                (_, None) => Self::of_object(origin, &name)?,
+                (ChunkIndexChoice::Beside, Some(max)) => Self::with_index_at(origin, &name, address, at(&beside(address)), false, max)?,
+                (ChunkIndexChoice::Object(index), Some(max)) => Self::with_index_at(origin, &name, address, at(index), true, max)?,
                 _ => match choose(&settings, &place)? {
                     Some(chosen) => Self::of_index(origin, name.clone(), chosen),
                     None => Self::of_object(origin, &name)?,
@@ -178,8 +194,8 @@ impl RemoteFile {
 
     /// With the chunk index that is the object at another address, if it is of this version. The store has said so, so that nothing is to be
     /// asked before the first value.
-    fn with_index_at(origin: Origin, name: &str, address: &str, at: &str, options: &StorageOptions, is_named: bool) -> Result<Self> {
-        let (head, index) = open_with_index(&origin, address, &Origin::of_address(at, options), is_named)?;
+    fn with_index_at(origin: Origin, name: &str, address: &str, at: Origin, is_named: bool, max_extra_bytes: u64) -> Result<Self> {
+        let (head, index) = open_with_index(&origin, address, at, is_named, max_extra_bytes)?;
         let Some(index) = index else { return Ok(Self::new(origin, name.to_owned(), head)) };
         let file = Self::of_index(origin, name.to_owned(), Chosen { index, own: None });
         file.object.is_confirmed.store(true, Ordering::Relaxed);
