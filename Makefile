@@ -124,6 +124,10 @@ test-stores: setup $(STORES_VENV)/.installed ## object stores: S3 by moto, store
 bench-stores: setup $(STORES_VENV)/.installed ## requests, bytes and seconds of remote files at several latencies, beside h5py and pyfive over fsspec
 	$(WITH_STORES) benches/stores/run.py --folder $(HOME)/.cache/hyperslab/bench/stores --json $(HOME)/.cache/hyperslab/bench/stores.json $(ARGUMENTS)
 
+# ARGUMENTS="--mebibytes 64 --tasks 1 2 --latencies 50".
+bench-stores-writing: setup ## seconds and requests of writing an array to an object store: one process, and plans with several tasks
+	PYTHONPATH=$(abspath bindings/python/python) $(BIN)/python benches/stores/writing.py $(ARGUMENTS)
+
 # ARGUMENTS="--files 20000 --rounds 1 --folder /dev/shm".
 bench-many: setup ## 100,000 small files, opened and read beside h5py in one process and in a pool, and a catalog of them; 900 MB in TMPDIR
 	PYTHONPATH=$(abspath bindings/python/python) $(BIN)/python benches/many/run.py $(ARGUMENTS)

@@ -34,7 +34,7 @@ class Server:
 
     Faults: a number is that status; `reset` closes the connection without an answer; `cut` breaks the body off; `short`, `long` and
     `shifted` answer with a wrong number of bytes or another range; `whole` answers 200 with everything; `expired` is S3's error;
-    `stall` answers after `stall_seconds`.
+    `stall` answers after `stall_seconds`; `lost` does what was asked, and then closes the connection without an answer.
     """
 
     def __init__(self) -> None:
@@ -42,6 +42,7 @@ class Server:
         self.modified: dict[str, int] = {}
         #: Parts of uploads that are not complete, by the upload's number, and buckets that writers do not find.
         self.uploads: dict[str, dict[int, bytes]] = {}
+        self._upload_count = 0
         self.missing_buckets: set[str] = set()
         self.asked: list[Asked] = []
         self.fault: Callable[[Asked], str | int | None] = lambda asked: None
@@ -52,6 +53,8 @@ class Server:
         self.most_at_once = 0
         self._at_once = 0
         self._lock = threading.Lock()
+        #: Held while an object changes, so that of two conditional puts one succeeds.
+        self.changing = threading.Lock()
         self._etags: dict[tuple[str, int], str] = {}
         handler = type("Handler", (_Handler,), {"server_": self})
         self._http = _Quiet(("127.0.0.1", 0), handler)
@@ -71,6 +74,9 @@ class Server:
     def length(self, path: str) -> int:
         found = self.objects[path]
         return len(found) if isinstance(found, bytes) else found.stat().st_size
+
+    def modified_text(self, path: str) -> str:
+        return time.strftime("%Y-%m-%dT%H:%M:%S.000Z", time.gmtime(self.modified.get(path, MODIFIED)))
 
     def part(self, path: str, start: int, end: int) -> bytes:
         found = self.objects[path]
@@ -103,6 +109,12 @@ class Server:
             self._at_once += 1
             self.most_at_once = max(self.most_at_once, self._at_once)
         return asked
+
+    def new_upload(self) -> str:
+        """The identifier of a new upload in parts."""
+        self._upload_count += 1
+        self.uploads[str(self._upload_count)] = {}
+        return str(self._upload_count)
 
     def done(self) -> None:
         with self._lock:
@@ -138,6 +150,7 @@ class _Quiet(ThreadingHTTPServer):
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     server_: Server
+    _is_lost = False
     disable_nagle_algorithm = True
 
     def log_message(self, format: str, *args: object) -> None:
@@ -176,7 +189,12 @@ class _Handler(BaseHTTPRequestHandler):
             else:
                 if fault == "stall":
                     time.sleep(server.stall_seconds)
-                self._object(asked, fault) if self.command in ("GET", "HEAD") else self._change(asked)
+                if self.command in ("GET", "HEAD"):
+                    self._object(asked, fault)
+                else:
+                    with server.changing:
+                        self._is_lost = fault == "lost"
+                        self._change(asked)
         finally:
             server.done()
 
@@ -193,17 +211,21 @@ class _Handler(BaseHTTPRequestHandler):
                 server.objects.pop(f"{path.rstrip('/')}/{name}", None)
             return self._status(200, "<DeleteResult>" + "".join(f"<Deleted><Key>{name}</Key></Deleted>" for name in names) + "</DeleteResult>")
         if "uploads" in query:
-            uploads[str(len(uploads))] = {}
-            return self._status(200, f"<InitiateMultipartUploadResult><UploadId>{len(uploads) - 1}</UploadId></InitiateMultipartUploadResult>")
+            return self._status(200, f"<InitiateMultipartUploadResult><UploadId>{server.new_upload()}</UploadId></InitiateMultipartUploadResult>")
         if self.command == "DELETE":
             uploads.pop(upload, None) if upload else server.objects.pop(path, None)
             return self._status(204)
+        if upload and upload not in uploads:
+            return self._status(404, "<Error><Code>NoSuchUpload</Code><Message>The specified upload does not exist</Message></Error>")
         if "partNumber" in query:
             source = urllib.parse.unquote(asked.headers.get("x-amz-copy-source", "")).lstrip("/")
             uploads[upload][int(query["partNumber"][0])] = server.part(source, 0, server.length(source)) if source else self._body
             return self._status(200, "<CopyPartResult><ETag>x</ETag></CopyPartResult>" if source else "", {"ETag": '"x"'})
         if asked.headers.get("if-none-match") == "*" and path in server.objects:
             return self._status(412, "<Error><Code>PreconditionFailed</Code><Message>it is there</Message></Error>")
+        wanted = asked.headers.get("if-match")
+        if wanted is not None and (path not in server.objects or wanted != server.etag(path)):
+            return self._status(412, "<Error><Code>PreconditionFailed</Code><Message>it has changed</Message></Error>")
         whole = b"".join(part for _, part in sorted(uploads.pop(upload).items())) if upload else self._body
         server.objects[path] = whole
         done = f"<CompleteMultipartUploadResult><ETag>{server.etag(path)}</ETag></CompleteMultipartUploadResult>" if upload else ""
@@ -211,6 +233,9 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _status(self, status: int, body: str = "", headers: dict[str, str] | None = None) -> None:
         content = body.encode()
+        if self._is_lost:
+            self.close_connection = True
+            return self.connection.close()
         self.send_response(status)
         for name, value in (headers or {}).items():
             self.send_header(name, value)
@@ -223,7 +248,7 @@ class _Handler(BaseHTTPRequestHandler):
         server, path = self.server_, asked.path
         query = urllib.parse.parse_qs(asked.query)
         if "list-type" in query:
-            return self._list(path, query.get("prefix", [""])[0])
+            return self._list(path, query.get("prefix", [""])[0], "delimiter" in query)
         if path not in server.objects:
             return self._status(404, "<Error><Code>NoSuchKey</Code><Message>The specified key does not exist.</Message></Error>")
         etag, length, modified = server.etag(path), server.length(path), server.modified.get(path, MODIFIED)
@@ -266,14 +291,16 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
         return None
 
-    def _list(self, bucket: str, prefix: str) -> None:
+    def _list(self, bucket: str, prefix: str, is_flat: bool) -> None:
         server, bucket = self.server_, bucket.rstrip("/")
-        names = sorted(path[len(bucket) + 1 :] for path in server.objects if path.startswith(f"{bucket}/{prefix}"))
+        names = sorted(path[len(bucket) + 1 :] for path in list(server.objects) if path.startswith(f"{bucket}/{prefix}"))
+        folders = {name[: name.index("/", len(prefix)) + 1] for name in names if is_flat and "/" in name[len(prefix) :]}
         entries = "".join(
-            f"<Contents><Key>{name}</Key><LastModified>2020-01-01T00:00:00.000Z</LastModified><ETag>x</ETag>"
+            f"<Contents><Key>{name}</Key><LastModified>{server.modified_text(f'{bucket}/{name}')}</LastModified><ETag>x</ETag>"
             f"<Size>{server.length(f'{bucket}/{name}')}</Size></Contents>"
             for name in names
-        )
+            if not is_flat or "/" not in name[len(prefix) :]
+        ) + "".join(f"<CommonPrefixes><Prefix>{folder}</Prefix></CommonPrefixes>" for folder in sorted(folders))
         self._status(
             200, f"<ListBucketResult><Name>{bucket}</Name><KeyCount>{len(names)}</KeyCount><IsTruncated>false</IsTruncated>{entries}</ListBucketResult>"
         )

@@ -139,8 +139,6 @@ def test_addresses_that_cannot_be_written(server: Server, tmp_path: pathlib.Path
         hs.create("s3://bucket", storage_options=options)
     with pytest.raises(hs.UnsupportedError, match="written whole"):
         hs.write_table(pa.table({"x": [1]}), "s3://bucket/x.h5", mode="a", storage_options=options)
-    with pytest.raises(hs.UnsupportedError, match="s3://bucket/x.h5"):
-        hs.WritePlan("s3://bucket/x.h5")
     with pytest.raises(hs.InvalidInputError, match="'endpoints' is not a storage option"):
         hs.create("s3://bucket/x.h5", storage_options={"endpoints": "x"})
     server.missing_buckets.add("nowhere")

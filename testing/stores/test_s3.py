@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import concurrent.futures
+import multiprocessing
 import os
 import pathlib
 import pickle
+import signal
+import subprocess
+import sys
+import time
 
 import boto3
 import fsspec
+import h5py
 import hyperslab as hs
 import numpy as np
 import obstore
@@ -177,3 +184,89 @@ def test_files_are_written_whole_and_once(s3, values):
     np.testing.assert_array_equal(hs.open(path, storage_options=options)["x"][:], values[::-1])
     listed = [found["Key"] for found in client.list_objects_v2(Bucket="bucket", Prefix="written/")["Contents"]]
     assert not [name for name in listed if name.endswith(".part")] and not client.list_multipart_uploads(Bucket="bucket").get("Uploads")
+
+
+ROWS = 5 << 20  # 20 MiB of a task: two parts
+
+
+def write_part(plan, options, number):
+    # Credentials do not travel with the plan.
+    plan.set_storage_options(options)
+    with plan.task(number) as task:
+        x = task.create_dataset("x", (4 * ROWS,), "i4", region=np.s_[number * ROWS : (number + 1) * ROWS])
+        x[number * ROWS : (number + 1) * ROWS] = np.arange(number * ROWS, (number + 1) * ROWS, dtype="i4")
+        rows = task.create_dataset("rows", (0,), "f8", rows=True, compression="gzip")
+        rows.append(np.full(number + 1, number / 2))
+        return task.finish()
+
+
+def names_below(client, prefix):
+    return [found["Key"] for found in client.list_objects_v2(Bucket="bucket", Prefix=prefix).get("Contents", [])]
+
+
+def test_processes_write_one_container(s3, tmp_path):
+    client, options = s3
+    address = "s3://bucket/plans/big.h5"
+    plan, late = hs.WritePlan(address, storage_options=options), hs.WritePlan(address, storage_options=options)
+    assert b"testing" not in pickle.dumps(plan)
+    with multiprocessing.get_context("spawn").Pool(2) as pool:
+        fragments = pool.starmap(write_part, [(plan, options, number) for number in range(4)])
+        other = pool.apply(write_part, (late, options, 0))
+    assert "plans/big.h5" not in names_below(client, "plans/")
+    with concurrent.futures.ThreadPoolExecutor(4) as threads:
+        outcomes = list(threads.map(lambda _: plan.commit(fragments).repeated, range(4)))
+    assert sorted(outcomes) == [False, True, True, True]
+    with pytest.raises(hs.ConflictError, match="plan again"):
+        late.commit([other])
+    late.abort()
+    expected, rows = np.arange(4 * ROWS, dtype="i4"), [number / 2 for number in range(4) for _ in range(number + 1)]
+    f = hs.open(address, storage_options=options)
+    np.testing.assert_array_equal(f["x"][:], expected)
+    assert f["rows"][:].tolist() == rows
+    names = names_below(client, "plans/")
+    assert len(names) == 6, "four subfiles, the record and the master"
+    for name in names:
+        place = tmp_path / name
+        place.parent.mkdir(parents=True, exist_ok=True)
+        client.download_file("bucket", name, str(place))
+    with h5py.File(tmp_path / "plans/big.h5") as there:
+        np.testing.assert_array_equal(there["x"][:], expected)
+        assert there["rows"][:].tolist() == rows
+    assert hs.verify(tmp_path / "plans/big.h5").remarks == []
+    first, second = (hs.WritePlan(address, "overwrite", storage_options=options) for _ in range(2))
+    parts = [(one, [write_part(one, options, 0)]) for one in (first, second)]
+    first.commit(parts[0][1])
+    with pytest.raises(hs.ConflictError, match="plan again"):
+        second.commit(parts[1][1])
+    second.abort()
+    assert hs.open(address, storage_options=options)["rows"].shape == (1,)
+    assert hs.vacuum(address, hours=0, storage_options=options).removed == [plan.id]
+    assert len(names_below(client, "plans/")) == 3 and not client.list_multipart_uploads(Bucket="bucket").get("Uploads")
+
+
+KILLED = """
+import json, os, pathlib, pickle, signal, sys, threading, time
+sys.path[:0] = [sys.argv[1], os.path.dirname(sys.argv[1])]
+from test_s3 import write_part
+plan, options = pickle.loads(pathlib.Path(sys.argv[2]).read_bytes())
+def kill():
+    while not sys.stdin.readline():
+        time.sleep(0.01)
+    os.kill(os.getpid(), signal.SIGKILL)
+threading.Thread(target=kill, daemon=True).start()
+write_part(plan, options, 0)
+"""
+
+
+def test_an_abort_ends_the_upload_of_a_killed_task(s3, tmp_path):
+    client, options = s3
+    plan = hs.WritePlan("s3://bucket/killed/big.h5", storage_options=options)
+    (tmp_path / "plan").write_bytes(pickle.dumps((plan, options)))
+    process = subprocess.Popen([sys.executable, "-c", KILLED, str(pathlib.Path(__file__).parent), str(tmp_path / "plan")], stdin=subprocess.PIPE, text=True)
+    while not any(name.endswith(".upload") for name in names_below(client, "killed/")) and process.poll() is None:
+        time.sleep(0.001)
+    process.communicate("now\n")
+    # It may have ended before it was killed.
+    assert process.returncode in (0, -signal.SIGKILL) and "killed/big.h5" not in names_below(client, "killed/")
+    plan.abort()
+    assert names_below(client, "killed/") == [] and not client.list_multipart_uploads(Bucket="bucket").get("Uploads")

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use hyperslab::filter::{Filter, Pipeline};
+use hyperslab::storage::{StorageOptions, is_address};
 use hyperslab::write::{Commit, Definitions, Existing, Fragment, Region, Repacking, WriteMode, WritePlan as CorePlan};
 use hyperslab::{Cancellation, Dataspace, Error, FillTime, SessionOptions, new_session};
 use pyo3::prelude::*;
@@ -37,9 +38,9 @@ impl WritePlan {
 
 #[pymethods]
 impl WritePlan {
-    /// `mode` is `create`, `overwrite` or `append`.
+    /// `mode` is `create`, `overwrite` or `append`. A path may be an address of an object store.
     #[new]
-    #[pyo3(signature = (path, mode, alignment=None, writers=None, factor=None, durable=true, checksums=false, track_order=false))]
+    #[pyo3(signature = (path, mode, alignment=None, writers=None, factor=None, durable=true, checksums=false, track_order=false, storage_options=Vec::new()))]
     #[expect(clippy::too_many_arguments, reason = "one for each keyword of WritePlan")]
     fn new(
         py: Python<'_>,
@@ -51,6 +52,7 @@ impl WritePlan {
         durable: bool,
         checksums: bool,
         track_order: bool,
+        storage_options: Vec<(String, String)>,
     ) -> PyResult<Self> {
         let mode = match mode {
             "create" => WriteMode::Create,
@@ -59,7 +61,7 @@ impl WritePlan {
             other => return Err(raise(py, &Error::invalid_input(format!("mode {other:?} is none of create, overwrite, append")))),
         };
         let made = run(py, move || {
-            let mut plan = CorePlan::new(&path, mode, alignment)?;
+            let mut plan = CorePlan::new_at(&path, mode, alignment, &StorageOptions::new(storage_options))?;
             match (writers, factor) {
                 (Some(writers), factor) => plan.share(writers, factor)?,
                 (None, Some(_)) => return Err(Error::invalid_input("tasks of a subfile without how many there are: give writers")),
@@ -69,7 +71,7 @@ impl WritePlan {
                 plan.without_sync();
             }
             if checksums {
-                plan.with_checksums();
+                plan.with_checksums()?;
             }
             if track_order {
                 plan.track_order();
@@ -220,6 +222,12 @@ impl WritePlan {
         Ok(plan.path().display().to_string())
     }
 
+    /// Sets the options of the store in this process.
+    fn set_storage_options(&self, py: Python<'_>, storage_options: Vec<(String, String)>) -> PyResult<()> {
+        let mut plan = self.0.lock().map_err(|_| raise(py, &Error::internal(FAILED)))?;
+        Arc::make_mut(&mut plan).set_storage_options(StorageOptions::new(storage_options)).map_err(|error| raise(py, &error))
+    }
+
     /// The identifier of this write.
     #[getter]
     fn id(&self, py: Python<'_>) -> PyResult<String> {
@@ -244,7 +252,7 @@ impl WritePlan {
         /// to be cancelled: it runs on the calling thread.
         const SMALL_BYTES: usize = 256 << 10;
         const MAX_DURABLE: usize = 4;
-        let quick = (!plan.is_durable() || fragments.len() <= MAX_DURABLE) && fragments.iter().map(Vec::len).sum::<usize>() <= SMALL_BYTES;
+        let quick = !plan.is_remote() && (!plan.is_durable() || fragments.len() <= MAX_DURABLE) && fragments.iter().map(Vec::len).sum::<usize>() <= SMALL_BYTES;
         let work = move || plan.commit(&Fragment::decode_all(&fragments)?);
         let outcome = if quick { run(py, work)? } else { wait_writing(py, &Cancellation::new(), work)? };
         match outcome {
@@ -255,8 +263,10 @@ impl WritePlan {
 
     /// Creates the folder of the tasks' subfiles.
     fn begin(&self, py: Python<'_>) -> PyResult<()> {
-        let mut plan = self.0.lock().map_err(|_| raise(py, &Error::internal(FAILED)))?;
-        Arc::make_mut(&mut plan).begin().map_err(|error| raise(py, &error))
+        let mut begun = CorePlan::clone(&*self.plan(py)?);
+        let begun = run(py, move || begun.begin().map(|()| begun))?;
+        *self.0.lock().map_err(|_| raise(py, &Error::internal(FAILED)))? = Arc::new(begun);
+        Ok(())
     }
 
     /// Discards the write.
@@ -283,11 +293,23 @@ pub(crate) fn verify(py: Python<'_>, path: PathBuf, values: bool) -> PyResult<Ve
 }
 
 /// Removes uncommitted and overwritten data of plans if it did not change during the last `seconds`. Commits without a
-/// master are removed only with `orphans`.
+/// master are removed only with `orphans`. `path` may be the address of a master in an object store.
 #[pyfunction]
-pub(crate) fn vacuum(py: Python<'_>, path: PathBuf, seconds: f64, orphans: bool, dry_run: bool) -> PyResult<VacuumResult> {
+#[pyo3(signature = (path, seconds, orphans, dry_run, storage_options=Vec::new()))]
+pub(crate) fn vacuum(
+    py: Python<'_>,
+    path: PathBuf,
+    seconds: f64,
+    orphans: bool,
+    dry_run: bool,
+    storage_options: Vec<(String, String)>,
+) -> PyResult<VacuumResult> {
     let age = Duration::try_from_secs_f64(seconds).map_err(|_| raise(py, &Error::invalid_input(format!("an age of {seconds} seconds"))))?;
     let options = hyperslab::write::VacuumOptions::new(age).with_orphans(orphans).with_is_dry(dry_run);
+    if let Some(address) = path.to_str().filter(|name| is_address(name)).map(str::to_owned) {
+        let work = move || hyperslab::write::vacuum_at(&address, options, &StorageOptions::new(storage_options));
+        return wait_writing(py, &Cancellation::new(), work).map(VacuumResult::from);
+    }
     run(py, move || hyperslab::write::vacuum(&path, options)).map(VacuumResult::from)
 }
 

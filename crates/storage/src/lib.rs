@@ -47,8 +47,9 @@ pub use per_process::PerProcess;
 pub use pieces::{Piece, Pieces};
 pub use profile::{Profile, ProfileSettings, default_profile_path, machine, profile};
 pub use remote::{
-    ChunkIndexPlace, OpenedRanges, RangeReader, RangesVersion, Recorder, RemoteCounts, RemoteFile, RemoteOpener, SavedChunkIndex, StorageOptions, is_address,
-    list_objects, remote_counts, shown_address, without_queries,
+    ChunkIndexPlace, FoundObject, ObjectTag, OpenedRanges, PutCondition, RangeReader, RangesVersion, Recorder, RemoteCounts, RemoteFile, RemoteOpener,
+    SavedChunkIndex, StorageOptions, UPLOAD_NOTE, abort_upload, is_address, list_files, list_folder, list_objects, object_name, object_tag, put_object,
+    read_object, remote_counts, remove_objects, shown_address, without_queries,
 };
 pub use replace::{check_replaceable, create_private, create_whole, real_path};
 pub use shared::{SharedFile, block_bytes_in, claim, is_parallel_file_system};

@@ -10,7 +10,7 @@ use hyperslab_array::{Error, ErrorKind, Result};
 use crate::existing::Existing;
 use crate::folder::sync_place;
 use crate::leftovers::remove_abandoned;
-use crate::remote::{StorageOptions, check_writable, is_address, shown_address, upload};
+use crate::remote::{StorageOptions, UploadTarget, check_writable, is_address, shown_address, upload};
 use crate::replace::{InheritedMetadata, real_path, rename_new};
 use crate::temporary_name::unique_name;
 use crate::{Storage, check_range};
@@ -30,6 +30,8 @@ pub struct Output {
     passed: Option<InheritedMetadata>,
     /// Where it goes if its target is an address of an object store: `target` is the address then, and `aside` a local file.
     store: Option<StorageOptions>,
+    /// Whether an upload in parts is noted in the store while it runs.
+    is_noted: bool,
     /// The writing process: a forked child that ends must not remove its parent's file.
     process: u32,
 }
@@ -47,6 +49,18 @@ impl Output {
         let local = Path::new(target.file_name().unwrap_or(target.as_os_str()));
         let mut output = Self::aside(std::env::temp_dir().join(local), false, None)?;
         (output.target, output.store) = (target.to_path_buf(), Some(options.clone()));
+        Ok(output)
+    }
+
+    /// Begins the object at an address, which is one of many parts of a write. The local file has no name, so that nothing of it stays if
+    /// this process is killed, and an upload in parts is noted in the store while it runs. An object of this name is replaced.
+    ///
+    /// # Errors
+    /// `Io` if no file can be created in the folder for temporary files.
+    pub fn create_object(address: &str, options: &StorageOptions) -> Result<Self> {
+        let mut output = Self::aside(std::env::temp_dir().join("object"), false, None)?;
+        std::fs::remove_file(&output.aside).map_err(|error| output.failed(error, "cannot remove the name of a temporary file"))?;
+        (output.target, output.store, output.is_noted) = (PathBuf::from(address), Some(options.clone()), true);
         Ok(output)
     }
 
@@ -84,7 +98,7 @@ impl Output {
         let file = file.map_err(|error| Error::from(error).in_file(&shown))?;
         // The lock tells later writers that this one is alive. On a file system without locks, leftovers stay longer.
         let _ = rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive);
-        Ok(Self { file, aside, target, published: false, durable: true, is_users, passed, store: None, process: std::process::id() })
+        Ok(Self { file, aside, target, published: false, durable: true, is_users, passed, store: None, is_noted: false, process: std::process::id() })
     }
 
     /// Begins a file under its final name, which readers learn of only after it is complete; no such file may exist. The
@@ -102,6 +116,7 @@ impl Output {
             is_users: false,
             passed: None,
             store: None,
+            is_noted: false,
             process: std::process::id(),
         })
     }
@@ -192,7 +207,7 @@ impl Output {
         }
         if let Some((address, options)) = self.target.to_str().zip(self.store.as_ref()) {
             decide(&self.aside)?;
-            return upload(&self.file, length, address, options, existing);
+            return upload(&self.file, length, &UploadTarget { address, options, existing, is_noted: self.is_noted });
         }
         if self.durable {
             self.file.sync_all().map_err(|error| self.failed(error, "cannot bring to the disk"))?;

@@ -40,4 +40,5 @@ pub use maintenance::fuse::{Fused, fuse, fuse_file};
 pub use maintenance::repack::{Repacking, repack};
 pub use maintenance::salvage::{Loss, salvage};
 pub use maintenance::vacuum::{VacuumOptions, VacuumResult, vacuum};
+pub use maintenance::vacuum_store::vacuum_at;
 pub use maintenance::verify::{Verification, verify};

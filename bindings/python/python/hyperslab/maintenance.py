@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import fnmatch
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from . import _native
+from .addresses import is_address, options_of
 from .comparing.diff import check_copy
 from .editing import shrinking
-from .errors import InvalidInputError
+from .errors import InvalidInputError, UnsupportedError
 from .file import open as open_file
 from .objects.dataset import Dataset
 from .objects.links import HardLink
@@ -76,7 +77,14 @@ class VacuumResult(NamedTuple):
 
 
 def vacuum(
-    path: Path, *, hours: float = 24, index_folder: Path | None = None, orphans: bool = False, shrink: bool = False, dry_run: bool = False
+    path: Path,
+    *,
+    hours: float = 24,
+    index_folder: Path | None = None,
+    orphans: bool = False,
+    shrink: bool = False,
+    dry_run: bool = False,
+    storage_options: Mapping[str, Any] | None = None,
 ) -> VacuumResult:
     """Removes leftovers of killed writers and killed index builds, and data that was overwritten.
 
@@ -84,13 +92,14 @@ def vacuum(
     the file: no program may have the file open without locks meanwhile.
 
     Args:
-        path: A file of any kind, or the master of a container.
+        path: A file of any kind, or the master of a container; also the address of a master in an object store.
         hours: Remove uncommitted writes and overwritten data only if they were not touched for this many hours.
         index_folder: The folder of indexes that are not next to the file.
         orphans: Also remove commits that no master in the folder uses.
         shrink: Also replace an HDF5 file by a copy without unused bytes, which is compared with it first: what is left of removed objects and attributes
             and of replaced values is gone.
         dry_run: Remove nothing, only report.
+        storage_options: Options of the store of an address, as in `hyperslab.open`.
 
     Returns:
         What was removed, or with `dry_run` would be.
@@ -98,13 +107,18 @@ def vacuum(
     Raises:
         ConflictError: `shrink`, and a program has the file open.
         InvalidInputError: `shrink`, and the file has several names (hard links).
-        UnsupportedError: `shrink`, and the file has something that cannot be copied, such as a user block; the message names it.
+        UnsupportedError: `shrink`, and the file has something that cannot be copied, such as a user block; the message names it. `shrink` of an address.
 
     Example:
         >>> hs.vacuum("big.h5", dry_run=True).removed
         []
     """
     name = os.fsdecode(path)
+    if is_address(name):
+        if shrink:
+            raise UnsupportedError("shrink of an object in a store: shrink a local copy, and upload it")
+        there = _native.vacuum(name, hours * 3600, orphans, dry_run, options_of(storage_options))
+        return VacuumResult(there.removed, there.young, [], there.orphans, there.files, 0)
     found = _native.vacuum(name, hours * 3600, orphans, dry_run)
     elsewhere = None if index_folder is None else os.path.abspath(os.fsdecode(index_folder))
     indexes = _native.index_vacuum(name, hours * 3600, elsewhere, dry_run)

@@ -63,7 +63,11 @@ def plan(
             define(made)
         return bytes(made)
 
-    return WritePlan.from_bytes(_shared(comm, root, make))
+    shared = WritePlan.from_bytes(_shared(comm, root, make))
+    if options.get("storage_options") is not None:
+        # Credentials do not travel with the plan.
+        shared.set_storage_options(options["storage_options"])
+    return shared
 
 
 def commit(comm: MPI.Comm, plan: WritePlan, fragment: bytes | None, *, root: int = 0) -> Committed:

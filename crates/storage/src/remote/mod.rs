@@ -20,6 +20,7 @@ mod identity;
 mod listing;
 mod located;
 mod object;
+mod objects;
 mod opener;
 mod options;
 mod private_folder;
@@ -35,13 +36,17 @@ pub(crate) use address::scheme;
 pub use address::{is_address, shown_address, without_queries};
 pub use counts::{RemoteCounts, remote_counts};
 pub use listing::list_objects;
+pub use objects::{
+    FoundObject, ObjectTag, PutCondition, abort_upload, list_files, list_folder, object_name, object_tag, put_object, read_object, remove_objects,
+};
 pub use opener::{OpenedRanges, RangesVersion, RemoteOpener};
 pub use options::StorageOptions;
 pub use range_reader::RangeReader;
 pub(crate) use ranges::MAX_REQUEST_BYTES;
 pub use recorder::{ChunkIndexPlace, Recorder, SavedChunkIndex};
 pub use remote_file::RemoteFile;
-pub(crate) use upload::{check_writable, upload};
+pub use upload::UPLOAD_NOTE;
+pub(crate) use upload::{UploadTarget, check_writable, upload};
 
 /// How often a thread that waits asks whether its caller still wants the answer.
 const POLL: std::time::Duration = std::time::Duration::from_millis(50);

@@ -203,7 +203,7 @@ pub(super) fn locate(engine: &Engine, address: &str, options: &StorageOptions) -
     if http {
         // The whole address is the base, so that its query and its spelling stay as they are.
         return engine.store((address.to_owned(), identity), || {
-            Ok(Located { store: http_store(address, options, identity)?, path: Path::default(), server: Arc::default() })
+            Ok(Located { store: http_store(address, options, identity)?, parts: None, path: Path::default(), server: Arc::default() })
         });
     }
     if url.query().is_some() || url.fragment().is_some() {
@@ -212,10 +212,7 @@ pub(super) fn locate(engine: &Engine, address: &str, options: &StorageOptions) -
     let path = Path::from_url_path(url.path()).map_err(|error| invalid(error.to_string()))?;
     let user = if url.username().is_empty() { String::new() } else { format!("{}@", url.username()) };
     let bucket = format!("{}://{user}{}", url.scheme(), url.host_str().unwrap_or_default());
-    let located = engine.store((bucket.clone(), identity), || {
-        let (store, server) = bucket_store(&bucket, options, identity)?;
-        Ok(Located { store, path: Path::default(), server })
-    })?;
+    let located = engine.store((bucket.clone(), identity), || bucket_store(&bucket, options, identity))?;
     Ok(Located { path, ..located })
 }
 
@@ -301,12 +298,13 @@ macro_rules! build {
         given($kind, $options, |key, value| builder = builder.take().map(|builder| builder.with_config(key, value)))?;
         let builder = builder.ok_or_else(|| Error::internal("no builder"))?;
         let server: Vec<String> = $server.iter().filter_map(|key| builder.get_config_value(key)).collect();
-        (Arc::new(builder.build().map_err(failed)?), server.join(" ").into())
+        let store = Arc::new(builder.build().map_err(failed)?);
+        Located { store: store.clone(), parts: Some(store), path: Path::default(), server: server.join(" ").into() }
     }};
 }
 
-/// A store, and its server if the settings name one.
-fn bucket_store(bucket: &str, options: &StorageOptions, identity: u64) -> Result<(Store, Arc<str>)> {
+/// The store of a bucket.
+fn bucket_store(bucket: &str, options: &StorageOptions, identity: u64) -> Result<Located> {
     Ok(match scheme(bucket) {
         Some("s3" | "s3a") => build!(AmazonS3Builder, "s3", bucket, options, identity, [Key::Endpoint], completed),
         Some("gs") => build!(GoogleCloudStorageBuilder, "gs", bucket, options, identity, [GoogleConfigKey::BaseUrl]),

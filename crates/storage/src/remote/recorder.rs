@@ -15,7 +15,7 @@ use super::chunk_index::{Description, beside, extents, name_in_folder, write};
 use super::options::StorageOptions;
 use super::private_folder::{PrivateFolder, write_whole};
 use super::remote_file::RemoteFile;
-use super::upload::{check_writable, upload};
+use super::upload::{UploadTarget, check_writable, upload};
 use crate::existing::Existing;
 use crate::{Storage, check_range, folder_of, unique_name};
 
@@ -166,7 +166,7 @@ impl Recorder {
         let file = nameless().map_err(failed)?;
         self.fill(&file, description, ranges)?;
         let bytes = file.metadata().map_err(failed)?.len();
-        upload(&file, bytes, address, options, Existing::Replace)?;
+        upload(&file, bytes, &UploadTarget { address, options, existing: Existing::Replace, is_noted: false })?;
         let metadata_bytes = ranges.iter().map(|(_, length)| length).sum();
         Ok(SavedChunkIndex { path: PathBuf::from(shown_address(address).into_owned()), bytes, metadata_bytes })
     }

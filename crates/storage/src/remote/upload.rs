@@ -9,13 +9,14 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use hyperslab_array::{Error, Result, interruption};
+use object_store::multipart::PartId;
 use object_store::path::Path;
-use object_store::{MultipartUpload, ObjectStoreExt, PutMode, PutOptions};
+use object_store::{MultipartId, ObjectStoreExt, PutMode, PutOptions};
 use tokio::task::JoinSet;
 
 use super::address::shown_address;
 use super::engine::{Engine, engine};
-use super::located::{Located, Store};
+use super::located::{Located, Parts};
 use super::object::locate;
 use super::options::StorageOptions;
 use super::wait::wait_for;
@@ -31,6 +32,8 @@ const MAX_PARTS: u64 = 10_000;
 const PARTS_AT_ONCE: usize = 4;
 /// S3 copies no more than this in one request.
 const MAX_COPY_BYTES: u64 = 5 << 30;
+/// Suffix of the object that notes the identifier of an upload in parts while it runs, after the name of the object.
+pub const UPLOAD_NOTE: &str = ".upload";
 /// How long an upload that was interrupted may take to remove its parts.
 const ABORT_TIME: Duration = Duration::from_secs(10);
 
@@ -61,12 +64,22 @@ pub(crate) fn check_writable(address: &str, options: &StorageOptions, existing: 
     found.map_err(|error| error.in_file(name))
 }
 
+/// Where a file is uploaded to.
+pub(crate) struct UploadTarget<'a> {
+    pub address: &'a str,
+    pub options: &'a StorageOptions,
+    pub existing: Existing,
+    /// Whether an object next to it notes an upload in parts while it runs, so that others can end it if this process is killed.
+    pub is_noted: bool,
+}
+
 /// Makes the first `length` bytes of a file an object. It appears when all of them are there. If this is interrupted or fails, no
 /// part of them stays in the store, unless the store cannot be reached any more.
 ///
 /// # Errors
 /// `Conflict` if there is an object already and `existing` keeps it; `Io` if the store does not take it.
-pub(crate) fn upload(file: &File, length: u64, address: &str, options: &StorageOptions, existing: Existing) -> Result<()> {
+pub(crate) fn upload(file: &File, length: u64, target: &UploadTarget<'_>) -> Result<()> {
+    let &UploadTarget { address, options, existing, is_noted } = target;
     let name = shown_address(address).into_owned();
     let engine = engine()?;
     let located = locate(engine, address, options)?;
@@ -77,7 +90,7 @@ pub(crate) fn upload(file: &File, length: u64, address: &str, options: &StorageO
     let source = Source { file: file.try_clone().map_err(|error| Error::io(error, "cannot read back").in_file(&name))?, length };
     let stop = Arc::new(AtomicBool::new(false));
     let stopped = stop.clone();
-    uninterrupted(engine, &stop, async move { put(engine, &located, &source, existing, &stopped).await }).map_err(|error| error.in_file(name))
+    uninterrupted(engine, &stop, async move { put(engine, &located, &source, existing, is_noted, &stopped).await }).map_err(|error| error.in_file(name))
 }
 
 struct Source {
@@ -122,7 +135,7 @@ fn uninterrupted(engine: &Engine, stop: &AtomicBool, work: impl Future<Output = 
     }
 }
 
-async fn put(engine: &Engine, located: &Located, source: &Source, existing: Existing, stop: &AtomicBool) -> Result<()> {
+async fn put(engine: &Engine, located: &Located, source: &Source, existing: Existing, is_noted: bool, stop: &AtomicBool) -> Result<()> {
     let Located { store, path, .. } = located;
     if source.length <= SINGLE_BYTES {
         let mode = if existing == Existing::Keep { PutMode::Create } else { PutMode::Overwrite };
@@ -133,49 +146,65 @@ async fn put(engine: &Engine, located: &Located, source: &Source, existing: Exis
         return done.map(drop).map_err(|error| answer::of_writing(&error));
     }
     if existing == Existing::Replace {
-        return put_parts(store, path, source, stop).await;
+        return put_parts(located, path, source, is_noted, stop).await;
     }
     // Parts cannot be put together under a name only if it is free, but an object can be copied to it.
     let aside = Path::from(format!("{path}.{}.part", unique_name()));
-    put_parts(store, &aside, source, stop).await?;
+    put_parts(located, &aside, source, is_noted, stop).await?;
     let copied = store.copy_if_not_exists(&aside, path).await.map_err(|error| answer::of_writing(&error));
     let removed = store.delete(&aside).await.map_err(|error| answer::of_writing(&error).in_file(aside.to_string()));
     copied.and(removed)
 }
 
-async fn put_parts(store: &Store, path: &Path, source: &Source, stop: &AtomicBool) -> Result<()> {
-    let mut upload = store.put_multipart(path).await.map_err(|error| answer::of_writing(&error))?;
-    let sent = send_parts(upload.as_mut(), source, stop).await;
-    let done = match sent {
-        Ok(()) => upload.complete().await.map(drop).map_err(|error| answer::of_writing(&error)),
+async fn put_parts(located: &Located, path: &Path, source: &Source, is_noted: bool, stop: &AtomicBool) -> Result<()> {
+    let parts = located.parts.as_ref().ok_or_else(|| Error::internal("a store without uploads in parts"))?;
+    let id = parts.create_multipart(path).await.map_err(|error| answer::of_writing(&error))?;
+    let note = is_noted.then(|| Path::from(format!("{path}{UPLOAD_NOTE}")));
+    let noted = match &note {
+        Some(note) => located.store.put(note, Bytes::from(id.clone()).into()).await.map(drop).map_err(|error| answer::of_writing(&error)),
+        None => Ok(()),
+    };
+    let sent = match noted {
+        Ok(()) => send_parts(parts, path, &id, source, stop).await,
         Err(error) => Err(error),
     };
+    let done = match sent {
+        Ok(sent) => parts.complete_multipart(path, &id, sent).await.map(drop).map_err(|error| answer::of_writing(&error)),
+        Err(error) => Err(error),
+    };
+    // The error that matters is the first one.
     if done.is_err() {
-        // The error that matters is the first one.
-        let _ = upload.abort().await;
+        let _ = parts.abort_multipart(path, &id).await;
+    }
+    if let Some(note) = &note {
+        let _ = located.store.delete(note).await;
     }
     done
 }
 
-async fn send_parts(upload: &mut dyn MultipartUpload, source: &Source, stop: &AtomicBool) -> Result<()> {
+async fn send_parts(parts: &Parts, path: &Path, id: &MultipartId, source: &Source, stop: &AtomicBool) -> Result<Vec<PartId>> {
     let part_bytes = source.length.div_ceil(MAX_PARTS).max(PART_BYTES);
-    let mut running = JoinSet::new();
-    let mut offset = 0;
+    let (mut running, mut sent) = (JoinSet::new(), Vec::new());
+    let (mut offset, mut index) = (0, 0);
     loop {
         while running.len() < PARTS_AT_ONCE && offset < source.length {
             let bytes = part_bytes.min(source.length - offset);
-            running.spawn(upload.put_part(source.read(offset, bytes)?.into()));
+            let (parts, path, id, content) = (parts.clone(), path.clone(), id.clone(), source.read(offset, bytes)?);
+            running.spawn(async move { parts.put_part(&path, &id, index, content.into()).await.map(|part| (index, part)) });
             counts::add(&counts::ROUNDS, 1);
-            offset += bytes;
+            (offset, index) = (offset + bytes, index + 1);
         }
         if stop.load(Ordering::Relaxed) {
             return Err(Error::cancelled());
         }
         match tokio::time::timeout(POLL, running.join_next()).await {
-            Err(_) | Ok(Some(Ok(Ok(())))) => {}
+            Err(_) => {}
+            Ok(Some(Ok(Ok(part)))) => sent.push(part),
             Ok(Some(Ok(Err(error)))) => return Err(answer::of_writing(&error)),
             Ok(Some(Err(_))) => return Err(Error::internal("a part of an upload ended without an outcome")),
-            Ok(None) => return Ok(()),
+            Ok(None) => break,
         }
     }
+    sent.sort_by_key(|(index, _)| *index);
+    Ok(sent.into_iter().map(|(_, part)| part).collect())
 }

@@ -81,7 +81,11 @@ impl WritePlan {
     /// `InvalidInput` for fragments of another plan; `Corrupt` if a subfile has another length than its fragment says;
     /// `Io` if a file cannot be written. A conflict is an outcome, not an error.
     pub fn commit(&self, fragments: &[Fragment]) -> Result<Commit> {
-        match self.try_commit(fragments) {
+        let committed = match &self.store {
+            Some(place) => self.by_task(fragments).and_then(|by_task| self.commit_objects(place, &by_task)).map_err(Failure::Other),
+            None => self.try_commit(fragments),
+        };
+        match committed {
             Ok(committed) => Ok(Commit::Committed(committed)),
             Err(Failure::Busy(error)) => Ok(Commit::Retryable(error)),
             Err(Failure::Other(error)) if error.kind() == ErrorKind::Conflict => Ok(Commit::Conflicted(error.in_file(self.path().display().to_string()))),
@@ -111,15 +115,21 @@ impl WritePlan {
         }
     }
 
-    fn commit_locked(&self, fragments: &[Fragment]) -> Result<Committed, Failure> {
+    /// The fragments by task. The first of several attempts at a task counts.
+    fn by_task<'a>(&self, fragments: &'a [Fragment]) -> Result<BTreeMap<u64, &'a Fragment>> {
         let mut by_task: BTreeMap<u64, &Fragment> = BTreeMap::new();
         for fragment in fragments {
             if fragment.write_id != self.id {
-                return Err(Error::invalid_input(format!("the fragment of task {} belongs to another plan", fragment.task)).into());
+                return Err(Error::invalid_input(format!("the fragment of task {} belongs to another plan", fragment.task)));
             }
             check(self.sharing.as_ref(), fragment)?;
             by_task.entry(fragment.task).or_insert(fragment);
         }
+        Ok(by_task)
+    }
+
+    fn commit_locked(&self, fragments: &[Fragment]) -> Result<Committed, Failure> {
+        let by_task = self.by_task(fragments)?;
         let (container, folder) = (self.container(), self.folder());
         let now = state_of(self.path())?;
         if now != self.base

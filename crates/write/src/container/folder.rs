@@ -26,7 +26,10 @@ impl WritePlan {
     /// # Errors
     /// `Io` if the folder cannot be created.
     pub fn begin(&mut self) -> Result<()> {
-        self.make_folder()?;
+        match &self.store {
+            Some(place) => self.begin_objects(place)?,
+            None => self.make_folder()?,
+        }
         self.begun = true;
         Ok(())
     }
@@ -60,6 +63,9 @@ impl WritePlan {
     /// # Errors
     /// `InvalidInput` for a write that was committed; `Io` if the folder cannot be removed.
     pub fn abort(&self) -> Result<()> {
+        if let Some(place) = &self.store {
+            return self.abort_objects(place);
+        }
         let container = self.container();
         // A master that was renamed or copied may use a committed write.
         let is_living = self.folder().join(RECORD).exists() && living(&container)?.folders.contains(&self.id);

@@ -111,16 +111,22 @@ impl Master {
     /// Writes the master with `commit` as its last commit, makes it visible and returns its length. See
     /// [`FileWriter::finish_if`] for `decide`.
     pub fn write(&mut self, path: &Path, plan: &WritePlan, commit: &CommitName, existing: Existing, decide: impl FnOnce(&Path) -> Result<()>) -> Result<u64> {
-        self.grow_dimensions()?;
         let mut file = FileWriter::create(path, existing, plan.alignment, &reading_session()?)?;
         if !plan.durable {
             file.without_sync();
         }
+        self.write_into(&mut file, commit)?;
+        file.finish_if(existing, decide)
+    }
+
+    /// Writes all objects into a new file, with `commit` as its last commit.
+    pub fn write_into(&mut self, file: &mut FileWriter, commit: &CommitName) -> Result<()> {
+        self.grow_dimensions()?;
         let mut objects: Vec<(&String, &MasterObject)> = self.objects.iter().collect();
         objects.sort_by_key(|(_, object)| object.created);
         for (path, object) in objects {
             match (&object.dataset, &object.other) {
-                (Some(dataset), _) => dataset.write(path, &mut file)?,
+                (Some(dataset), _) => dataset.write(path, file)?,
                 (None, None) => file.create_group(path)?,
                 (None, Some(OtherFragment::Link(link))) => {
                     file.create_link(path, link.clone())?;
@@ -142,8 +148,7 @@ impl Master {
                 file.attach_scale(path, *dimension, scale)?;
             }
         }
-        file.set_attribute("", COMMIT_ATTRIBUTE, text_attribute(&commit.to_string()))?;
-        file.finish_if(existing, decide)
+        file.set_attribute("", COMMIT_ATTRIBUTE, text_attribute(&commit.to_string()))
     }
 }
 

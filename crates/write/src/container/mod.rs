@@ -18,6 +18,7 @@ pub(crate) mod plan;
 pub(crate) mod record;
 pub(crate) mod shared_subfile;
 pub(crate) mod state;
+pub(crate) mod store;
 pub(crate) mod tail;
 pub(crate) mod task;
 pub(crate) mod task_finish;

@@ -5,13 +5,14 @@ use std::path::{Path, PathBuf};
 
 use hyperslab_array::{Envelope, Error, Result};
 use hyperslab_storage::{
-    EntryName, UniqueName, block_bytes_in, check_replaceable, folder_of, is_address, is_parallel_file_system, profile, real_path, target_layout,
+    EntryName, UniqueName, block_bytes_in, check_replaceable, folder_of, is_address, is_parallel_file_system, profile, real_path, shown_address, target_layout,
 };
 use serde::{Deserialize, Serialize};
 
 use super::definitions::Definitions;
 use super::lineage::{CONTAINER_SUFFIX, container_of, home_of};
 use super::state::{State, state_of};
+use super::store::place::StorePlace;
 use crate::file::allocator::checked_alignment;
 use crate::file::definition::DatasetDefinition;
 use crate::file::object_path::normalized_path;
@@ -20,6 +21,9 @@ use crate::shared::shared_datasets::SharedDatasets;
 
 /// Version of the encoding; raised when its meaning changes.
 const ENVELOPE: Envelope = Envelope::new("a write plan", 5);
+
+/// Alignment of blocks in the subfiles of an object store: that of a page of memory.
+const STORE_ALIGNMENT: u64 = 4096;
 
 /// What happens to an existing file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -60,6 +64,9 @@ pub struct WritePlan {
     pub(crate) definitions: Definitions,
     /// Free text from the program that made the plan for its tasks.
     note: String,
+    /// Set if the container is in an object store: `path` is the address of the master then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) store: Option<StorePlace>,
 }
 
 impl WritePlan {
@@ -67,11 +74,12 @@ impl WritePlan {
     ///
     /// # Errors
     /// `NotFound` if the folder is missing; `InvalidInput` for a path without a file name; `Conflict` if `mode` does
-    /// not allow a file of this name; `Unsupported` for appending to a file that no plan has written, and for an address.
+    /// not allow a file of this name; `Unsupported` for appending to a file that no plan has written, and for an address, which
+    /// [`WritePlan::new_at`] takes.
     pub fn new(path: &Path, mode: WriteMode, alignment: Option<u64>) -> Result<Self> {
         let shown = path.display().to_string();
         if is_address(&shown) {
-            return Err(Error::unsupported("tasks write local files: write one file to the store, or upload what they wrote").in_file(shown));
+            return Err(Error::unsupported("this plan writes local files only: give a path").in_file(shown_address(&shown)));
         }
         let path = &real_path(path)?;
         let folder = std::fs::canonicalize(folder_of(path)).map_err(|error| Error::from(error).in_file(&shown))?;
@@ -98,11 +106,16 @@ impl WritePlan {
             _ => None,
         };
         let container = renamed.as_deref().and_then(Path::file_name).and_then(OsStr::to_str).map(EntryName::parse).transpose()?;
-        Ok(Self {
+        Ok(Self { container, ..Self::made(text, mode, base, alignment) })
+    }
+
+    /// A plan without definitions.
+    pub(super) fn made(path: String, mode: WriteMode, base: State, alignment: Option<u64>) -> Self {
+        Self {
             version: ENVELOPE.version(),
             id: UniqueName::generate(),
-            path: text,
-            container,
+            path,
+            container: None,
             mode,
             base,
             alignment,
@@ -113,17 +126,29 @@ impl WritePlan {
             tracked: false,
             definitions: Definitions::default(),
             note: String::new(),
-        })
+            store: None,
+        }
     }
 
     /// Lets `factor` of the `writers` tasks share one subfile for the datasets of [`WritePlan::create_dataset`]. `None` chooses
-    /// by the file system.
+    /// by the file system. In an object store each task has a subfile of its own.
     ///
     /// # Errors
-    /// `InvalidInput` for 0 tasks, a factor that does not fit, or a second call.
+    /// `InvalidInput` for 0 tasks, a factor that does not fit, or a second call; `Unsupported` for several tasks to an object.
     pub fn share(&mut self, writers: u64, factor: Option<u64>) -> Result<()> {
         if self.sharing.is_some() {
             return Err(Error::invalid_input("the number of tasks was set already"));
+        }
+        if self.store.is_some() {
+            if factor.is_some_and(|factor| factor > 1) {
+                return Err(Error::unsupported(
+                    "several tasks to an object, which stores cannot write at any position: leave out factor, so that each task writes a subfile of its own",
+                )
+                .in_file(self.path.clone()));
+            }
+            let alignment = checked_alignment(self.alignment)?.unwrap_or(STORE_ALIGNMENT);
+            self.sharing = Some(SharedDatasets::new(writers, 1, alignment)?);
+            return Ok(());
         }
         let folder = folder_of(self.path());
         let alignment = checked_alignment(self.alignment)?.map_or_else(|| block_bytes_in(&folder), Ok)?;
@@ -201,8 +226,15 @@ impl WritePlan {
     }
 
     /// Records checksums of all subfiles, for [`crate::verify`].
-    pub fn with_checksums(&mut self) {
+    ///
+    /// # Errors
+    /// `Unsupported` for an object store.
+    pub fn with_checksums(&mut self) -> Result<()> {
+        if self.store.is_some() {
+            return Err(Error::unsupported("checksums of subfiles in an object store, which keeps its own").in_file(self.path.clone()));
+        }
         self.checksums = true;
+        Ok(())
     }
 
     /// The master file.
@@ -244,6 +276,9 @@ impl WritePlan {
         let plan: Self = ENVELOPE.decode(bytes)?;
         if plan.container.as_ref().is_some_and(|name| !name.ends_with(CONTAINER_SUFFIX)) {
             return Err(Error::invalid_input("these bytes are not a write plan: its folder is not next to its file"));
+        }
+        if plan.store.is_some() != is_address(&plan.path) {
+            return Err(Error::invalid_input("these bytes are not a write plan: its path does not fit its store"));
         }
         Ok(plan)
     }

@@ -72,10 +72,15 @@ pub(crate) fn read_record(container: &Path, folder: &UniqueName) -> Result<Recor
     let place = container.join(folder).join(RECORD);
     let shown = place.display().to_string();
     let bytes = std::fs::read(&place).map_err(|error| Error::from(error).in_file(&shown))?;
-    ENVELOPE.check_version(&bytes).map_err(|error| error.in_file(&shown))?;
-    let record: Record = serde_json::from_slice(&bytes).map_err(|e| Error::corrupt(format!("not a record of a commit: {e}")).in_file(&shown))?;
+    parse_record(&bytes, folder, &shown)
+}
+
+/// Parses the record of the commit of `folder`; `shown` is its place in messages.
+pub(crate) fn parse_record(bytes: &[u8], folder: &UniqueName, shown: &str) -> Result<Record> {
+    ENVELOPE.check_version(bytes).map_err(|error| error.in_file(shown))?;
+    let record: Record = serde_json::from_slice(bytes).map_err(|e| Error::corrupt(format!("not a record of a commit: {e}")).in_file(shown))?;
     if record.id != *folder {
-        return Err(Error::corrupt(format!("the folder of commit {folder} has the record of commit {}", record.id)).in_file(&shown));
+        return Err(Error::corrupt(format!("the folder of commit {folder} has the record of commit {}", record.id)).in_file(shown));
     }
     Ok(record)
 }

@@ -11,6 +11,7 @@ use super::definitions::Definitions;
 use super::plan::{WriteMode, WritePlan};
 use super::shared_subfile::claimed;
 use super::state::State;
+use super::store::task::TaskStore;
 use crate::file::allocator::{Allocator, checked_alignment};
 use crate::file::dataset::DatasetWriter;
 use crate::file::definition::{AttributeValue, DatasetDefinition, text_attribute};
@@ -48,6 +49,8 @@ pub struct Task {
     pub(crate) appends: bool,
     /// Objects that the plan defines.
     pub(crate) definitions: Definitions,
+    /// Set if the subfile goes to an object store.
+    pub(crate) store: Option<TaskStore>,
 }
 
 /// A dataset of the whole container, and the task's part of it.
@@ -62,19 +65,21 @@ pub(crate) struct TaskDataset {
 
 impl Task {
     pub(crate) fn begin(plan: &WritePlan, index: u64, session: &Session) -> Result<Self> {
-        let folder = plan.folder_for_writing()?;
+        let store = plan.store.as_ref().map(|place| TaskStore::new(plan, place)).transpose()?;
+        let folder = if store.is_some() { plan.folder() } else { plan.folder_for_writing()? };
         let attempt: String = UniqueName::generate().prefix(8).to_owned();
         let name = EntryName::parse(&format!("{index:04}-{attempt}.h5"))?;
         let place = folder.join(&name);
         let claimed = plan.sharing.as_ref().map(|sharing| Ok::<_, Error>((sharing, claimed(plan, sharing, index)?))).transpose()?;
+        let alignment = || plan.sharing.as_ref().map_or_else(|| checked_alignment(plan.alignment), |sharing| Ok(Some(sharing.alignment)));
         let subfile = match &claimed {
+            _ if let Some(store) = &store => store.subfile(&name, alignment()?, session)?,
             Some((sharing, Some((group, layout)))) => {
                 let file = SharedFile::open(&folder.join(name_of(*group)))?;
                 let shared = Allocator::shared(file, sharing.segments(layout, index)?, sharing.alignment);
                 FileWriter::with_shared(&place, Some(sharing.alignment), shared, session)?
             }
-            Some((sharing, None)) => FileWriter::in_place(&place, Some(sharing.alignment), session)?,
-            None => FileWriter::in_place(&place, checked_alignment(plan.alignment)?, session)?,
+            _ => FileWriter::in_place(&place, alignment()?, session)?,
         };
         let mut task = Self {
             write_id: plan.id.clone(),
@@ -86,6 +91,7 @@ impl Task {
             checksums: plan.checksums,
             appends: plan.mode == WriteMode::Append && matches!(plan.base, State::Committed { .. }) && plan.sharing.is_none(),
             definitions: plan.definitions.clone(),
+            store,
         };
         if !plan.durable {
             task.subfile.without_sync();

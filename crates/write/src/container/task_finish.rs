@@ -21,7 +21,7 @@ const MAX_CONTENT_BYTES: u64 = 64 << 10;
 impl Task {
     /// Whether [`Task::finish`] is fast: no chunk to encode and no sync.
     pub fn is_quick(&self) -> bool {
-        !self.checksums && (self.subfile.is_quick() || self.has_rows_to_move() && self.subfile.is_small(MAX_CONTENT_BYTES))
+        !self.checksums && self.store.is_none() && (self.subfile.is_quick() || self.has_rows_to_move() && self.subfile.is_small(MAX_CONTENT_BYTES))
     }
 
     /// Whether the subfile has only appended rows, which the commit may move to a tail.
@@ -30,7 +30,7 @@ impl Task {
     }
 
     /// Finishes the subfile, syncs it, and returns the fragment to commit. Nothing is visible to readers yet. A small subfile of
-    /// appended rows is not written to disk: its bytes are in the fragment.
+    /// appended rows is not written to disk: its bytes are in the fragment. In an object store, this uploads the subfile.
     ///
     /// # Errors
     /// `Io` if the subfile cannot be written; `Unsupported` for too many separate parts of a dataset.
@@ -87,6 +87,10 @@ impl Task {
         }
         fragment.shared = self.group.map(|group| Ok::<_, Error>(SharedPart { group, end: self.subfile.shared_top()? })).transpose()?;
         self.subfile.remove_shared_objects();
+        if let Some(store) = &self.store {
+            fragment.bytes = Some(store.upload(self.subfile, &self.name)?);
+            return Ok(fragment);
+        }
         let place = self.subfile.target().to_path_buf();
         if self.has_rows_to_move() {
             let (bytes, content) = self.subfile.finish_small(MAX_CONTENT_BYTES)?;

@@ -88,6 +88,13 @@ impl Allocator {
         Ok(Self::new(Destination::Own(output), Space::UNBOUNDED, alignment))
     }
 
+    /// The object at an address, one of many parts of a write. It is written to a local file without a name, and uploaded when it is complete.
+    pub fn object(address: &str, alignment: Option<u64>, options: &StorageOptions) -> Result<Self> {
+        let output = Output::create_object(address, options)?;
+        let alignment = alignment.unwrap_or_else(|| output.block_bytes());
+        Ok(Self::new(Destination::Own(output), Space::UNBOUNDED, alignment))
+    }
+
     /// Like [`Allocator::in_place`], but the file is created with the first write.
     pub fn deferred(target: &Path, alignment: Option<u64>) -> Result<Self> {
         let alignment = match alignment {

@@ -8,7 +8,7 @@ use hyperslab_array::{Cancellation, Datatype, Elements, Error, HeapReference, Re
 use hyperslab_formats::VirtualMapping;
 use hyperslab_formats::hdf5::writer::{FillObjects, encode_datatype, replace_references, stored_values};
 use hyperslab_reader::Session;
-use hyperslab_storage::Existing;
+use hyperslab_storage::{Existing, StorageOptions};
 
 use super::allocator::{Allocator, checked_alignment};
 use super::dataset::DatasetWriter;
@@ -57,6 +57,11 @@ impl FileWriter {
     /// Begins a file that has the name `target` from the start, in a folder that readers do not look into.
     pub(crate) fn in_place(target: &Path, alignment: Option<u64>, session: &Session) -> Result<Self> {
         Ok(Self::new(Allocator::in_place(target, alignment)?, session))
+    }
+
+    /// Begins the object at an address, one of many parts of a write, which is uploaded when it is finished.
+    pub(crate) fn for_object(address: &str, alignment: Option<u64>, options: &StorageOptions, session: &Session) -> Result<Self> {
+        Ok(Self::new(Allocator::object(address, checked_alignment(alignment)?, options)?, session))
     }
 
     /// Begins a task's own file, created with its first write if any, next to the task's part of a shared subfile.

@@ -145,6 +145,20 @@ impl FileWriter {
         Ok((end, None))
     }
 
+    /// Finishes the file without leaving one, and returns its content.
+    ///
+    /// # Errors
+    /// `LimitExceeded` for more than `max_bytes`.
+    pub(crate) fn finish_content(mut self, max_bytes: u64) -> Result<Vec<u8>> {
+        let end = self.complete(|_| true)?;
+        if end > max_bytes {
+            return Err(Error::limit_exceeded(format!("a file of {end} bytes, and at most {max_bytes} are kept in memory")));
+        }
+        let mut content = vec![0; memory_length(end)?];
+        self.allocator.read_at(0, &mut content)?;
+        Ok(content)
+    }
+
     /// Completes a shared subfile: writes all metadata from offset `at` on and returns the length of the file.
     pub(crate) fn finish_shared(&self, file: &SharedFile, at: u64) -> Result<u64> {
         let metadata =

@@ -4,4 +4,5 @@ pub(crate) mod fuse;
 pub(crate) mod repack;
 pub(crate) mod salvage;
 pub(crate) mod vacuum;
+pub(crate) mod vacuum_store;
 pub(crate) mod verify;

@@ -41,7 +41,15 @@ def vacuum(
 ) -> None:
     """Remove leftovers of killed writers and killed index builds of a file, and overwritten data."""
     with careful():
-        done = hs.vacuum(file, hours=hours, index_folder=OPEN.get("index_folder"), orphans=orphans, shrink=shrink, dry_run=dry_run)
+        done = hs.vacuum(
+            file,
+            hours=hours,
+            index_folder=OPEN.get("index_folder"),
+            orphans=orphans,
+            shrink=shrink,
+            dry_run=dry_run,
+            storage_options=OPEN.get("storage_options"),
+        )
     if as_json:
         print(json.dumps(done._asdict()))
     else:

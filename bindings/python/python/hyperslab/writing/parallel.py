@@ -6,13 +6,14 @@ import json
 import os
 import warnings
 import weakref
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from types import TracebackType
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from .. import _native, indexing_keys
+from ..addresses import options_of
 from ..display.blocks import card, facts, text
 from ..errors import Error, InvalidInputError, UnsupportedError
 from ..type_aliases import Path
@@ -322,22 +323,25 @@ class WritePlan:
         durable: bool = True,
         checksums: bool = False,
         track_order: bool = False,
+        storage_options: Mapping[str, Any] | None = None,
     ) -> None:
         """Plans a write.
 
         Args:
-            path: The file that readers will open.
-            mode: `create` (refuses to replace an existing file), `overwrite` (replaces the whole file) or `append`.
+            path: The file that readers will open, or its address in an object store (`s3://`, `gs://`, `az://`).
+            mode: `create` (refuses to replace an existing file), `overwrite` (replaces the whole file) or `append` (local files only).
             alignment: As in `hyperslab.create`.
             writers: Number of tasks. Needed for datasets of the plan.
-            factor: Number of tasks that share a subfile for the datasets of the plan; by default chosen by file system.
+            factor: Number of tasks that share a subfile for the datasets of the plan; by default chosen by file system, and 1 in an object store.
             durable: Wait until subfiles and the commit are on the disk.
-            checksums: Record checksums for `verify(values=True)`.
+            checksums: Record checksums for `verify(values=True)`; local files only.
             track_order: Record the order in which tasks create groups, datasets and attributes.
+            storage_options: Options of the store of an address, as in `hyperslab.open`. They travel with the plan, except credentials: other
+                processes take these from their environment, or from `set_storage_options`.
         """
         self._uncommitted: weakref.finalize[Any, Any] | None = None
         self._is_mine = True
-        self._native = _native.WritePlan(os.fsdecode(path), mode, alignment, writers, factor, durable, checksums, track_order)
+        self._native = _native.WritePlan(os.fsdecode(path), mode, alignment, writers, factor, durable, checksums, track_order, options_of(storage_options))
 
     def create_dataset(
         self,
@@ -467,6 +471,21 @@ class WritePlan:
         """The identifier of this write."""
         return self._native.id
 
+    def set_storage_options(self, storage_options: Mapping[str, Any]) -> None:
+        """Sets the options of the store in this process, with the credentials that do not travel with the plan.
+
+        Args:
+            storage_options: As in `hyperslab.open`.
+
+        Raises:
+            InvalidInputError: The plan writes local files.
+
+        Example:
+            >>> plan = hs.WritePlan.from_bytes(data)
+            >>> plan.set_storage_options({"access_key_id": "...", "secret_access_key": "..."})
+        """
+        self._native.set_storage_options(options_of(storage_options))
+
     def task(self, number: int, *, threads: int | None = None) -> Task:
         """Begins a task, or another attempt at it.
 
@@ -512,7 +531,8 @@ class WritePlan:
 
     def begin(self) -> None:
         """Creates the folder of the subfiles now, before the plan goes to tasks. `abort` may then be called while tasks are
-        running: they fail, and tasks that begin later raise `CancelledError`.
+        running: they fail, and tasks that begin later raise `CancelledError`. In an object store this puts a small object, which each
+        task looks for when it begins and when it ends.
 
         Example:
             >>> plan.begin()

@@ -1,0 +1,105 @@
+//! Removes leftovers of containers in object stores: writes that were never committed, and commits that were replaced.
+
+use std::collections::BTreeMap;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use hyperslab_array::{Error, Result};
+use hyperslab_storage::{StorageOptions, UniqueName, list_files, list_folder, object_name, remove_objects, shown_address};
+
+use super::vacuum::{VacuumOptions, VacuumResult};
+use crate::container::commit_name::CommitName;
+use crate::container::lineage::CONTAINER_SUFFIX;
+use crate::container::record::RECORD;
+use crate::container::store::abort::end_uploads;
+use crate::container::store::place::{master_commit, record_in};
+
+/// Maximum number of objects next to a container: each is asked whether it is a master.
+const MAX_MASTERS: usize = 10_000;
+
+/// The objects of a write.
+#[derive(Default)]
+struct WriteObjects {
+    names: Vec<String>,
+    newest_milliseconds: i64,
+}
+
+/// As [`vacuum`](super::vacuum::vacuum), for the container of a master in an object store. Uploads in parts that killed tasks have left are ended,
+/// too. The age of objects is measured by the clock of this machine.
+///
+/// # Errors
+/// `Unsupported` for an HTTP server; `LimitExceeded` if more than 10,000 objects are next to the master; `Io` if the store does not answer or
+/// refuses, or `Corrupt` if an object next to the container cannot be read, because it may be a master that uses what would be removed.
+pub fn vacuum_at(address: &str, options: VacuumOptions, storage: &StorageOptions) -> Result<VacuumResult> {
+    object_name(address)?;
+    let mut result = VacuumResult::default();
+    let container = format!("{address}{CONTAINER_SUFFIX}");
+    let mut writes: BTreeMap<UniqueName, WriteObjects> = BTreeMap::new();
+    for object in list_folder(&container, storage)? {
+        let Some((id, name)) = object.name.split_once('/').and_then(|(id, name)| Some((UniqueName::parse(id).ok()?, name))) else { continue };
+        let write = writes.entry(id).or_default();
+        write.newest_milliseconds = write.newest_milliseconds.max(object.modified_milliseconds);
+        write.names.push(name.to_owned());
+    }
+    if writes.is_empty() {
+        return Ok(result);
+    }
+    let masters = living_commits(address, storage, &writes)?;
+    // What the masters of today have replaced is known by their records, and no orphan.
+    let mut replaced: Vec<(UniqueName, UniqueName)> = Vec::new();
+    for commit in &masters {
+        let mut next = Some(commit.folder.clone());
+        while let Some(by) = next.take_if(|by| writes.contains_key(by)) {
+            let record = record_in(&format!("{container}/{by}"), storage, &by)?;
+            let older = record.and_then(|record| record.replaced).map(|older| older.folder);
+            next = older.filter(|older| !replaced.iter().any(|(known, _)| known == older));
+            replaced.extend(next.clone().map(|older| (older, by)));
+        }
+    }
+    // Oldest first, because each record leads to older ones.
+    replaced.reverse();
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_err(|_| Error::internal("a clock before 1970"))?;
+    let ages: BTreeMap<UniqueName, u128> =
+        writes.iter().map(|(id, write)| (id.clone(), u128::try_from(write.newest_milliseconds).map_or(0, |at| now.as_millis().saturating_sub(at)))).collect();
+    let rank = |id: &UniqueName| replaced.iter().position(|(older, _)| older == id);
+    let mut writes: Vec<(UniqueName, WriteObjects)> = writes.into_iter().collect();
+    writes.sort_by_key(|(id, _)| rank(id));
+    for (id, write) in writes {
+        let by = rank(&id).and_then(|rank| replaced.get(rank)).map(|(_, by)| by);
+        // A replaced state may be read since it was replaced.
+        let age = ages.get(by.unwrap_or(&id)).copied().unwrap_or_default();
+        if masters.iter().any(|commit| commit.folder == id) {
+            continue;
+        }
+        if write.names.iter().any(|name| name == RECORD) && by.is_none() && !options.orphans {
+            result.orphans.push(id.into());
+        } else if age >= options.age.as_millis() {
+            if !options.is_dry {
+                let folder = format!("{container}/{id}");
+                end_uploads(&folder, storage, &write.names)?;
+                remove_objects(&folder, storage, write.names)?;
+            }
+            result.removed.push(id.into());
+        } else {
+            result.young.push(id.into());
+        }
+    }
+    for names in [&mut result.removed, &mut result.young, &mut result.orphans] {
+        names.sort();
+    }
+    Ok(result)
+}
+
+/// The commits of this container that objects next to it name.
+fn living_commits(address: &str, storage: &StorageOptions, writes: &BTreeMap<UniqueName, WriteObjects>) -> Result<Vec<CommitName>> {
+    let parent = address.rsplit_once('/').map_or(address, |(parent, _)| parent);
+    let names = list_files(parent, storage)?;
+    if names.len() > MAX_MASTERS {
+        return Err(Error::limit_exceeded(format!("{} objects are next to this one, and at most {MAX_MASTERS} are examined", names.len()))
+            .in_file(shown_address(address)));
+    }
+    let mut commits = Vec::new();
+    for name in names {
+        commits.extend(master_commit(&name, storage)?.filter(|commit| writes.contains_key(&commit.folder)));
+    }
+    Ok(commits)
+}
