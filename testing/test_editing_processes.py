@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import concurrent.futures
 import contextlib
 import os
 import pathlib
@@ -52,6 +53,41 @@ def test_threads_append_whole_rows(path: pathlib.Path) -> None:
         assert failed == []
     found = h5py.File(path)["x"][4:]
     assert len(found) == 200 and sorted(found[::2, 0].tolist()) == sorted(list(range(4)) * 25)
+
+
+def test_threads_look_up_and_change_objects_of_one_file(path: pathlib.Path) -> None:
+    """What a thread finds while others change the file can be changed, and is of one state of the file."""
+    threads, rounds = 6, 12
+    barrier = threading.Barrier(threads)
+
+    def work(f: hs.File, number: int) -> None:
+        barrier.wait()
+        for index in range(rounds):
+            group = f.require_group(f"own {number}")
+            assert type(f["g/y"]) is type(f["x"])  # not what is only read
+            made = group.create_dataset(f"{index}", data=np.full((5, 4), number), chunks=(2, 4), compression="gzip")
+            made.attrs["index"] = index
+            made.attrs.modify("index", index + 1)
+            made[0] = -number
+            assert (f[f"own {number}/{index}"][...] == np.array([-number, *[number] * 4])[:, None]).all()
+            assert made.attrs["index"] == index + 1 and "index" in made.attrs and len(made.attrs) == 1
+            assert len(group) == len(list(group)) == len(group.keys()) and f"{index}" in group and made.shape == (5, 4)
+            assert f["text"][()] == b"old" and f.get("scalar", getlink=True) is not None and f[f.attrs["ref"]].name == "/x"
+            assert f.attrs["one"] == 1 and repr(f) and made.file == f
+            if index % 3 == 2:
+                group.move(f"{index}", f"moved {index}")
+                assert made.name == f"/own {number}/moved {index}"
+                del made.attrs["index"]
+                del group[f"{index - 1}"]
+
+    with hs.open(path, "r+") as f, concurrent.futures.ThreadPoolExecutor(threads) as pool:
+        for future in [pool.submit(work, f, number) for number in range(threads)]:
+            future.result()
+    with h5py.File(path) as f:
+        for number in range(threads):
+            kept = {name for index in range(0, rounds, 3) for name in (f"{index}", f"moved {index + 2}")}
+            assert set(f[f"own {number}"]) == kept
+            assert all((dataset[0] == -number).all() and (dataset[1:] == number).all() for dataset in f[f"own {number}"].values())
 
 
 def test_a_forked_child_leaves_the_file_alone(path: pathlib.Path) -> None:

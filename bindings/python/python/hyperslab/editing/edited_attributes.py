@@ -29,16 +29,22 @@ class AttributeEdits(MutableMapping[str, AttributeValue]):
 
     @property
     def _names(self) -> list[str]:
-        return self._file.attribute_names(self._number)
+        with self._node._changes.lock:
+            return self._file.attribute_names(self._number)
+
+    def __getitem__(self, name: Any) -> Any:
+        with self._node._changes.lock:
+            return super().__getitem__(name)
 
     def __setitem__(self, name: str | bytes, value: Any) -> None:
         self.create(name, value)
 
     def __delitem__(self, name: str | bytes) -> None:
         name = _text(name)
-        self._check_there(name)
-        number = self._node._own_number()
-        self._node._changes.make(lambda editor: editor.delete_attribute(number, name))
+        with self._node._changes.lock:
+            self._check_there(name)
+            number = self._node._own_number()
+            self._node._changes.make(lambda editor: editor.delete_attribute(number, name))
 
     def create(self, name: str | bytes, data: Any, shape: Any = None, dtype: Any = None) -> None:
         """Sets an attribute, or replaces it.
@@ -77,7 +83,10 @@ class AttributeEdits(MutableMapping[str, AttributeValue]):
         Example:
             >>> f.attrs.modify("count", 4)
         """
-        name = _text(name)
+        with self._node._changes.lock:
+            self._modify(_text(name), value)
+
+    def _modify(self, name: str, value: Any) -> None:
         found = self._file.attribute(self._number, name)
         if found is None:
             self.create(name, value)

@@ -35,10 +35,11 @@ class DatasetEdits(NodeEdits, Dataset):
 
     @property
     def _reader(self) -> _native.DatasetReader | None:
-        view = self._file
-        if self._made is None or self._made[0] is not view:
-            self._made = view, reading.reader(view, self._number, self._about, self.dtype)
-        return self._made[1]
+        with self._changes.lock:
+            view = self._file
+            if self._made is None or self._made[0] is not view:
+                self._made = view, reading.reader(view, self._number, self._about, self.dtype)
+            return self._made[1]
 
     def refresh(self) -> None:
         """Does nothing: the dataset shows each change at once."""

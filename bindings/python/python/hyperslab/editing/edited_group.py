@@ -451,11 +451,39 @@ class GroupEdits(NetcdfEdits, NodeEdits, Group):
     def _paths(self) -> list[str]:
         """The path of each object, listed before the first is changed."""
         paths: list[str] = []
-        super().visit(paths.append)
+        with self._changes.lock:
+            super().visit(paths.append)
         return paths
 
     def _link_paths(self) -> Iterator[str]:
-        return iter(list(super()._link_paths()))
+        with self._changes.lock:
+            return iter(list(super()._link_paths()))
+
+    # What looks at the file more than once sees one state of it, whatever other threads change.
+
+    def __getitem__(self, path: Any) -> Any:
+        with self._changes.lock:
+            return super().__getitem__(path)
+
+    def _link(self, path: str) -> SoftLink | ExternalLink | HardLink:
+        with self._changes.lock:
+            return super()._link(path)
+
+    def __contains__(self, path: object) -> bool:
+        with self._changes.lock:
+            return super().__contains__(path)
+
+    def __len__(self) -> int:
+        with self._changes.lock:
+            return super().__len__()
+
+    def _names(self) -> list[str]:
+        with self._changes.lock:
+            return super()._names()
+
+    def __repr__(self) -> str:
+        with self._changes.lock:
+            return super().__repr__()
 
 
 def _first(function: Callable[..., Result | None], calls: Iterator[tuple[Any, ...]]) -> Result | None:

@@ -28,35 +28,38 @@ class NodeEdits(Node):
     """What objects of an edited file have in common. Subclasses put it in front of the class that reads the object."""
 
     def __init__(self, changes: Changes, number: int, name: str, about: dict[str, Any] | None = None) -> None:
-        view = changes.view
-        self._changes, self._number, self._path = changes, number, name
-        #: What was removed and renamed when this was made.
-        self._since, self._renamed = changes.time, len(changes.renamed)
-        self._described = view, view.describe(number, name) if about is None else about
+        with changes.lock:
+            view = changes.view
+            self._changes, self._number, self._path = changes, number, name
+            #: What was removed and renamed when this was made.
+            self._since, self._renamed = changes.time, len(changes.renamed)
+            self._described = view, view.describe(number, name) if about is None else about
 
     @property
     def name(self) -> str:  # type: ignore[override]
         """The absolute path. It follows when the object is moved."""
-        renamed = self._changes.renamed
-        for path, to in renamed[self._renamed :]:
-            if self._path == path or self._path.startswith(f"{path}/"):
-                self._path = to + self._path[len(path) :]
-        self._renamed = len(renamed)
-        return self._path
+        with self._changes.lock:
+            renamed = self._changes.renamed
+            for path, to in renamed[self._renamed :]:
+                if self._path == path or self._path.startswith(f"{path}/"):
+                    self._path = to + self._path[len(path) :]
+            self._renamed = len(renamed)
+            return self._path
 
     @property
     def _file(self) -> _native.File:  # type: ignore[override]
         changes = self._changes
-        view = changes.view
-        if not changes.closed:
-            if changes.is_doubtful(self._since):
-                # The object may have been made by changes that were dropped.
-                if not view.exists(self.name) or view.find(self.name) != (view, self._number):
-                    raise ObjectNotFoundError("this object went with the changes that were dropped", changes.path, self.name)
-                self._since = changes.time
-            if not changes.is_there(self._number, self._since):
-                raise ObjectNotFoundError("this object was removed", changes.path, self.name)
-        return view
+        with changes.lock:
+            view = changes.view
+            if not changes.closed:
+                if changes.is_doubtful(self._since):
+                    # The object may have been made by changes that were dropped.
+                    if not view.exists(self.name) or view.find(self.name) != (view, self._number):
+                        raise ObjectNotFoundError("this object went with the changes that were dropped", changes.path, self.name)
+                    self._since = changes.time
+                if not changes.is_there(self._number, self._since):
+                    raise ObjectNotFoundError("this object was removed", changes.path, self.name)
+            return view
 
     def _own_number(self) -> int:
         """The number of the object, which was not removed."""
@@ -64,10 +67,11 @@ class NodeEdits(Node):
 
     @property
     def _about(self) -> dict[str, Any]:  # type: ignore[override]
-        view = self._file
-        if self._described[0] is not view and not self._changes.closed:
-            self._described = view, view.describe(self._number, self.name)
-        return self._described[1]
+        with self._changes.lock:
+            view = self._file
+            if self._described[0] is not view and not self._changes.closed:
+                self._described = view, view.describe(self._number, self.name)
+            return self._described[1]
 
     @property
     def attrs(self) -> Any:
@@ -84,11 +88,12 @@ class NodeEdits(Node):
         raise NotImplementedError
 
     def _object(self, file: _native.File, number: int, name: str, about: dict[str, Any] | None = None) -> Node:
-        if file != self._file:
-            return super()._object(file, number, name, about)  # the target of an external link is only read
-        kind = file.kind(number)
-        found: Node = self._edited_classes().get(kind, self._edited_classes()["node"])(self._changes, number, name)
-        return found
+        with self._changes.lock:
+            if file != self._file:
+                return super()._object(file, number, name, about)  # the target of an external link is only read
+            kind = file.kind(number)
+            found: Node = self._edited_classes().get(kind, self._edited_classes()["node"])(self._changes, number, name)
+            return found
 
     def _current(self, reference: Any) -> Any:
         """A reference of this file as the file is now; other values as they are."""
@@ -97,7 +102,8 @@ class NodeEdits(Node):
         return reference._in(self._file)
 
     def _dereferenced(self, reference: Reference) -> Any:
-        return super()._dereferenced(self._current(reference))
+        with self._changes.lock:
+            return super()._dereferenced(self._current(reference))
 
     def refresh(self) -> None:
         """Does nothing: the object shows each change at once."""
