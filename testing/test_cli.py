@@ -258,7 +258,8 @@ def test_the_module_is_the_command() -> None:
 def test_plot_draws_a_picture(tmp_path: pathlib.Path) -> None:
     for path, index in (("/theta", "3"), ("/depth", None)):
         out = tmp_path / "out.png"
-        run("plot", PROFILES, path, str(out), *(["--index", index] if index else []))
+        printed = run("plot", PROFILES, path, str(out), *(["--index", index] if index else []))
+        assert printed == f"wrote {out}: {out.stat().st_size:,} bytes\n"
         assert out.read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
 
 

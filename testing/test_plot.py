@@ -296,6 +296,14 @@ def test_a_histogram_counts_all_values(climate: hs.File, monkeypatch: pytest.Mon
     assert patch.values.sum() == counts.sum() and np.allclose(np.diff(np.log(patch.edges)), np.log(patch.edges[1] / patch.edges[0]))
 
 
+def test_an_axis_that_counts_has_whole_numbers(tmp_path: pathlib.Path) -> None:
+    with h5py.File(tmp_path / "few.h5", "w") as f:
+        f["t"] = np.array([1.0, 2.0, 2.0, 3.0])
+    for figure in (hs.open(tmp_path / "few.h5")["t"].plot(kind="histogram", bins=3), hs.query(tmp_path / "few.h5", "/", "t > 0").plot(names="t", bins=3)):
+        ticks = figure.axes[0].get_yticks()
+        assert (ticks == np.round(ticks)).all(), ticks
+
+
 def test_histograms_of_one_value_and_of_none(tmp_path: pathlib.Path) -> None:
     patch = figure_of(tmp_path, np.full((3, 4), 7.0), kind="histogram", bins=4).axes[0].patches[0].get_data()
     assert patch.values.sum() == 12 and patch.edges[0] < 7 < patch.edges[-1]

@@ -163,7 +163,7 @@ def plot(
     drawn = [_number_or_name(name) for name in split(dims) or []] or None
     kind = "histogram" if histogram else "auto"
     draw(out, lambda: found.plot(None, at, dims=drawn, kind=kind, bins=bins, cmap=cmap, vmin=vmin, vmax=vmax, robust=robust, log=log, coastlines=coastlines))
-    print(f"wrote {out}: {os.path.getsize(out)} bytes")
+    print(f"wrote {out}: {os.path.getsize(out):,} bytes")
 
 
 def _number_or_name(given: str) -> int | str:
@@ -242,7 +242,7 @@ def query(
         print_facts({"variable": minmax, "minimum": ends and ends[0], "maximum": ends and ends[1]}, as_json)
     elif out is not None and out.endswith((".png", ".pdf", ".svg")):
         draw(out, lambda: asked.plot(None, split(values)))
-        print(f"wrote {out}: {os.path.getsize(out)} bytes")
+        print(f"wrote {out}: {os.path.getsize(out):,} bytes")
     elif out is not None:
         write_file(out, asked.batches(split(values)), None, format)
     elif count or values is None:

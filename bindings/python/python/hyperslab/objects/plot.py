@@ -295,6 +295,7 @@ def _histogram(dataset: Dataset, axes: Any, bins: int, vmin: float | None, vmax:
         axes.set_xscale("log")
     axes.stairs(counts, edges, fill=True)
     axes.set(xlabel=label_of(dataset, "value"), ylabel="values", xlim=(edges[0] if vmin is None else vmin, edges[-1] if vmax is None else vmax))
+    axes.locator_params(axis="y", integer=True)
     if left_out:
         axes.text(
             0.99,

@@ -508,6 +508,8 @@ class Query(Structures):
             counts, (edges,) = self.histogram(shown[0], cast(Bins, bins), range, weights)
             axes.stairs(counts, edges, fill=True)
             axes.set(xlabel=shown[0], ylabel=label, yscale="log" if log else "linear")
+            if weights is None and not log:
+                axes.locator_params(axis="y", integer=True)
         else:
             counts, (x, y) = self.histogram2d(shown[0], shown[1], bins, range, weights)
             # Empty bins have no color; a logarithmic scale has none for sums below 0 either.
