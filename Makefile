@@ -51,7 +51,7 @@ pins: ## writes each requirements.lock anew, after a change of a requirements.tx
 	for folder in testing/instruments benches/batches; do (cd $$folder && $(PINS) --no-deps without_dependencies.txt -o without_dependencies.lock) || exit 1; done
 	cd benches/contestants && $(PINS) xarray-sql.txt -o xarray-sql.lock
 	cd testing/spark && for version in 3 4; do $(PINS) --constraints requirements.lock spark$$version.txt -o spark$$version.lock || exit 1; done
-	cd packaging && for tool in uv deny; do $(PINS) $$tool.txt -o $$tool.lock || exit 1; done
+	cd packaging && for tool in uv deny conda; do $(PINS) $$tool.txt -o $$tool.lock || exit 1; done
 
 # A part of `setup`: `make test` compiles nothing of it again.
 $(VENV)/.compiled: $(RUST_SOURCES) | $(VENV)/.created
@@ -741,6 +741,18 @@ check-platforms: $(PLATFORMS_VENV)/.installed ## the Python extension and Java's
 # PyO3 is told what python3.14t would say, so that no such Python is needed; nothing is linked or run.
 check-free-threaded: ## the Python extension compiles for free-threaded CPython 3.14
 	PYO3_CONFIG_FILE=$(abspath packaging/free-threaded.pyo3) cargo check --locked --quiet -p hyperslab-python
+
+# What conda's channels would give is replaced by stand-ins (packaging/check_conda.py).
+CONDA_VENV := $(HOME)/.cache/hyperslab/venvs/conda
+
+$(CONDA_VENV)/.installed: packaging/conda.lock
+	$(PYTHON) -m venv $(CONDA_VENV)
+	$(CONDA_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
+	@touch $@
+
+check-conda: $(CONDA_VENV)/.installed wheel ## the conda recipe renders, agrees with the wheel, and makes a package that passes its tests
+	@rm -rf build/conda
+	PATH="$(CONDA_VENV)/bin:$$PATH" $(CONDA_VENV)/bin/python packaging/check_conda.py build/wheel/*.whl build/conda
 
 crates: ## the crates as `cargo publish` would send them, in build/crates
 	cargo package --locked --no-verify --allow-dirty --quiet --target-dir $(CARGO_TARGET_DIR)/package $(PACKAGED)
