@@ -64,6 +64,12 @@ class Truth:
             self.values[f"/{name}"] = np.asarray(found[()])
 
 
+def same_record(one: Any, other: Any) -> bool:
+    if isinstance(one, np.void) and one.dtype.names:
+        return all(same_record(one[name], other[name]) for name in one.dtype.names)
+    return bool(np.array_equal(one, other))
+
+
 def same(one: np.ndarray, other: np.ndarray) -> np.ndarray:
     """Where two arrays have the same elements, bit by bit for numbers."""
     if one.shape != other.shape:
@@ -75,7 +81,7 @@ def same(one: np.ndarray, other: np.ndarray) -> np.ndarray:
         return np.asarray(one == other)
     if one.dtype.hasobject:
         # Records with members of variable length: NaN in one of them counts as different.
-        return np.asarray(one == other)
+        return np.array([same_record(a, b) for a, b in zip(one.ravel(), other.ravel(), strict=True)], bool).reshape(one.shape)
     width = max(one.dtype.itemsize, 1)
     bits = [array.reshape(-1).view(f"V{width}") if array.size else array.reshape(-1) for array in (one, other)]
     return np.asarray(bits[0] == bits[1]).reshape(one.shape)
