@@ -147,6 +147,12 @@ def test_a_truncated_file_says_what_is_missing(made: dict[str, pathlib.Path], tm
     content = (tmp_path / "a.h5").read_bytes()
     (tmp_path / "a.h5").write_bytes(content[: end - 100])
     assert {"truncated", "outside"} <= kinds(hs.check(tmp_path / "a.h5"))
+    with h5py.File(tmp_path / "chunks.h5", "w") as f:
+        f.create_dataset("x", data=np.arange(4000.0), chunks=(1000,), fletcher32=True)
+    content = (tmp_path / "chunks.h5").read_bytes()
+    (tmp_path / "chunks.h5").write_bytes(content[: len(content) - 8100])
+    found = hs.check(tmp_path / "chunks.h5")
+    assert sum(one.kind == "outside" for one in found.findings) == 2 and found.chunks == 2
     (tmp_path / "longer.h5").write_bytes(content + b"more")
     found = hs.check(tmp_path / "longer.h5")
     assert found.ok and "longer" in kinds(found, "info")

@@ -120,7 +120,8 @@ impl Values<'_> {
             let decode = |buffers: &mut (Vec<u8>, ChunkBuffer), chunk: &SurveyedChunk| -> Result<Option<Finding>> {
                 self.cancellation.check()?;
                 match self.decode(object, shape, chunk, buffers) {
-                    Ok(()) => {}
+                    Ok(true) => {}
+                    Ok(false) => return Ok(None),
                     Err(error) if error.kind() == ErrorKind::Cancelled => return Err(error),
                     Err(error) => return Ok(Some(undecodable(object, shape, chunk, &error))),
                 }
@@ -138,10 +139,11 @@ impl Values<'_> {
         Ok(())
     }
 
-    fn decode(&self, object: &SurveyedObject, shape: &[u64], chunk: &SurveyedChunk, (raw, out): &mut (Vec<u8>, ChunkBuffer)) -> Result<()> {
+    /// Decodes a chunk; false for one that is not in the file.
+    fn decode(&self, object: &SurveyedObject, shape: &[u64], chunk: &SurveyedChunk, (raw, out): &mut (Vec<u8>, ChunkBuffer)) -> Result<bool> {
         // Those that end after the end of the file are findings of their own.
         if chunk.offset.checked_add(chunk.length).is_none_or(|end| end > self.survey.file_bytes) {
-            return Ok(());
+            return Ok(false);
         }
         if chunk.length > self.file.session().limits().chunk_bytes {
             return Err(Error::limit_exceeded(format!("a chunk of {} bytes", chunk.length)));
@@ -154,7 +156,8 @@ impl Values<'_> {
         let start = chunk.position.iter().zip(shape).map(|(number, extent)| number.saturating_mul(*extent)).collect();
         let source = ChunkSource::Stored { offset: chunk.offset, length: chunk.length, filter_mask: chunk.filter_mask };
         let location = ChunkLocation { region: Region { start, count: shape.to_vec() }, source };
-        self.file.array_file().decode(ObjectId(object.address), &location, raw, out)
+        self.file.array_file().decode(ObjectId(object.address), &location, raw, out)?;
+        Ok(true)
     }
 
     /// Reads contiguous values, which have no checksum: only the operating system can find them damaged.

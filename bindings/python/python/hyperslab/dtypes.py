@@ -274,6 +274,8 @@ def describe(datatype: dict[str, Any]) -> str:
     kind = datatype["class"]
     if kind == "variable string":
         return "string"
+    if kind == "reference":
+        return "region reference" if datatype["kind"] == "Region" else "reference"
     if kind == "sequence":
         return f"sequence of {describe(datatype['base'])}"
     if kind == "compound":

@@ -98,7 +98,7 @@ def repack(
     fletcher32: Annotated[bool | None, typer.Option("--fletcher32/--no-fletcher32", help="Checksums of chunks.")] = None,
     pages: Annotated[int | None, typer.Option("--pages", metavar="BYTES", help="Make pages of this size, for object stores.")] = None,
     alignment: Annotated[int | None, typer.Option(metavar="BYTES", help="Begin large blocks at multiples of this.")] = None,
-    no_verify: Annotated[bool, typer.Option("--no-verify", help="Do not compare the new file with the old one.")] = False,
+    verify: Annotated[bool, typer.Option("--verify/--no-verify", help="Compare the new file with the old one.")] = True,
     as_json: AsJson = False,
 ) -> None:
     """Copy an HDF5 file with other chunks and filters and without lost space; what stays as it is, is not decoded."""
@@ -121,7 +121,7 @@ def repack(
             fletcher32=fletcher32,
             page_bytes=pages,
             alignment=alignment,
-            verify=not no_verify,
+            verify=verify,
             progress=report,
         )
     if as_json:
@@ -142,12 +142,12 @@ def convert(
     file: FileName,
     out: OutName,
     form: Annotated[str | None, typer.Option(metavar="FORM", help="folder or file, the forms of a container, or hdf5.")] = None,
-    no_verify: Annotated[bool, typer.Option("--no-verify", help="Do not compare the copy with the original.")] = False,
+    verify: Annotated[bool, typer.Option("--verify/--no-verify", help="Compare the copy with the original.")] = True,
     as_json: AsJson = False,
 ) -> None:
     """Copy an HDF5 file into a container of Arrow files, or a container into an HDF5 file; the copy is compared."""
     with careful(), reporting(os.path.basename(out), "bytes") as report:
-        made = hs.convert(file, out, form, verify=not no_verify, progress=report)
+        made = hs.convert(file, out, form, verify=verify, progress=report)
     if as_json:
         print(json.dumps(made._asdict()))
     else:
