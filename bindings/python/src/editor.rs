@@ -12,7 +12,6 @@ use pyo3::types::{PyBytes, PyDict};
 
 use crate::back;
 use crate::definition::datatype;
-use crate::error::raise;
 use crate::file::File;
 use crate::session::Session;
 use crate::wait::{run, wait_writing};
@@ -226,14 +225,16 @@ impl Editor {
 
     /// Closes the file without a commit, and unlocks it.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
-        let mut editor = self.0.lock().map_err(|_| raise(py, &Error::internal("an earlier change failed half-way")))?;
-        *editor = None;
-        Ok(())
+        // Another thread's call may hold the lock, and wait for the interpreter.
+        run(py, || {
+            *self.0.lock().map_err(|_| Error::internal("an earlier change failed half-way"))? = None;
+            Ok(())
+        })
     }
 
     /// Whether it was closed.
     #[getter]
-    fn closed(&self) -> bool {
-        self.0.lock().is_ok_and(|editor| editor.is_none())
+    fn closed(&self, py: Python<'_>) -> bool {
+        py.detach(|| self.0.lock().is_ok_and(|editor| editor.is_none()))
     }
 }

@@ -482,7 +482,8 @@ impl Writer {
     /// Finishes it. A file becomes visible; returns its length in bytes. A task returns its encoded fragment.
     #[pyo3(signature = (replace=false))]
     fn finish<'py>(&self, py: Python<'py>, replace: bool) -> PyResult<Bound<'py, PyAny>> {
-        let taken = self.0.lock().map_err(|_| raise(py, &Error::internal(FAILED)))?.take();
+        // Another thread's call may hold the lock, and wait for the interpreter.
+        let taken = run(py, || Ok(self.0.lock().map_err(|_| Error::internal(FAILED))?.take()))?;
         let Some(mut target) = taken else { return Err(raise(py, &Error::invalid_input(CLOSED))) };
         let cancellation = Cancellation::new();
         target.objects().cancel_with(&cancellation);
@@ -497,9 +498,11 @@ impl Writer {
     }
 
     /// Discards it and leaves nothing. May be repeated, also after `finish`.
-    fn abort(&self) {
-        if let Ok(mut target) = self.0.lock() {
-            target.take();
-        }
+    fn abort(&self, py: Python<'_>) {
+        py.detach(|| {
+            if let Ok(mut target) = self.0.lock() {
+                target.take();
+            }
+        });
     }
 }
