@@ -742,6 +742,17 @@ check-platforms: $(PLATFORMS_VENV)/.installed ## the Python extension and Java's
 check-free-threaded: ## the Python extension compiles for free-threaded CPython 3.14
 	PYO3_CONFIG_FILE=$(abspath packaging/free-threaded.pyo3) cargo check --locked --quiet -p hyperslab-python
 
+# The interpreter is FREE_THREADED_PYTHON, one on PATH, or built once from Debian's source, without installing anything (packaging/free_threaded.py).
+FREE_THREADED := build/free-threaded
+
+test-free-threaded: $(VENV)/.requirements ## the extension without Python's lock: a wheel for python3.14t (or 3.13t, if Debian gives no source of 3.14), read and written by many threads
+	@mkdir -p $(FREE_THREADED)
+	$(BIN)/python packaging/free_threaded.py $(BIN)/maturin $(FREE_THREADED)
+	@rm -rf $(FREE_THREADED)/venv $(FREE_THREADED)/files && mkdir $(FREE_THREADED)/files && $$(cat $(FREE_THREADED)/interpreter) -m venv $(FREE_THREADED)/venv
+	$(FREE_THREADED)/venv/bin/python -m pip install --quiet --disable-pip-version-check --only-binary :all: $(FREE_THREADED)/*.whl
+	$(BIN)/python packaging/check_free_threaded.py expected $(FREE_THREADED)/files examples/data
+	cd $(FREE_THREADED) && env -u PYTHONPATH venv/bin/python -I ../../packaging/check_free_threaded.py files $(abspath examples/data)
+
 # What conda's channels would give is replaced by stand-ins (packaging/check_conda.py).
 CONDA_VENV := $(HOME)/.cache/hyperslab/venvs/conda
 
