@@ -51,7 +51,7 @@ pins: ## writes each requirements.lock anew, after a change of a requirements.tx
 	for folder in testing/instruments benches/batches; do (cd $$folder && $(PINS) --no-deps without_dependencies.txt -o without_dependencies.lock) || exit 1; done
 	cd benches/contestants && $(PINS) xarray-sql.txt -o xarray-sql.lock
 	cd testing/spark && for version in 3 4; do $(PINS) --constraints requirements.lock spark$$version.txt -o spark$$version.lock || exit 1; done
-	cd packaging && for tool in uv deny conda; do $(PINS) $$tool.txt -o $$tool.lock || exit 1; done
+	cd packaging && for tool in uv deny conda free-threaded; do $(PINS) $$tool.txt -o $$tool.lock || exit 1; done
 
 # A part of `setup`: `make test` compiles nothing of it again.
 $(VENV)/.compiled: $(RUST_SOURCES) | $(VENV)/.created
@@ -749,7 +749,8 @@ test-free-threaded: $(VENV)/.requirements ## the extension without Python's lock
 	@mkdir -p $(FREE_THREADED)
 	$(BIN)/python packaging/free_threaded.py $(BIN)/maturin $(FREE_THREADED)
 	@rm -rf $(FREE_THREADED)/venv $(FREE_THREADED)/files && mkdir $(FREE_THREADED)/files && $$(cat $(FREE_THREADED)/interpreter) -m venv $(FREE_THREADED)/venv
-	$(FREE_THREADED)/venv/bin/python -m pip install --quiet --disable-pip-version-check --only-binary :all: $(FREE_THREADED)/*.whl
+	$(FREE_THREADED)/venv/bin/python -m pip install --quiet --disable-pip-version-check --only-binary :all: --require-hashes -r packaging/free-threaded.lock
+	$(FREE_THREADED)/venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps $(FREE_THREADED)/*.whl
 	$(BIN)/python packaging/check_free_threaded.py expected $(FREE_THREADED)/files examples/data
 	cd $(FREE_THREADED) && env -u PYTHONPATH venv/bin/python -I ../../packaging/check_free_threaded.py files $(abspath examples/data)
 
