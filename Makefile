@@ -128,6 +128,10 @@ bench-stores: setup $(STORES_VENV)/.installed ## requests, bytes and seconds of 
 bench-stores-writing: setup ## seconds and requests of writing an array to an object store: one process, and plans with several tasks
 	PYTHONPATH=$(abspath bindings/python/python) $(BIN)/python benches/stores/writing.py $(ARGUMENTS)
 
+# ARGUMENTS="--rounds 1 --interval 262144".
+bench-restart-points: setup $(STORES_VENV)/.installed ## what restart points gain and weigh: a series through chunks of 16 and 64 MiB, beside h5py; 500 MB in TMPDIR
+	$(WITH_STORES) benches/stores/restart_points.py $(ARGUMENTS)
+
 # ARGUMENTS="--files 20000 --rounds 1 --folder /dev/shm".
 bench-many: setup ## 100,000 small files, opened and read beside h5py in one process and in a pool, and a catalog of them; 900 MB in TMPDIR
 	PYTHONPATH=$(abspath bindings/python/python) $(BIN)/python benches/many/run.py $(ARGUMENTS)

@@ -8,7 +8,7 @@ use hyperslab::foreign::{ForeignArray, file_of_arrays};
 use hyperslab::index::IndexTrust;
 use hyperslab::scan::{Split, matching_files};
 use hyperslab::storage::{ChunkIndexPlace, StorageOptions, is_address, list_objects, shown_address};
-use hyperslab::{Cancellation, Error, Interpretation, Limits, MissingSources, PathPolicy, SessionOptions};
+use hyperslab::{Cancellation, Error, Interpretation, Limits, MadeChunkIndex, MissingSources, PathPolicy, SessionOptions};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 
@@ -148,8 +148,8 @@ impl Session {
     }
 
     /// Makes a chunk index of the object at an address, with the values of datasets of at most `inline_threshold` bytes. Returns its file, the
-    /// length of the file, bytes of the object in it, objects, and those that cannot be read.
-    #[pyo3(signature = (address, out=None, is_beside=false, inline_threshold=0))]
+    /// length of the file, bytes of the object in it, objects, those that cannot be read, chunks with restart points, and all of these points.
+    #[pyo3(signature = (address, out=None, is_beside=false, inline_threshold=0, restart_points=None))]
     fn make_chunk_index(
         &self,
         py: Python<'_>,
@@ -157,7 +157,8 @@ impl Session {
         out: Option<PathBuf>,
         is_beside: bool,
         inline_threshold: u64,
-    ) -> PyResult<(OsString, u64, u64, u64, u64)> {
+        restart_points: Option<u64>,
+    ) -> PyResult<(OsString, u64, u64, u64, u64, u64, u64)> {
         let (session, cancellation) = (self.0.clone(), Cancellation::new());
         let place = match out {
             Some(out) => ChunkIndexPlace::At(out),
@@ -165,10 +166,12 @@ impl Session {
             None => ChunkIndexPlace::CacheFolder,
         };
         let made = wait(py, &cancellation, move || {
-            session.make_chunk_index(&address, &place, inline_threshold).map_err(|error| error.in_file(shown_address(&address.to_string_lossy())))
+            let made = session.make_chunk_index(&address, &place, inline_threshold, restart_points);
+            made.map_err(|error| error.in_file(shown_address(&address.to_string_lossy())))
         })?;
         // As text: Python's paths have no addresses.
-        Ok((made.saved.path.into_os_string(), made.saved.bytes, made.saved.metadata_bytes, made.objects, made.unreadable))
+        let MadeChunkIndex { saved, objects, unreadable, restart_chunks, restart_points, .. } = made;
+        Ok((saved.path.into_os_string(), saved.bytes, saved.metadata_bytes, objects, unreadable, restart_chunks, restart_points))
     }
 
     /// Opens the content of a file that is in memory; `name` is for messages.

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use hyperslab_array::{ChunkBuffer, Datatype, Error, HeapObjects, HeapReference, ReferenceKind, Region, Result, Selection, StoredReference};
+use hyperslab_array::{Arrangement, ChunkBuffer, Datatype, Error, HeapObjects, HeapReference, ReferenceKind, Region, Result, Selection, StoredReference};
 use hyperslab_storage::Storage;
 
 use crate::{Format, HeaderPattern, ObjectId, Target, Tree};
@@ -97,6 +97,15 @@ pub trait ArrayFile: Send + Sync {
     /// # Errors
     /// `Corrupt` or `Unsupported` for bytes that cannot be decoded.
     fn decode(&self, dataset: ObjectId, location: &ChunkLocation, raw: &[u8], out: &mut ChunkBuffer) -> Result<()>;
+    /// How the bytes are arranged that inflating a stored chunk gives, if it is one zlib stream and nothing else: a part of it can be inflated from
+    /// restart points. `None` for another chunk.
+    ///
+    /// # Errors
+    /// As [`ArrayFile::decode`], for what is wrong with the dataset.
+    fn deflated(&self, dataset: ObjectId, location: &ChunkLocation) -> Result<Option<Arrangement>> {
+        let _ = (dataset, location);
+        Ok(None)
+    }
     /// Reads heap objects into `objects`, except those that are there already.
     ///
     /// # Errors

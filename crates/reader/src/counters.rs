@@ -11,6 +11,9 @@ static PROCESS: Counters = Counters::new();
 pub struct Counters {
     bytes_read: AtomicU64,
     chunks_decoded: AtomicU64,
+    decoded_bytes: AtomicU64,
+    parts_inflated: AtomicU64,
+    inflating_skipped_bytes: AtomicU64,
     chunks_skipped: AtomicU64,
     decode_nanoseconds: AtomicU64,
     index_blocks: AtomicU64,
@@ -22,6 +25,9 @@ impl Counters {
         Self {
             bytes_read: AtomicU64::new(0),
             chunks_decoded: AtomicU64::new(0),
+            decoded_bytes: AtomicU64::new(0),
+            parts_inflated: AtomicU64::new(0),
+            inflating_skipped_bytes: AtomicU64::new(0),
             chunks_skipped: AtomicU64::new(0),
             decode_nanoseconds: AtomicU64::new(0),
             index_blocks: AtomicU64::new(0),
@@ -44,6 +50,18 @@ impl Counters {
     /// Chunks decoded by their filters.
     pub fn chunks_decoded(&self) -> u64 {
         self.chunks_decoded.load(Ordering::Relaxed)
+    }
+    /// Bytes that decoding gave: of whole chunks, and of parts of chunks that were inflated from restart points.
+    pub fn decoded_bytes(&self) -> u64 {
+        self.decoded_bytes.load(Ordering::Relaxed)
+    }
+    /// Times that parts of a chunk were inflated from restart points, instead of all of it.
+    pub fn parts_inflated(&self) -> u64 {
+        self.parts_inflated.load(Ordering::Relaxed)
+    }
+    /// Bytes of these chunks that were not inflated.
+    pub fn inflating_skipped_bytes(&self) -> u64 {
+        self.inflating_skipped_bytes.load(Ordering::Relaxed)
     }
     /// Chunks in a scan's rows that were not read, because an index or a test of other columns ruled out all of their rows.
     pub fn chunks_skipped(&self) -> u64 {
@@ -74,8 +92,18 @@ impl Counters {
     pub fn add_skipped_chunks(&self, chunks: u64) {
         self.add(|sums| &sums.chunks_skipped, chunks);
     }
-    pub(crate) fn add_decoded_chunk(&self, since: Instant) {
+    pub(crate) fn add_decoded_chunk(&self, since: Instant, bytes: u64) {
         self.add(|sums| &sums.chunks_decoded, 1);
+        self.add(|sums| &sums.decoded_bytes, bytes);
+        self.add_decoding(since);
+    }
+    pub(crate) fn add_inflated_part(&self, since: Instant, bytes: u64, skipped_bytes: u64) {
+        self.add(|sums| &sums.parts_inflated, 1);
+        self.add(|sums| &sums.decoded_bytes, bytes);
+        self.add(|sums| &sums.inflating_skipped_bytes, skipped_bytes);
+        self.add_decoding(since);
+    }
+    fn add_decoding(&self, since: Instant) {
         let nanoseconds = u64::try_from(since.elapsed().as_nanos()).unwrap_or(u64::MAX);
         self.add(|sums| &sums.decode_nanoseconds, nanoseconds);
     }

@@ -39,6 +39,7 @@ pub mod read;
 mod read_each;
 mod reference;
 mod reference_text;
+mod restart_points;
 mod session;
 mod stored;
 mod targets;

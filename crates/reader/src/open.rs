@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use hyperslab_array::{Cancellation, ErrorKind, Result, interruption};
 use hyperslab_formats::{ArrayFile, Format, Interpretation, Link, Tree};
-use hyperslab_storage::{LocalFile, Memory, Opening, RangeReader, RemoteFile, Storage, shown_address};
+use hyperslab_storage::{LocalFile, LocalIndex, Memory, Opening, RangeReader, RemoteFile, Storage, shown_address};
 use rayon::prelude::*;
 
 use crate::address::address_of;
@@ -122,7 +122,11 @@ impl Session {
         )?;
         drop(storage);
         let opened = opened.map_err(|error| unfinished_if_locked(path, error))?;
-        Ok(self.file_of(path, opened, depth))
+        let file = self.file_of(path, opened, depth);
+        if depth == 0 && LocalIndex::is_named(self.storage_options()) {
+            file.restart_points()?;
+        }
+        Ok(file)
     }
 }
 

@@ -26,6 +26,7 @@ mod pieces;
 mod profile;
 mod remote;
 mod replace;
+mod restart_points;
 mod shared;
 mod temporary_name;
 
@@ -47,11 +48,12 @@ pub use per_process::PerProcess;
 pub use pieces::{Piece, Pieces};
 pub use profile::{Profile, ProfileSettings, default_profile_path, machine, profile};
 pub use remote::{
-    ChunkIndexPlace, FoundObject, ObjectTag, OpenedRanges, PutCondition, RangeReader, RangesVersion, Recorder, RemoteCounts, RemoteFile, RemoteOpener,
-    SavedChunkIndex, StorageOptions, UPLOAD_NOTE, abort_upload, is_address, list_files, list_folder, list_objects, object_name, object_tag, put_object,
-    read_object, remote_counts, remove_objects, shown_address, without_queries,
+    ChunkIndexPlace, FoundObject, LocalIndex, ObjectTag, OpenedRanges, PutCondition, RangeReader, RangesVersion, Recorder, RemoteCounts, RemoteFile,
+    RemoteOpener, SavedChunkIndex, StorageOptions, UPLOAD_NOTE, abort_upload, is_address, list_files, list_folder, list_objects, object_name, object_tag,
+    put_object, read_object, remote_counts, remove_objects, shown_address, without_queries,
 };
 pub use replace::{check_replaceable, create_private, create_whole, real_path};
+pub use restart_points::{MadePoint, RestartPoint, RestartPoints, RestartPointsBuilder, RestartStream};
 pub use shared::{SharedFile, block_bytes_in, claim, is_parallel_file_system};
 pub use temporary_name::{is_aside, unique_name};
 
@@ -113,6 +115,10 @@ pub trait Storage: Send + Sync {
     fn confirm(&self, offset: u64, length: u64) -> Result<()> {
         let _ = (offset, length);
         Ok(())
+    }
+    /// The places at which inflating a chunk can begin, if the chunk index that it was opened with has them.
+    fn restart_points(&self) -> Option<Arc<RestartPoints>> {
+        None
     }
     /// What identifies the version of the bytes, such as the entity tag of a remote object.
     fn version(&self) -> Option<&str> {

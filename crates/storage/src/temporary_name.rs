@@ -26,3 +26,12 @@ pub fn is_aside(target: &Path, name: &str) -> bool {
 fn is_unique_part(rest: &str) -> bool {
     rest.strip_suffix(".part").is_some_and(|unique| unique.len() == 32 && unique.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f')))
 }
+
+/// A file without a name in the folder for temporary files.
+pub(crate) fn nameless() -> std::io::Result<std::fs::File> {
+    use std::os::unix::fs::OpenOptionsExt;
+    let path = std::env::temp_dir().join(format!(".{}.part", unique_name()));
+    let file = std::fs::OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(&path)?;
+    std::fs::remove_file(&path)?;
+    Ok(file)
+}

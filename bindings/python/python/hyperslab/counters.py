@@ -34,6 +34,12 @@ class Counters(NamedTuple):
     remote_cache_hits: int = 0
     #: Blocks of remote files that came from the cache on disk.
     remote_disk_hits: int = 0
+    #: Bytes that decoding gave: of whole chunks, and of parts of chunks that were inflated from restart points.
+    decoded_bytes: int = 0
+    #: Times that a part of a chunk was inflated from restart points (`hyperslab.indexes.chunk_index`), instead of all of it.
+    parts_inflated: int = 0
+    #: Bytes of these chunks that were not inflated.
+    inflating_skipped_bytes: int = 0
 
     def since(self, before: Counters) -> Counters:
         """The difference to earlier counters.
@@ -77,4 +83,7 @@ def counters() -> Counters:
         found.remote_bytes_fetched,
         found.remote_cache_hits,
         found.remote_disk_hits,
+        found.decoded_bytes,
+        found.parts_inflated,
+        found.inflating_skipped_bytes,
     )

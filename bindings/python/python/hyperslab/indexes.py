@@ -264,6 +264,8 @@ class ChunkIndex(NamedTuple):
         metadata_bytes: Bytes of the object in it: its metadata, and inlined values.
         objects: Objects whose metadata it has.
         unreadable: Those of them that cannot be read, with the index or without.
+        restart_chunks: Chunks that have restart points.
+        restart_points: Restart points of all chunks.
     """
 
     path: str
@@ -271,41 +273,59 @@ class ChunkIndex(NamedTuple):
     metadata_bytes: int
     objects: int
     unreadable: int
+    restart_chunks: int = 0
+    restart_points: int = 0
 
 
 def chunk_index(
-    address: str, out: Path | Literal["beside"] | None = None, *, inline_threshold: int = 0, storage_options: Mapping[str, Any] | None = None
+    address: Path,
+    out: Path | Literal["beside"] | None = None,
+    *,
+    inline_threshold: int = 0,
+    restart_points: int | None = None,
+    threads: int | None = None,
+    storage_options: Mapping[str, Any] | None = None,
 ) -> ChunkIndex:
     """Makes a chunk index of a remote file: its metadata in a local file, with which the remote file is opened, and its chunks are
-    located, without a request; or in an object beside it, for everybody who opens it.
+    located, without a request; or in an object beside it, for everybody who opens it. With `restart_points`, a part of a large gzip
+    chunk is fetched and inflated without the rest of it, of remote and of local files.
 
     Args:
-        address: The address, such as `s3://bucket/run.h5`.
+        address: The address, such as `s3://bucket/run.h5`; or with `restart_points`, the path of a local file.
         out: A file, an existing folder, or an address for the index; `storage_options={"chunk_index": out}` opens the remote file with
             it. `"beside"` puts it next to the remote file, as `s3://bucket/run.h5.chunks`; `storage_options={"chunk_index": "beside"}` asks
             for both at once. By default the cache folder, where `hyperslab.open` finds it by itself.
         inline_threshold: The values of datasets that take at most this many bytes in the file are in the index, too, as in kerchunk's
             references: such as coordinates. Reading them needs no request, so it does not notice that the object was replaced.
+        restart_points: Bytes of output between the places of a chunk at which inflating can begin, 65536 or more, such as `1 << 20`. Chunks
+            of more than two such distances have points, if gzip was their last filter, alone or after shuffle. All of them are read to find
+            the points, and inflated twice. The index of a local file has these points and nothing else.
+        threads: Number of threads; one per core by default.
         storage_options: As in `hyperslab.open`.
 
     Returns:
         Where the index is, and how large.
 
     Raises:
-        UnsupportedError: The file is local, the store gives no strong entity tag, or the index would go to an HTTP server.
-        InvalidInputError: `inline_threshold` is negative.
+        UnsupportedError: The file is local and there shall be no restart points, the store gives no strong entity tag, or the index would
+            go to an HTTP server.
+        ConflictError: The file is changed meanwhile.
+        InvalidInputError: `inline_threshold` is negative, or `restart_points` is less than 65536.
 
     Example:
         >>> hs.indexes.chunk_index("s3://bucket/run.h5")
+        >>> hs.indexes.chunk_index("field.nc", restart_points=1 << 20)
     """
     if inline_threshold < 0:
         raise InvalidInputError(f"inline_threshold={inline_threshold} is negative: give a number of bytes, 0 for no values")
-    opener = session(None, None, None, None, (), None, None, None, options_of(storage_options))
+    if restart_points is not None and restart_points < 0:
+        raise InvalidInputError(f"restart_points={restart_points} is negative: give a number of bytes, such as {1 << 20}")
+    opener = session(threads, None, None, None, (), None, None, None, options_of(storage_options))
     is_beside = out == "beside"
     place = None if out is None or is_beside else os.fsdecode(out)
     if place is not None and not is_address(place):
         place = os.path.abspath(place)
-    path, *rest = opener.make_chunk_index(address, place, is_beside, inline_threshold)
+    path, *rest = opener.make_chunk_index(os.fsdecode(address), place, is_beside, inline_threshold, restart_points)
     return ChunkIndex(path, *rest)
 
 

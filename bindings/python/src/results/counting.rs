@@ -56,6 +56,12 @@ pub(crate) struct Counters {
     pub bytes_read: u64,
     /// Chunks that were decoded.
     pub chunks_decoded: u64,
+    /// Bytes that decoding gave.
+    pub decoded_bytes: u64,
+    /// Times that a part of a chunk was inflated from restart points.
+    pub parts_inflated: u64,
+    /// Bytes of these chunks that were not inflated.
+    pub inflating_skipped_bytes: u64,
     /// Chunks that were skipped because no row in them matches.
     pub chunks_skipped: u64,
     /// Nanoseconds spent in filters, summed over all threads.
@@ -85,6 +91,9 @@ impl Counters {
         Self {
             bytes_read: sums.bytes_read(),
             chunks_decoded: sums.chunks_decoded(),
+            decoded_bytes: sums.decoded_bytes(),
+            parts_inflated: sums.parts_inflated(),
+            inflating_skipped_bytes: sums.inflating_skipped_bytes(),
             chunks_skipped: sums.chunks_skipped(),
             decode_nanoseconds: sums.decode_nanoseconds(),
             index_blocks: sums.index_blocks(),

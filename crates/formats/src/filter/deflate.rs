@@ -4,7 +4,7 @@ use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, 
 use hyperslab_array::{Error, Result};
 
 /// Deflate never makes more bytes of one than this, so a small lie cannot ask for a large buffer.
-const MAX_EXPANSION: usize = 1040;
+pub(super) const MAX_EXPANSION: usize = 1040;
 
 thread_local! {
     // Its memory is more than a small chunk's, so each thread keeps one.

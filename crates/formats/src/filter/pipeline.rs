@@ -77,6 +77,20 @@ impl Pipeline {
         exactly(&mut out.bytes, &bytes)
     }
 
+    /// The arrangement of what inflating gives, if a chunk with this mask is one zlib stream, shuffled or not: a part of it can be inflated.
+    pub fn deflated(&self, filter_mask: u32, element: u64) -> Option<Arrangement> {
+        let applied = self.applied(filter_mask);
+        let (inflate, rest) = applied.split_first()?;
+        let width = |filter: &Filter| filter.parameters.first().map(|width| u64::from(*width));
+        match rest {
+            _ if inflate.1.id != id::DEFLATE => None,
+            [] => Some(Arrangement::Elements),
+            [(_, shuffle)] if shuffle.id == id::SHUFFLE && width(shuffle) == Some(1) => Some(Arrangement::Elements),
+            [(_, shuffle)] if shuffle.id == id::SHUFFLE && width(shuffle) == Some(element) => Some(Arrangement::Planes),
+            _ => None,
+        }
+    }
+
     /// Why chunks cannot be written through this pipeline (names the filter), or `None`.
     pub fn writing_refusal(&self) -> Option<Error> {
         let unknown = self.filters.iter().find(|filter| !filter.is_written())?;
@@ -195,6 +209,31 @@ mod tests {
             assert!(pipeline.decode(&bytes, found, noise.len(), &mut out).is_ok() && out == noise, "filter {id}");
         }
         Ok(())
+    }
+
+    #[test]
+    fn a_part_of_a_chunk_is_inflated_if_deflate_was_last_and_nothing_but_a_shuffle_before() {
+        let of = |filters: &[(u16, u32)], mask| {
+            let filters = filters.iter().map(|(id, parameter)| filter(*id, vec![*parameter])).collect();
+            Pipeline { filters }.deflated(mask, 4)
+        };
+        let (shuffle, deflate, sum) = ((id::SHUFFLE, 4), (id::DEFLATE, 6), (id::FLETCHER32, 0));
+        assert_eq!(of(&[deflate], 0), Some(Arrangement::Elements));
+        assert_eq!(of(&[shuffle, deflate], 0), Some(Arrangement::Planes));
+        assert_eq!(of(&[(id::SHUFFLE, 1), deflate], 0), Some(Arrangement::Elements));
+        assert_eq!(of(&[shuffle, deflate], 1), Some(Arrangement::Elements), "the shuffle was skipped");
+        for (filters, mask) in [
+            (&[shuffle, deflate][..], 2),
+            (&[(id::SHUFFLE, 2), deflate], 0),
+            (&[shuffle, deflate, sum], 0),
+            (&[sum, deflate], 0),
+            (&[deflate, shuffle], 0),
+            (&[deflate, deflate], 0),
+            (&[(id::ZSTD, 1)], 0),
+            (&[], 0),
+        ] {
+            assert_eq!(of(filters, mask), None);
+        }
     }
 
     #[test]

@@ -187,6 +187,17 @@ impl ArrayFile for Hdf5File {
         }
     }
 
+    fn deflated(&self, id: ObjectId, location: &ChunkLocation) -> Result<Option<Arrangement>> {
+        let found = self.stored(id)?;
+        let (dataset, stored) = found.parts()?;
+        match location.source {
+            ChunkSource::Stored { filter_mask, .. } if matches!(stored.layout, Layout::Chunked(_)) => {
+                Ok(stored.pipeline.deflated(filter_mask, dataset.datatype.size()))
+            }
+            _ => Ok(None),
+        }
+    }
+
     fn decode(&self, id: ObjectId, location: &ChunkLocation, raw: &[u8], out: &mut ChunkBuffer) -> Result<()> {
         let found = self.stored(id)?;
         let (dataset, stored) = found.parts()?;

@@ -55,11 +55,14 @@ pub(super) fn bands<'a>(description: &Dataset, selection: &Selection, chunks: &'
         by_row.entry(start / chunk).or_default().push(location);
     }
     let mut bands = Vec::with_capacity(by_row.len());
+    let mut next = 0;
     for (row, chunks) in by_row {
         let (first, count) = axis.positions_within(row * chunk, (row + 1).saturating_mul(chunk));
-        let length = usize::try_from(count * row_bytes).map_err(|_| Error::internal("a band exceeds memory"))?;
-        let (here, rest) = out.split_at_mut_checked(length).ok_or_else(|| Error::internal("bands exceed the output"))?;
-        out = rest;
+        let length = |rows: u64| usize::try_from(rows * row_bytes).map_err(|_| Error::internal("a band exceeds memory"));
+        // Chunks of the rows between were read in another way.
+        let (_, from) = out.split_at_mut_checked(length(first.saturating_sub(next))?).ok_or_else(|| Error::internal("bands exceed the output"))?;
+        let (here, rest) = from.split_at_mut_checked(length(count)?).ok_or_else(|| Error::internal("bands exceed the output"))?;
+        (out, next) = (rest, first + count);
         let dimension = |(axis, extent): (usize, &u64)| if axis == cut { (first, count) } else { (0, *extent) };
         let (start, count) = shape.iter().enumerate().map(dimension).unzip();
         bands.push(Band { part: OutputPart { out: here, region: Region { start, count } }, chunks });

@@ -1,6 +1,9 @@
-//! Chunks in memory: their size, and the fill value.
+//! Chunks in memory: their size, and the fill value; from which size on they are worth several threads.
 
 use hyperslab_formats::{ChunkLocation, Dataset};
+
+/// Less than this is read by the calling thread: waking other threads costs more.
+pub(crate) const MIN_PARALLEL_BYTES: u64 = 256 << 10;
 
 /// Decoded bytes of a chunk.
 pub(super) fn bytes_of(chunk: &ChunkLocation, description: &Dataset) -> u64 {

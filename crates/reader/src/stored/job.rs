@@ -313,7 +313,7 @@ impl Job<'_> {
                 }
                 let start = std::time::Instant::now();
                 self.read.file.array_file().decode(self.read.dataset, location, raw, out).map_err(|error| error.at_offset(*offset))?;
-                self.read.file.session().counters().add_decoded_chunk(start);
+                self.read.file.session().counters().add_decoded_chunk(start, out.bytes.len() as u64);
                 if out.bytes.len() != bytes {
                     return Err(Error::internal(format!("a chunk decoded to {} bytes, not {bytes}", out.bytes.len())));
                 }

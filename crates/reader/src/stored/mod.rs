@@ -3,6 +3,7 @@
 mod ahead;
 mod band;
 mod chunk;
+mod inflated_parts;
 mod job;
 mod locate;
 mod parts;
@@ -18,16 +19,14 @@ use rayon::prelude::*;
 use self::ahead::look_ahead;
 use self::band::bands;
 use self::chunk::bytes_of;
+use self::inflated_parts::{Whole, fill_parts, take_parts};
 use self::job::{COALESCE_GAP_BYTES, Job, stored_range, with_scratch};
 use self::locate::{locate, locate_kept};
 use self::shared_chunks::SharedChunks;
 use crate::dataset_read::{DatasetRead, Keep};
 
-pub(crate) use self::chunk::fill_value;
+pub(crate) use self::chunk::{MIN_PARALLEL_BYTES, fill_value};
 pub(crate) use self::parts::{MAX_CHUNKS, parts};
-
-/// Less than this is read by the calling thread: waking other threads costs more.
-pub(crate) const MIN_PARALLEL_BYTES: u64 = 256 << 10;
 
 /// Fills `out` from what the file stores of a dataset that is not virtual.
 pub(crate) fn fill(read: DatasetRead<'_>, out: &mut [u8]) -> Result<()> {
@@ -52,7 +51,7 @@ pub(crate) fn fill(read: DatasetRead<'_>, out: &mut [u8]) -> Result<()> {
 
 /// As [`fill`]; the places of all chunks are in memory at once.
 fn fill_part(read: DatasetRead<'_>, out: &mut [u8]) -> Result<()> {
-    let DatasetRead { file, dataset, description, selection, cancellation, .. } = read;
+    let DatasetRead { file, dataset, description, selection, .. } = read;
     let external = match description.storage {
         StorageLayout::External => Some(file.external_storage(dataset, &description.external_files)?),
         _ => None,
@@ -65,6 +64,19 @@ fn fill_part(read: DatasetRead<'_>, out: &mut [u8]) -> Result<()> {
         true => locate_kept(read, storage.as_ref())?,
         false => locate(file, dataset, selection, storage.as_ref())?,
     };
+    // Only of the bytes of which its points were made.
+    let inflated = if is_unchanged { take_parts(read, &mut chunks)? } else { Vec::new() };
+    if !chunks.is_empty() || inflated.is_empty() {
+        fill_chunks(read, storage, chunks, is_unchanged, out)?;
+    }
+    // After the chunks that were never written, which fill more than their own places.
+    let whole: Whole<'_> = &|read, chunk, out| fill_chunks(read, storage, vec![chunk], false, out);
+    fill_parts(read, storage, &inflated, whole, out)
+}
+
+/// Fills the places of `chunks` in `out`; places of other chunks may be overwritten.
+fn fill_chunks(read: DatasetRead<'_>, storage: &Arc<dyn Storage>, mut chunks: Vec<ChunkLocation>, is_unchanged: bool, out: &mut [u8]) -> Result<()> {
+    let DatasetRead { file, description, selection, cancellation, .. } = read;
     if description.filters.is_empty() {
         let mut parts = Vec::with_capacity(chunks.len());
         chunks.drain(..).for_each(|chunk| narrow(chunk, selection, description.datatype.size(), &mut parts));

@@ -261,6 +261,14 @@ impl Plan {
                 counts.requests, counts.rounds, counts.wanted_bytes, counts.fetched_bytes, counts.cache_hits
             ));
         }
+        let counters = self.session.counters();
+        if counters.parts_inflated() > 0 {
+            lines.push(format!(
+                "restart points: this session has inflated parts of chunks {} times, {} bytes less than the chunks have",
+                counters.parts_inflated(),
+                counters.inflating_skipped_bytes()
+            ));
+        }
         lines.extend(self.omitted.iter().map(|omitted| format!("not a column: {} {}", omitted.name, omitted.reason)));
         lines.join("\n")
     }

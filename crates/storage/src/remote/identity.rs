@@ -43,6 +43,10 @@ impl Place {
     pub fn of(address: &str, server: &str) -> Self {
         Self { address: shown_address(address).into_owned(), query: query_of(address), server: server.to_owned() }
     }
+    /// Of a local file, by its path without symbolic links.
+    pub fn of_local(path: &str) -> Self {
+        Self { address: format!("file://{path}"), query: None, server: String::new() }
+    }
     /// The name of a file or folder for it.
     pub fn name(&self) -> EntryName {
         name_of(&serde_json::to_string(self).unwrap_or_default())

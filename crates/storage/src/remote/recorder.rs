@@ -1,8 +1,7 @@
 //! Recorder: a remote file that remembers what was read of it, and saves that as a chunk index.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{BufWriter, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -17,7 +16,9 @@ use super::private_folder::{PrivateFolder, write_whole};
 use super::remote_file::RemoteFile;
 use super::upload::{UploadTarget, check_writable, upload};
 use crate::existing::Existing;
-use crate::{Storage, check_range, folder_of, unique_name};
+use crate::restart_points::RestartPointsBuilder;
+use crate::temporary_name::nameless;
+use crate::{EntryName, Storage, check_range, folder_of};
 
 /// Ranges are joined when there are so many more.
 const JOIN_EVERY: usize = 1 << 20;
@@ -112,12 +113,12 @@ impl Recorder {
         Ok(())
     }
 
-    /// Writes a chunk index of what was read so far. It appears when it is complete, and replaces one that is there.
+    /// Writes a chunk index of what was read so far, and of restart points. It appears when it is complete, and replaces one that is there.
     ///
     /// # Errors
     /// `InvalidInput` if there is no cache folder for it; `Unsupported` if it shall go to an HTTP server; `Io`; `Conflict` if the object was
     /// replaced.
-    pub fn save(&self, place: &ChunkIndexPlace, options: &StorageOptions) -> Result<SavedChunkIndex> {
+    pub fn save(&self, place: &ChunkIndexPlace, options: &StorageOptions, points: Option<&RestartPointsBuilder>) -> Result<SavedChunkIndex> {
         let ranges = {
             let mut ranges = self.ranges();
             ranges.join();
@@ -126,52 +127,40 @@ impl Recorder {
         let version = self.file.identified()?;
         let name = name_in_folder(&version.place);
         let modified = self.file.modified().and_then(|time| time.timestamp_nanos_opt());
-        let description = Description { version, modified, has_values: self.has_values.load(Ordering::Relaxed) };
+        let description = Description { version, modified, has_values: self.has_values.load(Ordering::Relaxed), points: None };
         let mut outcome = Ok(());
         let fill = |file: &mut File| {
-            outcome = self.fill(file, &description, &ranges);
+            outcome = self.fill(file, &description, &ranges, points);
             outcome.clone().map_err(|error| std::io::Error::other(error.to_string()))?;
             file.sync_all()
         };
         let metadata_bytes = ranges.iter().map(|(_, length)| length).sum();
-        let (path, written) = match place {
-            ChunkIndexPlace::Beside => return self.upload(&beside(self.file.address()?), &description, &ranges, options),
+        let path = match place {
+            ChunkIndexPlace::Beside => return self.upload(&beside(self.file.address()?), (&description, &ranges, points), options),
             ChunkIndexPlace::At(out) => match out.to_str().filter(|out| is_address(out)) {
-                Some(address) => return self.upload(address, &description, &ranges, options),
-                None => {
-                    let path = if out.is_dir() { name.path_in(out) } else { out.clone() };
-                    let written = write_whole(&path, 0o666, fill);
-                    (path, written)
-                }
+                Some(address) => return self.upload(address, (&description, &ranges, points), options),
+                None => Some(if out.is_dir() { name.path_in(out) } else { out.clone() }),
             },
-            ChunkIndexPlace::CacheFolder => {
-                let folder = CacheSettings::of(options)?.indexes;
-                let folder = folder.ok_or_else(|| Error::invalid_input("there is no home folder for caches: name a file for the chunk index"))?;
-                // The cache folder itself is checked, too: it holds this one.
-                let private = PrivateFolder::at(&folder_of(&folder)).and_then(|_| PrivateFolder::at(&folder));
-                (name.path_in(&folder), private.and_then(|private| private.write(&name, fill)))
-            }
+            ChunkIndexPlace::CacheFolder => None,
         };
+        let saved = write_local(path, &name, options, metadata_bytes, fill);
         outcome?;
-        let shown = path.display().to_string();
-        written.map_err(|error| Error::io(error, "cannot write the chunk index").in_file(&shown))?;
-        let bytes = std::fs::metadata(&path).map_err(|error| Error::from(error).in_file(&shown))?.len();
-        Ok(SavedChunkIndex { path, bytes, metadata_bytes })
+        saved
     }
 
     /// Makes the index an object.
-    fn upload(&self, address: &str, description: &Description, ranges: &[(u64, u64)], options: &StorageOptions) -> Result<SavedChunkIndex> {
+    fn upload(&self, address: &str, (description, ranges, points): Content<'_>, options: &StorageOptions) -> Result<SavedChunkIndex> {
         check_writable(address, options, Existing::Replace)?;
         let failed = |error| Error::io(error, "cannot write the chunk index to a temporary file");
         let file = nameless().map_err(failed)?;
-        self.fill(&file, description, ranges)?;
+        self.fill(&file, description, ranges, points)?;
         let bytes = file.metadata().map_err(failed)?.len();
         upload(&file, bytes, &UploadTarget { address, options, existing: Existing::Replace, is_noted: false })?;
         let metadata_bytes = ranges.iter().map(|(_, length)| length).sum();
         Ok(SavedChunkIndex { path: PathBuf::from(shown_address(address).into_owned()), bytes, metadata_bytes })
     }
 
-    fn fill(&self, file: &File, description: &Description, ranges: &[(u64, u64)]) -> Result<()> {
+    fn fill(&self, file: &File, description: &Description, ranges: &[(u64, u64)], points: Option<&RestartPointsBuilder>) -> Result<()> {
         let all: Vec<(u64, u64)> = extents(ranges).collect();
         let (mut fetched, mut next) = (0, 0);
         let mut read = |offset: u64, length: u64| {
@@ -196,7 +185,7 @@ impl Recorder {
             Ok(bytes)
         };
         let mut out = BufWriter::with_capacity(1 << 20, file);
-        write(&mut out, description, ranges, &mut read)?;
+        write(&mut out, description, ranges, &mut read, points)?;
         out.flush().map_err(|error| Error::io(error, "cannot write the chunk index"))
     }
 }
@@ -237,12 +226,34 @@ impl Storage for Recorder {
     }
 }
 
-/// A file without a name in the folder for temporary files.
-fn nameless() -> std::io::Result<File> {
-    let path = std::env::temp_dir().join(format!(".{}.part", unique_name()));
-    let file = OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(&path)?;
-    std::fs::remove_file(&path)?;
-    Ok(file)
+/// What is in an index: its description, the ranges of metadata, and restart points.
+type Content<'a> = (&'a Description, &'a [(u64, u64)], Option<&'a RestartPointsBuilder>);
+
+/// Writes an index to a local file: at `path`, or with this name in the cache folder.
+pub(super) fn write_local(
+    path: Option<PathBuf>,
+    name: &EntryName,
+    options: &StorageOptions,
+    metadata_bytes: u64,
+    fill: impl FnOnce(&mut File) -> std::io::Result<()>,
+) -> Result<SavedChunkIndex> {
+    let (path, written) = match path {
+        Some(path) => {
+            let written = write_whole(&path, 0o666, fill);
+            (path, written)
+        }
+        None => {
+            let folder = CacheSettings::of(options)?.indexes;
+            let folder = folder.ok_or_else(|| Error::invalid_input("there is no home folder for caches: name a file for the chunk index"))?;
+            // The cache folder itself is checked, too: it holds this one.
+            let private = PrivateFolder::at(&folder_of(&folder)).and_then(|_| PrivateFolder::at(&folder));
+            (name.path_in(&folder), private.and_then(|private| private.write(name, fill)))
+        }
+    };
+    let shown = path.display().to_string();
+    written.map_err(|error| Error::io(error, "cannot write the chunk index").in_file(&shown))?;
+    let bytes = std::fs::metadata(&path).map_err(|error| Error::from(error).in_file(&shown))?.len();
+    Ok(SavedChunkIndex { path, bytes, metadata_bytes })
 }
 
 #[cfg(test)]

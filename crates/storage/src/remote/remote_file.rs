@@ -23,6 +23,7 @@ use super::range_reader::RangeReader;
 use super::ranges::{Gaps, MAX_REQUEST_BYTES};
 use super::version::Version;
 use super::wait::{blocking, wait_for};
+use crate::restart_points::RestartPoints;
 use crate::{Storage, check_open, check_range};
 
 /// Bytes that come with the request that opens an object: most metadata of most files.
@@ -512,6 +513,9 @@ impl Storage for RemoteFile {
     }
     fn version(&self) -> Option<&str> {
         self.object.version.etag.as_deref()
+    }
+    fn restart_points(&self) -> Option<Arc<RestartPoints>> {
+        self.index.as_ref()?.restart_points().cloned()
     }
     /// All bytes are of the version that was opened.
     fn is_unchanged(&self) -> bool {

@@ -154,11 +154,20 @@ def convert(
         print(f"wrote {out}: {made.bytes} bytes, {'an HDF5 file' if made.form == 'hdf5' else f'a container (form={made.form})'}")
 
 
+def _bytes_of(given: str) -> int:
+    """A number of bytes, such as 1048576 or 1MiB."""
+    number = given.removesuffix("KiB").removesuffix("MiB")
+    if not number.isdecimal():
+        raise typer.BadParameter(f"--restart-points {given}: give bytes, such as 1048576 or 1MiB")
+    return int(number) * (1 << 10 if given.endswith("KiB") else 1 << 20 if given.endswith("MiB") else 1)
+
+
 @command(
     "Build value indexes, which queries use.",
     "hyperslab index profiles.nc /theta /salinity",
     "hyperslab index profiles.nc '/t*' --level Z --plan",
     "hyperslab index --chunks s3://bucket/run.h5",
+    "hyperslab index --chunks --restart-points 1MiB --out beside profiles.nc",
 )
 def index(
     file: FileName,
@@ -179,20 +188,36 @@ def index(
     inline_threshold: Annotated[
         int | None, typer.Option("--inline-threshold", metavar="BYTES", min=0, help="With --chunks: keep the values of datasets of at most BYTES, too.")
     ] = None,
+    restart_points: Annotated[
+        str | None,
+        typer.Option("--restart-points", metavar="BYTES", help="With --chunks: where inflating large gzip chunks can begin, each so many bytes: 1MiB."),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Build value indexes next to the files, or bring them up to date; queries use them automatically."""
     if chunks:
         if datasets or level or raw or together or embedded or rebuild or plan:
-            raise typer.BadParameter("--chunks takes an address, --out, --inline-threshold and --json only")
-        with careful(), waiting("reading metadata"):
-            made = hs.indexes.chunk_index(file, out, inline_threshold=inline_threshold or 0, storage_options=OPEN.get("storage_options"))
+            raise typer.BadParameter("--chunks takes an address, --out, --inline-threshold, --restart-points and --json only")
+        interval = None if restart_points is None else _bytes_of(restart_points)
+        with careful(), waiting("reading metadata" if interval is None else "reading chunks"):
+            made = hs.indexes.chunk_index(
+                file,
+                out,
+                inline_threshold=inline_threshold or 0,
+                restart_points=interval,
+                threads=OPEN.get("threads"),
+                storage_options=OPEN.get("storage_options"),
+            )
         if as_json:
             print(json.dumps(made._asdict()))
         else:
             damaged = f"; {made.unreadable:,} of them cannot be read" if made.unreadable else ""
-            print(f"wrote {made.path}: {made.bytes:,} bytes, the metadata of {made.objects:,} objects{damaged}")
+            metadata = f", the metadata of {made.objects:,} objects" if made.metadata_bytes else ""
+            points = "" if interval is None else f", {made.restart_points:,} restart points of {made.restart_chunks:,} chunks"
+            print(f"wrote {made.path}: {made.bytes:,} bytes{metadata}{points}{damaged}")
         return
+    if restart_points is not None:
+        raise typer.BadParameter("--restart-points is for --chunks")
     if out is not None:
         raise typer.BadParameter("--out is for --chunks")
     if inline_threshold is not None:

@@ -2,12 +2,13 @@
 //!
 //! All numbers are little-endian. Magic (8 bytes), version of this format (4), checksum (4) of what follows up to the first extent's
 //! bytes, length of the description (8), number of extents (8), the description (JSON), then for each extent its offset in the object
-//! (8), its length (4) and its checksum (4), then the bytes of all extents.
+//! (8), its length (4) and its checksum (4), then the bytes of all extents. In format 2, restart points follow (`restart_points`); an
+//! index without them has format 1.
 
 use std::fs::File;
 use std::io::{Read, Write};
 use std::os::unix::fs::FileExt;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 use hyperslab_array::{Error, Result};
@@ -17,9 +18,11 @@ use super::super::address::shown_address;
 use super::super::identity::ObjectVersion;
 use super::super::version::Version;
 use crate::notices::add_of_cache;
+use crate::restart_points::{IndexBytes, RestartPoints, RestartPointsBuilder, Section};
 
 const MAGIC: &[u8; 8] = b"HSCHUNKS";
 const FORMAT: u32 = 1;
+const FORMAT_WITH_POINTS: u32 = 2;
 const HEADER_BYTES: u64 = 8 + 4 + 4 + 8 + 8;
 const EXTENT_BYTES: u64 = 8 + 4 + 4;
 /// Longest extent: what is read and checked at once.
@@ -38,6 +41,9 @@ pub(in super::super) struct Description {
     /// Whether it has values, too: these are read from it without asking whether the object was replaced, as its metadata is.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub has_values: bool,
+    /// Restart points that follow the extents.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub points: Option<Section>,
 }
 
 /// A run of the object's bytes.
@@ -64,7 +70,8 @@ pub(in super::super) struct ChunkIndex {
     /// Sorted and disjoint.
     extents: Vec<Extent>,
     /// The file, if not all bytes were read when it was opened.
-    file: Option<File>,
+    file: Option<Arc<File>>,
+    points: Option<Arc<RestartPoints>>,
     /// For messages.
     name: String,
 }
@@ -84,14 +91,24 @@ impl ChunkIndex {
     /// `Corrupt` if it is damaged, `Unsupported` for a later format, or `Io`.
     pub(super) fn read(mut file: File, name: String) -> Result<Self> {
         let file_bytes = file.metadata().map_err(failed)?.len();
-        let (mut index, start) = Self::table(&mut file, file_bytes, name)?;
-        if file_bytes - start > MAX_EAGER_BYTES {
-            index.file = Some(file);
-            return Ok(index);
+        let (mut index, start, end) = Self::table(&mut file, file_bytes, name)?;
+        if end - start <= MAX_EAGER_BYTES {
+            let mut all = Vec::new();
+            (&mut file).take(end - start).read_to_end(&mut all).map_err(failed)?;
+            index.take(&all.into(), start)?;
         }
-        let mut all = Vec::new();
-        file.read_to_end(&mut all).map_err(failed)?;
-        index.take(&all.into(), start)?;
+        // Few points are kept in memory, so that files with points need no open descriptors.
+        let points_bytes = file_bytes - end;
+        let in_memory = usize::try_from(points_bytes).ok().filter(|_| points_bytes <= MAX_EAGER_BYTES).map(|length| vec![0; length]);
+        if let Some(mut points) = in_memory {
+            file.read_exact_at(&mut points, end).map_err(failed)?;
+            index.take_points(&IndexBytes::Memory(points.into()), 0)?;
+        }
+        let file = Arc::new(file);
+        if points_bytes > MAX_EAGER_BYTES {
+            index.take_points(&IndexBytes::File(file.clone()), end)?;
+        }
+        index.file = (end - start > MAX_EAGER_BYTES).then_some(file);
         Ok(index)
     }
 
@@ -100,13 +117,28 @@ impl ChunkIndex {
     /// # Errors
     /// `Corrupt` if it is damaged, or `Unsupported` for a later format.
     pub(super) fn of_bytes(bytes: &Bytes, name: String) -> Result<Self> {
-        let (mut index, start) = Self::table(&mut bytes.as_ref(), bytes.len() as u64, name)?;
+        let (mut index, start, end) = Self::table(&mut bytes.as_ref(), bytes.len() as u64, name)?;
         index.take(&bytes.slice(usize::try_from(start).unwrap_or(usize::MAX).min(bytes.len())..), start)?;
+        index.take_points(&IndexBytes::Memory(bytes.clone()), end)?;
         Ok(index)
     }
 
-    /// Reads the table of an index of `file_bytes`. Also says where the bytes of the extents begin.
-    fn table(file: &mut impl Read, file_bytes: u64, name: String) -> Result<(Self, u64)> {
+    /// Opens the restart points, which begin at `start`.
+    fn take_points(&mut self, bytes: &IndexBytes, start: u64) -> Result<()> {
+        if let Some(section) = &self.description.points {
+            let points = RestartPoints::open(bytes.clone(), start, section, self.description.version.bytes, &self.name)?;
+            self.points = Some(Arc::new(points));
+        }
+        Ok(())
+    }
+
+    /// The restart points of the object's chunks, if it has some.
+    pub fn restart_points(&self) -> Option<&Arc<RestartPoints>> {
+        self.points.as_ref()
+    }
+
+    /// Reads the table of an index of `file_bytes`. Also says where the bytes of the extents begin and end.
+    fn table(file: &mut impl Read, file_bytes: u64, name: String) -> Result<(Self, u64, u64)> {
         let mut header = [0; 32];
         file.read_exact(&mut header).map_err(|_| corrupt("it is too short"))?;
         let word = |at: usize| header.get(at..at + 4).and_then(|bytes| bytes.try_into().ok()).map_or(0, u32::from_le_bytes);
@@ -114,8 +146,9 @@ impl ChunkIndex {
         if header.get(..8) != Some(MAGIC) {
             return Err(corrupt("it does not begin like one"));
         }
-        if word(8) != FORMAT {
-            return Err(Error::unsupported(format!("this chunk index has format {}, and this version reads {FORMAT}: make it again", word(8))));
+        if word(8) != FORMAT && word(8) != FORMAT_WITH_POINTS {
+            let formats = format!("{FORMAT} and {FORMAT_WITH_POINTS}");
+            return Err(Error::unsupported(format!("this chunk index has format {}, and this version reads {formats}: make it again", word(8))));
         }
         let (description_bytes, count) = (long(16), long(24));
         let table_bytes = count.checked_mul(EXTENT_BYTES).and_then(|bytes| bytes.checked_add(description_bytes));
@@ -146,10 +179,14 @@ impl ChunkIndex {
             extents.push(Extent { offset, length, checksum, place, bytes: OnceLock::new() });
             place += u64::from(length);
         }
-        if place != file_bytes {
+        if (word(8) == FORMAT_WITH_POINTS) != description.points.is_some() {
+            return Err(corrupt("its format and its description differ"));
+        }
+        let points_bytes = description.points.as_ref().map_or(0, |section| section.bytes);
+        if place.checked_add(points_bytes) != Some(file_bytes) {
             return Err(corrupt("its length is wrong"));
         }
-        Ok((Self { description, extents, file: None, name }, HEADER_BYTES + table_bytes))
+        Ok((Self { description, extents, file: None, points: None, name }, HEADER_BYTES + table_bytes, place))
     }
 
     /// Takes the bytes of all extents, which begin at `start`.
@@ -261,8 +298,8 @@ pub(in super::super) fn extents(ranges: &[(u64, u64)]) -> impl Iterator<Item = (
     })
 }
 
-/// Writes an index of sorted and disjoint ranges, which `read` reads one after the other. The bytes of all are read twice: once for
-/// their checksums.
+/// Writes an index of sorted and disjoint ranges, which `read` reads one after the other, with restart points if there are some. The
+/// bytes of all ranges are read twice: once for their checksums.
 ///
 /// # Errors
 /// Those of `read`, or `Io`.
@@ -271,9 +308,12 @@ pub(in super::super) fn write(
     description: &Description,
     ranges: &[(u64, u64)],
     read: &mut dyn FnMut(u64, u64) -> Result<Vec<u8>>,
+    points: Option<&RestartPointsBuilder>,
 ) -> Result<()> {
     let failed = |error: std::io::Error| Error::io(error, "cannot write the chunk index");
-    let text = serde_json::to_vec(description).map_err(|error| Error::internal(error.to_string()))?;
+    let (streams, section) = points.map(RestartPointsBuilder::table).unzip();
+    let format = if section.is_some() { FORMAT_WITH_POINTS } else { FORMAT };
+    let text = serde_json::to_vec(&Description { points: section, ..description.clone() }).map_err(|error| Error::internal(error.to_string()))?;
     let count = extents(ranges).count() as u64;
     let mut rest = Vec::new();
     rest.extend_from_slice(&(text.len() as u64).to_le_bytes());
@@ -285,11 +325,15 @@ pub(in super::super) fn write(
         rest.extend_from_slice(&crc32fast::hash(&read(offset, length)?).to_le_bytes());
     }
     out.write_all(MAGIC).map_err(failed)?;
-    out.write_all(&FORMAT.to_le_bytes()).map_err(failed)?;
+    out.write_all(&format.to_le_bytes()).map_err(failed)?;
     out.write_all(&crc32fast::hash(&rest).to_le_bytes()).map_err(failed)?;
     out.write_all(&rest).map_err(failed)?;
     for (offset, length) in extents(ranges) {
         out.write_all(&read(offset, length)?).map_err(failed)?;
+    }
+    if let Some((points, streams)) = points.zip(streams) {
+        out.write_all(&streams).map_err(failed)?;
+        points.copy_to(out).map_err(failed)?;
     }
     Ok(())
 }
@@ -303,13 +347,13 @@ mod tests {
 
     fn description(bytes: u64) -> Option<Description> {
         let version = Version { etag: Some("\"1\"".to_owned()), modified: None };
-        Some(Description { version: ObjectVersion::of(&Place::of("s3://b/k", ""), &version, bytes)?, modified: Some(5), has_values: false })
+        Some(Description { version: ObjectVersion::of(&Place::of("s3://b/k", ""), &version, bytes)?, modified: Some(5), has_values: false, points: None })
     }
 
     fn written(object: &[u8], ranges: &[(u64, u64)]) -> std::result::Result<Vec<u8>, Box<dyn std::error::Error>> {
         let mut out = Vec::new();
         let mut read = |offset: u64, length: u64| Ok(object[offset as usize..(offset + length) as usize].to_vec());
-        write(&mut out, &description(object.len() as u64).ok_or("no version")?, ranges, &mut read)?;
+        write(&mut out, &description(object.len() as u64).ok_or("no version")?, ranges, &mut read, None)?;
         Ok(out)
     }
 
