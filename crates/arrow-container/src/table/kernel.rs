@@ -1,6 +1,6 @@
 //! Splits records into columns and joins them again. Adjacent members of four bytes are processed four at a time with SIMD
 //! instructions, all others in a loop for each width.
-#![expect(unsafe_code, reason = "calls the vector kernel with bounds that it has checked")]
+#![cfg_attr(target_arch = "x86_64", expect(unsafe_code, reason = "calls the vector kernel with bounds that it has checked"))]
 
 use crate::elements::arrow_arrays;
 use crate::error::{Result, error};
