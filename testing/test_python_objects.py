@@ -405,3 +405,19 @@ def test_a_scan_ends_when_its_file_is_closed(tmp_path: pathlib.Path) -> None:
     assert first.num_rows == 100 and first["x"][5].as_py() == 5
     gc.collect()
     assert descriptors(tmp_path) == []
+
+
+def test_room_between_fields_has_no_old_bytes(tmp_path: pathlib.Path) -> None:
+    """numpy keeps small blocks that were freed, and hands them out as they are."""
+    gaps = {"names": ["a", "s"], "formats": ["u1", h5py.string_dtype("ascii", 3)], "offsets": [0, 8], "itemsize": 16}
+    wide = np.dtype({"names": ["a", "s"], "formats": ["i4", "S3"], "offsets": [0, 16], "itemsize": 32})
+    with h5py.File(tmp_path / "x.h5", "w") as f:
+        f["x"] = np.zeros(20, np.dtype(gaps))
+        f.attrs["x"] = np.zeros(20, np.dtype(gaps))
+    with hs.open(tmp_path / "x.h5") as f:
+        for read in (lambda: f["x"][...], lambda: f["x"][2:17], lambda: f.attrs["x"], lambda: f["x"].astype(wide)[...]):
+            for _ in range(3):
+                kept = [np.full(nbytes, 0xAB, np.uint8) for nbytes in range(200, 1024)]
+                del kept
+                found = read()
+                assert not any(np.ascontiguousarray(found).tobytes()), found.dtype

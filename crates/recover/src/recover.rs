@@ -1,5 +1,6 @@
 //! Recover: from a damaged file to a new one.
 
+use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -93,10 +94,14 @@ fn run(broken: &Path, out: &Path, session: &Session, options: &RecoverOptions, c
     let lost_chunks = check_values(&survey, &first, &lenient, session, cancellation, &mut report, progress)?;
     let file = Arc::new(first.without(&|object, position| lost_chunks.get(&object).is_some_and(|lost| lost.contains(position))));
     let copied = session.file_of_arrays(broken, file.clone());
+    let shapes: HashMap<String, Vec<u64>> = datasets(&survey).map(|(object, dataset)| (object.path.clone(), dataset.dataspace.shape().to_vec())).collect();
     let user_block = user_block(&survey, &lenient, &mut report)?;
     let existing = if options.replace { Existing::Replace } else { Existing::Keep };
-    let lost = &mut report.lost;
-    let mut lose = |Loss { path, name, reason, .. }: Loss| {
+    let (lost, objects) = (&mut report.lost, &mut report.objects);
+    let mut lose = |Loss { path, name, loses_values, reason, .. }: Loss| {
+        if loses_values && let Some(values) = objects.iter_mut().find(|object| object.path == path).and_then(|object| object.values.as_mut()) {
+            values.lose_all(shapes.get(&path).map(Vec::as_slice).unwrap_or_default());
+        }
         let what = if name.is_some() { "attribute" } else { "object" };
         lost.push(LostPart { what, path: Some(path), name, offset: None, reason });
     };

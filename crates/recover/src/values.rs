@@ -259,6 +259,14 @@ impl ValueCheck<'_> {
 }
 
 impl RecoveredValues {
+    /// Takes all values of a dataset of this shape as lost.
+    pub(crate) fn lose_all(&mut self, shape: &[u64]) {
+        self.lost_bytes = self.lost_bytes.saturating_add(std::mem::take(&mut self.saved_bytes));
+        (self.saved, self.certain, self.plausible, self.guessed) = (0, 0, 0, 0);
+        self.lost = vec![(vec![0; shape.len()], shape.to_vec())];
+        self.doubtful.clear();
+    }
+
     /// Counts a saved chunk.
     fn count(&mut self, certainty: Certainty) {
         match certainty {

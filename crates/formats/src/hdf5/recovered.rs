@@ -10,7 +10,7 @@ use hyperslab_storage::{ForkMutex, Storage};
 
 use super::heap::GlobalHeap;
 use super::layout::{Layout, StoredDataset};
-use super::survey::{LOST_AND_FOUND, Survey, SurveyedChunk};
+use super::survey::{FoundObject, LOST_AND_FOUND, Survey, SurveyedChunk};
 use super::{Source, reference};
 use crate::array_file::collect_heap_references;
 use crate::tree::PathOf;
@@ -39,8 +39,8 @@ struct RecoveredDataset {
     chunks: HashMap<Vec<u64>, SurveyedChunk>,
 }
 
-/// Heap collections that were looked at: the numbers of their objects, or `None` for one that cannot be read.
-type Collections = HashMap<u64, Option<HashSet<u32>>>;
+/// Heap collections that were looked at: their objects by number, or `None` for one that cannot be read.
+type Collections = HashMap<u64, Option<HashMap<u32, FoundObject>>>;
 
 /// Which values of variable length are lost.
 #[derive(Default)]
@@ -228,7 +228,7 @@ impl RecoveredFile {
         let mut inner: Vec<(Datatype, Vec<u8>, HeapReference)> = Vec::new();
         let mut is_readable = true;
         let visited = collect_heap_references(datatype, element, &mut |base, element, reference| {
-            is_readable &= self.has_object(reference);
+            is_readable &= HeapReference::parse(element).is_ok_and(|(count, _)| self.has_value(reference, count, base));
             if let Some(base) = base.filter(|base| base.uses_heap()) {
                 inner.push((base.clone(), element.to_vec(), reference));
             }
@@ -252,16 +252,14 @@ impl RecoveredFile {
         Ok(true)
     }
 
-    /// Whether the heap has an object.
-    fn has_object(&self, reference: HeapReference) -> bool {
+    /// Whether the heap has an object of `count` items of a sequence, or bytes of a text. A text has no zeros, so one in a block of zeros is lost.
+    fn has_value(&self, reference: HeapReference, count: u32, base: Option<&Datatype>) -> bool {
         let HeapReference { address, index } = reference;
         let Some(mut collections) = self.heap.collections.lock() else { return false };
-        let numbers = collections.entry(address).or_insert_with(|| {
-            let source = self.source.with_own_budget();
-            let numbers = super::survey::collection_numbers(&source, address);
-            numbers.ok()
-        });
-        numbers.as_ref().is_some_and(|numbers| numbers.contains(&index))
+        let objects = collections.entry(address).or_insert_with(|| super::survey::collection_found(&self.source.with_own_budget(), address).ok());
+        let Some(found) = objects.as_ref().and_then(|objects| objects.get(&index)) else { return false };
+        let is_long_enough = u64::from(count).checked_mul(base.map_or(1, Datatype::size)).is_some_and(|bytes| bytes <= found.length);
+        is_long_enough && !(found.is_zeroed && base.is_none())
     }
 }
 

@@ -22,6 +22,8 @@ pub struct Loss {
     pub path: String,
     /// The attribute or link; `None` for the object or its values.
     pub name: Option<String>,
+    /// Whether the object is a dataset all of whose values are lost with it.
+    pub loses_values: bool,
     /// Why.
     pub reason: String,
 }
@@ -56,7 +58,7 @@ pub fn salvage(
         for (path, id, object) in source.objects().iter().filter(|(_, _, object)| refers(object) == last) {
             cancellation.check()?;
             let made = salvage.object(path, *id, object);
-            if salvage.noted(path, None, made)?.is_none() && salvage.out.definition(path).is_err() {
+            if !salvage.noted_object(path, made)? && salvage.out.definition(path).is_err() {
                 source.set_missing(*id);
                 // Of datasets with references, some were written before this one failed.
                 salvage.out.clear_references_to(path.trim_start_matches('/'));
@@ -99,18 +101,26 @@ struct Salvage<'a> {
 impl Salvage<'_> {
     /// What a step has made; `None` if that is lost.
     fn noted<T>(&mut self, path: &str, name: Option<&str>, made: Result<T>) -> Result<Option<T>> {
+        let Some(reason) = self.reason(&made)? else { return made.map(Some) };
+        self.lose(path, name, &reason);
+        Ok(None)
+    }
+
+    /// Whether an object was made. A dataset that was not may have some of its values, and nobody knows which.
+    fn noted_object(&mut self, path: &str, made: Result<()>) -> Result<bool> {
+        let Some(reason) = self.reason(&made)? else { return Ok(true) };
+        (self.lose)(Loss { path: path.to_owned(), name: None, loses_values: true, reason });
+        Ok(false)
+    }
+
+    /// Why a step has failed; `None` if it has not. Fails if the new file cannot be written, or shall not.
+    fn reason<T>(&self, made: &Result<T>) -> Result<Option<String>> {
         match made {
-            Ok(made) => Ok(Some(made)),
-            // The new file cannot be written, or shall not. Other files, to which a damaged name leads, may be unreadable.
-            Err(error) if error.kind() == ErrorKind::Io && !self.is_of_output(&error) => {
-                self.lose(path, name, error.message());
-                Ok(None)
-            }
-            Err(error) if matches!(error.kind(), ErrorKind::Cancelled | ErrorKind::Io | ErrorKind::Conflict) => Err(error),
-            Err(error) => {
-                self.lose(path, name, error.message());
-                Ok(None)
-            }
+            Ok(_) => Ok(None),
+            // Other files, to which a damaged name leads, may be unreadable.
+            Err(error) if error.kind() == ErrorKind::Io && !self.is_of_output(error) => Ok(Some(error.message().to_owned())),
+            Err(error) if matches!(error.kind(), ErrorKind::Cancelled | ErrorKind::Io | ErrorKind::Conflict) => Err(error.clone()),
+            Err(error) => Ok(Some(error.message().to_owned())),
         }
     }
 
@@ -121,7 +131,7 @@ impl Salvage<'_> {
     }
 
     fn lose(&mut self, path: &str, name: Option<&str>, reason: &str) {
-        (self.lose)(Loss { path: path.to_owned(), name: name.map(ToOwned::to_owned), reason: reason.to_owned() });
+        (self.lose)(Loss { path: path.to_owned(), name: name.map(ToOwned::to_owned), loses_values: false, reason: reason.to_owned() });
     }
 
     /// Reports the references that became null references since the last call.

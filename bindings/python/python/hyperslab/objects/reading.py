@@ -109,7 +109,8 @@ def convert(
             pairs = np.empty(len(records), np.clongdouble)
             pairs.real, pairs.imag = real, imaginary
             return pairs.reshape(shape)
-        out = np.empty(len(records), dtype=value_dtype(datatype))
+        # Room between the fields is no place for what the process had in memory.
+        out = np.zeros(len(records), dtype=value_dtype(datatype))
         for name, offset, member in datatype["members"]:
             part = np.ascontiguousarray(records[:, offset : offset + member["size"]]).reshape(-1)
             out[name] = convert(part, member, (len(records),), heap, file)

@@ -45,7 +45,8 @@ def _converted(values: np.ndarray[Any, Any], wanted: np.dtype[Any]) -> np.ndarra
 def _compounds(values: np.ndarray[Any, Any], wanted: np.dtype[Any]) -> np.ndarray[Any, Any]:
     """Compounds with the fields of `wanted`, matched by name."""
     names, known = wanted.names or (), values.dtype.names or ()
-    out = np.empty(values.shape, wanted)
+    # Room between the fields is no place for what the process had in memory.
+    out = np.zeros(values.shape, wanted)
     for name in names:
         if name not in known:
             raise InvalidTypeError(f"there is no field {name!r}: the fields are {', '.join(known)}")

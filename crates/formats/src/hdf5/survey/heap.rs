@@ -1,6 +1,6 @@
 //! Heaps: local, fractal and global ones.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 
 use hyperslab_array::{Error, Result};
 
@@ -11,6 +11,8 @@ use super::tree_v2;
 use crate::hdf5::Source;
 use crate::hdf5::heap::{FractalHeap, HeapBlock};
 
+/// Bytes of the blocks in which files lose bytes: sectors of disks, and pages of file systems.
+const LOST_BLOCK_BYTES: usize = 4096;
 /// Marks the end of a local heap's list of free blocks.
 const NO_FREE: u64 = 1;
 
@@ -127,20 +129,42 @@ pub(super) fn collection(log: &mut Log<'_>, address: u64) -> Result<()> {
 
 /// Bytes of the collection at `address`, whose objects are checked.
 pub(super) fn collection_bytes(source: &Source, address: u64) -> Result<u64> {
-    collection_objects(source, address, &mut |_| {})
+    collection_objects(source, address, &mut |_, _, _| {})
 }
 
-/// The numbers of the objects in the collection at `address`.
-pub(crate) fn collection_numbers(source: &Source, address: u64) -> Result<HashSet<u32>> {
-    let mut numbers = HashSet::new();
-    collection_objects(source, address, &mut |number| {
-        numbers.insert(number);
-    })?;
-    Ok(numbers)
+/// An object of a global heap collection that may be damaged.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct FoundObject {
+    /// Bytes.
+    pub length: u64,
+    /// Whether it has a part of a block of the file that has zeros only, as if it was lost.
+    pub is_zeroed: bool,
 }
+
+/// The objects in the collection at `address`, by number.
+pub(crate) fn collection_found(source: &Source, address: u64) -> Result<HashMap<u32, FoundObject>> {
+    let mut found = HashMap::new();
+    let start = source.base_address.saturating_add(address);
+    collection_objects(source, address, &mut |number, bytes, (first, end)| {
+        // The block in which the collection begins has its header. That in which it ends counts as far as it goes.
+        let width = LOST_BLOCK_BYTES as u64;
+        let mut blocks = (start + first) / width..(start + end).div_ceil(width);
+        let is_zeroed = end > first
+            && blocks.any(|block| {
+                let from = (block * width).checked_sub(start).and_then(|from| usize::try_from(from).ok());
+                let block = from.and_then(|from| bytes.get(from..)).map(|rest| rest.get(..LOST_BLOCK_BYTES).unwrap_or(rest));
+                block.is_some_and(|block| block.iter().all(|byte| *byte == 0))
+            });
+        found.insert(number, FoundObject { length: end - first, is_zeroed });
+    })?;
+    Ok(found)
+}
+
+/// What takes an object: its number, the bytes of the collection, and where it begins and ends in them.
+type TakeObject<'a> = dyn FnMut(u32, &[u8], (u64, u64)) + 'a;
 
 /// Walks the objects of the collection at `address`; returns its bytes.
-fn collection_objects(source: &Source, address: u64, take: &mut dyn FnMut(u32)) -> Result<u64> {
+fn collection_objects(source: &Source, address: u64, take: &mut TakeObject<'_>) -> Result<u64> {
     let width = usize::from(source.length_size);
     let header_bytes = (8 + width as u64).next_multiple_of(8);
     let header = source.read(address, header_bytes)?;
@@ -167,8 +191,9 @@ fn collection_objects(source: &Source, address: u64, take: &mut dyn FnMut(u32)) 
         if length > cursor.remaining() as u64 {
             return Err(cursor.corrupt(format!("heap object {index} of {length} bytes exceeds its collection")));
         }
+        let first = (bytes.len() - cursor.remaining()) as u64;
         cursor.take_u64(length)?;
-        take(index.into());
+        take(index.into(), &bytes, (first, first + length));
         cursor.take_u64((length.next_multiple_of(8) - length).min(cursor.remaining() as u64))?;
     }
     Ok(length)

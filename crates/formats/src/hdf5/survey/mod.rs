@@ -33,7 +33,7 @@ use hyperslab_storage::Storage;
 
 pub use found_chunks::{ChunkEvidence, SurveyedChunk};
 pub use gaps::gaps;
-pub(crate) use heap::collection_numbers;
+pub(crate) use heap::{FoundObject, collection_found};
 pub use object::SurveyedObject;
 pub use structure::{Damage, Extent, Purpose, StructureKind};
 
