@@ -67,6 +67,8 @@ class Truth:
 def same_record(one: Any, other: Any) -> bool:
     if isinstance(one, np.void) and one.dtype.names:
         return all(same_record(one[name], other[name]) for name in one.dtype.names)
+    if isinstance(one, np.ndarray) and one.dtype == object:
+        return one.shape == other.shape and all(map(same_record, one.ravel(), other.ravel()))
     return bool(np.array_equal(one, other))
 
 
@@ -75,7 +77,7 @@ def same(one: np.ndarray, other: np.ndarray) -> np.ndarray:
     if one.shape != other.shape:
         return np.zeros(one.shape, bool)
     if one.dtype == object:
-        return np.array([np.array_equal(a, b) for a, b in zip(one.ravel(), other.ravel(), strict=True)], bool).reshape(one.shape)
+        return np.array([same_record(a, b) for a, b in zip(one.ravel(), other.ravel(), strict=True)], bool).reshape(one.shape)
     one, other = np.ascontiguousarray(one), np.ascontiguousarray(other)
     if one.dtype != other.dtype:
         return np.asarray(one == other)
