@@ -67,7 +67,7 @@ class Truth:
 def same_record(one: Any, other: Any) -> bool:
     if isinstance(one, np.void) and one.dtype.names:
         return all(same_record(one[name], other[name]) for name in one.dtype.names)
-    if isinstance(one, np.ndarray) and one.dtype == object:
+    if isinstance(one, np.ndarray) and one.dtype.hasobject:
         return one.shape == other.shape and all(map(same_record, one.ravel(), other.ravel()))
     return bool(np.array_equal(one, other))
 
