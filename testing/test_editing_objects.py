@@ -501,3 +501,33 @@ def test_many_members_in_every_kind_of_group(tmp_path: pathlib.Path) -> None:
                     model.append(f"h{number}{len(model)}")
             with hs.open(path) as f:
                 assert sorted(f["g"]) == sorted(model)
+
+
+@pytest.mark.parametrize("libver", ["v108", "latest"])
+def test_nothing_is_left_of_links_and_attributes_that_came_and_went(tmp_path: pathlib.Path, libver: str) -> None:
+    """The HDF5 library closes the heap of a group or of attributes after it told about the object: what it would remove there, it must not find."""
+    path = tmp_path / "a.h5"
+    with h5py.File(path, "w", libver=(libver, libver)) as f:
+        g = f.create_group("g")
+        for number in range(20):
+            g[f"x{number}"] = number
+            g.attrs[f"a{number}"] = number
+    for number in range(3):
+        with hs.open(path, "r+") as f:
+            for name in ("y", "z"):
+                f[f"g/{name}{number}"] = 1
+                f["g"].attrs[name] = 2
+            f.commit()
+            del f[f"g/y{number}"], f[f"g/z{number}"], f["g"].attrs["y"], f["g"].attrs["z"]
+        with h5py.File(path) as f:
+            g = f["g"]
+            assert h5py.h5o.get_info(g.id).num_attrs == 20 and len(g) == 20
+            assert g["x7"][()] == g.attrs["a7"] == 7
+    assert hs.check(path).ok
+    with h5py.File(path, "r+") as f:
+        f["g/more"] = 3
+        f["g"].attrs["more"] = 4
+    with hs.open(path, "r+") as f:
+        f["g/again"], f["g"].attrs["again"] = 5, 6
+    with h5py.File(path) as f:
+        assert (f["g/more"][()], f["g/again"][()], f["g"].attrs["more"], f["g"].attrs["again"]) == (3, 5, 4, 6)

@@ -12,6 +12,10 @@ use crate::hdf5::{Cursor, Encoder, Source};
 /// Record type of the tree of huge objects.
 const HUGE_OBJECTS: u8 = 1;
 const HUGE_NODE_BYTES: u32 = 512;
+/// Where the flags lie in the header.
+const FLAGS: usize = 9;
+/// Flag: the numbers of huge objects have begun again.
+const HUGE_NUMBERS_WRAPPED: u8 = 1;
 /// Types of objects in an ID.
 const MANAGED: u8 = 0;
 const HUGE: u8 = 1;
@@ -117,7 +121,8 @@ impl<'a> HeapEdit<'a> {
                 let huge = Huge::parse(source, &record)?;
                 self.space.free(huge.address, huge.length)?;
                 self.subtract(Count::HugeBytes, huge.length)?;
-                self.subtract(Count::HugeObjects, 1)
+                self.subtract(Count::HugeObjects, 1)?;
+                self.drop_empty_tree(tree)
             }
             TINY => {
                 let is_extended = self.id_bytes > 18;
@@ -128,6 +133,22 @@ impl<'a> HeapEdit<'a> {
             }
             _ => Err(bad()),
         }
+    }
+
+    /// Removes the tree of huge objects after the last one of them: the HDF5 library removes it whenever it closes such a heap, also of a file that it may
+    /// not write, and fails.
+    fn drop_empty_tree(&mut self, tree: RecordTree<'_>) -> Result<()> {
+        let (o, l) = (usize::from(self.source.offset_size), usize::from(self.source.length_size));
+        if self.uint(self.count_place(Count::HugeObjects), l)? > 0 {
+            return Ok(());
+        }
+        tree.free()?;
+        self.set_uint(14, l, 0)?;
+        self.set_uint(14 + l, o, u64::MAX)?;
+        if let Some(flags) = self.header.get_mut(FLAGS) {
+            *flags &= !HUGE_NUMBERS_WRAPPED;
+        }
+        Ok(())
     }
 
     /// Writes the header.
