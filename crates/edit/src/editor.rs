@@ -60,7 +60,8 @@ impl Editor {
     }
 
     /// Stores what elements of variable length and references point at. Returns the elements as [`Editor::write`] takes them. A reference
-    /// holds the number of a value of the heap: the address of an object in 8 bytes, and what [`TargetPart::parse`] takes.
+    /// holds the number of a value of the heap: the address of an object in 8 bytes, and what
+    /// [`TargetPart::parse`](hyperslab_formats::hdf5::writer::TargetPart::parse) takes.
     ///
     /// # Errors
     /// `InvalidInput` for references that cannot be read; `Unsupported` for files with narrow addresses; as [`Transaction::write`].
