@@ -1,7 +1,7 @@
 """What restart points gain and weigh: the series of one point, and one row of each step, of a field with chunks of 16 and of 64 MiB.
 
 Beside h5py on the local file, and over fsspec where our own server of ranges waits before it answers. Each measurement opens the file
-anew; the least time of the rounds is shown.
+again; the shortest time of all rounds is shown.
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ impl Session {
     /// Makes a chunk index of the object at an address: all of its metadata, with which it is opened, and its chunks are
     /// located, without a request. It goes to `place`.
     /// Values of datasets that take at most `inline_threshold` bytes in the file are in the index, too, and are read without a request.
-    /// With `restart_interval`, the index has restart points of large deflated chunks, about so many bytes of their output from each other: all of these
+    /// With `restart_interval`, the index has restart points of large deflated chunks, one for about that many bytes of their output: all of these
     /// chunks are read to find them. The index of a local file has these points only.
     ///
     /// # Errors
@@ -161,7 +161,7 @@ fn readable<T>(parsed: Result<T>) -> Result<Option<T>> {
 struct Visitor<'a> {
     session: &'a Session,
     values: Option<Inlined<'a>>,
-    /// Chunks of which restart points are made, and the distance of these.
+    /// Chunks that get restart points, and the distance between the points.
     chunks: Option<&'a (DeflatedChunks, u64)>,
 }
 

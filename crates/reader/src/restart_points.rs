@@ -47,7 +47,7 @@ impl File {
     }
 }
 
-/// Deflated chunks of which points are made, by offset: their length, and the bytes of their output.
+/// Deflated chunks that get points, by offset: their length, and the bytes of their output.
 #[derive(Default)]
 pub(crate) struct DeflatedChunks(Mutex<BTreeMap<u64, (u64, u64)>>);
 

@@ -45,7 +45,7 @@ def write(path: str) -> None:
 
 
 def pack(path: str) -> None:
-    """Puts the values into a pack, by adding so many datasets that one is made and removing them again."""
+    """Puts the values into a pack, by adding enough datasets to make one, and removing them again."""
     with h5py.File(path, "r+") as f:
         for name in ("a/b/x", "particles", "text", "mixed", "ragged", "colors", "big_endian", "half", "grown", "number", "reference"):
             # Reading and writing the same makes the values new ones.

@@ -210,8 +210,8 @@ fn block_starts(raw: &[u8], interval: u64, output: &mut [u8]) -> Option<Vec<(usi
     (inflate.total_out() == output.len() as u64).then_some(places)
 }
 
-/// The bit at which a block begins, of which the bytes up to `taken` were taken, and those bytes of the window to which it refers, the others zeros. The
-/// inflater does not say how many bits of them it holds, so that each number is tried.
+/// Finds where a block begins: its first bit, and the window with the bytes that the block refers to; the other bytes are zeros. The inflater has taken
+/// `taken` bytes of input, but does not say how many bits of them it still holds, so each number is tried.
 fn restart(raw: &[u8], taken: u64, window: &[u8], here: &[u8]) -> Option<(u64, Vec<u8>)> {
     let mut tried = vec![0; here.len()];
     let short = here.len().min(TRIED_BYTES);

@@ -20,7 +20,7 @@ use crate::decoding_memory::Held;
 const MIN_CHUNK_BYTES: u64 = 64 << 10;
 /// Runs of wanted bytes in a chunk: more are not kept in memory, so that the whole chunk is decoded.
 const MAX_RUNS: u64 = 1 << 18;
-/// A chunk of which more than this fraction (1/2) has to be inflated is decoded whole: that also finds damage anywhere in it.
+/// If more than this fraction (1/2) of a chunk has to be inflated, the whole chunk is decoded, which also finds damage anywhere in it.
 const MAX_SHARE: u64 = 2;
 /// The windows of a scan need most of a chunk together, as a rule: only if one needs less than this fraction (1/8) it is read in part.
 const MAX_SCAN_SHARE: u64 = 8;
@@ -77,7 +77,7 @@ pub(super) struct InflatedPart {
     inflated: u64,
 }
 
-/// Takes those chunks out of `chunks` of which the read needs little, and that have restart points.
+/// Removes from `chunks` those that have restart points and of which the read needs a small part.
 ///
 /// # Errors
 /// What is wrong with a chunk index that the options name.

@@ -190,7 +190,11 @@ def index(
     ] = None,
     restart_points: Annotated[
         str | None,
-        typer.Option("--restart-points", metavar="BYTES", help="With --chunks: where inflating large gzip chunks can begin, each so many bytes: 1MiB."),
+        typer.Option(
+            "--restart-points",
+            metavar="BYTES",
+            help="With --chunks: record restart points in large gzip chunks, one for every BYTES of output, for example 1MiB.",
+        ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:

@@ -61,7 +61,7 @@ class AttributeEdits(MutableMapping[str, AttributeValue]):
         Example:
             >>> f.attrs.create("count", 3, dtype="u2")
         """
-        found, datatype, raw, heap = new_attributes.encoded(_text(name), data, dtype, references.EditedValues(self._node))
+        found, datatype, raw, heap = new_attributes.encoded(_text(name), data, dtype, references.values_of(self._node))
         if shape is not None:
             given = dtype_encoding.extents("shape", shape)
             if found is None or np.prod(given, dtype=object) != np.prod(found, dtype=object):
@@ -94,13 +94,13 @@ class AttributeEdits(MutableMapping[str, AttributeValue]):
         if found.shape is None:
             raise InvalidInputError(f"attribute {name!r} has no elements: set it to replace it", self._file.path, self._node.name)
         if found.datatype["class"] == "reference":
-            values = references.EditedValues(self._node)
+            values = references.values_of(self._node)
             stored = dtype_encoding.stored(value, found.datatype, values)
             if list(stored.shape) != list(found.shape):
                 raise InvalidTypeError(f"attribute {name!r}: a value of shape {stored.shape} for shape {tuple(found.shape)}", self._file.path, self._node.name)
             self._set(name, list(found.shape), found.datatype, stored.tobytes(), values)
             return
-        heap = references.EditedValues(self._node)
+        heap = references.values_of(self._node)
         data = dtype_encoding.stored(value, found.datatype, heap)
         shape = dtype_encoding.shape_of(data, found.datatype)
         if shape != tuple(found.shape) and not (data.size == 1 and np.prod(found.shape, dtype=object) == 1):

@@ -215,7 +215,7 @@ class DatasetEdits(NodeEdits, Dataset):
         datatype = _writable(about["datatype"])
         selected = indexing_keys.select(key, tuple(about["shape"]))
         inner = tuple(datatype["shape"]) if datatype["class"] == "array" else ()
-        heap = references.EditedValues(self)
+        heap = references.values_of(self)
         parts: compounds.Parts = None
         try:
             if dtype_encoding.has_fields(datatype):

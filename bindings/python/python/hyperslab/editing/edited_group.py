@@ -132,7 +132,7 @@ class GroupEdits(NetcdfEdits, NodeEdits, Group):
         data = attributes.as_ours(data)
         stated = creating.stated(shape, dtype, data)
         chosen = creating.storage(stated, chunks, maxshape, compression, compression_opts, shuffle, fletcher32, scaleoffset)
-        _, fill = creating.fill(stated, fillvalue, references.EditedValues(self))
+        _, fill = creating.fill(stated, fillvalue, references.values_of(self))
         size = None if stated.shape is None else list(stated.shape)
         committed = dtype.name if isinstance(dtype, Datatype) and isinstance(dtype, NodeEdits) and dtype._changes is self._changes else None
         with self._changes.lock:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NoReturn
 
 from .. import _native
-from ..errors import InvalidTypeError, ObjectNotFoundError
+from ..errors import InvalidTypeError, ObjectNotFoundError, UnsupportedError
 from ..objects.node import Node
 from ..values.references import Reference
 from .changes import Changes
@@ -20,8 +20,14 @@ def address_of(file: _native.File, number: int) -> bytes:
 
     Returns:
         8 bytes.
+
+    Raises:
+        UnsupportedError: The file has no addresses.
     """
-    return int(_native.address(file, number) or 0).to_bytes(8, "little")
+    address = _native.address(file, number)
+    if address is None:
+        raise UnsupportedError("a reference to an object of a file that is not HDF5", file.path)
+    return address.to_bytes(8, "little")
 
 
 class NodeEdits(Node):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 from ..errors import InvalidInputError
 from ..values.new_references import AnyReference, ExistingObjects, NewAttributeReference, NewReference, NewRegionReference
 from ..values.references import AttributeReference, Reference, RegionReference
@@ -12,50 +14,56 @@ from .edited_node import NodeEdits, address_of
 OBJECT = {"class": "reference", "kind": "Object", "size": 8}
 
 
-class EditedValues(ExistingObjects):
-    """The values that elements of an edited file point at."""
+def values_of(node: NodeEdits) -> ExistingObjects:
+    """A list for the values that elements of an edited object point at.
 
-    def __init__(self, node: NodeEdits) -> None:
-        super().__init__()
-        self._node = node
+    Args:
+        node: The object.
 
-    def reference(self, value: AnyReference) -> bytes:
-        """What the writer is told of a reference.
+    Returns:
+        An empty list that encodes references to objects of the file of `node`.
+    """
+    return ExistingObjects(functools.partial(encoded, node))
 
-        Args:
-            value: The reference.
 
-        Returns:
-            The address in 8 bytes, and the part that it points at.
+def encoded(node: NodeEdits, value: AnyReference) -> bytes:
+    """Encodes a reference for the writer.
 
-        Raises:
-            InvalidInputError: It points at nothing, or into another file.
-            ObjectNotFoundError: There is no object of its path.
-        """
-        path = self._node._changes.path
-        if isinstance(value, NewReference):
-            file, number = self._node._file.find(value.path)
-            if file.path != path:
-                raise InvalidInputError(f"a reference to an object of another file: {file.path}")
-            return address_of(file, number) + value.part
-        if not isinstance(value, Reference):
-            raise InvalidInputError(f"a reference of no file: {value!r}")
-        if value._file.path != path:
-            raise InvalidInputError(f"a reference to an object of another file: {value._file.path}")
-        if value._kind == "Object":
-            return value._raw
-        found = self._node._current(value)._found()
-        if found is None:
-            raise InvalidInputError("a reference to an object that does not exist")
-        if found.file.path != path:
-            raise InvalidInputError(f"a reference to an object of another file: {found.file.path}")
-        part = b""
-        if isinstance(value, RegionReference):
-            kind, parts = found.selection.kind, found.selection.parts
-            if kind in ("all", "none"):
-                shape = found.file.describe(found.object, found.path)["shape"]
-                kind, parts = "hyperslab", [[[0, 1, extent if kind == "all" else 0, 1] for extent in shape]]
-            part = NewRegionReference(found.path, parts[0] if kind == "hyperslab" else RegionSelection(kind, parts)).part
-        elif isinstance(value, AttributeReference):
-            part = NewAttributeReference(found.path, str(found.attribute)).part
-        return address_of(found.file, found.object) + part
+    Args:
+        node: An object of the edited file.
+        value: The reference.
+
+    Returns:
+        The address of the object in 8 bytes, and the part of it.
+
+    Raises:
+        InvalidInputError: It points at nothing, or into another file.
+        ObjectNotFoundError: There is no object of its path.
+    """
+    path = node._changes.path
+    if isinstance(value, NewReference):
+        file, number = node._file.find(value.path)
+        if file.path != path:
+            raise InvalidInputError(f"a reference to an object of another file: {file.path}")
+        return address_of(file, number) + value.part
+    if not isinstance(value, Reference):
+        raise InvalidInputError(f"a reference of no file: {value!r}")
+    if value._file.path != path:
+        raise InvalidInputError(f"a reference to an object of another file: {value._file.path}")
+    if value._kind == "Object":
+        return value._raw
+    found = node._current(value)._found()
+    if found is None:
+        raise InvalidInputError("a reference to an object that does not exist")
+    if found.file.path != path:
+        raise InvalidInputError(f"a reference to an object of another file: {found.file.path}")
+    part = b""
+    if isinstance(value, RegionReference):
+        kind, parts = found.selection.kind, found.selection.parts
+        if kind in ("all", "none"):
+            shape = found.file.describe(found.object, found.path)["shape"]
+            kind, parts = "hyperslab", [[[0, 1, extent if kind == "all" else 0, 1] for extent in shape]]
+        part = NewRegionReference(found.path, parts[0] if kind == "hyperslab" else RegionSelection(kind, parts)).part
+    elif isinstance(value, AttributeReference):
+        part = NewAttributeReference(found.path, str(found.attribute)).part
+    return address_of(found.file, found.object) + part

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -144,21 +145,15 @@ def _runs(axis: Any) -> list[tuple[int, int]]:
 
 
 class ExistingObjects(list[bytes]):
-    """The values that elements of a file point at whose objects have addresses already."""
+    """The values that elements point at, in a file whose objects have addresses already.
 
-    def reference(self, value: AnyReference) -> bytes:
-        """What the writer is told of a reference.
+    Attributes:
+        reference: Encodes a reference for the writer: the address of the object in 8 bytes, and the part of it.
+    """
 
-        Args:
-            value: The reference.
-
-        Returns:
-            The address in 8 bytes, and the part that it points at.
-
-        Raises:
-            InvalidInputError: It points at nothing, or into another file.
-        """
-        raise NotImplementedError
+    def __init__(self, reference: Callable[[AnyReference], bytes]) -> None:
+        super().__init__()
+        self.reference = reference
 
 
 def kind_of(values: Any, dtype: Any) -> str | None:
