@@ -318,6 +318,43 @@ def test_linked_files_lie_beside_and_nothing_else_is_asked(server, tmp_path):
     assert not any("elsewhere" in asked.path for asked in server.asked)
 
 
+@pytest.mark.parametrize("name", ["run #1.h5", "what?.h5", "100%25.h5", "a b+c&d=e.h5", "sub/#2 of?.h5", "é~.h5"])
+def test_names_of_linked_files_mean_themselves(server, tmp_path, name):
+    """HDF5's names are no URLs: `#`, `?`, `%` and a space are parts of them."""
+    (tmp_path / name).parent.mkdir(exist_ok=True)
+    with h5py.File(tmp_path / name, "w") as f:
+        f["x"] = np.arange(10)
+    layout = h5py.VirtualLayout((10,), "i8")
+    # In names of sources, a percent sign is written twice.
+    layout[:] = h5py.VirtualSource(name.replace("%", "%%"), "x", (10,))
+    with h5py.File(tmp_path / "whole.h5", "w") as f:
+        f.create_virtual_dataset("virtual", layout)
+        f["link"] = h5py.ExternalLink(name, "/x")
+    for part in (name, "whole.h5"):
+        server.put(f"bucket/run/{part}", (tmp_path / part).read_bytes())
+    local = hs.open(tmp_path / "whole.h5")
+    by_web, by_s3 = hs.open(f"{server.url}/bucket/run/whole.h5"), hs.open("s3://bucket/run/whole.h5", storage_options=server.s3_options())
+    for f in (local, by_web, by_s3):
+        np.testing.assert_array_equal(f["virtual"][:], np.arange(10))
+        np.testing.assert_array_equal(f["link"][:], np.arange(10))
+        assert f.table("/virtual").count() == 10
+
+
+@pytest.mark.parametrize("name", ["..\\..\\secret.h5", "%2e%2e/%2e%2e/secret.h5", ".\t./.\t./secret.h5", "x?/../../secret.h5"])
+def test_no_name_leads_out_of_the_folder_of_an_address(server, tmp_path, name):
+    """As a URL, each of these is a file two folders above."""
+    with h5py.File(tmp_path / "whole.h5", "w") as f:
+        f["link"] = h5py.ExternalLink(name, "/x")
+    with h5py.File(tmp_path / "secret.h5", "w") as f:
+        f["x"] = np.arange(10)
+    server.put("bucket/a/b/whole.h5", (tmp_path / "whole.h5").read_bytes())
+    server.put("bucket/secret.h5", (tmp_path / "secret.h5").read_bytes())
+    for f in (hs.open(f"{server.url}/bucket/a/b/whole.h5"), hs.open("s3://bucket/a/b/whole.h5", storage_options=server.s3_options())):
+        with pytest.raises(hs.Error):
+            f["link"][:]
+    assert not any(asked.path.endswith("secret.h5") and "/a/b/" not in asked.path for asked in server.asked)
+
+
 def test_ctrl_c_ends_waiting(server, sample):
     server.put("bucket/slow.h5", sample)
     server.stall_seconds = 90

@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 
 use hyperslab_array::{Error, ErrorKind, Result};
 use hyperslab_formats::{ExternalFile, ObjectId};
-use hyperslab_storage::{LocalFile, Opening, Piece, Pieces, Storage, is_address, shown_address};
+use hyperslab_storage::{LocalFile, Opening, Piece, Pieces, Storage, encoded_name, is_address, shown_address};
 
 use crate::address::address_of;
 use crate::{File, PathPolicy};
@@ -77,6 +77,9 @@ impl File {
         let below = |folder: &Path| target.is_absolute() && target.strip_prefix(folder).is_ok_and(inside);
         // As the HDF5 library does: look in the folder of the path that was opened, then in that of the file itself.
         let beside = |name: &Path| {
+            if own.is_some() && !self.session().has_opener() {
+                return (folder.join(encoded_name(&name.to_string_lossy())), folder);
+            }
             let first = folder.join(name);
             real.map(|real| (real.join(name), real)).filter(|(second, _)| !first.exists() && second.exists()).unwrap_or((first, folder))
         };

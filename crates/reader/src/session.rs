@@ -172,6 +172,10 @@ impl Session {
             None => RemoteFile::open_within(address, &self.0.storage, self.limits().metadata_bytes),
         }
     }
+    /// Whether addresses are opened by a program's own opener, which gives names in them another meaning than URLs do.
+    pub(crate) fn has_opener(&self) -> bool {
+        self.0.opener.is_some()
+    }
     /// The version of the file at an address; `None` if only opening it tells.
     ///
     /// # Errors

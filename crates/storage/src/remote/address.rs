@@ -28,6 +28,20 @@ pub fn shown_address(path: &str) -> Cow<'_, str> {
     Cow::Owned(key.map_or_else(|| format!("{scheme}://{host}"), |key| format!("{scheme}://{host}/{key}")))
 }
 
+/// The name of a file, or a path relative to a folder, as part of an address. What means something else there is percent-encoded, so that
+/// the name leads to nothing but a file of this name: `%`, `?`, `#`, the backslash, which is a slash in addresses of web servers, and control
+/// characters, which these leave out.
+pub fn encoded_name(name: &str) -> String {
+    let mut encoded = String::with_capacity(name.len());
+    for character in name.chars() {
+        match character {
+            '%' | '?' | '#' | '\\' | '\0'..='\x1f' | '\x7f' => encoded.push_str(&format!("%{:02X}", u32::from(character))),
+            _ => encoded.push(character),
+        }
+    }
+    encoded
+}
+
 /// A text of others, such as an error message, without the queries of addresses in it.
 pub fn without_queries(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
@@ -58,6 +72,12 @@ mod tests {
         for path in ["a.h5", "/s3/b", "s3:/b", "c://x", "file:///tmp/a.h5", "://x", "a b://c", "1s://x"] {
             assert!(!is_address(path), "{path}");
         }
+    }
+
+    #[test]
+    fn a_name_means_itself_in_an_address() {
+        assert_eq!(encoded_name("a b/100% of run #1?.h5"), "a b/100%25 of run %231%3F.h5");
+        assert_eq!(encoded_name("..\\..\\%2e%2e/.\t./x"), "..%5C..%5C%252e%252e/.%09./x");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use futures_util::TryStreamExt;
 use hyperslab_array::{Error, Result};
 
-use super::address::shown_address;
+use super::address::{encoded_name, shown_address};
 use super::answer;
 use super::counts;
 use super::engine::engine;
@@ -45,5 +45,5 @@ pub fn list_objects(folder: &str, options: &StorageOptions) -> Result<Vec<String
         let host = rest.split('/').next().unwrap_or_default();
         folder.get(..scheme.len() + 3 + host.len()).unwrap_or(folder)
     });
-    Ok(names.into_iter().map(|name| format!("{bucket}/{}", name.replace('%', "%25").replace('?', "%3F").replace('#', "%23"))).collect())
+    Ok(names.into_iter().map(|name| format!("{bucket}/{}", encoded_name(&name))).collect())
 }

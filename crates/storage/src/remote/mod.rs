@@ -33,7 +33,7 @@ mod version;
 mod wait;
 
 pub(crate) use address::scheme;
-pub use address::{is_address, shown_address, without_queries};
+pub use address::{encoded_name, is_address, shown_address, without_queries};
 pub use chunk_index::LocalIndex;
 pub use counts::{RemoteCounts, remote_counts};
 pub use listing::list_objects;

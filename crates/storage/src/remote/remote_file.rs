@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use bytes::Bytes;
 use hyperslab_array::{Cancellation, Error, Result, interruption};
 
-use super::address::shown_address;
+use super::address::{encoded_name, shown_address};
 use super::blocks::BLOCK_BYTES;
 use super::cache_settings::{CacheSettings, ChunkIndexChoice};
 use super::chunk_index::{Chosen, ChunkIndex, beside, choose, open_with_index};
@@ -548,6 +548,7 @@ impl Storage for RemoteFile {
         };
         let (path, query) = address.split_once('?').map_or((address.as_str(), None), |(path, query)| (path, Some(query)));
         let folder = path.rsplit_once('/').map_or(path, |(folder, _)| folder);
+        let name = encoded_name(name);
         let other = query.map_or_else(|| format!("{folder}/{name}"), |query| format!("{folder}/{name}?{query}"));
         // A chunk index that is named is of this object.
         Ok(Arc::new(Self::open(&other, &options.of_others())?))
