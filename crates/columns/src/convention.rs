@@ -14,7 +14,7 @@ use super::convert::{arrow, convert};
 use super::time::{ModelDates, TimeUnits};
 
 /// How a variable's attributes say to decode its stored values.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) struct Convention {
     /// Type of the stored values, after `_Unsigned`.
     stored: DataType,

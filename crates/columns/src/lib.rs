@@ -35,7 +35,7 @@ pub enum Decoding {
 }
 
 /// How one dataset (or compound member) becomes one Arrow column.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Column {
     field: Arc<Field>,
     datatype: Datatype,

@@ -1,5 +1,6 @@
 //! The tree of a container: its objects, attributes and links as HDF5 shows them.
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
@@ -251,7 +252,7 @@ impl Tree for ContainerTree {
         self.entries.contains_key(&address).then_some(ObjectId(address))
     }
     // Others are found as in an HDF5 file, so that an object with several names has the same one there.
-    fn path(&self, id: ObjectId) -> Option<&str> {
-        (id.0 == ROOT).then_some("/")
+    fn path(&self, id: ObjectId) -> Option<Cow<'_, str>> {
+        (id.0 == ROOT).then_some(Cow::Borrowed("/"))
     }
 }

@@ -1,5 +1,6 @@
 //! The tree of a file: its objects, their attributes and the links between them, each parsed when it is asked for.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use hyperslab_array::{Error, ErrorKind, Result};
@@ -93,7 +94,7 @@ pub trait Tree: Send + Sync {
     /// see [`Tree::path`].
     fn at_address(&self, address: u64) -> Option<ObjectId>;
     /// The absolute path of an object, if the tree knows it without a search.
-    fn path(&self, id: ObjectId) -> Option<&str>;
+    fn path(&self, id: ObjectId) -> Option<Cow<'_, str>>;
 }
 
 /// The dataset with this ID; `Internal` for another object.

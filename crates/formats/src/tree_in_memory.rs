@@ -1,6 +1,7 @@
 //! A tree that is in memory as a whole: for formats whose header describes everything (netCDF classic), and for arrays of a
 //! program.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use hyperslab_array::{Attribute, Error, Result};
@@ -137,7 +138,7 @@ impl Tree for TreeInMemory {
     fn at_address(&self, _: u64) -> Option<ObjectId> {
         None
     }
-    fn path(&self, id: ObjectId) -> Option<&str> {
-        Some(self.entry(id).ok()?.path.as_str())
+    fn path(&self, id: ObjectId) -> Option<Cow<'_, str>> {
+        Some(Cow::Borrowed(&self.entry(id).ok()?.path))
     }
 }

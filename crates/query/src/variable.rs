@@ -122,7 +122,7 @@ impl Table<'_> {
         for variable in variables {
             columns.push(self.column(variable, &file)?);
         }
-        columns.extend(metadata_columns(&self.step.file));
+        columns.extend(metadata_columns());
         let chunk_shape = first.chunk_shape()?;
         let (opened, path) = (self.step.file.clone(), self.step.path.clone());
         Ok(Segment {
@@ -294,7 +294,7 @@ impl Table<'_> {
                 if parts.iter().any(|(other, part)| *other == scale && *part != Axis::Range { start, count, step }) {
                     return Err(Error::unsupported(format!("two different parts of the coordinates {name} in one query")));
                 }
-                return Ok(SegmentColumn { field: column.field().clone(), source: Source::Coordinate { axis, dataset: scale, column } });
+                return Ok(SegmentColumn { field: column.field().clone(), source: Source::Coordinate { axis, dataset: scale, column: Arc::new(column) } });
             }
         }
         Err(self.missing(name))
@@ -303,7 +303,7 @@ impl Table<'_> {
     fn column(&self, variable: &Variable, file: &File) -> Result<SegmentColumn> {
         let (dataset, here) = (variable.found.dataset()?, &variable.found.file);
         let id = variable.found.object;
-        let column = array_column(&variable.name, here, id, &dataset, self.request.decode)?;
+        let column = Arc::new(array_column(&variable.name, here, id, &dataset, self.request.decode)?);
         let source = if variable.whole && here == file {
             Source::Variable { dataset: id, column: column.clone(), per_row: None }
         } else {

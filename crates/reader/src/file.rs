@@ -3,7 +3,7 @@
 
 use std::any::{Any, TypeId};
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, MutexGuard, OnceLock};
 
@@ -43,7 +43,7 @@ struct Opened {
     /// Identifies it among all openings of this process, also those that have ended.
     number: u64,
     session: Session,
-    path: PathBuf,
+    path: Arc<Path>,
     array_file: Arc<dyn ArrayFile>,
     linked_files: OnceLock<LinkedFiles<File>>,
     /// Virtual datasets whose extent was determined.
@@ -91,7 +91,8 @@ impl std::hash::Hash for File {
 }
 
 impl File {
-    pub(crate) fn new(session: Session, path: PathBuf, array_file: Arc<dyn ArrayFile>, depth: u32) -> Self {
+    pub(crate) fn new(session: Session, path: impl Into<Arc<Path>>, array_file: Arc<dyn ArrayFile>, depth: u32) -> Self {
+        let path = path.into();
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let (linked_files, present_extents, kept, paths, chunk_places, look_ahead, has_kept_chunks) = Default::default();
         let opened = Opened { number, session, path, array_file, linked_files, present_extents, kept, paths, chunk_places, look_ahead, has_kept_chunks };

@@ -31,6 +31,7 @@ mod look_ahead;
 mod objects;
 mod open;
 mod open_linked;
+mod parked;
 mod path_of;
 mod paths;
 mod picked;

@@ -11,6 +11,7 @@ use rayon::prelude::*;
 
 use crate::address::address_of;
 use crate::live_file::{being_written, is_locked, retry_while_torn, unfinished_if_locked};
+use crate::parked::{self, parkable};
 use crate::targets::with_targets;
 use crate::{File, Session, any_format};
 
@@ -71,9 +72,11 @@ impl Session {
     /// # Errors
     /// As [`Session::open_all`]; `Cancelled`.
     pub fn open_all_cancellable(&self, paths: &[impl AsRef<Path> + Sync], cancellation: &Cancellation) -> Result<Vec<File>> {
+        let may_park = paths.len() >= parked::MIN_PARKED;
         let open = |path: &_| {
             let path: &Path = AsRef::as_ref(path);
-            interruption::cancellable(cancellation, || self.open(path)).map_err(|error| error.in_file(shown_address(&path.to_string_lossy())))
+            interruption::cancellable(cancellation, || self.open_one(path, 0, Opening::File, None, may_park))
+                .map_err(|error| error.in_file(shown_address(&path.to_string_lossy())))
         };
         if let [one] = paths {
             return Ok(vec![open(one)?]);
@@ -93,6 +96,10 @@ impl Session {
     /// Opens a file that another file points at, `depth` links away from the first, and `beneath` a folder if the session's
     /// policy says so.
     pub(crate) fn open_at_depth(&self, path: &Path, depth: u32, opening: Opening, beneath: Option<&Path>) -> Result<File> {
+        self.open_one(path, depth, opening, beneath, false)
+    }
+    /// As `open_at_depth`; a local file that `may_park` takes little memory while it is not used.
+    fn open_one(&self, path: &Path, depth: u32, opening: Opening, beneath: Option<&Path>, may_park: bool) -> Result<File> {
         if let Some(address) = address_of(path) {
             let storage = Arc::new(self.open_remote(address)?);
             return Ok(self.file_of(path, any_format::open(storage, self.open_options())?, depth));
@@ -120,10 +127,16 @@ impl Session {
                 Ok(_) => false,
             },
         )?;
-        drop(storage);
         let opened = opened.map_err(|error| unfinished_if_locked(path, error))?;
+        let has_index = depth == 0 && LocalIndex::is_named(self.storage_options());
+        if may_park && !has_index {
+            let path = Arc::from(path);
+            let opened = parkable(self, &path, &storage, opened);
+            return Ok(File::new(self.clone(), path.clone(), with_targets(self, &path, opened, depth), depth));
+        }
+        drop(storage);
         let file = self.file_of(path, opened, depth);
-        if depth == 0 && LocalIndex::is_named(self.storage_options()) {
+        if has_index {
             file.restart_points()?;
         }
         Ok(file)

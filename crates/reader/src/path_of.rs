@@ -28,7 +28,7 @@ impl File {
     /// The path of an object if it is known without a search.
     pub(crate) fn known_path(&self, id: ObjectId) -> Option<Arc<str>> {
         match self.tree().path(id) {
-            Some(path) => Some(Arc::from(path)),
+            Some(path) => Some(Arc::from(path.as_ref())),
             None => self.paths().get(id),
         }
     }

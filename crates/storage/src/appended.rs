@@ -7,7 +7,7 @@ use std::path::Path;
 
 use hyperslab_array::{Error, ErrorKind, Result};
 
-use crate::local::modified;
+use crate::local_stamp::modified;
 
 /// Extended attribute that marks a file to which something was appended.
 const MARK: &str = "user.hyperslab.appended";

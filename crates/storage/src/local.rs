@@ -2,16 +2,16 @@
 
 use std::cell::RefCell;
 use std::fs::File;
-use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::{Component, Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
 
 use hyperslab_array::{Error, ErrorKind, Result};
 
 use crate::beneath::{leads_out, open_beneath};
 use crate::descriptor::Descriptor;
+use crate::local_stamp::{LocalStamp, TICK, is_settled, modified};
 use crate::{Storage, check_open, check_range, descriptor_pool};
 
 /// Bytes read from the beginning of a file when it is opened: its metadata, or all of a small file.
@@ -64,32 +64,10 @@ pub struct LocalFile {
     /// Time of the last change before it was opened. Determined on demand for a small file, to save a system call.
     modified_nanoseconds: OnceLock<Option<u64>>,
     /// Its state when it was opened; `None` of a file that is all in `head`.
-    stamp: Option<Stamp>,
+    stamp: Option<LocalStamp>,
+    /// Its state when `head` was read, if another change of the file will show in it.
+    settled: Option<LocalStamp>,
     name: String,
-}
-
-/// What changes when bytes of a file change.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Stamp {
-    device: u64,
-    inode: u64,
-    bytes: u64,
-    modified_nanoseconds: u64,
-}
-
-impl Stamp {
-    fn of(metadata: &std::fs::Metadata) -> Option<Self> {
-        Some(Self { device: metadata.dev(), inode: metadata.ino(), bytes: metadata.len(), modified_nanoseconds: modified(metadata)? })
-    }
-}
-
-/// File systems count the time of a change in ticks of some milliseconds. Within the tick of the last change, another one would
-/// not show.
-const TICK: Duration = Duration::from_millis(20);
-
-/// Whether the next change will have another time than the last one.
-fn is_settled(metadata: &std::fs::Metadata) -> bool {
-    metadata.modified().is_ok_and(|modified| modified.elapsed().is_ok_and(|since| since > TICK))
 }
 
 impl LocalFile {
@@ -117,9 +95,26 @@ impl LocalFile {
         let metadata = file.metadata().map_err(|error| Error::from(error).in_file(&name))?;
         let modified_nanoseconds = OnceLock::from(modified(&metadata));
         let length = AtomicU64::new(metadata.len());
-        let stamp = Stamp::of(&metadata);
+        let stamp = LocalStamp::of(&metadata);
         let descriptor = Arc::new(Descriptor::new(file));
-        Ok(Self { descriptor, reopened_at: None, head: Box::default(), is_fixed: false, tail: OnceLock::new(), length, modified_nanoseconds, stamp, name })
+        Ok(Self {
+            descriptor,
+            reopened_at: None,
+            head: Box::default(),
+            is_fixed: false,
+            tail: OnceLock::new(),
+            length,
+            modified_nanoseconds,
+            stamp,
+            settled: None,
+            name,
+        })
+    }
+
+    /// Its state when it was opened, by which another opening of its path is known to read the same bytes. `None` if it was changed only just
+    /// before, so that the next change may have the same time, or if it is read while it grows.
+    pub fn settled_stamp(&self) -> Option<LocalStamp> {
+        self.settled
     }
 
     /// Opens `path`. If it must lie `beneath` a folder, which its first parts are, no symbolic link leads out of that.
@@ -140,18 +135,20 @@ impl LocalFile {
         });
         let failed = |error| leads_out(&error).or_else(|| other_kind(path.metadata())).unwrap_or_else(|| Error::from(error));
         let file = opened.map_err(|error| failed(error).in_file(&name))?;
-        let head = if head_bytes == 0 { Ok((Box::default(), None)) } else { whole_head(&file, head_bytes) };
-        let (head, metadata) = head.map_err(|error| other_kind(file.metadata()).unwrap_or_else(|| Error::from(error)).in_file(&name))?;
+        let head = if head_bytes == 0 { Ok(Head::default()) } else { whole_head(&file, head_bytes) };
+        let Head { bytes: head, metadata, is_settled } =
+            head.map_err(|error| other_kind(file.metadata()).unwrap_or_else(|| Error::from(error)).in_file(&name))?;
         if head.is_empty()
             && let Some(error) = other_kind(file.metadata())
         {
             return Err(error.in_file(&name));
         }
+        let settled = metadata.as_ref().filter(|_| is_settled).and_then(LocalStamp::of);
         if head.len() < head_bytes {
             let length = AtomicU64::new(head.len() as u64);
             let modified_nanoseconds = OnceLock::new();
             let descriptor = Arc::default();
-            return Ok(Self { descriptor, reopened_at: None, head, is_fixed, tail: OnceLock::new(), length, modified_nanoseconds, stamp: None, name });
+            return Ok(Self { descriptor, reopened_at: None, head, is_fixed, tail: OnceLock::new(), length, modified_nanoseconds, stamp: None, settled, name });
         }
         let metadata = metadata.map_or_else(|| file.metadata(), Ok).map_err(in_file)?;
         if let Some(error) = other_kind(Ok(metadata.clone())) {
@@ -159,14 +156,14 @@ impl LocalFile {
         }
         let modified_nanoseconds = OnceLock::from(modified(&metadata));
         let length = AtomicU64::new(metadata.len());
-        let stamp = Stamp::of(&metadata);
+        let stamp = LocalStamp::of(&metadata);
         let descriptor = Arc::new(Descriptor::new(file));
         // A file that is being written has another stamp each time.
         let reopened_at = std::path::absolute(path).ok().filter(|_| head_bytes > 0 && stamp.is_some());
         if reopened_at.is_some() {
             descriptor_pool::admit(&descriptor);
         }
-        Ok(Self { descriptor, reopened_at, head, is_fixed, tail: OnceLock::new(), length, modified_nanoseconds, stamp, name })
+        Ok(Self { descriptor, reopened_at, head, is_fixed, tail: OnceLock::new(), length, modified_nanoseconds, stamp, settled, name })
     }
 }
 
@@ -201,7 +198,7 @@ impl LocalFile {
             std::io::ErrorKind::NotFound => gone(),
             _ => Error::from(error),
         })?;
-        if Stamp::of(&file.metadata()?) == self.stamp { Ok(file) } else { Err(changed()) }
+        if LocalStamp::of(&file.metadata()?) == self.stamp { Ok(file) } else { Err(changed()) }
     }
 
     /// Reads as many bytes as `buffer` has.
@@ -225,7 +222,7 @@ impl LocalFile {
     /// `Conflict` if the file was changed since it was opened: what was read now and what was read before are of different states. A file
     /// that may grow is not checked.
     fn check_unchanged(&self, file: &File) -> Result<()> {
-        if !self.is_fixed || self.stamp.is_none() || file.metadata().is_ok_and(|now| Stamp::of(&now) == self.stamp) {
+        if !self.is_fixed || self.stamp.is_none() || file.metadata().is_ok_and(|now| LocalStamp::of(&now) == self.stamp) {
             return Ok(());
         }
         Err(changed().in_file(&self.name))
@@ -297,14 +294,6 @@ pub fn open_regular(path: impl AsRef<Path>) -> std::io::Result<File> {
     Ok(file)
 }
 
-/// Time of a file's last change, in nanoseconds since 1970; earlier times are negative numbers cast to `u64`.
-pub fn modified(metadata: &std::fs::Metadata) -> Option<u64> {
-    match metadata.modified().ok()?.duration_since(std::time::UNIX_EPOCH) {
-        Ok(since) => u64::try_from(since.as_nanos()).ok(),
-        Err(before) => i64::try_from(before.duration().as_nanos()).ok().map(|nanoseconds| (-nanoseconds).cast_unsigned()),
-    }
-}
-
 thread_local! {
     /// Buffer for the beginning of a file whose length is not known yet.
     static HEAD: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
@@ -313,22 +302,33 @@ thread_local! {
 /// How often the beginning of a file is read if it changes meanwhile.
 const MAX_TRIES: u32 = 50;
 
-/// The first bytes of a file, all of the same state of the file, and what its metadata was then.
-fn whole_head(file: &File, head_bytes: usize) -> std::io::Result<(Box<[u8]>, Option<std::fs::Metadata>)> {
+/// The first bytes of a file, all of the same state of the file.
+#[derive(Default)]
+struct Head {
+    bytes: Box<[u8]>,
+    /// What its metadata was then.
+    metadata: Option<std::fs::Metadata>,
+    /// Whether a later change has another time.
+    is_settled: bool,
+}
+
+/// Reads the beginning of a file.
+fn whole_head(file: &File, head_bytes: usize) -> std::io::Result<Head> {
     let mut before = None;
     for _ in 1..MAX_TRIES {
         let begun = std::time::SystemTime::now();
-        let head = HEAD.with_borrow_mut(|scratch| {
+        let bytes = HEAD.with_borrow_mut(|scratch| {
             scratch.resize(head_bytes, 0);
             let there = read_head(file, scratch)?;
             Ok::<_, std::io::Error>(Box::from(scratch.get(..there).unwrap_or_default()))
         })?;
         let metadata = file.metadata()?;
         let was_settled = metadata.modified().is_ok_and(|modified| begun.duration_since(modified).is_ok_and(|since| since > TICK));
-        let stamp = Stamp::of(&metadata);
+        let stamp = LocalStamp::of(&metadata);
         // A file of which the system tells no time, or that is no regular file, is read as it is.
         if was_settled || stamp.is_none() || before == stamp || !metadata.is_file() {
-            return Ok((head, Some(metadata)));
+            let is_settled = was_settled && metadata.is_file();
+            return Ok(Head { bytes, metadata: Some(metadata), is_settled });
         }
         before = stamp;
     }
@@ -427,14 +427,14 @@ impl Storage for LocalFile {
         }
     }
     fn is_unchanged(&self) -> bool {
-        let unchanged = |file: &File| self.stamp.is_some() && file.metadata().is_ok_and(|now| Stamp::of(&now) == self.stamp && is_settled(&now));
+        let unchanged = |file: &File| self.stamp.is_some() && file.metadata().is_ok_and(|now| LocalStamp::of(&now) == self.stamp && is_settled(&now));
         if self.stamp.is_none() && self.descriptor.is_none() {
             return !self.is_closed(); // all bytes are in `head`
         }
         self.with_file(unchanged).unwrap_or(false)
     }
     fn has_changed(&self) -> bool {
-        let changed = |file: &File| file.metadata().is_ok_and(|now| Stamp::of(&now) != self.stamp);
+        let changed = |file: &File| file.metadata().is_ok_and(|now| LocalStamp::of(&now) != self.stamp);
         // Without a stamp all bytes are in `head`; without a head it is read while it grows.
         self.stamp.is_some() && !self.head.is_empty() && self.with_file(changed).is_ok_and(|changed| changed)
     }

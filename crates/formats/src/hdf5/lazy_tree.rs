@@ -1,5 +1,6 @@
 //! The tree of an HDF5 file. Parses an object, its attributes and its links when they are asked for.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -303,7 +304,7 @@ impl Tree for LazyTree {
     fn at_address(&self, address: u64) -> Option<ObjectId> {
         Some(ObjectId(address))
     }
-    fn path(&self, id: ObjectId) -> Option<&str> {
-        (id == self.root).then_some("/")
+    fn path(&self, id: ObjectId) -> Option<Cow<'_, str>> {
+        (id == self.root).then_some(Cow::Borrowed("/"))
     }
 }

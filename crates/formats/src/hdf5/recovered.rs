@@ -1,5 +1,6 @@
 //! A damaged file as an [`ArrayFile`]: its tree, and the chunks that can be decoded, as a survey found them.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
@@ -319,8 +320,8 @@ impl Tree for RecoveredTree {
     fn at_address(&self, address: u64) -> Option<ObjectId> {
         self.nodes.contains_key(&address).then_some(ObjectId(address))
     }
-    fn path(&self, id: ObjectId) -> Option<&str> {
-        Some(self.nodes.get(&id.0)?.path.as_str())
+    fn path(&self, id: ObjectId) -> Option<Cow<'_, str>> {
+        Some(Cow::Borrowed(&self.nodes.get(&id.0)?.path))
     }
 }
 

@@ -1,5 +1,6 @@
 //! The tree of an HDF5 file as the netCDF-4 conventions show it.
 
+use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
 use hyperslab_array::Result;
@@ -85,7 +86,7 @@ impl Tree for Netcdf4Tree {
     fn at_address(&self, address: u64) -> Option<ObjectId> {
         self.file.at_address(address)
     }
-    fn path(&self, id: ObjectId) -> Option<&str> {
+    fn path(&self, id: ObjectId) -> Option<Cow<'_, str>> {
         self.file.path(id)
     }
 }

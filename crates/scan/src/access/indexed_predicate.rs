@@ -133,7 +133,7 @@ fn member_of(segment: &Segment, name: &str) -> Option<SegmentColumn> {
     let Datatype::Compound { members, .. } = column.datatype() else { return None };
     let (number, member) = members.iter().enumerate().find(|(_, member)| member.name == tail)?;
     let column = Column::new(name, &member.datatype, &[], Decoding::Raw).ok()?;
-    Some(SegmentColumn { field: column.field().clone(), source: Source::Member { dataset: *dataset, member: number, column } })
+    Some(SegmentColumn { field: column.field().clone(), source: Source::Member { dataset: *dataset, member: number, column: Arc::new(column) } })
 }
 
 /// Whether `holds` is true for the filters of a column's dataset.

@@ -174,8 +174,13 @@ impl<'a> Dimensions<'a> {
         let Some(column) = only.next().filter(|_| only.next().is_none()).and_then(|name| self.segment.column(name)) else {
             return Ok(false);
         };
-        if let Source::Constant(value) = &column.source {
-            self.empty |= dimension_ranges::evaluate(bound, &column.field, value.clone())?.true_count() == 0;
+        let constant = match &column.source {
+            Source::Constant(value) => Some(value.clone()),
+            Source::File => Some(self.segment.file_name()),
+            _ => None,
+        };
+        if let Some(value) = constant {
+            self.empty |= dimension_ranges::evaluate(bound, &column.field, value)?.true_count() == 0;
             return Ok(true);
         }
         let Some(axis_index) = axis_of(&column.source, self.segment.shape.len()) else { return Ok(false) };

@@ -117,10 +117,16 @@ impl<'a> Window<'a> {
             }
             Source::Composed(composed) => self.composed(&column.field, composed, self.part.loaded.get(name)),
             Source::Row => self.row_numbers(),
-            Source::Constant(value) => match broadcast(self.part.segment.file.session(), value, &Axis::all(1), self.count, 1)? {
-                Some(column) => Ok(column),
-                None => take(value, vec![0; self.count]),
-            },
+            Source::Constant(value) => self.constant(value),
+            Source::File => self.constant(&self.part.segment.file_name()),
+        }
+    }
+
+    /// One value in every row.
+    fn constant(&self, value: &ArrayRef) -> Result<ArrayRef> {
+        match broadcast(self.part.segment.file.session(), value, &Axis::all(1), self.count, 1)? {
+            Some(column) => Ok(column),
+            None => take(value, vec![0; self.count]),
         }
     }
 

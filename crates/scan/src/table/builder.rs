@@ -38,7 +38,7 @@ impl Segment {
         let taken: BTreeSet<String> = built.columns.iter().map(|column| column.field.name().clone()).collect();
         let mut columns = built.columns;
         // A column of the file takes precedence over a metadata column of the same name.
-        columns.extend(metadata_columns(file).into_iter().filter(|ours| !taken.contains(ours.field.name())));
+        columns.extend(metadata_columns().into_iter().filter(|ours| !taken.contains(ours.field.name())));
         Ok(Self {
             file: found.file.clone(),
             opened: file.clone(),
@@ -161,7 +161,8 @@ impl Builder<'_> {
         }
         for (index, member) in members.iter().enumerate() {
             let column = Column::new(&member.name, &self.shown(&member.datatype), &[], Decoding::Raw)?;
-            columns.push(SegmentColumn { field: column.field().clone(), source: Source::Member { dataset: table.id, member: index, column } });
+            columns
+                .push(SegmentColumn { field: column.field().clone(), source: Source::Member { dataset: table.id, member: index, column: Arc::new(column) } });
         }
         Ok(Built { shape, chunk_shape: table.dataset.chunk_grid.chunk_shape().to_vec(), columns, omitted })
     }
@@ -188,7 +189,7 @@ impl Builder<'_> {
                 Arc::new(Field::new(name, list, false).with_metadata(metadata))
             }
         };
-        Ok(SegmentColumn { field, source: Source::Variable { dataset: *id, column, per_row } })
+        Ok(SegmentColumn { field, source: Source::Variable { dataset: *id, column: Arc::new(column), per_row } })
     }
 
     /// The attributes of an object. They may say how values are decoded, and only then must be readable.
@@ -232,7 +233,7 @@ impl Builder<'_> {
                     let attributes = self.attributes(scale)?;
                     let name = free_name(&name, "coordinate", &taken);
                     let column = Column::new(&name, &self.shown(&values.datatype), &attributes.list, self.decoding())?;
-                    SegmentColumn { field: column.field().clone(), source: Source::Coordinate { axis, dataset: scale, column } }
+                    SegmentColumn { field: column.field().clone(), source: Source::Coordinate { axis, dataset: scale, column: Arc::new(column) } }
                 }
                 // A variable may have the name of one of its dimensions without holding its coordinates.
                 None => {

@@ -369,9 +369,13 @@ impl SegmentDefinition {
                     let units = column.assumed_units().map(str::to_owned);
                     Values::Array(ArrayPart { file: index(&segment.file)?, units, ..ArrayPart::whole(path(&segment.file, *dataset)?) })
                 }
-                Source::Mapped { dataset, column, mapping } => {
-                    Values::Array(part(&Elements { dataset: *dataset, column: column.clone(), mapping: mapping.clone(), member: None, inherits: None })?)
-                }
+                Source::Mapped { dataset, column, mapping } => Values::Array(part(&Elements {
+                    dataset: *dataset,
+                    column: column.as_ref().clone(),
+                    mapping: mapping.clone(),
+                    member: None,
+                    inherits: None,
+                })?),
                 Source::Composed(composed) => match composed.as_ref() {
                     Composed::Categories { codes, categories, mask } => {
                         let ordered = column.field.dict_is_ordered().unwrap_or(false);
@@ -401,9 +405,9 @@ impl SegmentDefinition {
                         Values::Joined { axis: joined.axis, steps: steps.collect::<Result<_>>()?, values }
                     }
                 },
-                Source::Constant(value) if !column.is_metadata() => Values::Constant(Literal(value.clone())),
+                Source::Constant(value) => Values::Constant(Literal(value.clone())),
                 // Every segment has a row number and the name of its file.
-                Source::Row | Source::Constant(_) => continue,
+                Source::Row | Source::File => continue,
                 Source::Member { dataset, member, column } => {
                     let description = segment.file.dataset(*dataset)?;
                     let name = match &description.datatype {
@@ -502,7 +506,7 @@ impl SegmentDefinition {
                     if mapping.file != *file {
                         return Err(malformed("coordinates in another file"));
                     }
-                    (column.field().clone(), Source::Coordinate { axis: *axis, dataset, column })
+                    (column.field().clone(), Source::Coordinate { axis: *axis, dataset, column: Arc::new(column) })
                 }
                 Values::Coordinate { axis, dataset, part, units } => {
                     let count = extent(*axis)?;
@@ -524,7 +528,7 @@ impl SegmentDefinition {
                     if let Some(UnitConversion { factor, name }) = units {
                         column = column.with_units(Units { factor: *factor, name: name.clone() }).map_err(|error| file.place(dataset, error))?;
                     }
-                    (column.field().clone(), Source::Coordinate { axis: *axis, dataset, column })
+                    (column.field().clone(), Source::Coordinate { axis: *axis, dataset, column: Arc::new(column) })
                 }
                 Values::Array(part) => {
                     let array = resolver.rows(name, part, &self.shape)?;
@@ -536,12 +540,12 @@ impl SegmentDefinition {
                             return Err(malformed("part of a member of a compound dataset"));
                         }
                         let member = member_index(&*file.dataset(dataset)?, &member)?;
-                        columns.push(SegmentColumn { field, source: Source::Member { dataset, member, column } });
+                        columns.push(SegmentColumn { field, source: Source::Member { dataset, member, column: Arc::new(column) } });
                         continue;
                     }
                     match part.dimensions.is_none() && mapping.file == *file {
-                        true => (field, Source::Variable { dataset, column, per_row: None }),
-                        false => (field, Source::Mapped { dataset, column, mapping }),
+                        true => (field, Source::Variable { dataset, column: Arc::new(column), per_row: None }),
+                        false => (field, Source::Mapped { dataset, column: Arc::new(column), mapping }),
                     }
                 }
                 Values::Categories { codes, categories, mask, ordered } => {
@@ -621,7 +625,7 @@ impl SegmentDefinition {
         if let Some(twice) = columns.iter().find(|column| !names.insert(column.field.name())) {
             return Err(malformed(&format!("two columns called {:?}", twice.field.name())));
         }
-        let metadata = metadata_columns(opened).into_iter().filter(|ours| !names.contains(ours.field.name()));
+        let metadata = metadata_columns().into_iter().filter(|ours| !names.contains(ours.field.name()));
         let metadata: Vec<SegmentColumn> = metadata.collect();
         columns.extend(metadata);
         let (shape, chunk_shape) = (self.shape.clone(), self.chunk_shape.clone());

@@ -24,4 +24,5 @@ pub(crate) mod ragged;
 pub(crate) mod repeated;
 pub(crate) mod resolver;
 pub(crate) mod segment;
+pub(crate) mod shared_columns;
 pub(crate) mod wildcard;

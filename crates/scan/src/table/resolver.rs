@@ -5,11 +5,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use arrow_array::ArrayRef;
 use hyperslab_array::{Cancellation, Error, Result};
-use hyperslab_reader::{File, Session};
+use hyperslab_reader::{File, Found, Session};
 
 use super::each::each_of;
 use super::model::models_of;
 use super::segment::{Segment, capture_column};
+use super::shared_columns::SharedColumns;
 use super::wildcard;
 use crate::request::{Nonconforming, ScanRequest};
 
@@ -68,28 +69,40 @@ pub(crate) fn segments(files: &[File], request: &ScanRequest, cancellation: &Can
         })?;
         return Ok(segments.into_iter().flatten().collect());
     }
+    let lengths = files.iter().fold(0u64, |sum, file| sum.saturating_add(file.array_file().storage().len()));
+    let (max_columns, columns) = ((lengths / BYTES_PER_COLUMN).saturating_add(MAX_COLUMNS), AtomicU64::new(0));
+    let shared = SharedColumns::default();
+    let build = |found: &Found, file: &File, path: &str| {
+        if columns.load(Ordering::Relaxed) > max_columns {
+            return Err(too_many_columns(&request.path, max_columns));
+        }
+        let mut segment = Segment::of(found, file, path, request.layout, request.decode)?;
+        columns.fetch_add(segment.columns.len() as u64, Ordering::Relaxed);
+        shared.share(&mut segment.columns);
+        Ok(segment)
+    };
+    if literal {
+        // One object of each file: it is found and described in one go, because a file of many is opened again for each.
+        let segments = each_of(first_session(files)?, &places, |index| {
+            cancellation.check()?;
+            let (file, path, _) = matches.get(*index).ok_or_else(|| Error::internal("a match that is none"))?;
+            Ok(build(&file.find(path)?, file, path)?.with_captures(&captures(*index)?))
+        })?;
+        return if columns.into_inner() > max_columns { Err(too_many_columns(&request.path, max_columns)) } else { Ok(segments) };
+    }
     let found = each_of(first_session(files)?, &matches, |(file, path, _)| {
         cancellation.check()?;
-        if literal { file.find(path) } else { file.find_without_suggestions(path) }
+        file.find_without_suggestions(path)
     })?;
     // Each object once, at its first path: groups that share members have any number of paths.
     let mut firsts = HashMap::new();
     let object = |index: usize| Some((matches.get(index)?.0.opening(), found.get(index)?.file.opening(), found.get(index)?.object));
     let firsts: Vec<usize> = places.iter().map(|index| *firsts.entry(object(*index)).or_insert(*index)).collect();
-    let lengths = files.iter().fold(0u64, |sum, file| sum.saturating_add(file.array_file().storage().len()));
-    let (max_columns, columns) = ((lengths / BYTES_PER_COLUMN).saturating_add(MAX_COLUMNS), AtomicU64::new(0));
     let built = each_of(first_session(files)?, &places, |index| {
         cancellation.check()?;
-        if columns.load(Ordering::Relaxed) > max_columns {
-            return Err(too_many_columns(&request.path, max_columns));
-        }
         let ((file, path, _), found) = matches.get(*index).zip(found.get(*index)).ok_or_else(|| Error::internal("a match that is none"))?;
         match firsts.get(*index) == Some(index) {
-            true => {
-                let segment = Segment::of(found, file, path, request.layout, request.decode)?;
-                columns.fetch_add(segment.columns.len() as u64, Ordering::Relaxed);
-                Ok(Some(segment))
-            }
+            true => build(found, file, path).map(Some),
             false => Ok(None),
         }
     })?;

@@ -33,7 +33,7 @@ pub enum Source {
         /// The coordinate dataset.
         dataset: ObjectId,
         /// How its values become Arrow values.
-        column: Column,
+        column: Arc<Column>,
     },
     /// Elements of a dataset, one or a list of `per_row` per row. The column's datatype is that of the dataset, except for
     /// arrays of single characters that hold text: there each value is a whole text.
@@ -41,7 +41,7 @@ pub enum Source {
         /// The dataset.
         dataset: ObjectId,
         /// How its values become Arrow values.
-        column: Column,
+        column: Arc<Column>,
         /// Length of each row's list; `None` if the value is a single element.
         per_row: Option<u64>,
     },
@@ -50,7 +50,7 @@ pub enum Source {
         /// The dataset.
         dataset: ObjectId,
         /// How its values become Arrow values.
-        column: Column,
+        column: Arc<Column>,
         /// Maps rows to its elements.
         mapping: Arc<RowMapping>,
     },
@@ -61,7 +61,7 @@ pub enum Source {
         /// Index of the member in its datatype.
         member: usize,
         /// How its values become Arrow values.
-        column: Column,
+        column: Arc<Column>,
     },
     /// Values along a row dimension that are known without reading, such as the coordinates of a regular grid.
     Along {
@@ -74,7 +74,9 @@ pub enum Source {
     Composed(Arc<Composed>),
     /// Row number in the segment.
     Row,
-    /// The same value in every row: the file's name, the text that a wildcard matched, or an attribute.
+    /// The path of the requested file.
+    File,
+    /// The same value in every row: the text that a wildcard matched, or an attribute.
     Constant(ArrayRef),
 }
 
@@ -90,7 +92,7 @@ pub struct SegmentColumn {
 impl SegmentColumn {
     /// Whether it is `_row` or `_file` of Hyperslab, not a column of the object.
     pub fn is_metadata(&self) -> bool {
-        matches!(self.source, Source::Row) || (matches!(self.source, Source::Constant(_)) && self.field.name() == FILE)
+        matches!(self.source, Source::Row | Source::File)
     }
 }
 
@@ -143,10 +145,15 @@ impl Segment {
         self.columns.get(self.column_order.find(self.columns.len(), name_at, name)?)
     }
 
+    /// The name of the requested file, as an array of one value.
+    pub(crate) fn file_name(&self) -> ArrayRef {
+        Arc::new(StringArray::from(vec![self.opened.name()]))
+    }
+
     /// The columns of one value, such as the text that a wildcard matched, with their values.
     pub fn captures(&self) -> Vec<(String, ArrayRef)> {
-        let constants = self.columns.iter().filter(|c| c.field.name() != FILE);
-        constants
+        self.columns
+            .iter()
             .filter_map(|c| match &c.source {
                 Source::Constant(value) => Some((c.field.name().clone(), value.clone())),
                 _ => None,
@@ -201,13 +208,12 @@ pub(crate) fn readable_attributes(file: &File, id: ObjectId, decode: bool) -> Re
 }
 
 /// The columns that every segment has: the row number and the name of the requested file.
-pub fn metadata_columns(opened: &File) -> [SegmentColumn; 2] {
+pub fn metadata_columns() -> [SegmentColumn; 2] {
     // The same for all of many files.
     static FIELDS: LazyLock<[Arc<Field>; 2]> =
         LazyLock::new(|| [Arc::new(Field::new(ROW, DataType::Int64, false)), Arc::new(Field::new(FILE, DataType::Utf8, false))]);
     let [row, file] = &*FIELDS;
-    let name = Arc::new(StringArray::from(vec![opened.name()]));
-    [SegmentColumn { field: row.clone(), source: Source::Row }, SegmentColumn { field: file.clone(), source: Source::Constant(name) }]
+    [SegmentColumn { field: row.clone(), source: Source::Row }, SegmentColumn { field: file.clone(), source: Source::File }]
 }
 
 /// `name`, with a suffix (and a number) if it is taken.
