@@ -55,7 +55,12 @@ def test_rows_are_arrays(years: pathlib.Path, tmp_path: pathlib.Path) -> None:
         assert row["shape"] == [12, 4] and row["dims"] == ["time", "lat"] and np.dtype(row["dtype"]).itemsize == 2
         assert (row["units"], row["standard_name"]) == ("K", "air_temperature")
         assert row["first_time"] == datetime.datetime(year, 1, 1) and row["last_time"] == datetime.datetime(year, 1, 1) + datetime.timedelta(330)
-        assert row["ranges"] == [{"dim": "time", "least": 0.0, "most": 330.0}, {"dim": "lat", "least": -90.0, "most": 90.0}]
+        begin = int(np.datetime64(f"{year}-01-01", "us").astype("i8"))
+        times = {"first_microseconds": begin, "last_microseconds": begin + 330 * 86_400_000_000}
+        assert row["ranges"] == [
+            {"dim": "time", "least": 0.0, "most": 330.0, "as_stored": False, **times},
+            {"dim": "lat", "least": -90.0, "most": 90.0, "as_stored": True, "first_microseconds": None, "last_microseconds": None},
+        ]
         assert row["format"] == ("Netcdf3" if year == 2001 else "Netcdf4") and row["filters"] == ([] if year == 2001 else ["shuffle", "deflate"])
         stat = (years / f"y{year}.nc").stat()
         assert (row["file_bytes"], row["modified"]) == (stat.st_size, stat.st_mtime_ns)
@@ -63,6 +68,32 @@ def test_rows_are_arrays(years: pathlib.Path, tmp_path: pathlib.Path) -> None:
         assert level["shape"] == [] and level["first_time"] is None and level["ranges"] == []
     assert rows["plain.h5", "/g/x"]["dims"] == [None, None] and rows["plain.h5", "/g/x"]["dtype"] == "float64"
     assert duckdb.sql(f"select count(*) from '{tmp_path}/c.parquet' where standard_name = 'air_temperature'").fetchall() == [(3,)]
+
+
+def test_bounds_that_tables_do_not_show_are_none(tmp_path: pathlib.Path) -> None:
+    """Spark skips files by bounds, so they have to be those of the columns."""
+    with netCDF4.Dataset(tmp_path / "a.nc", "w") as f:
+        for name, values, attributes in [
+            ("packed", np.arange(4, dtype="i2"), {"scale_factor": 0.5}),
+            ("unsigned", np.arange(4, dtype="i1"), {"_Unsigned": "true"}),
+            ("not_a_number", np.array([1, np.nan, 3, 4]), {}),
+            ("large", np.array([1, 2, 3, 2**53 + 1]), {}),
+            ("filled", np.array([1, 2, 3, -1]), {"missing_value": np.int64(-1)}),
+            ("plain", np.array([1.5, 2, 3, 4], "f4"), {"units": "m"}),
+        ]:
+            f.createDimension(name, 4)
+            f.createVariable(name, values.dtype, (name,))[:] = values
+            f[name].setncatts(attributes)
+            f.createVariable(f"of_{name}", "f4", (name,))[:] = 0
+    with h5py.File(tmp_path / "b.h5", "w") as f:
+        f["x"], f["scale"] = np.arange(4), np.arange(3.0)
+        f["scale"].make_scale("s")
+        f["x"].dims[0].attach_scale(f["scale"])
+    hs.write_catalog(f"{tmp_path}/*", tmp_path / "c.parquet")
+    rows = {row["dataset"]: row["ranges"] for row in pq.read_table(tmp_path / "c.parquet").to_pylist()}
+    shown = {name.removeprefix("/of_"): ranges[0]["as_stored"] for name, ranges in rows.items() if name.startswith("/of_")}
+    assert shown == {"packed": False, "unsigned": False, "not_a_number": False, "large": False, "filled": True, "plain": True}
+    assert not any(one["as_stored"] for one in rows["/x"]), "of another length than the dimension"
 
 
 def test_only_what_has_changed_is_read_again(years: pathlib.Path, tmp_path: pathlib.Path) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import pathlib
 from typing import Any
 
 import h5py
+import hyperslab as hs
 import numpy as np
 import pytest
 
@@ -83,6 +85,23 @@ def test_a_coordinate_becomes_a_hyperslab(frame: Any, path: pathlib.Path) -> Non
     assert (metrics(some)["chunksSkipped"], metrics(frame.select("x"))["chunksSkipped"]) == (19, 0)
     assert metrics(frame.select("x"))["chunksDecoded"] == 20
     assert metrics(some)["bytesRead"] < metrics(frame.select("x"))["bytesRead"] / 15
+
+
+def test_what_restart_points_save_is_counted(spark: Any, tmp_path: pathlib.Path) -> None:
+    with h5py.File(tmp_path / "field.h5", "w") as f:
+        field = np.random.default_rng(0).normal(size=(2, 700, 1000)).round(1).astype("f4")
+        f.create_dataset("x", data=field, chunks=(1, 700, 1000), compression="gzip", shuffle=True)
+    read = spark.read.format("hdf5").option("dataset", "/x").load(str(tmp_path / "field.h5"))
+    some = read.where("dim_1 = 500 and dim_2 < 3").select("x")
+    before = metrics(some)
+    assert before["partsInflated"] == before["inflatingSkippedBytes"] == 0 and before["chunksDecoded"] == 2
+    made = hs.indexes.chunk_index(str(tmp_path / "field.h5"), restart_points=256 << 10)
+    try:
+        assert [row.x for row in some.collect()] == field[:, 500, :3].ravel().tolist()
+        after = metrics(read.where("dim_1 = 500 and dim_2 < 3").select("x", "dim_0"))
+        assert after["partsInflated"] == 2 and after["inflatingSkippedBytes"] > field.nbytes / 2
+    finally:
+        os.remove(made.path)
 
 
 def test_only_selected_columns_are_read(frame: Any) -> None:

@@ -152,13 +152,14 @@ pub extern "system" fn Java_io_hyperslab_NativeReader_cancel<'local>(mut env: JN
     });
 }
 
-/// Returns four counters: bytes read, chunks decoded, nanoseconds in filters, chunks skipped.
+/// Returns the counters of the reader's session: those of `PooledSession::counters`.
 #[unsafe(no_mangle)]
 pub extern "system" fn Java_io_hyperslab_NativeReader_counters<'local>(mut env: JNIEnv<'local>, _: JClass<'local>, reader: jlong) -> jlongArray {
     let array = guard(&mut env, |env| {
         let reader = READERS.find(reader)?;
         let numbers = reader.session.counters().into_iter().map(long).collect::<Result<Vec<_>>>()?;
-        let array = env.new_long_array(6).map_err(jni_error)?;
+        let length = i32::try_from(numbers.len()).map_err(|_| Error::internal("more counters than a Java array can hold"))?;
+        let array = env.new_long_array(length).map_err(jni_error)?;
         env.set_long_array_region(&array, 0, &numbers).map_err(jni_error)?;
         Ok(array)
     });

@@ -11,6 +11,9 @@ use crate::request::SessionRequest;
 /// Maximum number of idle sessions in the pool. More concurrent readers than this are rare.
 const MAX_IDLE: usize = 64;
 
+/// Number of the counters of a session.
+pub(crate) const COUNTERS: usize = 8;
+
 static IDLE: Mutex<Option<HashMap<String, Vec<Counted>>>> = Mutex::new(None);
 
 fn idle() -> MutexGuard<'static, Option<HashMap<String, Vec<Counted>>>> {
@@ -28,7 +31,7 @@ struct Counted {
 pub(crate) struct PooledSession {
     options: String,
     counted: Counted,
-    before: [u64; 6],
+    before: [u64; COUNTERS],
 }
 
 impl PooledSession {
@@ -49,9 +52,9 @@ impl PooledSession {
     pub fn session(&self) -> &Session {
         &self.counted.session
     }
-    /// Bytes read, chunks decoded, nanoseconds in filters, chunks skipped, requests of remote files and bytes that these brought, since the
-    /// session was taken from the pool.
-    pub fn counters(&self) -> [u64; 6] {
+    /// Bytes read, chunks decoded, nanoseconds in filters, chunks skipped, requests of remote files, bytes that these brought, parts of chunks that
+    /// were inflated from restart points, and bytes that need not be inflated because of that, since the session was taken from the pool.
+    pub fn counters(&self) -> [u64; COUNTERS] {
         let mut now = counters_of(&self.counted);
         for (now, before) in now.iter_mut().zip(self.before) {
             *now = now.saturating_sub(before);
@@ -60,10 +63,11 @@ impl PooledSession {
     }
 }
 
-fn counters_of(counted: &Counted) -> [u64; 6] {
+fn counters_of(counted: &Counted) -> [u64; COUNTERS] {
     let counters = counted.session.counters();
     let [requests, bytes] = counted.remote.values();
-    [counters.bytes_read(), counters.chunks_decoded(), counters.decode_nanoseconds(), counters.chunks_skipped(), requests, bytes]
+    let (inflated, skipped) = (counters.parts_inflated(), counters.inflating_skipped_bytes());
+    [counters.bytes_read(), counters.chunks_decoded(), counters.decode_nanoseconds(), counters.chunks_skipped(), requests, bytes, inflated, skipped]
 }
 
 impl Drop for PooledSession {
@@ -88,7 +92,7 @@ mod tests {
         drop((a, b));
         assert_eq!(idle_count(), 2);
         let again = PooledSession::new(options())?;
-        assert_eq!((idle_count(), again.counters()), (1, [0; 6]));
+        assert_eq!((idle_count(), again.counters()), (1, [0; COUNTERS]));
         assert!(PooledSession::new(r#"{"threds": 1}"#.to_owned()).is_err());
         Ok(())
     }

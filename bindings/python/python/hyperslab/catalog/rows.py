@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -20,7 +20,18 @@ MAX_VALUES = 1 << 20
 #: Columns of shapes have 64 bits with a sign.
 MAX_EXTENT = (1 << 63) - 1
 
-RANGE = pa.struct([("dim", pa.string()), ("least", pa.float64()), ("most", pa.float64())])
+RANGE = pa.struct(
+    [
+        ("dim", pa.string()),
+        ("least", pa.float64()),
+        ("most", pa.float64()),
+        pa.field("as_stored", pa.bool_(), nullable=False),
+        ("first_microseconds", pa.int64()),
+        ("last_microseconds", pa.int64()),
+    ]
+)
+#: Integers beyond this are not exact as floats.
+MAX_EXACT = 1 << 53
 SCHEMA = pa.schema(
     [
         pa.field("path", pa.string(), nullable=False),
@@ -44,7 +55,7 @@ SCHEMA = pa.schema(
 
 def rows_of(file: _native.File, path: str, stamp: tuple[int, int]) -> Iterator[dict[str, Any]]:
     """A row for each array of a file, whose size and time of change are the `stamp`."""
-    coordinates: dict[int, tuple[dict[str, Any], Any, Any] | None] = {}
+    coordinates: dict[int, Coordinates | None] = {}
     for name, number, about in _native.Visit(file, file.root, "/").objects():
         if about["kind"] != "dataset":
             continue
@@ -52,15 +63,15 @@ def rows_of(file: _native.File, path: str, stamp: tuple[int, int]) -> Iterator[d
             raise UnsupportedError(f"{name}: an extent of more than {MAX_EXTENT} elements, which a catalog cannot hold", path)
         dims = file.dimensions(number)
         ranges, begin, end = [], None, None
-        for dim, scale in dims:
+        for (dim, scale), extent in zip(dims, about["shape"] or (), strict=False):
             if scale is None:
                 continue
             if scale not in coordinates:
                 coordinates[scale] = _range(file, scale)
             found = coordinates[scale]
             if found is not None:
-                ranges.append({**found[0], "dim": dim})
-                begin, end = (found[1], found[2]) if begin is None else (begin, end)
+                ranges.append(found.row(dim, extent))
+                begin, end = (found.begin, found.end) if begin is None else (begin, end)
         attributes = set(file.attribute_names(number))
         datatype = about["datatype"]
         yield {
@@ -93,7 +104,30 @@ def _text(file: _native.File, number: int, name: str, there: set[str]) -> str | 
     return value if isinstance(value, str) else None
 
 
-def _range(file: _native.File, number: int) -> tuple[dict[str, Any], Any, Any] | None:
+class Coordinates(NamedTuple):
+    """What a catalog has of the coordinates of a dimension."""
+
+    size: int
+    least: float
+    most: float
+    #: Whether each value that a table shows is between these bounds, or null.
+    as_stored: bool
+    begin: datetime.datetime | None
+    end: datetime.datetime | None
+
+    def row(self, dim: str | None, extent: int) -> dict[str, Any]:
+        # A table shows coordinates of another length as indexes.
+        is_shown = self.size == extent
+        first, last = (_microseconds(self.begin), _microseconds(self.end)) if is_shown else (None, None)
+        bounds = {"least": self.least, "most": self.most, "as_stored": self.as_stored and is_shown}
+        return {"dim": dim, **bounds, "first_microseconds": first, "last_microseconds": last}
+
+
+def _microseconds(time: datetime.datetime | None) -> int | None:
+    return None if time is None else int(np.datetime64(time, "us").astype("i8"))
+
+
+def _range(file: _native.File, number: int) -> Coordinates | None:
     """Least and most value of a coordinate, and as times if it has these; `None` if it has no numbers, or too many."""
     dataset = File(file)[file.object_path(number)]
     if not isinstance(dataset, Dataset) or dataset.ndim != 1 or not 0 < dataset.size <= MAX_VALUES or dataset.dtype.kind not in "iuf":
@@ -104,9 +138,13 @@ def _range(file: _native.File, number: int) -> tuple[dict[str, Any], Any, Any] |
         if not len(known):
             return None
         begin, end = _times(dataset)
+        units = dataset.attrs.get("units")
     except Error:
         return None
-    return {"least": float(known.min()), "most": float(known.max())}, begin, end
+    least, most = float(known.min()), float(known.max())
+    is_exact = len(known) == len(values) and (dataset.dtype.kind == "f" or max(-least, most) < MAX_EXACT)
+    is_decoded = any(name in dataset.attrs for name in ("scale_factor", "add_offset", "_Unsigned")) or "since" in str(units)
+    return Coordinates(dataset.size, least, most, is_exact and not is_decoded, begin, end)
 
 
 def _times(dataset: Dataset) -> tuple[datetime.datetime | None, datetime.datetime | None]:

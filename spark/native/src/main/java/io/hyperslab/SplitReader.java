@@ -117,8 +117,9 @@ public final class SplitReader implements AutoCloseable {
   }
 
   /**
-   * Returns six counters: bytes read, chunks decoded, nanoseconds in filters, chunks skipped, requests for remote files, bytes
-   * that came of them.
+   * Returns eight counters: bytes read, chunks decoded, nanoseconds in filters, chunks skipped, requests for remote files, bytes
+   * that came of them, parts of chunks that were inflated from restart points, and bytes that need not be inflated because of
+   * that.
    */
   public long[] counters() {
     return NativeReader.counters(reader);

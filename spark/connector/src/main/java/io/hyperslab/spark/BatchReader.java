@@ -48,7 +48,7 @@ final class BatchReader implements PartitionReader<ColumnarBatch> {
   private Vectors vectors;
   private ColumnarBatch batch;
   /** Sums over the closed readers. */
-  private final long[] counters = new long[6];
+  private final long[] counters = new long[8];
 
   private long batches;
 

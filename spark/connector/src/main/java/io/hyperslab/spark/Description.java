@@ -59,8 +59,10 @@ final class Description {
   /** The columns of a table: those of its files, then those of their folders. */
   static StructType columnsOf(ReadOptions options) {
     List<InputFile> files = Files.of(options);
+    FileCatalog catalog = options.catalog();
+    List<InputFile> described = catalog == null ? files : catalog.representatives(files);
     return new PartitionFolders(files)
-        .addTo(of(options.request(files), options).withoutOmitted(options).schema);
+        .addTo(of(options.request(described), options).withoutOmitted(options).schema);
   }
 
   /** Handles members of the group that are not columns as the option {@code omitted} says: a warning, an error or nothing. */

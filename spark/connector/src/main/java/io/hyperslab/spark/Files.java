@@ -24,6 +24,7 @@ import java.util.Map;
 import java.util.TreeSet;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /** Expands paths, globs, folders and lists into files. The files of a glob or folder are in natural order. */
@@ -67,6 +68,9 @@ final class Files {
     Files files = new Files(options);
     List<InputFile> found = new ArrayList<>();
     List<GivenPath> paths = options.paths();
+    if (paths.isEmpty()) {
+      return files.ofCatalog();
+    }
     for (GivenPath given : paths) {
       if (HadoopFiles.isRemote(given.path)) {
         found.addAll(files.remote().of(given, files.columns && paths.size() == 1));
@@ -88,6 +92,14 @@ final class Files {
           : files.noFiles(local(paths.get(0).path));
     }
     return found;
+  }
+
+  /** The files of the option {@code catalog}. */
+  private List<InputFile> ofCatalog() {
+    return options.catalog().paths().stream()
+        .filter(this::accepts)
+        .map(path -> new InputFile(path, null, null))
+        .collect(Collectors.toList());
   }
 
   /** The files that a line of a list names, with a dataset if the line has none. */

@@ -9,6 +9,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.OptionalLong;
 import org.apache.spark.sql.SparkSession;
@@ -27,6 +28,7 @@ import org.apache.spark.sql.connector.read.SupportsReportOrdering;
 import org.apache.spark.sql.connector.read.SupportsReportStatistics;
 import org.apache.spark.sql.connector.read.SupportsRuntimeV2Filtering;
 import org.apache.spark.sql.connector.read.streaming.MicroBatchStream;
+import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 
@@ -56,6 +58,8 @@ final class Hdf5Scan
   private final PartitionFilter partitionFilter;
   /** The files of the request, in its order. */
   private List<InputFile> files;
+  /** Types of the columns that are in the files. */
+  private final Map<String, DataType> types;
 
   private final SortOrder[] order;
   /** Whether {@link FileMetadata} is read, which a column of the files may be called, too. */
@@ -72,11 +76,13 @@ final class Hdf5Scan
       Aggregates aggregates,
       PartitionFilter partitionFilter,
       List<InputFile> files,
+      Map<String, DataType> types,
       SortOrder[] order,
       boolean readsFileMetadata) {
     this.readsFileMetadata = readsFileMetadata;
     this.partitionFilter = partitionFilter;
     this.files = files;
+    this.types = types;
     this.order = order;
     this.readSchema = readSchema;
     this.pushed = request.deepCopy();
@@ -118,6 +124,10 @@ final class Hdf5Scan
 
   @Override
   public MicroBatchStream toMicroBatchStream(String checkpointLocation) {
+    if (options.text("catalog") != null) {
+      throw new UnsupportedException(
+          "a stream with option catalog is not supported: new files are not in the catalog");
+    }
     if (described.schema.getFieldIndex("_row").isDefined()) {
       throw new UnsupportedException(
           "a stream of files that have a column \"_row\" is not supported: streams count rows by that name");
@@ -199,12 +209,13 @@ final class Hdf5Scan
   public void filter(Predicate[] predicates) {
     for (Predicate predicate : predicates) {
       if (partitionFilter.canEvaluate(predicate)) {
-        files = new ArrayList<>(files);
-        files.removeIf(file -> !partitionFilter.matches(file, predicate));
-        ArrayNode names = request.putArray("files");
-        files.forEach(file -> file.addTo(names));
-        partitions = null;
+        List<InputFile> matching = new ArrayList<>(files);
+        matching.removeIf(file -> !partitionFilter.matches(file, predicate));
+        keep(matching);
         continue;
+      }
+      if (options.catalog() != null) {
+        keep(options.catalog().matching(files, predicate, types));
       }
       String text = texts.of(predicate);
       if (text != null) {
@@ -212,6 +223,17 @@ final class Hdf5Scan
         partitions = null;
       }
     }
+  }
+
+  /** Reads these files only. */
+  private void keep(List<InputFile> matching) {
+    if (matching.size() == files.size()) {
+      return;
+    }
+    files = matching;
+    ArrayNode names = request.putArray("files");
+    files.forEach(file -> file.addTo(names));
+    partitions = null;
   }
 
   @Override
@@ -327,7 +349,8 @@ final class Hdf5Scan
 
   @Override
   public CustomTaskMetric[] reportDriverMetrics() {
-    return Metrics.ofPlanning(described.chunksSkipped);
+    return Metrics.ofPlanning(
+        described.chunksSkipped, partitionFilter.folders().files().size() - files.size());
   }
 
   /**

@@ -96,6 +96,9 @@ final class Hdf5ScanBuilder
         accepted.add(predicate);
         continue;
       }
+      if (options.catalog() != null) {
+        matching = options.catalog().matching(matching, predicate, types);
+      }
       // If a file may lack a column, Spark tests the nulls that replace it.
       String text = options.nullsForMissingColumns() ? null : texts.of(predicate);
       if (text == null) {
@@ -289,6 +292,7 @@ final class Hdf5ScanBuilder
           aggregates,
           partitionFilter,
           files,
+          types,
           new SortOrder[0],
           false);
     }
@@ -313,6 +317,7 @@ final class Hdf5ScanBuilder
         aggregates,
         partitionFilter,
         files,
+        types,
         RowOrder.of(request, readsMetadataColumn(ROW), readsMetadataColumn(FILE)),
         readsMetadataColumn(FileMetadata.NAME));
   }

@@ -93,7 +93,9 @@ class Hdf5Table implements SupportsRead, SupportsMetadataColumns, SupportsWrite 
     ReadOptions options = new ReadOptions(readOptions);
     String dataset = options.text("dataset");
     return "hdf5 "
-        + options.paths().stream().map(given -> given.path).collect(Collectors.joining(", "))
+        + (options.paths().isEmpty()
+            ? "catalog " + options.text("catalog")
+            : options.paths().stream().map(given -> given.path).collect(Collectors.joining(", ")))
         + (dataset == null ? "" : " " + dataset);
   }
 

@@ -16,7 +16,10 @@ public final class Metrics {
       new DecodeTime(),
       new Batches(),
       new RemoteRequests(),
-      new RemoteBytes()
+      new RemoteBytes(),
+      new PartsInflated(),
+      new InflatingSkipped(),
+      new FilesSkipped()
     };
   }
 
@@ -30,12 +33,16 @@ public final class Metrics {
       value("batches", batches),
       value("remoteRequests", counters[4]),
       value("remoteBytes", counters[5]),
+      value("partsInflated", counters[6]),
+      value("inflatingSkippedBytes", counters[7]),
     };
   }
 
-  /** The metrics of planning: chunks that no task reads. */
-  static CustomTaskMetric[] ofPlanning(long chunksSkipped) {
-    return new CustomTaskMetric[] {value("chunksSkipped", chunksSkipped)};
+  /** The metrics of planning: chunks that no task reads, and files that were not opened. */
+  static CustomTaskMetric[] ofPlanning(long chunksSkipped, long filesSkipped) {
+    return new CustomTaskMetric[] {
+      value("chunksSkipped", chunksSkipped), value("filesSkipped", filesSkipped)
+    };
   }
 
   private static CustomTaskMetric value(String name, long value) {
@@ -127,6 +134,45 @@ public final class Metrics {
     @Override
     public String description() {
       return "bytes of remote files";
+    }
+  }
+
+  /** Number of times that a part of a chunk was inflated from a restart point, instead of the chunk. */
+  public static final class PartsInflated extends CustomSumMetric {
+    @Override
+    public String name() {
+      return "partsInflated";
+    }
+
+    @Override
+    public String description() {
+      return "parts of chunks inflated from restart points";
+    }
+  }
+
+  /** Bytes of chunks that were not inflated, because restart points led to the part that was read. */
+  public static final class InflatingSkipped extends CustomSumMetric {
+    @Override
+    public String name() {
+      return "inflatingSkippedBytes";
+    }
+
+    @Override
+    public String description() {
+      return "bytes not inflated because of restart points";
+    }
+  }
+
+  /** Number of files that predicates on partition columns, and a catalog, exclude without opening them. */
+  public static final class FilesSkipped extends CustomSumMetric {
+    @Override
+    public String name() {
+      return "filesSkipped";
+    }
+
+    @Override
+    public String description() {
+      return "files not opened";
     }
   }
 

@@ -53,6 +53,7 @@ final class ReadOptions {
       "omitted",
       "order",
       "badrecordspath",
+      "catalog",
       "maxfilespertrigger");
 
   /** Prefix of single limits, such as {@code limits.heap_bytes}. */
@@ -80,6 +81,8 @@ final class ReadOptions {
   private final Map<String, String> hadoopSettings = new TreeMap<>();
   /** The file systems with these settings; null if they were not needed yet. */
   private HadoopFiles hadoop;
+  /** The catalog of the option {@code catalog}; null if there is none, or it was not needed yet. */
+  private FileCatalog catalog;
 
   /** Later maps take precedence over earlier ones. Names are case-insensitive. */
   @SafeVarargs
@@ -177,7 +180,7 @@ final class ReadOptions {
         + " must be a positive size in bytes such as 67108864 or 64m, not \"" + value + "\"");
   }
 
-  /** The paths of the options {@code path} and {@code paths} (a JSON list). */
+  /** The paths of the options {@code path} and {@code paths} (a JSON list). None if the files are those of a catalog. */
   List<GivenPath> paths() {
     List<GivenPath> paths = new ArrayList<>();
     String list = values.get("paths");
@@ -197,7 +200,7 @@ final class ReadOptions {
     if (path != null) {
       paths.add(new GivenPath(path, null));
     }
-    if (paths.isEmpty()) {
+    if (paths.isEmpty() && text("catalog") == null) {
       throw new InvalidInputException("no path: use load(\"file.h5\") or option path");
     }
     return paths;
@@ -209,6 +212,14 @@ final class ReadOptions {
       hadoop = HadoopFiles.of(hadoopSettings);
     }
     return hadoop;
+  }
+
+  /** What is known of the files without opening them, or null. */
+  FileCatalog catalog() {
+    if (catalog == null) {
+      catalog = FileCatalog.of(this);
+    }
+    return catalog;
   }
 
   boolean ignoreCorruptFiles() {
