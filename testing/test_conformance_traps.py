@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pathlib
+import pickle
 import re
 import struct
 import time
@@ -174,6 +175,15 @@ def test_a_metadata_cache_image_is_read(tmp_path: pathlib.Path) -> None:
         assert sorted(f["g"]) == sorted(theirs["g"]) and dict(f["g"].attrs) == dict(theirs["g"].attrs)
         for name in theirs["g"]:
             np.testing.assert_array_equal(f["g"][name][...], theirs["g"][name][...])
+    # It is a version of a file like any other.
+    again = pickle.loads(pickle.dumps(f))
+    assert again["d"][-1].tolist() == f["d"][-1].tolist() and f.table("/d", where="d >= 7").count() == 293
+    assert hs.diff(tmp_path / "a.h5", tmp_path / "plain.h5").equal
+    hs.repack(tmp_path / "a.h5", tmp_path / "repacked.h5")
+    assert hs.diff(tmp_path / "plain.h5", tmp_path / "repacked.h5").equal
+    hs.index(tmp_path / "a.h5", "/d")
+    assert hs.query(tmp_path / "a.h5", "/", "d >= 7").count() == 293
+    assert sum(split.read().num_rows for split in f.table("/d").splits(2)) == 300
 
 
 @pytest.mark.parametrize("strategy", ["page", "fsm", "aggregate", "none"])

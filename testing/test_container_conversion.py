@@ -8,6 +8,7 @@ import subprocess
 import sys
 
 import compare
+import dump_tools
 import h5py
 import hyperslab as hs
 import numpy as np
@@ -18,6 +19,7 @@ from programs import PLUGIN, run, script
 
 PROGRAM = pathlib.Path(__file__).with_name("container_program.py")
 FORMS = ("folder", "file")
+DATA = pathlib.Path(__file__).parents[1] / "examples/data"
 
 #: What HDF5 sees of a file: every object with its type, shape, attributes, values and links; references as what they lead to.
 SEEN = """
@@ -113,6 +115,41 @@ def test_an_hdf5_file_again(form: str, native: pathlib.Path, tmp_path: pathlib.P
     assert made.bytes == (tmp_path / "again.h5").stat().st_size
     assert seen(tmp_path / "again.h5") == seen(native)
     assert hs.diff(native, tmp_path / "again.h5").equal
+
+
+def dimensions_in_another_order(path: pathlib.Path) -> pathlib.Path:
+    """Scales that were attached in another order than that of names, and names that only look like those of other folders."""
+    with h5py.File(path, "w") as f:
+        for name in ("x", "y"):
+            f[name] = np.arange(4.0)
+            f[name].make_scale(name)
+        for name in ("c", "a", "g/b", ".."):
+            f[name] = np.arange(16).reshape(4, 4)
+            f[name].dims[1].attach_scale(f["x"])
+        f["g/b"].dims[1].attach_scale(f["y"])
+        f["a"].dims[0].attach_scale(f["y"])
+        f["c"].dims[0].attach_scale(f["y"])
+        f["g/../deep"] = h5py.SoftLink("/../none")
+    return path
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("file", [*sorted(one.name for one in DATA.iterdir() if one.suffix in (".nc", ".h5ad")), "dimensions"])
+def test_h5diff_finds_no_difference(file: str, form: str, tmp_path: pathlib.Path) -> None:
+    program = dump_tools.program("h5diff")
+    if program is None:
+        pytest.skip("there is no h5diff: `make dump-tools` unpacks it")
+    command, environment = program
+    original = dimensions_in_another_order(tmp_path / "original.h5") if file == "dimensions" else DATA / file
+    if not h5py.is_hdf5(original):
+        pytest.skip("not an HDF5 file")
+    hs.convert(original, tmp_path / "container", form)
+    hs.convert(tmp_path / "container", tmp_path / "again.h5")
+    hs.repack(original, tmp_path / "repacked.h5")
+    for copy in ("again.h5", "repacked.h5"):
+        done = subprocess.run([*command, "-r", "-c", original, tmp_path / copy], capture_output=True, text=True, env=environment, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert [line for line in done.stdout.splitlines() if line.endswith("differences found") and not line.startswith("0 ")] == []
 
 
 @pytest.mark.parametrize("form", FORMS)

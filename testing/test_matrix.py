@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import pathlib
+import pickle
 
 import h5py
 import hdf5plugin
@@ -274,6 +276,23 @@ def test_files_in_several_members_open_by_the_first(tmp_path: pathlib.Path, driv
         assert ours["y"].attrs["units"] == "K"
     with pytest.raises(hs.Error, match="first member|not an HDF5"):
         hs.open(tmp_path / members[1])
-    (tmp_path / members[len(members) // 2]).unlink()
+    with pytest.raises(hs.UnsupportedError, match="several files"):
+        hs.index(tmp_path / members[0], "/y")
+    # Splits, pickles, comparisons and copies know the version of all members.
+    first, pickled = tmp_path / members[0], pickle.dumps(ours)
+    splits = ours.table("/y").splits(2)
+    assert sum(split.read().num_rows for split in splits) == 2000
+    np.testing.assert_array_equal(pickle.loads(pickled)["y"][...], ours["y"][...])
+    assert hs.diff(first, first).equal
+    hs.repack(first, tmp_path / "whole.h5")
+    assert hs.diff(first, tmp_path / "whole.h5").equal
+    # A member of the same length and of an older time takes the place of another.
+    other = tmp_path / members[len(members) // 2]
+    os.utime(other, ns=(0, 0))
+    with pytest.raises(hs.ConflictError):
+        splits[0].read()
+    with pytest.raises(hs.ConflictError):
+        pickle.loads(pickled)
+    other.unlink()
     with pytest.raises(hs.Error):
-        hs.open(tmp_path / members[0])["y"][...]
+        hs.open(first)["y"][...]

@@ -130,6 +130,10 @@ pub trait Storage: Send + Sync {
     fn modified_nanoseconds(&self) -> Option<u64> {
         None
     }
+    /// Whether it is made of several files of the operating system.
+    fn is_divided(&self) -> bool {
+        false
+    }
     /// Length of the file whose time [`Storage::modified_nanoseconds`] is: not that of the storage if it is made of several files.
     fn stamped_bytes(&self) -> u64 {
         self.len()

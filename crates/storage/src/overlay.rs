@@ -5,9 +5,9 @@ use std::fs::File;
 use std::ops::Range;
 use std::sync::Arc;
 
-use hyperslab_array::{Error, Result};
+use hyperslab_array::{Cancellation, Error, Result};
 
-use crate::{Storage, check_range, split};
+use crate::{RestartPoints, Storage, check_range, split};
 
 /// The bytes of `base`, except where patches replace them. A patch may lie beyond the end of `base`.
 pub struct Overlay {
@@ -55,6 +55,12 @@ impl Overlay {
         Self { base, parts, length }
     }
 
+    /// Whether all of these bytes are those of `base`.
+    fn is_base(&self, offset: u64, length: u64) -> bool {
+        let end = offset.saturating_add(length);
+        end <= self.base.len() && self.touched(offset..end).next().is_none()
+    }
+
     /// The parts that touch `range`, with the offset of their first byte.
     fn touched(&self, range: Range<u64>) -> impl Iterator<Item = (u64, &[u8])> {
         let before = self.parts.range(..range.start).next_back();
@@ -79,6 +85,9 @@ impl Storage for Overlay {
     fn len(&self) -> u64 {
         self.length
     }
+    fn reaches(&self, end: u64) -> bool {
+        end <= self.length || self.base.reaches(end)
+    }
     fn read_exact_at(&self, offset: u64, buffer: &mut [u8]) -> Result<()> {
         check_range(self, offset, buffer.len())?;
         let there = self.base.len().saturating_sub(offset).min(buffer.len() as u64);
@@ -100,8 +109,44 @@ impl Storage for Overlay {
         Ok(())
     }
     fn file_with(&self, offset: u64, length: u64) -> Result<Option<(File, u64)>> {
-        let end = offset.saturating_add(length);
-        if self.touched(offset..end).next().is_some() { Ok(None) } else { self.base.file_with(offset, length) }
+        if self.is_base(offset, length) { self.base.file_with(offset, length) } else { Ok(None) }
+    }
+    fn kept(&self, offset: u64, length: usize) -> Option<&[u8]> {
+        if self.is_base(offset, length as u64) { self.base.kept(offset, length) } else { None }
+    }
+    fn keep(&self, offset: u64) {
+        self.base.keep(offset);
+    }
+    fn is_remote(&self) -> bool {
+        self.base.is_remote()
+    }
+    fn prefetch(&self, ranges: &[(u64, u64)]) -> Result<()> {
+        let within: Vec<(u64, u64)> = ranges.iter().copied().filter(|(offset, length)| self.is_base(*offset, *length)).collect();
+        self.base.prefetch(&within)
+    }
+    fn fetched(&self, ranges: &[(u64, u64)], cancellation: &Cancellation) -> Result<Option<Arc<dyn Storage>>> {
+        if ranges.iter().all(|(offset, length)| self.is_base(*offset, *length)) { self.base.fetched(ranges, cancellation) } else { Ok(None) }
+    }
+    fn confirm(&self, offset: u64, length: u64) -> Result<()> {
+        self.base.confirm(offset, length)
+    }
+    fn restart_points(&self) -> Option<Arc<RestartPoints>> {
+        self.base.restart_points()
+    }
+    fn version(&self) -> Option<&str> {
+        self.base.version()
+    }
+    fn modified_nanoseconds(&self) -> Option<u64> {
+        self.base.modified_nanoseconds()
+    }
+    fn stamped_bytes(&self) -> u64 {
+        self.base.stamped_bytes()
+    }
+    fn is_divided(&self) -> bool {
+        self.base.is_divided()
+    }
+    fn is_edited(&self) -> bool {
+        self.base.is_edited()
     }
     fn is_unchanged(&self) -> bool {
         self.base.is_unchanged()

@@ -2,7 +2,8 @@
 //! drivers.
 
 use std::fs::File;
-use std::sync::Arc;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::{Arc, OnceLock};
 
 use hyperslab_array::{Error, Result};
 
@@ -28,6 +29,7 @@ pub struct Pieces {
     name: String,
     pieces: Vec<Piece>,
     length: u64,
+    version: OnceLock<String>,
 }
 
 impl Pieces {
@@ -42,7 +44,7 @@ impl Pieces {
             }
             end = piece.start.checked_add(piece.length).ok_or_else(|| Error::corrupt("a piece beyond 64 bits"))?;
         }
-        Ok(Self { name: name.into(), pieces, length: end })
+        Ok(Self { name: name.into(), pieces, length: end, version: OnceLock::new() })
     }
 }
 
@@ -90,6 +92,23 @@ impl Storage for Pieces {
             }
             None => Ok(None),
         }
+    }
+    fn is_divided(&self) -> bool {
+        true
+    }
+    /// The newest of the files. That another one was replaced by an older one shows in [`Storage::version`].
+    fn modified_nanoseconds(&self) -> Option<u64> {
+        self.pieces.iter().map(|piece| piece.storage.modified_nanoseconds()).try_fold(0, |newest, modified| Some(modified?.max(newest)))
+    }
+    fn version(&self) -> Option<&str> {
+        let versions = || {
+            let mut hasher = DefaultHasher::new();
+            for piece in &self.pieces {
+                (piece.storage.len(), piece.storage.modified_nanoseconds(), piece.storage.version()).hash(&mut hasher);
+            }
+            format!("{:016x}", hasher.finish())
+        };
+        Some(self.version.get_or_init(versions))
     }
     fn is_unchanged(&self) -> bool {
         self.pieces.iter().all(|piece| piece.storage.is_unchanged())

@@ -127,7 +127,7 @@ impl IndexPlan {
             Error::unsupported(if !file.array_file().is_stored() {
                 "an index of arrays that are not all in one file or folder, opened for reading only: their changes could not be detected"
             } else {
-                "an index of a file whose modification time is unknown"
+                "an index of a file that is made of several files, or whose modification time is unknown"
             })
         })?;
         let shape = description.dataspace.shape().to_vec();

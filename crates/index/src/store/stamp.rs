@@ -13,9 +13,12 @@ pub(crate) struct Stamp {
 }
 
 impl Stamp {
-    /// The stamp that a file had when it was opened; `None` if its modification time is unknown.
+    /// The stamp that a file had when it was opened; `None` if its modification time is unknown, or if it is made of several files.
     pub fn of(file: &File) -> Option<Self> {
         let storage = file.array_file().storage();
+        if storage.is_divided() {
+            return None;
+        }
         Some(Self { bytes: storage.stamped_bytes(), modified_nanoseconds: storage.modified_nanoseconds()? })
     }
 

@@ -7,6 +7,7 @@ use hyperslab_formats::hdf5::writer::encode_datatype;
 use hyperslab_storage::UniqueName;
 use serde::{Deserialize, Serialize};
 
+use super::dimensions::several_scales;
 use super::fragment::{AttributeFragment, DatasetFragment, EntryKind, Fragment, ObjectFragment, OtherFragment, StoredValue};
 use crate::encoding::hex::Hex;
 use crate::file::definition::{AttributeValue, DatasetDefinition, check_attribute};
@@ -142,10 +143,14 @@ impl Definitions {
     /// Attaches a dataset as the scale of a dimension of another.
     ///
     /// # Errors
-    /// `NotFound` if there is no such object.
+    /// `NotFound` if there is no such object; `Unsupported` if the dimension has another scale.
     pub fn attach_scale(&mut self, path: &str, dimension: u32, scale: &str) -> Result<()> {
         let scale = normalized_path(scale)?;
-        self.object(path)?.scales.insert(dimension, scale);
+        let scales = &mut self.object(path)?.scales;
+        if let Some(known) = scales.get(&dimension).filter(|known| **known != scale) {
+            return Err(several_scales(dimension, &[known.clone(), scale]).at_object(path));
+        }
+        scales.insert(dimension, scale);
         Ok(())
     }
 

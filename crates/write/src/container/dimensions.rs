@@ -1,6 +1,8 @@
 //! netCDF dimensions without a variable, in a master that is appended to.
 
-use hyperslab_array::{Dataspace, Datatype, Elements, HeapObjects, Result};
+use std::collections::BTreeMap;
+
+use hyperslab_array::{Dataspace, Datatype, Elements, Error, HeapObjects, Result};
 
 use super::fragment::{AttributeFragment, StoredValue};
 use super::master::Master;
@@ -66,5 +68,34 @@ impl Master {
             self.set_dimension(&path, extent)?;
         }
         Ok(())
+    }
+}
+
+/// The scale of each dimension.
+///
+/// # Errors
+/// `Unsupported` for several scales of a dimension, which plans and subfiles do not have.
+pub(crate) fn single_scales(scales: BTreeMap<u32, Vec<String>>) -> Result<BTreeMap<u32, String>> {
+    let single = |(dimension, scales): (u32, Vec<String>)| match <[String; 1]>::try_from(scales) {
+        Ok([scale]) => Ok((dimension, scale)),
+        Err(scales) => Err(several_scales(dimension, &scales)),
+    };
+    scales.into_iter().map(single).collect()
+}
+
+/// The error of several scales of a dimension.
+pub(crate) fn several_scales(dimension: u32, scales: &[String]) -> Error {
+    Error::unsupported(format!("several scales of dimension {dimension} in a file written by many processes: {}", scales.join(", ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn several_scales_of_a_dimension_are_named() {
+        let scales = |names: &[&str]| BTreeMap::from([(1, names.iter().map(|name| (*name).to_owned()).collect())]);
+        assert!(single_scales(scales(&["x"])).is_ok_and(|single| single == BTreeMap::from([(1, "x".to_owned())])));
+        assert!(single_scales(scales(&["x", "y"])).is_err_and(|error| error.message().contains("dimension 1") && error.message().contains("x, y")));
     }
 }

@@ -10,6 +10,7 @@ use hyperslab_reader::File;
 use hyperslab_storage::Existing;
 
 use super::commit_name::CommitName;
+use super::dimensions::single_scales;
 use super::fragment::{AttributeFragment, EntryKind, OtherFragment, StoredValue};
 use super::master::{BEFORE, MappedPart, Master, MasterDataset, MasterObject};
 use super::plan::WritePlan;
@@ -89,10 +90,10 @@ impl Master {
                     }
                     CopiedAttribute::References(references) => AttributeFragment::References(references),
                     CopiedAttribute::Scales(found) => {
-                        scales = found;
+                        scales = single_scales(found).map_err(located)?;
                         continue;
                     }
-                    CopiedAttribute::Nothing => continue,
+                    CopiedAttribute::ScaleOf(_) => continue,
                 };
                 attributes.insert(&attribute.name, (by.to_owned(), value));
             }

@@ -3,6 +3,7 @@
 use hyperslab_array::{Error, Result};
 use hyperslab_formats::hdf5::writer::encode_datatype;
 
+use super::dimensions::single_scales;
 use super::fragment::{AttributeFragment, ChunkFragment, DatasetFragment, EntryKind, Fragment, ObjectFragment, OtherFragment, SharedPart, StoredValue};
 use super::task::{Extent, Task};
 use crate::encoding::checksum;
@@ -51,7 +52,9 @@ impl Task {
                 AttributeEntry::References(references) => Ok((name.to_owned(), AttributeFragment::References(references.clone()))),
             };
             let attributes = own.map(stored).collect::<Result<_>>()?;
-            let (created, tracked, scales) = (object.created, object.tracked, object.scales.clone());
+            let (created, tracked) = (object.created, object.tracked);
+            let scales = object.scales.iter().map(|(dimension, scales)| (*dimension, scales.iter().map(|scale| scale.path.clone()).collect()));
+            let scales = single_scales(scales.collect())?;
             fragment.add_object(path, ObjectFragment { kind, created, tracked, attributes, dataset: None, other, scales });
         }
         for (path, writer) in self.subfile.datasets() {

@@ -6,6 +6,7 @@ use hyperslab_array::{Cancellation, Result};
 use hyperslab_formats::{Object, ObjectId};
 use hyperslab_reader::File;
 
+use super::copied_scales::{CopiedScales, ScaledDimension};
 use super::dataset_copy::{CopyCounts, DatasetCopy, StorageFormat};
 use super::file_writer::FileWriter;
 use super::reserved_attributes::COMMIT_ATTRIBUTE;
@@ -33,7 +34,7 @@ pub(crate) fn copy_objects(
     let bytes = |object: &Object| object.dataset().and_then(|dataset| dataset.value_bytes()).unwrap_or(0);
     let total = source.objects().iter().map(|(_, _, object)| bytes(object)).fold(0u64, u64::saturating_add);
     let mut done = 0u64;
-    let mut scales = Vec::new();
+    let mut scales = CopiedScales::default();
     for (path, id, object) in source.objects() {
         let (path, id) = (path.as_str(), *id);
         match object {
@@ -57,8 +58,8 @@ pub(crate) fn copy_objects(
                 CopiedAttribute::Value(value) => out.set_attribute(path, &attribute.name, value)?,
                 CopiedAttribute::Referring(value, targets) => out.set_copied_attribute(path, &attribute.name, value, &targets)?,
                 CopiedAttribute::References(references) => out.set_object_references(path, &attribute.name, references)?,
-                CopiedAttribute::Scales(found) => scales.extend(found.into_iter().map(|(dimension, scale)| (path, dimension, scale))),
-                CopiedAttribute::Nothing => {}
+                CopiedAttribute::Scales(found) => scales.attach(path, found),
+                CopiedAttribute::ScaleOf(dimensions) => scales.list(path, dimensions),
             }
         }
         if object.dataset().is_some() {
@@ -66,8 +67,8 @@ pub(crate) fn copy_objects(
             progress(done, total);
         }
     }
-    for (path, dimension, scale) in scales {
-        out.attach_scale(path, dimension, &scale)?;
+    for (ScaledDimension { path, dimension }, scale, order) in scales.into_attached() {
+        out.attach_copied_scale(&path, dimension, &scale, order)?;
     }
     Ok(())
 }

@@ -20,7 +20,7 @@ pub(crate) fn dimension_scales<'a>(
 ) -> Result<BTreeMap<&'a str, Vec<NewAttribute>>> {
     let object_index = |path: &str| object_indexes.get_key_value(path).ok_or_else(|| Error::internal(format!("no index for {path}")));
     let mut found: BTreeMap<&str, Vec<NewAttribute>> = BTreeMap::new();
-    let mut users: BTreeMap<&str, Vec<(usize, u32)>> = BTreeMap::new();
+    let mut users: BTreeMap<&str, Vec<(u64, usize, u32)>> = BTreeMap::new();
     for (path, object) in objects.iter().filter(|(_, object)| !object.scales.is_empty()) {
         let Some(dataset) = &object.dataset else { continue };
         let (&path, &own) = object_index(path)?;
@@ -28,16 +28,20 @@ pub(crate) fn dimension_scales<'a>(
         let (mut bytes, mut heap) = (Vec::new(), HeapObjects::default());
         for dimension in 0..u32::try_from(ndim).map_err(|_| Error::internal("more than 2³² dimensions"))? {
             let mut element = [0u8; 16];
-            if let Some(scale) = object.scales.get(&dimension) {
-                let (&scale, &scale_index) = object_index(scale)?;
-                users.entry(scale).or_default().push((own, dimension));
-                // One reference; its heap index is the dimension plus 1.
+            if let Some(scales) = object.scales.get(&dimension) {
+                let mut references = Vec::new();
+                for scale in scales {
+                    let (&place, &scale_index) = object_index(&scale.path)?;
+                    users.entry(place).or_default().push((scale.order, own, dimension));
+                    references.extend_from_slice(&reference(scale_index));
+                }
+                // The heap index of the references is the dimension plus 1.
                 let (count, place) = element.split_at_mut(4);
                 let (address, index) = place.split_at_mut(8);
-                count.copy_from_slice(&1u32.to_le_bytes());
+                count.copy_from_slice(&u32::try_from(scales.len()).map_err(|_| Error::unsupported("2³² scales of a dimension"))?.to_le_bytes());
                 address.copy_from_slice(&1u64.to_le_bytes());
                 index.copy_from_slice(&(dimension + 1).to_le_bytes());
-                heap.insert(HeapReference { address: 1, index: dimension + 1 }, Arc::from(reference(scale_index).as_slice()));
+                heap.insert(HeapReference { address: 1, index: dimension + 1 }, Arc::from(references));
             }
             bytes.extend_from_slice(&element);
         }
@@ -46,7 +50,8 @@ pub(crate) fn dimension_scales<'a>(
         let dataspace = Dataspace::fixed(vec![ndim as u64]);
         found.entry(path).or_default().push(NewAttribute { name: "DIMENSION_LIST".to_owned(), dataspace, value: Elements { datatype, bytes, heap } });
     }
-    for (path, users) in users {
+    for (path, mut users) in users {
+        users.sort_unstable();
         let datatype = Datatype::Compound {
             size: 16,
             members: [
@@ -56,7 +61,7 @@ pub(crate) fn dimension_scales<'a>(
             .into(),
         };
         let mut bytes = Vec::with_capacity(16 * users.len());
-        for (index, dimension) in &users {
+        for (_, index, dimension) in &users {
             bytes.extend_from_slice(&reference(*index));
             bytes.extend_from_slice(&dimension.to_le_bytes());
             bytes.extend_from_slice(&[0; 4]);

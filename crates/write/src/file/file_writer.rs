@@ -13,7 +13,7 @@ use hyperslab_storage::{Existing, StorageOptions};
 use super::allocator::{Allocator, checked_alignment};
 use super::dataset::DatasetWriter;
 use super::definition::{AttributeValue, DatasetDefinition, check_attribute};
-use super::object::{AttributeEntry, ObjectEntry};
+use super::object::{AttachedScale, AttributeEntry, ObjectEntry};
 use super::object_path::normalized_path;
 use super::object_references::ObjectReferences;
 use super::reference_targets::{ReferenceTargets, Target, in_heap, in_list};
@@ -36,6 +36,8 @@ pub struct FileWriter {
     tracked: bool,
     /// Number of objects and links defined so far.
     pub(crate) created: u64,
+    /// The order of the next dimension scale.
+    attached_scales: u64,
     /// The targets of all references in the file.
     pub(crate) targets: ReferenceTargets,
     /// The existing file that this one was copied from and replaces.
@@ -85,6 +87,7 @@ impl FileWriter {
             durable: true,
             tracked: false,
             created: 0,
+            attached_scales: 0,
             targets: ReferenceTargets::default(),
             base: None,
         }
@@ -375,25 +378,37 @@ impl FileWriter {
         Ok(())
     }
 
-    /// Attaches a dataset as the scale of a dimension (HDF5 dimension scales, as used by netCDF-4).
+    /// Attaches a dataset as a scale of a dimension (HDF5 dimension scales, as used by netCDF-4), after the scales that the dimension has.
     ///
     /// # Errors
     /// `NotFound` if there is no such object. `InvalidInput` for a dimension that the dataset does not have.
     pub fn attach_scale(&mut self, path: &str, dimension: u32, scale: &str) -> Result<()> {
+        self.attach_copied_scale(path, dimension, scale, self.attached_scales)
+    }
+
+    /// The same; the scale lists the dimension in the place `order`.
+    pub(crate) fn attach_copied_scale(&mut self, path: &str, dimension: u32, scale: &str, order: u64) -> Result<()> {
         let scale = self.resolve(scale)?;
         self.dataset(&scale)?;
         let ndim = self.dataset(path)?.definition().dataspace.ndim();
         if usize::try_from(dimension).is_ok_and(|dimension| dimension >= ndim) {
             return Err(Error::invalid_input(format!("dimension {dimension} of {ndim}")).at_object(path));
         }
-        self.object(path)?.scales.insert(dimension, scale);
-        Ok(())
+        self.insert_scale(path, dimension, scale, order)
     }
 
     /// Attaches a scale that is not in this file, but elsewhere in the container.
     pub(crate) fn set_external_scale(&mut self, path: &str, dimension: u32, scale: &str) -> Result<()> {
         let scale = normalized_path(scale)?;
-        self.object(path)?.scales.insert(dimension, scale);
+        self.insert_scale(path, dimension, scale, self.attached_scales)
+    }
+
+    fn insert_scale(&mut self, path: &str, dimension: u32, scale: String, order: u64) -> Result<()> {
+        let scales = self.object(path)?.scales.entry(dimension).or_default();
+        if scales.iter().all(|known| known.path != scale) {
+            scales.push(AttachedScale { path: scale, order });
+            self.attached_scales = self.attached_scales.max(order.saturating_add(1));
+        }
         Ok(())
     }
 

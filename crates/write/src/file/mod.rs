@@ -3,6 +3,7 @@
 pub(crate) mod allocator;
 pub(crate) mod continued;
 pub(crate) mod copied_references;
+pub(crate) mod copied_scales;
 pub(crate) mod copy_objects;
 pub(crate) mod dataset;
 pub(crate) mod dataset_copy;

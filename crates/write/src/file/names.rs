@@ -104,7 +104,7 @@ impl FileWriter {
             }
             for member in self.subtree(&group) {
                 if member == above {
-                    return Err(self.error_at(path, Error::invalid_input(format!("a hard link to /{target}, a group above it"))));
+                    return Err(self.error_at(path, Error::unsupported(format!("in a new file, a hard link to /{target}, a group above it"))));
                 }
                 if let Some(Link::Hard(other)) = self.objects.get(&member).and_then(|object| object.link.as_ref()) {
                     pending.push(other.clone());
@@ -249,7 +249,10 @@ impl FileWriter {
     /// Sets references and dimension scales to this object to null.
     pub(crate) fn clear_references_to(&mut self, path: &str) {
         for object in self.objects.values_mut() {
-            object.scales.retain(|_, scale| scale != path);
+            object.scales.retain(|_, scales| {
+                scales.retain(|scale| scale.path != path);
+                !scales.is_empty()
+            });
             if let Some(dataset) = &mut object.dataset {
                 dataset.recommit(|committed| (committed != path).then(|| committed.to_owned()));
             }
@@ -315,9 +318,9 @@ impl FileWriter {
             {
                 *target = new;
             }
-            for scale in object.scales.values_mut() {
-                if let Some(new) = moved(scale) {
-                    *scale = new;
+            for scale in object.scales.values_mut().flatten() {
+                if let Some(new) = moved(&scale.path) {
+                    scale.path = new;
                 }
             }
             if let Some(dataset) = &mut object.dataset {

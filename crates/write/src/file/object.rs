@@ -18,6 +18,14 @@ pub(crate) enum AttributeEntry {
     References(ObjectReferences),
 }
 
+/// A dimension scale that is attached to a dataset.
+#[derive(Debug, Clone)]
+pub(crate) struct AttachedScale {
+    pub(crate) path: String,
+    /// The scale lists its dimensions in this order.
+    pub(crate) order: u64,
+}
+
 #[derive(Debug, Default)]
 pub(crate) struct ObjectEntry {
     /// Number of objects and names defined before its name.
@@ -34,8 +42,8 @@ pub(crate) struct ObjectEntry {
     pub(crate) link: Option<Link>,
     /// Set if the object is a committed datatype.
     pub(crate) datatype: Option<Datatype>,
-    /// Paths of a dataset's dimension scales, by dimension.
-    pub(crate) scales: BTreeMap<u32, String>,
+    /// A dataset's dimension scales, by dimension.
+    pub(crate) scales: BTreeMap<u32, Vec<AttachedScale>>,
 }
 
 impl ObjectEntry {

@@ -3,11 +3,12 @@
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use hyperslab_array::{Attribute, Cancellation, Dataspace, Datatype, Elements, Error, ReferenceKind, Result, Selection, StoredReference};
+use hyperslab_array::{Attribute, ByteOrder, Cancellation, Dataspace, Datatype, Elements, Error, Member, ReferenceKind, Result, Selection, StoredReference};
 use hyperslab_formats::{Dataset, LinkTarget, Object, ObjectId};
 use hyperslab_reader::File;
 
 use super::copied_references::{ReferencedObjects, name_references};
+use super::copied_scales::ScaledDimension;
 use super::definition::AttributeValue;
 use super::links::Link;
 use super::object_references::ObjectReferences;
@@ -20,9 +21,9 @@ pub(crate) enum CopiedAttribute {
     Referring(AttributeValue, Vec<Target>),
     References(ObjectReferences),
     /// A `DIMENSION_LIST`: paths of the dimension scales, by dimension.
-    Scales(BTreeMap<u32, String>),
-    /// A `REFERENCE_LIST`, which is derived from other attributes.
-    Nothing,
+    Scales(BTreeMap<u32, Vec<String>>),
+    /// A `REFERENCE_LIST`: what the scale is attached to. The attribute is derived from each `DIMENSION_LIST`; only its order is that of the other file.
+    ScaleOf(Vec<ScaledDimension>),
 }
 
 /// An existing file with all of its objects.
@@ -130,7 +131,7 @@ impl<'a> SourceFile<'a> {
         let mut value = attribute.value.clone()?;
         check_lengths(&value)?;
         if attribute.name == "REFERENCE_LIST" && value.datatype.has_references() {
-            return Ok(CopiedAttribute::Nothing);
+            return Ok(CopiedAttribute::ScaleOf(self.scaled_dimensions(&value)));
         }
         if attribute.name == "DIMENSION_LIST" && value.datatype.has_references() {
             return self.scales(&value).map(CopiedAttribute::Scales);
@@ -146,23 +147,39 @@ impl<'a> SourceFile<'a> {
         Ok(CopiedAttribute::Value(AttributeValue { dataspace: attribute.dataspace.clone(), value }))
     }
 
-    fn scales(&self, value: &Elements) -> Result<BTreeMap<u32, String>> {
-        let mut scales = BTreeMap::new();
-        // References of HDF5 1.12 have a type, flags and the size of the address before it.
-        let skip = match &value.datatype {
-            Datatype::Sequence { base, .. } if matches!(**base, Datatype::Reference { kind: ReferenceKind::Standard, .. }) => 3,
-            _ => 0,
+    /// The dimensions in a `REFERENCE_LIST`. What cannot be read has no place in the order.
+    fn scaled_dimensions(&self, value: &Elements) -> Vec<ScaledDimension> {
+        let Datatype::Compound { size, members } = &value.datatype else { return Vec::new() };
+        let (Some(dataset), Some(dimension)) = (members.first(), members.get(1)) else { return Vec::new() };
+        let (Datatype::Reference { kind, .. }, Ok(size)) = (&dataset.datatype, usize::try_from(*size)) else { return Vec::new() };
+        let scaled = |element: &[u8]| {
+            let reference = member_bytes(element, dataset)?;
+            let found = self.file.array_file().references(*kind, reference.len(), reference).ok()?.into_iter().next()??;
+            let path = self.path(self.file.array_file().tree().at_address(found.address)?)?.trim_start_matches('/').to_owned();
+            let number = member_bytes(element, dimension)?.try_into().ok()?;
+            let dimension = match dimension.datatype {
+                Datatype::Integer { order: ByteOrder::Big, .. } => u32::from_be_bytes(number),
+                _ => u32::from_le_bytes(number),
+            };
+            Some(ScaledDimension { path, dimension })
         };
+        value.bytes.chunks_exact(size.max(1)).filter_map(scaled).collect()
+    }
+
+    fn scales(&self, value: &Elements) -> Result<BTreeMap<u32, Vec<String>>> {
+        let mut scales: BTreeMap<u32, Vec<String>> = BTreeMap::new();
+        let Datatype::Sequence { base, .. } = &value.datatype else { return Err(Error::corrupt("a list of dimension scales that is no list")) };
+        // References of HDF5 1.12 have a type, flags and the size of the address before it.
+        let skip = if matches!(**base, Datatype::Reference { kind: ReferenceKind::Standard, .. }) { 3 } else { 0 };
+        let size = usize::try_from(base.size()).unwrap_or(usize::MAX).max(1);
         for (dimension, element) in (0..).zip(value.bytes.chunks_exact(16)) {
-            let (count, reference) = hyperslab_array::HeapReference::parse(element)?;
-            let Some(reference) = reference else { continue };
-            if count != 1 {
-                return Err(Error::unsupported(format!("copying dimension {dimension} with {count} scales")));
-            }
-            if let Some(path) = self.target(
-                value.heap.object(reference)?.get(skip..skip + 8).ok_or_else(|| Error::corrupt("a dimension scale with a reference of fewer than 8 bytes"))?,
-            )? {
-                scales.insert(dimension, path.trim_start_matches('/').to_owned());
+            let (count, references) = hyperslab_array::HeapReference::parse(element)?;
+            let Some(references) = references else { continue };
+            for reference in value.heap.object(references)?.chunks(size).take(usize::try_from(count).unwrap_or(usize::MAX)) {
+                let address = reference.get(skip..skip + 8).ok_or_else(|| Error::corrupt("a dimension scale with a reference of fewer than 8 bytes"))?;
+                if let Some(path) = self.target(address)? {
+                    scales.entry(dimension).or_default().push(path.trim_start_matches('/').to_owned());
+                }
             }
         }
         Ok(scales)
@@ -227,6 +244,12 @@ impl ReferencedObjects for SourceFile<'_> {
         };
         Ok(bytes.chunks_exact(size).map(one).collect())
     }
+}
+
+/// The bytes of a member of a compound element.
+fn member_bytes<'e>(element: &'e [u8], member: &Member) -> Option<&'e [u8]> {
+    let start = usize::try_from(member.offset).ok()?;
+    element.get(start..)?.get(..usize::try_from(member.datatype.size()).ok()?)
 }
 
 fn is_reference(datatype: &Datatype) -> bool {

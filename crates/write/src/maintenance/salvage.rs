@@ -9,6 +9,7 @@ use hyperslab_reader::File;
 use hyperslab_storage::Existing;
 
 use super::fuse::Fused;
+use crate::file::copied_scales::{CopiedScales, ScaledDimension};
 use crate::file::dataset_copy::{CopyCounts, DatasetCopy, StorageFormat};
 use crate::file::definition::DatasetDefinition;
 use crate::file::file_writer::FileWriter;
@@ -51,7 +52,7 @@ pub fn salvage(
     let mut salvage = Salvage { target, file, source: &source, out: &mut out, cancellation, counts: CopyCounts::default(), lose };
     let bytes = |object: &Object| object.dataset().and_then(|dataset| dataset.value_bytes()).unwrap_or(0);
     let total = source.objects().iter().map(|(_, _, object)| bytes(object)).fold(0u64, u64::saturating_add);
-    let (mut done, mut scales) = (0u64, Vec::new());
+    let (mut done, mut scales) = (0u64, CopiedScales::default());
     // References are written last, when it is known which objects are not there.
     let refers = |object: &Object| object.dataset().is_some_and(|dataset| dataset.datatype.has_references());
     for last in [false, true] {
@@ -75,9 +76,9 @@ pub fn salvage(
             salvage.links(path, *id)?;
         }
     }
-    for (path, dimension, scale) in scales {
-        let attached = salvage.out.attach_scale(path, dimension, &scale);
-        salvage.noted(path, Some("DIMENSION_LIST"), attached)?;
+    for (ScaledDimension { path, dimension }, scale, order) in scales.into_attached() {
+        let attached = salvage.out.attach_copied_scale(&path, dimension, &scale, order);
+        salvage.noted(&format!("/{path}"), Some("DIMENSION_LIST"), attached)?;
     }
     let counts = salvage.counts;
     let bytes = out.finish(existing)?;
@@ -197,7 +198,7 @@ impl Salvage<'_> {
         }
     }
 
-    fn attributes<'s>(&mut self, path: &'s str, id: ObjectId, scales: &mut Vec<(&'s str, u32, String)>) -> Result<()> {
+    fn attributes(&mut self, path: &str, id: ObjectId, scales: &mut CopiedScales) -> Result<()> {
         let attributes = self.file.attributes(id);
         let Some(attributes) = self.noted(path, None, attributes)? else { return Ok(()) };
         let tracked = self.file.is_tracked(id).and_then(|tracked| self.out.set_tracked(path, tracked));
@@ -212,10 +213,13 @@ impl Salvage<'_> {
                 CopiedAttribute::Referring(value, targets) => self.out.set_copied_attribute(path, name, value, &targets),
                 CopiedAttribute::References(references) => self.out.set_object_references(path, name, references),
                 CopiedAttribute::Scales(found) => {
-                    scales.extend(found.into_iter().map(|(dimension, scale)| (path, dimension, scale)));
+                    scales.attach(path, found);
                     Ok(())
                 }
-                CopiedAttribute::Nothing => Ok(()),
+                CopiedAttribute::ScaleOf(dimensions) => {
+                    scales.list(path, dimensions);
+                    Ok(())
+                }
             };
             self.noted(path, Some(name), set)?;
         }
