@@ -13,6 +13,8 @@ use super::matching_values::matching_values;
 use super::quantile::key_at_rank;
 use super::row_collector::RowCollector;
 use super::row_values::row_values;
+use crate::block::block_runs::row_range;
+use crate::store::block_directory::BlockEntry;
 
 impl ColumnIndex for IndexedColumn {
     fn level(&self) -> Level {
@@ -24,37 +26,39 @@ impl ColumnIndex for IndexedColumn {
     }
 
     fn rows(&self, selection: &Selection, condition: &Condition, cancellation: &Cancellation) -> Result<Matches> {
+        self.rows_of_blocks(selection, condition, None, cancellation)
+    }
+
+    fn zone_rows(&self, selection: &Selection, condition: &Condition) -> Result<Option<RowSelection>> {
         let touched = self.directory.touched(selection)?;
+        let left = self.candidate_blocks(touched.clone(), condition);
+        if left.len() == touched.len() {
+            return Ok(None);
+        }
         audit_decisions(self, &touched, condition)?;
-        let entries = self.candidate_blocks(touched, condition);
-        let is_whole = self.directory.is_whole(selection);
-        let parts = self.for_each_block(&entries, cancellation, |sum: &mut (RowCollector, RowCollector), entry, scratch| {
-            let MatchingPositions { certain, possible } = matching_positions(self, entry, condition, scratch)?;
-            match entry.first.filter(|_| is_whole) {
-                Some(first) => {
-                    sum.0.add_run(certain, first)?;
-                    sum.1.add_run(possible, first)?;
-                }
-                None => {
-                    sum.0.add_selected(certain, &entry.region, selection)?;
-                    sum.1.add_selected(possible, &entry.region, selection)?;
-                }
+        let (mut rows, mut last) = (RowSelection::new(), 0..0);
+        for entry in left {
+            let Some(here) = row_range(&entry.region, selection) else { return Ok(None) };
+            if here.start == last.end {
+                last.end = here.end;
+            } else {
+                rows.insert_range(std::mem::replace(&mut last, here));
             }
-            Ok(())
-        })?;
-        let (certain, possible): (Vec<_>, Vec<_>) = parts.into_iter().unzip();
-        Ok(Matches { certain: RowCollector::join(certain), possible: RowCollector::join(possible) })
+        }
+        rows.insert_range(last);
+        Ok(Some(rows))
+    }
+
+    fn rows_among(&self, selection: &Selection, condition: &Condition, among: &RowSelection, cancellation: &Cancellation) -> Result<Matches> {
+        self.rows_of_blocks(selection, condition, Some(among), cancellation)
+    }
+
+    fn count_among(&self, selection: &Selection, condition: &Condition, among: &RowSelection, cancellation: &Cancellation) -> Result<CountBounds> {
+        self.count_of_blocks(selection, condition, Some(among), cancellation)
     }
 
     fn count(&self, selection: &Selection, condition: &Condition, cancellation: &Cancellation) -> Result<CountBounds> {
-        let touched = self.directory.touched(selection)?;
-        audit_decisions(self, &touched, condition)?;
-        let entries = self.candidate_blocks(touched, condition);
-        let parts = self.for_each_block(&entries, cancellation, |sum: &mut CountBounds, entry, scratch| {
-            *sum = *sum + block_count(self, entry, selection, condition, scratch)?;
-            Ok(())
-        })?;
-        Ok(parts.into_iter().fold(CountBounds::default(), |sum, part| sum + part))
+        self.count_of_blocks(selection, condition, None, cancellation)
     }
 
     fn below(&self, selection: &Selection, edges: &[Edge], cancellation: &Cancellation) -> Result<Option<Vec<CountBounds>>> {
@@ -114,5 +118,50 @@ impl ColumnIndex for IndexedColumn {
         let entries = self.directory.touched(selection)?;
         let all = entries.len() as u64;
         Ok(Blocks { all, pruned: all - self.candidate_blocks(entries, condition).len() as u64 })
+    }
+}
+
+impl IndexedColumn {
+    /// The blocks that may have matching rows, of those that the selection touches and that have any of the rows `among`.
+    fn blocks_to_ask(&self, selection: &Selection, condition: &Condition, among: Option<&RowSelection>) -> Result<Vec<&BlockEntry>> {
+        let touched = self.directory.touched(selection)?;
+        audit_decisions(self, &touched, condition)?;
+        let mut entries = self.candidate_blocks(touched, condition);
+        if let Some(among) = among {
+            entries.retain(|entry| row_range(&entry.region, selection).is_none_or(|rows| among.touches(&rows)));
+        }
+        Ok(entries)
+    }
+
+    /// The rows for which the condition holds, of the blocks that have any of the rows `among`.
+    fn rows_of_blocks(&self, selection: &Selection, condition: &Condition, among: Option<&RowSelection>, cancellation: &Cancellation) -> Result<Matches> {
+        let entries = self.blocks_to_ask(selection, condition, among)?;
+        let is_whole = self.directory.is_whole(selection);
+        let parts = self.for_each_block(&entries, cancellation, |sum: &mut (RowCollector, RowCollector), entry, scratch| {
+            let MatchingPositions { certain, possible } = matching_positions(self, entry, condition, scratch)?;
+            match entry.first.filter(|_| is_whole) {
+                Some(first) => {
+                    sum.0.add_run(certain, first)?;
+                    sum.1.add_run(possible, first)?;
+                }
+                None => {
+                    sum.0.add_selected(certain, &entry.region, selection)?;
+                    sum.1.add_selected(possible, &entry.region, selection)?;
+                }
+            }
+            Ok(())
+        })?;
+        let (certain, possible): (Vec<_>, Vec<_>) = parts.into_iter().unzip();
+        Ok(Matches { certain: RowCollector::join(certain), possible: RowCollector::join(possible) })
+    }
+
+    /// Bounds of the number of rows for which the condition holds, of the blocks that have any of the rows `among`.
+    fn count_of_blocks(&self, selection: &Selection, condition: &Condition, among: Option<&RowSelection>, cancellation: &Cancellation) -> Result<CountBounds> {
+        let entries = self.blocks_to_ask(selection, condition, among)?;
+        let parts = self.for_each_block(&entries, cancellation, |sum: &mut CountBounds, entry, scratch| {
+            *sum = *sum + block_count(self, entry, selection, condition, scratch)?;
+            Ok(())
+        })?;
+        Ok(parts.into_iter().fold(CountBounds::default(), |sum, part| sum + part))
     }
 }

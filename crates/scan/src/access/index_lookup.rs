@@ -39,7 +39,10 @@ impl SegmentScan {
     /// The matching rows by the strategy of `access`; `None` if that is to scan windows, or if the indexes' answers leave
     /// more candidates than expected.
     fn look_up(&self, access: RowAccess<'_>, cancellation: &Cancellation) -> Result<Option<RowSelection>> {
-        let RowAccess { choice, lookups, candidate_columns } = access;
+        let RowAccess { choice, lookups, zone_rows, candidate_columns } = access;
+        if zone_rows.as_ref().is_some_and(RowSelection::is_empty) {
+            return Ok(zone_rows);
+        }
         let all = self.selection.element_count()?;
         let mut tests_candidates = choice.strategy == AccessStrategy::TestCandidates;
         let (mut remaining, mut uncertain): (Option<RowSelection>, RowSelection) = (None, RowSelection::new());
@@ -53,7 +56,8 @@ impl SegmentScan {
                     continue;
                 }
             }
-            let known = indexed.rows(&self.selection, cancellation)?;
+            // Blocks without a row that is left are not asked.
+            let known = indexed.rows(&self.selection, remaining.as_ref().or(zone_rows.as_ref()), cancellation)?;
             let here = if known.possible.is_empty() { known.certain } else { known.certain.or(&known.possible) };
             uncertain = if uncertain.is_empty() { known.possible } else { uncertain.or(&known.possible) };
             remaining = Some(match remaining {

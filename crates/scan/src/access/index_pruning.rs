@@ -26,6 +26,11 @@ impl SegmentScan {
     pub(crate) fn remaining_rows(&self, selection: &Selection, count: u64, cancellation: &Cancellation) -> Result<Remaining> {
         let counters = self.segment.file.session().counters();
         let (mut rows, mut exact): (Option<RowSelection>, bool) = (None, self.is_fully_indexed);
+        let zone_rows = self.zone_rows(selection)?;
+        if let Some(none) = zone_rows.as_ref().filter(|rows| rows.is_empty()) {
+            self.count_blocks_of(selection)?;
+            return Ok(Remaining::Rows { rows: none.clone(), exact: true });
+        }
         for indexed in &self.indexed_predicates {
             for term in &indexed.terms {
                 let blocks = term.index.blocks(&*term.selection(selection)?, &term.condition)?;
@@ -35,7 +40,7 @@ impl SegmentScan {
                 exact = false;
                 continue;
             }
-            let Matches { certain, possible } = indexed.rows(selection, cancellation)?;
+            let Matches { certain, possible } = indexed.rows(selection, rows.as_ref().or(zone_rows.as_ref()), cancellation)?;
             exact &= possible.is_empty();
             let here = if possible.is_empty() { certain } else { certain.or(&possible) };
             let both = match rows {
@@ -68,10 +73,32 @@ impl SegmentScan {
         }
     }
 
+    /// The rows of `selection` in those blocks that the zones of no condition rule out. `None` if there is only one condition,
+    /// which asks its zones itself, or if zones rule out no block.
+    pub(super) fn zone_rows(&self, selection: &Selection) -> Result<Option<RowSelection>> {
+        let mut left: Option<RowSelection> = None;
+        if self.indexed_predicates.len() < 2 {
+            return Ok(left);
+        }
+        for indexed in &self.indexed_predicates {
+            let Some(here) = indexed.zone_rows(selection)? else { continue };
+            let both = left.map_or_else(|| here.clone(), |left| left.and(&here));
+            if both.is_empty() {
+                return Ok(Some(both));
+            }
+            left = Some(both);
+        }
+        Ok(left)
+    }
+
     /// Adds the index blocks of the selected rows, and those that are ruled out, to the session's counters.
     pub(crate) fn count_index_blocks(&self) -> Result<()> {
+        self.count_blocks_of(&self.selection)
+    }
+
+    fn count_blocks_of(&self, selection: &Selection) -> Result<()> {
         for term in self.indexed_predicates.iter().flat_map(|indexed| &indexed.terms) {
-            let blocks = term.index.blocks(&*term.selection(&self.selection)?, &term.condition)?;
+            let blocks = term.index.blocks(&*term.selection(selection)?, &term.condition)?;
             self.segment.file.session().counters().add_index_blocks(blocks.all, blocks.pruned);
         }
         Ok(())
@@ -101,7 +128,7 @@ impl SegmentScan {
         }
         let mut bounds = CountBounds { lower: 0, upper: count };
         for indexed in &self.indexed_predicates {
-            let here = indexed.count(&self.selection, cancellation)?;
+            let here = indexed.count(&self.selection, None, cancellation)?;
             bounds.upper = bounds.upper.min(here.upper);
             if self.is_fully_indexed && self.indexed_predicates.len() == 1 {
                 bounds.lower = here.lower;
@@ -154,7 +181,12 @@ impl SegmentScan {
             let left = blocks.all - blocks.pruned;
             Ok(format!("index {} on {}: {left} of {} blocks left", term.index.level().letter(), term.column, blocks.all))
         };
-        self.indexed_predicates.iter().map(|indexed| Ok(indexed.terms.iter().map(of_column).collect::<Result<Vec<String>>>()?.join(" or "))).collect()
+        let each = self.indexed_predicates.iter().map(|indexed| Ok(indexed.terms.iter().map(of_column).collect::<Result<Vec<String>>>()?.join(" or ")));
+        let mut lines = each.collect::<Result<Vec<String>>>()?;
+        if let Some(rows) = self.zone_rows(&self.selection)? {
+            lines.push(format!("all indexes together leave blocks of {} rows", rows.len()));
+        }
+        Ok(lines)
     }
 }
 

@@ -11,7 +11,7 @@ use hyperslab_formats::FilterDescription;
 use hyperslab_predicate::{Condition, Predicate, ValueSet};
 
 use super::cost_model::SLOW_FILTERS;
-use crate::pruner::{ColumnIndex, CountBounds, Level, Matches, pruner_of};
+use crate::pruner::{ColumnIndex, CountBounds, Level, Matches, RowSelection, pruner_of};
 use crate::table::mapping::RowMapping;
 use crate::table::segment::{Segment, SegmentColumn, Source};
 
@@ -188,21 +188,43 @@ impl IndexedPredicate {
         (term.column == column && term.index.level() == Level::Exact).then_some(term)
     }
 
-    /// Lower and upper bound of the number of `rows` for which it holds.
-    pub(crate) fn count(&self, rows: &Selection, cancellation: &Cancellation) -> Result<CountBounds> {
+    /// The rows of the blocks that the zones of its indexes do not rule out; `None` if they rule out none, or do not say.
+    pub(crate) fn zone_rows(&self, rows: &Selection) -> Result<Option<RowSelection>> {
+        let mut left: Option<RowSelection> = None;
+        for term in &self.terms {
+            let Some(here) = term.index.zone_rows(&*term.selection(rows)?, &term.condition)? else { return Ok(None) };
+            left = Some(match left {
+                Some(left) => left.or(&here),
+                None => here,
+            });
+        }
+        Ok(left)
+    }
+
+    /// Lower and upper bound of the number of `rows` for which it holds; only of the blocks that have any of the rows `among`,
+    /// if that is given and the indexes can leave out the others.
+    pub(crate) fn count(&self, rows: &Selection, among: Option<&RowSelection>, cancellation: &Cancellation) -> Result<CountBounds> {
         let mut bounds = CountBounds::default();
         for term in &self.terms {
-            let here = term.index.count(&*term.selection(rows)?, &term.condition, cancellation)?;
+            let selection = term.selection(rows)?;
+            let here = match among {
+                Some(among) => term.index.count_among(&selection, &term.condition, among, cancellation)?,
+                None => term.index.count(&selection, &term.condition, cancellation)?,
+            };
             bounds = CountBounds { lower: bounds.lower.max(here.lower), upper: bounds.upper.saturating_add(here.upper) };
         }
         Ok(CountBounds { upper: bounds.upper.min(rows.element_count()?), ..bounds })
     }
 
-    /// The `rows` for which it holds or may hold.
-    pub(crate) fn rows(&self, rows: &Selection, cancellation: &Cancellation) -> Result<Matches> {
+    /// The `rows` for which it holds or may hold. If `among` is given, the answer is complete for these rows only.
+    pub(crate) fn rows(&self, rows: &Selection, among: Option<&RowSelection>, cancellation: &Cancellation) -> Result<Matches> {
         let mut known: Option<Matches> = None;
         for term in &self.terms {
-            let here = term.index.rows(&*term.selection(rows)?, &term.condition, cancellation)?;
+            let selection = term.selection(rows)?;
+            let here = match among {
+                Some(among) => term.index.rows_among(&selection, &term.condition, among, cancellation)?,
+                None => term.index.rows(&selection, &term.condition, cancellation)?,
+            };
             known = Some(match known {
                 None => here,
                 Some(known) => {
@@ -221,7 +243,7 @@ mod tests {
 
     #[test]
     fn a_predicate_without_terms_is_internal() {
-        let rows = IndexedPredicate { terms: Vec::new() }.rows(&Selection::all(&[3]), &Cancellation::new());
+        let rows = IndexedPredicate { terms: Vec::new() }.rows(&Selection::all(&[3]), None, &Cancellation::new());
         assert!(rows.is_err_and(|error| error.kind() == hyperslab_array::ErrorKind::Internal));
     }
 }

@@ -13,7 +13,7 @@ use super::cost_model::{CANDIDATE_MAX_ROW_FRACTION, LOOKUP_MAX_ROW_FRACTION, LOO
 use super::indexed_predicate::IndexedPredicate;
 use super::row_gather::GatherColumn;
 use super::segment_scan::SegmentScan;
-use crate::pruner::Level;
+use crate::pruner::{Level, RowSelection};
 
 /// How matching rows are found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,6 +74,8 @@ pub(crate) struct RowAccess<'a> {
     /// The conditions to look up, each with the maximum number of rows that it leaves, fewest rows first. Empty if windows
     /// are scanned.
     pub lookups: Vec<(u64, &'a IndexedPredicate)>,
+    /// The rows of the blocks that no zone rules out, if there are several conditions and zones rule out any block.
+    pub zone_rows: Option<RowSelection>,
     /// The columns of the residual predicate, if they can be read at single rows. `None` also if they are not needed so far.
     pub candidate_columns: Option<Vec<GatherColumn>>,
 }
@@ -99,17 +101,23 @@ impl SegmentScan {
 
     /// How to find the matching rows, numbered over the selected rows.
     pub(super) fn row_access(&self, cancellation: &Cancellation) -> Result<RowAccess<'_>> {
-        let scan = |reason| Ok(RowAccess { choice: Choice { strategy: AccessStrategy::ScanWindows, reason }, lookups: Vec::new(), candidate_columns: None });
+        let scan = |reason| {
+            Ok(RowAccess { choice: Choice { strategy: AccessStrategy::ScanWindows, reason }, lookups: Vec::new(), zone_rows: None, candidate_columns: None })
+        };
         if self.residual.is_none() {
             let choice = Choice { strategy: AccessStrategy::AllRows, reason: Reason::NothingToTest };
-            return Ok(RowAccess { choice, lookups: Vec::new(), candidate_columns: None });
+            return Ok(RowAccess { choice, lookups: Vec::new(), zone_rows: None, candidate_columns: None });
         }
         let rows = self.selection.element_count()?;
+        let zone_rows = self.zone_rows(&self.selection)?;
+        let most = zone_rows.as_ref().map_or(rows, RowSelection::len);
         // Start with the condition that leaves fewest rows.
         let with_positions = self.indexed_predicates.iter().filter(|indexed| indexed.level() >= Level::Positions);
         let mut lookups: Vec<(u64, &IndexedPredicate)> = match self.indexed_predicates.as_slice() {
             [_] if self.is_fully_indexed => with_positions.map(|only| (rows, only)).collect(),
-            _ => with_positions.map(|indexed| Ok((indexed.count(&self.selection, cancellation)?.upper, indexed))).collect::<Result<_>>()?,
+            _ => with_positions
+                .map(|indexed| Ok((indexed.count(&self.selection, zone_rows.as_ref(), cancellation)?.upper.min(most), indexed)))
+                .collect::<Result<_>>()?,
         };
         lookups.sort_by_key(|(upper, _)| *upper);
         let Some(&(upper, _)) = lookups.first() else {
@@ -126,14 +134,19 @@ impl SegmentScan {
             (true, true) => Choice { strategy: AccessStrategy::TestCandidates, reason: Reason::FewCandidates { upper, rows } },
             (false, _) => Choice { strategy: AccessStrategy::LookUpRows, reason: Reason::FullyIndexed },
         };
-        Ok(RowAccess { choice, lookups, candidate_columns })
+        Ok(RowAccess { choice, lookups, zone_rows, candidate_columns })
     }
 
     /// How to find the numbers of the matching rows in the segment.
     pub(super) fn position_access(&self, cancellation: &Cancellation) -> Result<RowAccess<'_>> {
         if !self.indexed_predicates.is_empty() && !self.is_whole() {
             let reason = Reason::SomeRowsSelected;
-            return Ok(RowAccess { choice: Choice { strategy: AccessStrategy::ScanWindows, reason }, lookups: Vec::new(), candidate_columns: None });
+            return Ok(RowAccess {
+                choice: Choice { strategy: AccessStrategy::ScanWindows, reason },
+                lookups: Vec::new(),
+                zone_rows: None,
+                candidate_columns: None,
+            });
         }
         self.row_access(cancellation)
     }
@@ -141,7 +154,7 @@ impl SegmentScan {
     /// How to count the matching rows.
     pub(super) fn count_access(&self, cancellation: &Cancellation) -> Result<CountAccess<'_>> {
         let exact = match self.indexed_predicates.as_slice() {
-            [only] if self.is_fully_indexed => only.count(&self.selection, cancellation)?.exact(),
+            [only] if self.is_fully_indexed => only.count(&self.selection, None, cancellation)?.exact(),
             _ => None,
         };
         let Some(count) = exact else { return self.row_access(cancellation).map(CountAccess::Rows) };
@@ -164,7 +177,7 @@ impl SegmentScan {
         if indexed.level() < Level::Keys || is_otherwise_unread || !indexed.terms.iter().all(|term| term.is_cheap_to_read) {
             return Ok(Choice { strategy: AccessStrategy::PruneWindows, reason: Reason::CostlyToRead });
         }
-        let lower = indexed.count(selection, cancellation)?.lower;
+        let lower = indexed.count(selection, None, cancellation)?.lower;
         Ok(match lower > LOOKUP_MAX_ROW_FRACTION.of(rows) {
             true => Choice { strategy: AccessStrategy::ScanWindows, reason: Reason::ManyMatches { lower, rows } },
             false => Choice { strategy: AccessStrategy::PruneWindows, reason: Reason::FewMatches { lower, rows } },

@@ -134,6 +134,32 @@ pub trait ColumnIndex: Send + Sync {
     /// `Io` if the index or the data cannot be read; `Cancelled`.
     fn rows(&self, selection: &Selection, condition: &Condition, cancellation: &Cancellation) -> Result<Matches>;
 
+    /// The rows of the blocks that the zones do not rule out, without a look-up, for conditions on several columns. `None` if
+    /// the zones rule out no block, or if it takes long to say which rows a block has.
+    ///
+    /// # Errors
+    /// `Io` if the index or the data cannot be read; `Conflict` if the index disagrees with the data.
+    fn zone_rows(&self, _selection: &Selection, _condition: &Condition) -> Result<Option<RowSelection>> {
+        Ok(None)
+    }
+
+    /// As [`ColumnIndex::rows`], but blocks without any of the rows `among` may be left out: the answer is complete for these
+    /// rows only.
+    ///
+    /// # Errors
+    /// Those of [`ColumnIndex::rows`].
+    fn rows_among(&self, selection: &Selection, condition: &Condition, _among: &RowSelection, cancellation: &Cancellation) -> Result<Matches> {
+        self.rows(selection, condition, cancellation)
+    }
+
+    /// As [`ColumnIndex::count`], but of the blocks that have any of the rows `among`, if the index can leave out the others.
+    ///
+    /// # Errors
+    /// Those of [`ColumnIndex::count`].
+    fn count_among(&self, selection: &Selection, condition: &Condition, _among: &RowSelection, cancellation: &Cancellation) -> Result<CountBounds> {
+        self.count(selection, condition, cancellation)
+    }
+
     /// Number of rows for which `condition` holds, from the index alone. At level `Keys` the bounds differ by at most 128 per
     /// block and interval; at `Exact` and `Bitmaps` they are equal.
     ///

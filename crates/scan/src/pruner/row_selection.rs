@@ -334,6 +334,10 @@ impl RowSelection {
         let begin = self.chunks.partition_point(|(index, _)| *index < first / CHUNK_ROWS);
         self.chunks.iter().skip(begin).flat_map(move |(index, chunk)| chunk.iter(*index, first))
     }
+    /// Whether any row is in a half-open range.
+    pub fn touches(&self, range: &std::ops::Range<u64>) -> bool {
+        self.iter_from(range.start).next().is_some_and(|row| row < range.end)
+    }
     /// The rows of a half-open range.
     pub(crate) fn within(&self, range: &std::ops::Range<u64>) -> Self {
         let begin = self.chunks.partition_point(|(index, _)| index.saturating_add(1).saturating_mul(CHUNK_ROWS) <= range.start);
