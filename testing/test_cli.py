@@ -240,11 +240,28 @@ def test_rows_come_before_all_are_there(tmp_path: pathlib.Path) -> None:
         assert process.wait(timeout=60) == -signal.SIGPIPE
 
 
-def test_bytes_are_not_written_to_a_terminal() -> None:
+@pytest.mark.parametrize("format", ["h5", "nc"])
+def test_hdf5_and_netcdf_go_to_standard_output(tmp_path: pathlib.Path, format: str) -> None:
+    (tmp_path / "temporary").mkdir()
+    environment = {**os.environ, "TMPDIR": str(tmp_path / "temporary")}
+    words = [COMMAND, "export", PROFILES, "/theta", "-", "--format", format]
+    with open(tmp_path / f"piped.{format}", "wb") as out:
+        subprocess.run(words, stdout=out, env=environment, check=True)
+    run("export", PROFILES, "/theta", str(tmp_path / f"file.{format}"))
+    assert hs.diff(tmp_path / f"piped.{format}", tmp_path / f"file.{format}").equal and hs.open(tmp_path / f"piped.{format}")["theta"].shape == (1920,)
+    process = subprocess.Popen(words, stdout=subprocess.PIPE, env=environment)
+    assert process.stdout is not None
+    process.stdout.close()
+    assert process.wait(timeout=60) == -signal.SIGPIPE
+    assert list((tmp_path / "temporary").iterdir()) == []
+
+
+@pytest.mark.parametrize("format", ["parquet", "h5"])
+def test_bytes_are_not_written_to_a_terminal(format: str) -> None:
     import pty
 
     leader, follower = pty.openpty()
-    done = subprocess.run([COMMAND, "export", PROFILES, "/theta", "-", "--format", "parquet"], stdout=follower, stderr=subprocess.PIPE, text=True)
+    done = subprocess.run([COMMAND, "export", PROFILES, "/theta", "-", "--format", format], stdout=follower, stderr=subprocess.PIPE, text=True)
     os.close(follower)
     os.close(leader)
     assert done.returncode == 1 and "terminal" in done.stderr
@@ -274,7 +291,7 @@ def test_plot_draws_a_picture(tmp_path: pathlib.Path) -> None:
         (["sql", PROFILES, "selec 1"], "syntax error"),
         (["export", PROFILES, "/theta", "theta.xlsx"], ".parquet, .arrow, .feather, .arrows, .csv, .csv.gz, .jsonl, .h5 or .nc"),
         (["export", PROFILES, "/theta", "-"], "standard output: add --format parquet"),
-        (["export", PROFILES, "/theta", "-", "--format", "h5"], "--format h5 to standard output"),
+        (["export", PROFILES, "/theta", "-", "--format", "xls"], "--format xls: give parquet"),
         (["export", PROFILES, "/theta", "out.csv", "--format", "xlsx"], "--format xlsx: give parquet"),
         (["export", PROFILES, "/theta", "no/such/folder/theta.csv"], "no/such/folder"),
         (["plot", PROFILES, "/", "out.png"], "is not a dataset"),

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import shutil
 import sys
+import tempfile
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 import pyarrow as pa
@@ -16,7 +19,7 @@ from rich.table import Table as Grid
 import hyperslab as hs
 
 from ..addresses import is_address, shown_address
-from ..exporting.formats import BINARY, STANDARD_OUTPUT, format_of
+from ..exporting.formats import BINARY, STANDARD_OUTPUT, STREAMS, format_of
 from ..exporting.part_files import complete
 from ..exporting.plain_values import plain
 from ..exporting.rows import write_rows, write_stream
@@ -93,12 +96,26 @@ def write_file(out: str, reader: pa.RecordBatchReader | hs.BatchReader, total: i
             raise hs.InvalidInputError(f"--format {chosen} would write bytes to the terminal: add > FILE, or | and a program")
         # A copy of the descriptor, which writers may close.
         with os.fdopen(os.dup(sys.stdout.fileno()), "wb") as file:
-            write_stream(file, chosen, reader)
+            if chosen in STREAMS:
+                write_stream(file, chosen, reader)
+            else:
+                _write_whole(file, chosen, reader)
         return
     with counting(os.path.basename(out), total) as advance:
         rows = write_rows(reader, out, chosen, advance, OPEN.get("storage_options"))
     size = "" if is_address(out) else f", {os.path.getsize(out):,} bytes"
     print(f"wrote {shown_address(out)}: {rows:,} rows{size}")
+
+
+def _write_whole(file: BinaryIO, format: str, reader: pa.RecordBatchReader | hs.BatchReader) -> None:
+    """Writes a format whose writer goes back and forth: the file is complete before its first byte goes out."""
+    with contextlib.ExitStack() as opened:
+        with tempfile.TemporaryDirectory(prefix="hyperslab-") as folder:
+            path = os.path.join(folder, f"rows.{format}")
+            write_rows(reader, path, format)
+            written = opened.enter_context(open(path, "rb"))
+        # Its name is gone before a closed pipe may end the process.
+        shutil.copyfileobj(written, file, 1 << 20)
 
 
 def draw(out: str, figure: Callable[[], Any], metadata: dict[str, Any] | None = None) -> None:

@@ -23,10 +23,10 @@ Maker = Callable[[BinaryIO, pa.Schema], contextlib.AbstractContextManager[Write]
 
 def format_of(out: str, given: str | None, *, option: str = "format=") -> str:
     """The name of the format of a file called `out`: as given, or by the ending of the name. Errors call the argument `option`."""
-    names = list(STREAMS) if out == STANDARD_OUTPUT else [*STREAMS, HDF5, NETCDF]
+    names = [*STREAMS, HDF5, NETCDF]
     either = f"{', '.join(names[:-1])} or {names[-1]}"
     if given is not None and given not in names:
-        raise InvalidInputError(f"{option}{given}{' to standard output' if out == STANDARD_OUTPUT else ''}: give {either}")
+        raise InvalidInputError(f"{option}{given}: give {either}")
     if given is None and out == STANDARD_OUTPUT:
         raise InvalidInputError(f"- is standard output: add {option}{either}")
     if given is not None:
@@ -93,4 +93,4 @@ STREAMS: dict[str, Maker] = {
     "jsonl": _json_lines,
 }
 #: Those that no terminal shows.
-BINARY = frozenset(STREAMS) - {"csv", "jsonl"}
+BINARY = frozenset([*STREAMS, HDF5, NETCDF]) - {"csv", "jsonl"}
