@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pathlib
+import resource
 import struct
 import sys
 import time
@@ -171,3 +172,23 @@ def test_an_index_is_not_embedded_in_one_of_several_files(tmp_path: pathlib.Path
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
     with h5py.File(tmp_path / name, "r", driver=driver, **options) as f:
         assert np.array_equal(f["x"][:], np.arange(200_000.0))
+
+
+def test_lists_of_dimension_scales_cost_no_name_each(tmp_path: pathlib.Path) -> None:
+    """Both attributes name one dataset, whose path is long, again and again."""
+    path = tmp_path / "scales.h5"
+    with h5py.File(path, "w", libver="latest") as f:
+        name = "n" * 60_000
+        f[name], f["x"] = np.arange(3), np.arange(3)
+        f["x"].make_scale("x")
+        users = np.zeros(300_000, [("dataset", h5py.ref_dtype), ("dimension", "u4")])
+        users["dataset"], users["dimension"] = f[name].ref, np.arange(len(users))
+        f["x"].attrs["REFERENCE_LIST"] = users
+        scales = np.empty(1, object)
+        scales[0] = np.array([f["x"].ref] * 300_000, h5py.ref_dtype)
+        f[name].attrs.create("DIMENSION_LIST", scales, dtype=h5py.vlen_dtype(h5py.ref_dtype))
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    answer(lambda: hs.repack(path, tmp_path / "copy.h5", verify=False))
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 300 << 10
+    with h5py.File(tmp_path / "copy.h5") as f:
+        assert [scale.name for scale in f[name].dims[0].values()] == ["/x"] and len(f["x"].attrs["REFERENCE_LIST"]) == 1

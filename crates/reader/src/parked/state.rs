@@ -103,8 +103,10 @@ impl Parked {
 
     fn open_again(&self) -> Result<Arc<dyn ArrayFile>> {
         let conflict = |what: &str| {
-            let message = format!("the file {what} since it was opened, together with so many that only {} of them stay in memory", pool::MAX_OPEN);
-            Error::new(ErrorKind::Conflict, message)
+            Error::new(
+                ErrorKind::Conflict,
+                format!("the file {what} since it was opened: open it again (of many open files, {} stay in memory)", pool::MAX_OPEN),
+            )
         };
         let local = LocalFile::open_as(&self.path, Opening::File, None).map_err(|error| match error.kind() {
             ErrorKind::NotFound => conflict("was removed or renamed"),

@@ -148,7 +148,7 @@ impl Definitions {
         let scale = normalized_path(scale)?;
         let scales = &mut self.object(path)?.scales;
         if let Some(known) = scales.get(&dimension).filter(|known| **known != scale) {
-            return Err(several_scales(dimension, &[known.clone(), scale]).at_object(path));
+            return Err(several_scales(dimension, known, &scale).at_object(path));
         }
         scales.insert(dimension, scale);
         Ok(())

@@ -75,17 +75,18 @@ impl Master {
 ///
 /// # Errors
 /// `Unsupported` for several scales of a dimension, which plans and subfiles do not have.
-pub(crate) fn single_scales(scales: BTreeMap<u32, Vec<String>>) -> Result<BTreeMap<u32, String>> {
-    let single = |(dimension, scales): (u32, Vec<String>)| match <[String; 1]>::try_from(scales) {
-        Ok([scale]) => Ok((dimension, scale)),
-        Err(scales) => Err(several_scales(dimension, &scales)),
+pub(crate) fn single_scales<S: AsRef<str>>(scales: &BTreeMap<u32, Vec<S>>) -> Result<BTreeMap<u32, String>> {
+    let single = |(dimension, scales): (&u32, &Vec<S>)| match scales.as_slice() {
+        [scale] => Ok((*dimension, scale.as_ref().to_owned())),
+        [first, second, ..] => Err(several_scales(*dimension, first.as_ref(), second.as_ref())),
+        [] => Err(Error::internal("a dimension with scales that has none")),
     };
-    scales.into_iter().map(single).collect()
+    scales.iter().map(single).collect()
 }
 
-/// The error of several scales of a dimension.
-pub(crate) fn several_scales(dimension: u32, scales: &[String]) -> Error {
-    Error::unsupported(format!("several scales of dimension {dimension} in a file written by many processes: {}", scales.join(", ")))
+/// The error of several scales of a dimension, of which two are named.
+pub(crate) fn several_scales(dimension: u32, first: &str, second: &str) -> Error {
+    Error::unsupported(format!("several scales of dimension {dimension} in a file written by many processes: {first}, {second}"))
 }
 
 #[cfg(test)]
@@ -94,8 +95,10 @@ mod tests {
 
     #[test]
     fn several_scales_of_a_dimension_are_named() {
-        let scales = |names: &[&str]| BTreeMap::from([(1, names.iter().map(|name| (*name).to_owned()).collect())]);
-        assert!(single_scales(scales(&["x"])).is_ok_and(|single| single == BTreeMap::from([(1, "x".to_owned())])));
-        assert!(single_scales(scales(&["x", "y"])).is_err_and(|error| error.message().contains("dimension 1") && error.message().contains("x, y")));
+        assert!(single_scales(&BTreeMap::from([(1, vec!["x"])])).is_ok_and(|single| single == BTreeMap::from([(1, "x".to_owned())])));
+        assert!(
+            single_scales(&BTreeMap::from([(1, vec!["x", "y"])]))
+                .is_err_and(|error| error.message().contains("dimension 1") && error.message().contains("x, y"))
+        );
     }
 }

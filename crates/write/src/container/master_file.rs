@@ -90,7 +90,7 @@ impl Master {
                     }
                     CopiedAttribute::References(references) => AttributeFragment::References(references),
                     CopiedAttribute::Scales(found) => {
-                        scales = single_scales(found).map_err(located)?;
+                        scales = single_scales(&source.paths_of(&found)?).map_err(located)?;
                         continue;
                     }
                     CopiedAttribute::ScaleOf(_) => continue,

@@ -53,8 +53,7 @@ impl Task {
             };
             let attributes = own.map(stored).collect::<Result<_>>()?;
             let (created, tracked) = (object.created, object.tracked);
-            let scales = object.scales.iter().map(|(dimension, scales)| (*dimension, scales.iter().map(|scale| scale.path.clone()).collect()));
-            let scales = single_scales(scales.collect())?;
+            let scales = single_scales(&object.scales)?;
             fragment.add_object(path, ObjectFragment { kind, created, tracked, attributes, dataset: None, other, scales });
         }
         for (path, writer) in self.subfile.datasets() {

@@ -2,11 +2,11 @@
 
 use std::collections::HashMap;
 
-use hyperslab_array::{Cancellation, Result};
+use hyperslab_array::{Cancellation, Error, Result};
 use hyperslab_formats::{Object, ObjectId};
 use hyperslab_reader::File;
 
-use super::copied_scales::{CopiedScales, ScaledDimension};
+use super::copied_scales::{CopiedScale, CopiedScales};
 use super::dataset_copy::{CopyCounts, DatasetCopy, StorageFormat};
 use super::file_writer::FileWriter;
 use super::reserved_attributes::COMMIT_ATTRIBUTE;
@@ -58,8 +58,8 @@ pub(crate) fn copy_objects(
                 CopiedAttribute::Value(value) => out.set_attribute(path, &attribute.name, value)?,
                 CopiedAttribute::Referring(value, targets) => out.set_copied_attribute(path, &attribute.name, value, &targets)?,
                 CopiedAttribute::References(references) => out.set_object_references(path, &attribute.name, references)?,
-                CopiedAttribute::Scales(found) => scales.attach(path, found),
-                CopiedAttribute::ScaleOf(dimensions) => scales.list(path, dimensions),
+                CopiedAttribute::Scales(found) => scales.attach(id, found),
+                CopiedAttribute::ScaleOf(dimensions) => scales.list(id, dimensions),
             }
         }
         if object.dataset().is_some() {
@@ -67,8 +67,9 @@ pub(crate) fn copy_objects(
             progress(done, total);
         }
     }
-    for (ScaledDimension { path, dimension }, scale, order) in scales.into_attached() {
-        out.attach_copied_scale(&path, dimension, &scale, order)?;
+    let path = |id| source.path(id).ok_or_else(|| Error::internal("a dimension scale of no object"));
+    for CopiedScale { of, scale, order } in scales.into_attached() {
+        out.attach_copied_scale(path(of.dataset)?, of.dimension, path(scale)?, order)?;
     }
     Ok(())
 }

@@ -383,10 +383,14 @@ impl FileWriter {
     /// # Errors
     /// `NotFound` if there is no such object. `InvalidInput` for a dimension that the dataset does not have.
     pub fn attach_scale(&mut self, path: &str, dimension: u32, scale: &str) -> Result<()> {
-        self.attach_copied_scale(path, dimension, scale, self.attached_scales)
+        let scale = self.resolve(scale)?;
+        if self.object(path)?.scales.get(&dimension).is_some_and(|known| known.iter().any(|known| known.path == scale)) {
+            return Ok(());
+        }
+        self.attach_copied_scale(path, dimension, &scale, self.attached_scales)
     }
 
-    /// The same; the scale lists the dimension in the place `order`.
+    /// The same, for a scale that the dimension does not have yet, which lists the dimension in the place `order`.
     pub(crate) fn attach_copied_scale(&mut self, path: &str, dimension: u32, scale: &str, order: u64) -> Result<()> {
         let scale = self.resolve(scale)?;
         self.dataset(&scale)?;
@@ -394,21 +398,16 @@ impl FileWriter {
         if usize::try_from(dimension).is_ok_and(|dimension| dimension >= ndim) {
             return Err(Error::invalid_input(format!("dimension {dimension} of {ndim}")).at_object(path));
         }
-        self.insert_scale(path, dimension, scale, order)
+        self.object(path)?.scales.entry(dimension).or_default().push(AttachedScale { path: scale, order });
+        self.attached_scales = self.attached_scales.max(order.saturating_add(1));
+        Ok(())
     }
 
-    /// Attaches a scale that is not in this file, but elsewhere in the container.
+    /// Attaches the scale of a dimension that is not in this file, but elsewhere in the container.
     pub(crate) fn set_external_scale(&mut self, path: &str, dimension: u32, scale: &str) -> Result<()> {
-        let scale = normalized_path(scale)?;
-        self.insert_scale(path, dimension, scale, self.attached_scales)
-    }
-
-    fn insert_scale(&mut self, path: &str, dimension: u32, scale: String, order: u64) -> Result<()> {
-        let scales = self.object(path)?.scales.entry(dimension).or_default();
-        if scales.iter().all(|known| known.path != scale) {
-            scales.push(AttachedScale { path: scale, order });
-            self.attached_scales = self.attached_scales.max(order.saturating_add(1));
-        }
+        let scale = AttachedScale { path: normalized_path(scale)?, order: self.attached_scales };
+        self.object(path)?.scales.insert(dimension, vec![scale]);
+        self.attached_scales += 1;
         Ok(())
     }
 

@@ -26,6 +26,12 @@ pub(crate) struct AttachedScale {
     pub(crate) order: u64,
 }
 
+impl AsRef<str> for AttachedScale {
+    fn as_ref(&self) -> &str {
+        &self.path
+    }
+}
+
 #[derive(Debug, Default)]
 pub(crate) struct ObjectEntry {
     /// Number of objects and names defined before its name.

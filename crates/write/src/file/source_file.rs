@@ -20,8 +20,8 @@ pub(crate) enum CopiedAttribute {
     /// With references that are numbers of the targets, from 1 on.
     Referring(AttributeValue, Vec<Target>),
     References(ObjectReferences),
-    /// A `DIMENSION_LIST`: paths of the dimension scales, by dimension.
-    Scales(BTreeMap<u32, Vec<String>>),
+    /// A `DIMENSION_LIST`: the dimension scales, by dimension.
+    Scales(BTreeMap<u32, Vec<ObjectId>>),
     /// A `REFERENCE_LIST`: what the scale is attached to. The attribute is derived from each `DIMENSION_LIST`; only its order is that of the other file.
     ScaleOf(Vec<ScaledDimension>),
 }
@@ -90,23 +90,41 @@ impl<'a> SourceFile<'a> {
     }
 
     /// The path of an object.
-    fn path(&self, id: ObjectId) -> Option<&str> {
+    pub fn path(&self, id: ObjectId) -> Option<&str> {
         let (path, _, _) = self.objects.get(*self.by_id.get(&id)?)?;
         Some(path)
     }
 
-    /// Path of the object that a reference points to; `None` for a null reference.
-    fn target(&self, reference: &[u8]) -> Result<Option<String>> {
+    /// The object that a reference points to; `None` for a null reference.
+    fn target(&self, reference: &[u8]) -> Result<Option<ObjectId>> {
         let address = reference.iter().rev().try_fold(0u64, |n, byte| n.checked_mul(256)?.checked_add(u64::from(*byte)));
         match address {
             Some(0) => Ok(None),
             // An address beyond 64 bits is that of no object.
-            address => self.path_at(address.unwrap_or(u64::MAX)),
+            address => self.copied_object(address.unwrap_or(u64::MAX)),
         }
     }
 
+    /// The object at an address; `None` if it is not copied.
+    fn copied_object(&self, address: u64) -> Result<Option<ObjectId>> {
+        let id = self.file.array_file().tree().at_address(address);
+        let id = id.filter(|id| !self.is_missing(*id) && self.by_id.contains_key(id));
+        if let (None, Some(lenient)) = (id, &self.lenient) {
+            lenient.dangling.set(lenient.dangling.get() + 1);
+            return Ok(None);
+        }
+        id.map(Some).ok_or_else(|| Error::unsupported("copying a reference to an object that is not in the file"))
+    }
+
+    /// The paths of dimension scales, without the leading `/`.
+    pub fn paths_of(&self, scales: &BTreeMap<u32, Vec<ObjectId>>) -> Result<BTreeMap<u32, Vec<&str>>> {
+        let path = |id: &ObjectId| Ok(self.path(*id).ok_or_else(|| Error::internal("a dimension scale of no object"))?.trim_start_matches('/'));
+        scales.iter().map(|(dimension, scales)| Ok((*dimension, scales.iter().map(path).collect::<Result<_>>()?))).collect()
+    }
+
     fn object_references(&self, shape: &[u64], bytes: &[u8]) -> Result<ObjectReferences> {
-        let targets = bytes.chunks_exact(8).map(|reference| self.target(reference)).collect::<Result<Vec<_>>>()?;
+        let owned = |reference| self.target(reference).map(|id| id.and_then(|id| self.path(id)).map(ToOwned::to_owned));
+        let targets = bytes.chunks_exact(8).map(owned).collect::<Result<Vec<_>>>()?;
         ObjectReferences::new(shape.to_vec(), &targets)
     }
 
@@ -147,27 +165,29 @@ impl<'a> SourceFile<'a> {
         Ok(CopiedAttribute::Value(AttributeValue { dataspace: attribute.dataspace.clone(), value }))
     }
 
-    /// The dimensions in a `REFERENCE_LIST`. What cannot be read has no place in the order.
+    /// The dimensions in a `REFERENCE_LIST`, which only tells their order: none if it cannot be read, and none for what is not in the file.
     fn scaled_dimensions(&self, value: &Elements) -> Vec<ScaledDimension> {
         let Datatype::Compound { size, members } = &value.datatype else { return Vec::new() };
         let (Some(dataset), Some(dimension)) = (members.first(), members.get(1)) else { return Vec::new() };
-        let (Datatype::Reference { kind, .. }, Ok(size)) = (&dataset.datatype, usize::try_from(*size)) else { return Vec::new() };
-        let scaled = |element: &[u8]| {
-            let reference = member_bytes(element, dataset)?;
-            let found = self.file.array_file().references(*kind, reference.len(), reference).ok()?.into_iter().next()??;
-            let path = self.path(self.file.array_file().tree().at_address(found.address)?)?.trim_start_matches('/').to_owned();
+        let (Datatype::Reference { kind, size: reference_size }, Ok(size)) = (&dataset.datatype, usize::try_from(*size)) else { return Vec::new() };
+        let elements = || value.bytes.chunks_exact(size.max(1));
+        let references: Vec<u8> = elements().filter_map(|element| member_bytes(element, dataset)).flatten().copied().collect();
+        let found = usize::try_from(*reference_size).ok().and_then(|size| self.file.array_file().references(*kind, size, &references).ok());
+        let scaled = |(element, reference): (&[u8], Option<StoredReference>)| {
+            let dataset = self.file.array_file().tree().at_address(reference?.address)?;
             let number = member_bytes(element, dimension)?.try_into().ok()?;
             let dimension = match dimension.datatype {
                 Datatype::Integer { order: ByteOrder::Big, .. } => u32::from_be_bytes(number),
                 _ => u32::from_le_bytes(number),
             };
-            Some(ScaledDimension { path, dimension })
+            Some(ScaledDimension { dataset, dimension })
         };
-        value.bytes.chunks_exact(size.max(1)).filter_map(scaled).collect()
+        elements().zip(found.unwrap_or_default()).filter_map(scaled).collect()
     }
 
-    fn scales(&self, value: &Elements) -> Result<BTreeMap<u32, Vec<String>>> {
-        let mut scales: BTreeMap<u32, Vec<String>> = BTreeMap::new();
+    /// The scales in a `DIMENSION_LIST`, each once for a dimension.
+    fn scales(&self, value: &Elements) -> Result<BTreeMap<u32, Vec<ObjectId>>> {
+        let mut scales: BTreeMap<u32, Vec<ObjectId>> = BTreeMap::new();
         let Datatype::Sequence { base, .. } = &value.datatype else { return Err(Error::corrupt("a list of dimension scales that is no list")) };
         // References of HDF5 1.12 have a type, flags and the size of the address before it.
         let skip = if matches!(**base, Datatype::Reference { kind: ReferenceKind::Standard, .. }) { 3 } else { 0 };
@@ -175,10 +195,13 @@ impl<'a> SourceFile<'a> {
         for (dimension, element) in (0..).zip(value.bytes.chunks_exact(16)) {
             let (count, references) = hyperslab_array::HeapReference::parse(element)?;
             let Some(references) = references else { continue };
+            let mut known = HashSet::new();
             for reference in value.heap.object(references)?.chunks(size).take(usize::try_from(count).unwrap_or(usize::MAX)) {
                 let address = reference.get(skip..skip + 8).ok_or_else(|| Error::corrupt("a dimension scale with a reference of fewer than 8 bytes"))?;
-                if let Some(path) = self.target(address)? {
-                    scales.entry(dimension).or_default().push(path.trim_start_matches('/').to_owned());
+                if known.insert(address)
+                    && let Some(scale) = self.target(address)?
+                {
+                    scales.entry(dimension).or_default().push(scale);
                 }
             }
         }
@@ -217,13 +240,7 @@ impl<'a> SourceFile<'a> {
 
 impl ReferencedObjects for SourceFile<'_> {
     fn path_at(&self, address: u64) -> Result<Option<String>> {
-        let id = self.file.array_file().tree().at_address(address);
-        let path = id.filter(|id| !self.is_missing(*id)).and_then(|id| self.path(id));
-        if let (None, Some(lenient)) = (path, &self.lenient) {
-            lenient.dangling.set(lenient.dangling.get() + 1);
-            return Ok(None);
-        }
-        path.map(|path| Some(path.to_owned())).ok_or_else(|| Error::unsupported("copying a reference to an object that is not in the file"))
+        self.copied_object(address).map(|id| id.and_then(|id| self.path(id)).map(ToOwned::to_owned))
     }
 
     fn ndim_at(&self, address: u64) -> Result<usize> {

@@ -9,7 +9,7 @@ use hyperslab_reader::File;
 use hyperslab_storage::Existing;
 
 use super::fuse::Fused;
-use crate::file::copied_scales::{CopiedScales, ScaledDimension};
+use crate::file::copied_scales::{CopiedScale, CopiedScales};
 use crate::file::dataset_copy::{CopyCounts, DatasetCopy, StorageFormat};
 use crate::file::definition::DatasetDefinition;
 use crate::file::file_writer::FileWriter;
@@ -76,9 +76,10 @@ pub fn salvage(
             salvage.links(path, *id)?;
         }
     }
-    for (ScaledDimension { path, dimension }, scale, order) in scales.into_attached() {
-        let attached = salvage.out.attach_copied_scale(&path, dimension, &scale, order);
-        salvage.noted(&format!("/{path}"), Some("DIMENSION_LIST"), attached)?;
+    let path = |id| source.path(id).ok_or_else(|| Error::internal("a dimension scale of no object"));
+    for CopiedScale { of, scale, order } in scales.into_attached() {
+        let attached = salvage.out.attach_copied_scale(path(of.dataset)?, of.dimension, path(scale)?, order);
+        salvage.noted(path(of.dataset)?, Some("DIMENSION_LIST"), attached)?;
     }
     let counts = salvage.counts;
     let bytes = out.finish(existing)?;
@@ -213,11 +214,11 @@ impl Salvage<'_> {
                 CopiedAttribute::Referring(value, targets) => self.out.set_copied_attribute(path, name, value, &targets),
                 CopiedAttribute::References(references) => self.out.set_object_references(path, name, references),
                 CopiedAttribute::Scales(found) => {
-                    scales.attach(path, found);
+                    scales.attach(id, found);
                     Ok(())
                 }
                 CopiedAttribute::ScaleOf(dimensions) => {
-                    scales.list(path, dimensions);
+                    scales.list(id, dimensions);
                     Ok(())
                 }
             };
