@@ -246,7 +246,7 @@ def test_text_enumerations_and_booleans_have_bitmaps(tmp_path: pathlib.Path) -> 
     questions[5] = "flag != true"
     before = {where: rows(path, where) for where in questions}
     plan = hs.index(path, "/")
-    assert {p.path: p.level for p in plan.datasets} == {"/word": "B", "/text": "B", "/kind": "B", "/flag": "B", "/row": "P"}
+    assert {p.path: p.level for p in plan.datasets} == {"/word": "W", "/text": "W", "/kind": "B", "/flag": "B", "/row": "P"}
     for where in questions:
         assert rows(path, where).equals(before[where]), where
         assert hs.open(path).table("/", where=where).count() == before[where].num_rows

@@ -16,6 +16,7 @@ use super::names::{literal_name, type_name};
 use super::number::{Kind, Number, compared_exactly};
 use super::set::Set;
 use super::value_test::Test;
+use super::word::Words;
 use super::{Comparison, Literal, Predicate, Value};
 
 /// A predicate whose columns exist and whose tests fit their types.
@@ -32,6 +33,8 @@ pub(super) enum Bound {
     Computed(Number, Test),
     Numbers(Number, Comparison, Number),
     Like(ColumnPath, String),
+    /// Text that contains all of these words.
+    Match(ColumnPath, Words),
     /// One of several constants.
     In(ColumnPath, Arc<Set>),
 }
@@ -44,7 +47,7 @@ impl Bound {
             Self::Not(part) => part.cost(),
             Self::Computed(number, _) => number.steps().len(),
             Self::Numbers(left, _, right) => left.steps().len() + right.steps().len(),
-            Self::IsNull(_) | Self::Test(..) | Self::Columns(..) | Self::Like(..) | Self::In(..) => 1,
+            Self::IsNull(_) | Self::Test(..) | Self::Columns(..) | Self::Like(..) | Self::Match(..) | Self::In(..) => 1,
         }
     }
 }
@@ -108,6 +111,14 @@ pub(super) fn bind(predicate: &Predicate, schema: &Schema) -> Result<Bound> {
             }
             check_pattern(pattern)?;
             Bound::Like(path, pattern.clone())
+        }
+        Predicate::Match { column, texts } => {
+            let (path, data_type) = resolve(column, schema)?;
+            if !is_text(data_type) {
+                return Err(Error::invalid_input(format!("predicate: {} is {}; only text has words", shown(column), type_name(data_type))));
+            }
+            let words = Words::of_texts(texts).ok_or_else(|| Error::invalid_input("predicate: there is no word to match"))?;
+            Bound::Match(path, words)
         }
     })
 }

@@ -5,7 +5,7 @@ use arrow_buffer::BooleanBufferBuilder;
 use arrow_schema::Schema;
 use hyperslab_array::{Cancellation, Result};
 
-use crate::{KeyType, Predicate, ValueSet, bind, evaluate, value_set};
+use crate::{KeyType, Predicate, ValueSet, WordTest, bind, evaluate, value_set};
 
 /// Most tests and arithmetic steps, summed over rows, between checks for cancellation: about 50 ms.
 const MAX_TESTS: usize = 1 << 26;
@@ -59,5 +59,9 @@ impl BoundPredicate {
     /// The matching values of the only column used, as keys; `None` if keys cannot express them.
     pub(crate) fn value_set(&self, key_type: KeyType) -> Option<ValueSet> {
         value_set::value_set(&self.0, key_type)
+    }
+    /// What it says of the words of the only column used, which is text.
+    pub(crate) fn word_test(&self) -> WordTest {
+        WordTest::of(&self.0)
     }
 }

@@ -6,7 +6,7 @@ use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions
 use arrow_schema::{Field, Schema};
 use hyperslab_array::{Error, Result};
 
-use crate::{BoundPredicate, KeyType, ValueSet};
+use crate::{BoundPredicate, KeyType, ValueSet, WordTest};
 
 /// Which values of a column match.
 #[derive(Debug, Clone)]
@@ -15,6 +15,8 @@ pub struct Condition {
     values: Option<ValueSet>,
     /// The predicate and the column that it names.
     predicate: Option<(BoundPredicate, Arc<Field>)>,
+    /// What it says of the words of a text; `None` for other columns.
+    words: Option<Arc<WordTest>>,
 }
 
 impl Condition {
@@ -24,17 +26,17 @@ impl Condition {
             return None;
         }
         // A predicate on computed values is not a set of keys, and indexes of numbers know values only by their keys.
-        let values = match KeyType::of(field.data_type()) {
-            Some(key_type) => Some(predicate.value_set(key_type)?),
-            None => None,
+        let (values, words) = match KeyType::of(field.data_type()) {
+            Some(key_type) => (Some(predicate.value_set(key_type)?), None),
+            None => (None, Some(Arc::new(predicate.word_test()))),
         };
         let field = Arc::new(field.as_ref().clone().with_nullable(true));
-        Some(Self { values, predicate: Some((predicate.clone(), field)) })
+        Some(Self { values, predicate: Some((predicate.clone(), field)), words })
     }
 
     /// The values of a set.
     pub fn of_values(values: ValueSet) -> Self {
-        Self { values: Some(values), predicate: None }
+        Self { values: Some(values), predicate: None, words: None }
     }
 
     /// The conjunction of two conditions on the same column.
@@ -46,6 +48,11 @@ impl Condition {
     /// The matching values, if keys can express them.
     pub fn values(&self) -> Option<&ValueSet> {
         self.values.as_ref()
+    }
+
+    /// What the condition says of the words of a text; `None` for columns of other types.
+    pub fn words(&self) -> Option<&WordTest> {
+        self.words.as_deref()
     }
 
     /// Like [`Condition::test`], on plain strings if the column is a dictionary of strings.

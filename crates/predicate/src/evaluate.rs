@@ -17,6 +17,7 @@ use super::bind::Bound;
 use super::bits::bits;
 use super::column::{column, misbound, plain_text};
 use super::value_test::Test;
+use super::word::{Scratch, Words};
 use super::{Comparison, compute};
 
 pub(super) fn evaluate(bound: &Bound, batch: &RecordBatch) -> Result<BooleanArray> {
@@ -69,6 +70,27 @@ fn three_valued(bound: &Bound, batch: &RecordBatch) -> Result<BooleanArray> {
             let pattern = arrow_array::Scalar::new(arrow_array::StringArray::from(vec![pattern.as_str()]));
             let alike = arrow_string::like::like(&plain_text(&column)?, &pattern).map_err(kernel)?;
             Ok(BooleanArray::new(alike.values().clone(), nulls))
+        }
+        Bound::Match(path, words) => {
+            let (column, nulls) = column(batch, path)?;
+            Ok(BooleanArray::new(matched(&column, words)?, nulls))
+        }
+    }
+}
+
+/// The texts that contain all of the words, ignoring nulls.
+fn matched(array: &ArrayRef, words: &Words) -> Result<BooleanBuffer> {
+    match array.as_any_dictionary_opt() {
+        // Each text of a dictionary is tested once.
+        Some(dictionary) if !dictionary.values().is_empty() => {
+            let of_values = matched(dictionary.values(), words)?;
+            let keys = dictionary.normalized_keys();
+            Ok(BooleanBuffer::collect_bool(keys.len(), |row| keys.get(row).is_some_and(|key| of_values.value(*key))))
+        }
+        _ => {
+            let (array, mut scratch) = (plain_text(array)?, Scratch::default());
+            let array = array.as_string_opt::<i32>().ok_or_else(|| misbound(array.data_type()))?;
+            Ok(BooleanBuffer::collect_bool(array.len(), |row| words.are_in(array.value(row), &mut scratch)))
         }
     }
 }

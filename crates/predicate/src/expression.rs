@@ -55,6 +55,13 @@ pub enum Predicate {
         /// The pattern.
         pattern: String,
     },
+    /// Text that contains words, all of them; see [`word`](crate::word).
+    Match {
+        /// Name.
+        column: String,
+        /// Texts whose words they are, as written.
+        texts: Vec<String>,
+    },
     /// One of several constants.
     In {
         /// Name.
@@ -97,7 +104,9 @@ impl Predicate {
         match self {
             Self::And(parts) | Self::Or(parts) | Self::Xor(parts) => parts.iter().flat_map(Self::columns).collect(),
             Self::Not(part) => part.columns(),
-            Self::Compare { column, .. } | Self::In { column, .. } | Self::IsNull { column } | Self::Like { column, .. } => BTreeSet::from([column.clone()]),
+            Self::Compare { column, .. } | Self::In { column, .. } | Self::IsNull { column } | Self::Like { column, .. } | Self::Match { column, .. } => {
+                BTreeSet::from([column.clone()])
+            }
             Self::CompareColumns { left, right, .. } => BTreeSet::from([left.clone(), right.clone()]),
             Self::CompareValues { left, right, .. } => left.columns().chain(right.columns()).map(str::to_owned).collect(),
         }
@@ -112,7 +121,7 @@ impl Predicate {
             Self::In { literals, .. } => literals.floors(),
             Self::IsNull { .. } => Some(Vec::new()),
             // A computed value need not rise with the column.
-            Self::CompareColumns { .. } | Self::CompareValues { .. } | Self::Like { .. } => None,
+            Self::CompareColumns { .. } | Self::CompareValues { .. } | Self::Like { .. } | Self::Match { .. } => None,
         }
     }
 }

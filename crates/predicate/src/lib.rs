@@ -31,6 +31,8 @@ mod substrait;
 mod value;
 mod value_set;
 mod value_test;
+pub mod word;
+mod word_test;
 
 pub use bound_predicate::BoundPredicate;
 pub use column_condition::Condition;
@@ -41,3 +43,4 @@ pub use list::{List, Lists};
 pub use literal::Literal;
 pub use order_key::KeyType;
 pub use value::Value;
+pub use word_test::WordTest;

@@ -151,7 +151,7 @@ impl Parser<'_> {
                 "xor" => (Binary::Xor, XOR),
                 "and" => (Binary::And, AND),
                 "andnot" | "minus" => (Binary::AndNot, AND),
-                "in" | "between" | "is" | "like" | "not" => (Binary::Test, TEST),
+                "in" | "between" | "is" | "like" | "match" | "contains" | "not" => (Binary::Test, TEST),
                 _ => return None,
             },
             _ => return None,
@@ -284,7 +284,7 @@ impl Parser<'_> {
     /// Whether the token `ahead` is a binary operator.
     fn is_operator(&self, ahead: usize) -> bool {
         matches!(self.words.get(self.next + ahead), Some((_, Word::Name { text, quoted: false }))
-            if ["and", "or", "xor", "andnot", "minus", "in", "between", "is", "like", "not"].iter().any(|word| text.eq_ignore_ascii_case(word)))
+            if ["and", "or", "xor", "andnot", "minus", "in", "between", "is", "like", "match", "contains", "not"].iter().any(|word| text.eq_ignore_ascii_case(word)))
     }
 }
 
@@ -349,6 +349,8 @@ mod tests {
         same("E[0:100, :, 3] > 1", "`E`[0:100,:,3] > 1");
         same("a /b > 1", "a / b > 1");
         same("minus > 1 and xor < 2", "`minus` > 1 and `xor` < 2");
+        same("match match 'a' and contains > 1", "`match` contains ('a') && `contains` > 1");
+        same("x NOT MATCH ('a', 'b')", "not (x match ('a', 'b'))");
     }
 
     #[test]
@@ -377,6 +379,11 @@ mod tests {
             ("x > 'a' + 1", "character 5"),
             ("E[0:a] > 1", "character 5"),
             ("x + 1", "character 6"),
+            ("x match y", "character 9"),
+            ("x match '?!'", "character 9"),
+            ("x match ('a', 1)", "character 15"),
+            ("x + 1 match 'a'", "character 13"),
+            ("contains(x, 'a')", "character 1"),
         ] {
             let message = parse(text).err().map(|e| e.to_string()).unwrap_or_default();
             assert!(message.contains(place), "{text}: {message}");
@@ -413,7 +420,7 @@ mod tests {
         #[test]
         fn no_words_end_the_parser_and_what_it_makes_can_be_sent(words in proptest::collection::vec(proptest::sample::select(vec![
             "x", "y", "\"odd\"", "/a/b", "E[0:2,:]", "1", "2.5", "1e3", "0x1f", "'t'", "(", ")", "(", ")", ",", "+", "-", "*", "/", "%", "**", "^", "&", "|",
-            "&&", "||", "&!", "!", "~", "<", "<=", ">", ">=", "=", "!=", "and", "or", "xor", "not", "in", "between", "like", "is", "null", "nan", "inf", "exists",
+            "&&", "||", "&!", "!", "~", "<", "<=", ">", ">=", "=", "!=", "and", "or", "xor", "not", "in", "between", "like", "match", "contains", "is", "null", "nan", "inf", "exists",
             "minus", "true", "sqrt", "min", "isnan", "[", "'", "é",
         ]), 0..14)) {
             let text = words.join(" ");

@@ -142,6 +142,14 @@ impl Set {
         })
     }
 
+    /// The values, if they are texts.
+    pub fn texts(&self) -> Option<&HashSet<String>> {
+        match self {
+            Self::Text(texts) => Some(texts),
+            _ => None,
+        }
+    }
+
     /// The same values as keys; `None` for text.
     pub fn value_set(&self, key_type: KeyType) -> Option<ValueSet> {
         let kept = |values: &OnceLock<ValueSet>, all: &dyn Fn() -> ValueSet| match values.get_or_init(all) {

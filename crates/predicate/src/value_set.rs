@@ -22,7 +22,7 @@ pub(super) fn is_of_column(bound: &Bound, name: &str) -> bool {
     match bound {
         Bound::And(parts) | Bound::Or(parts) | Bound::Xor(parts) => parts.iter().all(|part| is_of_column(part, name)),
         Bound::Not(part) => is_of_column(part, name),
-        Bound::IsNull(path) | Bound::Test(path, _) | Bound::Like(path, _) | Bound::In(path, _) => this(path),
+        Bound::IsNull(path) | Bound::Test(path, _) | Bound::Like(path, _) | Bound::Match(path, _) | Bound::In(path, _) => this(path),
         Bound::Columns(left, _, right) => this(left) && this(right),
         Bound::Computed(number, _) => number.paths().all(this),
         Bound::Numbers(left, _, right) => left.paths().chain(right.paths()).all(this),
@@ -73,7 +73,7 @@ fn outcome(bound: &Bound, key_type: KeyType) -> Option<Outcome> {
             let unordered = if comparison.holds(None) { nan } else { none };
             Outcome { values: equal.or(&unordered), null: None }
         }
-        Bound::Xor(_) | Bound::Columns(..) | Bound::Computed(..) | Bound::Numbers(..) | Bound::Like(..) => return None,
+        Bound::Xor(_) | Bound::Columns(..) | Bound::Computed(..) | Bound::Numbers(..) | Bound::Like(..) | Bound::Match(..) => return None,
     })
 }
 

@@ -8,12 +8,21 @@ use std::sync::OnceLock;
 use hyperslab::index::{IndexPlan, IndexRequest, IndexTrust, verify};
 use hyperslab::query::{Query, QueryRequest};
 use hyperslab::write::{DatasetDefinition, Existing, FileWriter, Region, no_heap};
-use hyperslab::{ByteOrder, Cancellation, Dataspace, Datatype, Result, Session, SessionOptions, new_session_with_indexes};
+use hyperslab::{ByteOrder, Cancellation, CharacterSet, Dataspace, Datatype, Result, Session, SessionOptions, StringPadding, new_session_with_indexes};
 
 use crate::fuzz::{honest, limits};
 
 const ROWS: i32 = 4000;
-const CONDITIONS: [&str; 4] = ["x < 10", "x >= 3900 or x = 100", "abs(y) > 90 and x < 500", "y > 120 or y = -5"];
+/// Bytes of a text of `/t`.
+const TEXT_BYTES: usize = 24;
+const CONDITIONS: [&str; 6] = [
+    "x < 10",
+    "x >= 3900 or x = 100",
+    "abs(y) > 90 and x < 500",
+    "y > 120 or y = -5",
+    "t match 'Row 399' or t match 'part 5' and not (t match '105')",
+    "t = 'row 17 of part 3' or t match 'row' and x < 5",
+];
 
 /// A data file, the files of its sidecar (the manifest first), and the rows that match each condition.
 struct Sample {
@@ -47,8 +56,17 @@ impl Sample {
             let values: Vec<u8> = (0..ROWS).flat_map(|row| value(row).to_le_bytes()).collect();
             writer.write(path, &all, &values, &no_heap)?;
         }
+        let text = Datatype::FixedString { size: TEXT_BYTES as u64, padding: StringPadding::NullPadded, character_set: CharacterSet::Ascii };
+        writer.create_dataset("/t", DatasetDefinition::new(text, Dataspace::fixed(vec![4000])))?;
+        let mut texts = Vec::new();
+        for row in 0..ROWS {
+            let end = texts.len() + TEXT_BYTES;
+            texts.extend(format!("row {} of part {}", row % 500, row % 7).into_bytes());
+            texts.resize(end, 0);
+        }
+        writer.write("/t", &all, &texts, &no_heap)?;
         writer.finish(Existing::Replace)?;
-        let request = IndexRequest::new(vec!["/x".to_owned(), "/y".to_owned()]);
+        let request = IndexRequest::new(vec!["/x".to_owned(), "/y".to_owned(), "/t".to_owned()]);
         IndexPlan::new(&[session.open(&data)?], &request, &Cancellation::new())?.run(&session, &Cancellation::new(), &|_| ())?;
         let entries = fs::read_dir(folder.join("data.h5.hsidx"))?.map(|entry| Ok(entry?.path())).collect::<Result<Vec<_>>>()?;
         let kept = entries.into_iter().filter(|path| path.extension().is_some_and(|end| end == "json" || end == "arrow"));

@@ -27,7 +27,7 @@ class PlannedIndex(NamedTuple):
     Attributes:
         file: Path of the file.
         path: Path of the dataset, followed by the name of the member if it is compound (`/table/energy`).
-        level: Level of the index: Z, K, P, X or B.
+        level: Level of the index: Z, K, P, X, B or W.
         reason: Why this level, or why the dataset is left out.
         elements: Number of values.
         value_bytes: Bytes of values to be read.
@@ -202,8 +202,9 @@ def index(
             file or folder.
         datasets: Paths of datasets, of members of compound datasets (`/table/energy`), of compound datasets for all their
             members, or of groups for all datasets in them. `*` and `?` are wildcards.
-        level: Z (zones), K (every 64th value), P (positions in order), X (positions and values) or B (bitmaps of distinct
-            values); by default the one that suits each dataset.
+        level: Z (zones), K (every 64th value), P (positions in order), X (positions and values), B (bitmaps of distinct
+            values) or W (text: bitmaps of distinct texts, or the rows of each word); by default the one that suits each
+            dataset.
         decode: Index decoded values; with `False` values as stored.
         together: Make one index of all files of a folder.
         rebuild: Build valid indexes again, too.

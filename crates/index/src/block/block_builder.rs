@@ -5,6 +5,7 @@
 //!
 //! Example: the values 7, NaN, 2 at positions 0, 1, 2 have the order 2, 0, 1.
 
+use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef};
 use arrow_buffer::Buffer;
 use hyperslab_array::{Error, Result};
@@ -16,6 +17,7 @@ use super::block_keys::{Key, KeyBuffers};
 use super::hash::hash;
 use super::packed_keys::{self, GROUP_KEYS};
 use super::sort::Sorter;
+use super::words::{self, WordParts};
 use super::zone::Zone;
 
 /// The index of one block as it is stored. Parts that its level does not have are empty.
@@ -36,6 +38,13 @@ pub(crate) struct Block {
     pub bitmaps: Vec<u8>,
 }
 
+impl Block {
+    /// Size of its parts in bytes.
+    pub fn bytes(&self) -> usize {
+        [self.samples.len(), self.order.len(), self.starts.len(), self.packed.len(), self.bitmaps.len()].iter().sum()
+    }
+}
+
 /// Builds blocks one after the other; each thread has one and reuses its buffers.
 #[derive(Default)]
 pub(crate) struct Builder {
@@ -46,7 +55,7 @@ pub(crate) struct Builder {
 
 impl Builder {
     /// Builds the index of `array` at `level`. If `Bitmaps` is requested and the block has too many distinct values, numbers
-    /// get `Exact` instead, and text gets a `Zone` without minimum and maximum.
+    /// get `Exact` instead, and text gets a `Zone` without minimum and maximum, or `Words` if that is requested.
     pub fn build(&mut self, array: &ArrayRef, level: Level) -> Result<Block> {
         if array.len() > 1 << 16 {
             return Err(Error::internal("a block has more than 65,536 values"));
@@ -55,10 +64,7 @@ impl Builder {
         let Some(key_type) = KeyType::of(array.data_type()) else {
             let zone =
                 Zone { numbers: (array.len() - array.null_count()) as u32, nulls: array.null_count() as u32, hash: hash_array(array)?, ..Zone::default() };
-            return Ok(match bitmaps::of_text(array)? {
-                Some(bitmaps) if level == Level::Bitmaps => Block { level: Some(Level::Bitmaps), zone, bitmaps, ..Block::default() },
-                _ => Block { level: Some(Level::Zone), zone, ..Block::default() },
-            });
+            return of_text(array, zone, level);
         };
         match self.keys.fill(array)? {
             1 => self.of_keys::<u8>(array, key_type, level),
@@ -105,7 +111,7 @@ impl Builder {
             return Ok(block);
         }
         let level = match level {
-            Level::Bitmaps => match bitmaps::of_keys(numbers, positions, after.split_at(nans)) {
+            Level::Bitmaps | Level::Words => match bitmaps::of_keys(numbers, positions, after.split_at(nans)) {
                 Some(bitmaps) => {
                     block.level = Some(Level::Bitmaps);
                     block.bitmaps = bitmaps?;
@@ -136,6 +142,19 @@ impl Builder {
     }
 }
 
+/// The index of a block of text.
+fn of_text(array: &ArrayRef, zone: Zone, level: Level) -> Result<Block> {
+    let with_bitmaps = if level >= Level::Bitmaps { bitmaps::of_text(array)? } else { None };
+    if let Some(bitmaps) = with_bitmaps {
+        return Ok(Block { level: Some(Level::Bitmaps), zone, bitmaps, ..Block::default() });
+    }
+    let texts = array.as_string_opt::<i32>().filter(|_| level == Level::Words);
+    Ok(match texts.map(words::of_text).transpose()?.flatten() {
+        Some(WordParts { starts, samples, packed, order, bitmaps }) => Block { level: Some(Level::Words), zone, samples, order, starts, packed, bitmaps },
+        None => Block { level: Some(Level::Zone), zone, ..Block::default() },
+    })
+}
+
 /// Smallest and largest key; `None` if there are none.
 fn extremes<K: Key>(keys: &[K]) -> Option<(K, K)> {
     let first = *keys.first()?;
@@ -159,7 +178,6 @@ fn hash_array(array: &ArrayRef) -> Result<u64> {
             all = hash(all, bytes.ok_or_else(|| Error::internal("an array has fewer bytes than values"))?);
         }
         None => {
-            use arrow_array::cast::AsArray;
             if let Some(texts) = array.as_string_opt::<i32>() {
                 all = texts.iter().fold(all, |all, text| hash(all ^ u64::from(text.is_some()), text.unwrap_or_default().as_bytes()));
             } else if let Some(flags) = array.as_boolean_opt() {

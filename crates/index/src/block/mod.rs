@@ -10,4 +10,5 @@ pub(crate) mod not_indexed;
 pub(crate) mod packed_keys;
 pub(crate) mod rank_query;
 pub(crate) mod sort;
+pub(crate) mod words;
 pub(crate) mod zone;

@@ -27,6 +27,9 @@ use crate::store::index_files::IndexFiles;
 use crate::store::manifest::IndexFileEntry;
 use crate::store::shared_file::SharedFile;
 
+/// Most bytes of blocks that a thread holds before it writes them: words of long texts take many times what others take.
+const MAX_GROUP_BYTES: usize = 64 << 20;
+
 /// What each build needs besides its task.
 #[derive(Clone, Copy)]
 pub(crate) struct BuildContext<'a> {
@@ -161,28 +164,39 @@ impl Build<'_> {
             std::io::Result::Ok(())
         });
         let (next, failed) = (AtomicUsize::new(0), AtomicBool::new(false));
+        let write = |rows: &[Row]| -> Result<()> {
+            built.fetch_add(rows.len() as u64, Ordering::Relaxed);
+            for rows in rows.chunks(BATCH_BLOCKS) {
+                let batch = IndexFileWriter::batch(task.shape.len(), rows)?;
+                writer.lock().unwrap_or_else(PoisonError::into_inner).write(&batch)?;
+                // The syncing thread only ends early if a sync fails, which is reported below.
+                if written.send(()).is_err() {
+                    failed.store(true, Ordering::Relaxed);
+                }
+            }
+            Ok(())
+        };
         // Each thread takes the next group, builds it, and writes it while other threads build.
         let of_thread = || {
             let mut builder = Builder::default();
             while let Some(units) = groups.get(next.fetch_add(1, Ordering::Relaxed)).filter(|_| !failed.load(Ordering::Relaxed)) {
-                let mut rows = Vec::new();
+                let (mut rows, mut bytes) = (Vec::new(), 0);
                 for unit in *units {
                     match self.unit(&mut builder, unit, &previous)? {
-                        Outcome::Built(more) => rows.extend(more),
+                        Outcome::Built(more) => {
+                            bytes += more.iter().map(|row| row.block.bytes()).sum::<usize>();
+                            rows.extend(more);
+                        }
                         Outcome::Kept(blocks) => {
                             kept.fetch_add(blocks, Ordering::Relaxed);
                         }
                     }
-                }
-                built.fetch_add(rows.len() as u64, Ordering::Relaxed);
-                for rows in rows.chunks(BATCH_BLOCKS) {
-                    let batch = IndexFileWriter::batch(task.shape.len(), rows)?;
-                    writer.lock().unwrap_or_else(PoisonError::into_inner).write(&batch)?;
-                    // The syncing thread only ends early if a sync fails, which is reported below.
-                    if written.send(()).is_err() {
-                        failed.store(true, Ordering::Relaxed);
+                    if bytes > MAX_GROUP_BYTES {
+                        write(&std::mem::take(&mut rows))?;
+                        bytes = 0;
                     }
                 }
+                write(&rows)?;
             }
             Ok(())
         };

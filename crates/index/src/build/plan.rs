@@ -4,7 +4,7 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::PathBuf;
 
-use hyperslab_array::{Cancellation, Error, Result};
+use hyperslab_array::{Cancellation, Datatype, Error, Result};
 use hyperslab_formats::{ObjectId, StorageLayout};
 use hyperslab_predicate::KeyType;
 use hyperslab_reader::File;
@@ -28,6 +28,8 @@ use crate::store::sweep::{Building, TASK_FILE_MAX_AGE, sweep};
 
 /// Maximum number of distinct values in each sampled block for which bitmaps are chosen.
 const MAX_SAMPLED_DISTINCT_VALUES: usize = 64;
+/// Bytes of an index of words for a text of about five words; how long texts are is only known after reading them.
+const INDEX_BYTES_OF_TEXT: u64 = 16;
 
 /// The plan for one dataset.
 #[derive(Debug, Clone)]
@@ -163,6 +165,7 @@ impl IndexPlan {
             Level::Positions => 128 + width,
             Level::Exact => 128 + width + 20 * width,
             Level::Bitmaps => 32,
+            Level::Words => 64 * INDEX_BYTES_OF_TEXT,
         };
         let blocks = elements.div_ceil(1 << 16);
         self.datasets.push(PlannedIndex {
@@ -254,7 +257,10 @@ impl IndexPlan {
 fn choose_level(file: &File, values: &IndexedValues, grid: &BlockGrid, cancellation: &Cancellation) -> Result<(Level, String)> {
     let description = file.dataset(values.dataset)?;
     let data_type = values.column.field().data_type();
-    let Some(key_type) = KeyType::of(data_type) else { return Ok((Level::Bitmaps, "text".to_owned())) };
+    let Some(key_type) = KeyType::of(data_type) else {
+        let is_enumeration = matches!(values.column.datatype(), Datatype::Enum { .. });
+        return Ok(if is_enumeration { (Level::Bitmaps, "names of an enumeration".to_owned()) } else { (Level::Words, "text".to_owned()) });
+    };
     if key_type.width() == 1 {
         return Ok((Level::Bitmaps, "values of one byte".to_owned()));
     }

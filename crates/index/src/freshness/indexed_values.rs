@@ -113,9 +113,10 @@ pub(crate) fn supported_level(level: Level, column: &Column) -> Result<Level> {
         _ => false,
     };
     match KeyType::of(data_type) {
+        Some(_) if level == Level::Words => Err(Error::unsupported("an index of the words (W) of values that are not text")),
         Some(_) => Ok(level),
-        None if is_text && level == Level::Bitmaps => Ok(level),
-        None if is_text => Err(Error::unsupported(format!("an index of level {} of text: it has bitmaps (B) only", level.letter()))),
+        None if is_text && level >= Level::Bitmaps => Ok(level),
+        None if is_text => Err(Error::unsupported(format!("an index of level {} of text: it has bitmaps (B) or words (W)", level.letter()))),
         None => Err(not_indexed(data_type)),
     }
 }

@@ -5,8 +5,6 @@
 //! first few of a session also if chunks must be decoded; all others take up to 1/50 of the process's time. The process remembers
 //! which indexes passed, so that a session which begins later does not pay again.
 
-use std::hash::{BuildHasher, Hasher, RandomState};
-
 use arrow_array::Array;
 use arrow_array::cast::AsArray;
 use hyperslab_array::{Cancellation, Error, ErrorKind, Result};
@@ -14,9 +12,11 @@ use hyperslab_formats::StorageLayout;
 use hyperslab_predicate::{Condition, KeyType, ValueSet};
 use hyperslab_scan::pruner::Level;
 
+use super::audit_words::words_are_right;
 use super::indexed_column::{IndexedColumn, Verdict, verdict};
-use super::matching_positions::{MatchingPositions, matching_positions};
-use super::row_collector::Positions;
+use super::matching_positions::matching_positions;
+use super::random::below;
+use super::row_collector::{MatchingPositions, Positions};
 use crate::block::bitmaps::{self, Distinct};
 use crate::block::block_builder::Builder;
 use crate::store::audit_memory::Finding;
@@ -30,16 +30,6 @@ const ROWS: usize = 4;
 const FROM_DATA: &str = "the answers are read from the data";
 /// What follows if it is refuted later.
 const ASK_AGAIN: &str = "it is not used any more, but a part of this answer may have used it: ask again";
-
-/// An unpredictable number, so that forged blocks cannot avoid the audit.
-fn random() -> u64 {
-    RandomState::new().build_hasher().finish()
-}
-
-/// A random number below `end`, which is not 0.
-fn below(end: u64) -> u64 {
-    random() % end.max(1)
-}
 
 impl IndexedColumn {
     /// Whether single values can be read without decoding chunks.
@@ -90,6 +80,7 @@ fn block_is_right(column: &IndexedColumn) -> Result<bool> {
     let Some((entry, (index_file, row))) = found else { return Ok(true) };
     match (row.level, column.key_type) {
         (Level::Positions | Level::Exact, Some(key_type)) if row.zone.numbers > 0 => ranks_are_right(column, key_type, entry, index_file, row),
+        (Level::Words, _) => words_are_right(column, index_file, row),
         (Level::Bitmaps, key_type) => bitmaps_are_right(column, key_type, index_file, row),
         _ => zone_is_right(column, row),
     }

@@ -8,10 +8,10 @@ use hyperslab_scan::pruner::{Blocks, ColumnIndex, CountBounds, Edge, KeyRange, L
 use super::audit::audit_decisions;
 use super::counts::{block_count, counts_below};
 use super::indexed_column::IndexedColumn;
-use super::matching_positions::{MatchingPositions, matching_positions};
+use super::matching_positions::matching_positions;
 use super::matching_values::matching_values;
 use super::quantile::key_at_rank;
-use super::row_collector::RowCollector;
+use super::row_collector::{MatchingPositions, RowCollector};
 use super::row_values::row_values;
 use crate::block::block_runs::row_range;
 use crate::store::block_directory::BlockEntry;

@@ -5,8 +5,8 @@ use hyperslab_predicate::Condition;
 use hyperslab_scan::pruner::{CountBounds, Edge, Level};
 
 use super::indexed_column::{IndexedColumn, Verdict, is_costly, verdict};
-use super::matching_positions::{MatchingPositions, matching_positions};
-use super::row_collector::{Positions, RowCollector};
+use super::matching_positions::matching_positions;
+use super::row_collector::{MatchingPositions, Positions, RowCollector};
 use crate::block::bitmaps::{self, Distinct};
 use crate::block::block_grid::block_elements;
 use crate::store::block_directory::BlockEntry;
@@ -28,7 +28,7 @@ pub(crate) fn block_count(
         Verdict::All => return Ok(CountBounds::exactly(selected)),
         Verdict::Some => {}
     }
-    if selected < block_elements(&entry.region)? {
+    if selected < block_elements(&entry.region)? || row.level == Level::Words {
         if row.level < Level::Exact {
             return Ok(unknown(selected));
         }
@@ -42,7 +42,7 @@ pub(crate) fn block_count(
         return Ok(CountBounds { lower, upper: lower + count(possible)? });
     }
     let counted = match (row.level, condition.values()) {
-        (Level::Zone, _) => return Ok(unknown(selected)),
+        (Level::Zone | Level::Words, _) => return Ok(unknown(selected)),
         (Level::Bitmaps, None) if column.key_type.is_some() => return Ok(unknown(selected)),
         (Level::Bitmaps, _) => (|| {
             let entries = bitmaps::decode(&index_file.bitmaps(row)?, column.key_type.is_none())?;

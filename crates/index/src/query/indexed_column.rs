@@ -80,7 +80,7 @@ pub(crate) fn is_costly(row: &StoredRow, set: &ValueSet) -> bool {
     let rows = match row.level {
         Level::Positions => ROWS_PER_DATA_LOOKUP,
         Level::Exact => ROWS_PER_INDEX_LOOKUP,
-        Level::Zone | Level::Keys | Level::Bitmaps => return false,
+        Level::Zone | Level::Keys | Level::Bitmaps | Level::Words => return false,
     };
     lookups > MAX_FREE_INTERVALS && lookups * rows > row.zone.elements() as usize
 }

@@ -7,28 +7,13 @@ use hyperslab_predicate::{Condition, ValueSet};
 use hyperslab_scan::pruner::Level;
 
 use super::indexed_column::{IndexedColumn, Verdict, is_costly, verdict};
-use super::row_collector::Positions;
+use super::matching_words::by_words;
+use super::row_collector::{MatchingPositions, Positions};
 use crate::block::bitmaps;
 use crate::block::block_grid::block_elements;
 use crate::block::rank_query::RankQuery;
 use crate::store::block_directory::BlockEntry;
 use crate::store::index_reader::{IndexFile, StoredRow};
-
-/// The positions of a block that pass for certain, and those that may pass and must be tested.
-pub(crate) struct MatchingPositions {
-    pub certain: Positions,
-    pub possible: Positions,
-}
-
-impl MatchingPositions {
-    fn known(certain: Positions) -> Self {
-        Self { certain, possible: Positions::None }
-    }
-
-    fn unknown(elements: u64) -> Self {
-        Self { certain: Positions::None, possible: Positions::All(elements as u32) }
-    }
-}
 
 /// Finds the matching positions of a block. If the index lacks the block, is damaged, or a lookup would take longer than
 /// reading the values, all positions are possible.
@@ -45,6 +30,7 @@ pub(crate) fn matching_positions(column: &IndexedColumn, entry: &BlockEntry, con
         (Level::Zone | Level::Keys, _) => return Ok(MatchingPositions::unknown(elements)),
         (Level::Bitmaps, None) if column.key_type.is_some() => return Ok(MatchingPositions::unknown(elements)),
         (Level::Bitmaps, _) => by_bitmaps(column, index_file, row, condition),
+        (Level::Words, _) => return by_words_or_data(index_file, row, condition, elements, scratch),
         (_, None) => return Ok(MatchingPositions::unknown(elements)),
         (_, Some(set)) if is_costly(row, set) => return Ok(MatchingPositions::unknown(elements)),
         (_, Some(set)) => column.with_ranks(entry, index_file, row, Level::Exact, |query| by_ranks(query, set, scratch)),
@@ -53,6 +39,15 @@ pub(crate) fn matching_positions(column: &IndexedColumn, entry: &BlockEntry, con
         // The values of a block whose index is damaged are read and tested.
         Err(error) if error.kind() == ErrorKind::Corrupt => Ok(MatchingPositions::unknown(elements)),
         found => found.map(MatchingPositions::known),
+    }
+}
+
+/// By the words of a block, if they say anything; all positions are possible otherwise, and if the block is damaged.
+fn by_words_or_data(index_file: &IndexFile, row: &StoredRow, condition: &Condition, elements: u64, scratch: &mut Vec<u8>) -> Result<MatchingPositions> {
+    let Some(test) = condition.words().filter(|test| test.is_known()) else { return Ok(MatchingPositions::unknown(elements)) };
+    match by_words(index_file, row, test, scratch) {
+        Err(error) if error.kind() == ErrorKind::Corrupt => Ok(MatchingPositions::unknown(elements)),
+        found => found,
     }
 }
 

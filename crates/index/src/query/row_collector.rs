@@ -52,6 +52,15 @@ impl Positions {
         if any { Self::Many(words) } else { Self::None }
     }
 
+    /// The positions of a bitmap.
+    pub fn of_bitmap(bitmap: &RoaringBitmap) -> Self {
+        match bitmap.len() {
+            0 => Self::None,
+            few if few <= MAX_LISTED_ROWS as u64 => Self::Few(bitmap.iter().map(|position| position as u16).collect()),
+            _ => Self::of_bitmaps(std::iter::once(bitmap)),
+        }
+    }
+
     /// One bit per position.
     fn words(&self) -> Box<[u64; CHUNK_WORDS]> {
         let mut words = Box::new([0u64; CHUNK_WORDS]);
@@ -62,6 +71,22 @@ impl Positions {
             Self::Many(many) => words = many.clone(),
         }
         words
+    }
+}
+
+/// The positions of a block that pass for certain, and those that may pass and must be tested.
+pub(crate) struct MatchingPositions {
+    pub certain: Positions,
+    pub possible: Positions,
+}
+
+impl MatchingPositions {
+    pub fn known(certain: Positions) -> Self {
+        Self { certain, possible: Positions::None }
+    }
+
+    pub fn unknown(elements: u64) -> Self {
+        Self { certain: Positions::None, possible: Positions::All(elements as u32) }
     }
 }
 

@@ -43,6 +43,7 @@ pub(crate) fn level_number(level: Option<Level>) -> u8 {
         Some(Level::Positions) => 2,
         Some(Level::Exact) => 3,
         Some(Level::Bitmaps) => 4,
+        Some(Level::Words) => 5,
     }
 }
 
@@ -54,6 +55,7 @@ pub(crate) fn level_of(number: u8) -> Option<Level> {
         2 => Level::Positions,
         3 => Level::Exact,
         4 => Level::Bitmaps,
+        5 => Level::Words,
         _ => return None,
     })
 }

@@ -71,6 +71,9 @@ impl Parser<'_> {
                 true => format!(
                     "there is no function {lower}: year, quarter, month, day, hour, minute and second are parts of a time, and times compare with texts, as in time >= '1990-01-01',"
                 ),
+                false if ["contains", "match", "freetext", "hastoken"].contains(&lower.as_str()) => {
+                    format!("there is no function {lower}: name match 'red apples' tests for words and name like '%apple%' for a part of the text,")
+                }
                 false => format!("there is no function {:?}{}, which is called", shown(name), Function::nearest(name)),
             };
             return Err(self.error_at_word(start, &message));

@@ -5,6 +5,7 @@ use hyperslab_array::shown::shown;
 
 use super::super::lex::Word;
 use super::super::value::Value;
+use super::super::word::Words;
 use super::super::{Comparison, List, Literal, Predicate};
 use super::{BIT_OR, MAX_COMPUTED_LITERALS, Node, Parser, negate, single_or};
 
@@ -48,13 +49,39 @@ impl Parser<'_> {
                 self.next += 1;
                 Predicate::Like { column, pattern }
             }
+            () if self.keyword("match") || self.keyword("contains") => self.word_match(&left)?,
             () if negated && self.keyword("null") => {
                 self.not_constant(&left, start)?;
                 null(&left)
             }
-            () => return Err(self.error("expected `in`, `between` or `like`")),
+            () => return Err(self.error("expected `in`, `between`, `like` or `match`")),
         };
         Ok(negate(test, negated))
+    }
+
+    /// The words after `match`: one text, or several in parentheses.
+    fn word_match(&mut self, left: &Value) -> Result<Predicate> {
+        let Some(column) = left.as_column().filter(|column| !column.is_empty()).map(str::to_owned) else {
+            return Err(self.error("a column of text matches words in single quotes, which are expected"));
+        };
+        let is_list = self.symbol("(");
+        let start = self.next;
+        let mut texts = Vec::new();
+        loop {
+            let Some(Word::Text(text)) = self.peek() else { return Err(self.error("expected words in single quotes")) };
+            texts.push(text.clone());
+            self.next += 1;
+            if !is_list || !self.symbol(",") {
+                break;
+            }
+        }
+        if is_list && !self.symbol(")") {
+            return Err(self.error("expected `,` or `)`"));
+        }
+        if Words::of_texts(&texts).is_none() {
+            return Err(self.error_at_word(start, "expected a word, which is letters and digits,"));
+        }
+        Ok(Predicate::Match { column, texts })
     }
 
     fn not_constant(&self, value: &Value, start: usize) -> Result<()> {

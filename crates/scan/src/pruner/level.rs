@@ -16,6 +16,9 @@ pub enum Level {
     Exact,
     /// The rows of each distinct value: answers everything exactly, for columns with few distinct values.
     Bitmaps,
+    /// The rows of each distinct text, or the rows of each word if a block has many: answers what words say, and leaves few
+    /// rows of texts that equal another one.
+    Words,
 }
 
 impl Level {
@@ -27,6 +30,7 @@ impl Level {
             Self::Positions => 'P',
             Self::Exact => 'X',
             Self::Bitmaps => 'B',
+            Self::Words => 'W',
         }
     }
 }
@@ -42,7 +46,8 @@ impl std::str::FromStr for Level {
             "P" | "positions" => Ok(Self::Positions),
             "X" | "exact" => Ok(Self::Exact),
             "B" | "bitmaps" => Ok(Self::Bitmaps),
-            other => Err(Error::invalid_input(format!("level {other:?} is not one of Z, K, P, X, B"))),
+            "W" | "words" => Ok(Self::Words),
+            other => Err(Error::invalid_input(format!("level {other:?} is not one of Z, K, P, X, B, W"))),
         }
     }
 }
