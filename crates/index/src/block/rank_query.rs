@@ -196,6 +196,17 @@ impl RankQuery<'_> {
         Ok(exactly(first + here))
     }
 
+    /// As `below_near`. With `is_simple`, exact ranks of packed keys are cached: a count of the rows is often followed by a question for them.
+    fn remembered(&self, key: u64, is_simple: bool, near: &mut Option<(usize, [u64; GROUP_KEYS])>, scratch: &mut Vec<u8>) -> Result<Rank> {
+        let Some(ranks) = self.known_ranks.filter(|_| is_simple && self.level == Level::Exact) else { return self.below_near(key, near, scratch) };
+        if let Some(rank) = ranks.rank(key) {
+            return Ok(Rank { lower: rank, upper: rank });
+        }
+        let found = self.below_near(key, near, scratch)?;
+        ranks.keep(key, found.lower);
+        Ok(found)
+    }
+
     /// The number of keys below `key`, searched for in the data within the bounds `rank`. `ends` are the keys before and at
     /// the end of this range. Interpolation search needs fewer reads than binary search if keys are spread evenly; after
     /// some steps binary search takes over.
@@ -275,12 +286,13 @@ impl RankQuery<'_> {
             return Ok(found);
         }
         let mut near = None;
+        let is_simple = set.intervals().len() <= MAX_CACHED_RANKS / 4;
         for (first, last) in zone.intervals_of(set) {
             let key = *first;
-            let first = self.below_near(key, &mut near, scratch)?;
+            let first = self.remembered(key, is_simple, &mut near, scratch)?;
             let end = match after(*last) {
                 Some(_) if key == *last && self.is_absent(key, first, scratch)? => first,
-                Some(end) => self.below_near(end, &mut near, scratch)?,
+                Some(end) => self.remembered(end, is_simple, &mut near, scratch)?,
                 None => self.below_edge(None, scratch)?,
             };
             if first.lower < end.upper {

@@ -154,7 +154,7 @@ fn decisions_are_right(column: &IndexedColumn, key_type: KeyType, set: &ValueSet
         touched.iter().cycle().skip(start).take(touched.len()).find(|entry| is_excluded(entry) != wanted)
     };
     if let Some(entry) = any(true) {
-        let MatchingPositions { certain, .. } = matching_positions(column, entry, condition, &mut Vec::new())?;
+        let MatchingPositions { certain, .. } = matching_positions(column, entry, condition, None, &mut Vec::new())?;
         let data = column.data(entry, key_type);
         for position in (0..ROWS).filter_map(|_| one_of(&certain)) {
             if !data.number(position)?.is_some_and(|key| has(set, key)) {

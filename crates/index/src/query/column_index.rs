@@ -1,9 +1,13 @@
 //! Column index: answers the questions of scans and queries from the index of a column.
 
+use std::borrow::Cow;
+
 use arrow_array::ArrayRef;
 use hyperslab_array::{Cancellation, Result, Selection};
 use hyperslab_predicate::{Condition, KeyType};
-use hyperslab_scan::pruner::{Blocks, ColumnIndex, CountBounds, Edge, KeyRange, Level, Matches, MatchingValues, RowSelection};
+use hyperslab_scan::pruner::{
+    Blocks, CHUNK_ROWS, CHUNK_WORDS, ColumnIndex, CountBounds, Edge, KeyRange, Level, Matches, MatchingValues, PieceRows, RowSelection,
+};
 
 use super::audit::audit_decisions;
 use super::counts::{block_count, counts_below};
@@ -121,6 +125,20 @@ impl ColumnIndex for IndexedColumn {
     }
 }
 
+/// The positions of a block that are among rows of the dataset; `None` if all are, or if its elements are not those of a chunk of rows.
+fn positions_among<'a>(entry: &BlockEntry, among: &'a RowSelection) -> Option<Cow<'a, [u64; CHUNK_WORDS]>> {
+    let first = entry.first.filter(|first| first.is_multiple_of(CHUNK_ROWS))?;
+    match among.rows_of_chunk(first / CHUNK_ROWS)? {
+        PieceRows::All => None,
+        PieceRows::Bits(bits) => Some(Cow::Borrowed(bits)),
+        PieceRows::Listed(rows) => {
+            let mut bits = [0; CHUNK_WORDS];
+            rows.iter().for_each(|row| bits[usize::from(row >> 6)] |= 1 << (row & 63));
+            Some(Cow::Owned(bits))
+        }
+    }
+}
+
 impl IndexedColumn {
     /// The blocks that may have matching rows, of those that the selection touches and that have any of the rows `among`.
     fn blocks_to_ask(&self, selection: &Selection, condition: &Condition, among: Option<&RowSelection>) -> Result<Vec<&BlockEntry>> {
@@ -133,12 +151,13 @@ impl IndexedColumn {
         Ok(entries)
     }
 
-    /// The rows for which the condition holds, of the blocks that have any of the rows `among`.
+    /// The rows for which the condition holds, of the blocks that have any of the rows `among`; rows that are not among these may be left out.
     fn rows_of_blocks(&self, selection: &Selection, condition: &Condition, among: Option<&RowSelection>, cancellation: &Cancellation) -> Result<Matches> {
         let entries = self.blocks_to_ask(selection, condition, among)?;
         let is_whole = self.directory.is_whole(selection);
         let parts = self.for_each_block(&entries, cancellation, |sum: &mut (RowCollector, RowCollector), entry, scratch| {
-            let MatchingPositions { certain, possible } = matching_positions(self, entry, condition, scratch)?;
+            let kept = among.filter(|_| is_whole).and_then(|among| positions_among(entry, among));
+            let MatchingPositions { certain, possible } = matching_positions(self, entry, condition, kept.as_deref(), scratch)?;
             match entry.first.filter(|_| is_whole) {
                 Some(first) => {
                     sum.0.add_run(certain, first)?;

@@ -32,7 +32,7 @@ pub(crate) fn block_count(
         if row.level < Level::Exact {
             return Ok(unknown(selected));
         }
-        let MatchingPositions { certain, possible } = matching_positions(column, entry, condition, scratch)?;
+        let MatchingPositions { certain, possible } = matching_positions(column, entry, condition, None, scratch)?;
         let count = |positions: Positions| -> Result<u64> {
             let mut rows = RowCollector::default();
             rows.add_selected(positions, &entry.region, selection)?;

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use hyperslab_array::{Error, ErrorKind, Result};
 use hyperslab_predicate::{Condition, ValueSet};
-use hyperslab_scan::pruner::Level;
+use hyperslab_scan::pruner::{CHUNK_WORDS, Level};
 
 use super::indexed_column::{IndexedColumn, Verdict, is_costly, verdict};
 use super::matching_words::by_words;
@@ -16,8 +16,14 @@ use crate::store::block_directory::BlockEntry;
 use crate::store::index_reader::{IndexFile, StoredRow};
 
 /// Finds the matching positions of a block. If the index lacks the block, is damaged, or a lookup would take longer than
-/// reading the values, all positions are possible.
-pub(crate) fn matching_positions(column: &IndexedColumn, entry: &BlockEntry, condition: &Condition, scratch: &mut Vec<u8>) -> Result<MatchingPositions> {
+/// reading the values, all positions are possible. If `among` is given, positions that are not among these may be left out.
+pub(crate) fn matching_positions(
+    column: &IndexedColumn,
+    entry: &BlockEntry,
+    condition: &Condition,
+    among: Option<&[u64; CHUNK_WORDS]>,
+    scratch: &mut Vec<u8>,
+) -> Result<MatchingPositions> {
     let elements = block_elements(&entry.region)?;
     let Some((index_file, row)) = column.directory.row(entry) else { return Ok(MatchingPositions::unknown(elements)) };
     let set = condition.values();
@@ -33,7 +39,7 @@ pub(crate) fn matching_positions(column: &IndexedColumn, entry: &BlockEntry, con
         (Level::Words, _) => return by_words_or_data(index_file, row, condition, elements, scratch),
         (_, None) => return Ok(MatchingPositions::unknown(elements)),
         (_, Some(set)) if is_costly(row, set) => return Ok(MatchingPositions::unknown(elements)),
-        (_, Some(set)) => column.with_ranks(entry, index_file, row, Level::Exact, |query| by_ranks(query, set, scratch)),
+        (_, Some(set)) => column.with_ranks(entry, index_file, row, Level::Exact, |query| by_ranks(query, set, among, scratch)),
     };
     match found {
         // The values of a block whose index is damaged are read and tested.
@@ -58,7 +64,7 @@ fn by_bitmaps(column: &IndexedColumn, index_file: &IndexFile, row: &StoredRow, c
 }
 
 /// The positions of a set's values. Levels `Positions`, which reads values of the data, and `Exact` only.
-fn by_ranks(query: &RankQuery<'_>, set: &ValueSet, scratch: &mut Vec<u8>) -> Result<Positions> {
+fn by_ranks(query: &RankQuery<'_>, set: &ValueSet, among: Option<&[u64; CHUNK_WORDS]>, scratch: &mut Vec<u8>) -> Result<Positions> {
     let zone = query.zone;
     let mut wanted: Vec<Range<u32>> = Vec::new();
     for ranks in query.ranks(set, scratch)? {
@@ -71,6 +77,11 @@ fn by_ranks(query: &RankQuery<'_>, set: &ValueSet, scratch: &mut Vec<u8>) -> Res
     let nulls = nans.end..zone.elements();
     wanted.extend([(set.has_nan(), nans), (set.has_null(), nulls)].into_iter().filter(|(has, range)| *has && !range.is_empty()).map(|(_, range)| range));
     let count: u32 = wanted.iter().map(|range| range.end - range.start).sum();
+    if let Some(among) = among.filter(|_| count <= zone.elements() / 2) {
+        return Positions::of_among(count as usize, among, |visit| {
+            wanted.iter().try_for_each(|range| query.positions(range.clone(), scratch).map(&mut *visit))
+        });
+    }
     if count <= zone.elements() / 2 {
         return Positions::of(count as usize, |visit| wanted.iter().try_for_each(|range| query.positions(range.clone(), scratch).map(&mut *visit)));
     }

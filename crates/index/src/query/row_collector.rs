@@ -31,6 +31,28 @@ impl Positions {
         Ok(Self::Many(words))
     }
 
+    /// As [`Positions::of`], without the positions that are not `among` these.
+    pub fn of_among(count: usize, among: &[u64; CHUNK_WORDS], lists: impl FnOnce(&mut dyn FnMut(&[[u8; 2]])) -> Result<()>) -> Result<Self> {
+        let (mut kept, mut next) = (vec![0u16; count], 0);
+        lists(&mut |list| {
+            for position in list {
+                let position = u16::from_le_bytes(*position);
+                // Without a branch, because which positions are kept cannot be predicted.
+                if let Some(slot) = kept.get_mut(next) {
+                    *slot = position;
+                }
+                next += (among[usize::from(position >> 6)] >> (position & 63) & 1) as usize;
+            }
+        })?;
+        kept.truncate(next);
+        if kept.len() <= MAX_LISTED_ROWS {
+            return Ok(if kept.is_empty() { Self::None } else { Self::Few(kept) });
+        }
+        let mut words = Box::new([0u64; CHUNK_WORDS]);
+        kept.iter().for_each(|position| words[usize::from(position >> 6)] |= 1 << (position & 63));
+        Ok(Self::Many(words))
+    }
+
     /// All positions of a block with `count` elements except those of the lists.
     pub fn all_but(count: u32, lists: impl FnOnce(&mut dyn FnMut(&[[u8; 2]])) -> Result<()>) -> Result<Self> {
         let mut words = Box::new([0u64; CHUNK_WORDS]);
@@ -165,5 +187,38 @@ impl RowCollector {
         });
         rows.sort_unstable();
         self.rows.insert_sorted(rows)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn positions_among_others_are_those_in_both(
+            wanted in proptest::collection::btree_set(any::<u16>(), 0..3000),
+            among in proptest::collection::btree_set(any::<u16>(), 0..3000),
+            start in any::<u16>(), cut in 0usize..3000,
+        ) {
+            // Runs in common, so that few and many positions are left.
+            let runs = (start..=start.saturating_add(1500)).collect::<std::collections::BTreeSet<u16>>();
+            for (wanted, among) in [(wanted.clone(), among.clone()), (&wanted | &runs, &among | &runs)] {
+                let list: Vec<[u8; 2]> = wanted.iter().rev().map(|position| position.to_le_bytes()).collect();
+                let (first, second) = list.split_at(cut.min(list.len()));
+                let mut bits = [0u64; CHUNK_WORDS];
+                among.iter().for_each(|position| bits[usize::from(position >> 6)] |= 1 << (position & 63));
+                let found = Positions::of_among(list.len(), &bits, |visit| {
+                    visit(first);
+                    visit(second);
+                    Ok(())
+                });
+                let found = found.map_err(|error| TestCaseError::fail(error.to_string()))?;
+                let mut left = [0u64; CHUNK_WORDS];
+                wanted.intersection(&among).for_each(|position| left[usize::from(position >> 6)] |= 1 << (position & 63));
+                prop_assert_eq!(*found.words(), left);
+            }
+        }
     }
 }

@@ -429,6 +429,14 @@ impl RowSelection {
         });
         Self { chunks: left.collect() }
     }
+    /// The rows of the chunk of 65,536 rows that begins with row `index * 65,536`; `None` if there are none.
+    pub fn rows_of_chunk(&self, index: u64) -> Option<PieceRows<'_>> {
+        Some(match self.chunk(index)? {
+            Chunk::All => PieceRows::All,
+            Chunk::Listed(rows) => PieceRows::Listed(rows),
+            Chunk::Bits(bits, _) => PieceRows::Bits(bits),
+        })
+    }
     fn chunk(&self, index: u64) -> Option<&Chunk> {
         let place = self.chunks.binary_search_by_key(&index, |(index, _)| *index).ok()?;
         self.chunks.get(place).map(|(_, chunk)| chunk)
