@@ -17,7 +17,7 @@ use super::bind::Bound;
 use super::bits::bits;
 use super::column::{column, misbound, plain_text};
 use super::value_test::Test;
-use super::word::{Scratch, Words};
+use super::word::Words;
 use super::{Comparison, compute};
 
 pub(super) fn evaluate(bound: &Bound, batch: &RecordBatch) -> Result<BooleanArray> {
@@ -88,7 +88,7 @@ fn matched(array: &ArrayRef, words: &Words) -> Result<BooleanBuffer> {
             Ok(BooleanBuffer::collect_bool(keys.len(), |row| keys.get(row).is_some_and(|key| of_values.value(*key))))
         }
         _ => {
-            let (array, mut scratch) = (plain_text(array)?, Scratch::default());
+            let (array, mut scratch) = (plain_text(array)?, words.scratch());
             let array = array.as_string_opt::<i32>().ok_or_else(|| misbound(array.data_type()))?;
             Ok(BooleanBuffer::collect_bool(array.len(), |row| words.are_in(array.value(row), &mut scratch)))
         }

@@ -8,6 +8,8 @@
 
 use std::ops::ControlFlow;
 
+use memchr::memmem::Finder;
+
 /// The version of Unicode whose letters and mappings are used: words that were stored with another one may differ.
 pub const UNICODE_VERSION: [u8; 3] = [char::UNICODE_VERSION.0, char::UNICODE_VERSION.1, char::UNICODE_VERSION.2];
 
@@ -68,10 +70,18 @@ impl Words {
         &self.0
     }
 
+    /// What `are_in` needs.
+    pub fn scratch(&self) -> Scratch<'_> {
+        Scratch { finders: self.0.iter().map(|word| Finder::new(word.as_bytes())).collect(), folded: String::new(), found: Vec::new() }
+    }
+
     /// Whether a text contains all of the words. `scratch` is reused.
-    pub fn are_in(&self, text: &str, scratch: &mut Scratch) -> bool {
+    pub fn are_in(&self, text: &str, scratch: &mut Scratch<'_>) -> bool {
         if text.is_ascii() {
-            return self.0.iter().all(|word| ascii_has(text.as_bytes(), word.as_bytes()));
+            scratch.folded.clear();
+            scratch.folded.push_str(text);
+            scratch.folded.make_ascii_lowercase();
+            return scratch.finders.iter().all(|finder| ascii_has(scratch.folded.as_bytes(), finder));
         }
         scratch.found.clear();
         scratch.found.resize(self.0.len(), false);
@@ -89,22 +99,20 @@ impl Words {
     }
 }
 
-/// Buffers of [`Words::are_in`].
-#[derive(Debug, Default)]
-pub(super) struct Scratch {
+/// Prepared searches and buffers of [`Words::are_in`].
+#[derive(Debug)]
+pub(super) struct Scratch<'a> {
+    /// Finds the bytes of each word.
+    finders: Vec<Finder<'a>>,
     folded: String,
     found: Vec<bool>,
 }
 
-/// Whether a text of ASCII characters has a word, which is folded and not empty.
-fn ascii_has(text: &[u8], word: &[u8]) -> bool {
-    let (Some(first), Some(last)) = (word.first(), text.len().checked_sub(word.len())) else { return false };
+/// Whether a text of lower-case ASCII characters has the word of a finder, which is not empty. Places are found without overlap: one that overlaps
+/// another begins after a separator, which no word has inside.
+fn ascii_has(text: &[u8], finder: &Finder<'_>) -> bool {
     let is_separator = |place: Option<usize>| place.and_then(|place| text.get(place)).is_none_or(|byte| !byte.is_ascii_alphanumeric());
-    let starts = text.iter().take(last + 1).enumerate().filter(|(_, byte)| byte.to_ascii_lowercase() == *first);
-    starts.map(|(start, _)| start).any(|start| {
-        let end = start + word.len();
-        text.get(start..end).is_some_and(|here| here.eq_ignore_ascii_case(word)) && is_separator(start.checked_sub(1)) && is_separator(Some(end))
-    })
+    finder.find_iter(text).any(|start| is_separator(start.checked_sub(1)) && is_separator(Some(start + finder.needle().len())))
 }
 
 #[cfg(test)]
@@ -122,7 +130,7 @@ mod tests {
 
     #[test]
     fn a_part_of_a_word_is_no_word() {
-        let has = |text: &str, words: &str| Words::of_texts(&[words.to_owned()]).is_some_and(|words| words.are_in(text, &mut Scratch::default()));
+        let has = |text: &str, words: &str| Words::of_texts(&[words.to_owned()]).is_some_and(|words| words.are_in(text, &mut words.scratch()));
         assert!(has("Red apples", "APPLES red") && has("re-read", "re") && has("(x1)", "x1") && has("ÄPFEL", "äpfel"));
         assert!(!has("Red apples", "apple") && !has("pineapples", "apples") && !has("x12", "x1") && !has("", "x") && !has("Äpfel", "pfel"));
     }
@@ -133,7 +141,7 @@ mod tests {
             let wanted = words_of(&words);
             if let Some(words) = Words::of_texts(&[words]) {
                 let all = words_of(&text);
-                prop_assert_eq!(words.are_in(&text, &mut Scratch::default()), wanted.iter().all(|word| all.contains(word)), "{}", text);
+                prop_assert_eq!(words.are_in(&text, &mut words.scratch()), wanted.iter().all(|word| all.contains(word)), "{}", text);
             }
         }
     }
