@@ -46,13 +46,15 @@ def main() -> None:
             hs.index(path, [f"/{name}" for name in points], level)
         opened = hs.open(path)
         times: dict[str, list[float]] = {}
-        for low in np.random.default_rng(5).random((arguments.boxes, 3)) * (1 - SIDE):
-            conditions = [f"{name} between {float(edge)} and {float(edge + SIDE)}" for name, edge in zip("xyz", low, strict=True)]
+        lows = np.random.default_rng(5).random((arguments.boxes, 3)) * (1 - SIDE)
+        boxes = [[f"{name} between {float(edge)} and {float(edge + SIDE)}" for name, edge in zip("xyz", low, strict=True)] for low in lows]
+        for conditions in boxes:
             box = hs.query(opened, "/", " and ".join(conditions))
-            single = [hs.query(opened, "/", condition) for condition in conditions]
             times.setdefault("count", []).append(milliseconds(box.count))
             times.setdefault("count again", []).append(milliseconds(box.count))
             times.setdefault("row numbers", []).append(milliseconds(box.positions))
+        for conditions in boxes:
+            single = [hs.query(opened, "/", condition) for condition in conditions]
             times.setdefault("row numbers one by one", []).append(sum(milliseconds(query.positions) for query in single))
         print(f"level {level}: " + ", ".join(f"{what} {statistics.median(all_times):.2f} ms" for what, all_times in times.items()))
 
