@@ -7,6 +7,7 @@ import pathlib
 
 import h5py
 import hyperslab as hs
+import library_calls
 import numpy as np
 import pytest
 
@@ -58,12 +59,26 @@ def test_a_file_in_use_stays_as_it_is(tmp_path: pathlib.Path) -> None:
 
 def test_what_cannot_be_copied_is_named(tmp_path: pathlib.Path) -> None:
     path = tmp_path / "a.h5"
-    with h5py.File(path, "w", userblock_size=512) as f:
+    with h5py.File(path, "w") as f:
         f["x"] = 1
+        library_calls.link_by_user(f, "user")
     before = path.read_bytes()
-    with pytest.raises(hs.UnsupportedError, match="user block"):
+    with pytest.raises(hs.UnsupportedError, match="link of class"):
         hs.vacuum(path, shrink=True)
     assert path.read_bytes() == before and os.listdir(tmp_path) == ["a.h5"]
+
+
+def test_a_user_block_stays(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "a.h5"
+    with h5py.File(path, "w", userblock_size=512) as f:
+        f["lost"], f["x"] = np.arange(10_000), 1
+        del f["lost"]
+    with open(path, "r+b") as raw:
+        raw.write(b"of the user")
+    assert hs.vacuum(path, shrink=True).shrunk_bytes > 70_000
+    assert path.read_bytes().startswith(b"of the user")
+    with h5py.File(path) as f:
+        assert f["x"][()] == 1 and f.userblock_size == 512
 
 
 def test_an_editor_that_waited_gets_the_new_file(tmp_path: pathlib.Path) -> None:

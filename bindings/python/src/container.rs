@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use hyperslab::filter::{Filter, Pipeline};
 use hyperslab::storage::{StorageOptions, is_address};
-use hyperslab::write::{Commit, Definitions, Existing, Fragment, Region, Repacking, WriteMode, WritePlan as CorePlan};
+use hyperslab::write::{Commit, Definitions, Existing, Fragment, LibraryVersion, Region, Repacking, WriteMode, WritePlan as CorePlan};
 use hyperslab::{Cancellation, Dataspace, Error, FillTime, SessionOptions, new_session};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
@@ -355,7 +355,7 @@ fn fused(
 /// Copies a file into a new one. `datasets` are path, chunk shape and filters of those that are stored in another way. `check` is
 /// called with the temporary path of the complete file; if it raises an exception, no file is left.
 #[pyfunction]
-#[pyo3(signature = (source, target, datasets, check, alignment=None, page_bytes=None, progress=None))]
+#[pyo3(signature = (source, target, datasets, check, alignment=None, page_bytes=None, newest=None, objects=None, checkpoint_bytes=None, progress=None))]
 #[expect(clippy::too_many_arguments, reason = "one for each keyword of repack")]
 pub(crate) fn repack(
     py: Python<'_>,
@@ -365,9 +365,16 @@ pub(crate) fn repack(
     check: Py<PyAny>,
     alignment: Option<u64>,
     page_bytes: Option<u64>,
+    newest: Option<&str>,
+    objects: Option<(Vec<String>, Vec<String>)>,
+    checkpoint_bytes: Option<u64>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Fused> {
-    let mut how = Repacking::default().with_alignment(alignment).with_page_bytes(page_bytes);
+    let newest = newest.map_or_else(|| Ok(LibraryVersion::default()), LibraryVersion::named).map_err(|error| raise(py, &error))?;
+    let mut how = Repacking::default().with_alignment(alignment).with_page_bytes(page_bytes).with_newest(newest).with_checkpoints(checkpoint_bytes);
+    if let Some((chosen, excluded)) = objects {
+        how = how.with_objects(chosen, excluded);
+    }
     for (path, chunk_shape, filters) in datasets {
         let filters = filters.into_iter().map(|(id, name, optional, parameters)| Filter { id, name, optional, parameters });
         how = how.with_dataset(path, chunk_shape, Pipeline { filters: filters.collect() });
@@ -386,10 +393,12 @@ pub(crate) fn repack(
         let examine = |path: &std::path::Path| {
             let outcome = Python::attach(|py| check.call1(py, (path,)).map(|_| ()));
             outcome.map_err(|error| {
+                let is_damaged = Python::attach(|py| error.get_type(py).name().is_ok_and(|name| name == "CorruptError"));
                 if let Ok(mut slot) = raised.lock() {
                     *slot = Some(error);
                 }
-                Error::internal("the check of the new file failed")
+                // Python's own exception is raised in place of this one.
+                if is_damaged { Error::corrupt("the new file differs from the old one") } else { Error::internal("the check of the new file failed") }
             })
         };
         hyperslab::write::repack(&source, &target, &how, examine, &shared, &mut report)

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use hyperslab::filter::{Filter, Pipeline};
 use hyperslab::storage::{StorageOptions, is_address};
-use hyperslab::write::{AttributeValue, DatasetDefinition, Existing, Extent, FileWriter, Link, Region, without_steps};
+use hyperslab::write::{AttributeValue, DatasetDefinition, Existing, Extent, FileWriter, LibraryVersion, Link, Region, without_steps};
 use hyperslab::{Cancellation, Dataspace, Elements, Error, FillTime, HeapObjects, HeapReference, Result, SessionOptions, new_session};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
@@ -127,7 +127,7 @@ impl Writer {
     /// the disk, `replace` lets it replace a file. With `continued`, it begins with the contents of the existing file. A path may be
     /// an address of an object store.
     #[new]
-    #[pyo3(signature = (path, alignment=None, threads=None, track_order=false, durable=true, replace=true, continued=false, user_block=0, page_bytes=None, user_block_bytes=None, storage_options=Vec::new()))]
+    #[pyo3(signature = (path, alignment=None, threads=None, track_order=false, durable=true, replace=true, continued=false, user_block=0, page_bytes=None, user_block_bytes=None, storage_options=Vec::new(), newest=None))]
     #[expect(clippy::too_many_arguments, reason = "one for each keyword of create")]
     fn begin(
         py: Python<'_>,
@@ -142,8 +142,10 @@ impl Writer {
         page_bytes: Option<u64>,
         user_block_bytes: Option<Vec<u8>>,
         storage_options: Vec<(String, String)>,
+        newest: Option<String>,
     ) -> PyResult<Self> {
         let work = move || {
+            let newest = newest.as_deref().map_or_else(|| Ok(LibraryVersion::default()), LibraryVersion::named)?;
             if continued && path.to_str().is_some_and(is_address) {
                 return Err(Error::unsupported("objects of a store are written whole: add to a local file, and upload it"));
             }
@@ -152,6 +154,7 @@ impl Writer {
             let existing = if replace { Existing::Replace } else { Existing::Keep };
             let mut file =
                 if continued { FileWriter::continued(&path, alignment, &session)? } else { FileWriter::create(&path, existing, alignment, &session)? };
+            file.set_newest(newest);
             file.set_user_block(user_block)?;
             if let Some(page_bytes) = page_bytes {
                 file.set_pages(page_bytes)?;

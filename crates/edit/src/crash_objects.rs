@@ -16,7 +16,7 @@ use crate::transaction::Transaction;
 /// A file with an empty root group.
 fn empty_file(tracked: bool) -> Result<Content> {
     let root = NewObject { attributes: Vec::new(), tracked, content: NewContent::Group(Vec::new()) };
-    let metadata = encode_metadata(&NewFile { objects: vec![root], targets: Vec::new() }, SUPERBLOCK_BYTES, None)?;
+    let metadata = encode_metadata(&NewFile { objects: vec![root], ..NewFile::default() }, SUPERBLOCK_BYTES, None)?;
     let mut file = encode_superblock(&metadata, SUPERBLOCK_BYTES + metadata.bytes.len() as u64, 0);
     file.extend(metadata.bytes);
     Ok(Content { file })

@@ -10,6 +10,7 @@ use hyperslab_array::{Error, ErrorKind, Result};
 use crate::existing::Existing;
 use crate::folder::sync_place;
 use crate::leftovers::remove_abandoned;
+use crate::own_file::open_own_file;
 use crate::remote::{StorageOptions, UploadTarget, check_writable, is_address, shown_address, upload};
 use crate::replace::{InheritedMetadata, real_path, rename_new};
 use crate::temporary_name::unique_name;
@@ -30,6 +31,8 @@ pub struct Output {
     passed: Option<InheritedMetadata>,
     /// Where it goes if its target is an address of an object store: `target` is the address then, and `aside` a local file.
     store: Option<StorageOptions>,
+    /// Whether it stays where it is if it is not published, for another process that goes on with it.
+    stays: bool,
     /// Whether an upload in parts is noted in the store while it runs.
     is_noted: bool,
     /// The writing process: a forked child that ends must not remove its parent's file.
@@ -98,7 +101,19 @@ impl Output {
         let file = file.map_err(|error| Error::from(error).in_file(&shown))?;
         // The lock tells later writers that this one is alive. On a file system without locks, leftovers stay longer.
         let _ = rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive);
-        Ok(Self { file, aside, target, published: false, durable: true, is_users, passed, store: None, is_noted: false, process: std::process::id() })
+        Ok(Self {
+            file,
+            aside,
+            target,
+            published: false,
+            durable: true,
+            is_users,
+            passed,
+            store: None,
+            stays: false,
+            is_noted: false,
+            process: std::process::id(),
+        })
     }
 
     /// Begins a file under its final name, which readers learn of only after it is complete; no such file may exist. The
@@ -116,9 +131,38 @@ impl Output {
             is_users: false,
             passed: None,
             store: None,
+            stays: false,
             is_noted: false,
             process: std::process::id(),
         })
+    }
+
+    /// Begins a file that will be called `target`, or goes on with what an earlier process has written to `aside`, in the same folder.
+    /// If it is not published, it stays there. Returns how many bytes it has.
+    ///
+    /// # Errors
+    /// `Conflict` if there is a file `target`; `Busy` if another process writes the file.
+    pub fn resumable(target: impl AsRef<Path>, aside: PathBuf) -> Result<(Self, u64)> {
+        let target = target.as_ref().to_path_buf();
+        if target.symlink_metadata().is_ok() {
+            return Err(is_there(&target));
+        }
+        use std::os::unix::fs::MetadataExt;
+        let file = open_own_file(&aside)?;
+        let busy = || Error::busy("another process writes this file").in_file(aside.display().to_string());
+        if rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive) == Err(rustix::io::Errno::WOULDBLOCK) {
+            return Err(busy());
+        }
+        let metadata = file.metadata().map_err(|error| Error::from(error).in_file(aside.display().to_string()))?;
+        // Another process may have completed the file between its opening and its lock.
+        if !aside.symlink_metadata().is_ok_and(|named| (named.dev(), named.ino()) == (metadata.dev(), metadata.ino())) {
+            return Err(busy());
+        }
+        let length = metadata.len();
+        let process = std::process::id();
+        let output =
+            Self { file, aside, target, published: false, durable: true, is_users: true, passed: None, store: None, stays: true, is_noted: false, process };
+        Ok((output, length))
     }
 
     /// Does not wait for the disk: readers still see all or nothing, but a power failure may lose a published file.
@@ -163,6 +207,14 @@ impl Output {
     /// Writes `bytes` from `offset` on.
     pub fn write_at(&self, offset: u64, bytes: &[u8]) -> Result<()> {
         std::os::unix::fs::FileExt::write_all_at(&self.file, bytes, offset).map_err(|error| self.failed(error, "cannot write").at_offset(offset))
+    }
+
+    /// Waits until what was written is on disk, unless [`Output::without_sync`] was called.
+    ///
+    /// # Errors
+    /// `Io`.
+    pub fn sync_values(&self) -> Result<()> {
+        if self.durable { self.file.sync_data().map_err(|error| self.failed(error, "cannot bring to the disk")) } else { Ok(()) }
     }
 
     /// Another handle of the file, for syncing what was written so far while more is written. `None` after
@@ -261,7 +313,7 @@ impl Storage for Unpublished {
 
 impl Drop for Output {
     fn drop(&mut self) {
-        if !self.published && self.process == std::process::id() {
+        if !self.published && !self.stays && self.process == std::process::id() {
             let _ = std::fs::remove_file(&self.aside);
         }
     }

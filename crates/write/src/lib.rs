@@ -35,6 +35,7 @@ pub use file::reference_targets::Target;
 pub use file::region::Region;
 pub use file::reserved_attributes::COMMIT_ATTRIBUTE;
 pub use file::strided_regions::without_steps;
+pub use hyperslab_formats::hdf5::writer::LibraryVersion;
 pub use hyperslab_storage::Existing;
 pub use maintenance::fuse::{Fused, fuse, fuse_file};
 pub use maintenance::repack::{Repacking, repack};

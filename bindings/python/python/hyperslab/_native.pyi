@@ -113,6 +113,9 @@ def repack(
     check: Callable[[object], object],
     alignment: int | None = None,
     page_bytes: int | None = None,
+    newest: str | None = None,
+    objects: tuple[Sequence[str], Sequence[str]] | None = None,
+    checkpoint_bytes: int | None = None,
     progress: Callable[[int, int], object] | None = None,
 ) -> Fused: ...
 def to_container(source: str, target: str, one_file: bool, progress: Callable[[int, int], object] | None = None) -> None: ...
@@ -434,6 +437,7 @@ class Writer:
         page_bytes: int | None = None,
         user_block_bytes: bytes | None = None,
         storage_options: Sequence[tuple[str, str]] = ...,
+        newest: str | None = None,
     ) -> Writer: ...
     def create_group(self, path: str) -> None: ...
     def create_dataset(

@@ -18,6 +18,8 @@ from .objects.links import HardLink
 from .type_aliases import Path
 from .writing.filters import compression_of, filters_of
 
+#: Bytes of values after which a copy that can be resumed is noted.
+_CHECKPOINT_BYTES = 256 << 20
 #: Contiguous datasets with fewer bytes of values are not worth chunks.
 _LEAST_BYTES = 4096
 #: Filters that change values or count bits: scaleoffset and nbit. Their chunks are copied as they are.
@@ -107,7 +109,7 @@ def vacuum(
     Raises:
         ConflictError: `shrink`, and a program has the file open.
         InvalidInputError: `shrink`, and the file has several names (hard links).
-        UnsupportedError: `shrink`, and the file has something that cannot be copied, such as a user block; the message names it. `shrink` of an address.
+        UnsupportedError: `shrink`, and the file has something that cannot be copied, such as a user-defined link; the message names it. `shrink` of an address.
 
     Example:
         >>> hs.vacuum("big.h5", dry_run=True).removed
@@ -172,8 +174,8 @@ class Repacked(NamedTuple):
         bytes: Size of the new file.
         before_bytes: Size of the old one.
         changed: Paths of the datasets that are stored in another way.
-        copied_chunks: Chunks that were copied as stored.
-        reencoded_bytes: Bytes of values that were encoded again.
+        copied_chunks: Chunks that were copied as stored, by this call.
+        reencoded_bytes: Bytes of values that were encoded again, by this call.
     """
 
     bytes: int
@@ -196,6 +198,10 @@ def repack(
     fletcher32: bool | None = None,
     page_bytes: int | None = None,
     alignment: int | None = None,
+    libver: str | None = None,
+    only: str | Iterable[str] | None = None,
+    exclude: str | Iterable[str] = (),
+    resume: bool = False,
     verify: bool = True,
     progress: Callable[[int, int], object] | None = None,
 ) -> Repacked:
@@ -219,6 +225,12 @@ def repack(
         fletcher32: Whether chunks have checksums.
         page_bytes: Make a file of pages of this many bytes, for reading from object stores.
         alignment: Blocks of at least this many bytes begin at multiples of it.
+        libver: The newest version of HDF5 whose structures the file may have: `earliest` or `v108`, `v110`, `v112` … `latest`.
+        only: Patterns of the paths of the objects and links to copy, with all below them. The groups above them are copied, too, with their attributes,
+            and the dimension scales and targets of references that they need.
+        exclude: Patterns of the paths of objects and links that are left out, with all below them.
+        resume: If the copy is interrupted, leave what is done in hidden files next to the new one (`.NAME.repack`, `.NAME.repack.log`), and go on with
+            it if it is called again in the same way. Datasets with references are copied again.
         verify: Compare all of the new file with the old one, bit by bit, before it gets its name.
         progress: Called with the bytes of values that were copied so far, and their total.
 
@@ -226,10 +238,11 @@ def repack(
         Sizes, and what was changed and copied.
 
     Raises:
-        ConflictError: The new file exists already.
+        ConflictError: The new file exists already, or a copy that is resumed was begun with other options or of another version of the file.
         CorruptError: A chunk of the old file cannot be decoded, or the copy differs; no file is left.
-        InvalidInputError: No dataset matches patterns that are given, or the options contradict each other.
-        UnsupportedError: The file has something that cannot be copied (a user block, links that a program defined); the error names it.
+        InvalidInputError: No object matches patterns that are given, or the options contradict each other.
+        UnsupportedError: The file has something that cannot be copied (links that a program defined, what `libver` does not have), or something that is
+            excluded is needed; the error names it.
 
     Example:
         >>> hs.repack("run.h5", "small.h5", compression="zstd", shuffle=True)
@@ -240,9 +253,10 @@ def repack(
     if shape is not None and (not shape or any(isinstance(extent, bool) or not isinstance(extent, int) or extent < 1 for extent in shape)):
         raise InvalidInputError(f"chunks={chunks!r}: give a whole number above 0 for each dimension")
     before, after, patterns = os.fsdecode(source), os.fsdecode(target), (datasets,) if isinstance(datasets, str) else tuple(datasets)
+    objects = None if only is None and not exclude else _chosen(before, only, exclude)
     changes, filters = [], (compression, compression_opts, shuffle, fletcher32)
     if contiguous or shape is not None or any(one is not None for one in filters):
-        matching = _matching(before, patterns)
+        matching = [found for found in _matching(before, patterns) if objects is None or objects.has(found[0])]
         if not matching and patterns != ("*",):
             raise InvalidInputError(f"no dataset whose storage could change matches {', '.join(patterns)}", before)
         if matching and shape is not None and not any(len(about["shape"]) == len(shape) for _, about in matching):
@@ -254,10 +268,44 @@ def repack(
 
     def check(path: object) -> None:
         if verify:
-            check_copy(before, os.fspath(path))  # type: ignore[call-overload]
+            check_copy(before, os.fspath(path), None if objects is None else objects.has)  # type: ignore[call-overload]
 
-    made = _native.repack(before, after, changes, check, alignment, page_bytes, progress)
+    chosen = None if objects is None else (list(objects.chosen), list(objects.excluded))
+    made = _native.repack(before, after, changes, check, alignment, page_bytes, libver, chosen, _CHECKPOINT_BYTES if resume else None, progress)
     return Repacked(made.bytes, os.path.getsize(before), [path for path, _, _ in changes], made.copied_chunks, made.reencoded_bytes)
+
+
+class _Chosen(NamedTuple):
+    """Paths of objects and links: the chosen ones, and those that are left out."""
+
+    chosen: frozenset[str]
+    excluded: frozenset[str]
+
+    def has(self, path: str) -> bool:
+        """Whether the object at a path is copied because it was chosen."""
+        parts = path.rstrip("/").split("/")
+        above = ["/", *("/".join(parts[:count]) for count in range(2, len(parts) + 1))]
+        return not self.chosen.isdisjoint(above) and self.excluded.isdisjoint(above)
+
+
+def _chosen(file: str, only: str | Iterable[str] | None, exclude: str | Iterable[str]) -> _Chosen:
+    """Looks up the objects and links whose paths match."""
+    wanted, unwanted = ((patterns,) if isinstance(patterns, str) else tuple(patterns or ()) for patterns in (only, exclude))
+    chosen, excluded = set[str](), set[str]()
+    unused = {*wanted, *unwanted}
+    with open_file(file, format="hdf5") as opened:
+
+        def look(path: str, _: Any) -> None:
+            for patterns, found in (wanted, chosen), (unwanted, excluded):
+                matching = [pattern for pattern in patterns if fnmatch.fnmatchcase(f"/{path}", pattern)]
+                unused.difference_update(matching)
+                if matching:
+                    found.add(f"/{path}")
+
+        opened.visititems_links(look)
+    if unused:
+        raise InvalidInputError(f"no object or link matches {', '.join(sorted(unused))}", file)
+    return _Chosen(frozenset({"/"} if only is None else chosen), frozenset(excluded))
 
 
 _Filters = list[tuple[int, str | None, bool, list[int]]]

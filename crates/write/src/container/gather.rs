@@ -206,7 +206,16 @@ impl GatheredDataset {
             ..DatasetDefinition::new(self.loose.definition.datatype.clone(), Dataspace::fixed(cluster.around.count.clone()))
         };
         let (cancellation, mut counts) = (Cancellation::new(), CopyCounts::default());
-        let mut copy = DatasetCopy { out, path: &self.loose.path, cancellation: &cancellation, counts: &mut counts, grows: false, format: None, objects: None };
+        let mut copy = DatasetCopy {
+            out,
+            path: &self.loose.path,
+            cancellation: &cancellation,
+            counts: &mut counts,
+            grows: false,
+            format: None,
+            objects: None,
+            checkpoints: None,
+        };
         copy.create(definition, &self.first, self.alike, &[])?;
         for part in cluster.parts.iter().filter_map(|part| self.loose.parts.get(*part)) {
             let part = sources.part(&self.loose.path, part, &cluster.around.start)?;

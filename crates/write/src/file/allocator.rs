@@ -6,6 +6,7 @@ use std::sync::Arc;
 use hyperslab_array::{Cancellation, Error, Result};
 use hyperslab_formats::hdf5::writer::{HeapWriter, PageKind, Pages, SUPERBLOCK_BYTES};
 use hyperslab_storage::{Existing, Output, SharedFile, Storage, StorageOptions, block_bytes_in, folder_of};
+use serde::{Deserialize, Serialize};
 
 /// Output file of a writer and the position where its next bytes go.
 #[derive(Debug)]
@@ -50,8 +51,17 @@ impl Space {
     const UNBOUNDED: Self = Self::Unbounded { next: SUPERBLOCK_BYTES, front: None };
 }
 
+/// Where the next values go, for a copy that is resumed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Position {
+    /// End of everything that was allocated.
+    pub end: u64,
+    /// The gap before the first aligned block.
+    pub front: Option<FreeRange>,
+}
+
 /// Free bytes near the beginning of the file: `start..stop`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct FreeRange {
     pub start: u64,
     pub stop: u64,
@@ -102,6 +112,13 @@ impl Allocator {
             None => block_bytes_in(&folder_of(target))?,
         };
         Ok(Self::new(Destination::Deferred(target.to_path_buf()), Space::UNBOUNDED, alignment))
+    }
+
+    /// The file of a copy that can be resumed, and how many bytes a former run has left.
+    pub fn resumable(target: &Path, aside: PathBuf, alignment: Option<u64>) -> Result<(Self, u64)> {
+        let (output, length) = Output::resumable(target, aside)?;
+        let alignment = alignment.unwrap_or_else(|| output.block_bytes());
+        Ok((Self::new(Destination::Own(output), Space::UNBOUNDED, alignment), length))
     }
 
     /// One writer's segments in a file that several tasks write.
@@ -226,6 +243,33 @@ impl Allocator {
             Space::Pages(pages) => pages.end(),
             Space::Segments(_) => self.top,
         }
+    }
+
+    /// Where the next values go.
+    pub fn position(&self) -> Position {
+        let front = if let Space::Unbounded { front, .. } = &self.room { *front } else { None };
+        Position { end: self.end(), front }
+    }
+
+    /// Goes on where a former run ended. Call it before the first write.
+    pub fn resume(&mut self, position: &Position) {
+        self.top = position.end;
+        match &mut self.room {
+            Space::Unbounded { next, front } => (*next, *front) = (position.end, position.front),
+            Space::Pages(pages) => *pages = Pages::new(pages.page_bytes(), position.end),
+            Space::Segments(_) => {}
+        }
+    }
+
+    /// Brings what was written to the disk. Later values go behind it.
+    pub fn sync_values(&mut self) -> Result<Position> {
+        if let Space::Pages(pages) = &mut self.room {
+            *pages = Pages::new(pages.page_bytes(), pages.end());
+        }
+        if let Destination::Own(output) = &self.file {
+            output.sync_values()?;
+        }
+        Ok(self.position())
     }
 
     /// Offset for metadata that follows all values.

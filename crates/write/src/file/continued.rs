@@ -38,8 +38,8 @@ impl FileWriter {
             }
         }
         let mut out = Self::create(target, Existing::Replace, alignment, session)?;
-        let options = CopyOptions { grows: true, ..CopyOptions::default() };
-        copy_objects(&file, &mut out, &Cancellation::new(), &mut CopyCounts::default(), &options, &mut |_, _| {}).map_err(located)?;
+        let mut options = CopyOptions { grows: true, ..CopyOptions::default() };
+        copy_objects(&file, &mut out, &Cancellation::new(), &mut CopyCounts::default(), &mut options, &mut |_, _| {}).map_err(located)?;
         out.base = Some(base);
         Ok(out)
     }

@@ -6,10 +6,13 @@ use hyperslab_array::{Cancellation, Error, Result};
 use hyperslab_formats::{Object, ObjectId};
 use hyperslab_reader::File;
 
+use super::checkpoints::Checkpoints;
+use super::choice::Choice;
 use super::copied_scales::{CopiedScale, CopiedScales};
 use super::dataset_copy::{CopyCounts, DatasetCopy, StorageFormat};
 use super::file_writer::FileWriter;
 use super::reserved_attributes::COMMIT_ATTRIBUTE;
+use super::selected_objects::selected_objects;
 use super::source_file::{CopiedAttribute, SourceFile};
 
 /// How to copy the datasets of a file.
@@ -19,6 +22,10 @@ pub(crate) struct CopyOptions {
     pub grows: bool,
     /// New chunk shapes and filters; other datasets keep theirs.
     pub formats: HashMap<ObjectId, StorageFormat>,
+    /// What is copied, if not all.
+    pub choice: Option<Choice>,
+    /// The log, if the copy can be resumed.
+    pub checkpoints: Option<Checkpoints>,
 }
 
 /// Copies all objects of `file` with their values into `out`. `progress` gets the bytes copied so far and the total.
@@ -27,10 +34,14 @@ pub(crate) fn copy_objects(
     out: &mut FileWriter,
     cancellation: &Cancellation,
     counts: &mut CopyCounts,
-    options: &CopyOptions,
+    options: &mut CopyOptions,
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<()> {
-    let source = SourceFile::new(file)?;
+    let CopyOptions { grows, formats, choice, checkpoints } = options;
+    let source = match choice {
+        Some(choice) => SourceFile::of_objects(file, selected_objects(file, choice)?, choice),
+        None => SourceFile::new(file)?,
+    };
     let bytes = |object: &Object| object.dataset().and_then(|dataset| dataset.value_bytes()).unwrap_or(0);
     let total = source.objects().iter().map(|(_, _, object)| bytes(object)).fold(0u64, u64::saturating_add);
     let mut done = 0u64;
@@ -45,8 +56,8 @@ pub(crate) fn copy_objects(
                 }
             }
             Object::Dataset(dataset) => {
-                let format = options.formats.get(&id);
-                let mut copy = DatasetCopy { out: &mut *out, path, cancellation, counts: &mut *counts, grows: options.grows, format, objects: Some(&source) };
+                let (format, checkpoints, grows) = (formats.get(&id), checkpoints.as_mut(), *grows);
+                let mut copy = DatasetCopy { out: &mut *out, path, cancellation, counts: &mut *counts, grows, format, objects: Some(&source), checkpoints };
                 copy.dataset(file, id, dataset, source.committed(&dataset.datatype))?;
             }
             Object::Datatype(datatype) => out.create_datatype(path, datatype.as_ref().clone())?,

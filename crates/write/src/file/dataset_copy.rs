@@ -1,13 +1,16 @@
 //! Copies datasets, or parts of them, from other files into one dataset. Chunks that are identical in source and target are
 //! copied without decoding.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use hyperslab_array::{Cancellation, ChunkGrid, Dataspace, Elements, Error, HeapReference, Result, StoredSelection};
+use hyperslab_array::{Cancellation, Dataspace, Elements, Error, HeapReference, Result, StoredSelection};
 use hyperslab_formats::filter::{Filter, Pipeline};
 use hyperslab_formats::{ChunkSource, Dataset, ObjectId, VirtualMapping};
 use hyperslab_reader::File;
 
+use super::boxes::{boxes, size_of_chunks};
+use super::checkpoints::Checkpoints;
 use super::copied_references::name_references;
 use super::definition::DatasetDefinition;
 use super::file_writer::FileWriter;
@@ -16,6 +19,7 @@ use super::reference_targets::Target;
 use super::region::Region;
 use super::source_file::SourceFile;
 use super::stored_box::region_of;
+use super::touched_chunks::touched_chunks;
 
 /// Bytes of values re-encoded at a time, if chunks cannot be copied.
 const SLAB_BYTES: u64 = 32 << 20;
@@ -23,6 +27,10 @@ const SLAB_BYTES: u64 = 32 << 20;
 const BOX_BYTES: u64 = 128 << 20;
 /// Maximum bytes of values of a growing dataset that gets a new chunk shape.
 const MAX_REGROWN_BYTES: u64 = 2 << 20;
+/// Chunks that are located at a time.
+const MAX_LOCATED_CHUNKS: u64 = 1 << 16;
+/// Most chunks of a copy: the place of each is kept in memory, in about 200 bytes.
+const MAX_COPIED_CHUNKS: u64 = 1 << 24;
 /// Chunks of at least this many bytes keep their shape in a growing dataset.
 const MIN_GROWN_CHUNK_BYTES: u64 = 256 << 10;
 
@@ -47,6 +55,8 @@ pub(crate) struct DatasetCopy<'a> {
     pub format: Option<&'a StorageFormat>,
     /// The objects that references lead to.
     pub objects: Option<&'a SourceFile<'a>>,
+    /// The log of a copy that can be resumed.
+    pub checkpoints: Option<&'a mut Checkpoints>,
 }
 
 /// The `local` region of a dataset in another file, and the `region` of the target where it belongs.
@@ -98,6 +108,31 @@ impl StorageFormat {
 impl DatasetCopy<'_> {
     /// Copies a whole dataset of `file`. `committed` is the path of its committed datatype, if any.
     pub fn dataset(&mut self, file: &File, id: ObjectId, dataset: &Arc<Dataset>, committed: Option<String>) -> Result<()> {
+        if dataset.datatype.has_references() {
+            // What references lead to is not in the log, so a later run copies them again.
+            self.checkpoints = None;
+        }
+        self.whole_dataset(file, id, dataset, committed)?;
+        self.checkpoints.as_deref_mut().map_or(Ok(()), |checkpoints| checkpoints.end(self.out))
+    }
+
+    /// Gives the dataset, which has been created, the values that a former run copied. `is_steady` says that no step of the copy changes
+    /// chunks that another one stored.
+    fn begin_steps(&mut self, is_steady: bool) -> Result<()> {
+        self.checkpoints.as_deref_mut().map_or(Ok(()), |checkpoints| checkpoints.begin(self.out, self.path, is_steady))
+    }
+
+    /// Makes one step of the copy, unless a former run has made it.
+    fn step(&mut self, make: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
+        self.cancellation.check()?;
+        if self.checkpoints.as_deref_mut().is_some_and(Checkpoints::skips_step) {
+            return Ok(());
+        }
+        make(self)?;
+        self.checkpoints.as_deref_mut().map_or(Ok(()), |checkpoints| checkpoints.end_step(self.out))
+    }
+
+    fn whole_dataset(&mut self, file: &File, id: ObjectId, dataset: &Arc<Dataset>, committed: Option<String>) -> Result<()> {
         let has_references = dataset.datatype.has_references();
         let definition =
             DatasetDefinition { fill_time: dataset.fill_time, committed, ..DatasetDefinition::new(dataset.datatype.clone(), dataset.dataspace.clone()) };
@@ -114,6 +149,7 @@ impl DatasetCopy<'_> {
             let filters = if has_references { Pipeline::default() } else { format.filters.clone() };
             let wanted = DatasetDefinition { chunk_shape: format.chunk_shape.clone(), filters, ..definition };
             self.out.create_copied_dataset(self.path, wanted, &fill_targets)?;
+            self.begin_steps(true)?;
             return if dataset.stored_bytes == Some(0) { Ok(()) } else { self.reencode_boxes(file, id, dataset) };
         }
         if dataset.virtual_mappings.is_empty() {
@@ -130,6 +166,7 @@ impl DatasetCopy<'_> {
             } else {
                 self.out.create_copied_dataset(self.path, definition, &fill_targets)?
             }
+            self.begin_steps(true)?;
             // Chunks larger than the dataset can become get another shape.
             let copies = copies && self.out.definition(self.path)?.chunk_shape == dataset.chunk_shape;
             if never_written || matches!(dataset.dataspace, Dataspace::Null) {
@@ -155,6 +192,7 @@ impl DatasetCopy<'_> {
         }
         let first = first.ok_or_else(|| Error::internal("a virtual dataset without mappings"))?;
         self.create(definition, &first, alike, &fill_targets)?;
+        self.begin_steps(false)?;
         for mapping in mappings.iter() {
             let part = self.part(file, mapping, shape)?;
             self.put(&part, alike)?;
@@ -200,41 +238,41 @@ impl DatasetCopy<'_> {
     /// Copies the chunks of a part without decoding if each of them is a whole chunk of the target. Otherwise copies nothing and
     /// returns `false`.
     fn chunks(&mut self, part: &SourcePart, shape: &[u64]) -> Result<bool> {
-        let Some(chunk_shape) = &part.source.chunk_shape else { return Ok(false) };
-        let clipped = |origin: &[u64], shape: &[u64]| Region {
-            start: origin.to_vec(),
-            count: origin.iter().zip(chunk_shape).zip(shape).map(|((origin, chunk), n)| (*chunk).min(n.saturating_sub(*origin))).collect(),
-        };
-        let selection = part.local.selection(part.source.dataspace.shape())?;
-        let moved = |origin: &[u64]| -> Option<Vec<u64>> {
-            let axes = origin.iter().zip(&part.local.start).zip(&part.region.start);
-            axes.map(|((origin, local), region)| origin.checked_add(*region)?.checked_sub(*local)).collect()
-        };
-        let grid = ChunkGrid::new(part.source.dataspace.shape().to_vec(), chunk_shape.clone())?;
-        // The file claims how many there are, and need not have stored them.
-        part.file.session().limits().check_read_chunks(grid.max_touched(&selection), part.file.array_file().storage().len())?;
-        let origins = grid.touched(&selection)?;
-        let same = origins.iter().all(|origin| {
-            let Some(target) = moved(origin) else { return false };
-            let here = clipped(origin, part.source.dataspace.shape());
-            let aligned = target.iter().zip(chunk_shape).all(|(start, chunk)| start % chunk == 0);
-            aligned && here.shared(&part.local).as_ref() == Some(&here) && clipped(&target, shape).count == here.count
-        });
-        if !same {
+        let source = &part.source;
+        let Some(chunk_shape) = &source.chunk_shape else { return Ok(false) };
+        if !are_whole_chunks(part, shape, chunk_shape) {
             return Ok(false);
         }
+        let chunk_bytes = chunk_shape.iter().fold(source.datatype.size(), |bytes, extent| bytes.saturating_mul(*extent)).max(1);
+        let step_bytes = self.checkpoints.as_deref().map_or(u64::MAX, Checkpoints::interval_bytes);
+        let size = size_of_chunks(source.dataspace.shape(), chunk_shape, MAX_LOCATED_CHUNKS.min(step_bytes / chunk_bytes));
+        for band in boxes(&part.local, &size) {
+            self.step(|copy| copy.stored_chunks(part, &band, chunk_shape))?;
+        }
+        Ok(true)
+    }
+
+    /// Copies the chunks of a part that are stored in `band`.
+    fn stored_chunks(&mut self, part: &SourcePart, band: &Region, chunk_shape: &[u64]) -> Result<()> {
         let storage = part.file.array_file().storage().clone();
         let filters = pipeline(&part.source);
         // The library keeps the mask of a chunk that it overwrites with as many bytes, so a chunk without filters gets them.
         let all_skipped = filters.all_skipped();
         let can_encode = filters.writing_refusal().is_none();
         let chunk_bytes = chunk_shape.iter().try_fold(part.source.datatype.size(), |bytes, extent| bytes.checked_mul(*extent));
+        let selection = band.selection(part.source.dataspace.shape())?;
         for location in part.file.array_file().locate(part.id, &selection)?.chunks {
             self.cancellation.check()?;
             let ChunkSource::Stored { offset, length, filter_mask } = location.source else { continue };
-            let Some(target) = moved(&location.region.start) else { continue };
+            let axes = location.region.start.iter().zip(&part.local.start).zip(&part.region.start);
+            let moved: Option<Vec<u64>> = axes.map(|((origin, local), region)| origin.checked_add(*region)?.checked_sub(*local)).collect();
+            let Some(target) = moved else { continue };
             if filters == Pipeline::default() && Some(length) != chunk_bytes {
                 return Err(Error::corrupt(format!("a stored chunk of {length} bytes without filters, which is not the size of a chunk")).at_object(self.path));
+            }
+            if self.counts.copied_chunks >= MAX_COPIED_CHUNKS {
+                return Err(Error::limit_exceeded(format!("more than {MAX_COPIED_CHUNKS} chunks, whose places are kept in memory: choose larger chunks"))
+                    .at_object(self.path));
             }
             let mut raw = vec![0; memory_length(length)?];
             storage.read_exact_at(offset, &mut raw)?;
@@ -243,7 +281,7 @@ impl DatasetCopy<'_> {
             self.out.put_chunk(self.path, position, &raw, filter_mask)?;
             self.counts.copied_chunks += 1;
         }
-        Ok(true)
+        Ok(())
     }
 
     /// Reads a whole dataset and writes it into chunks of another shape, box by box. A box consists of whole chunks of the target,
@@ -257,26 +295,37 @@ impl DatasetCopy<'_> {
             return self.reencode(file, id, source, &all, &all, None);
         }
         let size = box_shape(shape, &chunk, source.chunk_shape.as_deref(), source.datatype.size());
-        let mut start = vec![0; shape.len()];
-        loop {
-            let axes = start.iter().zip(&size).zip(shape);
-            let part = Region { start: start.clone(), count: axes.map(|((first, count), extent)| (*count).min(extent - first)).collect() };
-            self.reencode_part(file, id, source, &part, &part, None)?;
-            // The next box in row-major order.
-            let mut axis = shape.len();
-            loop {
-                let Some(before) = axis.checked_sub(1) else { return Ok(()) };
-                axis = before;
-                let (Some(first), Some(count), Some(extent)) = (start.get_mut(axis), size.get(axis), shape.get(axis)) else {
-                    return Err(Error::internal("a box with another number of dimensions"));
-                };
-                *first = first.saturating_add(*count);
-                if *first < *extent {
-                    break;
+        for part in boxes(&all, &size) {
+            self.step(|copy| {
+                for stored in copy.stored_parts(file, id, source, &chunk, part)? {
+                    copy.reencode_part(file, id, source, &stored, &stored, None)?;
                 }
-                *first = 0;
+                Ok(())
+            })?;
+        }
+        Ok(())
+    }
+
+    /// The parts of a box to write: all of it, or those chunks of the target in which the source has stored something. The others have
+    /// fill values only, and need not be stored either.
+    fn stored_parts(&self, file: &File, id: ObjectId, source: &Dataset, chunk: &[u64], part: Region) -> Result<Vec<Region>> {
+        let Some(source_chunk) = &source.chunk_shape else { return Ok(vec![part]) };
+        let shape = source.dataspace.shape();
+        let (mut touched, mut all) = (BTreeSet::new(), true);
+        for band in boxes(&part, &size_of_chunks(shape, source_chunk, MAX_LOCATED_CHUNKS)) {
+            for location in file.array_file().locate(id, &band.selection(shape)?)?.chunks {
+                match (location.source, location.region.shared(&part)) {
+                    (ChunkSource::Fill, _) => all = false,
+                    (_, Some(stored)) => touched.extend(touched_chunks(&stored, shape, chunk).map(|chunk| chunk.position)),
+                    _ => {}
+                }
             }
         }
+        if all {
+            return Ok(vec![part]);
+        }
+        let region = |position: Vec<u64>| Region { start: position.iter().zip(chunk).map(|(number, extent)| number * extent).collect(), count: chunk.to_vec() };
+        Ok(touched.into_iter().filter_map(|position| region(position).shared(&part)).collect())
     }
 
     /// Reads the region `local` of a dataset and writes it as `region`, at the `index` of a first dimension that only the target has,
@@ -299,7 +348,7 @@ impl DatasetCopy<'_> {
                 }
                 slab
             };
-            self.reencode_part(file, id, source, &slab(local), &slab(region), index)?;
+            self.step(|copy| copy.reencode_part(file, id, source, &slab(local), &slab(region), index))?;
             first += count.unwrap_or(0);
             if total.is_none_or(|total| first >= total) {
                 return Ok(());
@@ -309,7 +358,6 @@ impl DatasetCopy<'_> {
 
     /// Reads the region `local` of a dataset at once and writes it as `region`, at the `index` of a new first dimension.
     fn reencode_part(&mut self, file: &File, id: ObjectId, source: &Dataset, local: &Region, region: &Region, index: Option<u64>) -> Result<()> {
-        self.cancellation.check()?;
         let mut values = file.read(id, &local.selection(source.dataspace.shape())?, self.cancellation)?;
         let targets = if source.datatype.has_references() { self.named(&mut values)? } else { Vec::new() };
         let resolve = |reference: HeapReference| values.heap.object(reference);
@@ -347,6 +395,18 @@ fn without_new_dimension(local: Region, mut region: Region) -> Option<(Region, R
     Some((local, region, Some(index)))
 }
 
+/// Whether all chunks of a part are whole chunks of a target of `shape`.
+fn are_whole_chunks(part: &SourcePart, shape: &[u64], chunk_shape: &[u64]) -> bool {
+    let ends = |region: &Region| region.dimensions().map(|(start, count)| start.saturating_add(count)).collect::<Vec<_>>();
+    let (from, to) = (ends(&part.local), ends(&part.region));
+    let extents = part.source.dataspace.shape().iter().zip(shape);
+    let axes = part.local.start.iter().zip(&part.region.start).zip(from.iter().zip(&to)).zip(extents).zip(chunk_shape);
+    axes.fold(true, |all, ((((local, region), (from, to)), (source, target)), chunk)| {
+        let is_cut_alike = from.is_multiple_of(*chunk) || (from == source && to == target);
+        all && local.is_multiple_of(*chunk) && region.is_multiple_of(*chunk) && is_cut_alike && to <= target
+    })
+}
+
 /// The shape of the boxes in which a dataset is read and written into other chunks: whole `chunk`s, as many of the source's as
 /// [`BOX_BYTES`] allow, so that few of these are decoded more than once.
 fn box_shape(shape: &[u64], chunk: &[u64], source: Option<&[u64]>, element_bytes: u64) -> Vec<u64> {
@@ -359,7 +419,8 @@ fn box_shape(shape: &[u64], chunk: &[u64], source: Option<&[u64]>, element_bytes
         if let Some(count) = larger.get_mut(axis) {
             *count = wanted.max(*count);
         }
-        if bytes(&larger) <= BOX_BYTES {
+        let chunks = |source: &[u64]| larger.iter().zip(source).fold(1u64, |n, (extent, chunk)| n.saturating_mul(extent.div_ceil((*chunk).max(1))));
+        if bytes(&larger) <= BOX_BYTES && source.is_none_or(|source| chunks(source) <= MAX_LOCATED_CHUNKS) {
             *size = larger;
         }
     };

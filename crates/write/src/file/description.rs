@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use hyperslab_array::{Error, Result};
-use hyperslab_formats::hdf5::writer::{NewAttribute, NewContent, NewFile, NewLink, NewObject};
+use hyperslab_formats::hdf5::writer::{LibraryVersion, NewAttribute, NewContent, NewFile, NewLink, NewObject};
 
 use super::dataset::DatasetWriter;
 use super::dimension_scales::dimension_scales;
@@ -22,7 +22,12 @@ pub(crate) fn object_indexes<'a>(objects: &BTreeMap<&'a String, &ObjectEntry>) -
 }
 
 /// Describes a file with all objects except the datasets for which `own` is false.
-pub(crate) fn describe(objects: &BTreeMap<String, ObjectEntry>, targets: &ReferenceTargets, own: impl Fn(&DatasetWriter) -> bool) -> Result<NewFile> {
+pub(crate) fn describe(
+    objects: &BTreeMap<String, ObjectEntry>,
+    targets: &ReferenceTargets,
+    newest: LibraryVersion,
+    own: impl Fn(&DatasetWriter) -> bool,
+) -> Result<NewFile> {
     let objects = chosen(objects, own);
     let object_indexes = object_indexes(&objects);
     let mut members: BTreeMap<&str, Vec<(String, NewLink)>> = BTreeMap::new();
@@ -42,7 +47,7 @@ pub(crate) fn describe(objects: &BTreeMap<String, ObjectEntry>, targets: &Refere
         members.entry(above).or_default().push((name.to_owned(), link));
     }
     let mut scales = dimension_scales(&objects, &object_indexes)?;
-    let mut file = NewFile { objects: Vec::new(), targets: targets.listed(&object_indexes) };
+    let mut file = NewFile { objects: Vec::new(), targets: targets.listed(&object_indexes), newest };
     for path in object_indexes.keys() {
         let object = objects.get(&(*path).to_owned()).ok_or_else(|| Error::internal("an index without an object"))?;
         let attribute = |(name, attribute): (&str, &AttributeEntry)| match attribute {

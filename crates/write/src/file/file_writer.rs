@@ -6,7 +6,7 @@ use std::path::Path;
 
 use hyperslab_array::{Cancellation, Datatype, Elements, Error, HeapReference, Result};
 use hyperslab_formats::VirtualMapping;
-use hyperslab_formats::hdf5::writer::{FillObjects, encode_datatype, replace_references, stored_values};
+use hyperslab_formats::hdf5::writer::{FillObjects, LibraryVersion, encode_datatype, replace_references, stored_values};
 use hyperslab_reader::Session;
 use hyperslab_storage::{Existing, StorageOptions};
 
@@ -42,6 +42,8 @@ pub struct FileWriter {
     pub(crate) targets: ReferenceTargets,
     /// The existing file that this one was copied from and replaces.
     pub(crate) base: Option<ReplacedFile>,
+    /// The newest version of the HDF5 library whose structures the file may have.
+    pub(crate) newest: LibraryVersion,
 }
 
 impl FileWriter {
@@ -90,6 +92,7 @@ impl FileWriter {
             attached_scales: 0,
             targets: ReferenceTargets::default(),
             base: None,
+            newest: LibraryVersion::default(),
         }
     }
 
@@ -121,6 +124,12 @@ impl FileWriter {
         Ok(())
     }
 
+    /// Writes only structures that this version of the HDF5 library knows. Call it before objects are created and before
+    /// [`FileWriter::set_pages`].
+    pub fn set_newest(&mut self, newest: LibraryVersion) {
+        self.newest = newest;
+    }
+
     /// Fills the beginning of the user block, whose bytes are otherwise 0.
     ///
     /// # Errors
@@ -133,8 +142,9 @@ impl FileWriter {
     /// Page sizes are multiples of 8 from 512 bytes to 1 GiB; a user block must be whole pages. Call it before the first write.
     ///
     /// # Errors
-    /// `InvalidInput` for another page size, or after the first write.
+    /// `InvalidInput` for another page size, or after the first write; `Unsupported` in a file for HDF5 1.8.
     pub fn set_pages(&mut self, page_bytes: u64) -> Result<()> {
+        self.newest.check_pages()?;
         if !(512..=1 << 30).contains(&page_bytes) || !page_bytes.is_multiple_of(8) {
             return Err(Error::invalid_input(format!("pages of {page_bytes} bytes: give a multiple of 8 from 512 to 1073741824")));
         }
@@ -247,6 +257,7 @@ impl FileWriter {
     /// `named` gives the target of a reference by the number that the fill value holds.
     fn create_named_dataset(&mut self, path: &str, definition: DatasetDefinition, named: &dyn Fn(u32) -> Result<Target>) -> Result<()> {
         let is_chosen = definition.chunk_shape.is_none();
+        self.check_datatype(path, &definition.datatype)?;
         let definition = definition.checked_own().map_err(|error| self.error_at(path.trim_start_matches('/'), error))?;
         let (definition, fill) = self.store_fill(definition, named).map_err(|error| self.error_at(path.trim_start_matches('/'), error))?;
         let dataset = DatasetWriter { fill, ..if is_chosen { DatasetWriter::growing(definition) } else { DatasetWriter::new(definition) } };
@@ -270,9 +281,15 @@ impl FileWriter {
         Ok((definition.with_fill(Some(elements)), fill))
     }
 
+    /// Checks that the versions of HDF5 that the file is for know the datatype.
+    fn check_datatype(&self, path: &str, datatype: &Datatype) -> Result<()> {
+        self.newest.check_datatype(datatype).map_err(|error| self.error_at(path.trim_start_matches('/'), error))
+    }
+
     /// Creates a dataset in chunks that [`FileWriter::put_chunk`] gets as another file has them, through the same filters, which need
     /// not be ones that are written.
     pub(crate) fn create_copy(&mut self, path: &str, definition: DatasetDefinition) -> Result<()> {
+        self.check_datatype(path, &definition.datatype)?;
         let definition = definition.checked_copy().map_err(|error| self.error_at(path.trim_start_matches('/'), error))?;
         let (definition, _) = self.store_fill(definition, &no_target).map_err(|error| self.error_at(path.trim_start_matches('/'), error))?;
         self.define(path, ObjectEntry { dataset: Some(DatasetWriter::new(definition)), ..ObjectEntry::default() })
@@ -288,6 +305,7 @@ impl FileWriter {
             return Err(self.error_at(path.trim_start_matches('/'), refusal));
         }
         let definition = definition.checked_own().and_then(|definition| {
+            self.newest.check_virtual()?;
             virtual_mappings::check(&mappings, definition.dataspace.shape())?;
             self.store_fill(definition, &no_target)
         });
@@ -343,6 +361,7 @@ impl FileWriter {
     /// # Errors
     /// `InvalidInput` for an invalid path, or one that has another object; `Unsupported` for what HDF5 cannot store.
     pub fn create_datatype(&mut self, path: &str, datatype: Datatype) -> Result<()> {
+        self.check_datatype(path, &datatype)?;
         encode_datatype(&datatype).map_err(|error| self.error_at(path.trim_start_matches('/'), error))?;
         self.define(path, ObjectEntry { datatype: Some(datatype), ..ObjectEntry::default() })
     }
@@ -359,6 +378,7 @@ impl FileWriter {
     /// that HDF5 cannot store.
     pub fn set_attribute(&mut self, path: &str, name: &str, value: AttributeValue) -> Result<()> {
         check_attribute(name, &value).map_err(|error| self.error_at(path.trim_start_matches('/'), error))?;
+        self.check_datatype(path, &value.value.datatype)?;
         self.object(path)?;
         let mut value = value;
         if value.value.datatype.has_references() {
@@ -372,6 +392,7 @@ impl FileWriter {
 
     /// Like [`FileWriter::set_attribute`], but references are numbers of `targets`, from 1 on.
     pub(crate) fn set_copied_attribute(&mut self, path: &str, name: &str, value: AttributeValue, targets: &[Target]) -> Result<()> {
+        self.check_datatype(path, &value.value.datatype)?;
         let checked = check_attribute(name, &value).and_then(|()| self.targets.register_attribute(value, &|number| in_list(targets, number)));
         let value = checked.map_err(|error| self.error_at(path.trim_start_matches('/'), error))?;
         self.object(path)?.attributes.insert(name, AttributeEntry::Value(value));

@@ -64,7 +64,7 @@ impl FileWriter {
         for references in self.objects.values_mut().filter_map(|object| object.references.as_mut()) {
             references.address = Some(self.allocator.allocate(references.bytes())?);
         }
-        let file = describe(&self.objects, &self.targets, &own)?;
+        let file = describe(&self.objects, &self.targets, self.newest, &own)?;
         let regions = self.place_regions(&file)?;
         let name = self.target().display().to_string();
         let page_bytes = self.allocator.page_bytes();
@@ -161,8 +161,8 @@ impl FileWriter {
 
     /// Completes a shared subfile: writes all metadata from offset `at` on and returns the length of the file.
     pub(crate) fn finish_shared(&self, file: &SharedFile, at: u64) -> Result<u64> {
-        let metadata =
-            encode_metadata(&describe(&self.objects, &self.targets, |_| true)?, at, None).map_err(|error| error.in_file(file.path().display().to_string()))?;
+        let metadata = encode_metadata(&describe(&self.objects, &self.targets, self.newest, |_| true)?, at, None)
+            .map_err(|error| error.in_file(file.path().display().to_string()))?;
         let end = at + metadata.bytes.len() as u64;
         file.write_at(at, &metadata.bytes)?;
         file.write_at(0, &encode_superblock(&metadata, end, 0))?;

@@ -1,6 +1,9 @@
 //! Writes one HDF5 file: objects, values, metadata. Knows no other room of the crate.
 
 pub(crate) mod allocator;
+pub(crate) mod boxes;
+pub(crate) mod checkpoints;
+pub(crate) mod choice;
 pub(crate) mod continued;
 pub(crate) mod copied_references;
 pub(crate) mod copied_scales;
@@ -34,6 +37,8 @@ pub(crate) mod replaced_file;
 pub(crate) mod reread;
 pub(crate) mod reserved_attributes;
 pub(crate) mod resize;
+pub(crate) mod resumed;
+pub(crate) mod selected_objects;
 pub(crate) mod source_file;
 pub(crate) mod stored_box;
 pub(crate) mod strided_regions;

@@ -1,7 +1,5 @@
 //! Looks up, links, moves and removes objects of the file that is being written.
 
-use std::collections::BTreeSet;
-
 use hyperslab_array::{Error, Result};
 
 use super::file_writer::FileWriter;
@@ -93,37 +91,12 @@ impl FileWriter {
         Ok(if path.is_empty() { path } else { format!("{path}/") })
     }
 
-    /// Checks that a hard link at `path` to `target` does not create a cycle. Objects are written after the objects that they
-    /// link to, so cycles cannot be written.
-    fn check_acyclic(&self, path: &str, target: &str) -> Result<()> {
-        let above = path.rsplit_once('/').map_or("", |(above, _)| above);
-        let (mut pending, mut seen) = (vec![target.to_owned()], BTreeSet::new());
-        while let Some(group) = pending.pop() {
-            if seen.contains(&group) {
-                continue;
-            }
-            for member in self.subtree(&group) {
-                if member == above {
-                    return Err(self.error_at(path, Error::unsupported(format!("in a new file, a hard link to /{target}, a group above it"))));
-                }
-                if let Some(Link::Hard(other)) = self.objects.get(&member).and_then(|object| object.link.as_ref()) {
-                    pending.push(other.clone());
-                }
-            }
-            seen.insert(group);
-        }
-        Ok(())
-    }
-
     /// Creates a link.
     ///
     /// # Errors
     /// `InvalidInput` for an invalid path, or one that has another object; `Unsupported` for what HDF5 cannot store.
     pub fn create_link(&mut self, path: &str, link: Link) -> Result<()> {
         let link = link.checked().map_err(|error| self.error_at(path.trim_start_matches('/'), error))?;
-        if let Link::Hard(target) = &link {
-            self.check_acyclic(&self.resolve_parent(path)?, target)?;
-        }
         self.define(path, ObjectEntry { link: Some(link), ..ObjectEntry::default() })
     }
 
@@ -284,11 +257,6 @@ impl FileWriter {
         }
         if to.starts_with(&format!("{from}/")) {
             return Err(self.error_at(&from, Error::invalid_input(format!("a group cannot be moved into itself, to /{to}"))));
-        }
-        match self.objects.get(&from).and_then(|object| object.link.as_ref()) {
-            None => self.check_acyclic(&to, &from)?,
-            Some(Link::Hard(target)) => self.check_acyclic(&to, target)?,
-            Some(_) => {}
         }
         let above = to.rsplit_once('/').map_or("", |(above, _)| above).to_owned();
         self.create_group(&above)?;

@@ -7,6 +7,7 @@ use hyperslab_array::{Attribute, ByteOrder, Cancellation, Dataspace, Datatype, E
 use hyperslab_formats::{Dataset, LinkTarget, Object, ObjectId};
 use hyperslab_reader::File;
 
+use super::choice::Choice;
 use super::copied_references::{ReferencedObjects, name_references};
 use super::copied_scales::ScaledDimension;
 use super::definition::AttributeValue;
@@ -35,6 +36,8 @@ pub(crate) struct SourceFile<'a> {
     by_id: HashMap<ObjectId, usize>,
     /// If some objects are not copied: which, and how many references to them and to others became null references.
     lenient: Option<Lenient>,
+    /// What is copied, if not all.
+    choice: Option<&'a Choice>,
 }
 
 /// What is not copied.
@@ -54,7 +57,13 @@ impl<'a> SourceFile<'a> {
     pub fn new(file: &'a File) -> Result<Self> {
         let objects = file.walk().map(|walked| Ok((walked.path, walked.id, walked.object?))).collect::<Result<Vec<_>>>()?;
         let by_id = objects.iter().enumerate().map(|(index, (_, id, _))| (*id, index)).collect();
-        Ok(Self { file, objects, by_id, lenient: None })
+        Ok(Self { file, objects, by_id, lenient: None, choice: None })
+    }
+
+    /// Only these objects, which are chosen or needed by others of them.
+    pub fn of_objects(file: &'a File, objects: Vec<(String, ObjectId, Object)>, choice: &'a Choice) -> Self {
+        let by_id = objects.iter().enumerate().map(|(index, (_, id, _))| (*id, index)).collect();
+        Self { file, objects, by_id, lenient: None, choice: Some(choice) }
     }
 
     /// The same; references to objects that are not in the file, or that cannot be copied, become null references.
@@ -215,11 +224,11 @@ impl<'a> SourceFile<'a> {
             let place = format!("{}/{}", path.trim_end_matches('/'), link.name);
             let target = match &link.target {
                 LinkTarget::Hard(id) if self.is_missing(*id) => continue,
+                // Needed by something that was chosen.
+                LinkTarget::Hard(id) if self.path(*id) == Some(place.as_str()) => continue,
+                _ if self.choice.is_some_and(|choice| !choice.has(&place)) => continue,
                 LinkTarget::Hard(id) => {
                     let target = self.path(*id).ok_or_else(|| Error::internal("a link to an object that was not found"))?;
-                    if target == place {
-                        continue;
-                    }
                     Link::Hard(target.to_owned())
                 }
                 LinkTarget::Soft(path) => Link::Soft(path.clone()),

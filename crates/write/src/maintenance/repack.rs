@@ -1,17 +1,22 @@
 //! Copies a file into one with other chunks and filters.
 
 use std::collections::{BTreeMap, HashMap};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use hyperslab_array::{Cancellation, Error, Result};
+use hyperslab_array::{Cancellation, Error, ErrorKind, Result};
 use hyperslab_formats::Format;
 use hyperslab_formats::filter::Pipeline;
-use hyperslab_storage::Existing;
+use hyperslab_formats::hdf5::writer::LibraryVersion;
+use hyperslab_reader::File;
+use hyperslab_storage::{Existing, is_address};
 
 use super::fuse::Fused;
+use crate::file::checkpoints::{Checkpoints, Copied};
+use crate::file::choice::Choice;
 use crate::file::copy_objects::{CopyOptions, copy_objects};
 use crate::file::dataset_copy::{CopyCounts, StorageFormat};
 use crate::file::file_writer::FileWriter;
+use crate::file::memory_length::memory_length;
 use crate::file::reading_session::reading_session;
 
 /// How [`repack`] stores datasets.
@@ -21,6 +26,9 @@ pub struct Repacking {
     formats: BTreeMap<String, StorageFormat>,
     alignment: Option<u64>,
     page_bytes: Option<u64>,
+    newest: LibraryVersion,
+    objects: Option<Choice>,
+    checkpoint_bytes: Option<u64>,
 }
 
 impl Repacking {
@@ -42,6 +50,33 @@ impl Repacking {
     #[must_use]
     pub fn with_page_bytes(self, page_bytes: Option<u64>) -> Self {
         Self { page_bytes, ..self }
+    }
+
+    /// Only with structures that this version of the HDF5 library knows.
+    #[must_use]
+    pub fn with_newest(self, newest: LibraryVersion) -> Self {
+        Self { newest, ..self }
+    }
+
+    /// Only with the objects and links at the paths `chosen`, all below them that is not `excluded`, the groups above them, and the
+    /// dimension scales and targets of references that they need.
+    #[must_use]
+    pub fn with_objects(self, chosen: Vec<String>, excluded: Vec<String>) -> Self {
+        Self { objects: Some(Choice::new(chosen, excluded)), ..self }
+    }
+
+    /// Leaves what an interrupted copy has written, and goes on with it the next time. What was copied is noted after as many bytes, and at
+    /// least every ten seconds.
+    #[must_use]
+    pub fn with_checkpoints(self, bytes: Option<u64>) -> Self {
+        Self { checkpoint_bytes: bytes, ..self }
+    }
+
+    /// What is copied and how, as text: equal for equal copies.
+    fn described(&self) -> String {
+        let Self { formats, alignment, page_bytes, newest, objects, checkpoint_bytes: _ } = self;
+        let objects = objects.as_ref().map(Choice::described);
+        format!("{} {formats:?} {alignment:?} {page_bytes:?} {newest} {objects:?}", env!("CARGO_PKG_VERSION"))
     }
 }
 
@@ -65,10 +100,6 @@ pub fn repack(
     if file.array_file().format() == Format::Netcdf3 {
         return Err(located(Error::unsupported("repacking a netCDF-3 file, which has neither chunks nor filters")));
     }
-    let user_block = file.array_file().user_block_bytes();
-    if user_block > 0 {
-        return Err(located(Error::unsupported(format!("repacking a file with a user block of {user_block} bytes"))));
-    }
     let mut formats = HashMap::new();
     for (path, format) in &how.formats {
         let found = file.find(path)?;
@@ -79,13 +110,73 @@ pub fn repack(
         // An object may have several names.
         formats.insert(found.object, format.clone());
     }
-    let mut out = FileWriter::create(target, Existing::Keep, how.alignment, &session)?;
+    let mut options = CopyOptions { formats, choice: how.objects.clone(), ..CopyOptions::default() };
+    let mut out = match how.checkpoint_bytes {
+        None => FileWriter::create(target, Existing::Keep, how.alignment, &session)?,
+        Some(_) if target.to_str().is_some_and(is_address) => {
+            return Err(Error::unsupported("resuming a copy into an object store").in_file(target.display().to_string()));
+        }
+        Some(interval_bytes) => {
+            let version = version_of(&file).ok_or_else(|| located(Error::unsupported("resuming a copy of a file whose changes cannot be noticed")))?;
+            let aside = beside(target, ".repack")?;
+            let (out, left) = FileWriter::resumable(target, aside, how.alignment, &session)?;
+            let copied = Copied { source: version, how: how.described(), interval_bytes };
+            options.checkpoints = Some(Checkpoints::open(&beside(target, ".repack.log")?, &copied, left)?);
+            out
+        }
+    };
+    out.set_newest(how.newest);
+    let user_block = file.array_file().user_block_bytes();
+    out.set_user_block(user_block)?;
     if let Some(page_bytes) = how.page_bytes {
         out.set_pages(page_bytes)?;
     }
+    if let Some(position) = options.checkpoints.as_ref().and_then(Checkpoints::position) {
+        out.resume(position);
+    }
+    copy_user_block(&file, user_block, &mut out)?;
     let mut counts = CopyCounts::default();
-    let options = CopyOptions { formats, ..CopyOptions::default() };
-    copy_objects(&file, &mut out, cancellation, &mut counts, &options, progress)?;
-    let bytes = out.finish_if(Existing::Keep, check)?;
-    Ok(Fused { bytes, copied_chunks: counts.copied_chunks, reencoded_bytes: counts.reencoded_bytes })
+    copy_objects(&file, &mut out, cancellation, &mut counts, &mut options, progress)?;
+    let mut is_damaged = false;
+    let bytes = out.finish_if(Existing::Keep, |path| {
+        let checked = check(path);
+        is_damaged = checked.as_ref().is_err_and(|error| error.kind() == ErrorKind::Corrupt);
+        checked
+    });
+    if let Some(checkpoints) = options.checkpoints.filter(|_| bytes.is_ok() || is_damaged) {
+        checkpoints.remove()?;
+    }
+    if is_damaged && how.checkpoint_bytes.is_some() {
+        // A copy that is not like the original is of no use later.
+        let aside = beside(target, ".repack")?;
+        std::fs::remove_file(&aside).map_err(|error| Error::from(error).in_file(aside.display().to_string()))?;
+    }
+    Ok(Fused { bytes: bytes?, copied_chunks: counts.copied_chunks, reencoded_bytes: counts.reencoded_bytes })
+}
+
+/// What is another one when the file was changed.
+fn version_of(file: &File) -> Option<String> {
+    let storage = file.array_file().storage();
+    let version = storage.version().map(ToOwned::to_owned).or_else(|| storage.modified_nanoseconds().map(|changed| changed.to_string()));
+    version.map(|version| format!("{version}, {} bytes", storage.len()))
+}
+
+/// The hidden file next to `target` with this ending.
+fn beside(target: &Path, ending: &str) -> Result<PathBuf> {
+    let name = target.file_name().and_then(|name| name.to_str());
+    let name = name.ok_or_else(|| Error::invalid_input("no name of a file").in_file(target.display().to_string()))?;
+    Ok(target.with_file_name(format!(".{name}{ending}")))
+}
+
+/// Copies what is in front of the HDF5 file.
+fn copy_user_block(file: &File, bytes: u64, out: &mut FileWriter) -> Result<()> {
+    if bytes == 0 {
+        return Ok(());
+    }
+    if bytes > file.session().limits().metadata_block_bytes {
+        return Err(Error::limit_exceeded(format!("a user block of {bytes} bytes")).in_file(file.array_file().storage().name().to_owned()));
+    }
+    let mut content = vec![0; memory_length(bytes)?];
+    file.array_file().storage().read_exact_at(0, &mut content)?;
+    out.write_user_block(&content)
 }

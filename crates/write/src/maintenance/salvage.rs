@@ -172,6 +172,7 @@ impl Salvage<'_> {
                     grows: false,
                     format: None::<&StorageFormat>,
                     objects: Some(self.source),
+                    checkpoints: None,
                 };
                 let copied = copy.dataset(self.file, id, dataset, committed);
                 self.lost_references(path, None);

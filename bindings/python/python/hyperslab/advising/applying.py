@@ -72,7 +72,7 @@ def apply(
     def check(path: object) -> None:
         check_copy(source, os.fspath(path))  # type: ignore[call-overload]
 
-    made = _native.repack(source, out, changed, check, None, page_bytes, progress)
+    made = _native.repack(source, out, changed, check, page_bytes=page_bytes, progress=progress)
     accesses = [measured for one in advised for measured in _timed(source, out, one, wishes)]
     return Applied(out, os.path.getsize(out), os.path.getsize(source), made.copied_chunks, made.reencoded_bytes, tuple(accesses))
 

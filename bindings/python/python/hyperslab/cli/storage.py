@@ -85,11 +85,12 @@ def fuse(
     "Copy a file with other chunks or filters.",
     "hyperslab repack profiles.nc small.nc --compression zstd --shuffle",
     "hyperslab repack profiles.nc pages.nc --pages 65536",
+    "hyperslab repack profiles.nc part.nc --only /theta --libver v108",
 )
 def repack(
     file: FileName,
     out: OutName,
-    dataset: Annotated[list[str] | None, typer.Option("--dataset", metavar="PATTERN", help="Only datasets with such a path (may be repeated).")] = None,
+    dataset: Annotated[list[str] | None, typer.Option("--dataset", metavar="PATTERN", help="Change only datasets with such a path (may be repeated).")] = None,
     chunks: Annotated[str | None, typer.Option(metavar="N,N", help="Shape of chunks, for datasets with as many dimensions.")] = None,
     contiguous: Annotated[bool, typer.Option("--contiguous", help="No chunks and no filters.")] = False,
     compression: Annotated[str | None, typer.Option(metavar="NAME", help="zstd, gzip, lz4, lzf, bitshuffle, szip, or none.")] = None,
@@ -98,6 +99,10 @@ def repack(
     fletcher32: Annotated[bool | None, typer.Option("--fletcher32/--no-fletcher32", help="Checksums of chunks.")] = None,
     pages: Annotated[int | None, typer.Option("--pages", metavar="BYTES", help="Make pages of this size, for object stores.")] = None,
     alignment: Annotated[int | None, typer.Option(metavar="BYTES", help="Begin large blocks at multiples of this.")] = None,
+    libver: Annotated[str | None, typer.Option(metavar="VERSION", help="Newest version of HDF5 whose structures the file may have: v108, v110 …")] = None,
+    only: Annotated[list[str] | None, typer.Option("--only", metavar="PATTERN", help="Copy only such paths, with all below (may be repeated).")] = None,
+    exclude: Annotated[list[str] | None, typer.Option("--exclude", metavar="PATTERN", help="Leave out such paths, with all below.")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with a copy that was interrupted.")] = False,
     verify: Annotated[bool, typer.Option("--verify/--no-verify", help="Compare the new file with the old one.")] = True,
     as_json: AsJson = False,
 ) -> None:
@@ -121,6 +126,10 @@ def repack(
             fletcher32=fletcher32,
             page_bytes=pages,
             alignment=alignment,
+            libver=libver,
+            only=only,
+            exclude=exclude or (),
+            resume=resume,
             verify=verify,
             progress=report,
         )

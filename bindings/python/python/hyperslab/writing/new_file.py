@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any
 
@@ -63,11 +63,11 @@ class NewFile(NewGroup):
         page_bytes: int | None = None,
         userblock: bytes | None = None,
         storage_options: Mapping[str, Any] | None = None,
+        newest: str | None = None,
     ) -> None:
+        stored = options_of(storage_options)
         try:
-            writer = _native.Writer(
-                path, alignment, threads, track_order, durable, replace, continued, userblock_size, page_bytes, userblock, options_of(storage_options)
-            )
+            writer = _native.Writer(path, alignment, threads, track_order, durable, replace, continued, userblock_size, page_bytes, userblock, stored, newest)
         except MissingFileError:
             folder = os.path.dirname(path)
             if folder and not is_address(path) and not os.path.isdir(folder):
@@ -158,6 +158,7 @@ def create(
     userblock_size: int = 0,
     fs_strategy: str | None = None,
     fs_page_size: int | None = None,
+    libver: str | Sequence[str] | None = None,
     storage_options: Mapping[str, Any] | None = None,
     **more: Any,
 ) -> NewFile:
@@ -182,7 +183,9 @@ def create(
             in separate pages.
         fs_page_size: Bytes of a page: a multiple of 8 from 512 bytes to 1 GiB, by default 4096.
         storage_options: Options of the store of an address, as in `hyperslab.open`.
-        more: Other options of `h5py.File`. Those that do not change a written file (`libver`, caches) are accepted.
+        libver: As in h5py, a version of HDF5 or a pair of them, whose second is the newest whose structures the file may have:
+            `("earliest", "v108")` makes a file for HDF5 1.8. A single version is the oldest, and changes nothing.
+        more: Other options of `h5py.File`. Those that do not change a written file (caches) are accepted.
 
     Returns:
         The file; it appears when it is closed.
@@ -190,7 +193,7 @@ def create(
     Raises:
         ConflictError: `mode` is `x` and the file exists.
         NotFoundError: The folder does not exist.
-        UnsupportedError: An option of `h5py.File` is not supported.
+        UnsupportedError: An option of `h5py.File` is not supported, or the newest version that `libver` allows does not have what it asks for.
 
     Example:
         >>> with hs.create("out.h5") as f:
@@ -210,7 +213,19 @@ def create(
         userblock_size=userblock_size,
         page_bytes=page_bytes,
         storage_options=storage_options,
+        newest=_newest(libver),
     )
+
+
+def _newest(libver: str | Sequence[str] | None) -> str | None:
+    """The newest version of HDF5 whose structures a file may have, by h5py's `libver`."""
+    versions = () if libver is None else (libver,) if isinstance(libver, str) else tuple(libver)
+    for version in versions:
+        if version not in _VERSIONS:
+            raise InvalidInputError(f"libver={version!r}: give one of {', '.join(_VERSIONS)}")
+    if len(versions) > 2:
+        raise InvalidInputError(f"libver={libver!r}: give the oldest version and the newest")
+    return versions[1] if len(versions) == 2 else None
 
 
 def _page_bytes(strategy: str | None, page_size: int | None, alignment: int | None) -> int | None:
@@ -242,13 +257,9 @@ _VERSIONS = ("earliest", "v108", "v110", "v112", "v114", "v200", "latest")
 
 
 def _check_options(options: dict[str, Any]) -> None:
-    """Checks the options of h5py.File: the file has the format of HDF5 1.8, which all of `libver` allow."""
+    """Checks the other options of h5py.File."""
     for name, value in options.items():
-        if name == "libver":
-            for version in value if isinstance(value, (tuple, list)) else (value,):
-                if version is not None and version not in _VERSIONS:
-                    raise InvalidInputError(f"libver={version!r}: give one of {', '.join(_VERSIONS)}")
-        elif name in _ASKED_FOR:
+        if name in _ASKED_FOR:
             if value not in _ASKED_FOR[name]:
                 hint = "; give alignment=" if name.startswith("alignment") else ""
                 raise UnsupportedError(f"{name}={value!r} of a file that is created: leave it out{hint}")

@@ -8,7 +8,7 @@ use super::entry::EntryForm;
 use super::numbering::Numbering;
 use super::{btree_v1, extensible_array, fixed_array};
 use crate::hdf5::layout::{ChunkedLayout, Locator};
-use crate::hdf5::writer::{Space, StoredChunk};
+use crate::hdf5::writer::{LibraryVersion, Space, StoredChunk};
 
 /// Unwritten entries that an array may have in addition to three for each written one; with more, chunks go into a B-tree.
 const SPARE_ENTRIES: u64 = 4096;
@@ -23,8 +23,15 @@ const MAX_CHUNK_BYTES: u64 = u32::MAX as u64;
 
 /// Writes the locator of `chunks` to `space`: a fixed array if no dimension is unlimited, an extensible array if one is,
 /// and a version-1 B-tree if more are, if an array would be mostly empty, or if it would be too large in a paged file. A
-/// dataset of a single chunk needs no structure. Ignores `layout.locator`.
-pub(crate) fn encode(space: &mut Space, layout: &ChunkedLayout, element_size: u64, filtered: bool, chunks: &[StoredChunk]) -> Result<Locator> {
+/// dataset of a single chunk needs no structure. HDF5 1.8 knows the B-tree only. Ignores `layout.locator`.
+pub(crate) fn encode(
+    space: &mut Space,
+    layout: &ChunkedLayout,
+    element_size: u64,
+    filtered: bool,
+    chunks: &[StoredChunk],
+    newest: LibraryVersion,
+) -> Result<Locator> {
     if layout.chunk_bytes > MAX_CHUNK_BYTES {
         return Err(Error::unsupported(format!("chunks of {} bytes: HDF5 allows less than 4 GiB", layout.chunk_bytes)));
     }
@@ -37,6 +44,9 @@ pub(crate) fn encode(space: &mut Space, layout: &ChunkedLayout, element_size: u6
         return Err(Error::internal("a chunk without filters of another size"));
     }
     let Some(first) = ordered.first() else { return Ok(Locator::None) };
+    if newest < LibraryVersion::V110 {
+        return tree(space, layout, element_size, &ordered);
+    }
     let unlimited = layout.max_shape.iter().filter(|max_extent| max_extent.is_none()).count();
     let fixed: Vec<Option<u64>> = layout.shape.iter().copied().map(Some).collect();
     if layout.max_shape == fixed && layout.shape == layout.chunk_shape {

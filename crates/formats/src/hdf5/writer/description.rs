@@ -2,6 +2,7 @@
 
 use hyperslab_array::{Dataspace, Datatype, Elements};
 
+use super::library_version::LibraryVersion;
 use super::target_part::TargetPart;
 use crate::filter::Pipeline;
 use crate::{FillTime, VirtualMapping};
@@ -13,6 +14,8 @@ pub struct NewFile {
     pub objects: Vec<NewObject>,
     /// What references to other than whole objects of the file point at.
     pub targets: Vec<NewTarget>,
+    /// The newest version of the HDF5 library whose structures the file may have.
+    pub newest: LibraryVersion,
 }
 
 /// What a reference points at.

@@ -6,6 +6,7 @@ use hyperslab_array::{Dataspace, Error, HeapReference, Result};
 
 use super::dense::DenseStorage;
 use super::description::{NewAttribute, NewContent, NewDataset, NewFile, NewLink, NewStorage};
+use super::library_version::LibraryVersion;
 use super::references::Pointed;
 use super::space::Space;
 use super::values::{place_references, place_values};
@@ -60,9 +61,12 @@ pub fn encode_metadata(file: &NewFile, at: u64, page_bytes: Option<u64>) -> Resu
         let in_fill_value = matches!(&object.content, NewContent::Dataset(dataset) if dataset.fill_value.is_some() && dataset.datatype.has_references());
         in_fill_value || object.attributes.iter().any(|a| a.value.datatype.has_references())
     });
-    let (space, addresses) = encode(file, Space::new(at, page_bytes), &nowhere)?;
-    // The size of a reference does not depend on its target, so the second pass yields the same addresses.
-    let (mut space, addresses) = if has_references { encode(file, Space::new(at, page_bytes), &addresses)? } else { (space, addresses) };
+    let Encoded { space, addresses, leads_back } = encode(file, Space::new(at, page_bytes), &nowhere)?;
+    // The size of a reference or link does not depend on its target, so the second pass yields the same addresses.
+    let Encoded { mut space, addresses, .. } = match has_references || leads_back {
+        true => encode(file, Space::new(at, page_bytes), &addresses)?,
+        false => Encoded { space, addresses, leads_back },
+    };
     let root = addresses.first().copied().ok_or_else(|| Error::internal("a file without a root group"))?;
     let extension = page_bytes.map(|page_bytes| {
         let message = (kind::FILE_SPACE_INFO, NOT_TO_SHARE | MARK_IF_UNKNOWN, file_space::encode_pages(page_bytes));
@@ -71,10 +75,20 @@ pub fn encode_metadata(file: &NewFile, at: u64, page_bytes: Option<u64>) -> Resu
     Ok(EncodedMetadata { extension: extension.transpose()?, bytes: space.finish(), root, addresses })
 }
 
-/// `pointed_at` are the addresses for references.
-fn encode(file: &NewFile, mut space: Space, pointed_at: &[u64]) -> Result<(Space, Vec<u64>)> {
+/// The metadata of all objects.
+struct Encoded {
+    space: Space,
+    /// Addresses of the objects, by number.
+    addresses: Vec<u64>,
+    /// Whether a hard link leads to a group above it, whose address was not known yet.
+    leads_back: bool,
+}
+
+/// `pointed_at` are the addresses for references, and for links that lead back.
+fn encode(file: &NewFile, mut space: Space, pointed_at: &[u64]) -> Result<Encoded> {
     let mut addresses: Vec<Option<u64>> = vec![None; file.objects.len()];
-    // The objects that an object links to come before it.
+    let mut leads_back = false;
+    // The objects that an object links to come before it, unless a link leads back.
     let mut pending = vec![(0, false)];
     let mut begun = vec![false; file.objects.len()];
     let references = reference_counts(file);
@@ -92,7 +106,8 @@ fn encode(file: &NewFile, mut space: Space, pointed_at: &[u64]) -> Result<(Space
         let pointed = Pointed { objects: pointed_at, targets: &file.targets };
         let mut messages = match &object.content {
             NewContent::Group(links) => {
-                let links = links.iter().map(|(name, link)| Ok((name.clone(), target(link, &addresses)?)));
+                leads_back |= links.iter().any(|(_, link)| matches!(link, NewLink::Hard(member) if addresses.get(*member).copied().flatten().is_none()));
+                let links = links.iter().map(|(name, link)| Ok((name.clone(), target(link, &addresses, pointed_at)?)));
                 group::encode(&mut space, &links.collect::<Result<Vec<_>>>()?, object.tracked)?
             }
             NewContent::Dataset(dataset) => dataset_messages(&mut space, dataset, file, &addresses, pointed)?,
@@ -126,7 +141,7 @@ fn encode(file: &NewFile, mut space: Space, pointed_at: &[u64]) -> Result<(Space
     }
     let unreached = |index: usize| Error::internal(format!("no link leads to object {index} of a new file"));
     let addresses = addresses.into_iter().enumerate().map(|(index, address)| address.ok_or_else(|| unreached(index)));
-    Ok((space, addresses.collect::<Result<_>>()?))
+    Ok(Encoded { space, addresses: addresses.collect::<Result<_>>()?, leads_back })
 }
 
 /// Writes an object header to `space`; returns its address.
@@ -156,6 +171,10 @@ fn led_to(content: &NewContent) -> impl Iterator<Item = usize> {
 /// Reference count of each object, by index: programs that delete one of several links keep the object.
 fn reference_counts(file: &NewFile) -> Vec<u32> {
     let mut counts = vec![0u32; file.objects.len()];
+    // The superblock leads to the root group.
+    if let Some(root) = counts.first_mut() {
+        *root = 1;
+    }
     for member in file.objects.iter().flat_map(|object| led_to(&object.content)) {
         if let Some(count) = counts.get_mut(member) {
             *count = count.saturating_add(1);
@@ -181,11 +200,11 @@ fn datatype_message(dataset: &NewDataset, file: &NewFile, addresses: &[Option<u6
     Ok((kind::DATATYPE, CONSTANT | SHARED, body))
 }
 
-fn target(link: &NewLink, addresses: &[Option<u64>]) -> Result<RawTarget> {
+fn target(link: &NewLink, addresses: &[Option<u64>], pointed_at: &[u64]) -> Result<RawTarget> {
     Ok(match link {
         NewLink::Hard(member) => {
-            let address = addresses.get(*member).copied().flatten();
-            RawTarget::Hard(address.ok_or_else(|| Error::unsupported("a hard link that leads back to a group above it"))?)
+            let address = addresses.get(*member).copied().flatten().or_else(|| pointed_at.get(*member).copied());
+            RawTarget::Hard(address.ok_or_else(|| Error::internal(format!("a link to object {member}, which there is not")))?)
         }
         NewLink::Soft(path) => RawTarget::Soft(path.clone()),
         NewLink::External { file, path } => RawTarget::External { file: file.clone(), path: path.clone() },
@@ -227,7 +246,7 @@ fn dataset_messages(
         fill => fill.as_ref().map(Cow::Borrowed),
     };
     let time = fill_value::stored_time(&dataset.datatype, fill.is_some(), dataset.fill_time);
-    let (message, allocation) = storage(space, dataset, element_size)?;
+    let (message, allocation) = storage(space, dataset, element_size, file.newest)?;
     let extent = match &message {
         LayoutMessage::Chunked { .. } => dataspace::encode_resizable(&dataset.dataspace)?,
         _ => dataspace::encode(&dataset.dataspace)?,
@@ -247,7 +266,7 @@ fn dataset_messages(
     Ok(messages)
 }
 
-fn storage(space: &mut Space, dataset: &NewDataset, element_size: u64) -> Result<(LayoutMessage, Allocation)> {
+fn storage(space: &mut Space, dataset: &NewDataset, element_size: u64, newest: LibraryVersion) -> Result<(LayoutMessage, Allocation)> {
     Ok(match &dataset.storage {
         NewStorage::Contiguous(address) => {
             if let Dataspace::Simple { shape, max_shape } = &dataset.dataspace
@@ -277,7 +296,7 @@ fn storage(space: &mut Space, dataset: &NewDataset, element_size: u64) -> Result
                 locator: Locator::None,
             };
             let filtered = !dataset.filters.filters.is_empty();
-            let locator = chunk_locator::encode(space, &layout, element_size, filtered, chunks)?;
+            let locator = chunk_locator::encode(space, &layout, element_size, filtered, chunks, newest)?;
             let message = LayoutMessage::Chunked { chunk_shape: chunk_shape.clone(), element_size, unfiltered_partial_edges: false, locator };
             (message, Allocation::Incremental)
         }

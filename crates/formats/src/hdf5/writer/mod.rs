@@ -8,6 +8,7 @@
 mod dense;
 mod description;
 mod fill_objects;
+mod library_version;
 mod metadata;
 mod pages;
 mod references;
@@ -19,6 +20,7 @@ pub use super::heap::HeapWriter;
 pub(crate) use dense::DenseStorage;
 pub use description::{NewAttribute, NewContent, NewDataset, NewFile, NewLink, NewObject, NewStorage, NewTarget, StoredChunk, TargetObject};
 pub use fill_objects::FillObjects;
+pub use library_version::LibraryVersion;
 pub use metadata::{EncodedMetadata, SUPERBLOCK_BYTES, encode_metadata, encode_superblock};
 pub use pages::{PageKind, Pages};
 pub use references::{EachReference, Pointed, Sequences, check_references, each_nested_reference, each_reference, number_references, replace_references};
