@@ -183,7 +183,7 @@ def index(
     datasets: Annotated[
         list[str] | None, typer.Argument(metavar="DATASETS", help="Paths of datasets, members of compound datasets, or groups; * and ? are wildcards.")
     ] = None,
-    level: Annotated[str | None, typer.Option(help="Z, K, P, X or B; one that suits each dataset by default.")] = None,
+    level: Annotated[str | None, typer.Option(help="Z, K, P, X, B or W; one that suits each dataset by default.")] = None,
     raw: Raw = False,
     together: Annotated[bool, typer.Option("--together", help="Make one index of all files of a folder.")] = False,
     embedded: Annotated[bool, typer.Option("--embedded", help="Append the index to each HDF5 file itself.")] = False,
