@@ -117,6 +117,32 @@ def test_control_c_leaves_what_is_done(tmp_path: pathlib.Path) -> None:
         np.testing.assert_array_equal(g["x"][()], values)
 
 
+def test_the_command_says_how_to_go_on(tmp_path: pathlib.Path) -> None:
+    with h5py.File(tmp_path / "in.h5", "w") as f:
+        f.create_dataset("x", data=np.random.default_rng(1).normal(size=(400, 40_000)), chunks=(1, 40_000))
+    command = [
+        sys.executable,
+        "-m",
+        "hyperslab",
+        "repack",
+        str(tmp_path / "in.h5"),
+        str(tmp_path / "out.h5"),
+        "--compression",
+        "gzip",
+        "--level",
+        "9",
+        "--resume",
+    ]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as child:
+        while not (tmp_path / ".out.h5.repack").exists():
+            time.sleep(0.01)
+        child.send_signal(signal.SIGINT)
+        said = child.communicate()[1]
+    assert child.returncode == 130 and said.splitlines()[-1] == "hyperslab: interrupted; what was copied is kept, and the same command goes on from there"
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("wrote ") and sorted(os.listdir(tmp_path)) == ["in.h5", "out.h5"]
+
+
 @pytest.mark.parametrize("damage", ["last line torn", "a byte in the middle", "no log", "no values", "values cut", "an empty log"])
 def test_what_the_log_does_not_tell_is_copied_again(source: pathlib.Path, tmp_path: pathlib.Path, damage: str) -> None:
     log = begun(source, tmp_path / "out.h5", {}, 12)

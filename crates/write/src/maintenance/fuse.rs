@@ -42,6 +42,7 @@ pub fn fuse_file(file: &File, target: &Path, existing: Existing, cancellation: &
     let session = reading_session()?;
     let mut counts = CopyCounts::default();
     let mut out = FileWriter::create(target, existing, None, &session)?;
+    out.cancel_with(cancellation);
     copy_objects(file, &mut out, cancellation, &mut counts, &mut CopyOptions::default(), progress)?;
     Ok(Fused { bytes: out.finish(existing)?, copied_chunks: counts.copied_chunks, reencoded_bytes: counts.reencoded_bytes })
 }

@@ -125,6 +125,7 @@ pub fn repack(
             out
         }
     };
+    out.cancel_with(cancellation);
     out.set_newest(how.newest);
     let user_block = file.array_file().user_block_bytes();
     out.set_user_block(user_block)?;

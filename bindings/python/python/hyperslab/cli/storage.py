@@ -12,7 +12,7 @@ import hyperslab as hs
 
 from .app import OPEN, AsJson, FileName, OutName, Raw, command, open_file
 from .progress import counting, reporting, waiting
-from .stopping import careful
+from .stopping import Stopped, careful
 
 
 @command("Check that a container is complete.", "hyperslab verify run.h5", "hyperslab verify run.h5 --values --json")
@@ -113,26 +113,31 @@ def repack(
         if not all(part.isdecimal() for part in given):
             raise typer.BadParameter(f"{chunks}: give whole numbers, as in 10,100")
         shape = [int(part) for part in given]
-    with careful(), reporting(os.path.basename(out), "bytes") as report:
-        made = hs.repack(
-            file,
-            out,
-            dataset or "*",
-            chunks=shape,
-            contiguous=contiguous,
-            compression=compression,
-            compression_opts=level,
-            shuffle=shuffle,
-            fletcher32=fletcher32,
-            page_bytes=pages,
-            alignment=alignment,
-            libver=libver,
-            only=only,
-            exclude=exclude or (),
-            resume=resume,
-            verify=verify,
-            progress=report,
-        )
+    try:
+        with careful(), reporting(os.path.basename(out), "bytes") as report:
+            made = hs.repack(
+                file,
+                out,
+                dataset or "*",
+                chunks=shape,
+                contiguous=contiguous,
+                compression=compression,
+                compression_opts=level,
+                shuffle=shuffle,
+                fletcher32=fletcher32,
+                page_bytes=pages,
+                alignment=alignment,
+                libver=libver,
+                only=only,
+                exclude=exclude or (),
+                resume=resume,
+                verify=verify,
+                progress=report,
+            )
+    except (Stopped, KeyboardInterrupt):
+        if resume:
+            typer.echo("hyperslab: interrupted; what was copied is kept, and the same command goes on from there", err=True)
+        raise
     if as_json:
         print(json.dumps(made._asdict()))
         return
