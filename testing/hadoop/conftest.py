@@ -8,6 +8,7 @@ import os
 import pathlib
 import shutil
 import subprocess
+import time
 import urllib.request
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -68,14 +69,13 @@ def aws() -> pathlib.Path:
 
 @pytest.fixture(scope="session")
 def slow_classes(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
-    """The compiled class of `slow://`."""
+    """The compiled classes of `slow://`, and of an S3A where another program is faster."""
     import pyspark
 
     folder = tmp_path_factory.mktemp("classes")
-    jars = pathlib.Path(pyspark.__file__).parent / "jars"
-    subprocess.run(
-        ["javac", "--release", "8", "-nowarn", "-Xlint:-options", "-cp", f"{jars}/*", "-d", str(folder), str(HERE / "slow/SlowFileSystem.java")], check=True
-    )
+    jars = ":".join(f"{place}/*" for place in [pathlib.Path(pyspark.__file__).parent / "jars", aws()])
+    sources = [HERE / "slow/SlowFileSystem.java", *([HERE / "racing/RacingS3A.java"] if aws().is_dir() else [])]
+    subprocess.run(["javac", "--release", "8", "-nowarn", "-Xlint:-options", "-cp", jars, "-d", str(folder), *map(str, sources)], check=True)
     return folder
 
 
@@ -87,7 +87,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory, slow_classes: pathlib.Path) 
     folder = tmp_path_factory.mktemp("spark")
     classes = [str(slow_classes), *map(str, sorted(aws().glob("*.jar")))]
     builder = (
-        SparkSession.builder.master("local[2]")
+        SparkSession.builder.master("local[2,2]")
         .config("spark.ui.enabled", "false")
         .config("spark.sql.shuffle.partitions", "2")
         .config("spark.sql.warehouse.dir", str(folder))
@@ -143,9 +143,37 @@ class Store:
         self.spark._jvm.org.apache.hadoop.fs.FileUtil.copy(local, path(str(file)), system, path(f"{self.root}/{name}"), False, True, system.getConf())
         return f"{self.root}/{name}"
 
+    def get(self, name: str, folder: pathlib.Path) -> pathlib.Path:
+        """Copies a file or folder into a local folder."""
+        system, path = self._system()
+        local = path(str(folder)).getFileSystem(system.getConf())
+        self.spark._jvm.org.apache.hadoop.fs.FileUtil.copy(system, path(f"{self.root}/{name}"), local, path(str(folder)), False, system.getConf())
+        return folder / name
+
+    def all(self, name: str = "") -> list[str]:
+        """The paths of all files below a folder, relative to it."""
+        system, path = self._system()
+        place = f"{self.root}/{name}".rstrip("/")
+        if not system.exists(path(place)):
+            return []
+        names, found = [], system.listFiles(path(place), True)
+        while found.hasNext():
+            names.append(found.next().getPath().toUri().getPath().split(path(place).toUri().getPath() + "/", 1)[1])
+        return sorted(names)
+
+    def age(self, name: str, days: float) -> None:
+        """Makes a file look as if it were last changed so long ago."""
+        system, path = self._system()
+        system.setTimes(path(f"{self.root}/{name}"), int((time.time() - days * 86400) * 1000), -1)
+
     def remove(self, name: str) -> None:
         system, path = self._system()
         system.delete(path(f"{self.root}/{name}"), True)
+
+    def write(self, frame: Any, name: str, mode: str = "errorifexists", **options: Any) -> str:
+        """Writes rows by Spark and gives the address."""
+        frame.write.format("hdf5").options(**self.options, **options).mode(mode).save(f"{self.root}/{name}")
+        return f"{self.root}/{name}"
 
     def read(self, where: str | list[str], **options: Any) -> Any:
         return self.spark.read.format("hdf5").options(**self.options, **options).load(where)

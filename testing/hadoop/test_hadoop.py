@@ -253,12 +253,6 @@ def test_catalogs_and_sql(store: Store, tmp_path: pathlib.Path) -> None:
     assert spark.sql(f"select count(*) from {name}.`{address}`.g.x").first()[0] == 10
 
 
-def test_writing_is_refused_by_name(store: Store) -> None:
-    frame = store.spark.range(3)
-    with pytest.raises(Exception, match="Unsupported: writing to the file system of"):
-        frame.write.format("hdf5").options(dataset="/x").save(f"{store.root}/new.h5")
-
-
 def test_arrays_of_mllib(store: Store, made: pathlib.Path) -> None:
     conf = store.spark.sparkContext._jsc.hadoopConfiguration()
     for name, value in store.options.items():

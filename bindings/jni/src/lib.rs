@@ -15,6 +15,7 @@ mod native_file;
 mod native_files;
 mod native_plan;
 mod native_reader;
+mod native_staged_write;
 mod native_write;
 mod partition;
 mod request;

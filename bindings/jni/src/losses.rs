@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use hyperslab::write::COMMIT_ATTRIBUTE;
-use hyperslab::{Error, ErrorKind, Interpretation, Result, SessionOptions, Walked, new_session};
+use hyperslab::{Error, ErrorKind, Interpretation, Result, Session, SessionOptions, Walked, new_session};
 
 /// Maximum number of objects that an error names.
 const MAX_NAMED: usize = 3;
@@ -14,11 +14,15 @@ pub(crate) fn refuse_losses(path: &Path, replaced: &str) -> Result<()> {
     if !path.exists() {
         return Ok(());
     }
-    let shown = path.display().to_string();
-    let advice = "save to another file, use mode(\"append\") on a file that Spark wrote, or set option replaceDataset=true, which keeps everything else, or replaceFile=true";
-    let conflict = |what: String| Err(Error::new(ErrorKind::Conflict, what).in_file(&shown));
     let session = new_session(SessionOptions::default().with_threads(Some(1)).with_interpretation(Interpretation::Hdf5))?;
-    let file = match session.open(path) {
+    refuse_losses_of(&session, &path.display().to_string(), replaced)
+}
+
+/// As [`refuse_losses`], for a file that exists, and that `session` opens.
+pub(crate) fn refuse_losses_of(session: &Session, shown: &str, replaced: &str) -> Result<()> {
+    let advice = "save to another file, use mode(\"append\") on a file that Spark wrote, or set option replaceDataset=true, which keeps everything else, or replaceFile=true";
+    let conflict = |what: String| Err(Error::new(ErrorKind::Conflict, what).in_file(shown));
+    let file = match session.open(shown) {
         Err(error) => {
             return conflict(format!("overwriting {replaced} replaces the whole file, and its contents cannot be read ({}): {advice}", error.message()));
         }

@@ -90,19 +90,24 @@ pub extern "system" fn Java_io_hyperslab_NativeWrite_commit<'local>(
 ) -> jboolean {
     guard(&mut env, |env| {
         let plan = WritePlan::decode(&bytes(env, &plan)?)?;
-        let count = env.get_array_length(&fragments).map_err(jni_error)?;
-        let mut decoded = Vec::new();
-        for index in 0..count {
-            let fragment = JByteArray::from(env.get_object_array_element(&fragments, index).map_err(jni_error)?);
-            decoded.push(Fragment::decode(&bytes(env, &fragment)?)?);
-            env.delete_local_ref(fragment).map_err(jni_error)?;
-        }
-        match plan.commit(&decoded)? {
+        match plan.commit(&decoded_fragments(env, &fragments)?)? {
             Commit::Committed(_) => Ok(jboolean::from(true)),
             Commit::Conflicted(error) => Err(error),
             Commit::Retryable(_) => Ok(jboolean::from(false)),
         }
     })
+}
+
+/// The fragments in an array of byte arrays.
+pub(crate) fn decoded_fragments(env: &mut JNIEnv<'_>, fragments: &JObjectArray<'_>) -> Result<Vec<Fragment>> {
+    let count = env.get_array_length(fragments).map_err(jni_error)?;
+    let mut decoded = Vec::new();
+    for index in 0..count {
+        let fragment = JByteArray::from(env.get_object_array_element(fragments, index).map_err(jni_error)?);
+        decoded.push(Fragment::decode(&bytes(env, &fragment)?)?);
+        env.delete_local_ref(fragment).map_err(jni_error)?;
+    }
+    Ok(decoded)
 }
 
 /// Removes everything that the tasks of the plan wrote.
@@ -145,18 +150,23 @@ pub extern "system" fn Java_io_hyperslab_NativeWrite_begin<'local>(
 ) -> jlong {
     guard(&mut env, |env| {
         let plan = WritePlan::decode(&bytes(env, &plan)?)?;
-        let datasets = WriteRequest::parse(&text(env, &request)?)?.datasets()?;
-        let task_index = u64::try_from(task_index).map_err(|_| Error::invalid_input("the index of a task is negative"))?;
-        // Spark runs tasks in parallel, so each task compresses on one thread.
-        let session = new_session(SessionOptions::default().with_threads(Some(1)))?;
-        let mut task = plan.task(task_index, &session)?;
-        let mut columns = Vec::with_capacity(datasets.len());
-        for dataset in datasets {
-            dataset.define(&mut task)?;
-            columns.push(WrittenColumn { path: dataset.path, datatype: dataset.definition.datatype, rows: 0 });
-        }
-        Ok(WRITERS.insert(Writer { state: Mutex::new(Some(State { task, columns })) }))
+        begin_task(&plan, task_index, &text(env, &request)?)
     })
+}
+
+/// Begins a task with the datasets of the request, and returns its handle.
+pub(crate) fn begin_task(plan: &WritePlan, task_index: jlong, request: &str) -> Result<jlong> {
+    let datasets = WriteRequest::parse(request)?.datasets()?;
+    let task_index = u64::try_from(task_index).map_err(|_| Error::invalid_input("the index of a task is negative"))?;
+    // Spark runs tasks in parallel, so each task compresses on one thread.
+    let session = new_session(SessionOptions::default().with_threads(Some(1)))?;
+    let mut task = plan.task(task_index, &session)?;
+    let mut columns = Vec::with_capacity(datasets.len());
+    for dataset in datasets {
+        dataset.define(&mut task)?;
+        columns.push(WrittenColumn { path: dataset.path, datatype: dataset.definition.datatype, rows: 0 });
+    }
+    Ok(WRITERS.insert(Writer { state: Mutex::new(Some(State { task, columns })) }))
 }
 
 /// Appends rows to a column. The first `length` bytes of `values` are elements in their encoding in the file. Variable-length

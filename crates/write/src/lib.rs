@@ -26,6 +26,7 @@ pub use container::definitions::Definitions;
 pub use container::fragment::{Fragment, WrittenDataset};
 pub use container::plan::{WriteMode, WritePlan};
 pub use container::record::SubfileRecord;
+pub use container::staged::{Staged, StagedBase};
 pub use container::task::{Extent, Task};
 pub use file::definition::{AttributeValue, DatasetDefinition};
 pub use file::file_writer::{FileWriter, no_heap};

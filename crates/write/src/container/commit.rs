@@ -116,7 +116,7 @@ impl WritePlan {
     }
 
     /// The fragments by task. The first of several attempts at a task counts.
-    fn by_task<'a>(&self, fragments: &'a [Fragment]) -> Result<BTreeMap<u64, &'a Fragment>> {
+    pub(crate) fn by_task<'a>(&self, fragments: &'a [Fragment]) -> Result<BTreeMap<u64, &'a Fragment>> {
         let mut by_task: BTreeMap<u64, &Fragment> = BTreeMap::new();
         for fragment in fragments {
             if fragment.write_id != self.id {

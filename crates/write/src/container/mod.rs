@@ -17,6 +17,7 @@ pub(crate) mod movable_parts;
 pub(crate) mod plan;
 pub(crate) mod record;
 pub(crate) mod shared_subfile;
+pub(crate) mod staged;
 pub(crate) mod state;
 pub(crate) mod store;
 pub(crate) mod tail;

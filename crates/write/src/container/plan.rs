@@ -130,6 +130,11 @@ impl WritePlan {
         }
     }
 
+    /// The same plan with another path.
+    pub(super) fn with_path(&self, path: String) -> Self {
+        Self { path, ..self.clone() }
+    }
+
     /// Lets `factor` of the `writers` tasks share one subfile for the datasets of [`WritePlan::create_dataset`]. `None` chooses
     /// by the file system. In an object store each task has a subfile of its own.
     ///

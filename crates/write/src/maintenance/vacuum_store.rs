@@ -1,6 +1,6 @@
 //! Removes leftovers of containers in object stores: writes that were never committed, and commits that were replaced.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use hyperslab_array::{Error, Result};
@@ -44,16 +44,30 @@ pub fn vacuum_at(address: &str, options: VacuumOptions, storage: &StorageOptions
         return Ok(result);
     }
     let masters = living_commits(address, storage, &writes)?;
+    let record = |id: &UniqueName| if writes.contains_key(id) { record_in(&format!("{container}/{id}"), storage, id) } else { Ok(None) };
+    // Commits that masters name, and those that these add to.
+    let mut living: BTreeSet<UniqueName> = BTreeSet::new();
+    let mut older: Vec<(UniqueName, UniqueName)> = Vec::new();
+    let mut next: Vec<UniqueName> = masters.into_iter().map(|commit| commit.folder).collect();
+    while let Some(id) = next.pop() {
+        if living.insert(id.clone())
+            && let Some(record) = record(&id)?
+        {
+            next.extend(record.previous.map(|commit| commit.folder));
+            older.extend(record.replaced.map(|commit| (commit.folder, id)));
+        }
+    }
     // What the masters of today have replaced is known by their records, and no orphan.
     let mut replaced: Vec<(UniqueName, UniqueName)> = Vec::new();
-    for commit in &masters {
-        let mut next = Some(commit.folder.clone());
-        while let Some(by) = next.take_if(|by| writes.contains_key(by)) {
-            let record = record_in(&format!("{container}/{by}"), storage, &by)?;
-            let older = record.and_then(|record| record.replaced).map(|older| older.folder);
-            next = older.filter(|older| !replaced.iter().any(|(known, _)| known == older));
-            replaced.extend(next.clone().map(|older| (older, by)));
+    while let Some((id, by)) = older.pop() {
+        if !writes.contains_key(&id) || living.contains(&id) || replaced.iter().any(|(known, _)| *known == id) {
+            continue;
         }
+        if let Some(record) = record(&id)? {
+            older.extend(record.previous.map(|commit| (commit.folder, by.clone())));
+            older.extend(record.replaced.map(|commit| (commit.folder, id.clone())));
+        }
+        replaced.push((id, by));
     }
     // Oldest first, because each record leads to older ones.
     replaced.reverse();
@@ -67,7 +81,7 @@ pub fn vacuum_at(address: &str, options: VacuumOptions, storage: &StorageOptions
         let by = rank(&id).and_then(|rank| replaced.get(rank)).map(|(_, by)| by);
         // A replaced state may be read since it was replaced.
         let age = ages.get(by.unwrap_or(&id)).copied().unwrap_or_default();
-        if masters.iter().any(|commit| commit.folder == id) {
+        if living.contains(&id) {
             continue;
         }
         if write.names.iter().any(|name| name == RECORD) && by.is_none() && !options.orphans {

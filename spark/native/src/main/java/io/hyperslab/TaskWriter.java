@@ -22,6 +22,19 @@ public final class TaskWriter implements AutoCloseable {
   }
 
   /**
+   * Begins an attempt at a task of a {@link StagedWrite}.
+   *
+   * @param plan the result of {@link StagedWrite#plan}
+   * @param taskIndex position of the task: the file has the rows of the tasks in this order; all attempts at a task have
+   *     the same index
+   * @param request JSON: dataset, layout, schema, compression
+   * @param folder local folder of this attempt, in which the subfile is written
+   */
+  public TaskWriter(byte[] plan, long taskIndex, String request, String folder) {
+    writer = NativeStagedWrite.begin(plan, taskIndex, request, folder);
+  }
+
+  /**
    * Appends rows to a column.
    *
    * @param column index of the dataset in the request

@@ -2,6 +2,7 @@ package io.hyperslab.spark;
 
 import io.hyperslab.InvalidInputException;
 import io.hyperslab.UnsupportedException;
+import io.hyperslab.spark.hadoop.HadoopFiles;
 import io.hyperslab.spark.writing.Inserting;
 import io.hyperslab.spark.writing.WriteOptions;
 import java.nio.file.Paths;
@@ -142,8 +143,17 @@ class Hdf5Table implements SupportsRead, SupportsMetadataColumns, SupportsWrite 
       throw new InvalidInputException("INSERT into the dataset " + readOptions.get("dataset")
           + " takes one column, its values, not " + info.schema().length());
     }
-    String path = LocalPath.of(paths.get(0).path);
-    if (partitionColumns.isEmpty() && Files.hasPartitions(Paths.get(path))) {
+    boolean isRemote = HadoopFiles.isRemote(paths.get(0).path);
+    String path = isRemote ? paths.get(0).path : LocalPath.of(paths.get(0).path);
+    if (isRemote && !partitionColumns.isEmpty()) {
+      throw new UnsupportedException(
+          "INSERT into folders of partitions on a Hadoop file system is not supported: use a table without PARTITIONED BY, or a local folder",
+          path,
+          null,
+          null);
+    }
+    if (partitionColumns.isEmpty()
+        && (isRemote ? Files.isPartitioned(options) : Files.hasPartitions(Paths.get(path)))) {
       throw new InvalidInputException("INSERT into " + path
           + ", which has folders of partitions, needs a table that is created with PARTITIONED BY");
     }

@@ -73,9 +73,6 @@ final class ReadOptions {
   /** A size in bytes in the syntax of Spark's options: 67108864, 64m, 64mb, 1g. */
   private static final Pattern SIZE = Pattern.compile("0*([1-9][0-9]*)(?:b|([kmgt])b?)?");
 
-  /** Prefixes of Hadoop's settings of file systems, which are options, too. */
-  private static final List<String> HADOOP = Arrays.asList("fs.", "dfs.", "hadoop.", "ipc.");
-
   private final Map<String, String> values = new TreeMap<>();
   /** Hadoop's settings, whose names are not in lower case. */
   private final Map<String, String> hadoopSettings = new TreeMap<>();
@@ -91,7 +88,7 @@ final class ReadOptions {
       map.forEach((name, value) -> {
         String lower = name.toLowerCase(Locale.ROOT);
         String setting = lower.startsWith("option.") ? name.substring("option.".length()) : name;
-        if (HADOOP.stream().anyMatch(setting::startsWith)) {
+        if (HadoopFiles.isSetting(setting)) {
           hadoopSettings.put(setting, value);
         }
         // Spark 4 passes a table's options a second time with this prefix.

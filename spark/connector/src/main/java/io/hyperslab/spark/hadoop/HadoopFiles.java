@@ -48,6 +48,9 @@ public final class HadoopFiles implements Serializable {
   private static final long serialVersionUID = 1L;
 
   private static final Pattern SCHEME = Pattern.compile("([a-zA-Z][a-zA-Z0-9+.-]+):.*");
+  /** Prefixes of Hadoop's settings of file systems, which are options of a table, too. */
+  private static final List<String> SETTINGS = Arrays.asList("fs.", "dfs.", "hadoop.", "ipc.");
+
   private static final List<String> WEB = Arrays.asList("http", "https");
 
   /** Settings that are kept for further tables. */
@@ -80,6 +83,11 @@ public final class HadoopFiles implements Serializable {
   public static boolean isRemote(String path) {
     Matcher scheme = SCHEME.matcher(path);
     return scheme.matches() && !scheme.group(1).equalsIgnoreCase("file");
+  }
+
+  /** Whether an option is one of Hadoop's settings. */
+  public static boolean isSetting(String option) {
+    return SETTINGS.stream().anyMatch(option::startsWith);
   }
 
   /**
@@ -136,6 +144,16 @@ public final class HadoopFiles implements Serializable {
   public String key() {
     opener();
     return key;
+  }
+
+  /** Options of a session of the native library that opens files of these file systems on one thread. */
+  public String sessionOptions() {
+    return "{\"fileSystems\": \"" + key() + "\", \"threads\": 1, \"format\": \"hdf5\"}";
+  }
+
+  /** Runs work with the file system of an address, as the user of the session. */
+  <T> T run(String address, HadoopOpener.Work<T> work) {
+    return opener().run(address, work);
   }
 
   private HadoopOpener opener() {

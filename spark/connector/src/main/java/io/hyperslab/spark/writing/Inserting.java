@@ -1,5 +1,7 @@
 package io.hyperslab.spark.writing;
 
+import io.hyperslab.spark.hadoop.HadoopEntry;
+import io.hyperslab.spark.hadoop.HadoopFiles;
 import java.util.Collection;
 import java.util.Collections;
 import java.util.HashMap;
@@ -43,19 +45,32 @@ public final class Inserting implements SupportsTruncate {
    * @param partitionColumns names of the columns whose values are the names of folders
    */
   public Inserting(String path, Map<String, String> properties, List<String> partitionColumns) {
-    boolean isFolder = partitionColumns.isEmpty()
-        && java.nio.file.Files.isDirectory(java.nio.file.Paths.get(path));
     properties.forEach((name, value) -> {
-      String lower = name.toLowerCase(Locale.ROOT);
-      String option = lower.startsWith("option.") ? lower.substring("option.".length()) : lower;
+      boolean isPrefixed = name.toLowerCase(Locale.ROOT).startsWith("option.");
+      String given = isPrefixed ? name.substring("option.".length()) : name;
+      String option = given.toLowerCase(Locale.ROOT);
       if (WriteOptions.isName(option)) {
         options.put(option, value);
+      } else if (HadoopFiles.isSetting(given)) {
+        options.put(given, value);
       }
     });
-    options.put("path", isFolder ? java.nio.file.Paths.get(path, FILE).toString() : path);
+    options.put("path", path);
+    if (partitionColumns.isEmpty() && isFolder(path)) {
+      options.put("path", path.replaceAll("/+$", "") + "/" + FILE);
+    }
     if (!partitionColumns.isEmpty()) {
       WriteOptions.putList(WriteOptions.PARTITIONS, partitionColumns, options);
     }
+  }
+
+  private boolean isFolder(String path) {
+    if (!HadoopFiles.isRemote(path)) {
+      return java.nio.file.Files.isDirectory(java.nio.file.Paths.get(path));
+    }
+    HadoopFiles files = new WriteOptions(options).hadoop();
+    HadoopEntry found = files.find(files.address(path));
+    return found != null && found.isFolder;
   }
 
   /** Replaces some folders of partitions, and adds to the others. */

@@ -36,6 +36,18 @@ final class RowWriter implements DataWriter<InternalRow> {
 
   RowWriter(
       byte[] plan, int partition, StructType schema, String request, boolean records, boolean nan) {
+    this(plan, partition, schema, request, records, nan, null);
+  }
+
+  /** @param folder local folder for the subfile of a plan of a Hadoop file system; null for the place that the plan says */
+  RowWriter(
+      byte[] plan,
+      int partition,
+      StructType schema,
+      String request,
+      boolean records,
+      boolean nan,
+      String folder) {
     this.partition = partition;
     this.records = records;
     StructField[] fields = schema.fields();
@@ -50,7 +62,9 @@ final class RowWriter implements DataWriter<InternalRow> {
       values[i] = new Bytes();
       heaps[i] = new Heap();
     }
-    writer = new TaskWriter(plan, partition, request);
+    writer = folder == null
+        ? new TaskWriter(plan, partition, request)
+        : new TaskWriter(plan, partition, request, folder);
   }
 
   @Override

@@ -1,6 +1,8 @@
 package io.hyperslab.spark.writing;
 
 import io.hyperslab.ConflictException;
+import io.hyperslab.UnsupportedException;
+import io.hyperslab.spark.hadoop.HadoopFiles;
 import java.nio.file.LinkOption;
 import java.nio.file.Paths;
 import java.util.HashMap;
@@ -11,6 +13,7 @@ import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SQLContext;
 import org.apache.spark.sql.SaveMode;
+import org.apache.spark.sql.catalyst.util.CaseInsensitiveMap;
 import org.apache.spark.sql.sources.BaseRelation;
 import org.apache.spark.sql.types.StructType;
 import scala.Tuple2;
@@ -34,7 +37,11 @@ public final class SaveModes {
       scala.collection.immutable.Map<String, String> parameters,
       Dataset<Row> data) {
     Map<String, String> given = new HashMap<>();
-    Iterator<Tuple2<String, String>> all = parameters.iterator();
+    // Spark's map iterates over names in lower case, and Hadoop's settings have others.
+    Iterator<Tuple2<String, String>> all = (parameters instanceof CaseInsensitiveMap
+            ? ((CaseInsensitiveMap<String>) parameters).originalMap()
+            : parameters)
+        .iterator();
     while (all.hasNext()) {
       Tuple2<String, String> parameter = all.next();
       given.put(parameter._1(), parameter._2());
@@ -59,10 +66,19 @@ public final class SaveModes {
     WriteOptions options = new WriteOptions(given);
     String path = options.path();
     List<String> partitionColumns = options.partitionColumns();
+    if (!partitionColumns.isEmpty() && options.isRemote()) {
+      throw new UnsupportedException(
+          "partitionBy into a folder of a Hadoop file system is not supported: write one file, or a local folder",
+          path,
+          null,
+          null);
+    }
     if (!partitionColumns.isEmpty()) {
       data = PartitionedBatch.withTexts(data, partitionColumns);
     }
-    boolean exists = java.nio.file.Files.exists(Paths.get(path), LinkOption.NOFOLLOW_LINKS);
+    boolean exists = options.isRemote()
+        ? isThere(options.hadoop(), path)
+        : java.nio.file.Files.exists(Paths.get(path), LinkOption.NOFOLLOW_LINKS);
     if (mode == SaveMode.ErrorIfExists && exists) {
       throw new ConflictException(
           "the file exists already: use mode(\"overwrite\") or mode(\"append\")", path, null, null);
@@ -75,5 +91,9 @@ public final class SaveModes {
           mode == SaveMode.Append ? "append" : mode == SaveMode.Overwrite ? "overwrite" : "create";
       writer.option(WriteOptions.MODE, plan).save();
     }
+  }
+
+  private static boolean isThere(HadoopFiles files, String path) {
+    return files.find(files.address(path)) != null;
   }
 }

@@ -7,6 +7,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.hyperslab.InternalException;
 import io.hyperslab.InvalidInputException;
 import io.hyperslab.spark.LocalPath;
+import io.hyperslab.spark.hadoop.HadoopFiles;
 import java.util.Arrays;
 import java.util.Collection;
 import java.util.Collections;
@@ -45,9 +46,17 @@ public final class WriteOptions {
   private static final ObjectMapper JSON = new ObjectMapper();
 
   private final Map<String, String> values = new TreeMap<>();
+  /** Hadoop's settings of file systems, whose names are not in lower case. */
+  private final Map<String, String> hadoopSettings = new TreeMap<>();
 
   WriteOptions(Map<String, String> given) {
-    given.forEach((name, value) -> values.put(name.toLowerCase(Locale.ROOT), value));
+    given.forEach((name, value) -> {
+      if (HadoopFiles.isSetting(name)) {
+        hadoopSettings.put(name, value);
+      } else {
+        values.put(name.toLowerCase(Locale.ROOT), value);
+      }
+    });
     for (String name : values.keySet()) {
       if (!OPTION_NAMES.contains(name) && !name.startsWith("__")) {
         throw new InvalidInputException(
@@ -67,15 +76,27 @@ public final class WriteOptions {
   }
 
   Map<String, String> all() {
-    return values;
+    Map<String, String> all = new TreeMap<>(hadoopSettings);
+    all.putAll(values);
+    return all;
   }
 
-  /** The absolute local path. */
+  /** Hadoop's file systems, with the settings of the session and of the options. */
+  HadoopFiles hadoop() {
+    return HadoopFiles.of(hadoopSettings);
+  }
+
+  /** Whether the file is on a Hadoop file system. */
+  boolean isRemote() {
+    return values.get("path") != null && HadoopFiles.isRemote(values.get("path"));
+  }
+
+  /** The absolute local path, or the path of a Hadoop file system as it was given. */
   String path() {
     if (values.get("path") == null) {
       throw new InvalidInputException("no path: use save(\"file.h5\")");
     }
-    return LocalPath.of(values.get("path"));
+    return isRemote() ? values.get("path") : LocalPath.of(values.get("path"));
   }
 
   /** The columns of {@code partitionBy}; none for a single file. */

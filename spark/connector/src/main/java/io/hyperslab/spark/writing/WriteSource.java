@@ -90,8 +90,11 @@ public final class WriteSource implements TableProvider {
 
             @Override
             public BatchWrite toBatch() {
-              return partitionColumns > 0
-                  ? new PartitionedBatch(options, stored, request)
+              if (partitionColumns > 0) {
+                return new PartitionedBatch(options, stored, request);
+              }
+              return options.isRemote()
+                  ? new HadoopBatch(options, stored, request)
                   : new FileBatch(options, stored, request);
             }
           };
