@@ -15,7 +15,8 @@ import org.apache.hadoop.security.AccessControlException;
 
 /**
  * Local files as {@code slow:///path}, for those who have the password. What the tests need of a file system that no server
- * has: reads that take {@code fs.slow.milliseconds}, and files that are replaced at a known moment.
+ * has: reads that take {@code fs.slow.milliseconds}, files that are replaced at a known moment, and
+ * renames that fail.
  */
 public class SlowFileSystem extends RawLocalFileSystem {
   private static final AtomicInteger OPEN = new AtomicInteger();
@@ -80,6 +81,19 @@ public class SlowFileSystem extends RawLocalFileSystem {
   @Override
   public FileStatus[] listStatus(Path path) throws IOException {
     return java.util.Arrays.stream(super.listStatus(path)).map(SlowFileSystem::plain).toArray(FileStatus[]::new);
+  }
+
+  /** Fails for files called {@code denied.h5}, and for {@code lost.h5} after it has renamed them. */
+  @Override
+  public boolean rename(Path from, Path to) throws IOException {
+    if (to.getName().equals("denied.h5")) {
+      throw new IOException("the name node refuses");
+    }
+    boolean isRenamed = super.rename(from, to);
+    if (to.getName().equals("lost.h5")) {
+      throw new IOException("the answer is lost");
+    }
+    return isRenamed;
   }
 
   @Override

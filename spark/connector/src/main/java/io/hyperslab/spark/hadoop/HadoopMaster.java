@@ -219,6 +219,7 @@ public final class HadoopMaster {
       }
       // An answer may be lost after the file system has done what was asked.
       if (id.equals(now.commit)) {
+        settle(base);
         return;
       }
       if (!now.equals(base)) {
