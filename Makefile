@@ -120,9 +120,18 @@ WITH_STORES := PYTHONPATH=$(abspath bindings/python/python) $(STORES_VENV)/bin/p
 test-stores: setup $(STORES_VENV)/.installed ## object stores: S3 by moto, stores of obstore, fsspec over HTTP; all files of examples and of the conformance corpus
 	$(WITH_STORES) -m pytest -q -p no:cacheprovider --rootdir=testing/stores --confcutdir=testing/stores testing/stores
 
+# Other readers of remote files. The environment stays outside of the clone.
+BENCH_STORES_VENV := $(HOME)/.cache/hyperslab/venvs/bench-stores
+
+$(BENCH_STORES_VENV)/.installed: benches/stores/requirements.lock $(VENV)/.requirements
+	$(PYTHON) -m venv $(BENCH_STORES_VENV)
+	$(BENCH_STORES_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
+	$(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))' > $$($(BENCH_STORES_VENV)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/project.pth
+	@touch $@
+
 # ARGUMENTS="--files plain --latencies 50".
-bench-stores: setup $(STORES_VENV)/.installed ## requests, bytes and seconds of remote files at several latencies, beside h5py and pyfive over fsspec
-	$(WITH_STORES) benches/stores/run.py --folder $(HOME)/.cache/hyperslab/bench/stores --json $(HOME)/.cache/hyperslab/bench/stores.json $(ARGUMENTS)
+bench-stores: setup $(BENCH_STORES_VENV)/.installed ## requests, bytes and seconds of remote files at several latencies, beside h5py and pyfive over fsspec, zarr with VirtualiZarr, h5coro
+	PYTHONPATH=$(abspath bindings/python/python) $(BENCH_STORES_VENV)/bin/python -W ignore benches/stores/run.py --folder $(HOME)/.cache/hyperslab/bench/stores --json $(HOME)/.cache/hyperslab/bench/stores.json $(ARGUMENTS)
 
 # ARGUMENTS="--mebibytes 64 --tasks 1 2 --latencies 50".
 bench-stores-writing: setup ## seconds and requests of writing an array to an object store: one process, and plans with several tasks

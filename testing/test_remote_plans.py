@@ -116,6 +116,27 @@ def test_processes_write_one_container_that_appears_at_the_commit(server: Server
     check(server, tmp_path / "again")
 
 
+def test_one_object_is_made_of_a_container(server: Server, tmp_path: pathlib.Path) -> None:
+    plan = plan_of(server)
+    plan.commit([write(plan, number) for number in range(4)])
+    before = dict(server.objects)
+    server.forget()
+    made = hs.fuse(ADDRESS, "s3://bucket/run/one.h5", storage_options=server.s3_options())
+    assert made.copied_chunks == 4 and made.bytes == len(server.objects["bucket/run/one.h5"])
+    assert len(server.asked) < 30 and [asked.path for asked in server.asked if asked.method == "PUT"] == ["bucket/run/one.h5"]
+    assert {name: server.objects[name] for name in before} == before and len(server.objects) == len(before) + 1
+    with pytest.raises(hs.ConflictError):
+        hs.fuse(ADDRESS, "s3://bucket/run/one.h5", storage_options=server.s3_options())
+    hs.fuse(ADDRESS, tmp_path / "local.h5", storage_options=server.s3_options())
+    (tmp_path / "one.h5").write_bytes(server.objects["bucket/run/one.h5"])
+    for name in ("one.h5", "local.h5"):
+        with h5py.File(tmp_path / name) as f:
+            np.testing.assert_array_equal(f["group/x"][:], np.arange(400))
+            assert f["rows"].shape == (10,) and not f["group/x"].is_virtual and f.attrs["kind"] == "test"
+    hs.fuse(tmp_path / "local.h5", "s3://bucket/run/again.h5", "w", storage_options=server.s3_options())
+    assert hs.open("s3://bucket/run/again.h5", storage_options=server.s3_options())["rows"][:].tolist() == [0, 1, 1, 2, 2, 2, 3, 3, 3, 3]
+
+
 def test_a_task_costs_one_request(server: Server) -> None:
     plan = plan_of(server)
     server.forget()

@@ -117,6 +117,18 @@ def test_control_c_leaves_what_is_done(tmp_path: pathlib.Path) -> None:
         np.testing.assert_array_equal(g["x"][()], values)
 
 
+def test_a_full_disk_leaves_what_is_done(source: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    program = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, 300_000))\n" + _CHILD
+    arguments = [sys.executable, "-c", program, str(source), str(tmp_path / "out.h5"), "999", "9", "{}"]
+    ended = subprocess.run(arguments, capture_output=True, text=True, check=False)
+    assert ended.returncode == 1 and "File too large" in ended.stderr.splitlines()[-1]
+    assert sorted(os.listdir(tmp_path)) == [".out.h5.repack", ".out.h5.repack.log"]
+    whole = hs.repack(source, tmp_path / "whole.h5")
+    made = hs.repack(source, tmp_path / "out.h5", resume=True)
+    assert made.copied_chunks < whole.copied_chunks
+    same(source, tmp_path / "out.h5")
+
+
 def test_the_command_says_how_to_go_on(tmp_path: pathlib.Path) -> None:
     with h5py.File(tmp_path / "in.h5", "w") as f:
         f.create_dataset("x", data=np.random.default_rng(1).normal(size=(400, 40_000)), chunks=(1, 40_000))

@@ -142,13 +142,21 @@ class Fused(NamedTuple):
     reencoded_bytes: int
 
 
-def fuse(master: Path, target: Path, mode: str = "x", *, progress: Callable[[int, int], object] | None = None) -> Fused:
+def fuse(
+    master: Path,
+    target: Path,
+    mode: str = "x",
+    *,
+    storage_options: Mapping[str, Any] | None = None,
+    progress: Callable[[int, int], object] | None = None,
+) -> Fused:
     """Makes one ordinary file out of a master and its subfiles. Copies chunks without decoding them if possible.
 
     Args:
         master: The master file.
-        target: The file to write.
+        target: The file to write. Both may be addresses in an object store; then the file is written to the folder for temporary files, and uploaded.
         mode: `x` refuses to replace an existing file, `w` replaces it.
+        storage_options: Options of the stores of addresses, as in `hyperslab.open`.
         progress: Called with the bytes of values processed so far, and their total.
 
     Returns:
@@ -163,7 +171,12 @@ def fuse(master: Path, target: Path, mode: str = "x", *, progress: Callable[[int
     """
     if mode not in ("w", "x"):
         raise InvalidInputError(f"mode {mode!r} is not known: give w (replace) or x (there must be none)")
-    fused = _native.fuse(os.fsdecode(master), os.fsdecode(target), mode == "w", progress)
+    source, out = os.fsdecode(master), os.fsdecode(target)
+    if is_address(source) or is_address(out):
+        with open_file(source, format="hdf5", storage_options=storage_options) as opened:
+            fused = _native.fuse_file(opened._file, out, mode == "w", progress)
+    else:
+        fused = _native.fuse(source, out, mode == "w", progress)
     return Fused(fused.bytes, fused.copied_chunks, fused.reencoded_bytes)
 
 

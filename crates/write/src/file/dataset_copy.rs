@@ -260,8 +260,10 @@ impl DatasetCopy<'_> {
         let all_skipped = filters.all_skipped();
         let can_encode = filters.writing_refusal().is_none();
         let chunk_bytes = chunk_shape.iter().try_fold(part.source.datatype.size(), |bytes, extent| bytes.checked_mul(*extent));
-        let selection = band.selection(part.source.dataspace.shape())?;
-        for location in part.file.array_file().locate(part.id, &selection)?.chunks {
+        let located = part.file.array_file().locate(part.id, &band.selection(part.source.dataspace.shape())?)?.chunks;
+        let stored = located.iter().filter_map(|found| if let ChunkSource::Stored { offset, length, .. } = found.source { Some((offset, length)) } else { None });
+        let storage = storage.fetched(&stored.collect::<Vec<_>>(), self.cancellation)?.unwrap_or(storage);
+        for location in located {
             self.cancellation.check()?;
             let ChunkSource::Stored { offset, length, filter_mask } = location.source else { continue };
             let axes = location.region.start.iter().zip(&part.local.start).zip(&part.region.start);

@@ -9,7 +9,7 @@ use hyperslab_storage::Existing;
 use crate::file::copy_objects::{CopyOptions, copy_objects};
 use crate::file::dataset_copy::CopyCounts;
 use crate::file::file_writer::FileWriter;
-use crate::file::reading_session::reading_session;
+use crate::file::reading_session::{reading_session, reading_session_like};
 
 /// Result of [`fuse`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -34,12 +34,12 @@ pub fn fuse(master: &Path, target: &Path, existing: Existing, cancellation: &Can
 }
 
 /// Copies everything in `file`, which must be open as plain HDF5, and what its virtual datasets show of other files, into one file
-/// `target`. Otherwise as [`fuse`].
+/// `target`, a path or an address of a store for which the session of `file` has options. Otherwise as [`fuse`].
 ///
 /// # Errors
 /// As of [`fuse`].
 pub fn fuse_file(file: &File, target: &Path, existing: Existing, cancellation: &Cancellation, progress: &mut dyn FnMut(u64, u64)) -> Result<Fused> {
-    let session = reading_session()?;
+    let session = reading_session_like(file.session())?;
     let mut counts = CopyCounts::default();
     let mut out = FileWriter::create(target, existing, None, &session)?;
     out.cancel_with(cancellation);
