@@ -261,7 +261,8 @@ impl DatasetCopy<'_> {
         let can_encode = filters.writing_refusal().is_none();
         let chunk_bytes = chunk_shape.iter().try_fold(part.source.datatype.size(), |bytes, extent| bytes.checked_mul(*extent));
         let located = part.file.array_file().locate(part.id, &band.selection(part.source.dataspace.shape())?)?.chunks;
-        let stored = located.iter().filter_map(|found| if let ChunkSource::Stored { offset, length, .. } = found.source { Some((offset, length)) } else { None });
+        let stored =
+            located.iter().filter_map(|found| if let ChunkSource::Stored { offset, length, .. } = found.source { Some((offset, length)) } else { None });
         let storage = storage.fetched(&stored.collect::<Vec<_>>(), self.cancellation)?.unwrap_or(storage);
         for location in located {
             self.cancellation.check()?;
