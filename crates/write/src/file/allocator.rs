@@ -56,6 +56,8 @@ impl Space {
 pub(crate) struct Position {
     /// End of everything that was allocated.
     pub end: u64,
+    /// End of the last byte written; the rest of a page may follow.
+    pub top: u64,
     /// The gap before the first aligned block.
     pub front: Option<FreeRange>,
 }
@@ -248,12 +250,12 @@ impl Allocator {
     /// Where the next values go.
     pub fn position(&self) -> Position {
         let front = if let Space::Unbounded { front, .. } = &self.room { *front } else { None };
-        Position { end: self.end(), front }
+        Position { end: self.end(), top: self.top, front }
     }
 
     /// Goes on where a former run ended. Call it before the first write.
     pub fn resume(&mut self, position: &Position) {
-        self.top = position.end;
+        self.top = position.top;
         match &mut self.room {
             Space::Unbounded { next, front } => (*next, *front) = (position.end, position.front),
             Space::Pages(pages) => *pages = Pages::new(pages.page_bytes(), position.end),

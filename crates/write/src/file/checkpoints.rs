@@ -100,7 +100,7 @@ pub(crate) struct Checkpoints {
 }
 
 impl Checkpoints {
-    /// Opens the log at `path`, and begins it anew unless it is one of this copy and the file, of `file_bytes`, holds what it tells of.
+    /// Opens the log at `path`, and begins it anew unless it is one of this copy and the file, of `file_bytes` after the user block, holds what it tells of.
     ///
     /// # Errors
     /// `Conflict` for the log of another copy; `Io`.
@@ -158,7 +158,7 @@ impl Checkpoints {
             whole = whole.saturating_add(line.len() as u64);
         }
         // Without all of the values, their places are of no use.
-        if self.position.as_ref().is_some_and(|position| position.end > file_bytes) {
+        if self.position.as_ref().is_some_and(|position| position.top > file_bytes) {
             self.known.clear();
             (self.position, self.interval_bytes) = (None, copied.interval_bytes);
             return Ok(0);

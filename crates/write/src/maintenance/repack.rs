@@ -110,6 +110,7 @@ pub fn repack(
         // An object may have several names.
         formats.insert(found.object, format.clone());
     }
+    let user_block = file.array_file().user_block_bytes();
     let mut options = CopyOptions { formats, choice: how.objects.clone(), ..CopyOptions::default() };
     let mut out = match how.checkpoint_bytes {
         None => FileWriter::create(target, Existing::Keep, how.alignment, &session)?,
@@ -121,13 +122,12 @@ pub fn repack(
             let aside = beside(target, ".repack")?;
             let (out, left) = FileWriter::resumable(target, aside, how.alignment, &session)?;
             let copied = Copied { source: version, how: how.described(), interval_bytes };
-            options.checkpoints = Some(Checkpoints::open(&beside(target, ".repack.log")?, &copied, left)?);
+            options.checkpoints = Some(Checkpoints::open(&beside(target, ".repack.log")?, &copied, left.saturating_sub(user_block))?);
             out
         }
     };
     out.cancel_with(cancellation);
     out.set_newest(how.newest);
-    let user_block = file.array_file().user_block_bytes();
     out.set_user_block(user_block)?;
     if let Some(page_bytes) = how.page_bytes {
         out.set_pages(page_bytes)?;
