@@ -106,6 +106,20 @@ def test_a_process_ends_whose_daemon_thread_is_in_the_middle_of_a_scan(long: str
         assert (done.returncode, "Traceback" in done.stderr) == (0, False), (scan, done.stderr)
 
 
+@pytest.mark.parametrize("seconds", [0.2, 0.25, 0.3, 0.35, 0.4, 0.45])
+def test_a_process_ends_whose_daemon_thread_is_about_to_ask(long: str, seconds: float) -> None:
+    """Between the import of DuckDB and the query, which is when depends on the machine."""
+    done = python(
+        f"""
+        import sys, threading, time, hyperslab as hs
+        threading.Thread(target=lambda: hs.sql('select sum(z + 1) from z', sys.argv[1]).fetchall(), daemon=True).start()
+        time.sleep({seconds})
+    """,
+        long,
+    )
+    assert (done.returncode, "Traceback" in done.stderr) == (0, False), done.stderr
+
+
 def test_a_process_ends_whose_daemon_threads_ask_on_and_on(long: str) -> None:
     for _ in range(3):
         done = python(

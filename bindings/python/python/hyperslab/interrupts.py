@@ -4,12 +4,14 @@ tasks, which may take long, and a query of a daemon thread that is still running
 from __future__ import annotations
 
 import atexit
+import contextlib
 import os
 import signal
 import sys
 import threading
 import time
 import weakref
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from .extras import require
@@ -28,6 +30,8 @@ _watched = False
 _ready = False
 _ending = threading.Event()
 _lock = threading.Lock()
+_preparing = set[int]()
+"""Threads between a connection and the query that it runs."""
 _kept: list[object] = []
 """Objects that daemon threads must not destroy while the process ends: DuckDB releases the interpreter to do so."""
 
@@ -45,6 +49,18 @@ def prepare() -> None:
         if not _ready:
             _ready = True
             atexit.register(_end)
+    _stay_if_ending()
+
+
+@contextlib.contextmanager
+def preparing() -> Iterator[None]:
+    """Around everything from the connection to `watch`: the end of the process waits until daemon threads have left it, and they do not
+    go on then."""
+    _preparing.add(threading.get_ident())
+    try:
+        yield
+    finally:
+        _preparing.discard(threading.get_ident())
     _stay_if_ending()
 
 
@@ -97,6 +113,9 @@ def _end() -> None:
     interpreter which is gone is unwound, and C++ does not survive that."""
     _ending.set()
     daemons = [thread.ident for thread in threading.enumerate() if thread.daemon and thread.name != NAME]
+    since = time.monotonic()
+    while not _preparing.isdisjoint(daemons) and time.monotonic() - since < MAX_WAIT_SECONDS:
+        time.sleep(POLL_SECONDS)
     if not _connections or not daemons:
         return
     import duckdb  # there is a connection, so it is imported

@@ -53,6 +53,13 @@ def sql(
         >>> hs.sql("select a.x.x - b.x.x as change from a.x join b.x using (dim_0)", a="monday.h5", b="tuesday.h5").fetchall()
     """
     interrupts.prepare()
+    with interrupts.preparing():
+        return _relation(query, files, parameters, named)
+
+
+def _relation(
+    query: str, files: File | Paths | Mapping[str, Any] | None, parameters: Sequence[Any] | Mapping[str, Any] | None, named: dict[str, Any]
+) -> duckdb.DuckDBPyRelation:
     import duckdb
 
     connection = duckdb.connect(config={"python_enable_replacements": False})
@@ -86,7 +93,7 @@ def sql(
     for source in [] if everything else sources.values():
         for word, table in source.tables.items():
             if used is None or word in used:
-                table._report_omitted("warn", 2)
+                table._report_omitted("warn", 3)
     return relation
 
 
