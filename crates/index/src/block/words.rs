@@ -137,7 +137,7 @@ fn encode(words: &[(Vec<u8>, Vec<u16>)], nulls: &RoaringBitmap) -> Result<WordPa
     Ok(WordParts { starts, samples, packed: Buffer::from_vec(packed), order: Buffer::from_vec(order), bitmaps })
 }
 
-/// Decodes the positions of nulls, of which a block has `count`. `Corrupt` for invalid bytes.
+/// Decodes the positions of the `count` nulls of a block. `Corrupt` for invalid bytes.
 pub(crate) fn nulls(bytes: &[u8], count: u32, elements: u32) -> Result<RoaringBitmap> {
     if count == 0 {
         return Ok(RoaringBitmap::new());

@@ -84,7 +84,7 @@ pub(crate) fn single_scales<S: AsRef<str>>(scales: &BTreeMap<u32, Vec<S>>) -> Re
     scales.iter().map(single).collect()
 }
 
-/// The error of several scales of a dimension, of which two are named.
+/// The error for a dimension with several scales. It names two of them.
 pub(crate) fn several_scales(dimension: u32, first: &str, second: &str) -> Error {
     Error::unsupported(format!("several scales of dimension {dimension} in a file written by many processes: {first}, {second}"))
 }

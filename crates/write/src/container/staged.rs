@@ -22,7 +22,7 @@ pub enum StagedBase<'a> {
     Nothing,
     /// A master with this commit, which the new master replaces.
     Replaced(&'a str),
-    /// A master, of which this is a local copy: the new master has its objects, too.
+    /// The local copy of a master whose objects the new master has, too.
     Appended(&'a Path),
 }
 

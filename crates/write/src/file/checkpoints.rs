@@ -100,7 +100,8 @@ pub(crate) struct Checkpoints {
 }
 
 impl Checkpoints {
-    /// Opens the log at `path`, and begins it anew unless it is one of this copy and the file, of `file_bytes` after the user block, holds what it tells of.
+    /// Opens the log at `path`. It is emptied if it is not complete enough to use, or if the file does not hold all of the values that it
+    /// tells of. `file_bytes` is the length of the file without its user block.
     ///
     /// # Errors
     /// `Conflict` for the log of another copy; `Io`.
@@ -109,7 +110,7 @@ impl Checkpoints {
         let mut log = open_own_file(path)?;
         let length = log.metadata().map_err(failed)?.len();
         if length > MAX_LOG_BYTES {
-            return Err(Error::limit_exceeded(format!("a log of {length} bytes: remove it to begin anew")).in_file(path.display().to_string()));
+            return Err(Error::limit_exceeded(format!("a log of {length} bytes is too long: remove it to start again")).in_file(path.display().to_string()));
         }
         let mut text = Vec::new();
         log.read_to_end(&mut text).map_err(failed)?;
@@ -141,7 +142,7 @@ impl Checkpoints {
                 let Ok(begun) = serde_json::from_slice::<Copied>(content) else { break };
                 if (&begun.source, &begun.how) != (&copied.source, &copied.how) {
                     let what = if begun.how == copied.how { "of another version of the source" } else { "with other options" };
-                    let message = format!("a copy {what} was begun: remove this file and the one beside it to begin anew");
+                    let message = format!("a copy {what} was begun: remove this file, and the one of the same name without `.log`, to start again");
                     return Err(Error::new(ErrorKind::Conflict, message).in_file(self.path.display().to_string()));
                 }
                 self.interval_bytes = begun.interval_bytes;

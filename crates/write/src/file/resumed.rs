@@ -72,7 +72,7 @@ impl DatasetWriter {
 
     /// `end` is that of all values of the former run.
     fn restore(&mut self, values: StoredValues, end: u64) -> Result<()> {
-        let damaged = || Error::corrupt("the log of the copy tells of values that the dataset cannot have: remove it to begin anew");
+        let damaged = || Error::corrupt("the log of the copy does not fit the dataset: remove the log to start again");
         let shape = self.definition.dataspace.shape().to_vec();
         if !values.written.iter().all(|region| region.fits(&shape)) || values.address.is_some_and(|address| address >= end) {
             return Err(damaged());

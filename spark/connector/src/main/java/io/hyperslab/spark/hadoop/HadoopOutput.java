@@ -37,7 +37,7 @@ public final class HadoopOutput {
     }
   }
 
-  /** Copies a local file into a stream and closes it. If that fails, a stream whose file has not appeared yet is aborted. */
+  /** Copies a local file into a stream and closes it. If the copy fails before the file appears, the stream is aborted. */
   static void copy(java.nio.file.Path file, FSDataOutputStream stream) throws IOException {
     boolean isCopied = false;
     try {
