@@ -1,4 +1,5 @@
-"""A server of ranges on loopback, plain HTTP and the part of S3 that reading needs, with latency and faults that tests choose."""
+"""A server of ranges on loopback, plain HTTP and the parts of S3 and of Google's XML interface that reading and writing need, with latency and
+faults that tests choose."""
 
 from __future__ import annotations
 
@@ -50,6 +51,9 @@ class Server:
         self.bytes_per_second = 0.0
         self.stall_seconds = 30.0
         self.etags = "strong"
+        #: Whether objects have generations, by which puts and copies may be conditional, as Google's XML interface says:
+        #: https://cloud.google.com/storage/docs/xml-api/reference-headers
+        self.has_generations = False
         self.most_at_once = 0
         self._at_once = 0
         self._lock = threading.Lock()
@@ -70,6 +74,11 @@ class Server:
     def s3_options(self, **more: object) -> dict[str, object]:
         """The storage options by which a bucket of this server is an S3 bucket: the first part of each path."""
         return {"endpoint": self.url, "allow_http": True, "skip_signature": True, "max_retries": 2, **more}
+
+    def google_options(self, **more: object) -> dict[str, object]:
+        """The storage options by which a bucket of this server is one of Google: the first part of each path."""
+        self.has_generations = True
+        return {"google_base_url": self.url, "allow_http": True, "max_retries": 2, **more}
 
     def length(self, path: str) -> int:
         found = self.objects[path]
@@ -92,6 +101,12 @@ class Server:
         found = self.objects[path]
         text = hashlib.md5(found if isinstance(found, bytes) else f"{found} {found.stat().st_mtime_ns}".encode()).hexdigest()
         return f'W/"{text}"' if self.etags == "weak" else f'"{text}"'
+
+    def generation(self, path: str) -> str:
+        """A number of the version of an object, "0" if there is none."""
+        if path not in self.objects:
+            return "0"
+        return str(int(hashlib.md5(self.part(path, 0, self.length(path))).hexdigest()[:15], 16) + 1)
 
     def note(self, handler: BaseHTTPRequestHandler) -> Asked:
         parts = urllib.parse.urlsplit(handler.path)
@@ -210,6 +225,17 @@ class _Handler(BaseHTTPRequestHandler):
             for name in names:
                 server.objects.pop(f"{path.rstrip('/')}/{name}", None)
             return self._status(200, "<DeleteResult>" + "".join(f"<Deleted><Key>{name}</Key></Deleted>" for name in names) + "</DeleteResult>")
+        generation, copied = asked.headers.get("x-goog-if-generation-match"), asked.headers.get("x-goog-copy-source")
+        if generation is not None and ("uploads" in query or upload):
+            return self._status(400, "<Error><Code>NotImplemented</Code><Message>Uploads in parts have no preconditions</Message></Error>")
+        if generation is not None and generation != server.generation(path):
+            return self._status(412, "<Error><Code>PreconditionFailed</Code><Message>it is of another generation</Message></Error>")
+        if copied is not None:
+            source = urllib.parse.unquote(copied)
+            if source not in server.objects:
+                return self._status(404, "<Error><Code>NoSuchKey</Code><Message>The specified key does not exist.</Message></Error>")
+            server.objects[path] = server.objects[source]
+            return self._status(200, f"<CopyObjectResult><ETag>{server.etag(path)}</ETag></CopyObjectResult>")
         if "uploads" in query:
             return self._status(200, f"<InitiateMultipartUploadResult><UploadId>{server.new_upload()}</UploadId></InitiateMultipartUploadResult>")
         if self.command == "DELETE":
@@ -229,7 +255,10 @@ class _Handler(BaseHTTPRequestHandler):
         whole = b"".join(part for _, part in sorted(uploads.pop(upload).items())) if upload else self._body
         server.objects[path] = whole
         done = f"<CompleteMultipartUploadResult><ETag>{server.etag(path)}</ETag></CompleteMultipartUploadResult>" if upload else ""
-        return self._status(200, done, {"ETag": server.etag(path) or ""})
+        return self._status(200, done, {"ETag": server.etag(path) or "", **self._generation(path)})
+
+    def _generation(self, path: str) -> dict[str, str]:
+        return {"x-goog-generation": self.server_.generation(path)} if self.server_.has_generations else {}
 
     def _status(self, status: int, body: str = "", headers: dict[str, str] | None = None) -> None:
         content = body.encode()
@@ -275,6 +304,8 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_header("ETag", etag)
         self.send_header("Last-Modified", email.utils.formatdate(modified, usegmt=True))
         self.send_header("Content-Length", str(len(body)))
+        for name, value in self._generation(path).items():
+            self.send_header(name, value)
         if status == 206:
             self.send_header("Content-Range", f"bytes {said[0]}-{said[1] - 1}/{length}")
         self.end_headers()

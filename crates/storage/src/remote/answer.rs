@@ -87,6 +87,12 @@ fn status(text: &str) -> Option<u16> {
 /// what was signed.
 pub(super) fn words(error: &object_store::Error) -> String {
     let text = error.to_string();
+    if is_of_machine(&text) {
+        let cause = status(&text).map_or_else(|| innermost(error), |status| format!("status {status}"));
+        return format!(
+            "no credentials were found, and this machine has none of its own ({cause}); give them in storage_options, or skip_signature=true to read public objects"
+        );
+    }
     let element = |name: &str| Some(text.split_once(&format!("<{name}>"))?.1.split_once(&format!("</{name}>"))?.0.trim().to_owned());
     let number = status(&text).map(|status| format!("status {status}"));
     let said = match (element("Code"), element("Message")) {
@@ -107,11 +113,23 @@ fn innermost(error: &object_store::Error) -> String {
     while let Some(source) = cause.source() {
         cause = source;
     }
-    let (cause, all) = (cause.to_string(), error.to_string());
-    if all.contains("169.254.169.254") || all.contains("metadata.google.internal") {
-        return format!(
-            "no credentials were found, and this machine has none of its own ({cause}); give them in storage_options, or skip_signature=true for public objects"
-        );
+    cause.to_string()
+}
+
+/// Whether an error is of the service that gives machines of a cloud their credentials, which is asked if there are no others.
+fn is_of_machine(text: &str) -> bool {
+    text.contains("169.254.169.254") || text.contains("metadata.google.internal")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::of_writing;
+
+    #[test]
+    fn a_refusal_of_the_machine_is_not_taken_for_one_of_the_store() {
+        let text = "Error performing GET http://metadata.google.internal/computeMetadata/v1/token - Server returned non-2xx status code: 403 Forbidden";
+        let error = object_store::Error::Generic { store: "GCS", source: text.into() };
+        let said = of_writing(&error).to_string();
+        assert!(said.contains("no credentials were found") && said.contains("status 403"), "{said}");
     }
-    cause
 }

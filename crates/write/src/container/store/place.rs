@@ -18,11 +18,12 @@ pub(crate) const BEGUN: &str = "begun";
 const MAX_RECORD_BYTES: u64 = 64 << 20;
 
 /// Options that may travel with a plan, without the prefix of a cloud. All others may be credentials.
-const OPEN_OPTIONS: [&str; 27] = [
+const OPEN_OPTIONS: [&str; 33] = [
     "account_name",
     "allow_http",
     "allow_invalid_certificates",
     "anon",
+    "base_url",
     "bucket_base_path",
     "cache_bytes",
     "cache_storage",
@@ -32,9 +33,11 @@ const OPEN_OPTIONS: [&str; 27] = [
     "connect_timeout",
     "copy_if_not_exists",
     "default_region",
+    "disable_bulk_delete",
     "disable_tagging",
     "endpoint",
     "endpoint_url",
+    "endpoint_url_s3",
     "http1_only",
     "http2_only",
     "max_retries",
@@ -42,9 +45,12 @@ const OPEN_OPTIONS: [&str; 27] = [
     "region",
     "request_payer",
     "retry_timeout",
+    "s3_express",
     "skip_signature",
     "timeout",
     "unsigned_payload",
+    "use_emulator",
+    "use_fabric_endpoint",
     "virtual_hosted_style_request",
 ];
 const PREFIXES: [&str; 5] = ["aws_", "azure_storage_", "azure_", "google_", "gcp_"];
