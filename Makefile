@@ -105,6 +105,11 @@ test-mpi: setup ## hyperslab.mpi with 2 to 4 real processes
 		$(WITH_MPI) $(MPI_VENV)/bin/python -m pytest -q -p no:cacheprovider --rootdir=testing/mpi --confcutdir=testing/mpi testing/mpi; \
 	else echo "*** NOT TESTED: hyperslab.mpi. The wheels of testing/mpi/requirements.txt could not be installed. ***"; fi
 
+# Lets an environment outside of the clone find the packages of the project's own, after its own packages. Each run says where they are: another
+# clone may have run before, and be gone.
+PACKAGES_OF = $$($(1)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
+borrow = @echo $(call PACKAGES_OF,$(VENV)) > $(call PACKAGES_OF,$(1))/project.pth
+
 # Object stores: servers of others (moto's S3), stores of obstore, and fsspec over HTTP. The environment stays outside of the clone, and
 # borrows the packages of the project's own.
 STORES_VENV := $(HOME)/.cache/hyperslab/venvs/stores
@@ -112,7 +117,6 @@ STORES_VENV := $(HOME)/.cache/hyperslab/venvs/stores
 $(STORES_VENV)/.installed: testing/stores/requirements.lock $(VENV)/.requirements
 	$(PYTHON) -m venv $(STORES_VENV)
 	$(STORES_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
-	$(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))' > $$($(STORES_VENV)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/project.pth
 	@touch $@
 
 WITH_STORES := PYTHONPATH=$(abspath bindings/python/python) $(STORES_VENV)/bin/python
@@ -126,6 +130,7 @@ $(AZURITE)/.installed: testing/stores/azurite/package.json testing/stores/azurit
 	@touch $@
 
 test-stores: setup $(STORES_VENV)/.installed ## object stores: S3 by moto, Azure by Azurite, Google's interface, stores of obstore, fsspec over HTTP; all files of examples and of the conformance corpus
+	$(call borrow,$(STORES_VENV))
 	$(WITH_STORES) -m pytest -q -p no:cacheprovider --rootdir=testing/stores --confcutdir=testing/stores testing/stores
 	@if command -v npm >/dev/null && $(MAKE) --no-print-directory $(AZURITE)/.installed; then \
 		HYPERSLAB_AZURITE=$(AZURITE) $(WITH_STORES) -m pytest -q -p no:cacheprovider testing/test_remote_clouds.py; \
@@ -137,11 +142,11 @@ BENCH_STORES_VENV := $(HOME)/.cache/hyperslab/venvs/bench-stores
 $(BENCH_STORES_VENV)/.installed: benches/stores/requirements.lock $(VENV)/.requirements
 	$(PYTHON) -m venv $(BENCH_STORES_VENV)
 	$(BENCH_STORES_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
-	$(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))' > $$($(BENCH_STORES_VENV)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/project.pth
 	@touch $@
 
 # ARGUMENTS="--files plain --latencies 50".
 bench-stores: setup $(BENCH_STORES_VENV)/.installed ## requests, bytes and seconds of remote files at several latencies, beside h5py and pyfive over fsspec, zarr with VirtualiZarr, h5coro
+	$(call borrow,$(BENCH_STORES_VENV))
 	PYTHONPATH=$(abspath bindings/python/python) $(BENCH_STORES_VENV)/bin/python -W ignore benches/stores/run.py --folder $(HOME)/.cache/hyperslab/bench/stores --json $(HOME)/.cache/hyperslab/bench/stores.json $(ARGUMENTS)
 
 # ARGUMENTS="--mebibytes 64 --tasks 1 2 --latencies 50".
@@ -150,6 +155,7 @@ bench-stores-writing: setup ## seconds and requests of writing an array to an ob
 
 # ARGUMENTS="--rounds 1 --interval 262144".
 bench-restart-points: setup $(STORES_VENV)/.installed ## what restart points gain and weigh: a series through chunks of 16 and 64 MiB, beside h5py; 500 MB in TMPDIR
+	$(call borrow,$(STORES_VENV))
 	$(WITH_STORES) benches/stores/restart_points.py $(ARGUMENTS)
 
 # ARGUMENTS="--files 20000 --rounds 1 --folder /dev/shm".

@@ -22,6 +22,7 @@ from .objects.attributes import Attributes
 from .objects.group import Group, Member, Result
 from .objects.group_views import Names
 from .objects.node import Node
+from .path_lists import listed
 from .reference_folders import document, is_folder_of_references
 from .reopening import reduced
 from .sessions import session
@@ -447,7 +448,8 @@ def open(
             and in folders below. A leading `~` is the home folder, and `file://` URLs are paths, as in pandas. Addresses of object stores and web servers (`s3://`,
             `gs://`, `az://`, `abfs://`, `http://`, `https://`) are read by ranges; those of object stores may be globs. An open
             binary file of Python is read by its path, and another file object, or a file of fsspec, by ranges; `BytesIO` is read
-            whole. `bytes` are a path, as in `os`. Documents of references (kerchunk's JSON, or a folder of its Parquet) are files
+            whole, as are `memoryview`, `bytearray`, and `bytes` with a zero, which no path has; other `bytes` are a path, as in `os`. A generator,
+            an array or another iterable of paths is a list, and a set one in natural order. Documents of references (kerchunk's JSON, or a folder of its Parquet) are files
             whose chunks lie in others.
         mode: `r` reads. `r+` changes an existing HDF5 file, `a` one that exists or is created. `w` creates a file or replaces one, `x` and
             `w-` refuse to replace one, as `hyperslab.create`.
@@ -483,6 +485,7 @@ def open(
         >>> with hs.open("profiles.nc") as f:
         ...     f["theta"][0, :10]
     """
+    path = listed(path)
     if mode != "r":
         options = {
             "threads": threads,
@@ -557,7 +560,7 @@ def _opened(opener: _native.Session, path: Paths | IO[bytes]) -> tuple[_native.F
         return _of_file(opener, path), None
     if isinstance(path, (list, tuple)):
         if not path:
-            raise MissingFileError(f"no file matches {path!r}")
+            raise MissingFileError("the list of files is empty")
         if any(range_readers.is_file(p) for p in path):
             return _native.Files([_of_file(opener, p)[0] if range_readers.is_file(p) else opener.open([local_path(p)])[0] for p in path]), None
         return opener.open([local_path(p) for p in path]), None

@@ -1,4 +1,4 @@
-"""File objects: the path of a local file that is open in Python, the content of a small one, or what reads ranges of it."""
+"""File objects: the path of a local file that is open in Python, the content of a small one, or what reads ranges of it; and content itself."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ JOINED_NAME = "<joined files>"
 
 
 def path_or_content(source: Any) -> str | bytes | range_readers.Opened:
-    """The path, the content, or what reads ranges, of a file object or a file of fsspec.
+    """The path, the content, or what reads ranges, of a file object or a file of fsspec; the bytes of content.
 
     A file object of a local file that is still at its path is read by that path. `BytesIO`, and what is short, is read whole
     into memory; others by ranges, when they are needed. Their position stays as it was.
@@ -24,6 +24,8 @@ def path_or_content(source: Any) -> str | bytes | range_readers.Opened:
     Raises:
         IoError: The file object raises an exception, which is the cause of this one.
     """
+    if range_readers.is_content(source):
+        return bytes(source)
     return _local_path_of(source) or range_readers.of_file(source) or _content_of(source)
 
 

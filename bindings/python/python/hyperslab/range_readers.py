@@ -178,8 +178,13 @@ def of_file(source: Any) -> Opened | None:
 
 
 def is_file(source: Any) -> bool:
-    """Whether it is a file object, or a file of fsspec that is not open."""
-    return hasattr(source, "read") or _is_of_fsspec(source)
+    """Whether it is a file object, a file of fsspec that is not open, or the content of a file."""
+    return hasattr(source, "read") or _is_of_fsspec(source) or is_content(source)
+
+
+def is_content(source: Any) -> bool:
+    """Whether it is the content of a file. `bytes` without a zero are a path: paths have none, and all HDF5 and netCDF files do."""
+    return isinstance(source, (bytearray, memoryview)) or (isinstance(source, bytes) and b"\0" in source)
 
 
 def _is_of_fsspec(source: Any) -> bool:

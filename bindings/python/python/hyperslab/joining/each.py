@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ from ..file import File
 from ..objects import reading
 from ..objects.dataset import Dataset
 from ..sessions import session
-from ..type_aliases import Path, Paths
+from ..type_aliases import Paths
 from .join import paths_of
 from .matching import LeftOut
 
@@ -98,7 +97,7 @@ _NO_HEAP: Any = None
 _NO_FILE: Any = None
 
 
-def read_each(files: Paths | Iterable[Path] | File, dataset: str, *, errors: str = "raise", **options: Any) -> EachFile:
+def read_each(files: Paths | File, dataset: str, *, errors: str = "raise", **options: Any) -> EachFile:
     """Reads one dataset of each of many files, in parallel: 256 files are opened, read and closed at a time, so that a hundred thousand files need
     neither their descriptors nor their memory at once.
 
@@ -121,8 +120,6 @@ def read_each(files: Paths | Iterable[Path] | File, dataset: str, *, errors: str
     """
     if errors not in ("raise", "leave_out"):
         raise InvalidInputError(f"errors={errors!r} is not known: give raise or leave_out")
-    if not isinstance(files, (str, bytes, os.PathLike, list, tuple, File)):
-        files = list(files)
     if (given := options.get("format")) not in (None, "hdf5"):
         raise InvalidInputError(f"format={given!r} is not taken: give hdf5 to read netCDF-4 files as plain HDF5, or leave it out")
     kept = {"limits": tuple(sorted((options.get("limits") or {}).items())), "storage_options": options_of(options.get("storage_options"))}

@@ -15,6 +15,7 @@ from ..file import File, FileSet
 from ..file import open as open_files
 from ..file_objects import JOINED_NAME
 from ..natural_order import natural_key
+from ..path_lists import listed
 from ..sessions import session
 from ..type_aliases import Path, Paths
 from .master import write_master
@@ -197,6 +198,7 @@ def paths_of(files: Paths | File) -> list[str]:
     """The paths of files that are open, or that a pattern or a list names: without opening them."""
     if isinstance(files, File):
         return [native.path for native in files._natives]
+    files = listed(files)
     if isinstance(files, (list, tuple)):
         return [path for name in files for path in _matching(name)]
     if not isinstance(files, (str, bytes, os.PathLike)):

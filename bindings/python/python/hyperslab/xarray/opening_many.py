@@ -13,6 +13,7 @@ from ..errors import InvalidInputError, MissingFileError
 from ..extras import require
 from ..file import local_path
 from ..natural_order import matching_paths
+from ..path_lists import listed
 from ..type_aliases import Path, Paths
 from .writing import write_xarray
 
@@ -101,6 +102,7 @@ def _new_dimension(given: str | Mapping[str, Any] | None) -> tuple[str | None, A
 
 def _names(paths: Paths) -> list[str]:
     """The absolute paths that a list or a glob names."""
+    paths = listed(paths)
     if isinstance(paths, (list, tuple)):
         names = [local_path(path) for path in paths]
     else:
