@@ -13,7 +13,7 @@ from urllib.parse import unquote, urlsplit
 from . import _native, range_readers
 from .addresses import has_magic, is_address, matching, options_of
 from .errors import Error, InvalidInputError, IoError, MissingFileError, UnsupportedError
-from .file_objects import CONTENT_NAME, path_or_content
+from .file_objects import CONTENT_NAME, listed, path_or_content
 from .folders import files_below, is_container, missing
 from .model_view import ModelView, recognized
 from .natural_order import matching_paths, natural_key
@@ -22,7 +22,6 @@ from .objects.attributes import Attributes
 from .objects.group import Group, Member, Result
 from .objects.group_views import Names
 from .objects.node import Node
-from .path_lists import listed
 from .reference_folders import document, is_folder_of_references
 from .reopening import reduced
 from .sessions import session

@@ -1,18 +1,33 @@
-"""File objects: the path of a local file that is open in Python, the content of a small one, or what reads ranges of it; and content itself."""
+"""What functions take besides a path: file objects (the path of a local file that is open in Python, the content of a small one, or what reads
+ranges of it), content, and several paths."""
 
 from __future__ import annotations
 
 import io
 import os
+from collections.abc import Iterable, Mapping, Set
 from typing import Any
 
 from . import range_readers
 from .errors import InvalidTypeError, IoError
+from .natural_order import natural_key
 
 #: What content is called in messages.
 CONTENT_NAME = "<bytes>"
 #: What the file that shows many as one is called in messages.
 JOINED_NAME = "<joined files>"
+
+
+def listed(paths: Any) -> Any:
+    """A list of the paths that an iterable has, a set's in natural order; a path, a file (also one that is open), a list and a mapping as they are.
+
+    Args:
+        paths: What a function that opens files takes.
+    """
+    is_one = isinstance(paths, (str, bytes, os.PathLike, Mapping)) or range_readers.is_file(paths) or hasattr(paths, "filename")
+    if is_one or isinstance(paths, (list, tuple)) or not isinstance(paths, Iterable):
+        return paths
+    return sorted(paths, key=lambda path: natural_key(os.fsdecode(path))) if isinstance(paths, Set) else list(paths)
 
 
 def path_or_content(source: Any) -> str | bytes | range_readers.Opened:

@@ -13,9 +13,8 @@ from ..addresses import has_magic, is_address, matching, options_of
 from ..errors import InvalidInputError, MissingFileError, UnsupportedError
 from ..file import File, FileSet
 from ..file import open as open_files
-from ..file_objects import JOINED_NAME
+from ..file_objects import JOINED_NAME, listed
 from ..natural_order import natural_key
-from ..path_lists import listed
 from ..sessions import session
 from ..type_aliases import Path, Paths
 from .master import write_master

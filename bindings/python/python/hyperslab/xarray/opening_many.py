@@ -12,8 +12,8 @@ from ..addresses import absolute
 from ..errors import InvalidInputError, MissingFileError
 from ..extras import require
 from ..file import local_path
+from ..file_objects import listed
 from ..natural_order import matching_paths
-from ..path_lists import listed
 from ..type_aliases import Path, Paths
 from .writing import write_xarray
 
