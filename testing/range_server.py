@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import email.utils
 import hashlib
+import html
 import pathlib
 import re
 import threading
@@ -327,7 +328,8 @@ class _Handler(BaseHTTPRequestHandler):
         names = sorted(path[len(bucket) + 1 :] for path in list(server.objects) if path.startswith(f"{bucket}/{prefix}"))
         folders = {name[: name.index("/", len(prefix)) + 1] for name in names if is_flat and "/" in name[len(prefix) :]}
         entries = "".join(
-            f"<Contents><Key>{name}</Key><LastModified>{server.modified_text(f'{bucket}/{name}')}</LastModified><ETag>x</ETag>"
+            f"<Contents><Key>{name}</Key><LastModified>{server.modified_text(f'{bucket}/{name}')}</LastModified>"
+            f"<ETag>{html.escape(server.etag(f'{bucket}/{name}') or '')}</ETag>"
             f"<Size>{server.length(f'{bucket}/{name}')}</Size></Contents>"
             for name in names
             if not is_flat or "/" not in name[len(prefix) :]

@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from command_server import CommandServer
+from range_server import serving
 
 
 def write_year(path: pathlib.Path, year: int) -> None:
@@ -168,6 +169,100 @@ def test_more_files_than_are_open_at_a_time(tmp_path: pathlib.Path) -> None:
     assert pq.ParquetFile(tmp_path / "c.parquet").num_row_groups == 1
     table = pq.read_table(tmp_path / "c.parquet")
     assert [shape[0] for shape in table["shape"].to_pylist()] == [number % 5 + 1 for number in range(600) if number != 300]
+
+
+def extremes(catalog: pathlib.Path) -> dict[str, tuple[float | None, float | None, str | None]]:
+    return {row["dataset"]: (row["least"], row["most"], row["known_by"]) for row in pq.read_table(catalog).to_pylist()}
+
+
+def test_least_and_greatest_values_are_there_where_they_are_known(tmp_path: pathlib.Path) -> None:
+    values = np.random.default_rng(3).normal(size=70_000)
+    values[5] = np.nan
+    with netCDF4.Dataset(tmp_path / "x.nc", "w") as f:
+        f.createDimension("row", len(values))
+        f.createVariable("row", "f8", ("row",))[:] = np.arange(len(values)) * 0.5
+        for name in ("indexed", "plain", "said", "wrong"):
+            f.createVariable(name, "f8", ("row",), fill_value=False)[:] = values
+        packed = f.createVariable("packed", "i2", ("row",), fill_value=-999)
+        packed.scale_factor, packed.add_offset = 0.5, 10.0
+        packed[:] = np.ma.masked_array(10 + 0.5 * (np.arange(len(values)) % 100), np.arange(len(values)) < 3)
+        f["said"].actual_range = np.array([-4.5, 4.75])
+        f["wrong"].actual_range = np.array([3.0, -3.0])
+        big = f.createVariable("big", "i8", ("row",), fill_value=False)
+        big[:] = np.arange(len(values)) + (1 << 60)
+    hs.index(tmp_path / "x.nc", ["/indexed", "/packed", "/big"], level="X")
+    hs.write_catalog(tmp_path / "x.nc", tmp_path / "c.parquet")
+    unknown = (None, None, None)
+    assert extremes(tmp_path / "c.parquet") == {
+        "/row": (0, 0.5 * (len(values) - 1), "values"),
+        "/indexed": (np.nanmin(values), np.nanmax(values), "index"),
+        "/packed": (10, 59.5, "index"),
+        "/big": unknown,
+        "/plain": unknown,
+        "/said": (-4.5, 4.75, "attribute"),
+        "/wrong": unknown,
+    }
+    files = hs.open_catalog(tmp_path / "c.parquet", "dataset = '/indexed' and most > 3")
+    assert len(files.filenames) == 1
+    with pytest.raises(hs.NotFoundError, match="no row of the catalog"):
+        hs.open_catalog(tmp_path / "c.parquet", "dataset = '/indexed' and most > 300")
+
+
+@pytest.mark.parametrize("kind", ["s3", "gs", "http"])
+def test_objects_of_stores_are_cataloged(kind: str, years: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    catalog = tmp_path / "c.parquet"
+    with serving() as server:
+        for path in years.iterdir():
+            server.put(f"bucket/years/{path.name}", path.read_bytes())
+        base = f"{server.url}/bucket" if kind == "http" else f"{kind}://bucket"
+        options = {
+            "s3": server.s3_options,
+            "gs": lambda: server.google_options(
+                google_service_account_key='{"disable_oauth": true, "client_email": "", "private_key": "", "private_key_id": ""}'
+            ),
+            "http": dict,
+        }[kind]()
+        names = [f"{base}/years/y{year}.nc" for year in (2000, 2001, 2002)]
+        files = names if kind == "http" else f"{base}/years/*.nc"
+        assert hs.write_catalog(files, catalog, storage_options=options) == (3, 12, 3, [])
+        hs.write_catalog(sorted(years.iterdir()), tmp_path / "local.parquet")
+        differing = {"path", "file_bytes", "modified", "version"}
+        ours, local = (pq.read_table(path).to_pylist() for path in (catalog, tmp_path / "local.parquet"))
+        assert [{k: v for k, v in row.items() if k not in differing} for row in ours] == [{k: v for k, v in row.items() if k not in differing} for row in local]
+        assert {row["path"] for row in ours} == set(names) and all(row["version"] for row in ours)
+
+        server.forget()
+        assert hs.write_catalog(files, catalog, "a", storage_options=options).read == 0
+        # A pattern is listed once for its names, and once for their versions; a web server tells versions of files that are opened.
+        assert len(server.asked) == (3 if kind == "http" else 2), [asked.path for asked in server.asked]
+        found = hs.open_catalog(catalog, "dataset = '/t2m' and first_time >= '2001-01-01'", storage_options=options)
+        assert found.filenames == names[1:]
+        assert found.files[0]["t2m"].shape == (12, 4)
+
+        write_year(tmp_path / "other.nc", 2010)
+        server.put("bucket/years/y2001.nc", (tmp_path / "other.nc").read_bytes())
+        with pytest.raises(hs.ConflictError, match="has changed since it was read for the catalog"):
+            hs.open_catalog(catalog, storage_options=options)
+        del server.objects["bucket/years/y2002.nc"]
+        done = hs.write_catalog(names[:2], catalog, "a", storage_options=options)
+        assert (done.files, done.read) == (2, 1)
+        assert hs.open_catalog(catalog, "first_time >= '2010-01-01'", storage_options=options).filenames == [names[1]]
+        with pytest.raises(hs.UnsupportedError, match="a query or a password") as refused:
+            hs.write_catalog([f"{server.url}/bucket/years/y2000.nc?sig=secret"], catalog, "w", storage_options=options)
+        assert "secret" not in str(refused.value)
+
+
+def test_functions_of_many_files_take_the_options_of_a_store(years: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    with serving() as server:
+        for path in years.iterdir():
+            server.put(f"bucket/years/{path.name}", path.read_bytes())
+        pattern, options = "s3://bucket/years/*.nc", server.s3_options()
+        assert [path for path, _ in hs.read_each(pattern, "/lat", storage_options=options)] == [f"s3://bucket/years/y{year}.nc" for year in (2000, 2001, 2002)]
+        del server.objects["bucket/years/y2001.nc"]  # netCDF classic is not joined
+        assert hs.joined(pattern, concat_dim="time", compat="override", storage_options=options)["t2m"].shape == (24, 4)
+        hs.merge(pattern, tmp_path / "merged.nc", concat_dim="time", compat="override", storage_options=options)
+        with netCDF4.Dataset(tmp_path / "merged.nc") as f:
+            assert f["t2m"].shape == (24, 4)
 
 
 def test_the_command(years: pathlib.Path, tmp_path: pathlib.Path, command_server: CommandServer) -> None:

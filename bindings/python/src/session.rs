@@ -141,10 +141,11 @@ impl Session {
         Ok(File(file))
     }
 
-    /// The addresses of all objects below a folder of a store.
-    fn list_objects(&self, py: Python<'_>, folder: String) -> PyResult<Vec<String>> {
+    /// The address, length and entity tag of all objects below a folder of a store.
+    fn list_objects(&self, py: Python<'_>, folder: String) -> PyResult<Vec<(String, u64, Option<String>)>> {
         let options = self.0.storage_options().clone();
-        wait(py, &Cancellation::new(), move || list_objects(&folder, &options))
+        let found = wait(py, &Cancellation::new(), move || list_objects(&folder, &options))?;
+        Ok(found.into_iter().map(|object| (object.address, object.bytes, object.tag)).collect())
     }
 
     /// Makes a chunk index of the object at an address, with the values of datasets of at most `inline_threshold` bytes. Returns its file, the

@@ -52,9 +52,9 @@ pub use per_process::PerProcess;
 pub use pieces::{Piece, Pieces};
 pub use profile::{Profile, ProfileSettings, default_profile_path, machine, profile};
 pub use remote::{
-    ChunkIndexPlace, FoundObject, LocalIndex, ObjectTag, OpenedRanges, PutCondition, RangeReader, RangesVersion, Recorder, RemoteCounts, RemoteFile,
-    RemoteOpener, SavedChunkIndex, StorageOptions, UPLOAD_NOTE, abort_upload, encoded_name, is_address, list_files, list_folder, list_objects, object_name,
-    object_tag, put_object, read_object, remote_counts, remove_objects, shown_address, without_queries,
+    ChunkIndexPlace, FoundObject, ListedObject, LocalIndex, ObjectTag, OpenedRanges, PutCondition, RangeReader, RangesVersion, Recorder, RemoteCounts,
+    RemoteFile, RemoteOpener, SavedChunkIndex, StorageOptions, UPLOAD_NOTE, abort_upload, encoded_name, is_address, list_files, list_folder, list_objects,
+    object_name, object_tag, put_object, read_object, remote_counts, remove_objects, shown_address, without_queries,
 };
 pub use replace::{check_replaceable, create_private, create_whole, real_path};
 pub use restart_points::{MadePoint, RestartPoint, RestartPoints, RestartPointsBuilder, RestartStream};

@@ -36,7 +36,7 @@ pub(crate) use address::scheme;
 pub use address::{encoded_name, is_address, shown_address, without_queries};
 pub use chunk_index::LocalIndex;
 pub use counts::{RemoteCounts, remote_counts};
-pub use listing::list_objects;
+pub use listing::{ListedObject, list_objects};
 pub use objects::{
     FoundObject, ObjectTag, PutCondition, abort_upload, list_files, list_folder, object_name, object_tag, put_object, read_object, remove_objects,
 };

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from .. import _native
-from ..addresses import is_address
+from ..addresses import absolute, is_address, options_of, shown_address
 from ..errors import ConflictError, CorruptError, Error, InvalidInputError, MissingFileError, UnsupportedError
 from ..extras import require
 from ..file import FileSet
@@ -21,6 +21,7 @@ from ..joining.matching import LeftOut
 from ..sessions import session
 from ..type_aliases import Path, Paths
 from .rows import SCHEMA, rows_of
+from .stamps import Listings, Stamp, of_opened, of_path
 
 #: Files that are open at a time.
 _BATCH = 256
@@ -51,13 +52,14 @@ def write_catalog(
     its coordinates.
 
     Args:
-        files: A glob, or a list of paths, of HDF5 and netCDF files.
+        files: A glob, or paths, of HDF5 and netCDF files; also addresses in object stores and on web servers.
         path: The catalog. It appears when it is complete.
         mode: `x` refuses to replace an existing catalog, `w` replaces it. `a` brings it up to date: files with the same size and time of
-            change as when they were read are not opened again, and files that are gone lose their rows.
+            change as when they were read (objects of a store: with the same entity tag, by one listing for each folder) are not read again, and files
+            that are gone lose their rows.
         errors: Files that cannot be read are an error that names the first ones (`raise`), or are listed in the result (`leave_out`).
         progress: Called with the files processed so far, and their number.
-        options: Those of `hyperslab.open`, such as `threads` and `limits`.
+        options: Those of `hyperslab.open`, such as `threads`, `limits` and `storage_options`.
 
     Returns:
         How many files and arrays there are, how many files were opened, and which were left out.
@@ -77,9 +79,16 @@ def write_catalog(
     target = os.fsdecode(path)
     if mode == "x" and os.path.exists(target):
         raise ConflictError("the file exists: mode w replaces it, and a brings it up to date", target)
-    names = [os.path.abspath(name) for name in _local_paths(files)]
+    storage_options = options.get("storage_options")
+    names = [absolute(name) for name in paths_of(files, storage_options)]
+    for name in names:
+        if is_address(name) and shown_address(name) != name:
+            raise UnsupportedError(
+                "an address with a query or a password is not cataloged, because everybody who reads the catalog would have it", shown_address(name)
+            )
     known = _Known(target if mode == "a" and os.path.exists(target) else None)
-    opener = session(**{**options, "limits": tuple(sorted((options.get("limits") or {}).items()))})
+    kept = {"limits": tuple(sorted((options.get("limits") or {}).items())), "storage_options": options_of(storage_options)}
+    opener = session(**{**options, **kept})
     left_out, read, cataloged, arrays = list[LeftOut](), 0, 0, 0
     part = _native.PartFile(target)
     try:
@@ -128,7 +137,7 @@ def open_catalog(path: Path, where: str | None = None, **options: Any) -> FileSe
     """
     target = os.fsdecode(path)
     if where is None:
-        found = _table(target, ["path", "file_bytes", "modified"])
+        found = _table(target, ["path", *Stamp._fields])
     else:
         require("conditions on a catalog", "sql", "duckdb")
         import duckdb
@@ -145,17 +154,26 @@ def open_catalog(path: Path, where: str | None = None, **options: Any) -> FileSe
             raise InvalidInputError(f"the condition {where!r}: {error}", target) from None
         finally:
             connection.close()
-    stamps = dict(zip(found["path"].to_pylist(), zip(found["file_bytes"].to_pylist(), found["modified"].to_pylist(), strict=True), strict=True))
+    columns = [found[name].to_pylist() for name in ("path", *Stamp._fields)]
+    stamps = {name: Stamp(*stamp) for name, *stamp in zip(*columns, strict=True)}
     if not stamps:
         raise MissingFileError("no row of the catalog fulfills the condition" if where is not None else "the catalog has no files", target)
     for name, stamp in stamps.items():
-        if _native.path_stamp(name) != stamp:
-            if not os.path.exists(name):
-                raise MissingFileError("it is in the catalog, but not there any more: write_catalog(..., mode='a') brings the catalog up to date", name)
-            raise ConflictError("it has changed since it was read for the catalog: write_catalog(..., mode='a') brings the catalog up to date", name)
+        if not is_address(name):
+            _check(name, stamp, of_path(name))
     opened = open_files(list(stamps), **options)
+    for (name, stamp), native in zip(stamps.items(), opened._natives, strict=True):
+        if is_address(name):
+            _check(name, stamp, of_opened(native))
     # One file of a list is a file, not a set.
     return opened if isinstance(opened, FileSet) else FileSet(opened._natives, None)
+
+
+def _check(name: str, stamp: Stamp, now: Stamp | None) -> None:
+    if now is None:
+        raise MissingFileError("it is in the catalog, but not there any more: write_catalog(..., mode='a') brings the catalog up to date", name)
+    if not stamp.is_of(now):
+        raise ConflictError("it has changed since it was read for the catalog: write_catalog(..., mode='a') brings the catalog up to date", name)
 
 
 def _write(writer: pq.ParquetWriter, waiting: list[pa.Table | list[dict[str, Any]]]) -> None:
@@ -167,13 +185,6 @@ def _write(writer: pq.ParquetWriter, waiting: list[pa.Table | list[dict[str, Any
     if tables:
         writer.write_table(pa.concat_tables(tables).combine_chunks())
         waiting.clear()
-
-
-def _local_paths(files: Paths) -> list[str]:
-    names = paths_of(files)
-    if any(is_address(name) for name in names):
-        raise UnsupportedError("addresses in a catalog: only local files have the stamps by which it is brought up to date")
-    return names
 
 
 def _table(path: str, columns: list[str]) -> pa.Table:
@@ -192,43 +203,52 @@ class _Known:
         self._table = SCHEMA.empty_table() if path is None else _table(path, SCHEMA.names).combine_chunks()
         if not self._table.schema.equals(SCHEMA):
             raise CorruptError("this is no catalog: its columns are others", path)
-        paths, sizes, times = (self._table[name].to_pylist() for name in ("path", "file_bytes", "modified"))
+        paths, *stamps = (self._table[name].to_pylist() for name in ("path", *Stamp._fields))
         #: Stamp, first row and number of rows.
-        self._files: dict[str, tuple[tuple[int, int], int, int]] = {}
+        self._files: dict[str, tuple[Stamp, int, int]] = {}
         first = 0
         for row in range(1, len(paths) + 1):
             if row == len(paths) or paths[row] != paths[first]:
-                self._files[paths[first]] = (sizes[first], times[first]), first, row - first
+                self._files[paths[first]] = Stamp(*(column[first] for column in stamps)), first, row - first
                 first = row
 
-    def rows(self, name: str, stamp: tuple[int, int] | None) -> pa.Table | None:
+    def rows(self, name: str, stamp: Stamp | None) -> pa.Table | None:
         """The rows of an unchanged file."""
         known = self._files.get(name)
-        return None if known is None or known[0] != stamp else self._table.slice(*known[1:])
+        return self._table.slice(*known[1:]) if known is not None and stamp is not None and known[0].is_of(stamp) else None
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._files
 
 
 def _each(opener: _native.Session, names: list[str], known: _Known) -> Iterator[tuple[str, pa.Table | list[dict[str, Any]] | Error]]:
     """Each file with its rows, those of the catalog if it has not changed, or the error of reading it."""
+    listings = Listings(opener)
     for first in range(0, len(names), _BATCH):
         batch = names[first : first + _BATCH]
-        stamps = {name: _native.path_stamp(name) for name in batch}
+        stamps = {name: (listings.stamp(name) if name in known else None) if is_address(name) else of_path(name) for name in batch}
         kept = {name: rows for name in batch if (rows := known.rows(name, stamps[name])) is not None}
         wanted = [name for name in batch if name not in kept]
         opened = dict(zip(wanted, _opened(opener, wanted), strict=True))
         for name in batch:
-            if name in kept:
-                yield name, kept[name]
-                continue
-            found, stamp = opened[name], stamps[name]
-            if isinstance(found, Error) or stamp is None:
-                yield name, found if isinstance(found, Error) else MissingFileError("there is no such file", name)
-                continue
-            try:
-                yield name, list(rows_of(found, name, stamp))
-            except Error as error:
-                yield name, error
-            finally:
-                found.close()
+            yield name, kept[name] if name in kept else _read(name, opened[name], stamps[name], known)
+
+
+def _read(name: str, found: _native.File | Error, stamp: Stamp | None, known: _Known) -> pa.Table | list[dict[str, Any]] | Error:
+    """The rows of a file that was opened."""
+    if isinstance(found, Error):
+        return found
+    try:
+        stamp = of_opened(found) if is_address(name) else stamp
+        if stamp is None:
+            return MissingFileError("there is no such file", name)
+        # Servers that do not list files tell the version when one is opened.
+        rows = known.rows(name, stamp) if is_address(name) else None
+        return list(rows_of(found, name, stamp)) if rows is None else rows
+    except Error as error:
+        return error
+    finally:
+        found.close()
 
 
 def _opened(opener: _native.Session, names: list[str]) -> list[_native.File | Error]:

@@ -14,6 +14,7 @@ from ..dtypes import describe, is_plain, stored_dtype
 from ..errors import Error, UnsupportedError
 from ..file import File
 from ..objects.dataset import Dataset
+from .stamps import Stamp
 
 #: Coordinates with more values than this are not read.
 MAX_VALUES = 1 << 20
@@ -30,13 +31,16 @@ RANGE = pa.struct(
         ("last_microseconds", pa.int64()),
     ]
 )
+#: Attributes that say which values mean nothing.
+MASKS = {"_FillValue", "missing_value", "valid_min", "valid_max", "valid_range"}
 #: Integers beyond this are not exact as floats.
 MAX_EXACT = 1 << 53
 SCHEMA = pa.schema(
     [
         pa.field("path", pa.string(), nullable=False),
         pa.field("file_bytes", pa.int64(), nullable=False),
-        pa.field("modified", pa.int64(), nullable=False),
+        pa.field("modified", pa.int64()),
+        pa.field("version", pa.string()),
         pa.field("format", pa.string(), nullable=False),
         pa.field("dataset", pa.string(), nullable=False),
         pa.field("dtype", pa.string()),
@@ -46,6 +50,9 @@ SCHEMA = pa.schema(
         pa.field("filters", pa.list_(pa.string()), nullable=False),
         pa.field("units", pa.string()),
         pa.field("standard_name", pa.string()),
+        pa.field("least", pa.float64()),
+        pa.field("most", pa.float64()),
+        pa.field("known_by", pa.string()),
         pa.field("ranges", pa.list_(RANGE), nullable=False),
         pa.field("first_time", pa.timestamp("us")),
         pa.field("last_time", pa.timestamp("us")),
@@ -53,8 +60,8 @@ SCHEMA = pa.schema(
 )
 
 
-def rows_of(file: _native.File, path: str, stamp: tuple[int, int]) -> Iterator[dict[str, Any]]:
-    """A row for each array of a file, whose size and time of change are the `stamp`."""
+def rows_of(file: _native.File, path: str, stamp: Stamp) -> Iterator[dict[str, Any]]:
+    """A row for each array of a file."""
     coordinates: dict[int, Coordinates | None] = {}
     for name, number, about in _native.Visit(file, file.root, "/").objects():
         if about["kind"] != "dataset":
@@ -76,8 +83,9 @@ def rows_of(file: _native.File, path: str, stamp: tuple[int, int]) -> Iterator[d
         datatype = about["datatype"]
         yield {
             "path": path,
-            "file_bytes": stamp[0],
-            "modified": stamp[1],
+            "file_bytes": stamp.file_bytes,
+            "modified": stamp.modified,
+            "version": stamp.version,
             "format": file.format,
             "dataset": name if name.startswith("/") else f"/{name}",
             "dtype": str(stored_dtype(datatype)) if is_plain(datatype) else describe(datatype),
@@ -87,10 +95,47 @@ def rows_of(file: _native.File, path: str, stamp: tuple[int, int]) -> Iterator[d
             "filters": [known for _, known, _ in about["filters"]],
             "units": _text(file, number, "units", attributes),
             "standard_name": _text(file, number, "standard_name", attributes),
+            **_extremes(file, number, coordinates.get(number), attributes),
             "ranges": ranges,
             "first_time": begin,
             "last_time": end,
         }
+
+
+def _extremes(file: _native.File, number: int, read: Coordinates | None, attributes: set[str]) -> dict[str, Any]:
+    """The least and the greatest value of a dataset as tables show them, if they are known without reading it, and from what."""
+    is_shown = read is not None and read.as_stored and not attributes & MASKS
+    found = (read.least, read.most, "values") if read is not None and is_shown else None
+    found = found or _of_index(file, number)
+    if found is None and "actual_range" in attributes:
+        found = _of_attribute(file, number)
+    least, most, known_by = found or (None, None, None)
+    return {"least": least, "most": most, "known_by": known_by}
+
+
+def _of_index(file: _native.File, number: int) -> tuple[float, float, str] | None:
+    """What a value index of the file's user knows of all values that are neither NaN nor null."""
+    try:
+        index = _native.ColumnIndex.find(file, number)
+        counts = None if index is None or index.level in ("B", "W") else index.counts()
+        if index is None or counts is None or not counts.values:
+            return None
+        least, most = index.ranked(0), index.ranked(counts.values - 1)
+    except Error:
+        return None
+    is_exact = least is not None and most is not None and max(-least, most) < MAX_EXACT
+    return (least, most, "index") if is_exact and least is not None and most is not None else None
+
+
+def _of_attribute(file: _native.File, number: int) -> tuple[float, float, str] | None:
+    """What the attribute `actual_range` says (CF 1.13, section 2.5.1): the file's word, which nobody has compared."""
+    try:
+        said = np.asarray(File(file)[file.object_path(number)].attrs["actual_range"])
+    except Error:
+        return None
+    if said.shape != (2,) or said.dtype.kind not in "iuf" or not np.isfinite(said).all() or said[0] > said[1] or np.abs(said.astype("f8")).max() >= MAX_EXACT:
+        return None
+    return float(said[0]), float(said[1]), "attribute"
 
 
 def _text(file: _native.File, number: int, name: str, there: set[str]) -> str | None:

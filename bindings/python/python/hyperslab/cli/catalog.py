@@ -28,7 +28,7 @@ def catalog(
     as_json: AsJson = False,
 ) -> None:
     """Write what many files hold, a row for each array: shapes, types, units, ranges of coordinates. Files that have not changed are not read again."""
-    options = {name: OPEN[name] for name in ("threads", "limits") if name in OPEN}
+    options = {name: OPEN[name] for name in ("threads", "limits", "storage_options") if name in OPEN}
     with careful(), reporting(os.path.basename(out), "files") as report:
         made = hs.write_catalog(files, out, "w" if force else "a", errors="leave_out" if leave_out else "raise", progress=report, **options)
     if as_json:

@@ -123,4 +123,4 @@ def read_each(files: Paths | File, dataset: str, *, errors: str = "raise", **opt
     if (given := options.get("format")) not in (None, "hdf5"):
         raise InvalidInputError(f"format={given!r} is not taken: give hdf5 to read netCDF-4 files as plain HDF5, or leave it out")
     kept = {"limits": tuple(sorted((options.get("limits") or {}).items())), "storage_options": options_of(options.get("storage_options"))}
-    return EachFile(session(**{**options, **kept}), paths_of(files), dataset, errors == "raise")
+    return EachFile(session(**{**options, **kept}), paths_of(files, options.get("storage_options")), dataset, errors == "raise")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob as globbing
 import os
 import tempfile
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from .. import _native
@@ -154,7 +154,7 @@ def joined_files(
     """The files that fit together (also netCDF classic ones, which only Hyperslab reads as sources of virtual datasets), a function that opens one of them again, and the options to open them with."""
     options = _options_of(files) | options
     how = _how(concat_dim, new_dim, axis, datasets, compat, check_order)._replace(keeps_references=keeps_references)
-    names = paths_of(files)
+    names = paths_of(files, options.get("storage_options"))
     found = Joined(names, (_opener(name, options, takes_classic) for name in names), how, _leaves_out(misfits))
     return found, lambda name: _opener(name, options, takes_classic)(), options
 
@@ -193,24 +193,31 @@ def _leaves_out(misfits: str) -> bool:
     return misfits == "leave_out"
 
 
-def paths_of(files: Paths | File) -> list[str]:
-    """The paths of files that are open, or that a pattern or a list names: without opening them."""
+def paths_of(files: Paths | File, storage_options: Mapping[str, Any] | None = None) -> list[str]:
+    """The paths of files that are open, or that a pattern or a list names: without opening them.
+
+    Args:
+        files: What `hyperslab.open` takes, or has opened.
+        storage_options: Options of the stores whose objects a pattern names.
+    """
     if isinstance(files, File):
         return [native.path for native in files._natives]
     files = listed(files)
     if isinstance(files, (list, tuple)):
-        return [path for name in files for path in _matching(name)]
+        return [path for name in files for path in _matching(name, storage_options)]
     if not isinstance(files, (str, bytes, os.PathLike)):
         raise InvalidInputError(f"files to join are a glob, a list of paths, or open files, not {type(files).__name__}")
-    return _matching(files)
+    return _matching(files, storage_options)
 
 
-def _matching(pattern: Path) -> list[str]:
+def _matching(pattern: Path, storage_options: Mapping[str, Any] | None) -> list[str]:
     """A file, or the files that a pattern names, in natural order."""
     name = os.path.expanduser(os.fsdecode(pattern))
     if not has_magic(name):
         return [name]
-    found = matching(session(), name) if is_address(name) else [name] if os.path.exists(name) else _matching_paths(name)
+    found = (
+        matching(session(storage_options=options_of(storage_options)), name) if is_address(name) else [name] if os.path.exists(name) else _matching_paths(name)
+    )
     if not found:
         raise MissingFileError(f"no file matches {name}")
     return found

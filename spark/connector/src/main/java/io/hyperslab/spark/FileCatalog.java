@@ -93,6 +93,13 @@ final class FileCatalog {
     FileCatalog catalog = new FileCatalog();
     for (Row row :
         rows.where(functions.col("dataset").equalTo(absolute)).select(columns).collectAsList()) {
+      if (row.getString(0).contains("://")) {
+        throw new UnsupportedException("the catalog "
+            + path
+            + " has addresses, such as "
+            + row.getString(0)
+            + ": only catalogs of local files are taken");
+      }
       catalog.files.put(row.getString(0), new Known(row, absolute));
     }
     if (catalog.files.isEmpty()) {
