@@ -10,6 +10,8 @@ from typing import Any
 import hyperslab as hs
 import netCDF4
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 YEARS = range(2000, 2012)
@@ -171,3 +173,11 @@ def test_what_a_catalog_cannot_describe(spark: Any, folder: pathlib.Path) -> Non
     spark.range(3).write.parquet(str(folder / "other.parquet"))
     with pytest.raises(Exception, match="is no catalog"):
         spark.read.format("hdf5").option("dataset", "/t2m").option("catalog", str(folder / "other.parquet")).load()
+
+
+def test_a_catalog_of_addresses_is_refused(spark: Any, folder: pathlib.Path) -> None:
+    rows = pq.read_table(folder / "c.parquet")
+    addresses = pa.array([f"s3://bucket/{os.path.basename(path)}" for path in rows["path"].to_pylist()])
+    pq.write_table(rows.set_column(0, rows.schema.field(0), addresses), folder / "c.parquet")
+    with pytest.raises(Exception, match="only catalogs of local files are taken"):
+        reader(spark, folder).load()

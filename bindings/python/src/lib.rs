@@ -106,6 +106,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<index::ColumnIndex>()?;
     module.add_class::<session::Session>()?;
     module.add_class::<dataset_reader::DatasetReader>()?;
+    module.add_class::<each::EachBatch>()?;
     module.add_class::<file::File>()?;
     module.add_class::<files::Files>()?;
     module.add_class::<heap::Heap>()?;

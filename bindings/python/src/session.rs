@@ -10,9 +10,9 @@ use hyperslab::scan::{Split, matching_files};
 use hyperslab::storage::{ChunkIndexPlace, StorageOptions, is_address, list_objects, shown_address};
 use hyperslab::{Cancellation, Error, Interpretation, Limits, MadeChunkIndex, MissingSources, PathPolicy, SessionOptions};
 use pyo3::prelude::*;
-use pyo3::types::{PyList, PyTuple};
+use pyo3::types::PyTuple;
 
-use crate::each;
+use crate::each::EachBatch;
 use crate::error::raise;
 use crate::file::File;
 use crate::files::Files;
@@ -123,11 +123,9 @@ impl Session {
         wait(py, &cancellation, move || session.open_all_cancellable(&paths, &shared)).map(Files::of)
     }
 
-    /// Reads a dataset of each file, in parallel: a list of `(datatype, shape, bytes)` of numbers, open files of other datasets, and exceptions.
-    fn read_each<'py>(&self, py: Python<'py>, paths: Vec<PathBuf>, dataset: String) -> PyResult<Bound<'py, PyList>> {
-        let (session, cancellation) = (self.0.clone(), Cancellation::new());
-        let shared = cancellation.clone();
-        each::outcomes(py, wait(py, &cancellation, move || session.read_each(&paths, &dataset, &shared))?)
+    /// Begins to read a dataset of each file, in parallel.
+    fn begin_each(&self, py: Python<'_>, paths: Vec<PathBuf>, dataset: String) -> PyResult<EachBatch> {
+        EachBatch::new(&self.0, paths, dataset).map_err(|error| raise(py, &error))
     }
 
     /// Opens what an object with a method `read_ranges` reads, of `length` bytes; `name` is for messages.

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::ffi::CString;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -103,45 +103,76 @@ pub(crate) fn until<T: Send + 'static>(py: Python<'_>, cancellation: &Cancellati
 }
 
 fn on_worker<T: Send + 'static>(py: Python<'_>, cancellation: &Cancellation, work: impl FnOnce() -> Result<T> + Send + 'static) -> PyResult<Result<T>> {
-    let (sender, receiver) = channel();
-    let started = Worker::idle().and_then(|worker| {
+    match Begun::new(work) {
+        Ok(begun) => begun.finish(py, cancellation),
+        Err(error) => Ok(Err(error)),
+    }
+}
+
+/// Work that runs on another thread while Python goes on. It must not need the interpreter.
+pub(crate) struct Begun<T> {
+    /// The process that began it: a forked child never gets its outcome.
+    process: u32,
+    /// The thread, and where the outcome arrives. Missing once it is taken.
+    running: Option<(Worker, Receiver<Result<T>>)>,
+}
+
+impl<T: Send + 'static> Begun<T> {
+    /// Begins `work`, which must not panic.
+    pub fn new(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<Self> {
+        let (sender, receiver) = channel();
+        let worker = Worker::idle()?;
         worker.start(move || {
-            // The receiver waits until this arrives, so sending does not fail.
+            // Whoever began it may not want the outcome any more.
             let _ = sender.send(work());
         })?;
-        Ok(worker)
-    });
-    let worker = match started {
-        Ok(worker) => worker,
-        Err(error) => return Ok(Err(error)),
-    };
-    // A Receiver may be moved to but not shared between threads, so it travels through `detach`.
-    let mut receiver = receiver;
-    let mut interrupted: Option<PyErr> = None;
-    loop {
-        let (back, message) = py.detach(move || {
-            let message = receiver.recv_timeout(POLL);
-            (receiver, message)
-        });
-        receiver = back;
-        match message {
-            Ok(result) => {
-                worker.give_back();
-                warn(py)?;
-                return match interrupted {
-                    Some(interrupt) => Err(interrupt),
-                    None => Ok(result),
-                };
-            }
-            Err(RecvTimeoutError::Timeout) => {
-                if let Err(signal) = py.check_signals() {
-                    cancellation.cancel();
-                    interrupted.get_or_insert(signal);
+        Ok(Self { process: std::process::id(), running: Some((worker, receiver)) })
+    }
+
+    /// Whether this process began it.
+    pub fn is_of_this_process(&self) -> bool {
+        self.process == std::process::id()
+    }
+
+    /// Waits for the outcome; the error is an exception of a signal handler. A signal cancels the work.
+    pub fn finish(mut self, py: Python<'_>, cancellation: &Cancellation) -> PyResult<Result<T>> {
+        let Some((worker, mut receiver)) = self.running.take() else { return Ok(Err(Error::internal("an outcome that was taken"))) };
+        let mut interrupted: Option<PyErr> = None;
+        loop {
+            // A Receiver may be moved to but not shared between threads, so it travels through `detach`.
+            let (back, message) = py.detach(move || {
+                let message = receiver.recv_timeout(POLL);
+                (receiver, message)
+            });
+            receiver = back;
+            match message {
+                Ok(result) => {
+                    worker.give_back();
+                    warn(py)?;
+                    return match interrupted {
+                        Some(interrupt) => Err(interrupt),
+                        None => Ok(result),
+                    };
+                }
+                Err(RecvTimeoutError::Timeout) => {
+                    if let Err(signal) = py.check_signals() {
+                        cancellation.cancel();
+                        interrupted.get_or_insert(signal);
+                    }
+                }
+                Err(RecvTimeoutError::Disconnected) => {
+                    return Ok(Err(Error::internal("a reading thread ended without a result")));
                 }
             }
-            Err(RecvTimeoutError::Disconnected) => {
-                return Ok(Err(Error::internal("a reading thread ended without a result")));
-            }
+        }
+    }
+}
+
+impl<T> Drop for Begun<T> {
+    fn drop(&mut self) {
+        if self.process != std::process::id() {
+            // Dropping a channel locks it. If a thread of the parent held that lock during the fork, it stays locked in this process.
+            std::mem::forget(self.running.take());
         }
     }
 }

@@ -10,6 +10,7 @@ __all__ = [
     "DatasetReader",
     "Definition",
     "Dereferenced",
+    "EachBatch",
     "Editor",
     "File",
     "Files",
@@ -210,7 +211,7 @@ class Session:
     def open_content(self, name: str, content: bytes) -> File: ...
     def open_reader(self, name: str, reader: object, length: int, version: str | None = None) -> File: ...
     def list_objects(self, folder: str) -> list[tuple[str, int, str | None]]: ...
-    def read_each(self, paths: Sequence[str], dataset: str) -> list[tuple[dict[str, Any], tuple[int, ...], bytearray] | File | Exception]: ...
+    def begin_each(self, paths: Sequence[str], dataset: str) -> EachBatch: ...
     def make_chunk_index(
         self, address: str, out: str | None = None, is_beside: bool = False, inline_threshold: int = 0, restart_points: int | None = None
     ) -> tuple[str, int, int, int, int, int, int]: ...
@@ -224,6 +225,10 @@ class Session:
         arrays: Sequence[tuple[str, dict[str, Any], Sequence[int], Sequence[int], bytes | None, Callable[[list[int], list[int]], bytes], int]],
         stamp: tuple[int, int] | None = None,
     ) -> File: ...
+
+@final
+class EachBatch:
+    def outcomes(self) -> list[tuple[dict[str, Any], tuple[int, ...], bytearray] | File | Exception]: ...
 
 @final
 class File:

@@ -49,9 +49,13 @@ class EachFile:
         known: dict[str, Any] = {}
         dtype: np.dtype[Any] | None = None
         error: Error | None = None
-        for first in range(0, len(self.paths), _BATCH):
-            names = self.paths[first : first + _BATCH]
-            for name, found in zip(names, native.read_each(names, self._dataset), strict=True):
+        batches = [self.paths[first : first + _BATCH] for first in range(0, len(self.paths), _BATCH)]
+        begun = [native.begin_each(names, self._dataset) for names in batches[:1]]
+        for number, names in enumerate(batches):
+            outcomes = begun.pop().outcomes()
+            # The next files are read while the caller looks at these.
+            begun += [native.begin_each(following, self._dataset) for following in batches[number + 1 : number + 2]]
+            for name, found in zip(names, outcomes, strict=True):
                 if isinstance(found, tuple):
                     datatype, shape, raw = found
                     # Equal datatypes are one object.
