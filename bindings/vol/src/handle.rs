@@ -165,7 +165,7 @@ impl Handle {
             _ => Ok(()),
         };
         handle.forget_unlinked();
-        let published = if publish { container.publish() } else { Ok(()) };
+        let published = if publish { container.finish() } else { Ok(()) };
         if publish && container.ranks.get().is_some() {
             container.writable.store(false, Ordering::Relaxed);
         }

@@ -40,12 +40,28 @@ def ragged(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
 
 
 @pytest.fixture(scope="session")
-def ours(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+def flushed(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
+    return built("flushed", tmp_path_factory.mktemp("program"))
+
+
+@pytest.fixture(params=["folder", "file"])
+def form(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def ours(plugin: dict[str, str], form: str) -> dict[str, str]:
+    """The environment of a program that writes with the connector, in one form and the other."""
+    return plugin | {"HDF5_VOL_CONNECTOR": f"arrow form={form}"}
+
+
+@pytest.fixture(scope="session")
+def plugin(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     assert PLUGIN.exists(), f"{PLUGIN} is missing: make vol"
     folder = tmp_path_factory.mktemp("plugins")
     (folder / PLUGIN.name).symlink_to(PLUGIN)
     plain = {key: value for key, value in os.environ.items() if not key.startswith("HDF5_")}
-    return plain | {"HDF5_PLUGIN_PATH": str(folder), "HDF5_VOL_CONNECTOR": "arrow"}
+    return plain | {"HDF5_PLUGIN_PATH": str(folder)}
 
 
 def run(program: pathlib.Path, ranks: int, environment: dict[str, str], *arguments: object) -> None:
@@ -54,9 +70,20 @@ def run(program: pathlib.Path, ranks: int, environment: dict[str, str], *argumen
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def tables(folder: pathlib.Path) -> dict[str, pa.Table]:
-    catalog = ipc.open_file(folder / "catalog.arrow").read_all().to_pylist()
-    return {row["path"]: ipc.open_file(pa.memory_map(str(folder / row["file"]))).read_all() for row in catalog if row["file"]}
+def tables(path: pathlib.Path) -> dict[str, pa.Table]:
+    """What pyarrow finds in a container, which is a folder or one file."""
+    if path.is_file():
+        archive = ipc.open_file(pa.memory_map(str(path))).get_batch(0)
+        files = dict(zip(archive["name"].to_pylist(), archive["content"].to_pylist(), strict=True))
+    else:
+        files = {found.name: found.read_bytes() for found in path.glob("*.arrow")}
+    catalog = ipc.open_file(files["catalog.arrow"]).read_all().to_pylist()
+    return {row["path"]: ipc.open_file(files[row["file"]]).read_all() for row in catalog if row["file"]}
+
+
+def leftovers(path: pathlib.Path) -> list[pathlib.Path]:
+    """Temporary files in a container, or next to it."""
+    return [*path.glob(".*"), *path.parent.glob(".*")]
 
 
 @pytest.mark.parametrize("ranks", [2, 3, 4])
@@ -81,7 +108,7 @@ def test_ranks_write_record_batches_of_one_dataset(program: pathlib.Path, ours: 
     assert np.array_equal(matrix, wanted)
     grown = np.concatenate([chunk.to_numpy_ndarray() for chunk in found["/grown"]["value"].chunks])
     assert grown[:, 0].tolist() == [turn * 1000 + rank for turn in (1, 2, 3) for rank in range(ranks)]
-    assert not list(folder.glob(".*"))
+    assert not leftovers(folder)
 
     read = """
 import sys, json, h5py
@@ -122,7 +149,7 @@ def test_ranks_write_values_of_variable_length(ragged: pathlib.Path, ours: dict[
     assert records["id"].to_pylist() == list(range(rows))
     assert records["name"].to_pylist() == [f"rank {i}" if i < ranks else f"name {i}" for i in range(rows)]
     assert records["parts"].to_pylist() == [[10 * n + writer[i] for n in range(1, 1 + (i + 1) % 3)] or None for i in range(rows)]
-    assert not list(folder.glob(".*"))
+    assert not leftovers(folder)
 
     read = """
 import sys, h5py
@@ -134,9 +161,49 @@ with h5py.File(sys.argv[1]) as f:
     assert one.stdout.strip() == f"text 1 of {1 % ranks} written again {[10 * n + writer[4] for n in range(1, 3)]}"
 
 
-def test_one_file_is_refused_by_name(program: pathlib.Path, ours: dict[str, str], tmp_path: pathlib.Path) -> None:
-    command = [ENVIRONMENT / "bin/mpiexec", "-n", "2", program, str(tmp_path / "f"), "10"]
-    done = subprocess.run(command, env=ours | {"HDF5_VOL_CONNECTOR": "arrow form=file"}, capture_output=True, text=True, timeout=120, check=False)
+READ = """
+import sys, json, h5py
+with h5py.File(sys.argv[1], sys.argv[2]) as f:
+    print(json.dumps({name: f[name][:].tolist() for name in f}))
+"""
+
+
+def read_by_one(path: pathlib.Path, environment: dict[str, str], mode: str = "r") -> dict[str, list[int]]:
+    import json
+
+    one = subprocess.run([sys.executable, "-c", READ, path, mode], env=environment, capture_output=True, text=True, check=False)
+    assert one.returncode == 0, one.stderr
+    return json.loads(one.stdout)
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3])
+def test_flushes_of_ranks_do_not_write_one_file_anew(flushed: pathlib.Path, plugin: dict[str, str], tmp_path: pathlib.Path, ranks: int) -> None:
+    """The file that others open is the one of the last close, until all ranks close it again."""
+    path, environment = tmp_path / "f.h5", plugin | {"HDF5_VOL_CONNECTOR": "arrow form=file"}
+    run(flushed, ranks, environment, path, "closes")
+    rows = 1000 * ranks
+    expected = {f"x{turn}": [turn * 1_000_000 + row for row in range(rows)] for turn in range(5)}
+    assert read_by_one(path, environment) == expected and leftovers(path) == []
+    before = path.stat()
+    run(flushed, ranks, environment, path, "adds")
+    assert path.stat().st_ino != before.st_ino
+    expected |= {f"x{turn}": [turn * 1_000_000 + row for row in range(rows)] for turn in range(5, 10)}
+    expected["x0"] = [-1] * rows
+    assert read_by_one(path, environment) == expected and leftovers(path) == []
+
+
+@pytest.mark.parametrize("ranks", [2, 3])
+def test_what_killed_ranks_have_flushed_is_there_for_the_next_writer(flushed: pathlib.Path, plugin: dict[str, str], tmp_path: pathlib.Path, ranks: int) -> None:
+    path, environment = tmp_path / "f.h5", plugin | {"HDF5_VOL_CONNECTOR": "arrow form=file"}
+    run(flushed, ranks, environment, path, "closes")
+    rows = 1000 * ranks
+    old = {f"x{turn}": [turn * 1_000_000 + row for row in range(rows)] for turn in range(5)}
+    command = [ENVIRONMENT / "bin/mpiexec", "-n", str(ranks), flushed, str(path), "ends"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode != 0
-    assert "one file (form=file) cannot be written by several MPI ranks; use form=folder" in done.stdout + done.stderr
-    assert not list(tmp_path.iterdir())
+    inode = path.stat().st_ino
+    assert read_by_one(path, environment) == old, "readers see the state of the last close"
+    assert path.stat().st_ino == inode and len(leftovers(path)) == 1
+    new = old | {f"x{turn}": [turn * 1_000_000 + row for row in range(rows)] for turn in range(5, 10)} | {"x0": [-1] * rows}
+    assert read_by_one(path, environment, "r+") == new
+    assert read_by_one(path, environment) == new and leftovers(path) == []

@@ -2,14 +2,19 @@
 //! of values and writes the catalog; the other ranks receive the outcome.
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use super::create::Create;
+use super::open::Opening;
+use super::publish::Place;
 use super::state::{Container, Options, Parts, register};
 use crate::elements::datatype::DecodeDatatype;
-use crate::error::{Error, Result, error};
+use crate::error::{Result, error};
+use crate::files::archive::Archive;
 use crate::files::{Folder, record_batch};
 use crate::lock;
 use crate::model::{Body, Dataset, Object, ObjectId, Tree};
@@ -58,33 +63,31 @@ fn lines(bytes: &[u8]) -> impl Iterator<Item = &str> {
     std::str::from_utf8(bytes).unwrap_or_default().lines()
 }
 
-fn folder_only(options: Options) -> Result<()> {
-    if options.one_file { Err(Error::unsupported("one file (form=file) cannot be written by several MPI ranks; use form=folder")) } else { Ok(()) }
-}
-
 impl Container {
     /// As [`Container::create`], called by all ranks together.
     ///
     /// # Errors
-    /// As for [`Container::create`], on all ranks; and if `options` ask for one file.
+    /// As for [`Container::create`], on all ranks.
     pub fn create_collective(path: &Path, how: Create, root: Object, creation: Vec<u8>, options: Options, ranks: Arc<Ranks>) -> Result<Arc<Self>> {
-        folder_only(options)?;
         let mut own = None;
-        let generation = ranks.run_on_leader(|| {
+        let created = ranks.run_on_leader(|| {
             let container = Self::create(path, how, root.clone(), creation.clone(), options)?;
             let generation = container.generation.load(Ordering::Relaxed);
+            let folder = container.folder.as_os_str().as_bytes().to_vec();
             own = Some(container);
-            Ok(generation.to_le_bytes().to_vec())
+            Ok([generation.to_le_bytes().to_vec(), folder].concat())
         })?;
-        let generation = u64::from_le_bytes(generation.try_into().unwrap_or_default());
+        let (generation, folder) = created.split_first_chunk().ok_or_else(|| error!("MPI rank 0 does not say where it writes"))?;
+        let (generation, folder) = (u64::from_le_bytes(*generation), Path::new(OsStr::from_bytes(folder)));
         let container = match own {
             Some(container) => container,
             None => {
                 let real = path.canonicalize().map_err(|error| error!("{} is not visible to every MPI rank: {error}", path.display()).with_source(error))?;
                 let container = Self::assemble(Parts {
                     path: real.clone(),
-                    folder: Folder::plain(real),
-                    one_file: false,
+                    folder: Folder::plain(folder),
+                    one_file: options.one_file,
+                    owns_folder: false,
                     tree: Tree::new(creation, root),
                     generation,
                     writable: true,
@@ -103,26 +106,25 @@ impl Container {
     /// As [`Container::open`] for writing, called by all ranks together.
     ///
     /// # Errors
-    /// As for [`Container::open`], on all ranks; and if the container is one file.
+    /// As for [`Container::open`], on all ranks.
     pub fn open_collective(path: &Path, options: Options, decode: DecodeDatatype<'_>, ranks: Arc<Ranks>) -> Result<Arc<Self>> {
-        folder_only(options)?;
         let mut own = None;
         let first = ranks.run_on_leader(|| {
-            if path.is_file() {
-                return Err(Error::unsupported(format!("{} is one file; several MPI ranks write into folders only", path.display())));
-            }
-            own = Some(Self::open_as(path, true, true, options, decode)?);
-            Ok(Vec::new())
+            let container = Self::open_as(path, Opening::Writing, options, decode)?;
+            let folder = container.folder.as_os_str().as_bytes().to_vec();
+            own = Some(container);
+            Ok(folder)
         });
-        let opened = first.and_then(|_| own.map_or_else(|| Self::open_as(path, true, false, options, decode), Ok));
+        let follow = |folder: &[u8]| Self::open_as(path, Opening::Following(Path::new(OsStr::from_bytes(folder))), options, decode);
+        let opened = first.and_then(|folder| own.map_or_else(|| follow(&folder), Ok));
         let container = ranks.agree(opened)?;
         let _ = container.ranks.set(ranks);
         Ok(container)
     }
 
     /// As [`Container::publish`], called by all ranks together.
-    pub(super) fn publish_collective(&self, ranks: &Ranks) -> Result<()> {
-        let (mine, any) = (changed(&lock(&self.tree)), self.changed.load(Ordering::Relaxed));
+    pub(super) fn publish_collective(&self, ranks: &Ranks, place: Place) -> Result<()> {
+        let (mine, any) = (changed(&lock(&self.tree)), self.changed.load(Ordering::Relaxed) || (place == Place::Path && self.flushed.load(Ordering::Relaxed)));
         let own = if ranks.is_leader() { Vec::new() } else { written(&lock(&self.tree)) };
         let mut message = format!("{}\n{}", u8::from(any), mine.iter().map(|id| format!("{id}\n")).collect::<String>());
         message.extend(own.iter().map(|(id, leaf)| format!("{id} {leaf}\n")));
@@ -142,7 +144,7 @@ impl Container {
             }
             contributions.iter().try_for_each(|one| self.receive_contribution(ranks, one))?;
             self.changed.store(true, Ordering::Relaxed);
-            self.publish_alone()?;
+            self.publish_alone(place)?;
             let named = self.files().into_iter().map(|(id, name)| format!("{id} {name}\n")).collect::<String>();
             Ok(format!("{}\n{named}", self.generation.load(Ordering::Relaxed)).into_bytes())
         });
@@ -150,6 +152,11 @@ impl Container {
         let mut lines = lines(&names);
         self.generation.store(lines.next().and_then(|line| line.parse().ok()).unwrap_or(0), Ordering::Relaxed);
         self.changed.store(false, Ordering::Relaxed);
+        if self.one_file && place == Place::Path {
+            // The leader has removed the files next to the new one.
+            let outcome = if ranks.is_leader() { Ok(()) } else { Archive::open(&self.path).map(|archive| self.folder.replace_archive(archive)) };
+            ranks.agree(outcome)?;
+        }
         let names: BTreeMap<ObjectId, &str> = lines.filter_map(|line| line.split_once(' ')).filter_map(|(id, name)| Some((id.parse().ok()?, name))).collect();
         for (id, object) in &lock(&self.tree).objects {
             let (Body::Dataset(dataset), Some(name)) = (&object.body, names.get(id)) else { continue };

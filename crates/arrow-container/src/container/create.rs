@@ -34,7 +34,8 @@ fn mark(folder: &Path) {
     let _ = rustix::fs::setxattr(folder, "user.hyperslab.daos", b"Hyperslab", rustix::fs::XattrFlags::empty());
 }
 
-fn generation_of(path: &Path) -> u64 {
+/// The generation of a container; 1 if it cannot be told.
+pub(super) fn generation_of(path: &Path) -> u64 {
     let generation = |name: &str| name.strip_prefix("links.")?.strip_suffix(".arrow")?.parse().ok();
     let known = match std::fs::read_dir(path) {
         Ok(entries) => entries.flatten().filter_map(|entry| entry.file_name().to_str().and_then(generation)).max(),
@@ -104,7 +105,7 @@ impl Container {
         let held = write_lock(&real)?;
         let folder = if options.one_file {
             if held.is_some() {
-                remove_leftovers_next_to(&real);
+                remove_leftovers_next_to(&real, None);
             }
             let work = sibling_path(&real, "open");
             std::fs::create_dir(&work).map_err(cannot)?;
@@ -120,6 +121,7 @@ impl Container {
             path: real.clone(),
             folder,
             one_file: options.one_file,
+            owns_folder: true,
             tree: Tree::new(creation, root),
             generation,
             writable: true,

@@ -1,12 +1,13 @@
 //! Opening and deleting containers.
 
 use std::fs::File;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use rustix::io::Errno;
 
+use super::create::generation_of;
 use super::state::{Container, Options, Parts, register};
 use crate::catalog::{self, CATALOG, Loaded, is_container};
 use crate::elements::datatype::DecodeDatatype;
@@ -16,7 +17,7 @@ use crate::files::archive::Archive;
 use crate::files::names::sibling_path;
 use crate::files::reader_lock;
 use crate::files::regular::open_named;
-use crate::files::writer_lock::{check_writable, remove_leftovers, remove_leftovers_next_to, write_lock};
+use crate::files::writer_lock::{check_writable, folders_next_to, remove_leftovers, remove_leftovers_next_to, write_lock};
 #[cfg(feature = "plain")]
 use crate::plain;
 
@@ -47,11 +48,12 @@ impl Container {
     /// # Errors
     /// If there is no such container, it is damaged, or it cannot be written but `writable` is asked for.
     pub fn open(path: &Path, writable: bool, options: Options, decode: DecodeDatatype<'_>) -> Result<Arc<Self>> {
-        Self::open_as(path, writable, true, options, decode)
+        Self::open_as(path, if writable { Opening::Writing } else { Opening::Reading }, options, decode)
     }
 
-    /// As [`Container::open`]. `alone`: takes the writer lock; without it another rank holds it.
-    pub(super) fn open_as(path: &Path, writable: bool, alone: bool, options: Options, decode: DecodeDatatype<'_>) -> Result<Arc<Self>> {
+    /// As [`Container::open`].
+    pub(super) fn open_as(path: &Path, opening: Opening<'_>, options: Options, decode: DecodeDatatype<'_>) -> Result<Arc<Self>> {
+        let writable = opening != Opening::Reading;
         let shown = path.display();
         let real = path.canonicalize().map_err(|error| error!("cannot open {shown}: {}", os_error_message(&error)).with_source(error))?;
         // A container that is open only through other handles, such as a reference that was never released, keeps its state
@@ -73,6 +75,7 @@ impl Container {
                 path: real.clone(),
                 folder: Folder::plain(real.parent().unwrap_or(&real)),
                 one_file: false,
+                owns_folder: false,
                 tree: plain::open(&real, decode)?,
                 generation: 0,
                 writable: false,
@@ -92,13 +95,14 @@ impl Container {
         if real.is_dir() && !real.join(CATALOG).exists() {
             return Err(error!("{shown} is a folder without {CATALOG}: not a container, or one whose creation was interrupted"));
         }
-        let held = if writable && alone { write_lock(&real)? } else { None };
+        let held = if opening == Opening::Writing { write_lock(&real)? } else { None };
         if writable && (std::fs::metadata(&real)?.permissions().readonly() || check_writable(&real).is_err()) {
             return Err(error!(
                 "{shown} cannot be written; open it for reading: errno = {}, error message = 'Permission denied'",
                 Errno::ACCESS.raw_os_error()
             ));
         }
+        let mut flushed = None;
         let folder = match (one_file, writable) {
             (false, _) => {
                 if held.is_some() {
@@ -108,13 +112,20 @@ impl Container {
             }
             (true, false) => Folder::of_archive(real.clone(), Archive::open(&real)?),
             (true, true) => {
-                if held.is_some() {
-                    remove_leftovers_next_to(&real);
-                }
                 let archive = Archive::open(&real)?;
-                let work = sibling_path(&real, "open");
-                std::fs::create_dir(&work)
-                    .map_err(|error| error!("{shown} cannot be written: cannot create a folder next to it: {}", os_error_message(&error)).with_source(error))?;
+                let work = match opening {
+                    Opening::Following(folder) => folder.to_owned(),
+                    _ => {
+                        flushed = if held.is_some() { flushed_next_to(&real) } else { None };
+                        if held.is_some() {
+                            remove_leftovers_next_to(&real, flushed.as_deref());
+                        }
+                        match &flushed {
+                            Some(folder) => folder.clone(),
+                            None => new_folder_next_to(&real, path)?,
+                        }
+                    }
+                };
                 Folder::of_archive(work, archive)
             }
         };
@@ -127,15 +138,41 @@ impl Container {
             }
             loaded = Self::load_held(&folder, decode, reads_folder);
         }
-        if loaded.is_err() && one_file && writable {
+        if loaded.is_err() && one_file && opening == Opening::Writing {
             drop(std::fs::remove_dir(&*folder));
         }
         let (Loaded { tree, generation, .. }, reading) = loaded?;
         let held = held.or(reading);
-        let container = Self::assemble(Parts { path: real.clone(), folder, one_file, tree, generation, writable, options, lock: held });
+        let owns_folder = opening == Opening::Writing;
+        let container = Self::assemble(Parts { path: real.clone(), folder, one_file, owns_folder, tree, generation, writable, options, lock: held });
+        container.changed.store(flushed.is_some(), Ordering::Relaxed);
         register(&container);
         Ok(container)
     }
+}
+
+/// How a container is opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Opening<'a> {
+    Reading,
+    /// Takes the writer lock.
+    Writing,
+    /// For writing by a rank that is not the leader, which holds the lock and writes into this folder.
+    Following(&'a Path),
+}
+
+/// The folder next to one file into which ranks have flushed a later state than the file's before they were killed.
+fn flushed_next_to(real: &Path) -> Option<PathBuf> {
+    let of_file = generation_of(real);
+    folders_next_to(real).into_iter().find(|folder| folder.join(CATALOG).exists() && generation_of(folder) > of_file)
+}
+
+/// Makes the folder in which changes of one file lie until they are published.
+fn new_folder_next_to(real: &Path, shown: &Path) -> Result<PathBuf> {
+    let work = sibling_path(real, "open");
+    std::fs::create_dir(&work)
+        .map_err(|error| error!("{} cannot be written: cannot create a folder next to it: {}", shown.display(), os_error_message(&error)).with_source(error))?;
+    Ok(work)
 }
 
 impl Container {

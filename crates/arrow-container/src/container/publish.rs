@@ -22,6 +22,15 @@ const PACKS: &str = "datasets";
 /// to make than everything else.
 const MIN_PACKED: usize = 256;
 
+/// Where changes are published.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    /// In the container's folder. That of one file lies next to it: programs that open the file do not see them yet.
+    Folder,
+    /// At the container's path.
+    Path,
+}
+
 impl Container {
     /// The name of a file of values, without its ending.
     fn value_front(id: ObjectId, path: &str, generation: u64) -> String {
@@ -78,19 +87,32 @@ impl Container {
         Ok(())
     }
 
-    /// Publishes all changes. Collective if there are MPI ranks.
+    /// Publishes all changes. Collective if there are MPI ranks; these publish one file when they close it ([`Container::finish`]), and
+    /// until then keep what is published here in the folder next to it.
     ///
     /// # Errors
     /// If files cannot be written; the changes can then be published again.
     pub fn publish(&self) -> Result<()> {
         match self.ranks.get() {
-            Some(ranks) if self.writable.load(Ordering::Relaxed) => self.publish_collective(ranks),
-            _ => self.publish_alone(),
+            Some(ranks) if self.writable.load(Ordering::Relaxed) => self.publish_collective(ranks, Place::Folder),
+            _ => self.publish_alone(Place::Path),
+        }
+    }
+
+    /// Publishes all changes before the container is closed. Collective if there are MPI ranks.
+    ///
+    /// # Errors
+    /// As for [`Container::publish`].
+    pub fn finish(&self) -> Result<()> {
+        match self.ranks.get() {
+            Some(ranks) if self.writable.load(Ordering::Relaxed) => self.publish_collective(ranks, Place::Path),
+            _ => self.publish_alone(Place::Path),
         }
     }
 
     /// As [`Container::publish`], by this process alone.
-    pub(super) fn publish_alone(&self) -> Result<()> {
+    pub(super) fn publish_alone(&self, place: Place) -> Result<()> {
+        let packs_all = self.one_file && place == Place::Path;
         if !self.writable.load(Ordering::Relaxed) || !self.changed.swap(false, Ordering::Relaxed) {
             return Ok(());
         }
@@ -116,19 +138,18 @@ impl Container {
             }));
             let packs = self.folder.keep_packs(kept.iter());
             // The one file has no packs: it has the files in them.
-            let named: &[String] = if self.one_file { &[] } else { &packs };
+            let named: &[String] = if packs_all { &[] } else { &packs };
             kept.extend(catalog::save(&tree, &self.folder, generation, &files, named, self.options.sync)?);
             self.generation.store(generation, Ordering::Relaxed);
             self.changed.store(false, Ordering::Relaxed);
-            if self.one_file {
+            if packs_all {
                 self.publish_one_file(&kept)?;
                 kept.clear();
+                drop(std::fs::remove_file(self.folder.join(CATALOG)));
             } else {
                 kept.extend(packs);
             }
-            if self.one_file {
-                drop(std::fs::remove_file(self.folder.join(CATALOG)));
-            }
+            self.flushed.store(self.one_file && !packs_all, Ordering::Relaxed);
             remove_superseded(&self.folder, &kept);
             Ok(())
         };

@@ -48,7 +48,11 @@ pub struct Container {
     pub handles: AtomicUsize,
     /// Number of open handles from `H5Fopen` and `H5Fcreate`.
     pub file_handles: AtomicUsize,
+    /// Whether this process removes the folder next to the one file: no other rank has made it.
+    pub(super) owns_folder: bool,
     pub(super) changed: AtomicBool,
+    /// Whether several ranks have flushed changes into the folder next to the one file, which the file does not have yet.
+    pub(super) flushed: AtomicBool,
     pub(super) generation: AtomicU64,
     pub(super) lock: Mutex<Option<File>>,
 }
@@ -58,6 +62,7 @@ pub(super) struct Parts {
     pub path: PathBuf,
     pub folder: Folder,
     pub one_file: bool,
+    pub owns_folder: bool,
     pub tree: Tree,
     /// Which version of the catalog is the current one.
     pub generation: u64,
@@ -72,7 +77,7 @@ static NUMBERS: AtomicU64 = AtomicU64::new(1);
 
 impl Container {
     pub(super) fn assemble(parts: Parts) -> Arc<Self> {
-        let Parts { path, folder, one_file, tree, generation, writable, options, lock } = parts;
+        let Parts { path, folder, one_file, owns_folder, tree, generation, writable, options, lock } = parts;
         Arc::new(Self {
             path,
             folder,
@@ -85,7 +90,9 @@ impl Container {
             ranks: OnceLock::new(),
             handles: AtomicUsize::new(0),
             file_handles: AtomicUsize::new(0),
+            owns_folder,
             changed: AtomicBool::new(false),
+            flushed: AtomicBool::new(false),
             generation: AtomicU64::new(generation),
             lock: Mutex::new(lock),
         })
@@ -101,6 +108,7 @@ impl Container {
             path: PathBuf::new(),
             folder: Folder::plain(""),
             one_file: false,
+            owns_folder: false,
             tree: Tree::default(),
             generation: 0,
             writable: false,
@@ -133,7 +141,7 @@ impl Drop for Container {
         if open.get(&self.path).is_some_and(|weak| weak.strong_count() == 0) {
             open.remove(&self.path);
         }
-        if self.one_file && *self.folder != *self.path {
+        if self.one_file && self.owns_folder && *self.folder != *self.path {
             drop(std::fs::remove_dir_all(&*self.folder));
         }
         drop(lock(&self.lock).take());

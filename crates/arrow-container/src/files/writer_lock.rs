@@ -2,7 +2,7 @@
 
 use std::fs::{File, TryLockError};
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::error::{Result, error};
 
@@ -64,17 +64,28 @@ pub(crate) fn remove_leftovers(folder: &Path) {
     }
 }
 
-/// As [`remove_leftovers`], for temporary files and folders next to an archive.
-pub(crate) fn remove_leftovers_next_to(path: &Path) {
-    let (Some(parent), Some(name)) = (path.parent(), path.file_name().and_then(|name| name.to_str())) else { return };
-    let Ok(entries) = std::fs::read_dir(parent) else { return };
-    for entry in entries.flatten() {
-        let found = entry.file_name();
-        let rest = found.to_str().and_then(|found| found.strip_prefix('.')?.strip_prefix(name)?.strip_prefix('.'));
-        match rest.and_then(|rest| rest.split_once('.')) {
-            Some((digits, "part")) if is_digits(digits) => drop(std::fs::remove_file(entry.path())),
-            Some((digits, "open")) if is_digits(digits) => drop(std::fs::remove_dir_all(entry.path())),
-            _ => {}
-        }
+/// As [`remove_leftovers`], for temporary files and folders next to an archive, but not the folder `kept`.
+pub(crate) fn remove_leftovers_next_to(path: &Path, kept: Option<&Path>) {
+    for file in next_to(path, "part") {
+        drop(std::fs::remove_file(file));
     }
+    for folder in folders_next_to(path).iter().filter(|folder| Some(folder.as_path()) != kept) {
+        drop(std::fs::remove_dir_all(folder));
+    }
+}
+
+/// The folders next to an archive in which writers keep what they have not put into it yet.
+pub(crate) fn folders_next_to(path: &Path) -> Vec<PathBuf> {
+    next_to(path, "open")
+}
+
+/// The temporary files or folders with this ending next to an archive.
+fn next_to(path: &Path, ending: &str) -> Vec<PathBuf> {
+    let (Some(parent), Some(name)) = (path.parent(), path.file_name().and_then(|name| name.to_str())) else { return Vec::new() };
+    let Ok(entries) = std::fs::read_dir(parent) else { return Vec::new() };
+    let is_temporary = |found: &str| {
+        let rest = found.strip_prefix('.').and_then(|found| found.strip_prefix(name)?.strip_prefix('.'));
+        rest.and_then(|rest| rest.split_once('.')).is_some_and(|(digits, found)| found == ending && is_digits(digits))
+    };
+    entries.flatten().filter(|entry| entry.file_name().to_str().is_some_and(is_temporary)).map(|entry| entry.path()).collect()
 }
