@@ -6,7 +6,7 @@ import org.apache.spark.sql.SparkSession;
 final class ReadAndWrite {
   private ReadAndWrite() {}
 
-  public static void main(String[] arguments) {
+  public static void main(String[] arguments) throws Exception {
     String source = arguments[0];
     String dataset = arguments[1];
     String target = arguments[2];
