@@ -187,10 +187,12 @@ def test_least_and_greatest_values_are_there_where_they_are_known(tmp_path: path
         packed.scale_factor, packed.add_offset = 0.5, 10.0
         packed[:] = np.ma.masked_array(10 + 0.5 * (np.arange(len(values)) % 100), np.arange(len(values)) < 3)
         f["said"].actual_range = np.array([-4.5, 4.75])
+        time = f.createVariable("time", "f8", ("row",), fill_value=False)
+        time.units, time.actual_range, time[:] = "days since 2000-01-01", np.array([0.0, 1.0]), 0.5
         f["wrong"].actual_range = np.array([3.0, -3.0])
         big = f.createVariable("big", "i8", ("row",), fill_value=False)
         big[:] = np.arange(len(values)) + (1 << 60)
-    hs.index(tmp_path / "x.nc", ["/indexed", "/packed", "/big"], level="X")
+    hs.index(tmp_path / "x.nc", ["/indexed", "/packed", "/big", "/time"], level="X")
     hs.write_catalog(tmp_path / "x.nc", tmp_path / "c.parquet")
     unknown = (None, None, None)
     assert extremes(tmp_path / "c.parquet") == {
@@ -200,6 +202,7 @@ def test_least_and_greatest_values_are_there_where_they_are_known(tmp_path: path
         "/big": unknown,
         "/plain": unknown,
         "/said": (-4.5, 4.75, "attribute"),
+        "/time": unknown,
         "/wrong": unknown,
     }
     files = hs.open_catalog(tmp_path / "c.parquet", "dataset = '/indexed' and most > 3")

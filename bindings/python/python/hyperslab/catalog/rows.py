@@ -33,6 +33,8 @@ RANGE = pa.struct(
 )
 #: Attributes that say which values mean nothing.
 MASKS = {"_FillValue", "missing_value", "valid_min", "valid_max", "valid_range"}
+#: The extremes of an array if they are not known.
+UNKNOWN = {"least": None, "most": None, "known_by": None}
 #: Integers beyond this are not exact as floats.
 MAX_EXACT = 1 << 53
 SCHEMA = pa.schema(
@@ -81,6 +83,7 @@ def rows_of(file: _native.File, path: str, stamp: Stamp) -> Iterator[dict[str, A
                 begin, end = (found.begin, found.end) if begin is None else (begin, end)
         attributes = set(file.attribute_names(number))
         datatype = about["datatype"]
+        units = _text(file, number, "units", attributes)
         yield {
             "path": path,
             "file_bytes": stamp.file_bytes,
@@ -93,9 +96,10 @@ def rows_of(file: _native.File, path: str, stamp: Stamp) -> Iterator[dict[str, A
             "dims": [dim for dim, _ in dims],
             "chunks": about["chunks"],
             "filters": [known for _, known, _ in about["filters"]],
-            "units": _text(file, number, "units", attributes),
+            "units": units,
             "standard_name": _text(file, number, "standard_name", attributes),
-            **_extremes(file, number, coordinates.get(number), attributes),
+            # Tables show times, whose bounds are elsewhere.
+            **(_extremes(file, number, coordinates.get(number), attributes) if " since " not in (units or "") else UNKNOWN),
             "ranges": ranges,
             "first_time": begin,
             "last_time": end,
@@ -109,8 +113,7 @@ def _extremes(file: _native.File, number: int, read: Coordinates | None, attribu
     found = found or _of_index(file, number)
     if found is None and "actual_range" in attributes:
         found = _of_attribute(file, number)
-    least, most, known_by = found or (None, None, None)
-    return {"least": least, "most": most, "known_by": known_by}
+    return dict(zip(UNKNOWN, found, strict=True)) if found is not None else UNKNOWN
 
 
 def _of_index(file: _native.File, number: int) -> tuple[float, float, str] | None:
