@@ -141,10 +141,14 @@ class Originals:
             f.create_dataset("m", data=np.arange(600).reshape(20, 30), chunks=(7, 10))
         for path, level in (("/z", "P"), ("/g/x", "B"), ("/m", "X"), ("/g/y", "K"), ("/g/t", "W")):
             hs.index(data, path, level)
+        hs.index(data, [("/g/x", "/g/y")])
         with hs.open(data, indexes="none") as file:
             splits = [*file.table("/z", where="z > 5").splits(3), *file.table("/g", where="x > 0 and y < 900").splits(2), *file.table("/m").splits(2)]
             self.splits = [bytes(split) for split in splits]
-        self.index_tasks = [*hs.indexes.plan(data, "/z", rebuild=True).tasks(2), *hs.indexes.plan(data, ["/g/x", "/g/y", "/g/t"], rebuild=True).tasks(1)]
+        self.index_tasks = [
+            *hs.indexes.plan(data, "/z", rebuild=True).tasks(2),
+            *hs.indexes.plan(data, ["/g/x", "/g/t", ("/g/x", "/g/y")], rebuild=True).tasks(1),
+        ]
         self.index_fragments = [hs.indexes.build(task) for task in self.index_tasks]
         hs.indexes.commit([])  # nothing of these builds is used
         hs.write_references(data, folder / "references.json")

@@ -22,6 +22,13 @@ use crate::files::GivenFiles;
 use crate::results::index::{Indexed, PlannedIndex, ValueCounts};
 use crate::wait::{run, wait, wait_writing};
 
+/// What an index is of: a path, or the paths of datasets that have one index together.
+#[derive(FromPyObject)]
+enum GivenDatasets {
+    Path(String),
+    Together(Vec<String>),
+}
+
 /// A planned build of indexes.
 #[pyclass(frozen, module = "hyperslab._native")]
 pub(crate) struct IndexPlan {
@@ -33,12 +40,27 @@ pub(crate) struct IndexPlan {
 impl IndexPlan {
     #[new]
     #[pyo3(signature = (files, datasets, level=None, raw=false, together=false, rebuild=false))]
-    fn new(py: Python<'_>, files: GivenFiles<'_>, datasets: Vec<String>, level: Option<&str>, raw: bool, together: bool, rebuild: bool) -> PyResult<Self> {
+    fn new(
+        py: Python<'_>,
+        files: GivenFiles<'_>,
+        datasets: Vec<GivenDatasets>,
+        level: Option<&str>,
+        raw: bool,
+        together: bool,
+        rebuild: bool,
+    ) -> PyResult<Self> {
         let level = level.map(str::parse::<Level>).transpose().map_err(|error| raise(py, &error))?;
         let files = files.files();
         let session = files.as_slice().first().map(|file| file.session().clone());
         let session = session.ok_or_else(|| raise(py, &Error::invalid_input("an index needs at least one file")))?;
-        let request = IndexRequest::new(datasets).with_level(level).with_raw(raw).with_shared_sidecar(together).with_rebuild(rebuild);
+        let (mut alone, mut composites) = (Vec::new(), Vec::new());
+        for given in datasets {
+            match given {
+                GivenDatasets::Path(path) => alone.push(path),
+                GivenDatasets::Together(paths) => composites.push(paths),
+            }
+        }
+        let request = IndexRequest::new(alone).with_composites(composites).with_level(level).with_raw(raw).with_shared_sidecar(together).with_rebuild(rebuild);
         let cancellation = Cancellation::new();
         let shared = cancellation.clone();
         let plan = wait(py, &cancellation, move || CorePlan::new(files.as_slice(), &request, &shared))?;

@@ -8,7 +8,7 @@ use hyperslab_columns::Column;
 use hyperslab_formats::ObjectId;
 use hyperslab_index::IndexTrust;
 use hyperslab_reader::{Extensions, File, Session, SessionOptions};
-use hyperslab_scan::pruner::{ColumnIndex, Pruner, SessionPruner};
+use hyperslab_scan::pruner::{AskedValues, ColumnIndex, CompositeMatch, Pruner, SessionPruner};
 
 /// A session whose scans use the value indexes of its files and read the tables of data models.
 ///
@@ -44,6 +44,14 @@ impl Pruner for Pruners {
 
     fn member(&self, file: &File, dataset: ObjectId, member: usize, column: &Column) -> Option<Arc<dyn ColumnIndex>> {
         self.0.iter().find_map(|pruner| pruner.member(file, dataset, member, column))
+    }
+
+    fn has_composites(&self, file: &File) -> bool {
+        self.0.iter().any(|pruner| pruner.has_composites(file))
+    }
+
+    fn composite(&self, file: &File, asked: &[AskedValues<'_>]) -> Option<CompositeMatch> {
+        self.0.iter().find_map(|pruner| pruner.composite(file, asked))
     }
 
     fn remarks(&self, file: &File) -> Vec<String> {

@@ -16,6 +16,8 @@
 //! | `Positions` | and the position of each value | exact rows, after reading a few values of the data |
 //! | `Exact` | and all values | rows, counts and values, without the data |
 //! | `Bitmaps` | the positions of each distinct value | rows and counts of few distinct values |
+//! | `Words` | the positions of each word of texts | texts with words |
+//! | `Composite` | the values of several datasets together, grouped by nearness | rows and counts of boxes |
 //!
 //! Blocks are stored in immutable index files in a folder next to the data file, the sidecar, or at the end of the data file.
 //! A manifest names the index files. Each row and page has a checksum: damaged parts are read from the data instead.

@@ -7,18 +7,19 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use hyperslab_array::{Error, ErrorKind, Result};
 use hyperslab_columns::Column;
-use hyperslab_formats::{ObjectId, StorageLayout};
+use hyperslab_formats::ObjectId;
 use hyperslab_predicate::KeyType;
 use hyperslab_reader::{Extensions, File, Session};
-use hyperslab_scan::pruner::{ColumnIndex, Pruner, SessionPruner};
+use hyperslab_scan::pruner::{AskedValues, ColumnIndex, CompositeMatch, Level, Pruner, SessionPruner};
 
-use crate::freshness::column::{identity, indexed_values};
+use crate::freshness::column::identity;
 use crate::freshness::compare;
-use crate::freshness::fingerprint;
+use crate::freshness::indexed_parts::{IndexedParts, indexed_parts};
 use crate::freshness::indexed_values::IndexedValues;
 use crate::notices;
 use crate::query::audit::audit_claims;
 use crate::query::audit_budget::AuditBudget;
+use crate::query::composite_index::IndexedComposite;
 use crate::query::indexed_column::IndexedColumn;
 use crate::store::audit_memory::IndexState;
 use crate::store::block_directory::{BlockDirectory, open_directory};
@@ -66,7 +67,7 @@ struct LoadedDirectories {
 pub(super) struct UsableIndex {
     /// The path of the dataset, and the name of the member.
     pub path: String,
-    pub values: IndexedValues,
+    pub values: IndexedParts,
     pub directory: Arc<BlockDirectory>,
 }
 
@@ -139,7 +140,7 @@ impl Indexes {
     }
 
     /// The block directory of a column. `None` if no sidecar has one, an error if the only one cannot be used.
-    fn directory(&self, file: &File, values: &IndexedValues) -> Result<Option<Arc<BlockDirectory>>> {
+    fn directory(&self, file: &File, values: &IndexedParts) -> Result<Option<Arc<BlockDirectory>>> {
         let mut problem = None;
         for place in self.places(file) {
             let Some(sidecar) = self.sidecar(&place) else { continue };
@@ -158,7 +159,9 @@ impl Indexes {
             return None;
         }
         let values = values().ok()?;
-        let directory = self.directory(file, &values).ok().flatten().filter(|directory| !directory.is_refuted())?;
+        let parts = IndexedParts::of(values);
+        let directory = self.directory(file, &parts).ok().flatten().filter(|directory| !directory.is_refuted())?;
+        let values = parts.first;
         let key_type = KeyType::of(values.column.field().data_type());
         let column = IndexedColumn { file: file.clone(), values, directory, key_type, audits: self.audits.clone() };
         match audit_claims(&column) {
@@ -170,6 +173,48 @@ impl Indexes {
         }
     }
 
+    /// The composite index that has most of these values and that no audit refutes, with the place of each value in it.
+    fn composite_of(&self, file: &File, asked: &[AskedValues<'_>]) -> Option<CompositeMatch> {
+        let asked: Vec<IndexedValues> = asked.iter().map(|asked| values_of(file, asked)).collect::<Result<_>>().ok()?;
+        let asked: Vec<(&IndexedValues, String)> = asked.iter().map(|values| Ok((values, identity(values)?))).collect::<Result<_>>().ok()?;
+        let mut found: Vec<(IndexedParts, Vec<Option<usize>>)> = Vec::new();
+        let mut seen: Vec<String> = Vec::new();
+        for place in self.places(file) {
+            let Some(sidecar) = self.sidecar(&place) else { continue };
+            let Ok(catalog) = &sidecar.catalog else { continue };
+            for (values, _) in &asked {
+                let Ok(path) = file.path_of(values.dataset) else { continue };
+                for indexed in catalog.composites_of(&path) {
+                    if seen.contains(&indexed.identity) {
+                        continue;
+                    }
+                    seen.push(indexed.identity.clone());
+                    let Some(parts) = indexed_parts(file, indexed) else { continue };
+                    let Ok(known) = parts.iter().map(|part| Ok((part, identity(part)?))).collect::<Result<Vec<_>>>() else { continue };
+                    let place_of = |(values, identity): &(&IndexedValues, String)| {
+                        known.iter().position(|(part, known)| part.dataset == values.dataset && part.member == values.member && known == identity)
+                    };
+                    let places: Vec<Option<usize>> = asked.iter().map(place_of).collect();
+                    found.push((parts, places));
+                }
+            }
+        }
+        found.retain(|(_, places)| places.iter().any(Option::is_some));
+        found.sort_by_key(|(_, places)| places.iter().filter(|place| place.is_none()).count());
+        found.into_iter().find_map(|(values, places)| {
+            let directory = self.directory(file, &values).ok().flatten().filter(|directory| !directory.is_refuted())?;
+            let widths = values.key_types().into_iter().map(|key_type| key_type.map(KeyType::width)).collect::<Option<Vec<usize>>>()?;
+            let composite = IndexedComposite { file: file.clone(), values, directory, widths, audits: self.audits.clone() };
+            match composite.audit_claims() {
+                Ok(()) => Some(CompositeMatch { index: Arc::new(composite), places }),
+                Err(refuted) => {
+                    notices::add(refuted.message().to_owned());
+                    None
+                }
+            }
+        })
+    }
+
     /// The values of a file whose indexes can be used, each once.
     pub(super) fn usable_indexes(&self, file: &File) -> Result<Vec<UsableIndex>> {
         let (mut found, mut known): (Vec<UsableIndex>, HashSet<(String, String)>) = Default::default();
@@ -177,7 +222,7 @@ impl Indexes {
             let Some(sidecar) = self.sidecar(&place) else { continue };
             let Ok(catalog) = &sidecar.catalog else { continue };
             for indexed in sidecar.candidates(catalog.manifest(), &place.name).flat_map(|indexed| &indexed.columns) {
-                let Some(values) = indexed_values(file, indexed) else { continue };
+                let Some(values) = indexed_parts(file, indexed) else { continue };
                 if !known.contains(&(indexed.path.clone(), indexed.identity.clone()))
                     && let Some(directory) = self.directory(file, &values).ok().flatten()
                 {
@@ -268,18 +313,23 @@ impl Sidecar {
     }
 
     /// The block directory of a column of the data file called `name`. `None` if there is none, `Conflict` if it is stale.
-    fn directory(&self, file: &File, name: &str, values: &IndexedValues, trust: IndexTrust) -> Result<Option<Arc<BlockDirectory>>> {
+    fn directory(&self, file: &File, name: &str, values: &IndexedParts, trust: IndexTrust) -> Result<Option<Arc<BlockDirectory>>> {
         let catalog = self.catalog.as_ref().map_err(Error::clone)?;
-        let (dataset, identity) = (values.dataset, identity(values)?);
-        let path = &*file.path_of(dataset)?;
+        let identity = values.identity(file)?;
+        let path = &*file.path_of(values.first.dataset)?;
         let mut found: Vec<(&IndexedFile, &IndexedDataset)> = catalog.columns(name, path, &identity).collect();
         if self.place.kind != PlaceKind::FolderSidecar {
             found.extend(catalog.columns_of_others(name, path, &identity));
         }
+        // The index of several datasets is no index of one, whatever its manifest says.
+        let is_of_kind = |indexed: &IndexedDataset| {
+            (indexed.level == Level::Composite) == values.is_composite() && indexed.others.len() == values.others.len() && indexed.path == path
+        };
+        found.retain(|(_, indexed)| is_of_kind(indexed));
         if found.is_empty() {
             return Ok(None);
         }
-        let path = values.label(path);
+        let path = values.label(file)?;
         found.retain(|(_, indexed)| self.is_trusted(indexed, trust));
         if found.is_empty() {
             return Err(Error::new(ErrorKind::Conflict, format!("the index of {path} {STRANGE}")));
@@ -296,13 +346,13 @@ impl Sidecar {
             (None, Some((_, found))) => (*found, false),
             (None, None) => return Err(stale(&format!("{name} has changed since the index was built; refresh it"))),
         };
-        if has_other_source(file, dataset, found)? {
+        if has_other_source(file, values, found)? {
             return Err(stale("a source of this virtual dataset has changed since the build, or the index is of another array; refresh it"));
         }
         let version = if file.array_file().is_stored() { Version::of(file.path()).ok() } else { None };
         let key = DirectoryKey { name: name.to_owned(), path: path.clone(), identity, stamp: now, version };
         let load = || {
-            let directory = self.load(file, dataset, found, version)?;
+            let directory = self.load(file, values, found, version)?;
             if !is_up_to_date {
                 compare::check(file, values, &directory, &self.compared)?;
                 if Version::of(file.path()).ok() != version || version.is_none() {
@@ -329,17 +379,14 @@ impl Sidecar {
     }
 
     /// Opens the index files of a dataset. Damaged ones are omitted: their blocks are read from the data.
-    fn load(&self, file: &File, dataset: ObjectId, found: &IndexedDataset, version: Option<Version>) -> Result<Arc<BlockDirectory>> {
-        let description = file.dataset(dataset)?;
-        let shape = description.dataspace.shape();
-        let changed = shape != found.shape || fingerprint::fingerprint(file, dataset)? != found.fingerprint || fingerprint::grid(&description) != found.grid;
-        if changed {
+    fn load(&self, file: &File, values: &IndexedParts, found: &IndexedDataset, version: Option<Version>) -> Result<Arc<BlockDirectory>> {
+        if !values.fits(file, &found.shape, &found.grid)? || values.fingerprint(file)? != found.fingerprint {
             let path = found.label();
             return Err(Error::new(ErrorKind::Conflict, format!("the index of {path} is stale: its chunks have changed; refresh it")));
         }
         let mut directory = open_directory(&self.index_files, file.path(), found)?;
         // After the files were opened: a file that replaces one of them has another version.
-        directory.state = IndexState::new(found, version, self.index_files.versions(found).into_iter().chain(fingerprint::source_versions(file, dataset)?))?;
+        directory.state = IndexState::new(found, version, self.index_files.versions(found).into_iter().chain(values.source_versions(file)?))?;
         Ok(Arc::new(directory))
     }
 
@@ -356,10 +403,10 @@ impl Sidecar {
         for indexed in self.candidates(manifest, name) {
             let is_up_to_date = now.is_some_and(|now| Stamp::of(file) == Some(now) && self.is_up_to_date(indexed, name, now));
             for column in &indexed.columns {
-                let why = match indexed_values(file, column) {
+                let why = match indexed_parts(file, column) {
                     _ if !self.is_trusted(column, indexes.trust) => Some(STRANGE.to_owned()),
                     None => Some("is stale: the dataset no longer exists, or its type or attributes have changed; refresh it".to_owned()),
-                    Some(values) if is_up_to_date => has_other_source(file, values.dataset, column).unwrap_or(true).then(|| {
+                    Some(values) if is_up_to_date => has_other_source(file, &values, column).unwrap_or(true).then(|| {
                         "is stale: a source of this virtual dataset has changed since the build, or the index is of another array; refresh it".to_owned()
                     }),
                     Some(values) => indexes.directory(file, &values).err().map(|error| {
@@ -409,14 +456,22 @@ impl Sidecar {
 
 /// Whether the indexed data have changed in a way that the stamp of the file does not show: the sources of a virtual dataset
 /// have changed, or a foreign array was replaced by another one of the same name. Must be checked for each query.
-fn has_other_source(file: &File, dataset: ObjectId, found: &IndexedDataset) -> Result<bool> {
-    if file.dataset(dataset)?.storage != StorageLayout::Virtual && file.array_file().is_stored() {
+fn has_other_source(file: &File, values: &IndexedParts, found: &IndexedDataset) -> Result<bool> {
+    if !values.is_virtual(file)? && file.array_file().is_stored() {
         return Ok(false);
     }
-    match fingerprint::fingerprint(file, dataset) {
+    match values.fingerprint(file) {
         Ok(fingerprint) => Ok(fingerprint != found.fingerprint),
         Err(error) if error.kind() == ErrorKind::Conflict => Ok(true),
         Err(error) => Err(error),
+    }
+}
+
+/// The values that a scan asks for.
+fn values_of(file: &File, asked: &AskedValues<'_>) -> Result<IndexedValues> {
+    match asked.member {
+        None => Ok(IndexedValues { dataset: asked.dataset, column: asked.column.clone(), member: None }),
+        Some(member) => IndexedValues::of_member(file, asked.dataset, member, asked.column),
     }
 }
 
@@ -427,6 +482,15 @@ impl Pruner for Indexes {
 
     fn member(&self, file: &File, dataset: ObjectId, member: usize, column: &Column) -> Option<Arc<dyn ColumnIndex>> {
         self.index_of(file, || IndexedValues::of_member(file, dataset, member, column))
+    }
+
+    fn has_composites(&self, file: &File) -> bool {
+        let has = |place: &Place| self.sidecar(place).is_some_and(|sidecar| sidecar.catalog.as_ref().is_ok_and(Catalog::has_composites));
+        self.trust != IndexTrust::None && self.places(file).iter().any(has)
+    }
+
+    fn composite(&self, file: &File, asked: &[AskedValues<'_>]) -> Option<CompositeMatch> {
+        if self.trust == IndexTrust::None { None } else { self.composite_of(file, asked) }
     }
 
     fn remarks(&self, file: &File) -> Vec<String> {

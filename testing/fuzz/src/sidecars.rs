@@ -15,8 +15,10 @@ use crate::fuzz::{honest, limits};
 const ROWS: i32 = 4000;
 /// Bytes of a text of `/t`.
 const TEXT_BYTES: usize = 24;
-const CONDITIONS: [&str; 6] = [
+const CONDITIONS: [&str; 8] = [
     "x < 10",
+    "x between 500 and 900 and y between -20 and 20",
+    "x > 3000 and y in (-128, 5, 7, 127)",
     "x >= 3900 or x = 100",
     "abs(y) > 90 and x < 500",
     "y > 120 or y = -5",
@@ -66,7 +68,8 @@ impl Sample {
         }
         writer.write("/t", &all, &texts, &no_heap)?;
         writer.finish(Existing::Replace)?;
-        let request = IndexRequest::new(vec!["/x".to_owned(), "/y".to_owned(), "/t".to_owned()]);
+        let text = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<String>>();
+        let request = IndexRequest::new(text(&["/x", "/y", "/t"])).with_composites(vec![text(&["/x", "/y"])]);
         IndexPlan::new(&[session.open(&data)?], &request, &Cancellation::new())?.run(&session, &Cancellation::new(), &|_| ())?;
         let entries = fs::read_dir(folder.join("data.h5.hsidx"))?.map(|entry| Ok(entry?.path())).collect::<Result<Vec<_>>>()?;
         let kept = entries.into_iter().filter(|path| path.extension().is_some_and(|end| end == "json" || end == "arrow"));

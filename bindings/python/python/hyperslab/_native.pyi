@@ -173,7 +173,13 @@ class StorageLayout:
 class IndexPlan:
     value_bytes: int
     def __new__(
-        cls, files: Files | list[File], datasets: Sequence[str], level: str | None = None, raw: bool = False, together: bool = False, rebuild: bool = False
+        cls,
+        files: Files | list[File],
+        datasets: Sequence[str | tuple[str, ...]],
+        level: str | None = None,
+        raw: bool = False,
+        together: bool = False,
+        rebuild: bool = False,
     ) -> IndexPlan: ...
     def datasets(self) -> list[PlannedIndex]: ...
     def run(self, progress: Callable[[int], object] | None = None) -> int: ...

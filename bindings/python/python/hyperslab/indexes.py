@@ -26,8 +26,9 @@ class PlannedIndex(NamedTuple):
 
     Attributes:
         file: Path of the file.
-        path: Path of the dataset, followed by the name of the member if it is compound (`/table/energy`).
-        level: Level of the index: Z, K, P, X, B or W.
+        path: Path of the dataset, followed by the name of the member if it is compound (`/table/energy`); of a composite index those of
+            all datasets (`/x, /y, /z`).
+        level: Level of the index: Z, K, P, X, B, W or C.
         reason: Why this level, or why the dataset is left out.
         elements: Number of values.
         value_bytes: Bytes of values to be read.
@@ -64,7 +65,7 @@ class IndexPlan:
     def __init__(
         self,
         files: _native.Files | list[_native.File],
-        datasets: Sequence[str],
+        datasets: Sequence[str | tuple[str, ...]],
         *,
         level: str | None = None,
         decode: bool = True,
@@ -157,7 +158,7 @@ class IndexPlan:
 
 def plan(
     files: Files,
-    datasets: str | Iterable[str],
+    datasets: str | Iterable[str | tuple[str, ...]],
     level: str | None = None,
     *,
     decode: bool = True,
@@ -184,7 +185,7 @@ def plan(
 
 def index(
     files: Files,
-    datasets: str | Iterable[str],
+    datasets: str | Iterable[str | tuple[str, ...]],
     level: str | None = None,
     *,
     decode: bool = True,
@@ -201,10 +202,12 @@ def index(
         files: As in `query`. Arrays of other libraries (read-only memory maps, h5py and Zarr datasets) must all be in one
             file or folder.
         datasets: Paths of datasets, of members of compound datasets (`/table/energy`), of compound datasets for all their
-            members, or of groups for all datasets in them. `*` and `?` are wildcards.
+            members, or of groups for all datasets in them. `*` and `?` are wildcards. A tuple of 2 to 4 paths in the list,
+            `[("/x", "/y", "/z")]`, is one composite index (C) of these datasets together, for boxes: they have one dimension, and one
+            shape and chunking. With wildcards, all paths of a tuple have the same, and there is an index for each text that they match.
         level: Z (zones), K (every 64th value), P (positions in order), X (positions and values), B (bitmaps of distinct
             values) or W (text: bitmaps of distinct texts, or the rows of each word); by default the one that suits each
-            dataset.
+            dataset. Composite indexes always have level C.
         decode: Index decoded values; with `False` values as stored.
         together: Make one index of all files of a folder.
         rebuild: Build valid indexes again, too.
@@ -222,6 +225,7 @@ def index(
 
     Example:
         >>> hs.index("run.h5", "/Step#*/energy")
+        >>> hs.index("run.h5", ["/energy", ("/x", "/y", "/z")])
     """
     inside: list[str] = []
     if embedded:

@@ -159,7 +159,14 @@ def write(
 
 
 def index(
-    comm: MPI.Comm, files: Files, datasets: str | Iterable[str], level: str | None = None, *, root: int = 0, threads: int | None = 1, **options: Any
+    comm: MPI.Comm,
+    files: Files,
+    datasets: str | Iterable[str | tuple[str, ...]],
+    level: str | None = None,
+    *,
+    root: int = 0,
+    threads: int | None = 1,
+    **options: Any,
 ) -> Indexed:
     """Builds value indexes as `hyperslab.index` does; each process of `comm` builds a part. Every process calls this.
 

@@ -113,7 +113,7 @@ def session(master: str = "local[*]", **config: Any) -> SparkSession:
 def index(
     spark: SparkSession,
     files: Files,
-    datasets: str | Iterable[str],
+    datasets: str | Iterable[str | tuple[str, ...]],
     level: str | None = None,
     *,
     tasks: int | None = None,

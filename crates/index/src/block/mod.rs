@@ -5,6 +5,8 @@ pub(crate) mod block_builder;
 pub(crate) mod block_grid;
 pub(crate) mod block_keys;
 pub(crate) mod block_runs;
+pub(crate) mod composite;
+pub(crate) mod composite_query;
 pub(crate) mod hash;
 pub(crate) mod not_indexed;
 pub(crate) mod packed_keys;

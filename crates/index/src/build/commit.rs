@@ -7,7 +7,7 @@ use hyperslab_array::{Error, ErrorKind, Result};
 
 use super::dataset_task::DatasetFragment;
 use super::task::IndexFragment;
-use crate::store::manifest::{FOLDER_SIDECAR_NAME, IndexFileEntry, IndexedDataset, Manifest, SIDECAR_SUFFIX, label};
+use crate::store::manifest::{FOLDER_SIDECAR_NAME, IndexFileEntry, IndexedDataset, Manifest, SIDECAR_SUFFIX};
 use crate::store::stamp::Stamp;
 
 /// Makes the results of tasks visible and returns the number of datasets. Can be repeated.
@@ -66,14 +66,18 @@ fn joined(parts: &[&DatasetFragment]) -> Result<IndexedDataset> {
     let task = &first.task;
     let is_complete = parts.len() as u64 == task.parts
         && parts.iter().enumerate().all(|(index, part)| {
-            part.task.part == index as u64 && part.task.parts == task.parts && part.task.fingerprint == task.fingerprint && part.task.level == task.level
+            part.task.part == index as u64
+                && part.task.parts == task.parts
+                && part.task.fingerprint == task.fingerprint
+                && part.task.level == task.level
+                && part.task.others == task.others
         });
     if !is_complete {
         return Err(Error::invalid_input(format!(
             "the index of {2} needs {1} parts of one plan, but {0} were given, or some are of another plan",
             parts.len(),
             task.parts,
-            label(&task.path, task.member.as_deref())
+            task.label()
         )));
     }
     let mut index_files: Vec<IndexFileEntry> = Vec::new();
@@ -85,6 +89,7 @@ fn joined(parts: &[&DatasetFragment]) -> Result<IndexedDataset> {
     Ok(IndexedDataset {
         path: task.path.clone(),
         member: task.member.clone(),
+        others: task.others.clone(),
         identity: task.identity.clone(),
         data_type: task.data_type.clone(),
         level: task.level,

@@ -8,9 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError, mpsc};
 
 use arrow_array::{Array, ArrayRef};
 use hyperslab_array::{Axis, Cancellation, Error, ErrorKind, Region, Result, Selection};
-use hyperslab_formats::StorageLayout;
 use hyperslab_reader::{File, Session};
-use hyperslab_scan::pruner::Level;
 use rayon::prelude::*;
 
 use super::dataset_task::{DatasetFragment, DatasetTask};
@@ -18,8 +16,7 @@ use crate::block::block_builder::{Block, Builder};
 use crate::block::block_grid::block_elements;
 use crate::block::block_runs::each_run;
 use crate::block::zone::Zone;
-use crate::freshness::fingerprint::{chunk_hash, fingerprint, grid};
-use crate::freshness::indexed_values::IndexedValues;
+use crate::freshness::indexed_parts::IndexedParts;
 use crate::store::block_directory::BlockDirectory;
 use crate::store::index_file::{BATCH_BLOCKS, IndexFileWriter, Row};
 use crate::store::index_file_name::{IndexFileName, IndexFilePlace};
@@ -54,15 +51,13 @@ pub(crate) fn build_into(task: &DatasetTask, context: BuildContext<'_>, builder:
 
 fn with_build(task: &DatasetTask, context: BuildContext<'_>, work: impl FnOnce(&Build<'_>) -> Result<DatasetFragment>) -> Result<DatasetFragment> {
     let file = context.file;
-    let found = file.find(&task.path)?;
+    let values = task.values(file)?;
     // Shape and grid say how many blocks there are.
-    let description = file.dataset(found.object)?;
-    if description.dataspace.shape() != task.shape || grid(&description) != task.grid {
+    if !values.fits(file, &task.shape, &task.grid)? {
         return Err(Error::new(ErrorKind::Conflict, "the dataset has another shape than when its index was planned; plan again").in_file(file.name()));
     }
-    let values = IndexedValues::new(file, found.object, task.member.as_deref(), task.raw)?;
     let fragment = work(&Build { task, context, values: &values })?;
-    if file.dataset(found.object)?.storage == StorageLayout::Virtual && fingerprint(file, found.object)? != task.fingerprint {
+    if values.is_virtual(file)? && values.fingerprint(file)? != task.fingerprint {
         return Err(Error::new(ErrorKind::Conflict, "a source of the virtual dataset has changed since its index was planned; plan again").in_file(file.name()));
     }
     Ok(fragment)
@@ -71,7 +66,7 @@ fn with_build(task: &DatasetTask, context: BuildContext<'_>, work: impl FnOnce(&
 struct Build<'a> {
     task: &'a DatasetTask,
     context: BuildContext<'a>,
-    values: &'a IndexedValues,
+    values: &'a IndexedParts,
 }
 
 /// The blocks of one box of whole chunks, which are built or kept together.
@@ -220,22 +215,23 @@ impl Build<'_> {
     /// Builds the blocks of a unit, or keeps those of the previous build if nothing has changed.
     fn unit(&self, builder: &mut Builder, unit: &Unit, previous: &BlockDirectory) -> Result<Outcome> {
         self.context.cancellation.check()?;
-        let source = chunk_hash(self.context.file, self.values.dataset, &unit.around, self.context.cancellation)?;
-        let filtered = !self.context.file.dataset(self.values.dataset)?.filters.is_empty();
+        let source = self.values.chunk_hash(self.context.file, &unit.around, self.context.cancellation)?;
+        let filtered = self.values.is_filtered(self.context.file)?;
         let before: Option<Vec<Zone>> = unit.blocks.iter().map(|block| previous.at(block).filter(|row| row.source == source).map(|row| row.zone)).collect();
         let elements: u64 = block_elements(&unit.around)?;
-        let width = self.values.column.datatype().size();
+        let width = self.values.value_bytes();
         if before.is_some() && filtered {
             (self.context.progress)(elements * width);
             return Ok(Outcome::Kept(unit.blocks.len() as u64));
         }
-        let whole = self.read(&unit.around)?;
-        let parts = unit.blocks.iter().map(|block| part(&whole, &unit.around, block)).collect::<Result<Vec<_>>>()?;
+        let whole = self.values.read(self.context.file, &unit.around, &self.task.shape, self.context.cancellation)?;
+        let of_block = |block| whole.iter().map(|whole| part(whole, &unit.around, block)).collect::<Result<Vec<ArrayRef>>>();
+        let parts = unit.blocks.iter().map(of_block).collect::<Result<Vec<_>>>()?;
         if let Some(zones) = before {
             // Unfiltered values may have been overwritten in place.
             let mut same = true;
             for (part, zone) in parts.iter().zip(&zones) {
-                same &= builder.build(part, Level::Zone)?.zone.hash == zone.hash;
+                same &= self.values.hash_of(builder, part)? == zone.hash;
             }
             if same {
                 (self.context.progress)(elements * width);
@@ -243,16 +239,12 @@ impl Build<'_> {
             }
         }
         let rows = unit.blocks.iter().zip(&parts).map(|(region, part)| {
-            let block: Block = builder.build(part, self.task.level)?;
+            let block: Block = self.values.build(builder, part, self.task.level)?;
             Ok(Row { region: region.clone(), block, source })
         });
         let rows = rows.collect::<Result<Vec<_>>>()?;
         (self.context.progress)(elements * width);
         Ok(Outcome::Built(rows))
-    }
-
-    fn read(&self, block: &Region) -> Result<ArrayRef> {
-        self.values.read(self.context.file, block, &self.task.shape, self.context.cancellation)
     }
 }
 

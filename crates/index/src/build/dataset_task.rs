@@ -9,7 +9,10 @@ use hyperslab_scan::pruner::Level;
 use serde::{Deserialize, Serialize};
 
 use crate::block::block_grid::BlockGrid;
-use crate::store::manifest::{IndexFileEntry, SIDECAR_SUFFIX, check_index_files};
+use crate::block::composite;
+use crate::freshness::indexed_parts::IndexedParts;
+use crate::freshness::indexed_values::IndexedValues;
+use crate::store::manifest::{IndexFileEntry, PartPlace, SIDECAR_SUFFIX, check_index_files, joined_labels, label};
 use crate::store::stamp::Stamp;
 use crate::store::sweep;
 
@@ -29,6 +32,9 @@ pub(crate) struct DatasetTask {
     /// The member of the compound dataset whose values are indexed; `None` for whole elements.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) member: Option<String>,
+    /// The other datasets of a composite index, in its order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) others: Vec<PartPlace>,
     /// Path of the sidecar.
     pub(crate) folder: PathBuf,
     /// Name of the data file in the manifest.
@@ -109,7 +115,26 @@ impl DatasetTask {
         if !is_plain(&self.name) || of_file != Some(self.name.as_str()) || !of_index.is_some_and(|name| name.ends_with(SIDECAR_SUFFIX)) {
             return Err(Error::invalid_input("not a valid index task: its file names do not belong together"));
         }
+        let is_composite = self.level == Level::Composite;
+        if is_composite == self.others.is_empty() || (is_composite && !composite::COLUMNS.contains(&(1 + self.others.len()))) {
+            return Err(Error::invalid_input("not a valid index task: its level and its datasets do not belong together"));
+        }
         check_index_files(&self.previous)
+    }
+
+    /// The path and member of each dataset.
+    fn places(&self) -> impl Iterator<Item = (&str, Option<&str>)> {
+        std::iter::once((self.path.as_str(), self.member.as_deref())).chain(self.others.iter().map(|other| (other.path.as_str(), other.member.as_deref())))
+    }
+
+    /// The paths of its datasets, with the names of their members.
+    pub(crate) fn label(&self) -> String {
+        joined_labels(self.places().map(|(path, member)| label(path, member)))
+    }
+
+    /// The values of its datasets. `NotFound` if one does not exist, `Unsupported` if it cannot have an index.
+    pub(crate) fn values(&self, file: &File) -> Result<IndexedParts> {
+        IndexedParts::of_all(self.places().map(|(path, member)| IndexedValues::new(file, file.find(path)?.object, member, self.raw)).collect::<Result<_>>()?)
     }
 
     pub(crate) fn elements(&self) -> u64 {

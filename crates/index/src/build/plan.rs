@@ -11,17 +11,18 @@ use hyperslab_reader::File;
 use hyperslab_scan::pruner::Level;
 
 use super::commit::commit_datasets;
+use super::composite_targets::{Together, composite_values, together};
 use super::dataset_task::{DatasetFragment, DatasetTask};
 use super::request::IndexRequest;
 use super::targets::{Target, targets};
 use super::task::{IndexTask, build};
 use crate::block::block_grid::BlockGrid;
-use crate::freshness::column::identity;
 use crate::freshness::fingerprint;
+use crate::freshness::indexed_parts::IndexedParts;
 use crate::freshness::indexed_values::{IndexedValues, supported_level};
 use crate::registry::{index_folder, trusts_all};
 use crate::store::catalog::Catalog;
-use crate::store::manifest::{IndexFileEntry, Manifest};
+use crate::store::manifest::{IndexFileEntry, Manifest, PartPlace};
 use crate::store::places;
 use crate::store::stamp::Stamp;
 use crate::store::sweep::{Building, TASK_FILE_MAX_AGE, sweep};
@@ -73,8 +74,15 @@ impl IndexPlan {
     /// `NotFound` for a path that nothing matches; `Unsupported` if a dataset that is named explicitly cannot have an
     /// index; `Io` or `Corrupt` if samples of values cannot be read; `Cancelled`.
     pub fn new(files: &[File], request: &IndexRequest, cancellation: &Cancellation) -> Result<Self> {
-        if files.is_empty() || request.datasets.is_empty() {
+        if files.is_empty() || (request.datasets.is_empty() && request.composites.is_empty()) {
             return Err(Error::invalid_input("an index needs at least one file and one dataset"));
+        }
+        if request.level == Some(Level::Composite) && !request.datasets.is_empty() {
+            return Err(Error::invalid_input("an index of level C is of several datasets together: name them together, or choose another level"));
+        }
+        if let Some(level) = request.level.filter(|level| *level != Level::Composite && request.datasets.is_empty()) {
+            let letter = level.letter();
+            return Err(Error::invalid_input(format!("level {letter} is of single datasets, and composite indexes have level C: leave it out")));
         }
         let mut plan = Self { datasets: Vec::new(), tasks: Vec::new(), foreign: Vec::new() };
         let (mut found_any, mut catalogs) = (false, Catalogs::new());
@@ -89,24 +97,36 @@ impl IndexPlan {
                     match plan.add(&found.file, found.object, member.as_deref(), request, &mut catalogs, cancellation) {
                         Ok(()) => {}
                         Err(error) if is_named => return Err(error.at_object(&path).in_file(file.name())),
-                        Err(error) => plan.datasets.push(PlannedIndex {
-                            file: file.name(),
-                            path,
-                            level: Level::Zone,
-                            reason: format!("left out: {}", error.message()),
-                            elements: 0,
-                            value_bytes: 0,
-                            index_bytes: 0,
-                            needed: false,
-                        }),
+                        Err(error) => plan.leave_out(file, path, Level::Zone, &error),
+                    }
+                }
+            }
+            let mut known = HashSet::new();
+            for patterns in &request.composites {
+                for Together { path, targets, is_named } in together(file, patterns)? {
+                    found_any = true;
+                    if !known.insert(path.clone()) {
+                        continue;
+                    }
+                    match targets.and_then(|targets| plan.add_composite(&targets, request, &mut catalogs, cancellation)) {
+                        Ok(()) => {}
+                        Err(error) if is_named => return Err(error.at_object(&path).in_file(file.name())),
+                        Err(error) => plan.leave_out(file, path, Level::Composite, &error),
                     }
                 }
             }
         }
         if !found_any {
-            return Err(Error::not_found(format!("no dataset matches {}", hyperslab_array::shown::shown(&request.datasets.join(", ")))));
+            let patterns: Vec<&str> = request.datasets.iter().chain(request.composites.iter().flatten()).map(String::as_str).collect();
+            return Err(Error::not_found(format!("no dataset matches {}", hyperslab_array::shown::shown(&patterns.join(", ")))));
         }
         Ok(plan)
+    }
+
+    /// Lists what cannot have an index.
+    fn leave_out(&mut self, file: &File, path: String, level: Level, error: &Error) {
+        let reason = format!("left out: {}", error.message());
+        self.datasets.push(PlannedIndex { file: file.name(), path, level, reason, elements: 0, value_bytes: 0, index_bytes: 0, needed: false });
     }
 
     fn add(
@@ -123,8 +143,20 @@ impl IndexPlan {
         if let Some(refusal) = fingerprint::refusal(&description) {
             return Err(refusal);
         }
-        let path = file.path_of(dataset)?;
-        let values = IndexedValues::new(file, dataset, member, request.raw)?;
+        let values = IndexedParts::of(IndexedValues::new(file, dataset, member, request.raw)?);
+        self.add_values(file, &values, request, catalogs, cancellation)
+    }
+
+    /// Plans a composite index of these datasets, in this order.
+    fn add_composite(&mut self, targets: &[Target], request: &IndexRequest, catalogs: &mut Catalogs, cancellation: &Cancellation) -> Result<()> {
+        let (file, values) = composite_values(targets, request.raw)?;
+        self.add_values(&file, &values, request, catalogs, cancellation)
+    }
+
+    fn add_values(&mut self, file: &File, values: &IndexedParts, request: &IndexRequest, catalogs: &mut Catalogs, cancellation: &Cancellation) -> Result<()> {
+        cancellation.check()?;
+        let (first, description) = (&values.first, file.dataset(values.first.dataset)?);
+        let path = file.path_of(first.dataset)?;
         let stamp = Stamp::of(file).ok_or_else(|| {
             Error::unsupported(if !file.array_file().is_stored() {
                 "an index of arrays that are not all in one file or folder, opened for reading only: their changes could not be detected"
@@ -134,8 +166,8 @@ impl IndexPlan {
         })?;
         let shape = description.dataspace.shape().to_vec();
         let grid = fingerprint::grid(&description);
-        let identity = identity(&values)?;
-        let fingerprint = fingerprint::fingerprint(file, dataset)?;
+        let identity = values.identity(file)?;
+        let fingerprint = values.fingerprint(file)?;
         let folder = places::sidecar(file.path(), request.shared_sidecar, index_folder(file.session()));
         if folder.symlink_metadata().is_ok_and(|found| found.is_symlink()) {
             return Err(Error::unsupported(format!(
@@ -151,14 +183,15 @@ impl IndexPlan {
         let indexed = indexed.filter(|(_, before)| before.is_own || trusts_all(file.session()));
         let before = indexed.map(|(_, before)| before);
         let (level, reason) = match (request.level, before) {
-            (Some(level), _) => (supported_level(level, &values.column)?, "as requested".to_owned()),
+            _ if values.is_composite() => (Level::Composite, "for boxes in all of them".to_owned()),
+            (Some(level), _) => (supported_level(level, &first.column)?, "as requested".to_owned()),
             (None, Some(before)) => (before.level, "as in the existing index".to_owned()),
-            (None, None) => choose_level(file, &values, &grid, cancellation)?,
+            (None, None) => choose_level(file, first, &grid, cancellation)?,
         };
         let same_grid = before.filter(|before| before.grid == grid && before.level == level && !request.rebuild);
         let valid = same_grid.is_some_and(|before| indexed.is_some_and(|(built_for, _)| built_for == stamp) && before.fingerprint == fingerprint);
         let elements: u64 = shape.iter().fold(1, |n, extent| n.saturating_mul(*extent));
-        let width = values.column.field().data_type().primitive_width().unwrap_or(1) as u64;
+        let width: u64 = values.iter().map(|values| values.column.field().data_type().primitive_width().unwrap_or(1) as u64).sum();
         let share = match level {
             Level::Zone => 0,
             Level::Keys => width,
@@ -166,11 +199,12 @@ impl IndexPlan {
             Level::Exact => 128 + width + 20 * width,
             Level::Bitmaps => 32,
             Level::Words => 64 * INDEX_BYTES_OF_TEXT,
+            Level::Composite => 140 + 3 * width + 52 * width,
         };
         let blocks = elements.div_ceil(1 << 16);
         self.datasets.push(PlannedIndex {
             file: file.name(),
-            path: values.label(&path),
+            path: values.label(file)?,
             level,
             reason: if valid { "already built and valid".to_owned() } else { reason },
             elements,
@@ -184,12 +218,13 @@ impl IndexPlan {
             self.tasks.push(DatasetTask {
                 file: file.name(),
                 path: path.to_string(),
-                member: member.map(str::to_owned),
+                member: first.member.as_ref().map(|member| member.name.clone()),
+                others: values.others.iter().map(|values| place_of(file, values)).collect::<Result<_>>()?,
                 folder,
                 name: name.to_owned(),
                 stamp,
                 identity,
-                data_type: values.column.field().data_type().to_string(),
+                data_type: values.iter().map(|values| values.column.field().data_type().to_string()).collect::<Vec<String>>().join(", "),
                 raw: request.raw,
                 level,
                 shape,
@@ -251,6 +286,11 @@ impl IndexPlan {
         }
         Ok(count)
     }
+}
+
+/// The path of a dataset of a composite index, and its member.
+fn place_of(file: &File, values: &IndexedValues) -> Result<PartPlace> {
+    Ok(PartPlace { path: file.path_of(values.dataset)?.to_string(), member: values.member.as_ref().map(|member| member.name.clone()) })
 }
 
 /// Chooses the level for a dataset. Returns it with the reason.

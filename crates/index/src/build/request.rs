@@ -9,7 +9,10 @@ pub struct IndexRequest {
     /// Paths of datasets, of members of compound datasets (`/table/energy`), of compound datasets for all their members, or of
     /// groups for all datasets in them. `*` and `?` are wildcards within one part of a path.
     pub datasets: Vec<String>,
-    /// The level of the index; `None` chooses a level for each dataset.
+    /// Composite indexes: the paths of the datasets, or of the members of compound datasets, of each. Paths of one index have the same
+    /// wildcards: it is built for each text that these match in all of them.
+    pub composites: Vec<Vec<String>>,
+    /// The level of the index; `None` chooses a level for each dataset. Composite indexes have a level of their own.
     pub level: Option<Level>,
     /// Whether values are indexed as stored, without netCDF conventions.
     pub raw: bool,
@@ -23,6 +26,12 @@ impl IndexRequest {
     /// A request for indexes of these datasets, with a level chosen for each.
     pub fn new(datasets: Vec<String>) -> Self {
         Self { datasets, ..Self::default() }
+    }
+
+    /// With composite indexes of these datasets, too.
+    #[must_use]
+    pub fn with_composites(self, composites: Vec<Vec<String>>) -> Self {
+        Self { composites, ..self }
     }
 
     /// With this level; `None` chooses a level for each dataset.

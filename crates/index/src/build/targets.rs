@@ -66,7 +66,7 @@ fn add_dataset(all: &mut Vec<Target>, path: String, found: Found, is_named: bool
 }
 
 /// The member that the end of a path names: `/table/energy`, if `/table` is a compound dataset. Names may contain slashes.
-fn named_member(file: &File, path: &str) -> Result<Option<Target>> {
+pub(super) fn named_member(file: &File, path: &str) -> Result<Option<Target>> {
     for (slash, _) in path.rmatch_indices('/').filter(|(slash, _)| *slash > 0) {
         let (dataset, member) = path.split_at(slash);
         let Ok(found) = file.find(dataset) else { continue };
@@ -80,7 +80,7 @@ fn named_member(file: &File, path: &str) -> Result<Option<Target>> {
 }
 
 /// The names of the members of a compound dataset; none of any other object.
-fn members(found: &Found) -> Result<Vec<String>> {
+pub(super) fn members(found: &Found) -> Result<Vec<String>> {
     let object = found.file.object(found.object)?;
     let description: Option<Arc<Dataset>> = if object.dataset().is_some() { Some(found.file.dataset(found.object)?) } else { None };
     Ok(match description.as_deref().map(|description| &description.datatype) {

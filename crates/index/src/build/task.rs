@@ -181,6 +181,7 @@ mod tests {
             file: text("/data/a.h5"),
             path: text("/x"),
             member: None,
+            others: Vec::new(),
             folder: "/data/a.h5.hsidx".into(),
             name: text("a.h5"),
             stamp: Stamp::default(),

@@ -1,13 +1,10 @@
 //! Column: which values of a dataset are indexed, and the identity by which an index finds its column again.
 
 use hyperslab_array::Result;
-use hyperslab_formats::ObjectId;
-use hyperslab_reader::File;
 
 use super::indexed_values::{IndexedValues, MemberPlace};
 use super::type_text::{arrow_type_text, datatype_text, quoted};
 use crate::block::hash::hash;
-use crate::store::manifest::IndexedDataset;
 
 /// Identifies what the values of a column mean: the type in the file, the Arrow type, and the attributes that decode them. A
 /// column with another identity needs another index.
@@ -29,16 +26,4 @@ pub(crate) fn identity(values: &IndexedValues) -> Result<String> {
         text.push_str(&format!("\nmember={} {offset} {record_bytes}", quoted(name)));
     }
     Ok(format!("{:016x}", hash(0, text.as_bytes())))
-}
-
-/// The values of a dataset, or of its member of this name, that have this identity: as a table shows them, or raw.
-pub(crate) fn values_with_identity(file: &File, dataset: ObjectId, member: Option<&str>, wanted: &str) -> Option<IndexedValues> {
-    let mut all = [false, true].into_iter().filter_map(|raw| IndexedValues::new(file, dataset, member, raw).ok());
-    all.find(|values| identity(values).is_ok_and(|identity| identity == wanted))
-}
-
-/// The values of `file` that an index was built for, if they still exist.
-pub(crate) fn indexed_values(file: &File, indexed: &IndexedDataset) -> Option<IndexedValues> {
-    let found = file.find(&indexed.path).ok().filter(|found| found.file == *file)?;
-    values_with_identity(file, found.object, indexed.member.as_deref(), &indexed.identity)
 }

@@ -4,13 +4,10 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use hyperslab_array::{Cancellation, Error, ErrorKind, Region, Result};
-use hyperslab_formats::StorageLayout;
 use hyperslab_reader::File;
-use hyperslab_scan::pruner::Level;
 use rayon::prelude::*;
 
-use super::fingerprint;
-use super::indexed_values::IndexedValues;
+use super::indexed_parts::IndexedParts;
 use crate::block::block_builder::Builder;
 use crate::store::block_directory::BlockDirectory;
 use crate::store::index_reader::StoredRow;
@@ -24,10 +21,9 @@ fn stale(path: &str, why: &str) -> Error {
 
 /// Checks that the values of a dataset are those that were indexed, as `is_same` does. `Conflict` if they are not, or if
 /// this would read too much. `compared` counts the bytes that were compared before.
-pub(crate) fn check(file: &File, values: &IndexedValues, directory: &BlockDirectory, compared: &AtomicU64) -> Result<()> {
-    let (description, path) = (file.dataset(values.dataset)?, &*values.label(&file.path_of(values.dataset)?));
-    let decoded = directory.shape.iter().fold(description.datatype.size(), |bytes, extent| bytes.saturating_mul(*extent));
-    let bytes = description.stored_bytes.unwrap_or(decoded);
+pub(crate) fn check(file: &File, values: &IndexedParts, directory: &BlockDirectory, compared: &AtomicU64) -> Result<()> {
+    let path = &values.label(file)?;
+    let bytes = values.stored_bytes(file, directory.shape.iter().fold(1u64, |elements, extent| elements.saturating_mul(*extent)))?;
     let before = compared.fetch_add(bytes, Ordering::Relaxed);
     if before.saturating_add(bytes) > MAX_COMPARED_BYTES {
         compared.fetch_sub(bytes, Ordering::Relaxed);
@@ -41,12 +37,11 @@ pub(crate) fn check(file: &File, values: &IndexedValues, directory: &BlockDirect
 
 /// Whether the values of a dataset are those that were indexed. Hashes the values, or the stored bytes if they are filtered.
 /// Returns false for virtual datasets and foreign arrays, which are not compared.
-pub(crate) fn is_same(file: &File, values: &IndexedValues, directory: &BlockDirectory) -> Result<bool> {
-    let description = file.dataset(values.dataset)?;
-    if description.storage == StorageLayout::Virtual || !file.array_file().is_stored() {
+pub(crate) fn is_same(file: &File, values: &IndexedParts, directory: &BlockDirectory) -> Result<bool> {
+    if values.is_virtual(file)? || !file.array_file().is_stored() {
         return Ok(false);
     }
-    let is_filtered = !description.filters.is_empty();
+    let is_filtered = values.is_filtered(file)?;
     // The blocks of each box of whole chunks, since stored bytes are hashed by chunk.
     let mut units: Vec<(Region, Vec<&StoredRow>)> = Vec::new();
     for (entry, row) in directory.entries().iter().filter_map(|entry| Some((entry, directory.row(entry)?.1))) {
@@ -59,12 +54,12 @@ pub(crate) fn is_same(file: &File, values: &IndexedValues, directory: &BlockDire
     let cancellation = Cancellation::new();
     let is_same_unit = |builder: &mut Builder, (around, rows): &(Region, Vec<&StoredRow>)| -> Result<bool> {
         if is_filtered {
-            let source = fingerprint::chunk_hash(file, values.dataset, around, &cancellation)?;
+            let source = values.chunk_hash(file, around, &cancellation)?;
             return Ok(rows.iter().all(|row| row.source == source));
         }
         for row in rows {
-            let array = values.read(file, &row.region, &directory.shape, &cancellation)?;
-            if builder.build(&array, Level::Zone)?.zone.hash != row.zone.hash {
+            let arrays = values.read(file, &row.region, &directory.shape, &cancellation)?;
+            if values.hash_of(builder, &arrays)? != row.zone.hash {
                 return Ok(false);
             }
         }

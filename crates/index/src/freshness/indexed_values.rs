@@ -113,6 +113,7 @@ pub(crate) fn supported_level(level: Level, column: &Column) -> Result<Level> {
         _ => false,
     };
     match KeyType::of(data_type) {
+        _ if level == Level::Composite => Err(Error::invalid_input("an index of level C is of several datasets together, and one was named")),
         Some(_) if level == Level::Words => Err(Error::unsupported("an index of the words (W) of values that are not text")),
         Some(_) => Ok(level),
         None if is_text && level >= Level::Bitmaps => Ok(level),

@@ -8,13 +8,12 @@ use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use hyperslab_array::{Error, ErrorKind, Result};
-use hyperslab_formats::StorageLayout;
 use hyperslab_formats::hdf5::StatedEnd;
 use hyperslab_reader::Session;
 use hyperslab_storage::{Appended, Existing, FolderLock, Output};
 
-use crate::freshness::column::values_with_identity;
-use crate::freshness::{compare, fingerprint};
+use crate::freshness::compare;
+use crate::freshness::indexed_parts::indexed_parts;
 use crate::store::block_directory::open_directory;
 use crate::store::embedded::{self, HEADER, MAX_CLOCK_LAG, MAX_TRAILER_DELAY, TRAILER_BYTES, Trailer, Validity, data_end};
 use crate::store::index_file::FILE_ALIGNMENT;
@@ -191,13 +190,11 @@ fn copy(from: &File, start: u64, length: u64, mut write: impl FnMut(&[u8]) -> Re
 fn verify(session: &Session, path: &Path, indexed: &IndexedFile) -> Result<()> {
     let file = session.open(path)?;
     for column in &indexed.columns {
-        let dataset = file.find(&column.path)?.object;
-        let description = file.dataset(dataset)?;
-        let is_same = match values_with_identity(&file, dataset, column.member.as_deref(), &column.identity) {
-            // A virtual dataset has no values in the file; each query compares the stamps of its sources.
+        let is_same = match indexed_parts(&file, column) {
             // They say how many blocks there are.
-            _ if description.dataspace.shape() != column.shape || fingerprint::grid(&description) != column.grid => false,
-            Some(_) if description.storage == StorageLayout::Virtual => true,
+            Some(found) if !found.fits(&file, &column.shape, &column.grid)? => false,
+            // A virtual dataset has no values in the file; each query compares the stamps of its sources.
+            Some(found) if found.is_virtual(&file)? => true,
             Some(found) => compare::is_same(&file, &found, &open_directory(&IndexFiles::new(path), file.path(), column)?)?,
             None => false,
         };

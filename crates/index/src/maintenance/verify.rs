@@ -2,7 +2,6 @@
 
 use hyperslab_array::{Cancellation, Result};
 use hyperslab_reader::File;
-use hyperslab_scan::pruner::Level;
 
 use crate::block::block_builder::Builder;
 use crate::registry::{UsableIndex, indexes_of};
@@ -19,8 +18,8 @@ pub fn verify(file: &File, cancellation: &Cancellation) -> Result<Vec<String>> {
         for (index, entry) in directory.entries().iter().enumerate() {
             cancellation.check()?;
             let Some((_, row)) = directory.row(entry) else { continue };
-            let array = values.read(file, &entry.region, &directory.shape, cancellation)?;
-            if builder.build(&array, Level::Zone)?.zone.hash != row.zone.hash {
+            let arrays = values.read(file, &entry.region, &directory.shape, cancellation)?;
+            if values.hash_of(&mut builder, &arrays)? != row.zone.hash {
                 changed.push(index);
             }
         }

@@ -16,7 +16,7 @@ use super::audit_words::words_are_right;
 use super::indexed_column::{IndexedColumn, Verdict, verdict};
 use super::matching_positions::matching_positions;
 use super::random::below;
-use super::row_collector::{MatchingPositions, Positions};
+use super::row_collector::MatchingPositions;
 use crate::block::bitmaps::{self, Distinct};
 use crate::block::block_builder::Builder;
 use crate::store::audit_memory::Finding;
@@ -27,9 +27,9 @@ use crate::store::index_reader::{IndexFile, StoredRow};
 const ROWS: usize = 4;
 
 /// What follows if an index is refuted before a query uses it.
-const FROM_DATA: &str = "the answers are read from the data";
+pub(super) const FROM_DATA: &str = "the answers are read from the data";
 /// What follows if it is refuted later.
-const ASK_AGAIN: &str = "it is not used any more, but a part of this answer may have used it: ask again";
+pub(super) const ASK_AGAIN: &str = "it is not used any more, but a part of this answer may have used it: ask again";
 
 impl IndexedColumn {
     /// Whether single values can be read without decoding chunks.
@@ -156,7 +156,7 @@ fn decisions_are_right(column: &IndexedColumn, key_type: KeyType, set: &ValueSet
     if let Some(entry) = any(true) {
         let MatchingPositions { certain, .. } = matching_positions(column, entry, condition, None, &mut Vec::new())?;
         let data = column.data(entry, key_type);
-        for position in (0..ROWS).filter_map(|_| one_of(&certain)) {
+        for position in (0..ROWS).filter_map(|_| certain.any()) {
             if !data.number(position)?.is_some_and(|key| has(set, key)) {
                 return Ok(false);
             }
@@ -179,18 +179,4 @@ fn decisions_are_right(column: &IndexedColumn, key_type: KeyType, set: &ValueSet
 fn has(set: &ValueSet, key: u64) -> bool {
     let intervals = set.intervals();
     intervals.get(intervals.partition_point(|(_, last)| *last < key)).is_some_and(|(first, _)| *first <= key)
-}
-
-/// A random position; `None` if there is none.
-fn one_of(positions: &Positions) -> Option<u16> {
-    match positions {
-        Positions::None => None,
-        Positions::All(count) => Some(below(u64::from(*count)) as u16),
-        Positions::Few(few) => few.get(below(few.len() as u64) as usize).copied(),
-        Positions::Many(words) => {
-            let start = below(words.len() as u64) as usize;
-            let (index, word) = words.iter().enumerate().cycle().skip(start).take(words.len()).find(|(_, word)| **word != 0)?;
-            Some((index * 64) as u16 + word.trailing_zeros() as u16)
-        }
-    }
 }

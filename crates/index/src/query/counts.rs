@@ -42,7 +42,7 @@ pub(crate) fn block_count(
         return Ok(CountBounds { lower, upper: lower + count(possible)? });
     }
     let counted = match (row.level, condition.values()) {
-        (Level::Zone | Level::Words, _) => return Ok(unknown(selected)),
+        (Level::Zone | Level::Words | Level::Composite, _) => return Ok(unknown(selected)),
         (Level::Bitmaps, None) if column.key_type.is_some() => return Ok(unknown(selected)),
         (Level::Bitmaps, _) => (|| {
             let entries = bitmaps::decode(&index_file.bitmaps(row)?, column.key_type.is_none())?;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use hyperslab_array::{Cancellation, Error, Result, Selection};
 use hyperslab_predicate::{Condition, KeyType, ValueSet};
-use hyperslab_reader::File;
+use hyperslab_reader::{File, Session};
 use hyperslab_scan::pruner::Level;
 use rayon::prelude::*;
 
@@ -80,9 +80,28 @@ pub(crate) fn is_costly(row: &StoredRow, set: &ValueSet) -> bool {
     let rows = match row.level {
         Level::Positions => ROWS_PER_DATA_LOOKUP,
         Level::Exact => ROWS_PER_INDEX_LOOKUP,
-        Level::Zone | Level::Keys | Level::Bitmaps | Level::Words => return false,
+        Level::Zone | Level::Keys | Level::Bitmaps | Level::Words | Level::Composite => return false,
     };
     lookups > MAX_FREE_INTERVALS && lookups * rows > row.zone.elements() as usize
+}
+
+/// Calls `add` for each block, in parallel if there are many, and returns the results of each task in order.
+pub(crate) fn each_block<T: Default + Send>(
+    session: &Session,
+    entries: &[&BlockEntry],
+    cancellation: &Cancellation,
+    add: impl Fn(&mut T, &BlockEntry, &mut Vec<u8>) -> Result<()> + Sync,
+) -> Result<Vec<T>> {
+    let task = |entries: &[&BlockEntry]| {
+        cancellation.check()?;
+        let (mut sum, mut scratch) = (T::default(), Vec::new());
+        entries.iter().try_for_each(|entry| add(&mut sum, entry, &mut scratch))?;
+        Ok(sum)
+    };
+    if entries.len() <= 2 * BLOCKS_PER_TASK {
+        return Ok(vec![task(entries)?]);
+    }
+    session.compute(|| entries.par_chunks(BLOCKS_PER_TASK).map(task).collect())
 }
 
 impl IndexedColumn {
@@ -127,16 +146,7 @@ impl IndexedColumn {
         cancellation: &Cancellation,
         add: impl Fn(&mut T, &BlockEntry, &mut Vec<u8>) -> Result<()> + Sync,
     ) -> Result<Vec<T>> {
-        let task = |entries: &[&BlockEntry]| {
-            cancellation.check()?;
-            let (mut sum, mut scratch) = (T::default(), Vec::new());
-            entries.iter().try_for_each(|entry| add(&mut sum, entry, &mut scratch))?;
-            Ok(sum)
-        };
-        if entries.len() <= 2 * BLOCKS_PER_TASK {
-            return Ok(vec![task(entries)?]);
-        }
-        self.file.session().compute(|| entries.par_chunks(BLOCKS_PER_TASK).map(task).collect())
+        each_block(self.file.session(), entries, cancellation, add)
     }
 
     /// The blocks that may have values which pass the condition, judged by their zones.

@@ -33,7 +33,7 @@ pub(crate) fn matching_positions(
         Verdict::Some => {}
     }
     let found = match (row.level, set) {
-        (Level::Zone | Level::Keys, _) => return Ok(MatchingPositions::unknown(elements)),
+        (Level::Zone | Level::Keys | Level::Composite, _) => return Ok(MatchingPositions::unknown(elements)),
         (Level::Bitmaps, None) if column.key_type.is_some() => return Ok(MatchingPositions::unknown(elements)),
         (Level::Bitmaps, _) => by_bitmaps(column, index_file, row, condition),
         (Level::Words, _) => return by_words_or_data(index_file, row, condition, elements, scratch),

@@ -4,6 +4,8 @@ pub(crate) mod audit;
 pub(crate) mod audit_budget;
 mod audit_words;
 pub(crate) mod column_index;
+mod composite_audit;
+pub(crate) mod composite_index;
 pub(crate) mod counts;
 pub(crate) mod data_lookup;
 pub(crate) mod indexed_column;

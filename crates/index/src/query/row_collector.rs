@@ -4,6 +4,7 @@ use hyperslab_array::{Region, Result, Selection};
 use hyperslab_scan::pruner::{CHUNK_WORDS, MAX_LISTED_ROWS, RowSelection};
 use roaring::RoaringBitmap;
 
+use super::random::below;
 use crate::block::block_runs::{consecutive_rows, each_run};
 
 /// A set of positions of a block.
@@ -80,6 +81,30 @@ impl Positions {
             0 => Self::None,
             few if few <= MAX_LISTED_ROWS as u64 => Self::Few(bitmap.iter().map(|position| position as u16).collect()),
             _ => Self::of_bitmaps(std::iter::once(bitmap)),
+        }
+    }
+
+    /// A random position; `None` if there is none.
+    pub fn any(&self) -> Option<u16> {
+        match self {
+            Self::None => None,
+            Self::All(count) => Some(below(u64::from(*count)) as u16),
+            Self::Few(few) => few.get(below(few.len() as u64) as usize).copied(),
+            Self::Many(words) => {
+                let start = below(words.len() as u64) as usize;
+                let (index, word) = words.iter().enumerate().cycle().skip(start).take(words.len()).find(|(_, word)| **word != 0)?;
+                Some((index * 64) as u16 + word.trailing_zeros() as u16)
+            }
+        }
+    }
+
+    /// Whether a position is among them.
+    pub fn has(&self, position: u16) -> bool {
+        match self {
+            Self::None => false,
+            Self::All(count) => u32::from(position) < *count,
+            Self::Few(few) => few.contains(&position),
+            Self::Many(words) => words[usize::from(position >> 6)] >> (position & 63) & 1 == 1,
         }
     }
 

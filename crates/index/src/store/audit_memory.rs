@@ -125,6 +125,7 @@ mod tests {
         IndexedDataset {
             path: path.to_owned(),
             member: None,
+            others: Vec::new(),
             identity: "i".to_owned(),
             data_type: "Float64".to_owned(),
             level: Level::Exact,

@@ -10,19 +10,28 @@ pub(crate) struct Catalog {
     manifest: Manifest,
     /// By file name, then by dataset path: the indexes of a file and of one of its columns, in the order of the manifest.
     positions: HashMap<String, HashMap<String, Vec<(usize, usize)>>>,
+    /// By the path of each of their datasets: the composite indexes, of files with whatever name.
+    composites: HashMap<String, Vec<(usize, usize)>>,
 }
 
 impl Catalog {
     /// The catalog of a manifest.
     pub fn new(manifest: Manifest) -> Self {
         let mut positions: HashMap<String, HashMap<String, Vec<(usize, usize)>>> = HashMap::new();
+        let mut composites: HashMap<String, Vec<(usize, usize)>> = HashMap::new();
         for (index, file) in manifest.files.iter().enumerate() {
             let of_file = positions.entry(file.name.clone()).or_default();
             for (column, indexed) in file.columns.iter().enumerate() {
                 of_file.entry(indexed.path.clone()).or_default().push((index, column));
+                if !indexed.others.is_empty() {
+                    let mut paths: Vec<&str> = indexed.places().map(|(path, _)| path).collect();
+                    paths.sort_unstable();
+                    paths.dedup();
+                    paths.into_iter().for_each(|path| composites.entry(path.to_owned()).or_default().push((index, column)));
+                }
             }
         }
-        Self { manifest, positions }
+        Self { manifest, positions, composites }
     }
 
     /// The manifest.
@@ -44,6 +53,17 @@ impl Catalog {
     pub fn columns_of_others<'a>(&'a self, name: &str, path: &str, identity: &str) -> Vec<(&'a IndexedFile, &'a IndexedDataset)> {
         let others = self.positions.keys().filter(|other| *other != name);
         others.flat_map(|other| self.columns(other, path, identity)).collect()
+    }
+
+    /// Whether there are composite indexes.
+    pub fn has_composites(&self) -> bool {
+        !self.composites.is_empty()
+    }
+
+    /// The composite indexes that have a dataset with this path, of files with whatever name.
+    pub fn composites_of<'a>(&'a self, path: &str) -> impl Iterator<Item = &'a IndexedDataset> + use<'a> {
+        let positions = self.composites.get(path).into_iter().flatten();
+        positions.filter_map(|(file, column)| self.manifest.files.get(*file)?.columns.get(*column))
     }
 
     /// The first index of a dataset, and the stamp of the file that it was built for.

@@ -44,6 +44,7 @@ pub(crate) fn level_number(level: Option<Level>) -> u8 {
         Some(Level::Exact) => 3,
         Some(Level::Bitmaps) => 4,
         Some(Level::Words) => 5,
+        Some(Level::Composite) => 6,
     }
 }
 
@@ -56,6 +57,7 @@ pub(crate) fn level_of(number: u8) -> Option<Level> {
         3 => Level::Exact,
         4 => Level::Bitmaps,
         5 => Level::Words,
+        6 => Level::Composite,
         _ => return None,
     })
 }

@@ -52,14 +52,17 @@ pub(crate) struct IndexedDataset {
     /// The member of the compound dataset whose values are indexed; `None` for whole elements.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub member: Option<String>,
-    /// See `column::identity`.
+    /// The other datasets of a composite index, in its order; none of any other index.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub others: Vec<PartPlace>,
+    /// See `IndexedParts::identity`.
     pub identity: String,
     /// Arrow type of the values, for display only.
     pub data_type: String,
     pub level: Level,
     pub shape: Vec<u64>,
     pub grid: BlockGrid,
-    /// See `fingerprint::fingerprint`.
+    /// See `IndexedParts::fingerprint`.
     pub fingerprint: String,
     /// If several index files have a block, the one of the latest build counts.
     pub index_files: Vec<IndexFileEntry>,
@@ -71,6 +74,16 @@ pub(crate) struct IndexedDataset {
     pub is_own: bool,
 }
 
+/// One of the datasets of a composite index, but the first.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub(crate) struct PartPlace {
+    /// Path of the dataset.
+    pub path: String,
+    /// The member of the compound dataset; `None` for whole elements.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub member: Option<String>,
+}
+
 /// What is sealed: all of an entry but its seal, and the state of its data file.
 #[derive(Serialize)]
 struct Sealed<'a> {
@@ -78,6 +91,8 @@ struct Sealed<'a> {
     path: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     member: Option<&'a str>,
+    #[serde(skip_serializing_if = "<[PartPlace]>::is_empty")]
+    others: &'a [PartPlace],
     identity: &'a str,
     data_type: &'a str,
     level: Level,
@@ -90,13 +105,18 @@ struct Sealed<'a> {
 impl IndexedDataset {
     /// The seal of this user for an index of a data file with this stamp.
     fn seal_for(&self, stamp: Stamp) -> Result<String> {
-        let Self { path, member, identity, data_type, level, shape, grid, fingerprint, index_files, seal: _, is_own: _ } = self;
-        seal(&Sealed { stamp, path, member: member.as_deref(), identity, data_type, level: *level, shape, grid, fingerprint, index_files })
+        let Self { path, member, others, identity, data_type, level, shape, grid, fingerprint, index_files, seal: _, is_own: _ } = self;
+        seal(&Sealed { stamp, path, member: member.as_deref(), others, identity, data_type, level: *level, shape, grid, fingerprint, index_files })
     }
 
-    /// The path of the dataset, and the name of the member: `/table/energy`.
+    /// The path of each dataset, and its member: of a composite index several.
+    pub fn places(&self) -> impl Iterator<Item = (&str, Option<&str>)> {
+        std::iter::once((self.path.as_str(), self.member.as_deref())).chain(self.others.iter().map(|other| (other.path.as_str(), other.member.as_deref())))
+    }
+
+    /// The path of the dataset, and the name of the member: `/table/energy`; of a composite index those of each, `/x, /y`.
     pub fn label(&self) -> String {
-        label(&self.path, self.member.as_deref())
+        joined_labels(self.places().map(|(path, member)| label(path, member)))
     }
 
     /// Whether both are the same index, for whatever state of the data file they were sealed.
@@ -127,6 +147,11 @@ pub(crate) struct IndexFileEntry {
 /// The path of a dataset, and the name of its member if only that is meant.
 pub(crate) fn label(path: &str, member: Option<&str>) -> String {
     member.map_or_else(|| path.to_owned(), |member| format!("{}/{member}", path.trim_end_matches('/')))
+}
+
+/// The labels of all datasets of an index.
+pub(crate) fn joined_labels(labels: impl IntoIterator<Item = String>) -> String {
+    labels.into_iter().collect::<Vec<String>>().join(", ")
 }
 
 fn is_zero(offset: &u64) -> bool {

@@ -8,7 +8,7 @@ use hyperslab_array::{Cancellation, Error, Result, Selection};
 use hyperslab_predicate::{KeyType, ValueSet};
 
 use super::cost_model::LOOKUP_MAX_INTERVALS;
-use super::indexed_predicate::{index_of, mapped_selection};
+use super::indexed_term::{index_of, mapped_selection};
 use super::segment_scan::SegmentScan;
 use crate::pruner::{ColumnIndex, CountBounds, Edge, KeyRange, Level, after};
 

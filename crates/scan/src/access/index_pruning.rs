@@ -6,7 +6,7 @@ use arrow_array::ArrayRef;
 use hyperslab_array::{Axis, Cancellation, Error, Result, Selection};
 
 use super::cost_model::{DENSE_ROW_FRACTION, NEIGHBOR_MAX_FRACTION, NEIGHBOR_ROWS, POSITION_MAX_FRACTION, SPARSE_ROW_FRACTION};
-use super::indexed_predicate::{ColumnTerm, filters, index_of, mapped_selection};
+use super::indexed_term::{IndexedTerm, filters, index_of, mapped_selection};
 use super::segment_scan::SegmentScan;
 use super::strategy::AccessStrategy;
 use crate::pruner::{CountBounds, Level, Matches, MatchingValues, RowSelection};
@@ -33,7 +33,7 @@ impl SegmentScan {
         }
         for indexed in &self.indexed_predicates {
             for term in &indexed.terms {
-                let blocks = term.index.blocks(&*term.selection(selection)?, &term.condition)?;
+                let blocks = term.blocks(selection)?;
                 counters.add_index_blocks(blocks.all, blocks.pruned);
             }
             if self.window_choice(indexed, exact, selection, count, cancellation)?.strategy == AccessStrategy::ScanWindows {
@@ -66,9 +66,7 @@ impl SegmentScan {
     /// The matching values, if `index_has_values_of` holds; see [`matching_values`](crate::pruner::ColumnIndex::matching_values).
     pub(crate) fn matching_values(&self, column: &str, sparse: Option<u64>, cancellation: &Cancellation) -> Result<Option<MatchingValues>> {
         match self.indexed_predicates.as_slice() {
-            [only] if let Some(term) = only.exact_on(column) => {
-                term.index.matching_values(&*term.selection(&self.selection)?, &term.condition, sparse, cancellation)
-            }
+            [only] if let Some(term) = only.exact_on(column) => term.matching_values(&self.selection, sparse, cancellation),
             _ => Ok(None),
         }
     }
@@ -98,7 +96,7 @@ impl SegmentScan {
 
     fn count_blocks_of(&self, selection: &Selection) -> Result<()> {
         for term in self.indexed_predicates.iter().flat_map(|indexed| &indexed.terms) {
-            let blocks = term.index.blocks(&*term.selection(selection)?, &term.condition)?;
+            let blocks = term.blocks(selection)?;
             self.segment.file.session().counters().add_index_blocks(blocks.all, blocks.pruned);
         }
         Ok(())
@@ -110,7 +108,7 @@ impl SegmentScan {
         for indexed in &self.indexed_predicates {
             let mut left = indexed.terms.is_empty();
             for term in &indexed.terms {
-                let blocks = term.index.blocks(&*term.selection(&selection)?, &term.condition)?;
+                let blocks = term.blocks(&selection)?;
                 left |= blocks.all == 0 || blocks.pruned < blocks.all;
             }
             if !left {
@@ -176,10 +174,10 @@ impl SegmentScan {
 
     /// Describes the indexes that are asked, and how many of their blocks remain.
     pub(crate) fn explain_indexes(&self) -> Result<Vec<String>> {
-        let of_column = |term: &ColumnTerm| {
-            let blocks = term.index.blocks(&*term.selection(&self.selection)?, &term.condition)?;
+        let of_column = |term: &IndexedTerm| {
+            let blocks = term.blocks(&self.selection)?;
             let left = blocks.all - blocks.pruned;
-            Ok(format!("index {} on {}: {left} of {} blocks left", term.index.level().letter(), term.column, blocks.all))
+            Ok(format!("index {} on {}: {left} of {} blocks left", term.level().letter(), term.column, blocks.all))
         };
         let each = self.indexed_predicates.iter().map(|indexed| Ok(indexed.terms.iter().map(of_column).collect::<Result<Vec<String>>>()?.join(" or ")));
         let mut lines = each.collect::<Result<Vec<String>>>()?;

@@ -1,38 +1,20 @@
 //! The parts of a predicate that indexes can answer.
 
-use std::borrow::Cow;
 use std::collections::HashMap;
-use std::sync::Arc;
 
 use arrow_schema::Schema;
-use hyperslab_array::{Cancellation, Datatype, Error, Result, Selection};
-use hyperslab_columns::{Column, Decoding};
-use hyperslab_formats::FilterDescription;
-use hyperslab_predicate::{Condition, Predicate, ValueSet};
+use hyperslab_array::{Cancellation, Error, Result, Selection};
+use hyperslab_predicate::{Predicate, ValueSet};
 
-use super::cost_model::SLOW_FILTERS;
-use crate::pruner::{ColumnIndex, CountBounds, Level, Matches, RowSelection, pruner_of};
-use crate::table::mapping::RowMapping;
-use crate::table::segment::{Segment, SegmentColumn, Source};
+use super::box_conditions::take_boxes;
+use super::indexed_term::{Asked, IndexedTerm};
+use crate::pruner::{CountBounds, Level, Matches, RowSelection};
+use crate::table::segment::Segment;
 
-/// A part of a predicate that indexes can answer: a condition on one column, or the disjunction of several.
+/// A part of a predicate that indexes can answer: a condition on one column, the disjunction of several, or a box in several columns.
 pub(crate) struct IndexedPredicate {
-    /// At least one, each of another column; the part holds if one of them does.
-    pub(super) terms: Vec<ColumnTerm>,
-}
-
-/// A condition on one column, and the column's index.
-pub(super) struct ColumnTerm {
-    pub column: String,
-    pub index: Arc<dyn ColumnIndex>,
-    pub condition: Condition,
-    /// Maps rows to the dataset's elements; `None` if the rows are the elements.
-    mapping: Option<Arc<RowMapping>>,
-    /// Whether reading the column is cheap compared with a look-up, because its data are not filtered or are read anyway.
-    pub is_cheap_to_read: bool,
-    /// Whether looking up rows is cheaper than reading the column at any selectivity: the column is not wanted, and single
-    /// values can be looked up.
-    pub prefers_lookup: bool,
+    /// At least one, each of other columns; the part holds if one of them does.
+    pub(super) terms: Vec<IndexedTerm>,
 }
 
 /// The conjuncts that indexes can answer, and whether that is all of them. Conjuncts on the same column are combined into
@@ -50,6 +32,9 @@ pub(crate) fn indexed_predicates(segment: &Segment, table: &Schema, conjuncts: &
         }
     }
     let mut known: Vec<Option<IndexedPredicate>> = Vec::new();
+    for term in take_boxes(segment, table, &mut groups, wanted) {
+        known.push(Some(IndexedPredicate { terms: vec![term] }));
+    }
     for group in groups {
         let one = |predicate: &Predicate| indexed_predicate(segment, table, predicate, wanted);
         let together = match group.as_slice() {
@@ -83,116 +68,36 @@ fn indexed_predicate(segment: &Segment, table: &Schema, predicate: &Predicate, w
     }
     let of_column = |(column, mut parts): (String, Vec<Predicate>)| {
         let condition = if parts.len() == 1 { parts.pop()? } else { Predicate::Or(parts) };
-        ColumnTerm::new(segment, table, &condition, &column, wanted)
+        IndexedTerm::new(segment, table, &condition, &column, wanted)
     };
     Some(IndexedPredicate { terms: by_column.into_iter().map(of_column).collect::<Option<_>>()? })
-}
-
-impl ColumnTerm {
-    fn new(segment: &Segment, table: &Schema, predicate: &Predicate, column: &str, wanted: &[String]) -> Option<Self> {
-        let member = if segment.column(column).is_none() { member_of(segment, column) } else { None };
-        let SegmentColumn { field, source } = member.as_ref().or_else(|| segment.column(column))?;
-        let (index, mapping) = index_of(segment, source)?;
-        // A member is a column of its own for its index.
-        let bound = if member.is_some() { predicate.bind(&Schema::new(vec![field.clone()])) } else { predicate.bind(table) };
-        let condition = Condition::new(&bound.ok()?, field)?;
-        // All members of a record are read together.
-        let wanted = wanted.iter().any(|name| name == column || segment.column(name).is_some_and(|other| is_of_same_records(source, &other.source)));
-        let filtered = filters(segment, source, |filters| !filters.is_empty());
-        // Decoding slow filters costs more than looking rows up in an index of level X, even if the column is wanted.
-        let inflated = filters(segment, source, |filters| filters.iter().any(|filter| SLOW_FILTERS.contains(&filter.id)));
-        let is_cheap_to_read = !filtered || (wanted && !(inflated && index.level() == Level::Exact));
-        let prefers_lookup = !wanted
-            && match index.level() {
-                Level::Exact => true,
-                Level::Positions => !filtered && mapping.as_ref().map_or(&segment.file, |mapping| &mapping.file).array_file().is_stored(),
-                _ => false,
-            };
-        Some(Self { column: column.to_owned(), index, condition, mapping, is_cheap_to_read, prefers_lookup })
-    }
-
-    /// The elements of the index's dataset for `rows`.
-    pub fn selection<'a>(&self, rows: &'a Selection) -> Result<Cow<'a, Selection>> {
-        mapped_selection(self.mapping.as_ref(), rows)
-    }
-}
-
-/// Whether both are values of the records of one compound dataset.
-fn is_of_same_records(one: &Source, other: &Source) -> bool {
-    let Source::Member { dataset, .. } = one else { return false };
-    matches!(other, Source::Member { dataset: theirs, .. } | Source::Variable { dataset: theirs, per_row: None, .. } if theirs == dataset)
-}
-
-/// The member that a name such as `records.energy` means, as a column: of a column with whole compound elements.
-fn member_of(segment: &Segment, name: &str) -> Option<SegmentColumn> {
-    let (head, tail) = name.rmatch_indices('.').map(|(dot, _)| (name.get(..dot), name.get(dot + 1..))).find_map(|(head, tail)| {
-        let (head, tail) = (head?, tail?);
-        Some((segment.column(head)?, tail))
-    })?;
-    let Source::Variable { dataset, column, per_row: None } = &head.source else { return None };
-    let Datatype::Compound { members, .. } = column.datatype() else { return None };
-    let (number, member) = members.iter().enumerate().find(|(_, member)| member.name == tail)?;
-    let column = Column::new(name, &member.datatype, &[], Decoding::Raw).ok()?;
-    Some(SegmentColumn { field: column.field().clone(), source: Source::Member { dataset: *dataset, member: number, column: Arc::new(column) } })
-}
-
-/// Whether `holds` is true for the filters of a column's dataset.
-pub(super) fn filters(segment: &Segment, source: &Source, holds: impl Fn(&[FilterDescription]) -> bool) -> bool {
-    match source {
-        Source::Mapped { dataset, mapping, .. } => mapping.file.dataset(*dataset).is_ok_and(|dataset| holds(&dataset.filters)),
-        Source::Variable { dataset, .. } | Source::Member { dataset, .. } => segment.file.dataset(*dataset).is_ok_and(|dataset| holds(&dataset.filters)),
-        _ => false,
-    }
-}
-
-/// An index, and how the segment's rows map to its dataset (`None`: the rows are the elements).
-type MappedIndex = (Arc<dyn ColumnIndex>, Option<Arc<RowMapping>>);
-
-/// The index of a column's values.
-pub(crate) fn index_of(segment: &Segment, source: &Source) -> Option<MappedIndex> {
-    let pruner = pruner_of(segment.file.session())?;
-    match source {
-        // An index covers the dataset's own elements, not text that is assembled from them.
-        Source::Variable { dataset, column, per_row: None } if segment.file.dataset(*dataset).is_ok_and(|d| d.datatype.size() == column.datatype().size()) => {
-            Some((pruner.column(&segment.file, *dataset, column)?, None))
-        }
-        Source::Mapped { dataset, column, mapping } => Some((pruner.column(&mapping.file, *dataset, column)?, Some(mapping.clone()))),
-        Source::Member { dataset, member, column } => Some((pruner.member(&segment.file, *dataset, *member, column)?, None)),
-        _ => None,
-    }
-}
-
-/// The elements of a dataset for rows of a segment, in the same order: dimensions that the rows do not have are fixed at one
-/// index.
-pub(crate) fn mapped_selection<'a>(mapping: Option<&Arc<RowMapping>>, rows: &'a Selection) -> Result<Cow<'a, Selection>> {
-    let Some(mapping) = mapping else { return Ok(Cow::Borrowed(rows)) };
-    let shape: Vec<u64> = mapping.axes(rows.axes())?.iter().map(|axis| axis.index(axis.count().saturating_sub(1)).map_or(0, |last| last + 1)).collect();
-    Ok(Cow::Owned(Selection::new(mapping.axes(rows.axes())?, &shape)?))
 }
 
 impl IndexedPredicate {
     /// The lowest level of its indexes.
     pub(crate) fn level(&self) -> Level {
-        self.terms.iter().map(|term| term.index.level()).min().unwrap_or(Level::Zone)
+        self.terms.iter().map(IndexedTerm::level).min().unwrap_or(Level::Zone)
     }
 
     /// The values of `column` for which it holds; `None` if it uses other columns.
     pub(crate) fn values_of(&self, column: &str) -> Option<&ValueSet> {
-        let [term] = self.terms.as_slice() else { return None };
-        term.condition.values().filter(|_| term.column == column)
+        match self.terms.as_slice() {
+            [IndexedTerm { column: mine, asked: Asked::Column { condition, .. }, .. }] if mine == column => condition.values(),
+            _ => None,
+        }
     }
 
     /// Its only term, if that is a condition on `column` whose index holds the values.
-    pub(super) fn exact_on(&self, column: &str) -> Option<&ColumnTerm> {
+    pub(super) fn exact_on(&self, column: &str) -> Option<&IndexedTerm> {
         let [term] = self.terms.as_slice() else { return None };
-        (term.column == column && term.index.level() == Level::Exact).then_some(term)
+        (term.column == column && term.level() == Level::Exact).then_some(term)
     }
 
     /// The rows of the blocks that the zones of its indexes do not rule out; `None` if they rule out none, or do not say.
     pub(crate) fn zone_rows(&self, rows: &Selection) -> Result<Option<RowSelection>> {
         let mut left: Option<RowSelection> = None;
         for term in &self.terms {
-            let Some(here) = term.index.zone_rows(&*term.selection(rows)?, &term.condition)? else { return Ok(None) };
+            let Some(here) = term.zone_rows(rows)? else { return Ok(None) };
             left = Some(match left {
                 Some(left) => left.or(&here),
                 None => here,
@@ -206,11 +111,7 @@ impl IndexedPredicate {
     pub(crate) fn count(&self, rows: &Selection, among: Option<&RowSelection>, cancellation: &Cancellation) -> Result<CountBounds> {
         let mut bounds = CountBounds::default();
         for term in &self.terms {
-            let selection = term.selection(rows)?;
-            let here = match among {
-                Some(among) => term.index.count_among(&selection, &term.condition, among, cancellation)?,
-                None => term.index.count(&selection, &term.condition, cancellation)?,
-            };
+            let here = term.count(rows, among, cancellation)?;
             bounds = CountBounds { lower: bounds.lower.max(here.lower), upper: bounds.upper.saturating_add(here.upper) };
         }
         Ok(CountBounds { upper: bounds.upper.min(rows.element_count()?), ..bounds })
@@ -220,11 +121,7 @@ impl IndexedPredicate {
     pub(crate) fn rows(&self, rows: &Selection, among: Option<&RowSelection>, cancellation: &Cancellation) -> Result<Matches> {
         let mut known: Option<Matches> = None;
         for term in &self.terms {
-            let selection = term.selection(rows)?;
-            let here = match among {
-                Some(among) => term.index.rows_among(&selection, &term.condition, among, cancellation)?,
-                None => term.index.rows(&selection, &term.condition, cancellation)?,
-            };
+            let here = term.rows(rows, among, cancellation)?;
             known = Some(match known {
                 None => here,
                 Some(known) => {

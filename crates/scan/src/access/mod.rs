@@ -11,6 +11,7 @@
 //! Values at rows that were looked up are read by `row_gather` directly from the file or the index, without windows or batches.
 //! What an index alone answers about a column is in `column_by_index`, and which values windows can have in `sort_rank`.
 
+mod box_conditions;
 pub(crate) mod column_by_index;
 pub(crate) mod composed_columns;
 pub(crate) mod coordinate_columns;
@@ -19,6 +20,7 @@ pub(crate) mod dimension_ranges;
 pub(crate) mod index_lookup;
 pub(crate) mod index_pruning;
 pub(crate) mod indexed_predicate;
+mod indexed_term;
 pub(crate) mod joined_columns;
 pub(crate) mod ragged_columns;
 mod raw_column;

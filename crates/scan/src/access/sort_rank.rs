@@ -6,7 +6,7 @@ use arrow_array::{Array, ArrayRef};
 use hyperslab_array::{Axis, Error, Result};
 use hyperslab_predicate::KeyType;
 
-use super::indexed_predicate::{index_of, mapped_selection};
+use super::indexed_term::{index_of, mapped_selection};
 use super::segment_scan::SegmentScan;
 use crate::pruner::ColumnIndex;
 use crate::request::SortKey;

@@ -19,6 +19,9 @@ pub enum Level {
     /// The rows of each distinct text, or the rows of each word if a block has many: answers what words say, and leaves few
     /// rows of texts that equal another one.
     Words,
+    /// The values of several datasets of one shape together, in groups of rows that are near each other: answers boxes exactly,
+    /// without the data.
+    Composite,
 }
 
 impl Level {
@@ -31,6 +34,7 @@ impl Level {
             Self::Exact => 'X',
             Self::Bitmaps => 'B',
             Self::Words => 'W',
+            Self::Composite => 'C',
         }
     }
 }
@@ -47,7 +51,8 @@ impl std::str::FromStr for Level {
             "X" | "exact" => Ok(Self::Exact),
             "B" | "bitmaps" => Ok(Self::Bitmaps),
             "W" | "words" => Ok(Self::Words),
-            other => Err(Error::invalid_input(format!("level {other:?} is not one of Z, K, P, X, B, W"))),
+            "C" | "composite" => Ok(Self::Composite),
+            other => Err(Error::invalid_input(format!("level {other:?} is not one of Z, K, P, X, B, W, C"))),
         }
     }
 }

@@ -5,7 +5,7 @@
 //! the `possible` rows must be tested, and no other row matches.
 //!
 //! Values are compared by their **keys**: unsigned integers in the order of the values ([`KeyType`]). A condition on one
-//! column is a [`ValueSet`](hyperslab_predicate::ValueSet), intervals of keys, so that literals are compared exactly in the
+//! column is a [`ValueSet`], intervals of keys, so that literals are compared exactly in the
 //! column's own type.
 #![expect(clippy::exhaustive_structs, reason = "answers are built by the crate that implements the traits")]
 
@@ -21,7 +21,7 @@ use arrow_array::ArrayRef;
 use hyperslab_array::{Cancellation, Result, Selection};
 use hyperslab_columns::Column;
 use hyperslab_formats::ObjectId;
-use hyperslab_predicate::{Condition, KeyType};
+use hyperslab_predicate::{Condition, KeyType, ValueSet};
 use hyperslab_reader::{File, PooledBuffer, Session};
 
 /// Finds the indexes of datasets. A session has at most one.
@@ -35,8 +35,70 @@ pub trait Pruner: Send + Sync {
         None
     }
 
+    /// Whether the file may have composite indexes; costs little.
+    fn has_composites(&self, _file: &File) -> bool {
+        false
+    }
+
+    /// The composite index that covers most of these values, if it is valid for the file as it was opened; `None` if none covers any.
+    fn composite(&self, _file: &File, _asked: &[AskedValues<'_>]) -> Option<CompositeMatch> {
+        None
+    }
+
     /// Notes for the user on the indexes of `file`, such as why one is not used. For `explain`.
     fn remarks(&self, file: &File) -> Vec<String>;
+}
+
+/// Values that a condition is on: the elements of a dataset, or one member of them, as `column` decodes them.
+pub struct AskedValues<'a> {
+    /// The dataset.
+    pub dataset: ObjectId,
+    /// The number of the member of a compound dataset; `None` for whole elements.
+    pub member: Option<usize>,
+    /// How they become Arrow values.
+    pub column: &'a Column,
+}
+
+/// A composite index that covers some of the values that were asked for.
+pub struct CompositeMatch {
+    /// The index.
+    pub index: Arc<dyn CompositeIndex>,
+    /// For each of the asked values, their place among the datasets of the index; `None` for those that it does not have.
+    pub places: Vec<Option<usize>>,
+}
+
+/// The wanted values of one dataset of a composite index.
+pub struct BoxSide {
+    /// The place of the dataset in the index.
+    pub place: usize,
+    /// The wanted values: without NaN and null.
+    pub values: ValueSet,
+}
+
+/// The index of several datasets of one shape together. Selections have their shape.
+pub trait CompositeIndex: Send + Sync {
+    /// The rows that are in a box: whose values are wanted in each of the datasets that have a side. There are no candidates, except
+    /// in damaged blocks. If `among` is given, the answer is complete for these rows only.
+    ///
+    /// # Errors
+    /// `Io` if the index cannot be read; `Conflict` if it disagrees with the data; `Cancelled`.
+    fn rows(&self, selection: &Selection, sides: &[BoxSide], among: Option<&RowSelection>, cancellation: &Cancellation) -> Result<Matches>;
+
+    /// Number of rows that are in a box, exactly unless blocks are damaged; of blocks that have any of the rows `among`, if that is given.
+    ///
+    /// # Errors
+    /// As [`CompositeIndex::rows`].
+    fn count(&self, selection: &Selection, sides: &[BoxSide], among: Option<&RowSelection>, cancellation: &Cancellation) -> Result<CountBounds>;
+
+    /// Whether the indexes of the single datasets, if there are some that know rows, answer this box with less work: a box of very many
+    /// rows, or one with a side that leaves hardly any. An estimate, by one block.
+    fn is_worse_than_single(&self, sides: &[BoxSide]) -> bool;
+
+    /// How many blocks have no row in a box, by their bounds alone.
+    ///
+    /// # Errors
+    /// `Internal` for a selection that does not fit the datasets.
+    fn blocks(&self, selection: &Selection, sides: &[BoxSide]) -> Result<Blocks>;
 }
 
 /// The pruner that a session was made with: its [extension](hyperslab_reader::Extensions) for scans.

@@ -180,6 +180,7 @@ def _bytes_of(given: str) -> int:
     "Build value indexes, which queries use.",
     "hyperslab index profiles.nc /theta /salinity",
     "hyperslab index profiles.nc '/t*' --level Z --plan",
+    "hyperslab index flow.h5 --box /u,/wind",
     "hyperslab index --chunks s3://bucket/run.h5",
     "hyperslab index --chunks --restart-points 1MiB --out beside profiles.nc",
 )
@@ -187,6 +188,10 @@ def index(
     file: FileName,
     datasets: Annotated[
         list[str] | None, typer.Argument(metavar="DATASETS", help="Paths of datasets, members of compound datasets, or groups; * and ? are wildcards.")
+    ] = None,
+    box: Annotated[
+        list[str] | None,
+        typer.Option("--box", metavar="DATASETS", help="2 to 4 paths, separated by commas, for one composite index of them; may be given several times."),
     ] = None,
     level: Annotated[str | None, typer.Option(help="Z, K, P, X, B or W; one that suits each dataset by default.")] = None,
     raw: Raw = False,
@@ -214,7 +219,7 @@ def index(
 ) -> None:
     """Build value indexes next to the files, or bring them up to date; queries use them automatically."""
     if chunks:
-        if datasets or level or raw or together or embedded or rebuild or plan:
+        if datasets or box or level or raw or together or embedded or rebuild or plan:
             raise typer.BadParameter("--chunks takes an address, --out, --inline-threshold, --restart-points and --json only")
         interval = None if restart_points is None else _bytes_of(restart_points)
         with careful(), waiting("reading metadata" if interval is None else "reading chunks"):
@@ -240,15 +245,16 @@ def index(
         raise typer.BadParameter("--out is for --chunks")
     if inline_threshold is not None:
         raise typer.BadParameter("--inline-threshold is for --chunks")
-    if not datasets:
-        raise typer.BadParameter("name the datasets to index, or give --chunks")
+    wanted: list[str | tuple[str, ...]] = [*(datasets or ()), *(tuple(paths.split(",")) for paths in box or ())]
+    if not wanted:
+        raise typer.BadParameter("name the datasets to index, or give --box or --chunks")
     if embedded and not plan:
         with careful(), waiting("indexing"):
             planned = hs.index(
-                open_file(file), datasets, level, decode=not raw, together=together, rebuild=rebuild, embedded=True, index_folder=OPEN.get("index_folder")
+                open_file(file), wanted, level, decode=not raw, together=together, rebuild=rebuild, embedded=True, index_folder=OPEN.get("index_folder")
             )
     else:
-        planned = hs.indexes.plan(open_file(file), datasets, level, decode=not raw, together=together, rebuild=rebuild, index_folder=OPEN.get("index_folder"))
+        planned = hs.indexes.plan(open_file(file), wanted, level, decode=not raw, together=together, rebuild=rebuild, index_folder=OPEN.get("index_folder"))
     if not plan and not embedded:
         with careful(), counting("indexing", planned.value_bytes, "bytes") as advance:
             planned.run(advance)
