@@ -1,6 +1,7 @@
 //! Box conditions: conditions on several columns that a composite index answers together.
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow_schema::Schema;
 use hyperslab_array::Selection;
@@ -22,12 +23,11 @@ struct Candidate<'a> {
 
 /// Takes the groups of conjuncts, each on one column, that composite indexes answer together out of `groups`. A condition on one
 /// column alone is left to the index of that column, if it has one that knows rows.
-pub(super) fn take_boxes(segment: &Segment, table: &Schema, groups: &mut Vec<Vec<&Predicate>>, wanted: &[String]) -> Vec<IndexedTerm> {
+pub(super) fn take_boxes(segment: &Segment, table: &Schema, groups: &mut Vec<Vec<&Predicate>>, wanted: &[String], files: &CompositeFiles) -> Vec<IndexedTerm> {
     let Some(pruner) = pruner_of(segment.file.session()) else { return Vec::new() };
-    let mut files = CompositeFiles { pruner, known: Vec::new() };
     let mut candidates: Vec<Candidate<'_>> = Vec::new();
     for (group, conjuncts) in groups.iter().enumerate() {
-        candidates.extend(Candidate::new(segment, table, (group, conjuncts), wanted, &mut files));
+        candidates.extend(Candidate::new(segment, table, (group, conjuncts), wanted, |file| files.have(pruner, file)));
     }
     let (mut terms, mut taken) = (Vec::new(), Vec::new());
     while let Some(first) = candidates.first() {
@@ -71,20 +71,14 @@ pub(super) fn take_boxes(segment: &Segment, table: &Schema, groups: &mut Vec<Vec
     terms
 }
 
-/// Which files have composite indexes: asked once for each.
-struct CompositeFiles<'a> {
-    pruner: &'a dyn Pruner,
-    known: Vec<(&'a File, bool)>,
-}
+/// Which files of a plan have composite indexes. Each file is asked once: a plan may have very many segments in one file.
+#[derive(Default)]
+pub(crate) struct CompositeFiles(Mutex<HashMap<File, bool>>);
 
-impl<'a> CompositeFiles<'a> {
-    fn have(&mut self, file: &'a File) -> bool {
-        if let Some((_, has)) = self.known.iter().find(|(known, _)| *known == file) {
-            return *has;
-        }
-        let has = self.pruner.has_composites(file);
-        self.known.push((file, has));
-        has
+impl CompositeFiles {
+    fn have(&self, pruner: &dyn Pruner, file: &File) -> bool {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        *known.entry(file.clone()).or_insert_with(|| pruner.has_composites(file))
     }
 }
 
@@ -96,7 +90,7 @@ impl<'a> Candidate<'a> {
         table: &Schema,
         (group, conjuncts): (usize, &[&Predicate]),
         wanted: &[String],
-        files: &mut CompositeFiles<'a>,
+        has_composites: impl Fn(&File) -> bool,
     ) -> Option<Self> {
         let name = match conjuncts {
             [first, ..] if first.columns().len() == 1 => first.columns().into_iter().next()?,
@@ -108,7 +102,7 @@ impl<'a> Candidate<'a> {
             Some(Source::Variable { per_row: None, .. } | Source::Member { .. }) | None => (&segment.file, None),
             _ => return None,
         };
-        if !files.have(file) {
+        if !has_composites(file) {
             return None;
         }
         let together = Predicate::all(conjuncts.iter().copied().cloned());

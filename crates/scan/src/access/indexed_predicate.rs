@@ -6,7 +6,7 @@ use arrow_schema::Schema;
 use hyperslab_array::{Cancellation, Error, Result, Selection};
 use hyperslab_predicate::{Predicate, ValueSet};
 
-use super::box_conditions::take_boxes;
+use super::box_conditions::{CompositeFiles, take_boxes};
 use super::indexed_term::{Asked, IndexedTerm};
 use crate::pruner::{CountBounds, Level, Matches, RowSelection};
 use crate::table::segment::Segment;
@@ -19,7 +19,13 @@ pub(crate) struct IndexedPredicate {
 
 /// The conjuncts that indexes can answer, and whether that is all of them. Conjuncts on the same column are combined into
 /// one: `1 < x && x < 2` may leave few values, although each half alone leaves many.
-pub(crate) fn indexed_predicates(segment: &Segment, table: &Schema, conjuncts: &[&Predicate], wanted: &[String]) -> (Vec<IndexedPredicate>, bool) {
+pub(crate) fn indexed_predicates(
+    segment: &Segment,
+    table: &Schema,
+    conjuncts: &[&Predicate],
+    wanted: &[String],
+    files: &CompositeFiles,
+) -> (Vec<IndexedPredicate>, bool) {
     let mut groups: Vec<Vec<&Predicate>> = Vec::new();
     let mut group_of: HashMap<String, usize> = HashMap::new();
     for conjunct in conjuncts {
@@ -32,7 +38,7 @@ pub(crate) fn indexed_predicates(segment: &Segment, table: &Schema, conjuncts: &
         }
     }
     let mut known: Vec<Option<IndexedPredicate>> = Vec::new();
-    for term in take_boxes(segment, table, &mut groups, wanted) {
+    for term in take_boxes(segment, table, &mut groups, wanted, files) {
         known.push(Some(IndexedPredicate { terms: vec![term] }));
     }
     for group in groups {

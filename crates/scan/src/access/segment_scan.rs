@@ -10,6 +10,7 @@ use hyperslab_array::{Axis, Cancellation, Error, Result, Selection};
 use hyperslab_formats::ObjectId;
 use hyperslab_predicate::{BoundPredicate, Predicate};
 
+use super::box_conditions::CompositeFiles;
 use super::coordinate_columns::CoordinateCache;
 use super::dimension_ranges;
 use super::indexed_predicate::{IndexedPredicate, indexed_predicates};
@@ -48,6 +49,7 @@ impl SegmentScan {
         wanted: &Arc<[String]>,
         conjuncts: &[Predicate],
         coordinate_cache: Arc<CoordinateCache>,
+        composite_files: &CompositeFiles,
         cancellation: &Cancellation,
     ) -> Result<Self> {
         static NEXT_ID: AtomicU64 = AtomicU64::new(0);
@@ -64,7 +66,7 @@ impl SegmentScan {
             left.push(conjunct);
         }
         let mut residual = (!left.is_empty()).then(|| Predicate::all(left.iter().copied().cloned()));
-        let (indexed_predicates, mut is_fully_indexed) = indexed_predicates(&segment, table, &left, wanted);
+        let (indexed_predicates, mut is_fully_indexed) = indexed_predicates(&segment, table, &left, wanted, composite_files);
         let Dimensions { mut axes, empty, mut coordinates, .. } = dimensions;
         if empty {
             axes = vec![Axis::range(0, 0); axes.len().max(1)];

@@ -15,6 +15,7 @@ use hyperslab_predicate::Predicate;
 use hyperslab_reader::{File, Session};
 use hyperslab_storage::remote_counts;
 
+use crate::access::box_conditions::CompositeFiles;
 use crate::access::column_by_index::ColumnByIndex;
 use crate::access::coordinate_columns::CoordinateCache;
 use crate::access::segment_scan::SegmentScan;
@@ -121,9 +122,10 @@ impl Plan {
         let schema = Arc::new(Schema::new(fields));
         let conjuncts = request.predicate.clone().map(Predicate::conjuncts).unwrap_or_default();
         let coordinate_cache = Arc::<CoordinateCache>::default();
+        let composite_files = CompositeFiles::default();
         let part = |segment| {
             cancellation.check()?;
-            SegmentScan::new(segment, &table, &wanted, &conjuncts, coordinate_cache.clone(), cancellation).map(Arc::new)
+            SegmentScan::new(segment, &table, &wanted, &conjuncts, coordinate_cache.clone(), &composite_files, cancellation).map(Arc::new)
         };
         let parts = each_into(session, segments, part);
         let parts = parts.map_err(|error| error.at_object(&request.path))?;
