@@ -1,7 +1,7 @@
-"""Boxes in x, y and z of points that are in no order: rows of one in 10,000 of 8 million points, by indexes of levels P and X of each array, and by a composite
-index (C) of the three.
+"""Boxes in x, y and z of points, most of them in no order: rows of one in 10,000 of 8 million points, by indexes of levels P and X of each array, and by a
+composite index (C) of the three.
 
-    python benches/index/boxes.py [--folder FOLDER] [--boxes 60] [--points uniform clustered]
+    python benches/index/boxes.py [--folder FOLDER] [--boxes 60] [--share 1e-4] [--points uniform clustered ordered]
 
 Each box is another one, so that its first question finds nothing in caches. The indexes take turns. Prints medians and quartiles in ms: of the first count of a
 box, of the same count again, of the row numbers, of the row numbers of another box of which nothing was asked before, and of the row numbers for the three
@@ -21,7 +21,6 @@ import hyperslab as hs
 import numpy as np
 
 COUNT = 8_000_000
-SHARE = 1e-4
 LEVELS = "PXC"
 
 
@@ -32,25 +31,31 @@ def milliseconds(ask: Callable[[], object]) -> float:
 
 
 def points(kind: str) -> np.ndarray:
-    """Points in a cube of side 1: anywhere, or around 200 places, near which are most."""
+    """Points in a cube of side 1: anywhere, or around 200 places, near which are most; or anywhere, those of each of 64 x 64 x 64 cells one after the other, and
+    cells that are near each other mostly too (in Z-order)."""
     rng = np.random.default_rng(1)
-    if kind == "uniform":
-        return rng.random((COUNT, 3)).astype("f4")
+    if kind != "clustered":
+        anywhere = rng.random((COUNT, 3)).astype("f4")
+        if kind == "uniform":
+            return anywhere
+        cells = (anywhere * 64).astype("i8")
+        places = sum(((cells[:, axis] >> bit) & 1) << (3 * bit + axis) for bit in range(6) for axis in range(3))
+        return anywhere[np.argsort(places, kind="stable")]
     places = rng.random((200, 3))
     return (places[rng.integers(0, len(places), COUNT)] + rng.standard_normal((COUNT, 3)) * rng.choice([0.005, 0.02, 0.08], (COUNT, 1))).astype("f4")
 
 
-def boxes(kind: str, values: np.ndarray, count: int) -> list[list[tuple[float, float]]]:
-    """Boxes with about one in 10,000 points: by their volume, or around points of clusters, as large as that needs."""
+def boxes(kind: str, values: np.ndarray, count: int, share: float) -> list[list[tuple[float, float]]]:
+    """Boxes with about this share of the points: by their volume, or around points of clusters, as large as that needs."""
     rng = np.random.default_rng(5)
-    side = SHARE ** (1 / 3)
-    if kind == "uniform":
+    side = share ** (1 / 3)
+    if kind != "clustered":
         return [[(float(low), float(low + side)) for low in lows] for lows in rng.random((count, 3)) * (1 - side)]
     some = values[::10]
     found = []
     for center in values[rng.integers(0, len(values), count)]:
         distances = np.abs(some - center).max(axis=1)
-        half = float(np.partition(distances, int(len(some) * SHARE))[int(len(some) * SHARE)])
+        half = float(np.partition(distances, int(len(some) * share))[int(len(some) * share)])
         found.append([(float(middle - half), float(middle + half)) for middle in center])
     return found
 
@@ -60,7 +65,7 @@ def described(times: list[float]) -> str:
     return f"{middle:.2f} ms ({low:.2f} to {high:.2f})"
 
 
-def measure(kind: str, folder: pathlib.Path, count: int) -> None:
+def measure(kind: str, folder: pathlib.Path, count: int, share: float) -> None:
     values = points(kind)
     opened = {}
     for level in LEVELS:
@@ -77,7 +82,7 @@ def measure(kind: str, folder: pathlib.Path, count: int) -> None:
         hs.query(opened[level], "/", "x < -9 and y < -9 and z < -9").positions()
     times: dict[tuple[str, str], list[float]] = {}
     found: dict[str, list[int]] = {level: [] for level in LEVELS}
-    for number, sides in enumerate(boxes(kind, values, 2 * count)):
+    for number, sides in enumerate(boxes(kind, values, 2 * count, share)):
         conditions = [f"{name} between {low!r} and {high!r}" for name, (low, high) in zip("xyz", sides, strict=True)]
         for level, file in opened.items():
             box = hs.query(file, "/", " and ".join(conditions))
@@ -101,11 +106,12 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--folder", type=pathlib.Path, default=pathlib.Path.home() / ".cache/hyperslab/bench/boxes")
     parser.add_argument("--boxes", type=int, default=60)
-    parser.add_argument("--points", nargs="*", default=["uniform", "clustered"], choices=["uniform", "clustered"])
+    parser.add_argument("--share", type=float, default=1e-4, help="of the points that are in a box")
+    parser.add_argument("--points", nargs="*", default=["uniform", "clustered"], choices=["uniform", "clustered", "ordered"])
     arguments = parser.parse_args()
     arguments.folder.mkdir(parents=True, exist_ok=True)
     for kind in arguments.points:
-        measure(kind, arguments.folder, arguments.boxes)
+        measure(kind, arguments.folder, arguments.boxes, arguments.share)
 
 
 if __name__ == "__main__":

@@ -246,9 +246,12 @@ impl<'a> CompositeQuery<'a> {
         if self.groups_to_read(sides, with_positions) * MAX_SHARE_READ_BY_GROUP <= self.groups {
             return self.each_group(sides, scratch, visit);
         }
-        let mut whole = Vec::new();
+        // The buffer is kept for the next block; words in memory need none.
+        let mut whole = std::mem::take(scratch);
         let bytes = self.payload.bytes(Part::Packed, 0..self.payload.length(Part::Packed), &mut whole)?;
-        CompositeQuery { payload: &Loaded(bytes), ..*self }.each_group(sides, scratch, visit)
+        CompositeQuery { payload: &Loaded(bytes), ..*self }.each_group(sides, &mut Vec::new(), visit)?;
+        *scratch = whole;
+        Ok(())
     }
 
     /// About how many groups are read for a box.
