@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 
 use rustix::io::Errno;
 
-use super::open::is_hdf5;
+use super::open::{generation_of, is_hdf5};
 use super::state::{Container, Options, Parts, register};
 use crate::catalog::is_container;
 use crate::error::{Result, error, os_error_message};
@@ -32,16 +32,6 @@ pub enum Create {
 fn mark(folder: &Path) {
     // Best effort: the file system may not support extended attributes.
     let _ = rustix::fs::setxattr(folder, "user.hyperslab.daos", b"Hyperslab", rustix::fs::XattrFlags::empty());
-}
-
-/// The generation of a container; 1 if it cannot be told.
-pub(super) fn generation_of(path: &Path) -> u64 {
-    let generation = |name: &str| name.strip_prefix("links.")?.strip_suffix(".arrow")?.parse().ok();
-    let known = match std::fs::read_dir(path) {
-        Ok(entries) => entries.flatten().filter_map(|entry| entry.file_name().to_str().and_then(generation)).max(),
-        Err(_) => Archive::open(path).ok().and_then(|archive| archive.names().filter_map(generation).max()),
-    };
-    known.unwrap_or(1)
 }
 
 impl Container {

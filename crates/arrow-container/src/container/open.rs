@@ -7,7 +7,6 @@ use std::sync::atomic::Ordering;
 
 use rustix::io::Errno;
 
-use super::create::generation_of;
 use super::state::{Container, Options, Parts, register};
 use crate::catalog::{self, CATALOG, Loaded, is_container};
 use crate::elements::datatype::DecodeDatatype;
@@ -28,6 +27,16 @@ pub(super) fn is_hdf5(path: &Path) -> bool {
     use std::io::Read;
     let mut start = [0; 8];
     open_named(path).and_then(|mut file| file.read_exact(&mut start)).is_ok() && start == *b"\x89HDF\r\n\x1a\n"
+}
+
+/// The generation of a container; 1 if it cannot be told.
+pub(super) fn generation_of(path: &Path) -> u64 {
+    let generation = |name: &str| name.strip_prefix("links.")?.strip_suffix(".arrow")?.parse().ok();
+    let known = match std::fs::read_dir(path) {
+        Ok(entries) => entries.flatten().filter_map(|entry| entry.file_name().to_str().and_then(generation)).max(),
+        Err(_) => Archive::open(path).ok().and_then(|archive| archive.names().filter_map(generation).max()),
+    };
+    known.unwrap_or(1)
 }
 
 /// What a file that cannot be opened is, if it is a known form of Arrow or Parquet files.
