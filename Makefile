@@ -422,7 +422,14 @@ $(HADOOP_JARS)/%/.fetched: testing/hadoop/%/pom.xml
 test-hadoop: test-hadoop-4 test-hadoop-3 ## files of hdfs://, s3a:// and other Hadoop file systems in Spark 4 and 3.5 (800 MB of jars)
 
 # TESTS as above.
-test-hadoop-%: $(SPARK_JAR) $(SPARK_VENVS)/spark%/.installed $(STORES_VENV)/.installed $(HADOOP_JARS)/hdfs/.fetched $(HADOOP_JARS)/aws%/.fetched setup
+# ABFS that speaks the protocol of blobs, as Azurite does, comes with the Hadoop of Spark 4.
+test-hadoop-4: $(HADOOP_JARS)/azure4/.fetched
+	@command -v npm >/dev/null && $(MAKE) --no-print-directory $(AZURITE)/.installed || echo "*** NOT TESTED: abfs:// addresses. npm is missing, or could not install Azurite. ***"
+	@$(MAKE) --no-print-directory test-hadoop-of-4
+
+test-hadoop-3: test-hadoop-of-3
+
+test-hadoop-of-%: $(SPARK_JAR) $(SPARK_VENVS)/spark%/.installed $(STORES_VENV)/.installed $(HADOOP_JARS)/hdfs/.fetched $(HADOOP_JARS)/aws%/.fetched setup
 	cd testing/hadoop && $(WITH_JAR) HYPERSLAB_HADOOP_JARS=$(HADOOP_JARS) HYPERSLAB_MOTO_PYTHON=$(STORES_VENV)/bin/python \
 		$(SPARK_VENVS)/spark$*/bin/python -m pytest -q -p no:cacheprovider --rootdir=. --confcutdir=. $(TESTS)
 

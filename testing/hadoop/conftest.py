@@ -1,4 +1,4 @@
-"""HDFS in a process of its own, an S3 server by moto in another, and a Spark session that reads both. `make test-hadoop` says where their
+"""HDFS in a process of its own, an S3 server by moto in another, Azurite in a third, and a Spark session that reads them. `make test-hadoop` says where their
 jars and packages are; what is missing is skipped by name."""
 
 from __future__ import annotations
@@ -7,6 +7,7 @@ import importlib.util
 import os
 import pathlib
 import shutil
+import socket
 import subprocess
 import time
 import urllib.request
@@ -20,6 +21,10 @@ if importlib.util.find_spec("pyspark") is None:
 
 HERE = pathlib.Path(__file__).resolve().parent
 JARS = pathlib.Path(os.environ.get("HYPERSLAB_HADOOP_JARS", pathlib.Path.home() / ".cache/hyperslab/hadoop-jars"))
+AZURITE = pathlib.Path(os.environ.get("HYPERSLAB_AZURITE", pathlib.Path.home() / ".cache/hyperslab/azurite"))
+#: The account of all emulators of Azure, and its key, which Microsoft's documentation names.
+ACCOUNT = "devstoreaccount1"
+ACCOUNT_KEY = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="
 KEYS = {"fs.s3a.access.key": "the-access-key", "fs.s3a.secret.key": "the-secret-of-the-key"}
 
 
@@ -61,10 +66,41 @@ def s3() -> Iterator[str]:
         server.stdin.close()
 
 
-def aws() -> pathlib.Path:
+@pytest.fixture(scope="session")
+def azurite() -> Iterator[str]:
+    """The address of a server of Azure's blobs."""
+    main = AZURITE / "node_modules/azurite/dist/src/blob/main.js"
+    if not azure().is_dir() or not main.exists():
+        pytest.skip("NOT TESTED: ABFS. It needs Spark 4, its jars and Azurite, which could not be fetched.")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    arguments = ["node", str(main), "--inMemoryPersistence", "--blobPort", str(port), "--silent", "--disableTelemetry", "--skipApiVersionCheck", "--loose"]
+    with subprocess.Popen(arguments, stdout=subprocess.DEVNULL) as server:
+        for _ in range(300):
+            assert server.poll() is None, "Azurite has ended"
+            try:
+                socket.create_connection(("127.0.0.1", port), 1).close()
+                break
+            except OSError:
+                time.sleep(0.1)
+        yield f"127.0.0.1:{port}"
+        server.terminate()
+
+
+def jars_of(service: str) -> pathlib.Path:
+    """The jars of a service for this version of Spark; the folder may be missing."""
     import pyspark
 
-    return JARS / f"aws{pyspark.__version__.split('.')[0]}"
+    return JARS / f"{service}{pyspark.__version__.split('.')[0]}"
+
+
+def aws() -> pathlib.Path:
+    return jars_of("aws")
+
+
+def azure() -> pathlib.Path:
+    return jars_of("azure")
 
 
 @pytest.fixture(scope="session")
@@ -85,7 +121,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory, slow_classes: pathlib.Path) 
     from pyspark.sql import SparkSession
 
     folder = tmp_path_factory.mktemp("spark")
-    classes = [str(slow_classes), *map(str, sorted(aws().glob("*.jar")))]
+    classes = [str(slow_classes), *map(str, [*sorted(aws().glob("*.jar")), *sorted(azure().glob("*.jar"))])]
     builder = (
         SparkSession.builder.master("local[2,2]")
         .config("spark.ui.enabled", "false")
@@ -179,7 +215,7 @@ class Store:
         return self.spark.read.format("hdf5").options(**self.options, **options).load(where)
 
 
-@pytest.fixture(params=["hdfs", "s3a", "slow"])
+@pytest.fixture(params=["hdfs", "s3a", "abfs", "slow"])
 def store(request: pytest.FixtureRequest, spark: Any, tmp_path: pathlib.Path) -> Iterator[Store]:
     if request.param == "hdfs":
         yield Store(spark, f"{request.getfixturevalue('hdfs')}/{tmp_path.name}", {})
@@ -187,6 +223,13 @@ def store(request: pytest.FixtureRequest, spark: Any, tmp_path: pathlib.Path) ->
         options = {"fs.s3a.endpoint": request.getfixturevalue("s3"), "fs.s3a.path.style.access": "true", "fs.s3a.attempts.maximum": "1", **KEYS}
         options |= {"fs.s3a.connection.ssl.enabled": "false", "fs.s3a.endpoint.region": "us-east-1"}
         yield Store(spark, f"s3a://bucket/{tmp_path.name}", options)
+    elif request.param == "abfs":
+        # Azurite has the protocol of blobs, which ABFS uses for accounts without a hierarchy of names.
+        host = f"{ACCOUNT}.dfs.core.windows.net"
+        options = {"fs.azure.abfs.endpoint": request.getfixturevalue("azurite"), f"fs.azure.account.key.{host}": ACCOUNT_KEY}
+        options |= {"fs.azure.account.hns.enabled": "false", "fs.azure.fns.account.service.type": "BLOB", "fs.azure.always.use.https": "false"}
+        options |= {"fs.azure.networking.library": "JDK_HTTP_URL_CONNECTION", "fs.azure.createRemoteFileSystemDuringInitialization": "true"}
+        yield Store(spark, f"abfs://data@{host}/{tmp_path.name}", options | {"fs.azure.io.retry.max.retries": "1"})
     else:
         folder = tmp_path / "slow folder"
         folder.mkdir()

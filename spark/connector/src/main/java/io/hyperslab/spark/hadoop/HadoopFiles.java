@@ -206,30 +206,34 @@ public final class HadoopFiles implements Serializable {
     }
   }
 
-  /** The members of a folder; none if it vanished. */
+  /**
+   * The members of a folder, each once; none if it vanished. ABFS lists a folder twice if both a blob of its name and blobs below
+   * it say that it is there.
+   */
   public List<HadoopEntry> members(String folder) {
     return opener().run(folder, (system, path) -> {
-      List<HadoopEntry> members = new ArrayList<>();
+      Map<Path, HadoopEntry> members = new LinkedHashMap<>();
       try {
         for (FileStatus status : system.listStatus(path)) {
-          members.add(new HadoopEntry(status));
+          members.putIfAbsent(status.getPath(), new HadoopEntry(status));
         }
       } catch (FileNotFoundException gone) {
         members.clear();
       }
-      return members;
+      return new ArrayList<>(members.values());
     });
   }
 
-  /** All files below a folder. */
+  /** All files below a folder, each once. */
   public List<HadoopEntry> filesBelow(String folder) {
     return opener().run(folder, (system, path) -> {
-      List<HadoopEntry> files = new ArrayList<>();
+      Map<Path, HadoopEntry> files = new LinkedHashMap<>();
       RemoteIterator<LocatedFileStatus> found = system.listFiles(path, true);
       while (found.hasNext()) {
-        files.add(new HadoopEntry(found.next()));
+        LocatedFileStatus status = found.next();
+        files.putIfAbsent(status.getPath(), new HadoopEntry(status));
       }
-      return files;
+      return new ArrayList<>(files.values());
     });
   }
 

@@ -331,22 +331,27 @@ public final class HadoopMaster {
     if (!system.exists(aside)) {
       throw new FileNotFoundException(aside.toString());
     }
-    if (replaced != null && !system.rename(path, replaced)) {
-      throw refused();
+    Path old = replaced;
+    if (old != null && !system.rename(path, old)) {
+      // ABFS takes a name that begins with the file's own for one below it.
+      old = new Path(path.getParent(), "." + aside.getParent().getName() + "." + path.getName());
+      if (!system.rename(path, old)) {
+        throw refused();
+      }
     }
     boolean isMoved = false;
     try {
       isMoved = system.rename(aside, path);
     } finally {
-      if (!isMoved && replaced != null) {
-        system.rename(replaced, path);
+      if (!isMoved && old != null) {
+        system.rename(old, path);
       }
     }
     if (!isMoved) {
       throw refused();
     }
-    if (replaced != null) {
-      system.delete(replaced, false);
+    if (old != null) {
+      system.delete(old, false);
     }
   }
 
