@@ -27,6 +27,7 @@ MODULES = (
     hs.mllib,
     hs.models,
     hs.models.anndata,
+    hs.models.chombo,
     hs.models.h5block,
     hs.models.h5part,
     hs.models.mpas,

@@ -10,6 +10,7 @@ import h5py
 import hyperslab as hs
 import numpy as np
 import pytest
+import test_models_chombo as chombo
 import test_models_keras as keras
 import test_models_nexus as nexus
 import test_models_nwb as nwb
@@ -33,6 +34,7 @@ def series(path: pathlib.Path) -> pathlib.Path:
 MAKERS = {
     "h5part": steps.write_particles,
     "h5block": steps.write_fields,
+    "chombo": chombo.good,
     "openpmd": series,
     "nexus": nexus.write,
     "nwb": nwb.write,

@@ -24,6 +24,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import hexagons
 import test_models_anndata as anndata
 import test_models_cf as cf
+import test_models_chombo as chombo
 import test_models_grids as grids
 import test_models_keras as keras
 import test_models_matlab as matlab
@@ -83,6 +84,7 @@ def _pandas(path: pathlib.Path) -> None:
 MAKERS: dict[str, Callable[[pathlib.Path], object]] = {
     "h5part": steps.write_particles,
     "h5block": steps.write_fields,
+    "chombo": chombo.good,
     "openpmd": _openpmd,
     "anndata": anndata.write,
     "matlab": lambda path: matlab.build(path, matlab.of_matlab),

@@ -150,6 +150,18 @@ def of_h5block(path: pathlib.Path) -> None:
             run.write_step({"phi": np.arange(24.0).reshape(2, 3, 4) + step, "E": [np.full((2, 3, 4), c + step) for c in range(3)]}, time=step / 2)
 
 
+def of_chombo(path: pathlib.Path) -> None:
+    corners = np.dtype([("lo_i", "i4"), ("lo_j", "i4"), ("hi_i", "i4"), ("hi_j", "i4")])
+    with h5py.File(path, "w") as f:
+        f.create_group("Chombo_global").attrs["SpaceDim"] = 2
+        f.attrs["num_components"], f.attrs["component_0"], f.attrs["num_levels"] = 1, "density", 2
+        for number, boxes in enumerate([[(0, 0, 3, 1), (0, 2, 3, 3)], [(2, 2, 5, 3)]]):
+            level = f.create_group(f"level_{number}")
+            level.attrs["dx"], level.attrs["ref_ratio"] = 1.0 / 2**number, 2
+            level["boxes"], level["data:datatype=0"] = np.array(boxes, corners), np.arange(8.0 * len(boxes)) + 100 * number
+            level["data:offsets=0"] = np.arange(len(boxes) + 1) * 8
+
+
 def of_loom(path: pathlib.Path) -> None:
     with h5py.File(path, "w") as f:
         f["attrs/LOOM_SPEC_VERSION"] = "3.0.0"
@@ -184,6 +196,7 @@ def of_mpas(path: pathlib.Path) -> None:
 #: A file of each model whose tables no other test reads.
 FILES = [
     ("h5block", of_h5block, "phi > 20"),
+    ("chombo", of_chombo, "density > 5"),
     ("loom", of_loom, "depth > 10"),
     ("matlab", of_matlab, "count > 1"),
     ("pytables", of_pytables, "x > 1"),

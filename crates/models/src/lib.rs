@@ -15,7 +15,7 @@
 //! - `groups`: the groups of a file, for models that look for objects by their classes.
 //! - `steps`: groups `Step#0`, `Step#1`, …, which H5Part and H5Block share.
 //! - `grid`: variables by their dimensions and tables of elements, which UGRID, MPAS and CF share.
-//! - `h5part`, `h5block`, `anndata`, `loom`, `matlab`, `pytables`, `ugrid`, `mpas`, `openpmd`, `nexus`, `nwb`, `keras`, `photon`, `cf`: one model each.
+//! - `h5part`, `h5block`, `chombo`, `anndata`, `loom`, `matlab`, `pytables`, `ugrid`, `mpas`, `openpmd`, `nexus`, `nwb`, `keras`, `photon`, `cf`: one model each.
 //! - `registry`: all models; what scans ask for tables.
 #![forbid(unsafe_code)]
 #![deny(clippy::exhaustive_enums, clippy::exhaustive_structs, clippy::missing_errors_doc)]
@@ -23,6 +23,7 @@
 mod anndata;
 mod budget;
 mod cf;
+mod chombo;
 mod grid;
 mod groups;
 mod h5block;

@@ -50,6 +50,10 @@ impl Window<'_> {
                 let loaded = loaded.ok_or_else(|| Error::internal("owners were not loaded"))?;
                 self.joined(field, joined.axis, &joined.steps, loaded)
             }
+            Composed::Patches(patched) => {
+                let loaded = loaded.and_then(|loaded| loaded.patches.as_ref()).ok_or_else(|| Error::internal("boxes were not loaded"))?;
+                self.patched(patched, loaded)
+            }
         }
     }
 

@@ -22,6 +22,7 @@ pub(crate) mod index_pruning;
 pub(crate) mod indexed_predicate;
 mod indexed_term;
 pub(crate) mod joined_columns;
+mod patch_columns;
 pub(crate) mod ragged_columns;
 mod raw_column;
 pub(crate) mod row_gather;

@@ -65,6 +65,16 @@ impl<'a> Window<'a> {
         Ok(())
     }
 
+    /// Fails if the scan was cancelled.
+    pub(super) fn check(&self) -> Result<()> {
+        self.cancellation.check()
+    }
+
+    /// The file with the decoded chunks that windows of this scan keep for each other.
+    pub(super) fn with_kept_chunks(&self, file: &File) -> File {
+        file.with_chunks(self.part.coordinate_cache.chunks())
+    }
+
     /// The named columns as a batch.
     pub fn batch_of(&self, names: &[String]) -> Result<RecordBatch> {
         let columns = self.columns(names)?;
@@ -168,8 +178,7 @@ impl<'a> Window<'a> {
         axes.extend(shape.iter().skip(axes.len()).map(|&extent| Axis::all(extent)));
         let selection = Selection::new(axes, shape).map_err(|error| file.place(dataset, error))?;
         if self.shares_chunks(file, dataset, &selection)? {
-            let file = file.with_chunks(self.part.coordinate_cache.chunks());
-            return self.read_of(&file, dataset, &selection, datatype);
+            return self.read_of(&self.with_kept_chunks(file), dataset, &selection, datatype);
         }
         self.read_of(file, dataset, &selection, datatype)
     }

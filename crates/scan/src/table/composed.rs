@@ -12,6 +12,7 @@ use super::connectivity::IndexRule;
 use super::elements::Elements;
 use super::nulls::{flags, integers, masked};
 use super::owners::{OwnerArray, Owners};
+use super::patches::{LoadedPatches, Patched};
 use super::ragged::Bounds;
 use super::repeated::RepeatedAxis;
 
@@ -22,6 +23,8 @@ pub(crate) struct Loaded {
     pub values: Option<ArrayRef>,
     /// The owners of rows.
     pub owners: Option<Arc<Owners>>,
+    /// The boxes whose cells are the rows.
+    pub patches: Option<LoadedPatches>,
 }
 
 /// A column's values from several arrays.
@@ -106,6 +109,8 @@ pub enum Composed {
     },
     /// Values of the owner of each index along a dimension of the rows.
     Joined(Box<Joined>),
+    /// Values of the cells of boxes.
+    Patches(Box<Patched>),
 }
 
 /// Values of owners.
@@ -135,19 +140,24 @@ impl Composed {
             Self::Connectivity { indexes, counts, .. } => std::iter::once(indexes).chain(counts.as_deref()).collect(),
             Self::Repeated { values, .. } => vec![values],
             Self::Joined(joined) => joined.steps.iter().map(|step| &step.array).chain(&joined.values).collect(),
+            Self::Patches(patched) => patched.arrays(),
         }
     }
 
     /// Reads what all windows need. `known` is what was read for other columns; `shape` is that of the rows.
     pub(crate) fn load<'a>(&self, mut known: impl Iterator<Item = &'a Loaded>, shape: &[u64], cancellation: &Cancellation) -> Result<Loaded> {
-        let Self::Joined(joined) = self else { return Ok(Loaded { values: self.dictionary(cancellation)?, owners: None }) };
+        if let Self::Patches(patched) = self {
+            let patches = patched.load(&known.filter_map(|known| known.patches.as_ref()).collect::<Vec<_>>(), cancellation)?;
+            return Ok(Loaded { patches: Some(patches), ..Loaded::default() });
+        }
+        let Self::Joined(joined) = self else { return Ok(Loaded { values: self.dictionary(cancellation)?, ..Loaded::default() }) };
         let elements = shape.get(joined.axis).copied().ok_or_else(|| Error::internal("no such axis"))?;
         let owners = match known.find_map(|known| known.owners.as_ref().filter(|owners| owners.is_of(&joined.steps))) {
             Some(owners) => owners.clone(),
             None => Arc::new(Owners::load(&joined.steps, elements, cancellation)?),
         };
         let values = joined.values.as_ref().map(|values| values.read_all(cancellation)).transpose()?;
-        Ok(Loaded { values, owners: Some(owners) })
+        Ok(Loaded { values, owners: Some(owners), patches: None })
     }
 
     /// What all windows need, if there is such: the categories, null where their mask says so; the first rows of runs.
@@ -207,6 +217,7 @@ impl Composed {
                 let list = DataType::FixedSizeList(Arc::new(Field::new("item", item.data_type().clone(), item.is_nullable())), length);
                 Field::new(name, list, false).with_metadata(item.metadata().clone())
             }
+            Self::Patches(patched) => patched.field(name),
             Self::Joined(joined) => match &joined.values {
                 None => Field::new(name, DataType::Int64, false),
                 Some(values) => {
@@ -242,6 +253,7 @@ impl Composed {
                 Some(RepeatedAxis::List) => values.shape().map_or(1, |shape| shape.last().copied().unwrap_or(1)).saturating_mul(values.width()),
                 _ => values.column.datatype().size(),
             },
+            Self::Patches(patched) => patched.row_bytes(),
             Self::Joined(joined) => joined.values.as_ref().map_or(8, |values| values.column.datatype().size().min(8)),
         }
     }

@@ -17,6 +17,7 @@ use hyperslab_reader::File;
 use serde::{Deserialize, Serialize};
 
 use super::along::AlongValues;
+use super::bits;
 use super::column_order::ColumnOrder;
 use super::composed::{Composed, Joined};
 use super::connectivity::IndexRule;
@@ -25,6 +26,7 @@ use super::elements::Elements;
 use super::literal::Literal;
 use super::mapping::DimensionMapping;
 use super::members::Omitted;
+use super::patch_definition::{PatchValues, patch_values, resolve_patches};
 use super::ragged::Bounds;
 use super::repeated::RepeatedAxis;
 use super::segment::{Segment, SegmentColumn, Source, metadata_columns};
@@ -222,6 +224,15 @@ pub enum Values {
         /// A value for each of the last owners: a whole 1-D array, or a 2-D array of characters. `None` for their indexes.
         values: Option<ArrayPart>,
     },
+    /// Values of the cells of boxes: rows are cells, box after box, the first index fastest.
+    Patches {
+        /// A 1-D compound dataset with the lowest and the highest cell of each box: `lo_i`, `lo_j`, `hi_i`, `hi_j`.
+        boxes: ArrayPart,
+        /// Number of directions: 1 to 3.
+        dimensions: usize,
+        /// What the column holds.
+        what: PatchValues,
+    },
 }
 
 impl Values {
@@ -273,20 +284,6 @@ impl UnitConversion {
     /// From radians to `name`, the degrees of a longitude or latitude.
     pub fn degrees(name: impl Into<String>) -> Self {
         Self { factor: 180.0 / std::f64::consts::PI, name: name.into() }
-    }
-}
-
-/// Floats by their bits, because JSON has neither NaN nor infinity, and its readers may round.
-mod bits {
-    use serde::{Deserialize, Deserializer, Serializer};
-
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde asks for")]
-    pub(super) fn serialize<S: Serializer>(value: &f64, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_u64(value.to_bits())
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
-        u64::deserialize(deserializer).map(f64::from_bits)
     }
 }
 
@@ -397,6 +394,9 @@ impl SegmentDefinition {
                     Composed::Connectivity { indexes, counts, rule } => {
                         let counts = counts.as_deref().map(part).transpose()?;
                         Values::Connectivity { indexes: part(indexes)?, counts, rule: rule.clone() }
+                    }
+                    Composed::Patches(patched) => {
+                        Values::Patches { boxes: whole(&patched.boxes)?, dimensions: patched.dimensions, what: patch_values(patched, whole)? }
                     }
                     Composed::Repeated { values, axes } => Values::Repeated { values: whole(values)?, axes: axes.clone() },
                     Composed::Joined(joined) => {
@@ -610,6 +610,12 @@ impl SegmentDefinition {
                 }
                 Values::Repeated { values, axes } => {
                     let composed = Composed::Repeated { values: resolver.repeated(name, values, axes, &self.shape)?, axes: axes.clone() };
+                    (Arc::new(composed.field(name, false)?), Source::Composed(Arc::new(composed)))
+                }
+                Values::Patches { boxes, dimensions, what } => {
+                    let [rows] = self.shape.as_slice() else { return Err(malformed("cells of boxes in rows of several dimensions")) };
+                    let patched = resolve_patches(&resolver, name, boxes, *dimensions, what, *rows)?;
+                    let composed = Composed::Patches(Box::new(patched.ok_or_else(|| malformed("boxes of other dimensions"))?));
                     (Arc::new(composed.field(name, false)?), Source::Composed(Arc::new(composed)))
                 }
                 Values::Joined { axis, steps, values } => {

@@ -1,6 +1,7 @@
 //! Resolves a request to objects, with their rows and columns.
 
 pub(crate) mod along;
+mod bits;
 pub(crate) mod boundary;
 pub(crate) mod builder;
 pub(crate) mod chunk_count;
@@ -20,6 +21,10 @@ pub(crate) mod members;
 pub(crate) mod model;
 pub(crate) mod nulls;
 pub(crate) mod owners;
+pub(crate) mod patch_boxes;
+mod patch_cover;
+pub(crate) mod patch_definition;
+pub(crate) mod patches;
 pub(crate) mod ragged;
 pub(crate) mod repeated;
 pub(crate) mod resolver;

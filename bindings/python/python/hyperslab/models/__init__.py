@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..model_view import ModelArray, ModelView, Problem
-from . import anndata, cf, h5block, h5part, keras, matlab, mpas, nexus, nwb, openpmd, pandas, photon_hdf5, pytables, ugrid
+from . import anndata, cf, chombo, h5block, h5part, keras, matlab, mpas, nexus, nwb, openpmd, pandas, photon_hdf5, pytables, ugrid
 
 __all__ = [
     "ModelArray",
@@ -11,6 +11,7 @@ __all__ = [
     "Problem",
     "anndata",
     "cf",
+    "chombo",
     "h5block",
     "h5part",
     "keras",

@@ -1,0 +1,85 @@
+//! Reads the columns of the cells of boxes.
+
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, BooleanArray, Float64Array, Int64Array};
+use hyperslab_array::{Error, Result, Selection};
+use hyperslab_reader::SCAN_CACHE_BYTES;
+
+use super::window_columns::Window;
+use crate::table::patch_boxes::CellRun;
+use crate::table::patches::{LoadedPatches, Patched, PatchedValues};
+
+impl Window<'_> {
+    /// The values of a column of the cells of boxes at the window's rows.
+    pub(super) fn patched(&self, patched: &Patched, loaded: &LoadedPatches) -> Result<ArrayRef> {
+        let [rows] = self.selection.axes() else { return Err(Error::internal("cells of boxes in rows of several dimensions")) };
+        if matches!(patched.what, PatchedValues::Cells) {
+            return Ok(Arc::new(Int64Array::from(loaded.boxes.cells_of(rows)?)));
+        }
+        let runs = loaded.boxes.runs(rows)?;
+        let no_axis = || Error::internal("no such axis");
+        Ok(match &patched.what {
+            PatchedValues::Cells => return Err(Error::internal("boxes as rows")),
+            PatchedValues::Box => {
+                let mut numbers = Vec::with_capacity(self.count);
+                for run in &runs {
+                    let number = i64::try_from(run.patch).map_err(|_| Error::internal("a box beyond 63 bits"))?;
+                    numbers.resize(numbers.len() + length(run)?, number);
+                }
+                Arc::new(Int64Array::from(numbers))
+            }
+            PatchedValues::Index(axis) => {
+                let mut indexes: Vec<i64> = Vec::with_capacity(self.count);
+                for run in &runs {
+                    let first = *run.first.get(*axis).ok_or_else(no_axis)?;
+                    match axis {
+                        0 => indexes.extend((0..run.count).map(|further| first.wrapping_add_unsigned(further))),
+                        _ => indexes.resize(indexes.len() + length(run)?, first),
+                    }
+                }
+                Arc::new(Int64Array::from(indexes))
+            }
+            PatchedValues::Center { axis, origin, spacing } => {
+                #[expect(clippy::cast_precision_loss, reason = "centers are doubles")]
+                let center = |index: i64| origin + (index as f64 + 0.5) * spacing;
+                let mut centers: Vec<f64> = Vec::with_capacity(self.count);
+                for run in &runs {
+                    let first = *run.first.get(*axis).ok_or_else(no_axis)?;
+                    match axis {
+                        0 => centers.extend((0..run.count).map(|further| center(first.wrapping_add_unsigned(further)))),
+                        _ => centers.resize(centers.len() + length(run)?, center(first)),
+                    }
+                }
+                Arc::new(Float64Array::from(centers))
+            }
+            PatchedValues::Covered { .. } => {
+                let cover = loaded.cover.as_ref().ok_or_else(|| Error::internal("the boxes of the next level were not loaded"))?;
+                let mut flags = vec![false; self.count];
+                let mut rest = flags.as_mut_slice();
+                for run in &runs {
+                    self.check()?;
+                    let (here, after) = rest.split_at_mut_checked(length(run)?).ok_or_else(|| Error::internal("more cells than rows"))?;
+                    cover.mark(run.first, here);
+                    rest = after;
+                }
+                Arc::new(BooleanArray::from(flags))
+            }
+            PatchedValues::Component { values, number, layout, .. } => {
+                let starts = loaded.starts.as_ref().ok_or_else(|| Error::internal("the elements of boxes were not loaded"))?;
+                let selection = Selection::new(vec![loaded.boxes.elements_of(&runs, starts, *layout, *number)?], &values.shape()?)?;
+                let file = &values.mapping.file;
+                let description = file.dataset(values.dataset)?;
+                // Windows share chunks: each holds parts of several components.
+                let chunk = description.chunk_grid.chunk_shape().iter().fold(description.datatype.size(), |bytes, extent| bytes.saturating_mul(*extent));
+                let shared = (!description.filters.is_empty() && chunk <= SCAN_CACHE_BYTES).then(|| self.with_kept_chunks(file));
+                let (bytes, heap) = self.read_of(shared.as_ref().unwrap_or(file), values.dataset, &selection, values.column.datatype())?;
+                values.column.take_arrow(bytes.into_buffer(), &heap).map_err(|error| values.place(error))?
+            }
+        })
+    }
+}
+
+fn length(run: &CellRun) -> Result<usize> {
+    usize::try_from(run.count).map_err(|_| Error::limit_exceeded("a window exceeds memory"))
+}
