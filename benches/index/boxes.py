@@ -4,7 +4,7 @@ composite index (C) of the three.
     python benches/index/boxes.py [--folder FOLDER] [--boxes 60] [--share 1e-4] [--points uniform clustered ordered]
 
 Each box is another one, so that its first question finds nothing in caches. The indexes take turns. Prints medians and quartiles in ms: of the first count of a
-box, of the same count again, of the row numbers, of the row numbers of another box of which nothing was asked before, and of the row numbers for the three
+box, of the same count again, of the row numbers, of the row numbers of a box that is asked for the first time, and of the row numbers for the three
 conditions one by one; and how many times longer three conditions one by one, by level X, take than a box by level C. All must have the same counts.
 """
 

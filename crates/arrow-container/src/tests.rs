@@ -14,6 +14,7 @@ use crate::error::Error;
 use crate::files::Folder;
 use crate::lock;
 use crate::model::{Body, Object, ROOT, Target, Tree};
+use crate::ranks::Ranks;
 use crate::table::{Part, Table};
 
 type Outcome = Result<(), Box<dyn std::error::Error>>;
@@ -195,6 +196,44 @@ fn a_tree_is_read_as_it_was_published_and_half_written_ones_are_refused() -> Out
     std::fs::remove_file(&catalog)?;
     let refused = Container::open(&path, false, Options::default(), &no_types).map(|_: Arc<Container>| ());
     assert!(refused.is_err_and(|error| error.message.contains("without catalog.arrow")));
+    Ok(())
+}
+
+#[test]
+fn what_ranks_have_flushed_is_kept_until_one_file_has_it() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("f.h5");
+    let options = Options { one_file: true, ..Options::default() };
+    let entries = || std::fs::read_dir(folder.path()).map(|entries| entries.flatten().count());
+    let ranks = || Ranks::new(0, 1, Box::new(|own: &[u8]| Ok(vec![own.to_vec()]))).map(Arc::new);
+    let names = |container: &Container| lock(&container.tree).links(ROOT).map(|links| links.keys().cloned().collect::<Vec<_>>());
+    let add = |container: &Container, name: &str| {
+        lock(&container.tree).link(ROOT, name, false, Target::Soft("/elsewhere".to_owned()))?;
+        container.change()
+    };
+    let container = Container::create_collective(&path, Create::New, Object::group(Vec::new(), false), Vec::new(), options, ranks()?)?;
+    add(&container, "flushed")?;
+    container.publish()?;
+    let copy = folder.path().join("copy.h5");
+    std::fs::copy(&path, &copy)?;
+    assert!(names(&*Container::open(&copy, false, options, &no_types)?)?.is_empty(), "the file has what was closed");
+    std::fs::remove_file(&copy)?;
+    add(&container, "lost")?;
+    // As if closing had failed: the disk is full.
+    drop(container);
+    assert_eq!(entries()?, 2);
+    // Whoever takes it over may fail, too.
+    let taken = Container::open(&path, true, options, &no_types)?;
+    assert_eq!(names(&taken)?, ["flushed"]);
+    drop(taken);
+    assert_eq!(entries()?, 2);
+    let taken = Container::open_collective(&path, options, &no_types, ranks()?)?;
+    add(&taken, "more")?;
+    taken.finish()?;
+    drop(taken);
+    assert_eq!(entries()?, 1, "the folder is gone");
+    let read = Container::open(&path, false, options, &no_types)?;
+    assert_eq!(names(&read)?, ["flushed", "more"]);
     Ok(())
 }
 

@@ -29,7 +29,7 @@ pub(super) fn is_hdf5(path: &Path) -> bool {
     open_named(path).and_then(|mut file| file.read_exact(&mut start)).is_ok() && start == *b"\x89HDF\r\n\x1a\n"
 }
 
-/// The generation of a container; 1 if it cannot be told.
+/// The generation of a container; 1 if it is not known.
 pub(super) fn generation_of(path: &Path) -> u64 {
     let generation = |name: &str| name.strip_prefix("links.")?.strip_suffix(".arrow")?.parse().ok();
     let known = match std::fs::read_dir(path) {
@@ -155,6 +155,7 @@ impl Container {
         let owns_folder = opening == Opening::Writing;
         let container = Self::assemble(Parts { path: real.clone(), folder, one_file, owns_folder, tree, generation, writable, options, lock: held });
         container.changed.store(flushed.is_some(), Ordering::Relaxed);
+        container.flushed.store(flushed.is_some(), Ordering::Relaxed);
         register(&container);
         Ok(container)
     }

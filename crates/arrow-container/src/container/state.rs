@@ -141,7 +141,9 @@ impl Drop for Container {
         if open.get(&self.path).is_some_and(|weak| weak.strong_count() == 0) {
             open.remove(&self.path);
         }
-        if self.one_file && self.owns_folder && *self.folder != *self.path {
+        // What was flushed, and could not be put into the file, stays for the next writer.
+        let is_published = !self.flushed.load(Ordering::Relaxed);
+        if self.one_file && self.owns_folder && is_published && *self.folder != *self.path {
             drop(std::fs::remove_dir_all(&*self.folder));
         }
         drop(lock(&self.lock).take());

@@ -32,7 +32,7 @@ pub(super) fn together(file: &File, patterns: &[String]) -> Result<Vec<Together>
     let all = joined_labels(patterns.iter().cloned());
     if !COLUMNS.contains(&patterns.len()) {
         return Err(Error::invalid_input(format!(
-            "a composite index of {} datasets ({}): it has {} to {}, because with more of them each is cut into few parts",
+            "a composite index is of {2} to {3} datasets, not of {0} ({1}): with more of them, each is cut into few parts",
             patterns.len(),
             shown(&all),
             COLUMNS.start(),

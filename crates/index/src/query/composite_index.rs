@@ -17,7 +17,7 @@ use crate::freshness::indexed_parts::IndexedParts;
 use crate::store::block_directory::{BlockDirectory, BlockEntry};
 use crate::store::index_reader::RowPayload;
 
-/// Boxes with more of the rows than this are found faster by the indexes of single datasets, of which many rows pass or fail together.
+/// The indexes of single datasets find boxes with a larger share of the rows faster: there, many rows pass or fail together.
 const MAX_SHARE_INSIDE: f64 = 1.0 / 16.0;
 /// So are boxes that cut more than this share of the groups, if one side alone leaves less than `MIN_SHARE_OF_SIDE` of the rows: less than
 /// one row of each block.

@@ -131,7 +131,7 @@ def _of_index(file: _native.File, number: int) -> tuple[float, float, str] | Non
 
 
 def _of_attribute(file: _native.File, number: int) -> tuple[float, float, str] | None:
-    """What the attribute `actual_range` says (CF 1.13, section 2.5.1): the file's word, which nobody has compared."""
+    """What the attribute `actual_range` says (CF 1.13, section 2.5.1). It is not compared with the data."""
     try:
         said = np.asarray(File(file)[file.object_path(number)].attrs["actual_range"])
     except Error:

@@ -29,9 +29,9 @@ import org.apache.hadoop.fs.Path;
  *
  * <p>Where a file appears when its stream is closed (object stores), one put is the commit, under the store's own condition if
  * Hadoop's class has one. Elsewhere the master is written aside and renamed. Before that, its writer claims the present state:
- * it renames a small file, which names the write, to a name made of the state, which only one writer can do. A writer
- * that does not rename its master in time blocks nobody: another writer removes that master, so that it cannot be renamed
- * any more, and claims the state under the next number. So no clock and no lock decides which commit is lost.
+ * it renames a small file, which names the write, to a name made of the state, which only one writer can do. If a writer
+ * does not rename its master in time, another writer removes that master, so that it can no longer be renamed, and claims the
+ * state under the next number. So neither a clock nor a lock decides which commit is lost.
  */
 public final class HadoopMaster {
   /** Name in the folder of a write of the master before it is renamed. */
@@ -49,7 +49,7 @@ public final class HadoopMaster {
   private static final String IF_ABSENT = "fs.option.create.conditional.overwrite";
   private static final String IF_TAG = "fs.option.create.conditional.overwrite.etag";
 
-  /** After this time, the next writer takes over the claim of a writer that has not renamed its master. */
+  /** If a writer has not renamed its master after this time, the next writer takes over its claim. */
   private static final long CLAIM_MILLISECONDS = 20_000;
 
   private static final long RETRY_MILLISECONDS = 300;
