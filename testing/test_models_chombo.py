@@ -210,9 +210,123 @@ def test_conditions_find_the_rows_that_the_oracle_finds(tmp_path: pathlib.Path, 
     assert view.cells("not covered", level=0).count() == ((wanted.level == 0) & ~wanted.covered).sum()
 
 
+@pytest.mark.parametrize("case", CASES)
+def test_conditions_on_boxes_indexes_and_centers_are_those_of_the_oracle(tmp_path: pathlib.Path, case: str) -> None:
+    path, wanted = made(tmp_path, case)
+    view = hs.models.chombo.open(path)
+    random = np.random.default_rng(11)
+    axes = [axis for axis in "ijk" if axis in wanted]
+    middle = float(wanted.density.median())
+
+    def one() -> tuple[str, pd.Series]:
+        column = str(random.choice(["box", "level", *axes, *("xyz"[: len(axes)])]))
+        values = np.sort(wanted[column].unique())
+        low, high = sorted(float(values[int(at)]) for at in random.integers(0, len(values), 2))
+        if column not in "xyz":
+            low, high = int(low), int(high)
+        ours = wanted[column]
+        return [
+            (f"{column} >= {low!r}", ours >= low),
+            (f"{column} < {high!r}", ours < high),
+            (f"{column} between {low!r} and {high!r}", (ours >= low) & (ours <= high)),
+            (f"{column} in ({low!r}, {high!r})", ours.isin([low, high])),
+            (f"not {column} = {low!r}", ours != low),
+            (f"({column} < {low!r} or {column} > {high!r})", (ours < low) | (ours > high)),
+        ][int(random.integers(6))]
+
+    others = [("covered", wanted.covered), ("not covered", ~wanted.covered), (f"density > {middle!r}", wanted.density > middle), ("1 = 1", wanted.level >= 0)]
+    for _ in range(60):
+        (first, passes), (second, other), (third, last) = one(), one(), one()
+        (test, tested) = others[int(random.integers(3))]
+        for condition, mask in {
+            first: passes,
+            f"{first} and {second}": passes & other,
+            f"{first} and {test} and {second}": passes & tested & other,
+            f"({first} or {second}) and {third}": (passes | other) & last,
+            f"({first} or {test}) and {third}": (passes | tested) & last,
+            f"({first} and {second} or {third} and {test})": (passes & other) | (last & tested),
+        }.items():
+            rows = wanted[mask]
+            assert view.cells(condition).count() == len(rows), condition
+            got = view.cells(condition, ["level", "box", *axes, "x", "density", "covered"]).to_pandas()
+            assert got.density.tolist() == rows.density.tolist() and got.i.tolist() == rows.i.tolist() and got.x.tolist() == rows.x.tolist(), condition
+            assert got.covered.tolist() == rows.covered.tolist() and got.box.tolist() == rows.box.tolist(), condition
+            few = view.cells(condition, ["density"], limit=3, batch_rows=2).to_pandas()
+            assert few.density.tolist() == rows.density.tolist()[:3], condition
+            joined = [value for split in view.cells(condition, ["density"]).splits(3) for value in split.read()["density"].to_pylist()]
+            assert sorted(joined) == sorted(rows.density), condition
+
+
+def large(path: pathlib.Path, **storage: Any) -> pathlib.Path:
+    """Boxes of 16 cells in each direction, 64 on the coarse level and 8 in its middle on the fine one; a component is the number of its element."""
+    write(path, [[((0, 0, 0), (0, 0, 0))], [((0, 0, 0), (0, 0, 0))]], ratios=[2], components=("density", "p"), dx=1.0)
+    with h5py.File(path, "r+") as f:
+        for number, places in enumerate([range(4), range(3, 5)]):
+            group = f[f"level_{number}"]
+            for name in ("boxes", "data:datatype=0", "data:offsets=0"):
+                del group[name]
+            low = [(16 * i, 16 * j, 16 * k) for k, j, i in itertools.product(places, repeat=3)]
+            group["boxes"] = np.array([(*corner, *(index + 15 for index in corner)) for corner in low], box_type(3))
+            group.create_dataset("data:datatype=0", data=np.arange(len(low) * 8192.0) + number * 1e6, **storage)
+            group["data:offsets=0"] = np.arange(len(low) + 1) * 8192
+    return path
+
+
+@pytest.mark.parametrize("storage", [{}, {"chunks": (4096,), "compression": 1}])
+def test_conditions_read_only_the_boxes_that_they_touch(tmp_path: pathlib.Path, storage: dict[str, Any]) -> None:
+    view = hs.models.chombo.open(large(tmp_path / "large.hdf5", **storage))
+    everything = view.cells(None, ["level", "box", "i", "j", "k", "x", "y", "p", "covered"]).to_pandas()
+    for condition, mask, rows, boxes in [
+        ("level = 0 and box in (7, 40)", (everything.level == 0) & everything.box.isin([7, 40]), 8192, 2),
+        ("x < 16 and y < 16 and level = 0", (everything.x < 16) & (everything.y < 16) & (everything.level == 0), 16384, 4),
+        ("level = 0 and k = 20", (everything.level == 0) & (everything.k == 20), 4096, 16),
+        ("level = 1 and i >= 64 and j >= 64", (everything.level == 1) & (everything.i >= 64) & (everything.j >= 64), 8192, 2),
+        ("level = 0 and (box = 3 or i = 17 and j = 2 and k = 60)", None, 8192, 2),
+        ("covered", everything.covered, 8 * 4096, 8),
+        ("not covered and level = 0", ~everything.covered & (everything.level == 0), 64 * 4096, 64),
+    ]:
+        if mask is None:
+            point = (everything.i == 17) & (everything.j == 2) & (everything.k == 60)
+            mask = (everything.level == 0) & ((everything.box == 3) | point)
+        before = hs.counters()
+        table = view.cells(condition, ["p"])
+        got = table.to_arrow()["p"].to_pylist()
+        read = hs.counters().since(before)
+        assert got == everything.p[mask].tolist(), condition
+        # Of components that are compressed whole chunks are read: here those of the boxes.
+        assert f"{boxes} of {64 if 'level = 1' not in condition else 8} boxes" in table.explain(), table.explain()
+        metadata = 64 * 1024
+        if storage:
+            assert read.chunks_decoded <= boxes, condition
+        else:
+            # The other component between two boxes may be read along.
+            assert read.bytes_read <= rows * 16 + metadata, (condition, read.bytes_read)
+    # Nothing is read of levels without rows, and no data for what boxes answer.
+    view.cells("x < -5").count()
+    before = hs.counters()
+    assert view.cells("x < 16 and y < 16 and k >= 3").count() == ((everything.x < 16) & (everything.y < 16) & (everything.k >= 3)).sum()
+    assert hs.counters().since(before).bytes_read < 64 * 1024
+
+
+def test_boxes_that_are_covered_whole_are_left_out_of_conditions(tmp_path: pathlib.Path) -> None:
+    # A box below one finer box, one below two, one below none, and one that is partly covered.
+    coarse: list[Box] = [((0, 0), (1, 1)), ((2, 0), (3, 1)), ((4, 0), (5, 1)), ((6, 0), (7, 1))]
+    finer: list[Box] = [((0, 0), (3, 3)), ((4, 0), (7, 1)), ((4, 2), (7, 3)), ((12, 0), (13, 3))]
+    path, wanted = write(tmp_path / "covered.hdf5", [coarse, finer], ratios=[2]), expected([coarse, finer], ratios=[2])
+    view = hs.models.chombo.open(path)
+    for condition, mask, boxes in (("covered", wanted.covered, 3), ("not covered and level = 0", ~wanted.covered & (wanted.level == 0), 2)):
+        table = view.cells(condition)
+        assert f"{boxes} of 4 boxes" in table.explain()
+        pd.testing.assert_frame_equal(table.to_pandas(), wanted[mask].reset_index(drop=True), check_exact=True)
+
+
 def test_splits_are_read_by_other_processes(tmp_path: pathlib.Path) -> None:
     path, wanted = made(tmp_path, "3-D with ghosts")
-    for condition, mask in ((None, wanted.level >= 0), ("not covered and density > 3", ~wanted.covered & (wanted.density > 3))):
+    for condition, mask in (
+        (None, wanted.level >= 0),
+        ("not covered and density > 3", ~wanted.covered & (wanted.density > 3)),
+        ("i in (0, 2, 4) and x < 0.3 and k >= 0", wanted.i.isin([0, 2, 4]) & (wanted.x < 0.3) & (wanted.k >= 0)),
+    ):
         splits = hs.models.chombo.open(path).cells(condition).splits(4)
         (tmp_path / "splits").write_bytes(pickle.dumps(splits))
         code = (

@@ -6,6 +6,7 @@
 #![deny(clippy::missing_errors_doc)]
 
 mod attribute;
+mod axis_runs;
 mod cancellation;
 mod chunk_buffer;
 mod chunk_grid;
@@ -27,6 +28,7 @@ mod stored_selection;
 pub mod suggest;
 
 pub use attribute::Attribute;
+pub use axis_runs::{AxisRuns, Run};
 pub use cancellation::Cancellation;
 pub use chunk_buffer::{Arrangement, ChunkBuffer, DecodedChunk};
 pub use chunk_grid::ChunkGrid;
@@ -39,6 +41,6 @@ pub use planes::join_planes;
 pub use region::Region;
 pub use region_runs::{copy_region, region_runs};
 pub use scatter::{Placement, scatter};
-pub use selection::{Axis, Run, Selection};
+pub use selection::{Axis, Selection};
 pub use stored_reference::{ReferenceTarget, ReferencedPart, StoredReference};
 pub use stored_selection::{HyperslabAxis, StoredSelection};

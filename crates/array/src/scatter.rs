@@ -1,7 +1,7 @@
 //! Scatter: copies the selected elements of one decoded chunk to their places in the output.
 
+use crate::axis_runs::Run;
 use crate::interleave::STRIP;
-use crate::selection::Run;
 use crate::{Arrangement, DecodedChunk, Error, Region, Result, Selection, join_planes};
 
 /// Copies the selected elements of a chunk into `out`: [`Placement::new`] and [`Placement::copy`] in one.
@@ -51,7 +51,14 @@ impl Placement {
         }
         let mut dimensions = Vec::with_capacity(ndim);
         for ((axis, (from, extent)), (first, count)) in selection.axes().iter().zip(source.dimensions()).zip(target.dimensions()) {
-            let runs = axis.sub_axis(first, count).runs_within(from, from.saturating_add(extent));
+            let runs = axis.runs_within(from, from.saturating_add(extent)).into_iter();
+            // Those of the target, from its first position on.
+            let end = first.saturating_add(count);
+            let clipped = runs.filter(|run| run.target < end && run.target + run.count > first).map(|run| {
+                let (begin, end) = (run.target.max(first), (run.target + run.count).min(end));
+                Run { source: run.source + (begin - run.target), target: begin - first, count: end - begin }
+            });
+            let runs = clipped.collect::<Vec<Run>>();
             dimensions.push(PlacedDimension { source: extent, target: count, runs });
         }
         if dimensions.iter().any(|dimension| dimension.runs.is_empty()) {

@@ -3,6 +3,7 @@
 //! A selection is the outer product of one [`Axis`] per dimension: HDF5's regular hyperslab with
 //! block 1, and h5py's index lists. Order along an axis is always increasing.
 
+use crate::axis_runs::{AxisRuns, Run};
 use crate::dataspace::checked_product;
 use crate::{Error, Result};
 
@@ -20,17 +21,8 @@ pub enum Axis {
     },
     /// Single indexes, strictly increasing.
     Indices(Vec<u64>),
-}
-
-/// Indexes that are adjacent both in the source and in the output.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Run {
-    /// First index in the source dimension.
-    pub source: u64,
-    /// First position in the selection.
-    pub target: u64,
-    /// Number of indexes.
-    pub count: u64,
+    /// Runs of adjacent indexes, with gaps between them.
+    Runs(AxisRuns),
 }
 
 impl Axis {
@@ -42,11 +34,24 @@ impl Axis {
     pub fn range(start: u64, end: u64) -> Self {
         Self::Range { start, count: end.saturating_sub(start), step: 1 }
     }
+    /// Runs of `(first index, number of indexes)`: a range if it is one run.
+    ///
+    /// # Errors
+    /// As [`AxisRuns::new`].
+    pub fn of_runs(runs: impl IntoIterator<Item = (u64, u64)>) -> Result<Self> {
+        let runs = AxisRuns::new(runs)?;
+        Ok(match runs.runs() {
+            [] => Self::range(0, 0),
+            [only] => Self::Range { start: only.source, count: only.count, step: 1 },
+            _ => Self::Runs(runs),
+        })
+    }
     /// Number of selected indexes.
     pub fn count(&self) -> u64 {
         match self {
             Self::Range { count, .. } => *count,
             Self::Indices(indices) => indices.len() as u64,
+            Self::Runs(runs) => runs.count(),
         }
     }
     /// The source index of the selected element at `position`.
@@ -54,6 +59,15 @@ impl Axis {
         match self {
             Self::Range { start, count, step } => (position < *count).then(|| start + position * step),
             Self::Indices(indices) => usize::try_from(position).ok().and_then(|p| indices.get(p)).copied(),
+            Self::Runs(runs) => runs.index(position),
+        }
+    }
+    /// The selected indexes in order. Faster than asking for the index at each position.
+    pub fn indexes(&self) -> Box<dyn Iterator<Item = u64> + '_> {
+        match self {
+            Self::Range { start, count, step } => Box::new((0..*count).map(move |position| start + position * step)),
+            Self::Indices(indices) => Box::new(indices.iter().copied()),
+            Self::Runs(runs) => Box::new(runs.runs().iter().flat_map(|run| run.source..run.source + run.count)),
         }
     }
     /// The selected elements at positions `first..first + count`.
@@ -62,6 +76,7 @@ impl Axis {
         match self {
             Self::Range { start, step, .. } => Self::Range { start: start + first.min(self.count()) * step, count, step: *step },
             Self::Indices(indices) => Self::Indices(indices.iter().copied().skip(to_usize(first)).take(to_usize(count)).collect()),
+            Self::Runs(runs) => Self::Runs(runs.sub_axis(first, count)),
         }
     }
     /// Position of the first selected element whose source index is at least `bound`.
@@ -69,6 +84,7 @@ impl Axis {
         match self {
             Self::Range { start, count, step } => bound.saturating_sub(*start).div_ceil(*step).min(*count),
             Self::Indices(indices) => indices.partition_point(|&i| i < bound) as u64,
+            Self::Runs(runs) => runs.position_at_or_after(bound),
         }
     }
     /// The selected elements with source index in `from..to`, as (first position, count).
@@ -104,6 +120,14 @@ impl Axis {
                 chunks.dedup();
                 chunks
             }
+            Self::Runs(runs) => {
+                let mut chunks: Vec<u64> = Vec::new();
+                for run in runs.runs() {
+                    let first = (run.source / chunk).max(chunks.last().map_or(0, |last| last + 1));
+                    chunks.extend(first..=(run.source + run.count - 1) / chunk);
+                }
+                chunks
+            }
         }
     }
     /// The selected indexes in `from..to` as runs; `Run::source` is relative to `from`.
@@ -125,6 +149,32 @@ impl Axis {
                     }
                 }
                 runs
+            }
+            Self::Runs(runs) => runs.of_positions(first, first + count).map(|run| Run { source: run.source - from, ..run }).collect(),
+        }
+    }
+    /// The indexes that both axes select.
+    #[must_use]
+    pub fn intersection(&self, other: &Self) -> Self {
+        match (self, other) {
+            (any, Self::Range { start, count, step: 1 }) | (Self::Range { start, count, step: 1 }, any) => any.clip(*start, start.saturating_add(*count)),
+            (Self::Runs(mine), any) | (any, Self::Runs(mine)) => {
+                let shared = mine.runs().iter().flat_map(|run| {
+                    let within = any.runs_within(run.source, run.source + run.count);
+                    within.into_iter().map(move |part| (run.source + part.source, part.count))
+                });
+                // In order, because runs and the parts of each are.
+                Self::of_runs(shared).unwrap_or_else(|_| Self::range(0, 0))
+            }
+            _ => {
+                let (mut found, mut theirs) = (Vec::new(), other.indexes().peekable());
+                for index in self.indexes() {
+                    while theirs.next_if(|other| *other < index).is_some() {}
+                    if theirs.peek() == Some(&index) {
+                        found.push(index);
+                    }
+                }
+                Self::Indices(found)
             }
         }
     }
@@ -157,6 +207,8 @@ impl Selection {
             let ordered = match axis {
                 Axis::Range { start, count, step } => *step > 0 && count.checked_mul(*step).and_then(|n| n.checked_add(*start)).is_some(),
                 Axis::Indices(indices) => indices.is_sorted_by(|a, b| a < b),
+                // Checked when they were made.
+                Axis::Runs(_) => true,
             };
             if !ordered {
                 return Err(Error::invalid_input("the indexes of a selection must increase"));
@@ -209,6 +261,18 @@ mod tests {
         prop_oneof![
             (0u64..40, 0u64..20, 1u64..9).prop_map(|(start, count, step)| Axis::Range { start, count, step }),
             proptest::collection::btree_set(0u64..200, 0..20).prop_map(|set| Axis::Indices(set.into_iter().collect())),
+            proptest::collection::vec((0u64..30, 0u64..15), 0..9).prop_map(|gaps| {
+                let mut next = 0;
+                let runs: Vec<(u64, u64)> = gaps
+                    .iter()
+                    .map(|(gap, count)| {
+                        let start = next + gap;
+                        next = start + count;
+                        (start, *count)
+                    })
+                    .collect();
+                AxisRuns::new(runs).map_or_else(|_| Axis::range(0, 0), Axis::Runs)
+            }),
         ]
     }
     fn naive(axis: &Axis) -> Vec<u64> {
@@ -236,10 +300,36 @@ mod tests {
             prop_assert_eq!(seen, expected);
         }
         #[test]
+        fn an_intersection_has_the_indexes_of_both(one in axis(), other in axis()) {
+            let theirs = naive(&other);
+            let expected: Vec<u64> = naive(&one).into_iter().filter(|index| theirs.contains(index)).collect();
+            prop_assert_eq!(naive(&one.intersection(&other)), expected);
+            prop_assert_eq!(one.indexes().collect::<Vec<_>>(), naive(&one));
+        }
+        #[test]
+        fn positions_are_those_of_the_indexes_in_between(axis in axis(), from in 0u64..100, len in 0u64..100) {
+            let (first, count) = axis.positions_within(from, from + len);
+            let indexes = naive(&axis);
+            let before = indexes.iter().filter(|index| **index < from).count() as u64;
+            let within = indexes.iter().filter(|index| (from..from + len).contains(*index)).count() as u64;
+            prop_assert_eq!((first, count), (before, within));
+        }
+        #[test]
         fn sub_axes_cut_an_axis_without_loss(axis in axis(), cut in 0u64..25) {
             let mut joined = naive(&axis.sub_axis(0, cut));
             joined.extend(naive(&axis.sub_axis(cut, u64::MAX)));
             prop_assert_eq!(joined, naive(&axis));
         }
+    }
+
+    #[test]
+    fn runs_must_increase_and_join_where_they_touch() -> Result<()> {
+        assert!(Axis::of_runs([(5, 3), (7, 1)]).is_err() && Axis::of_runs([(5, 3), (1, 1)]).is_err() && Axis::of_runs([(u64::MAX, 2)]).is_err());
+        assert_eq!(Axis::of_runs([(5, 3), (8, 1), (20, 0)])?, Axis::range(5, 9));
+        assert_eq!(Axis::of_runs([])?, Axis::range(0, 0));
+        let Axis::Runs(runs) = Axis::of_runs([(1, 2), (9, 1)])? else { return Err(Error::internal("two runs")) };
+        assert_eq!(runs.shifted(10).map(|runs| runs.runs().iter().map(|run| run.source).collect::<Vec<_>>()), Some(vec![11, 19]));
+        assert_eq!(runs.shifted(u64::MAX - 5), None);
+        Ok(())
     }
 }

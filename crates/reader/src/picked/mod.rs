@@ -64,6 +64,10 @@ impl Pick {
             Self::Axis(Axis::Range { count: 0, .. }) => 0,
             Self::Axis(Axis::Range { start, count, step }) => between(*start, start.saturating_add((count - 1).saturating_mul(*step))),
             Self::Axis(Axis::Indices(indexes)) => indexes.first().zip(indexes.last()).map_or(0, |(first, last)| between(*first, *last)),
+            Self::Axis(Axis::Runs(runs)) => {
+                let ends = runs.runs().first().zip(runs.runs().last());
+                ends.map_or(0, |(first, last)| between(first.source, last.source + last.count - 1))
+            }
             Self::List(indexes) => indexes.iter().min().zip(indexes.iter().max()).map_or(0, |(first, last)| between(*first, *last)),
             Self::Mask(mask) => between(0, mask.len().saturating_sub(1)),
         }

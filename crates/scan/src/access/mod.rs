@@ -23,6 +23,7 @@ pub(crate) mod indexed_predicate;
 mod indexed_term;
 pub(crate) mod joined_columns;
 mod patch_columns;
+pub(crate) mod patch_conditions;
 pub(crate) mod ragged_columns;
 mod raw_column;
 pub(crate) mod row_gather;

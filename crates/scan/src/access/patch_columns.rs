@@ -3,12 +3,14 @@
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, BooleanArray, Float64Array, Int64Array};
+use arrow_buffer::BooleanBufferBuilder;
 use hyperslab_array::{Error, Result, Selection};
 use hyperslab_reader::SCAN_CACHE_BYTES;
 
 use super::window_columns::Window;
-use crate::table::patch_boxes::CellRun;
-use crate::table::patches::{LoadedPatches, Patched, PatchedValues};
+use crate::table::patch_boxes::{CellRun, PatchBox};
+use crate::table::patch_cover::spans;
+use crate::table::patches::{LoadedPatches, Patched, PatchedValues, center};
 
 impl Window<'_> {
     /// The values of a column of the cells of boxes at the window's rows.
@@ -17,57 +19,58 @@ impl Window<'_> {
         if matches!(patched.what, PatchedValues::Cells) {
             return Ok(Arc::new(Int64Array::from(loaded.boxes.cells_of(rows)?)));
         }
-        let runs = loaded.boxes.runs(rows)?;
         let no_axis = || Error::internal("no such axis");
         Ok(match &patched.what {
             PatchedValues::Cells => return Err(Error::internal("boxes as rows")),
             PatchedValues::Box => {
                 let mut numbers = Vec::with_capacity(self.count);
-                for run in &runs {
+                for run in loaded.boxes.runs(rows)? {
                     let number = i64::try_from(run.patch).map_err(|_| Error::internal("a box beyond 63 bits"))?;
-                    numbers.resize(numbers.len() + length(run)?, number);
+                    numbers.resize(numbers.len() + length(&run)?, number);
                 }
                 Arc::new(Int64Array::from(numbers))
             }
             PatchedValues::Index(axis) => {
                 let mut indexes: Vec<i64> = Vec::with_capacity(self.count);
-                for run in &runs {
+                for run in loaded.boxes.runs(rows)? {
                     let first = *run.first.get(*axis).ok_or_else(no_axis)?;
                     match axis {
                         0 => indexes.extend((0..run.count).map(|further| first.wrapping_add_unsigned(further))),
-                        _ => indexes.resize(indexes.len() + length(run)?, first),
+                        _ => indexes.resize(indexes.len() + length(&run)?, first),
                     }
                 }
                 Arc::new(Int64Array::from(indexes))
             }
             PatchedValues::Center { axis, origin, spacing } => {
-                #[expect(clippy::cast_precision_loss, reason = "centers are doubles")]
-                let center = |index: i64| origin + (index as f64 + 0.5) * spacing;
                 let mut centers: Vec<f64> = Vec::with_capacity(self.count);
-                for run in &runs {
+                for run in loaded.boxes.runs(rows)? {
                     let first = *run.first.get(*axis).ok_or_else(no_axis)?;
                     match axis {
-                        0 => centers.extend((0..run.count).map(|further| center(first.wrapping_add_unsigned(further)))),
-                        _ => centers.resize(centers.len() + length(run)?, center(first)),
+                        0 => centers.extend((0..run.count).map(|further| center(first.wrapping_add_unsigned(further), *origin, *spacing))),
+                        _ => centers.resize(centers.len() + length(&run)?, center(first, *origin, *spacing)),
                     }
                 }
                 Arc::new(Float64Array::from(centers))
             }
             PatchedValues::Covered { .. } => {
                 let cover = loaded.cover.as_ref().ok_or_else(|| Error::internal("the boxes of the next level were not loaded"))?;
-                let mut flags = vec![false; self.count];
-                let mut rest = flags.as_mut_slice();
-                for run in &runs {
-                    self.check()?;
-                    let (here, after) = rest.split_at_mut_checked(length(run)?).ok_or_else(|| Error::internal("more cells than rows"))?;
-                    cover.mark(run.first, here);
-                    rest = after;
+                let mut flags = BooleanBufferBuilder::new(self.count);
+                // The finer boxes over the box of the last run.
+                let mut over: Option<(usize, Vec<PatchBox>)> = None;
+                for run in loaded.boxes.runs(rows)? {
+                    if over.as_ref().is_none_or(|(patch, _)| *patch != run.patch) {
+                        self.check()?;
+                        let patch = loaded.boxes.boxes().get(run.patch).ok_or_else(|| Error::internal("no such box"))?;
+                        over = Some((run.patch, cover.over(patch)));
+                    }
+                    let boxes = over.as_ref().map_or(&[][..], |(_, boxes)| boxes.as_slice());
+                    mark(&mut flags, &run, boxes)?;
                 }
-                Arc::new(BooleanArray::from(flags))
+                Arc::new(BooleanArray::new(flags.finish(), None))
             }
             PatchedValues::Component { values, number, layout, .. } => {
                 let starts = loaded.starts.as_ref().ok_or_else(|| Error::internal("the elements of boxes were not loaded"))?;
-                let selection = Selection::new(vec![loaded.boxes.elements_of(&runs, starts, *layout, *number)?], &values.shape()?)?;
+                let selection = Selection::new(vec![loaded.boxes.elements_of(rows, starts, *layout, *number)?], &values.shape()?)?;
                 let file = &values.mapping.file;
                 let description = file.dataset(values.dataset)?;
                 // Windows share chunks: each holds parts of several components.
@@ -78,6 +81,23 @@ impl Window<'_> {
             }
         })
     }
+}
+
+/// Appends to `flags` whether `boxes` cover the cells of a run.
+fn mark(flags: &mut BooleanBufferBuilder, run: &CellRun, boxes: &[PatchBox]) -> Result<()> {
+    let [first, ..] = run.first;
+    let mut done = 0;
+    if !boxes.is_empty() {
+        let size = |count: u64| usize::try_from(count).map_err(|_| Error::limit_exceeded("a window exceeds memory"));
+        for (low, high) in spans(boxes, run.first, first.saturating_add_unsigned(run.count - 1)) {
+            let (begin, end) = (low.abs_diff(first), high.abs_diff(first) + 1);
+            flags.append_n(size(begin - done)?, false);
+            flags.append_n(size(end - begin)?, true);
+            done = end;
+        }
+    }
+    flags.append_n(length(&CellRun { count: run.count - done, ..*run })?, false);
+    Ok(())
 }
 
 fn length(run: &CellRun) -> Result<usize> {

@@ -14,8 +14,9 @@ use super::box_conditions::CompositeFiles;
 use super::coordinate_columns::CoordinateCache;
 use super::dimension_ranges;
 use super::indexed_predicate::{IndexedPredicate, indexed_predicates};
+use super::patch_conditions::{BoxCount, patch_rows};
 use crate::table::columns::top_level;
-use crate::table::composed::Loaded;
+use crate::table::composed::{Composed, Loaded};
 use crate::table::segment::{Segment, Source};
 use crate::window::{self, WINDOW_BYTES, Windows};
 
@@ -32,6 +33,8 @@ pub(crate) struct SegmentScan {
     pub coordinates: HashMap<ObjectId, ArrayRef>,
     /// What is read once for the composed columns in use, by column.
     pub loaded: HashMap<String, Loaded>,
+    /// Of cells of boxes: how many boxes conditions leave. `None` if no condition is on what is computed of boxes.
+    pub boxes: Option<BoxCount>,
     /// The parts of the residual predicate that indexes can answer.
     pub indexed_predicates: Vec<IndexedPredicate>,
     /// Whether these parts are the whole residual predicate.
@@ -65,6 +68,8 @@ impl SegmentScan {
             }
             left.push(conjunct);
         }
+        let mut loaded: Vec<(String, Loaded)> = Vec::new();
+        let boxes = if dimensions.empty { None } else { dimensions.answer_by_boxes(table, &mut left, &mut loaded, cancellation)? };
         let mut residual = (!left.is_empty()).then(|| Predicate::all(left.iter().copied().cloned()));
         let (indexed_predicates, mut is_fully_indexed) = indexed_predicates(&segment, table, &left, wanted, composite_files);
         let Dimensions { mut axes, empty, mut coordinates, .. } = dimensions;
@@ -91,7 +96,8 @@ impl SegmentScan {
             wanted: wanted.clone(),
             residual,
             coordinates: HashMap::new(),
-            loaded: HashMap::new(),
+            loaded: loaded.into_iter().collect(),
+            boxes,
             indexed_predicates,
             is_fully_indexed,
             id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
@@ -103,6 +109,9 @@ impl SegmentScan {
                 Some(Source::Coordinate { dataset, column, .. }) => {
                     load(&part.segment, *dataset, column, &mut coordinates, cancellation)?;
                 }
+                Some(Source::Composed(_)) if part.loaded.contains_key(&name) => {}
+                // Nothing is read of boxes that have no rows.
+                Some(Source::Composed(composed)) if part.selection.is_empty() && matches!(**composed, Composed::Patches(_)) => {}
                 Some(Source::Composed(composed)) => {
                     let loaded = composed.load(part.loaded.values(), &part.segment.shape, cancellation)?;
                     part.loaded.insert(name, loaded);
@@ -201,8 +210,24 @@ impl<'a> Dimensions<'a> {
             None => dimension_ranges::narrow(bound, &column.field, values.as_ref(), extent)?,
         };
         let axis = self.axes.get_mut(axis_index).ok_or_else(missing)?;
-        *axis = intersect(axis, &narrowed.axis);
+        *axis = axis.intersection(&narrowed.axis);
         Ok(narrowed.exact)
+    }
+
+    /// Applies those of the conditions in `left` that are on what is computed of boxes, and takes out those that are resolved.
+    fn answer_by_boxes(
+        &mut self,
+        table: &Schema,
+        left: &mut Vec<&Predicate>,
+        loaded: &mut Vec<(String, Loaded)>,
+        cancellation: &Cancellation,
+    ) -> Result<Option<BoxCount>> {
+        let Some(rows) = patch_rows(self.segment, table, left, loaded, cancellation)? else { return Ok(None) };
+        let [axis] = self.axes.as_mut_slice() else { return Err(Error::internal("cells of boxes in rows of several dimensions")) };
+        *axis = axis.intersection(&rows.axis);
+        let mut resolved = rows.resolved.into_iter();
+        left.retain(|_| !resolved.next().unwrap_or(false));
+        Ok(Some(rows.boxes))
     }
 }
 
@@ -228,15 +253,4 @@ fn load(
     let values = segment.coordinate(dataset, column, cancellation)?;
     coordinates.insert(dataset, values.clone());
     Ok(values)
-}
-
-/// The indexes that both axes select.
-fn intersect(a: &Axis, b: &Axis) -> Axis {
-    match (a, b) {
-        (other, Axis::Range { start, count, step: 1 }) | (Axis::Range { start, count, step: 1 }, other) => other.clip(*start, start + count),
-        _ => {
-            let theirs: std::collections::HashSet<u64> = (0..b.count()).filter_map(|p| b.index(p)).collect();
-            Axis::Indices((0..a.count()).filter_map(|p| a.index(p)).filter(|i| theirs.contains(i)).collect())
-        }
-    }
 }

@@ -280,15 +280,13 @@ fn indexes(axis: Option<&Axis>, extent: u64) -> Result<ArrayRef> {
         return Err(Error::unsupported("a dimension beyond 63 bits"));
     }
     let axis = axis.ok_or_else(|| Error::internal("no such axis"))?;
-    let index = |position: u64| axis.index(position).map(u64::cast_signed).ok_or_else(|| Error::internal("axis position"));
-    Ok(Arc::new((0..axis.count()).map(index).collect::<Result<Vec<i64>>>().map(Int64Array::from)?))
+    Ok(Arc::new(Int64Array::from_iter_values(axis.indexes().map(u64::cast_signed))))
 }
 
 /// Each index of an axis `inner` times, and the whole `outer` times.
 pub(super) fn positions(axis: &Axis, inner: usize, outer: usize) -> Result<Vec<u64>> {
     let mut once = Vec::new();
-    for position in 0..axis.count() {
-        let index = axis.index(position).ok_or_else(|| Error::internal("axis position"))?;
+    for index in axis.indexes() {
         once.extend(std::iter::repeat_n(index, inner));
     }
     Ok(once.repeat(outer))

@@ -240,7 +240,8 @@ impl Plan {
                 None => "no test row by row".to_owned(),
                 Some((_, needed)) => format!("tested row by row on {}", needed.join(", ")),
             };
-            let line = format!("{} {}: {left} of {all} rows by dimensions, {rest}", part.segment.file.name(), part.segment.path);
+            let boxes = part.boxes.map_or_else(String::new, |boxes| format!(" and {} of {} boxes", boxes.left, boxes.all));
+            let line = format!("{} {}: {left} of {all} rows by dimensions{boxes}, {rest}", part.segment.file.name(), part.segment.path);
             let indexed_predicates = part.explain_indexes().unwrap_or_else(|error| vec![format!("an index fails: {}", error.message())]);
             let line = std::iter::once(line).chain(indexed_predicates).collect::<Vec<_>>().join("; ");
             let failed = |error: Error| vec![format!("  an index fails: {}", error.message())];

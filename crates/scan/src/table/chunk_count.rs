@@ -62,7 +62,7 @@ fn chunks_of(axis: &Axis, chunk: u64) -> u64 {
         (_, None) => 0,
         (Axis::Range { step, .. }, Some((first, last))) if *step <= chunk => last / chunk - first / chunk + 1,
         (Axis::Range { .. }, Some(_)) => axis.count(),
-        (Axis::Indices(_), Some(_)) => axis.touched_chunks(chunk).len() as u64,
+        (Axis::Indices(_) | Axis::Runs(_), Some(_)) => axis.touched_chunks(chunk).len() as u64,
     }
 }
 

@@ -358,7 +358,7 @@ impl SegmentDefinition {
                     let units = column.units().map(|units| UnitConversion { factor: units.factor, name: units.name.clone() });
                     let part = segment.coordinate_parts.iter().find(|(part, _)| part == dataset).map(|(_, axis)| match axis {
                         Axis::Range { start, count, step } => Ok((*start, *count, *step)),
-                        Axis::Indices(_) => Err(Error::internal("a part of coordinates that is not a range")),
+                        Axis::Indices(_) | Axis::Runs(_) => Err(Error::internal("a part of coordinates that is not a range")),
                     });
                     Values::Coordinate { axis: *axis, dataset: path(&segment.file, *dataset)?, part: part.transpose()?, units }
                 }

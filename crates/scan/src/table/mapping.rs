@@ -51,6 +51,8 @@ impl RowMapping {
                     Axis::Range { start, count, step: stride } => {
                         Axis::Range { start: mapped(*start).ok_or_else(beyond)?, count: *count, step: stride.checked_mul(*step).ok_or_else(beyond)? }
                     }
+                    Axis::Runs(runs) if *step == 1 => Axis::Runs(runs.shifted(*start).ok_or_else(beyond)?),
+                    Axis::Runs(_) => Axis::Indices(axis.indexes().map(mapped).collect::<Option<_>>().ok_or_else(beyond)?),
                     Axis::Indices(indices) => Axis::Indices(indices.iter().map(|index| mapped(*index)).collect::<Option<_>>().ok_or_else(beyond)?),
                 })
             }

@@ -58,6 +58,16 @@ pub(crate) struct CellRun {
     pub count: u64,
 }
 
+/// Rows that are adjacent in a box.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct BoxPart {
+    /// Number of the box.
+    patch: usize,
+    /// Cells of the box before the first one.
+    first: u64,
+    count: u64,
+}
+
 /// How the flat data of a level is laid out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Layout {
@@ -110,7 +120,8 @@ impl PatchBoxes {
         Self::new(boxes)
     }
 
-    fn new(boxes: Vec<PatchBox>) -> Result<Self> {
+    /// From boxes.
+    pub(super) fn new(boxes: Vec<PatchBox>) -> Result<Self> {
         let (mut starts, mut end) = (Vec::with_capacity(boxes.len() + 1), 0u64);
         starts.push(0);
         for (number, patch) in boxes.iter().enumerate() {
@@ -128,6 +139,11 @@ impl PatchBoxes {
     /// The boxes.
     pub fn boxes(&self) -> &[PatchBox] {
         &self.boxes
+    }
+
+    /// The first row of each box, and that after its last one.
+    pub(crate) fn row_ranges(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        self.starts.iter().copied().zip(self.starts.iter().copied().skip(1))
     }
 
     /// Number of cells of all boxes.
@@ -166,30 +182,47 @@ impl PatchBoxes {
 
     /// The cells of the rows that `axis` selects.
     pub(crate) fn runs(&self, axis: &Axis) -> Result<Vec<CellRun>> {
-        let (mut runs, mut position, mut number) = (Vec::new(), 0u64, 0usize);
-        while let Some(row) = axis.index(position) {
-            let is_here = |number: usize| self.starts.get(number).zip(self.starts.get(number + 1)).is_some_and(|(start, end)| (*start..*end).contains(&row));
-            // Rows come in order: mostly the box is that of the row before, or the next one.
-            if !is_here(number) {
-                number = if is_here(number + 1) { number + 1 } else { self.starts.partition_point(|start| *start <= row).saturating_sub(1) };
-            }
-            let start = self.starts.get(number).copied().filter(|_| is_here(number)).ok_or_else(|| Error::internal("a row beyond the boxes"))?;
-            let patch = self.patch(number)?;
+        let mut runs = Vec::new();
+        for part in self.parts(axis)? {
+            let patch = self.patch(part.patch)?;
             let [nx, ny, _] = patch.extents().ok_or_else(|| Error::internal("a box beyond 64 bits"))?;
-            let local = row - start;
-            let (i, j, k) = (local % nx, (local / nx) % ny, local / nx / ny);
-            let longest = (nx - i).min(axis.count() - position);
-            let count = match axis {
-                Axis::Range { step: 1, .. } => longest,
-                Axis::Range { .. } => 1,
-                Axis::Indices(_) => (1..longest).find(|further| axis.index(position + further) != Some(row + further)).unwrap_or(longest),
-            };
-            // Within the box, whose corners are 64-bit numbers.
+            let (mut i, mut j, mut k) = (part.first % nx, (part.first / nx) % ny, part.first / nx / ny);
+            let mut left = part.count;
             let [x, y, z] = patch.low;
-            runs.push(CellRun { patch: number, first: [x.wrapping_add_unsigned(i), y.wrapping_add_unsigned(j), z.wrapping_add_unsigned(k)], count });
-            position += count;
+            while left > 0 {
+                let count = (nx - i).min(left);
+                // Within the box, whose corners are 64-bit numbers.
+                let first = [x.wrapping_add_unsigned(i), y.wrapping_add_unsigned(j), z.wrapping_add_unsigned(k)];
+                runs.push(CellRun { patch: part.patch, first, count });
+                (i, j, left) = (0, j + 1, left - count);
+                if j == ny {
+                    (j, k) = (0, k + 1);
+                }
+            }
         }
         Ok(runs)
+    }
+
+    /// The rows that `axis` selects, cut at the borders of boxes.
+    fn parts(&self, axis: &Axis) -> Result<Vec<BoxPart>> {
+        let (mut parts, mut number) = (Vec::new(), 0usize);
+        for run in axis.runs_within(0, u64::MAX) {
+            let (mut row, end) = (run.source, run.source + run.count);
+            while row < end {
+                let is_here =
+                    |number: usize| self.starts.get(number).zip(self.starts.get(number + 1)).is_some_and(|(start, end)| (*start..*end).contains(&row));
+                // Rows come in order: mostly the box is that of the row before, or the next one.
+                if !is_here(number) {
+                    number = if is_here(number + 1) { number + 1 } else { self.starts.partition_point(|start| *start <= row).saturating_sub(1) };
+                }
+                let ends = self.starts.get(number).zip(self.starts.get(number + 1)).filter(|_| is_here(number));
+                let (start, after) = ends.ok_or_else(|| Error::internal("a row beyond the boxes"))?;
+                let count = end.min(*after) - row;
+                parts.push(BoxPart { patch: number, first: row - start, count });
+                row += count;
+            }
+        }
+        Ok(parts)
     }
 
     /// For each row that `axis` selects, of rows that are the boxes themselves, its number of cells.
@@ -203,15 +236,21 @@ impl PatchBoxes {
         (0..axis.count()).map(cells).collect()
     }
 
-    /// The elements of a component for `runs`. They increase, because rows and elements have the same order.
-    pub(crate) fn elements_of(&self, runs: &[CellRun], starts: &[u64], layout: Layout, number: u64) -> Result<Axis> {
+    /// The elements of a component for the rows that `axis` selects. They increase, because rows and elements have the same order.
+    pub(crate) fn elements_of(&self, axis: &Axis, starts: &[u64], layout: Layout, number: u64) -> Result<Axis> {
         let beyond = || Error::internal("an element beyond the data of its level");
-        let mut pieces: Vec<(u64, u64)> = Vec::new();
-        for run in runs {
+        let first_of = |patch: usize, within: u64| {
+            let component = self.patch(patch)?.cells(layout.ghosts).and_then(|cells| cells.checked_mul(number)).ok_or_else(beyond)?;
+            let start = starts.get(patch).and_then(|start| start.checked_add(component)).and_then(|first| first.checked_add(within));
+            start.ok_or_else(beyond)
+        };
+        if layout.ghosts == [0; MAX_DIMENSIONS] {
+            let parts = self.parts(axis)?.into_iter().map(|part| Ok((first_of(part.patch, part.first)?, part.count)));
+            return Axis::of_runs(parts.collect::<Result<Vec<_>>>()?);
+        }
+        let runs = self.runs(axis)?.into_iter().map(|run| {
             let patch = self.patch(run.patch)?;
-            let start = *starts.get(run.patch).ok_or_else(beyond)?;
             let extents = patch.extents().ok_or_else(beyond)?;
-            let component = patch.cells(layout.ghosts).and_then(|cells| cells.checked_mul(number)).ok_or_else(beyond)?;
             let mut within = 0u64;
             for axis in (0..MAX_DIMENSIONS).rev() {
                 let (Some(extent), Some(ghosts), Some((first, low))) =
@@ -222,17 +261,9 @@ impl PatchBoxes {
                 let index = first.abs_diff(*low).checked_add(*ghosts);
                 within = within.checked_mul(extent + 2 * ghosts).zip(index).and_then(|(outer, index)| outer.checked_add(index)).ok_or_else(beyond)?;
             }
-            let first = start.checked_add(component).and_then(|first| first.checked_add(within)).ok_or_else(beyond)?;
-            match pieces.last_mut() {
-                Some((begin, count)) if *begin + *count == first => *count += run.count,
-                _ => pieces.push((first, run.count)),
-            }
-        }
-        Ok(match pieces.as_slice() {
-            [] => Axis::range(0, 0),
-            [(first, count)] => Axis::Range { start: *first, count: *count, step: 1 },
-            several => Axis::Indices(several.iter().flat_map(|(first, count)| *first..first + count).collect()),
-        })
+            Ok((first_of(run.patch, within)?, run.count))
+        });
+        Axis::of_runs(runs.collect::<Result<Vec<_>>>()?)
     }
 }
 
@@ -255,9 +286,10 @@ mod tests {
         assert!(boxes.runs(&Axis::range(7, 9)).is_err());
         let layout = Layout { components: 2, ghosts: [1, 0, 0] };
         assert_eq!(boxes.elements(2, layout.ghosts), Some(28));
-        let axis = boxes.elements_of(&runs, &[0, 20, 28], layout, 1)?;
-        assert_eq!(axis, Axis::Indices(vec![12, 13, 16, 17, 18, 25, 26]));
-        assert_eq!(boxes.elements_of(&runs, &[0, 12, 16], Layout { components: 2, ghosts: [0; 3] }, 0)?, Axis::Indices(vec![1, 2, 3, 4, 5, 12, 13]));
+        let axis = boxes.elements_of(&Axis::range(1, 8), &[0, 20, 28], layout, 1)?;
+        assert_eq!(axis, Axis::of_runs([(12, 2), (16, 3), (25, 2)])?);
+        let plain = boxes.elements_of(&Axis::range(1, 8), &[0, 12, 16], Layout { components: 2, ghosts: [0; 3] }, 0)?;
+        assert_eq!(plain, Axis::of_runs([(1, 5), (12, 2)])?);
         assert_eq!(boxes.cells_of(&Axis::range(0, 2))?, [6, 2]);
         Ok(())
     }

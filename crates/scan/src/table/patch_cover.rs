@@ -61,16 +61,12 @@ impl Cover {
 
     /// Whether at least two of the boxes have cells of `wanted`.
     pub fn meets_several(&self, wanted: &PatchBox) -> bool {
-        let meets = |patch: &PatchBox| {
-            let highs = patch.low.iter().zip(wanted.high).all(|(low, high)| *low <= high);
-            highs && patch.high.iter().zip(wanted.low).all(|(high, low)| *high >= low)
-        };
         let (mut pending, mut found) = (vec![0usize], 0);
         while let Some(place) = pending.pop() {
-            let Some(node) = self.nodes.get(place).filter(|node| meets(&node.bounds)) else { continue };
+            let Some(node) = self.nodes.get(place).filter(|node| meets(&node.bounds, wanted)) else { continue };
             match node.count {
                 0 => pending.extend([node.second, place + 1]),
-                count => found += self.boxes.get(node.first..node.first + count).unwrap_or_default().iter().filter(|patch| meets(patch)).count(),
+                count => found += self.boxes.get(node.first..node.first + count).unwrap_or_default().iter().filter(|patch| meets(patch, wanted)).count(),
             }
             if found > 1 {
                 return true;
@@ -79,33 +75,79 @@ impl Cover {
         false
     }
 
-    /// Sets the flags of covered cells. Cell `first` has the first flag; the others follow it along `i`.
-    pub fn mark(&self, first: [i64; MAX_DIMENSIONS], flags: &mut [bool]) {
-        let [i, j, k] = first;
-        let last = i.saturating_add_unsigned((flags.len() as u64).saturating_sub(1));
-        let meets = |patch: &PatchBox| {
-            let ([low_i, low_j, low_k], [high_i, high_j, high_k]) = (patch.low, patch.high);
-            low_i <= last && high_i >= i && (low_j..=high_j).contains(&j) && (low_k..=high_k).contains(&k)
-        };
-        let (mut pending, mut left) = (vec![0usize], flags.len());
+    /// The boxes that have cells of `wanted`.
+    pub fn over(&self, wanted: &PatchBox) -> Vec<PatchBox> {
+        let (mut pending, mut found) = (vec![0usize], Vec::new());
         while let Some(place) = pending.pop() {
-            let Some(node) = self.nodes.get(place).filter(|node| meets(&node.bounds)) else { continue };
-            if node.count == 0 {
-                pending.extend([node.second, place + 1]);
-                continue;
-            }
-            for patch in self.boxes.get(node.first..node.first + node.count).unwrap_or_default().iter().filter(|patch| meets(patch)) {
-                let ([low, ..], [high, ..]) = (patch.low, patch.high);
-                let position = |index: i64| usize::try_from(index.abs_diff(i)).unwrap_or(usize::MAX);
-                let below = flags.get_mut(position(low.max(i))..=position(high.min(last))).unwrap_or_default();
-                left -= below.iter().filter(|flag| !**flag).count();
-                below.fill(true);
-            }
-            if left == 0 {
-                return;
+            let Some(node) = self.nodes.get(place).filter(|node| meets(&node.bounds, wanted)) else { continue };
+            match node.count {
+                0 => pending.extend([node.second, place + 1]),
+                count => found.extend(self.boxes.get(node.first..node.first + count).unwrap_or_default().iter().filter(|patch| meets(patch, wanted))),
             }
         }
+        found
     }
+
+    /// Whether the boxes cover all cells of `wanted`, or none of them.
+    pub fn covering(&self, wanted: &PatchBox) -> Covering {
+        let over = self.over(wanted);
+        if over.is_empty() {
+            return Covering::None;
+        }
+        let Some([nx, ny, nz]) = wanted.extents() else { return Covering::Some };
+        let shared = |patch: &PatchBox| {
+            let sides = patch.low.iter().zip(patch.high).zip(wanted.low.iter().zip(wanted.high));
+            let shared = sides.map(|((low, high), (least, most))| high.min(most).abs_diff(*low.max(least)).saturating_add(1));
+            shared.fold(1u64, u64::saturating_mul)
+        };
+        let (cells, lines) = (nx.saturating_mul(ny).saturating_mul(nz), ny.saturating_mul(nz));
+        let covered = over.iter().fold(0u64, |sum, patch| sum.saturating_add(shared(patch)));
+        if covered < cells || lines > MAX_LINES {
+            return if over.iter().any(|patch| shared(patch) == cells) { Covering::All } else { Covering::Some };
+        }
+        // Boxes may overlap: only the lines tell.
+        let ([i, low_j, low_k], [last, high_j, high_k]) = (wanted.low, wanted.high);
+        let mut lines = (low_k..=high_k).flat_map(|k| (low_j..=high_j).map(move |j| (j, k)));
+        let is_whole = lines.all(|(j, k)| spans(&over, [i, j, k], last) == [(i, last)]);
+        if is_whole { Covering::All } else { Covering::Some }
+    }
+}
+
+/// How much of a box finer boxes cover.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Covering {
+    None,
+    Some,
+    All,
+}
+
+/// Lines of cells of a box that are looked at to see whether all of it is covered.
+const MAX_LINES: u64 = 1 << 16;
+
+/// The indexes from `first` to `last` along a line of cells that `boxes` cover, as ranges that increase and do not touch each other.
+pub(crate) fn spans(boxes: &[PatchBox], [i, j, k]: [i64; MAX_DIMENSIONS], last: i64) -> Vec<(i64, i64)> {
+    let here = boxes.iter().filter(|patch| {
+        let ([low_i, low_j, low_k], [high_i, high_j, high_k]) = (patch.low, patch.high);
+        low_i <= last && high_i >= i && (low_j..=high_j).contains(&j) && (low_k..=high_k).contains(&k)
+    });
+    let mut found: Vec<(i64, i64)> = here.map(|patch| (patch.low[0].max(i), patch.high[0].min(last))).collect();
+    if found.len() < 2 {
+        return found;
+    }
+    found.sort_unstable();
+    let mut joined: Vec<(i64, i64)> = Vec::with_capacity(found.len());
+    for (low, high) in found {
+        match joined.last_mut() {
+            Some((_, end)) if low <= end.saturating_add(1) => *end = high.max(*end),
+            _ => joined.push((low, high)),
+        }
+    }
+    joined
+}
+
+fn meets(one: &PatchBox, other: &PatchBox) -> bool {
+    let highs = one.low.iter().zip(other.high).all(|(low, high)| *low <= high);
+    highs && one.high.iter().zip(other.low).all(|(high, low)| *high >= low)
 }
 
 impl PatchBoxes {
@@ -149,13 +191,26 @@ mod tests {
                 (a.div_euclid(4)..=x.div_euclid(4)).contains(&i) && (b.div_euclid(2)..=y.div_euclid(2)).contains(&j) && (c..=z).contains(&k)
             })
         };
+        let mut seen = [0; 3];
         for (j, k) in (-12..12).flat_map(|j| (-4..5).map(move |k| (j, k))) {
-            let mut flags = vec![false; 60];
-            cover.mark([-30, j, k], &mut flags);
+            let line = PatchBox { low: [-30, j, k], high: [29, j, k] };
+            let ranges = spans(&cover.over(&line), line.low, 29);
+            let flags: Vec<bool> = (-30..30).map(|i| ranges.iter().any(|(low, high)| (low..=high).contains(&&i))).collect();
             assert_eq!(flags, (-30..30).map(|i| is_covered(i, j, k)).collect::<Vec<_>>());
+            for i in -30..28 {
+                let small = PatchBox { low: [i, j, k], high: [i + 2, j + 1, k] };
+                let all: Vec<bool> = (i..i + 3).flat_map(|i| [is_covered(i, j, k), is_covered(i, j + 1, k)]).collect();
+                let expected = match (all.contains(&true), all.contains(&false)) {
+                    (true, true) => Covering::Some,
+                    (true, false) => Covering::All,
+                    _ => Covering::None,
+                };
+                assert_eq!(cover.covering(&small), expected);
+                seen[expected as usize] += 1;
+            }
         }
-        let mut flags = [false];
-        Cover::new(&[], [2; 3]).mark([0; 3], &mut flags);
-        assert_eq!(flags, [false]);
+        assert!(seen.iter().all(|count| *count > 10), "{seen:?}");
+        let none = PatchBox { low: [0; 3], high: [0; 3] };
+        assert_eq!(Cover::new(&[], [2; 3]).covering(&none), Covering::None);
     }
 }

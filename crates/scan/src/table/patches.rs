@@ -32,6 +32,12 @@ pub(crate) enum PatchedValues {
     Covered { finer: Box<Elements>, ratio: [u64; MAX_DIMENSIONS] },
 }
 
+/// The center of a cell along a direction.
+#[expect(clippy::cast_precision_loss, reason = "centers are doubles")]
+pub(crate) fn center(index: i64, origin: f64, spacing: f64) -> f64 {
+    origin + (index as f64 + 0.5) * spacing
+}
+
 /// An array by its file and object.
 type Key = (String, ObjectId);
 
