@@ -563,3 +563,28 @@ def test_sql_and_virtual_datasets(tmp_path: pathlib.Path) -> None:
     with h5py.File(path) as f:
         count = ((f["y"][:] < -2) & (f["z"][:] > 290)).sum()
     assert hs.sql("select count(*) from f where y < -2 and z > 290", f=hs.open(path).table("/")).fetchall() == [(count,)]
+
+
+def test_sql_asks_the_index(tmp_path: pathlib.Path) -> None:
+    path, count = tmp_path / "s.h5", 16 << 16
+    random = np.random.default_rng(3)
+    x, y = random.random(count), random.random(count)
+    with h5py.File(path, "w") as f:
+        for name, values in (("x", x), ("y", y), ("n", np.arange(count))):
+            f.create_dataset(name, data=values, chunks=(1 << 16,), compression="gzip", compression_opts=1)
+    inside = (x < 0.002) & (y <= 0.002)  # DuckDB does not push down lower bounds of floats
+    question = "select n from f where x < 0.002 and y <= 0.002 order by n"
+
+    def asked() -> tuple[list[int], int]:
+        before = hs.counters()
+        found = [n for (n,) in hs.sql(question, f=hs.open(path).table("/")).fetchall()]
+        return found, hs.counters().since(before).chunks_decoded
+
+    wanted = np.flatnonzero(inside).tolist()
+    found, decoded = asked()
+    assert wanted and found == wanted and decoded > 2 * 16
+    hs.index(path, [("/x", "/y")])
+    asked()  # compares the index with the data
+    found, decoded = asked()
+    # Three columns at the rows that match, and further comparisons with the data.
+    assert found == wanted and decoded <= 3 * len({n >> 16 for n in wanted}) + 2 * 2 < 3 * 16

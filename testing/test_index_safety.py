@@ -157,6 +157,45 @@ def test_a_bit_flipped_in_any_page_gives_right_rows(tmp_path: pathlib.Path, leve
     segment.write_bytes(whole)
 
 
+def problems(path: pathlib.Path) -> list[list[str]]:
+    """What `status` and `verify` say in a process of their own, which has opened no index before."""
+    code = "import sys, json, hyperslab as hs; print(json.dumps([hs.indexes.status(sys.argv[1]), hs.indexes.verify(sys.argv[1])]))"
+    run = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True)
+    found: list[list[str]] = json.loads(run.stdout)
+    return found
+
+
+@pytest.mark.parametrize("level", [*LEVELS, "W", "C"])
+def test_status_and_verify_tell_of_every_damage(tmp_path: pathlib.Path, level: str) -> None:
+    path, count = tmp_path / "d.h5", 150_000
+    rng = np.random.default_rng(7)
+    with h5py.File(path, "w") as f:
+        for name in "ab":
+            f[name] = rng.random(count).astype("f4") if level != "B" else rng.integers(0, 9, count)
+        f["text"] = [f"word{number} all" for number in range(count)]
+    hs.index(path, [("/a", "/b")] if level == "C" else "/text" if level == "W" else "/a", None if level == "C" else level)
+    (segment,) = segments(tmp_path / "d.h5.hsidx")
+    whole = segment.read_bytes()
+    assert problems(path) == [[], []]
+    for cut in (whole[:-100], b"", None):
+        if cut is None:
+            segment.unlink()
+        else:
+            segment.write_bytes(cut)
+        status, _ = problems(path)
+        assert len(status) == 1 and "lacks 3 of 3 blocks" in status[0], status
+    # A byte of a page, found by the checksum of the row that has it: levels Z and K have few pages.
+    place = len(whole) // 2
+    damaged = bytearray(whole)
+    damaged[place] ^= 1
+    segment.write_bytes(damaged)
+    status, verified = problems(path)
+    said = status + verified
+    assert len(said) == 1 and ("of 3 blocks of the index are damaged" in said[0] or "of 3 blocks (damaged" in said[0]), said
+    segment.write_bytes(whole)
+    assert problems(path) == [[], []]
+
+
 @pytest.mark.parametrize("how", ["gone", "cut", "row"])
 def test_blocks_of_an_earlier_build_do_not_come_back(tmp_path: pathlib.Path, how: str) -> None:
     values = np.random.default_rng(1).random(300_000).astype("f4")

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import pathlib
 import random
+import struct
+import subprocess
+import sys
 import warnings
+import zlib
 from typing import Any
 
 import h5py
 import hyperslab as hs
 import numpy as np
+import pyarrow as pa
+import pyarrow.ipc as ipc
 import pytest
 from hyperslab import _native
 from test_value_index import damaged
@@ -132,6 +139,60 @@ def test_an_index_of_words_answers_without_the_data(tmp_path: pathlib.Path) -> N
     assert table.count() == len(having("rare", "red"))
     assert hs.query(f, "/", "text match 'rare' and not (text match 'red')").positions().tolist() == sorted(having("rare") - having("red"))
     assert hs.counters().since(before).chunks_decoded <= 2 * 3  # of further comparisons at most
+
+
+def with_other_unicode(path: pathlib.Path) -> None:
+    """Changes the version of Unicode in all blocks of the index of a file with one index file, and their checksums."""
+    (index_file,) = pathlib.Path(f"{path}.hsidx").glob("*.arrow")
+    stored = pa.py_buffer(index_file.read_bytes())
+    changed = bytearray(stored)
+    reader = ipc.open_file(stored)
+    for batch in map(reader.get_batch, range(reader.num_record_batches)):
+        place = {name: column.buffers()[-1].address - stored.address for name, column in zip(batch.schema.names, batch.columns)}
+        ends = {name: np.frombuffer(batch[name].buffers()[1], "<i8") for name in ("samples", "starts", "checksums")}
+        for number, row in enumerate(batch.to_pylist()):
+            starts = bytearray(row["starts"])
+            starts[0] += 1
+            pages = [part[at : at + 4096] for part in (row["samples"], bytes(starts)) for at in range(0, len(part), 4096)]
+            sums = b"".join(zlib.crc32(page).to_bytes(4, "little") for page in pages) + row["checksums"][4 * len(pages) :]
+            lengths = [len(row[part]) for part in ("samples", "starts", "order", "packed", "bitmaps")]
+            summed = struct.pack("<QQBIII", *row["origin"], *row["shape"], row["level"], row["numbers"], row["nans"], row["nulls"])
+            summed += struct.pack("<9Q", row["min"], row["max"], row["hash"], row["source"], *lengths) + sums
+            for name, made in (("starts", bytes(starts)), ("checksums", sums)):
+                at = place[name] + int(ends[name][number])
+                changed[at : at + len(made)] = made
+            at = place["row_checksum"] + 4 * number
+            changed[at : at + 4] = zlib.crc32(summed).to_bytes(4, "little")
+    index_file.write_bytes(changed)
+
+
+def test_explain_says_that_texts_are_read_if_words_do_not_answer(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "t.h5"
+    write(path, MADE, **LAYOUTS["contiguous"])
+    for level in "WB":
+        hs.index(path, "/text", level, rebuild=True)
+        said = hs.query(path, "/", "text like 'r%'").explain()
+        assert "they answer the whole condition" not in said, said
+        assert f"counts, row numbers: scan windows, because indexes leave up to {len(MADE)} of {len(MADE)} rows" in said, said
+    hs.index(path, "/text", "W", rebuild=True)
+    assert "row numbers: look up rows in indexes, because they answer the whole condition" in hs.query(path, "/", "text match 'red'").explain()
+
+
+def test_status_tells_words_of_another_unicode(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "t.h5"
+    write(path, MADE, **LAYOUTS["contiguous"])
+    hs.index(path, "/text")
+    assert hs.indexes.status(path) == [] and hs.indexes.verify(path) == []
+    with_other_unicode(path)
+    # In a process of its own: this one has the index open as it was.
+    code = "import json, sys, hyperslab as hs; q = hs.query(sys.argv[1], '/', sys.argv[2]); "
+    code += "print(json.dumps([hs.indexes.status(sys.argv[1]), hs.indexes.verify(sys.argv[1]), q.positions().tolist(), q.explain()]))"
+    run = subprocess.run([sys.executable, "-c", code, str(path), "text match 'red'"], capture_output=True, text=True, check=True)
+    status, verified, found, explained = json.loads(run.stdout)
+    assert len(status) == 1 and "words of another version of Unicode in 2 of 2 blocks" in status[0] and "rebuild=True" in status[0], status
+    assert verified == [] and found == sorted(having("red")) and "another version of Unicode" in explained
+    hs.index(path, "/text", rebuild=True)
+    assert hs.indexes.status(path) == []
 
 
 def test_members_of_compounds_have_words(tmp_path: pathlib.Path) -> None:

@@ -318,6 +318,32 @@ def test_a_value_index_may_lie_in_another_folder(spark: Any, tmp_path: pathlib.P
     assert some(indexFolder=str(tmp_path / "indexes")).count() == 1
 
 
+def test_tasks_build_and_ask_a_composite_index(spark: Any, tmp_path: pathlib.Path) -> None:
+    import hyperslab as hs
+
+    path, count = tmp_path / "a.h5", 8 << 16
+    random = np.random.default_rng(9)
+    with h5py.File(path, "w") as f:
+        for name in "xyz":
+            f.create_dataset(name, data=random.random(count), chunks=(1 << 16,), compression="gzip", compression_opts=1)
+        f.create_dataset("number", data=np.arange(count), chunks=(1 << 16,), compression="gzip", compression_opts=1)
+        x, y, z = (f[name][:] for name in "xyz")
+    # Each chunk has rows in each of the three ranges, and few or none in the box.
+    inside = (x >= 0.4) & (x < 0.41) & (y > 0.6) & (y < 0.61) & (z <= 0.02)
+    box = "0.4 <= x and x < 0.41 and y > 0.6 and y < 0.61 and z <= 0.02"
+
+    def some() -> Any:
+        return spark.read.format("hdf5").option("partitions", 2).load(str(path)).where(box).select("number")
+
+    before = metrics(some())
+    built = hs.spark.index(spark, path, [("/x", "/y", "/z")], tasks=4)
+    assert built.built_blocks == 8 and hs.indexes.status(str(path)) == []
+    assert sorted(row.number for row in some().collect()) == np.flatnonzero(inside).tolist()
+    touched = len(np.unique(np.flatnonzero(inside) >> 16))
+    # Two tasks may each compare the index with a chunk of each column, for its claims and its decisions.
+    assert metrics(some())["chunksDecoded"] <= touched + 2 * 3 * 3 < before["chunksDecoded"]
+
+
 def test_tasks_build_a_value_index(spark: Any, tmp_path: pathlib.Path) -> None:
     import hyperslab as hs
 

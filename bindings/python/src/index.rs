@@ -168,8 +168,9 @@ pub(crate) fn path_stamp(path: &str) -> Option<(u64, u64)> {
 
 /// Why indexes of a file are not used, or only in part.
 #[pyfunction]
-pub(crate) fn index_remarks(file: PyRef<'_, File>) -> Vec<String> {
-    pruner_of(file.0.session()).map(|pruner| pruner.remarks(&file.0)).unwrap_or_default()
+pub(crate) fn index_remarks(py: Python<'_>, file: PyRef<'_, File>) -> PyResult<Vec<String>> {
+    let file = file.0.clone();
+    run(py, move || hyperslab::index::status(&file))
 }
 
 /// An array as Arrow capsules: its type, and its values.

@@ -31,7 +31,7 @@
 //! - `trust`, `notices`: whose indexes are used, and what users must hear of them.
 //! - `registry`: finds the index of an open file; the pruner of scans.
 //! - `build`: plan, tasks, commit.
-//! - `maintenance`: embed, verify, vacuum.
+//! - `maintenance`: embed, status, verify, vacuum.
 #![forbid(unsafe_code)]
 #![deny(clippy::exhaustive_enums, clippy::exhaustive_structs, clippy::missing_errors_doc)]
 
@@ -50,6 +50,7 @@ pub use build::plan::{IndexPlan, PlannedIndex};
 pub use build::request::IndexRequest;
 pub use build::task::{IndexFragment, IndexTask};
 pub use maintenance::embed::{embed, stage, unstage};
+pub use maintenance::status::status;
 pub use maintenance::vacuum::vacuum;
 pub use maintenance::verify::verify;
 pub use notices::take_notices;

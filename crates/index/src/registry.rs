@@ -447,6 +447,15 @@ impl Sidecar {
                             directory.entries().len()
                         ));
                     }
+                    let others = directory.blocks_of_other_unicode();
+                    if others > 0 {
+                        remarks.push(format!(
+                            "the index of {} in {name} has words of another version of Unicode in {others} of {} blocks; their texts are read until it is \
+                             built again (rebuild=True)",
+                            key.path,
+                            directory.entries().len()
+                        ));
+                    }
                 }
             }
         }

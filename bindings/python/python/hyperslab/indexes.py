@@ -373,7 +373,8 @@ def commit(fragments: Iterable[bytes]) -> Indexed:
 
 
 def status(files: Files, *, index_folder: Path | None = None, indexes: str | None = None) -> list[str]:
-    """Explains why existing indexes are not used, or only in part: stale, damaged, of another version, not readable, truncated.
+    """Explains why existing indexes are not used, or only in part: stale, of another version, not readable, cut off, lacking
+    blocks. Opens all index files, but reads only the beginnings of their blocks: `hyperslab.indexes.verify` reads everything.
 
     Args:
         files: As in `hyperslab.open`, or an open file.
@@ -391,7 +392,8 @@ def status(files: Files, *, index_folder: Path | None = None, indexes: str | Non
 
 def verify(files: Files, *, index_folder: Path | None = None, indexes: str | None = None) -> list[str]:
     """Reads the values of indexed datasets again, and finds those that changed although the size and modification time of
-    the file did not: damage that nothing else detects. Skips datasets without a valid index.
+    the file did not: damage that nothing else detects. Also compares all bytes of the indexes with their checksums. Skips
+    datasets without a valid index.
 
     Args:
         files: As in `hyperslab.open`, or an open file.
@@ -399,7 +401,7 @@ def verify(files: Files, *, index_folder: Path | None = None, indexes: str | Non
         indexes: Which indexes: `own` (the default), `any` or `none`, as in `hyperslab.open`.
 
     Returns:
-        One message per dataset with changed values.
+        One message per dataset with changed values, and one per dataset whose index has damaged blocks.
 
     Example:
         >>> hs.indexes.verify("run.h5")

@@ -163,6 +163,12 @@ impl RankQuery<'_> {
             // The minimum is below the key and the maximum is not.
             return Ok(Rank { lower: 1, upper: zone.numbers - 1 });
         }
+        if self.level == Level::Positions
+            && self.data.is_some()
+            && let Some(known) = self.known_ranks.and_then(|ranks| ranks.rank(key))
+        {
+            return Ok(exactly(known));
+        }
         let Some(group) = self.samples_below(key).checked_sub(1) else { return Ok(exactly(0)) };
         let first = (group * GROUP_KEYS) as u32;
         let upper = zone.numbers.min(first + GROUP_KEYS as u32);
@@ -171,9 +177,6 @@ impl RankQuery<'_> {
             let rank = Rank { lower: first + 1, upper };
             return match self.data {
                 Some(data) if self.level == Level::Positions => {
-                    if let Some(known) = self.known_ranks.and_then(|ranks| ranks.rank(key)) {
-                        return Ok(exactly(known));
-                    }
                     let after = if group + 1 < self.groups() { self.sample(group + 1)? } else { zone.max };
                     let found = self.search_data(key, rank, (self.sample(group)?, after), data, scratch)?;
                     if let Some(ranks) = self.known_ranks {

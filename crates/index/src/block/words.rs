@@ -190,6 +190,11 @@ fn split_word(bytes: &[u8]) -> Result<(&[u8], &[u8])> {
     rest.split_at_checked(usize::from(*length)).ok_or_else(bad)
 }
 
+/// Whether `starts` say that the words are those of another version of Unicode, so that they are not used.
+pub(crate) fn has_other_unicode(starts: &[u8]) -> bool {
+    starts.get(..3).is_some_and(|version| version != UNICODE_VERSION)
+}
+
 impl WordQuery<'_> {
     /// Number of groups. `Corrupt` also if the words are those of another version of Unicode.
     pub fn groups(&self) -> Result<usize> {
@@ -399,8 +404,9 @@ mod tests {
     #[test]
     fn words_of_another_version_of_unicode_are_not_used() -> Result<()> {
         let mut parts = of_text(&StringArray::from(vec!["a b"]))?.ok_or_else(bad)?;
+        assert!(!has_other_unicode(&parts.starts));
         parts.starts[0] ^= 1;
-        assert!(query(&parts, 1).texts_with("a", &mut Vec::new()).is_err());
+        assert!(query(&parts, 1).texts_with("a", &mut Vec::new()).is_err() && has_other_unicode(&parts.starts));
         Ok(())
     }
 

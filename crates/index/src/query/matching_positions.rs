@@ -11,7 +11,7 @@ use super::matching_words::by_words;
 use super::row_collector::{MatchingPositions, Positions};
 use crate::block::bitmaps;
 use crate::block::block_grid::block_elements;
-use crate::block::rank_query::RankQuery;
+use crate::block::rank_query::{RankQuery, Ranks};
 use crate::store::block_directory::BlockEntry;
 use crate::store::index_reader::{IndexFile, StoredRow};
 
@@ -66,13 +66,11 @@ fn by_bitmaps(column: &IndexedColumn, index_file: &IndexFile, row: &StoredRow, c
 /// The positions of a set's values. Levels `Positions`, which reads values of the data, and `Exact` only.
 fn by_ranks(query: &RankQuery<'_>, set: &ValueSet, among: Option<&[u64; CHUNK_WORDS]>, scratch: &mut Vec<u8>) -> Result<Positions> {
     let zone = query.zone;
-    let mut wanted: Vec<Range<u32>> = Vec::new();
-    for ranks in query.ranks(set, scratch)? {
-        if !ranks.is_exact() {
-            return Err(Error::internal("the data did not make the ranks of an interval exact"));
-        }
-        wanted.push(ranks.first.lower..ranks.end.lower);
+    let found = query.ranks(set, scratch)?;
+    if !found.iter().all(Ranks::is_exact) {
+        return Err(Error::internal("the data did not make the ranks of an interval exact"));
     }
+    let mut wanted: Vec<Range<u32>> = found.into_iter().map(|ranks| ranks.first.lower..ranks.end.lower).collect();
     let nans = zone.numbers..zone.numbers + zone.nans;
     let nulls = nans.end..zone.elements();
     wanted.extend([(set.has_nan(), nans), (set.has_null(), nulls)].into_iter().filter(|(has, range)| *has && !range.is_empty()).map(|(_, range)| range));

@@ -175,7 +175,7 @@ impl RowCollector {
             Positions::All(count) => self.rows.insert_range(first..first + u64::from(count)),
             Positions::Few(mut few) => {
                 few.sort_unstable();
-                self.rows.insert_sorted(few.iter().map(|position| first + u64::from(*position)))?;
+                self.rows.insert_list(first, few)?;
             }
             Positions::Many(words) => self.rows.insert_bits(first, words),
         }

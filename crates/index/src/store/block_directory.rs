@@ -15,6 +15,7 @@ use super::index_reader::{IndexFile, StoredRow};
 use super::manifest::IndexedDataset;
 use crate::block::block_grid::BlockGrid;
 use crate::block::rank_query::RankCache;
+use crate::block::words::has_other_unicode;
 
 /// One block of a dataset.
 pub(crate) struct BlockEntry {
@@ -114,6 +115,16 @@ impl BlockDirectory {
         let (index_file, row) = entry.row?;
         let index_file = self.index_files.get(index_file)?;
         Some((index_file, index_file.rows.get(row)?))
+    }
+
+    /// The number of blocks whose words are those of another version of Unicode. Reads the beginnings of the words of all blocks.
+    pub fn blocks_of_other_unicode(&self) -> usize {
+        let is_other = |entry: &&BlockEntry| {
+            let Some((index_file, row)) = self.row(entry).filter(|(_, row)| row.level == Level::Words) else { return false };
+            // Damaged ones are others' business.
+            index_file.batch_samples(row).is_ok_and(|batch| batch.is_intact(row) && has_other_unicode(batch.starts(row)))
+        };
+        if self.level == Level::Words { self.entries.iter().filter(is_other).count() } else { 0 }
     }
 
     /// The row of the block with these bounds.

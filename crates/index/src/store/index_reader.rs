@@ -2,7 +2,6 @@
 
 mod payload;
 
-use std::collections::HashSet;
 use std::ops::Deref;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -73,8 +72,8 @@ const BITMAPS: usize = 4;
 pub(crate) struct BatchSamples {
     base: [u64; 2],
     bytes: [Vec<u8>; 2],
-    /// Rows of the index file whose samples and starts match their checksums.
-    intact: HashSet<usize>,
+    /// The index of the batch's first row, and for each of its rows, whether its samples and starts match their checksums.
+    intact: (usize, Vec<bool>),
 }
 
 impl Drop for BatchSamples {
@@ -270,11 +269,12 @@ impl IndexFile {
             return Ok(BatchSamplesRef::Cached(batch_samples));
         }
         let read = |span: &Span| self.bytes(span.offset, span.length as u64, 1 << 32);
-        let mut batch_samples = BatchSamples { base: [samples.offset, starts.offset], bytes: [read(samples)?, read(starts)?], intact: HashSet::new() };
+        let mut batch_samples = BatchSamples { base: [samples.offset, starts.offset], bytes: [read(samples)?, read(starts)?], intact: (0, Vec::new()) };
         // Verify after each read: the bytes may have changed since the last one.
-        let here = self.rows.iter().filter(|other| other.batch == row.batch);
-        let is_intact = |row: &&StoredRow| [SAMPLES, STARTS].iter().all(|part| row.pages_fit(*part, batch_samples.part(row, *part)));
-        batch_samples.intact = here.filter(is_intact).map(|row| row.index).collect();
+        let first = self.rows.partition_point(|other| other.batch < row.batch);
+        let here = self.rows.iter().skip(first).take_while(|other| other.batch == row.batch);
+        let is_intact = |row: &StoredRow| [SAMPLES, STARTS].iter().all(|part| row.pages_fit(*part, batch_samples.part(row, *part)));
+        batch_samples.intact = (first, here.map(is_intact).collect());
         let mine = batch_samples.bytes.iter().map(|bytes| bytes.len() as u64).sum::<u64>();
         let before = KEPT_BYTES.fetch_add(mine, Ordering::Relaxed);
         Ok(if before + mine <= MAX_KEPT_BYTES {
@@ -289,6 +289,12 @@ impl IndexFile {
         let [.., span] = row.parts;
         let bytes = self.bytes(span.offset, span.length as u64, 1 << 32)?;
         if row.pages_fit(BITMAPS, &bytes) { Ok(bytes) } else { Err(self.damaged_part()) }
+    }
+
+    /// Whether all parts of a row match their checksums. Reads all of them.
+    pub fn is_intact(&self, row: &StoredRow) -> Result<bool> {
+        let mut parts = row.parts.iter().enumerate();
+        parts.try_fold(true, |is_intact, (part, span)| Ok(is_intact && row.pages_fit(part, &self.bytes(span.offset, span.length as u64, 1 << 32)?)))
     }
 
     fn damaged_part(&self) -> Error {
@@ -307,7 +313,8 @@ impl BatchSamples {
     }
     /// Whether a row's samples and starts match their checksums.
     pub fn is_intact(&self, row: &StoredRow) -> bool {
-        self.intact.contains(&row.index)
+        let (first, intact) = &self.intact;
+        row.index.checked_sub(*first).and_then(|place| intact.get(place)) == Some(&true)
     }
     /// A row's samples.
     pub fn samples(&self, row: &StoredRow) -> &[u8] {

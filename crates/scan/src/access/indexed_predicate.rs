@@ -93,6 +93,14 @@ impl IndexedPredicate {
         }
     }
 
+    /// Whether each of its terms asks for intervals of values: indexes that know rows answer these completely.
+    pub(super) fn has_value_sets(&self) -> bool {
+        self.terms.iter().all(|term| match &term.asked {
+            Asked::Column { condition, .. } => condition.values().is_some(),
+            Asked::Box { .. } => true,
+        })
+    }
+
     /// Its only term, if that is a condition on `column` whose index holds the values.
     pub(super) fn exact_on(&self, column: &str) -> Option<&IndexedTerm> {
         let [term] = self.terms.as_slice() else { return None };

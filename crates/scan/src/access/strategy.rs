@@ -201,6 +201,22 @@ impl SegmentScan {
         Ok(last)
     }
 
+    /// What the strategy of `access` becomes once the only index has answered: the rows that it knows to match may be few, and those
+    /// that may match many. A scan is not told before, because the answer is the look-up.
+    fn settled(&self, access: &RowAccess<'_>, cancellation: &Cancellation) -> Result<Choice> {
+        let [(_, only)] = access.lookups.as_slice() else { return Ok(access.choice) };
+        if access.choice.reason != Reason::FullyIndexed || only.has_value_sets() {
+            return Ok(access.choice);
+        }
+        let (bounds, rows) = (only.count(&self.selection, None, cancellation)?, self.selection.element_count()?);
+        let (upper, candidates) = (bounds.upper, bounds.upper - bounds.lower);
+        Ok(match candidates {
+            0 => access.choice,
+            few if can_test_candidates(few, rows) => Choice { strategy: AccessStrategy::TestCandidates, reason: Reason::FewCandidates { upper, rows } },
+            _ => Choice { strategy: AccessStrategy::ScanWindows, reason: Reason::ManyCandidates { upper, rows } },
+        })
+    }
+
     /// Which strategies find the rows for batches, counts and row numbers, and why: one line for each strategy. No lines if
     /// nothing is tested. Asks indexes for counts, and finds where values are stored, but reads no values.
     pub(crate) fn explain_strategies(&self, cancellation: &Cancellation) -> Result<Vec<String>> {
@@ -209,9 +225,10 @@ impl SegmentScan {
         }
         let counts = match self.count_access(cancellation)? {
             CountAccess::Counted { choice, .. } => choice,
-            CountAccess::Rows(access) => access.choice,
+            CountAccess::Rows(access) => self.settled(&access, cancellation)?,
         };
-        let chosen = [("batches", self.batch_choice(cancellation)?), ("counts", counts), ("row numbers", self.position_access(cancellation)?.choice)];
+        let positions = self.settled(&self.position_access(cancellation)?, cancellation)?;
+        let chosen = [("batches", self.batch_choice(cancellation)?), ("counts", counts), ("row numbers", positions)];
         let mut lines: Vec<(Choice, Vec<&str>)> = Vec::new();
         for (question, choice) in chosen {
             match lines.iter_mut().find(|(known, _)| *known == choice) {

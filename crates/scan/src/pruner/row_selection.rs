@@ -276,6 +276,17 @@ impl RowSelection {
             start = end;
         }
     }
+    /// Adds the rows `first + n` for each n of `rows`, which are in strictly increasing order.
+    ///
+    /// # Errors
+    /// As [`RowSelection::insert_sorted`].
+    pub fn insert_list(&mut self, first: u64, rows: Vec<u16>) -> Result<()> {
+        if !first.is_multiple_of(CHUNK_ROWS) || !rows.is_sorted_by(|before, after| before < after) {
+            return self.insert_sorted(rows.into_iter().map(|row| first + u64::from(row)));
+        }
+        self.insert_listed(first / CHUNK_ROWS, rows);
+        Ok(())
+    }
     /// Adds rows in strictly increasing order.
     ///
     /// # Errors
@@ -486,6 +497,10 @@ mod tests {
         let far = [0, 65_535, 65_536, u64::from(u32::MAX), 1 << 32, (1 << 40) + 5];
         assert_eq!(RowSelection::from_sorted(far).unwrap_or_default().to_vec().ok(), Some(far.to_vec()));
         assert!(RowSelection::new().insert_sorted([1, 1]).is_err());
+        for first in [0, 65_536, 100] {
+            assert!(RowSelection::new().insert_list(first, vec![1, 1]).is_err());
+            assert!(RowSelection::new().insert_list(first, vec![2, 1]).is_err());
+        }
     }
 
     /// Ranges, so that chunks are full, empty and in between.
@@ -521,7 +536,14 @@ mod tests {
             let mut more = x.clone();
             more.insert_bits(first, words);
             let both: BTreeSet<u64> = a.iter().copied().chain(bits.iter().map(|bit| first + *bit as u64)).collect();
-            prop_assert_eq!(more, set(&both));
+            prop_assert_eq!(&more, &set(&both));
+            let listed: BTreeSet<u16> = bits.iter().map(|bit| *bit as u16).collect();
+            for first in [first, first - first % CHUNK_ROWS] {
+                let mut more = x.clone();
+                prop_assert!(more.insert_list(first, listed.iter().copied().collect()).is_ok());
+                let both: BTreeSet<u64> = a.iter().copied().chain(listed.iter().map(|row| first + u64::from(*row))).collect();
+                prop_assert_eq!(more, set(&both));
+            }
         }
     }
 }
