@@ -471,6 +471,10 @@ bench-vol-selections: $(VENV)/.requirements ## selections, small datasets and ap
 	cargo build --release --locked --quiet -p hyperslab-vol
 	$(BIN)/python benches/vol/selections.py --repeats $(or $(REPEATS),10) --plugin $(CARGO_TARGET_DIR)/release/libhyperslab_vol.so $(ARGUMENTS)
 
+bench-vol-combinations: $(VENV)/.requirements ## every kind of selection in the file with every kind in memory, natively and through the connector; REPEATS=10
+	cargo build --release --locked --quiet -p hyperslab-vol
+	$(BIN)/python benches/vol/combinations.py --repeats $(or $(REPEATS),10) --plugin $(CARGO_TARGET_DIR)/release/libhyperslab_vol.so $(ARGUMENTS)
+
 yardstick: setup ## the files of Debian's hdf5 source package: equal, refused by name, or wrong
 	HYPERSLAB_POISON=1 $(BIN)/python testing/conformance/run.py hdf5
 
