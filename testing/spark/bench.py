@@ -13,6 +13,8 @@ import json
 import pathlib
 import platform
 import statistics
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -131,6 +133,54 @@ def structures(spark: Any, folder: pathlib.Path, elements: int, partitions: int)
     }
 
 
+def sums(spark: Any, folder: pathlib.Path, partitions: int) -> dict[str, Way]:
+    """The sum of a column that is pushed down, and of one that Spark scans."""
+
+    def pushed(name: str) -> Way:
+        reader = spark.read.format("hdf5").option("dataset", "/x").option("partitions", partitions).option("sumFloats", "true")
+        return lambda: total(reader.load(str(folder / name)))
+
+    return {
+        "scanned, contiguous": ours(spark, folder, "plain.h5", partitions),
+        "pushed down, contiguous": pushed("plain.h5"),
+        "scanned, gzip and shuffle": ours(spark, folder, "gzip.h5", partitions),
+        "pushed down, gzip and shuffle": pushed("gzip.h5"),
+        "no rows": lambda: float(spark.range(0, partitions, 1, partitions).selectExpr("sum(id)").collect()[0][0]),
+    }
+
+
+#: The files of `first`.
+FIRST = {
+    "hyperslab, contiguous": "plain.h5",
+    "hyperslab, gzip and shuffle": "gzip.h5",
+    "Parquet, uncompressed": "plain.parquet",
+    "Parquet, snappy": "snappy.parquet",
+}
+
+
+def first(folder: pathlib.Path, name: str) -> tuple[float, float]:
+    """Seconds of the first and of the second query of a session in this process."""
+    spark = session(2)
+    way = ours(spark, folder, name, 8) if name.endswith(".h5") else lambda: total(spark.read.parquet(str(folder / name)))
+    seconds = [start := time.perf_counter()]
+    for _ in range(2):
+        way()
+        seconds.append(time.perf_counter())
+    spark.stop()
+    return seconds[1] - start, seconds[2] - seconds[1]
+
+
+def first_queries(folder: pathlib.Path, rounds: int) -> dict[str, dict[str, list[float]]]:
+    """Each in a process and a session of its own, in turns."""
+    found: dict[str, dict[str, list[float]]] = {"first": {name: [] for name in FIRST}, "second": {name: [] for name in FIRST}}
+    for _ in range(rounds):
+        for name, file in FIRST.items():
+            run = subprocess.run([sys.executable, __file__, "--folder", folder, "--first", file], capture_output=True, text=True, check=True)
+            for which, took in zip(("first", "second"), json.loads(run.stdout.splitlines()[-1])):
+                found[which][name].append(took)
+    return found
+
+
 def session(cores: int) -> Any:
     spark = hs.spark.session(f"local[{cores}]", spark_driver_memory="4g", spark_ui_enabled="false", spark_ui_showConsoleProgress="false")
     spark.sparkContext.setLogLevel("OFF")
@@ -163,6 +213,8 @@ def measured(only: list[str], folder: pathlib.Path, elements: int, slow_elements
         large, reduced = structures(spark, folder, elements, 8), structures(spark, small, slow_elements, 8)
         slow = {name: elements / slow_elements for name in large if "flatMap" in name}
         tables["structures"] = race({name: (reduced if name in slow else large)[name] for name in large}, rounds, slow)
+    if "sums" in only:
+        tables["sums"] = race(sums(spark, folder, 8), rounds)
     for name in ("plain.h5", "gzip.h5"):
         if "partitions" in only:
             tables[f"partitions {name}"] = race({str(count): ours(spark, folder, name, count) for count in counts}, rounds)
@@ -174,6 +226,8 @@ def measured(only: list[str], folder: pathlib.Path, elements: int, slow_elements
         for name in ("plain.h5", "gzip.h5"):
             tables[f"cores {name}"]["1"] = race({"1": ours(spark, folder, name, 8)}, rounds)["1"]
         spark.stop()
+    if "first" in only:
+        tables["first"] = first_queries(folder, rounds)
     return {"elements": elements, "slow elements": slow_elements, "rounds": rounds, "date": time.strftime("%Y-%m-%d"), "tables": tables}
 
 
@@ -231,6 +285,13 @@ def page(given: dict[str, Any]) -> str:
             "",
         ]
         out += lines("Elements and rows, from Python and from the JVM", tables["structures"], "elements, hyperslab", scaled)
+    if "sums" in tables:
+        note = "With the option `sumFloats`. *No rows* is what a query costs that reads nothing."
+        out += lines("Sums that are pushed down", tables["sums"], "scanned, contiguous", note)
+    if "first" in tables:
+        note = "Each in a process and a session of its own; the time to start the session is not in it."
+        out += lines("The first query of a session", tables["first"]["first"], "Parquet, uncompressed", note)
+        out += lines("The second query of a session", tables["first"]["second"], "Parquet, uncompressed")
     for name, stored in (("plain.h5", "contiguous"), ("gzip.h5", "gzip and shuffle")):
         if f"partitions {name}" in tables:
             out += lines(f"Partitions, {stored} (the H5Spark paper's Fig. 4)", tables[f"partitions {name}"], "8")
@@ -245,16 +306,20 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--slow-elements", type=int, default=5_000_000, help="for H5Spark's ways, scaled up")
     parser.add_argument("--partitions", type=int, nargs="*", default=[1, 2, 4, 8, 16, 64])
-    parser.add_argument("--only", nargs="*", default=["scans", "structures", "partitions", "cores"])
+    parser.add_argument("--only", nargs="*", default=["scans", "structures", "sums", "first", "partitions", "cores"])
     parser.add_argument("--folder", type=pathlib.Path)
     parser.add_argument("--json", type=pathlib.Path, help="figures so far; those of this run are added")
     parser.add_argument("--page", action="store_true", help="write docs/benchmarks-spark.md")
+    parser.add_argument("--first", help=argparse.SUPPRESS)
     parser.add_argument("--make", action="store_true", help="make the data and stop")
     given = parser.parse_args()
     folder = given.folder or pathlib.Path(tempfile.mkdtemp(prefix="hyperslab-bench-"))
     if given.make:
         make(folder, given.elements)
         make(folder / "small", given.slow_elements)
+        return
+    if given.first:
+        print(json.dumps(first(folder, given.first)))
         return
     result = measured(given.only, folder, given.elements, given.slow_elements, given.rounds, given.partitions)
     if given.json:
