@@ -11,12 +11,14 @@ import hyperslab as hs
 import numpy as np
 import pytest
 import test_models_chombo as chombo
+import test_models_flash as flash
 import test_models_keras as keras
 import test_models_nexus as nexus
 import test_models_nwb as nwb
 import test_models_openpmd as openpmd
 import test_models_photon as photon
 import test_models_steps as steps
+import test_models_vtkhdf as vtkhdf
 
 MUTATIONS = 150
 
@@ -35,6 +37,9 @@ MAKERS = {
     "h5part": steps.write_particles,
     "h5block": steps.write_fields,
     "chombo": chombo.good,
+    "flash": flash.good,
+    "vtkhdf": vtkhdf.good,
+    "vtkhdf_image": vtkhdf.image,
     "openpmd": series,
     "nexus": nexus.write,
     "nwb": nwb.write,

@@ -25,6 +25,7 @@ import hexagons
 import test_models_anndata as anndata
 import test_models_cf as cf
 import test_models_chombo as chombo
+import test_models_flash as flash
 import test_models_grids as grids
 import test_models_keras as keras
 import test_models_matlab as matlab
@@ -35,6 +36,7 @@ import test_models_openpmd_writing as openpmd
 import test_models_photon as photon
 import test_models_pytables as pytables
 import test_models_steps as steps
+import test_models_vtkhdf as vtkhdf
 
 
 def _openpmd(path: pathlib.Path) -> None:
@@ -85,6 +87,10 @@ MAKERS: dict[str, Callable[[pathlib.Path], object]] = {
     "h5part": steps.write_particles,
     "h5block": steps.write_fields,
     "chombo": chombo.good,
+    "flash": flash.good,
+    "vtkhdf": vtkhdf.good,
+    "vtkhdf_steps": vtkhdf.of_steps,
+    "vtkhdf_image": vtkhdf.image,
     "openpmd": _openpmd,
     "anndata": anndata.write,
     "matlab": lambda path: matlab.build(path, matlab.of_matlab),

@@ -162,6 +162,23 @@ def of_chombo(path: pathlib.Path) -> None:
             level["data:offsets=0"] = np.arange(len(boxes) + 1) * 8
 
 
+def of_vtkhdf(path: pathlib.Path) -> None:
+    with h5py.File(path, "w") as f:
+        group = f.create_group("VTKHDF")
+        group.attrs["Version"], group.attrs["Type"], group.attrs["Origin"] = [2, 2], np.bytes_("OverlappingAMR"), np.zeros(3)
+        for number, box in enumerate([(0, 3, 0, 3, 0, 1), (2, 5, 2, 5, 0, 1)]):
+            level = group.create_group(f"Level{number}")
+            level.attrs["Spacing"], level["AMRBox"] = np.full(3, 0.5**number), np.array([box])
+            level["CellData/rho"] = np.arange(32.0) + 100 * number
+
+
+def of_flash(path: pathlib.Path) -> None:
+    with h5py.File(path, "w") as f:
+        f["bounding box"] = np.array([[[0.0, 2.0]], [[0.0, 1.0]], [[1.0, 2.0]]])
+        f["refine level"], f["node type"], f["gid"] = [1, 2, 2], [2, 1, 1], np.zeros((3, 5), "i4")
+        f["unknown names"], f["dens"] = np.array([[b"dens"]]), np.arange(12.0).reshape(3, 1, 1, 4)
+
+
 def of_loom(path: pathlib.Path) -> None:
     with h5py.File(path, "w") as f:
         f["attrs/LOOM_SPEC_VERSION"] = "3.0.0"
@@ -197,6 +214,8 @@ def of_mpas(path: pathlib.Path) -> None:
 FILES = [
     ("h5block", of_h5block, "phi > 20"),
     ("chombo", of_chombo, "density > 5"),
+    ("flash", of_flash, "dens > 5 and not covered"),
+    ("vtkhdf", of_vtkhdf, "rho > 5 and not covered"),
     ("loom", of_loom, "depth > 10"),
     ("matlab", of_matlab, "count > 1"),
     ("pytables", of_pytables, "x > 1"),

@@ -14,8 +14,9 @@
 //! - `small_values`: numbers and texts of few elements that say what other arrays mean.
 //! - `groups`: the groups of a file, for models that look for objects by their classes.
 //! - `steps`: groups `Step#0`, `Step#1`, …, which H5Part and H5Block share.
+//! - `patches`: columns of the cells of boxes, which the adaptive meshes share.
 //! - `grid`: variables by their dimensions and tables of elements, which UGRID, MPAS and CF share.
-//! - `h5part`, `h5block`, `chombo`, `anndata`, `loom`, `matlab`, `pytables`, `ugrid`, `mpas`, `openpmd`, `nexus`, `nwb`, `keras`, `photon`, `cf`: one model each.
+//! - `h5part`, `h5block`, `chombo`, `vtkhdf`, `flash`, `anndata`, `loom`, `matlab`, `pytables`, `ugrid`, `mpas`, `openpmd`, `nexus`, `nwb`, `keras`, `photon`, `cf`: one model each.
 //! - `registry`: all models; what scans ask for tables.
 #![forbid(unsafe_code)]
 #![deny(clippy::exhaustive_enums, clippy::exhaustive_structs, clippy::missing_errors_doc)]
@@ -24,6 +25,7 @@ mod anndata;
 mod budget;
 mod cf;
 mod chombo;
+mod flash;
 mod grid;
 mod groups;
 mod h5block;
@@ -37,12 +39,14 @@ mod mpas;
 mod nexus;
 mod nwb;
 mod openpmd;
+mod patches;
 mod photon;
 mod pytables;
 mod registry;
 mod small_values;
 mod steps;
 mod ugrid;
+mod vtkhdf;
 
 pub use cf::cell_methods_json;
 pub use model::{Certainty, Model, NamedArray, Problem, Recognition};

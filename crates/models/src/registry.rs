@@ -11,6 +11,7 @@ use hyperslab_scan::{ModelTables, SegmentDefinition, SessionModels};
 use crate::anndata::AnnData;
 use crate::cf::Cf;
 use crate::chombo::Chombo;
+use crate::flash::Flash;
 use crate::h5block::H5Block;
 use crate::h5part::H5Part;
 use crate::keras::Keras;
@@ -24,9 +25,11 @@ use crate::openpmd::OpenPmd;
 use crate::photon::Photon;
 use crate::pytables::PyTables;
 use crate::ugrid::Ugrid;
+use crate::vtkhdf::VtkHdf;
 
 /// The models, in the order in which equally sure ones are listed: those that are built on others come first.
-const MODELS: [&dyn Model; 15] = [&H5Part, &H5Block, &Chombo, &AnnData, &Loom, &Matlab, &Nexus, &Nwb, &Keras, &Photon, &PyTables, &Ugrid, &Mpas, &OpenPmd, &Cf];
+const MODELS: [&dyn Model; 17] =
+    [&H5Part, &H5Block, &Chombo, &VtkHdf, &Flash, &AnnData, &Loom, &Matlab, &Nexus, &Nwb, &Keras, &Photon, &PyTables, &Ugrid, &Mpas, &OpenPmd, &Cf];
 
 /// The models that recognize a file, the surest first.
 ///

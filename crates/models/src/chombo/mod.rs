@@ -14,8 +14,8 @@ use hyperslab_scan::{Omitted, SegmentDefinition};
 
 use crate::look::{no_table, optional};
 use crate::model::{Certainty, Model, NamedArray, Problem, Recognition};
+use crate::patches::{BOXES, CELLS};
 use level::Mesh;
-use tables::{BOXES, CELLS};
 
 /// The group that says how many dimensions the mesh has.
 const GLOBAL: &str = "/Chombo_global";

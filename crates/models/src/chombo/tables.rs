@@ -8,40 +8,30 @@ use arrow_cast::cast;
 use arrow_schema::DataType;
 use hyperslab_array::{Error, Result};
 use hyperslab_reader::File;
-use hyperslab_scan::{ArrayPart, Literal, Omitted, PatchBox, PatchValues, SegmentDefinition, Values};
+use hyperslab_scan::{ArrayPart, BoxList, Literal, Omitted, PatchBox, PatchValues, SegmentDefinition, Values};
 use serde_json::{Map, Value, json};
 
 use super::level::{DATA, Level, Mesh, OFFSETS, three, unused};
 use crate::budget::Budget;
 use crate::look::{free_name, members, optional};
 use crate::model::{NamedArray, Problem};
+use crate::patches::{CENTERS, INDEXES, Patches, own_names, whole_number};
 use crate::small_values::{put_attributes, values_of};
-
-pub(super) const CELLS: &str = "cells";
-pub(super) const BOXES: &str = "boxes";
-const INDEXES: [&str; 3] = ["i", "j", "k"];
-const CENTERS: [&str; 3] = ["x", "y", "z"];
-/// Rows by which splits and windows are cut.
-const ROWS: u64 = 1 << 15;
-
-fn number(number: usize) -> Values {
-    Values::Constant(Literal(Arc::new(Int64Array::from(vec![i64::try_from(number).unwrap_or(i64::MAX)]))))
-}
 
 impl Mesh {
     fn column(&self, level: &Level, what: PatchValues) -> Values {
-        Values::Patches { boxes: ArrayPart::whole(level.boxes_path.clone()), dimensions: self.dimensions, what }
+        let boxes = Box::new(BoxList::Members(ArrayPart::whole(level.boxes_path.clone())));
+        Values::Patches { boxes, dimensions: self.dimensions, what: Box::new(what) }
     }
 
     /// The cells of all boxes.
     pub fn cells(&self) -> Vec<SegmentDefinition> {
-        let mut taken: BTreeSet<String> = ["level", "box", "covered"].into_iter().chain(INDEXES).chain(CENTERS).map(str::to_owned).collect();
+        let mut taken: BTreeSet<String> = own_names();
         let names: Vec<String> = self.components.iter().map(|name| free_name(name, "component", &mut taken)).collect();
         let segment = |(place, level): (usize, &Level)| {
             let rows = level.boxes.cells();
-            let mut segment = SegmentDefinition::new(level.path.clone(), vec![rows], vec![rows.clamp(1, ROWS)])
-                .with_column("level", number(place))
-                .with_column("box", self.column(level, PatchValues::Box));
+            let mut segment =
+                Patches::segment(&level.path, rows).with_column("level", whole_number(place as u64)).with_column("box", self.column(level, PatchValues::Box));
             for (axis, name) in INDEXES.into_iter().enumerate().take(self.dimensions) {
                 segment = segment.with_column(name, self.column(level, PatchValues::Index { axis }));
             }
@@ -62,7 +52,7 @@ impl Mesh {
             }
             let covered = match (self.levels.get(place + 1), &level.ratio) {
                 (Some(finer), Some(ratio)) => {
-                    self.column(level, PatchValues::Covered { finer: ArrayPart::whole(finer.boxes_path.clone()), ratio: ratio.clone() })
+                    self.column(level, PatchValues::Covered { finer: BoxList::Members(ArrayPart::whole(finer.boxes_path.clone())), ratio: ratio.clone() })
                 }
                 _ => Values::Constant(Literal(Arc::new(BooleanArray::from(vec![false])))),
             };
@@ -75,9 +65,8 @@ impl Mesh {
     pub fn boxes(&self) -> Vec<SegmentDefinition> {
         let segment = |(place, level): (usize, &Level)| {
             let rows = level.boxes.boxes().len() as u64;
-            let mut segment = SegmentDefinition::new(level.path.clone(), vec![rows], vec![rows.clamp(1, ROWS)])
-                .with_column("level", number(place))
-                .with_column("box", Values::Index { axis: 0 });
+            let mut segment =
+                Patches::segment(&level.path, rows).with_column("level", whole_number(place as u64)).with_column("box", Values::Index { axis: 0 });
             for corner in ["lo", "hi"] {
                 for direction in INDEXES.into_iter().take(self.dimensions) {
                     let name = format!("{corner}_{direction}");

@@ -11,6 +11,7 @@
 //! Values at rows that were looked up are read by `row_gather` directly from the file or the index, without windows or batches.
 //! What an index alone answers about a column is in `column_by_index`, and which values windows can have in `sort_rank`.
 
+mod block_columns;
 pub(crate) mod box_conditions;
 pub(crate) mod column_by_index;
 pub(crate) mod composed_columns;

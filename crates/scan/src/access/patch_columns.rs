@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, BooleanArray, Float64Array, Int64Array};
 use arrow_buffer::BooleanBufferBuilder;
-use hyperslab_array::{Error, Result, Selection};
+use hyperslab_array::{Axis, Error, Result, Selection};
 use hyperslab_reader::SCAN_CACHE_BYTES;
 
 use super::window_columns::Window;
-use crate::table::patch_boxes::{CellRun, PatchBox};
+use crate::table::elements::Elements;
+use crate::table::patch_boxes::{CellRun, PatchBox, PatchBoxes};
 use crate::table::patch_cover::spans;
 use crate::table::patches::{LoadedPatches, Patched, PatchedValues, center};
 
@@ -16,20 +17,33 @@ impl Window<'_> {
     /// The values of a column of the cells of boxes at the window's rows.
     pub(super) fn patched(&self, patched: &Patched, loaded: &LoadedPatches) -> Result<ArrayRef> {
         let [rows] = self.selection.axes() else { return Err(Error::internal("cells of boxes in rows of several dimensions")) };
-        if matches!(patched.what, PatchedValues::Cells) {
-            return Ok(Arc::new(Int64Array::from(loaded.boxes.cells_of(rows)?)));
-        }
         let no_axis = || Error::internal("no such axis");
         Ok(match &patched.what {
-            PatchedValues::Cells => return Err(Error::internal("boxes as rows")),
+            PatchedValues::Cells => Arc::new(Int64Array::from(loaded.boxes.cells_of(rows)?)),
+            PatchedValues::Number => Arc::new(rows.indexes().map(|place| number(&loaded.boxes, place)).collect::<Result<Int64Array>>()?),
+            PatchedValues::Own(values) => {
+                let numbers = rows.indexes().map(|place| Ok((number(&loaded.boxes, place)?.cast_unsigned(), 1))).collect::<Result<Vec<_>>>()?;
+                let selection = Selection::new(vec![Axis::of_runs(numbers)?], &values.shape()?).map_err(|error| values.place(error))?;
+                self.shared_elements(values, &selection)?
+            }
+            PatchedValues::Low(axis) | PatchedValues::High(axis) => {
+                let is_low = matches!(patched.what, PatchedValues::Low(_));
+                let corner = |place: u64| {
+                    let patch = usize::try_from(place).ok().and_then(|place| loaded.boxes.boxes().get(place));
+                    let corner = patch.map(|patch| if is_low { &patch.low } else { &patch.high });
+                    corner.and_then(|corner| corner.get(*axis)).copied().ok_or_else(|| Error::internal("no such box"))
+                };
+                Arc::new(rows.indexes().map(corner).collect::<Result<Int64Array>>()?)
+            }
             PatchedValues::Box => {
                 let mut numbers = Vec::with_capacity(self.count);
-                for run in loaded.boxes.runs(rows)? {
-                    let number = i64::try_from(run.patch).map_err(|_| Error::internal("a box beyond 63 bits"))?;
-                    numbers.resize(numbers.len() + length(&run)?, number);
+                for part in loaded.boxes.parts(rows)? {
+                    let count = usize::try_from(part.count).map_err(|_| Error::limit_exceeded("a window exceeds memory"))?;
+                    numbers.resize(numbers.len() + count, number(&loaded.boxes, part.patch as u64)?);
                 }
                 Arc::new(Int64Array::from(numbers))
             }
+            PatchedValues::Block { values } => self.of_blocks(values, &loaded.boxes, rows)?,
             PatchedValues::Index(axis) => {
                 let mut indexes: Vec<i64> = Vec::with_capacity(self.count);
                 for run in loaded.boxes.runs(rows)? {
@@ -71,16 +85,26 @@ impl Window<'_> {
             PatchedValues::Component { values, number, layout, .. } => {
                 let starts = loaded.starts.as_ref().ok_or_else(|| Error::internal("the elements of boxes were not loaded"))?;
                 let selection = Selection::new(vec![loaded.boxes.elements_of(rows, starts, *layout, *number)?], &values.shape()?)?;
-                let file = &values.mapping.file;
-                let description = file.dataset(values.dataset)?;
-                // Windows share chunks: each holds parts of several components.
-                let chunk = description.chunk_grid.chunk_shape().iter().fold(description.datatype.size(), |bytes, extent| bytes.saturating_mul(*extent));
-                let shared = (!description.filters.is_empty() && chunk <= SCAN_CACHE_BYTES).then(|| self.with_kept_chunks(file));
-                let (bytes, heap) = self.read_of(shared.as_ref().unwrap_or(file), values.dataset, &selection, values.column.datatype())?;
-                values.column.take_arrow(bytes.into_buffer(), &heap).map_err(|error| values.place(error))?
+                self.shared_elements(values, &selection)?
             }
         })
     }
+
+    /// Windows share chunks: each holds parts of several components or blocks.
+    pub(super) fn shared_elements(&self, values: &Elements, selection: &Selection) -> Result<ArrayRef> {
+        let file = &values.mapping.file;
+        let description = file.dataset(values.dataset)?;
+        let chunk = description.chunk_grid.chunk_shape().iter().fold(description.datatype.size(), |bytes, extent| bytes.saturating_mul(*extent));
+        let shared = (!description.filters.is_empty() && chunk <= SCAN_CACHE_BYTES).then(|| self.with_kept_chunks(file));
+        let (bytes, heap) = self.read_of(shared.as_ref().unwrap_or(file), values.dataset, selection, values.column.datatype())?;
+        values.column.take_arrow(bytes.into_buffer(), &heap).map_err(|error| values.place(error))
+    }
+}
+
+/// The number of a box in its file.
+fn number(boxes: &PatchBoxes, place: u64) -> Result<i64> {
+    let number = usize::try_from(place).ok().and_then(|place| boxes.number(place)).and_then(|number| i64::try_from(number).ok());
+    number.ok_or_else(|| Error::internal("no such box"))
 }
 
 /// Appends to `flags` whether `boxes` cover the cells of a run.

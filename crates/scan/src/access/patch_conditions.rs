@@ -12,7 +12,7 @@ use super::dimension_ranges;
 use crate::table::composed::{Composed, Loaded};
 use crate::table::patch_boxes::PatchBoxes;
 use crate::table::patch_rows::{CellTest, Numbers};
-use crate::table::patches::{LoadedPatches, Patched, PatchedValues, center};
+use crate::table::patches::{LoadedPatches, PatchedValues, center};
 use crate::table::segment::{Segment, SegmentColumn, Source};
 
 /// The rows that conditions on computed columns leave.
@@ -75,7 +75,6 @@ impl<'a> Conditions<'a> {
         let Source::Composed(composed) = &column.source else { return Ok(CellTest::Unknown) };
         let Composed::Patches(patched) = composed.as_ref() else { return Ok(CellTest::Unknown) };
         match &patched.what {
-            PatchedValues::Cells | PatchedValues::Component { .. } => Ok(CellTest::Unknown),
             PatchedValues::Covered { .. } => {
                 let mask = self.evaluate(predicate, column, Arc::new(BooleanArray::from(vec![false, true])))?;
                 Ok(match [passes(&mask, 0), passes(&mask, 1)] {
@@ -88,13 +87,19 @@ impl<'a> Conditions<'a> {
                 let Some(loaded) = self.load(name, composed)? else { return Ok(CellTest::Unknown) };
                 let all = i64::try_from(loaded.boxes.boxes().len()).unwrap_or(i64::MAX);
                 let ranges = if all > 0 { vec![(0, all - 1)] } else { Vec::new() };
-                Ok(self.numbers(predicate, column, patched, &ranges)?.map_or(CellTest::Unknown, CellTest::Box))
+                Ok(self.numbers(predicate, column, &ranges, |place| number_of(&loaded.boxes, place))?.map_or(CellTest::Unknown, CellTest::Box))
             }
-            PatchedValues::Index(axis) | PatchedValues::Center { axis, .. } => {
+            PatchedValues::Index(axis) => {
                 let Some(loaded) = self.load(name, composed)? else { return Ok(CellTest::Unknown) };
-                let ranges = ranges_along(&loaded.boxes, *axis);
-                Ok(self.numbers(predicate, column, patched, &ranges)?.map_or(CellTest::Unknown, |numbers| CellTest::Index(*axis, numbers)))
+                let numbers = self.numbers(predicate, column, &ranges_along(&loaded.boxes, *axis), |index| index)?;
+                Ok(numbers.map_or(CellTest::Unknown, |numbers| CellTest::Index(*axis, numbers)))
             }
+            PatchedValues::Center { axis, origin, spacing } => {
+                let Some(loaded) = self.load(name, composed)? else { return Ok(CellTest::Unknown) };
+                let numbers = self.numbers(predicate, column, &ranges_along(&loaded.boxes, *axis), |index| center(index, *origin, *spacing))?;
+                Ok(numbers.map_or(CellTest::Unknown, |numbers| CellTest::Index(*axis, numbers)))
+            }
+            _ => Ok(CellTest::Unknown),
         }
     }
 
@@ -121,8 +126,8 @@ impl<'a> Conditions<'a> {
         dimension_ranges::evaluate(&predicate.bind(self.table)?, &column.field, values)
     }
 
-    /// The numbers among `ranges` whose values in the column pass. `None` if these are too many to test.
-    fn numbers(&self, predicate: &Predicate, column: &SegmentColumn, patched: &Patched, ranges: &[(i64, i64)]) -> Result<Option<Numbers>> {
+    /// The numbers among `ranges` whose values, as `value` says, pass. `None` if these are too many to test.
+    fn numbers<T: Tested>(&self, predicate: &Predicate, column: &SegmentColumn, ranges: &[(i64, i64)], value: impl Fn(i64) -> T) -> Result<Option<Numbers>> {
         let count = ranges.iter().fold(0u64, |sum, (first, last)| sum.saturating_add(last.abs_diff(*first)).saturating_add(1));
         if count > AXIS_MAX_INDICES {
             return Ok(None);
@@ -133,12 +138,7 @@ impl<'a> Conditions<'a> {
             while let Some(begin) = next.filter(|begin| *begin <= last) {
                 self.cancellation.check()?;
                 let end = begin.saturating_add_unsigned(DIMENSION_TEST_INDICES - 1).min(last);
-                let values: ArrayRef = match &patched.what {
-                    PatchedValues::Center { origin, spacing, .. } => {
-                        Arc::new((begin..=end).map(|index| center(index, *origin, *spacing)).collect::<Float64Array>())
-                    }
-                    _ => Arc::new((begin..=end).collect::<Int64Array>()),
-                };
+                let values = T::array((begin..=end).map(&value).collect());
                 let mask = self.evaluate(predicate, column, values)?;
                 let mask = if mask.null_count() > 0 { arrow_select::filter::prep_null_mask_filter(&mask) } else { mask };
                 for (from, to) in mask.values().set_slices() {
@@ -149,6 +149,28 @@ impl<'a> Conditions<'a> {
         }
         Ok(Some(Numbers::of_ranges(kept)))
     }
+}
+
+/// A number that conditions test.
+trait Tested: Sized {
+    fn array(values: Vec<Self>) -> ArrayRef;
+}
+
+impl Tested for i64 {
+    fn array(values: Vec<Self>) -> ArrayRef {
+        Arc::new(Int64Array::from(values))
+    }
+}
+
+impl Tested for f64 {
+    fn array(values: Vec<Self>) -> ArrayRef {
+        Arc::new(Float64Array::from(values))
+    }
+}
+
+/// The number in its file of the box at a place.
+fn number_of(boxes: &PatchBoxes, place: i64) -> i64 {
+    usize::try_from(place).ok().and_then(|place| boxes.number(place)).map_or(place, u64::cast_signed)
 }
 
 fn passes(mask: &BooleanArray, index: usize) -> bool {

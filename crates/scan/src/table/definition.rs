@@ -26,7 +26,7 @@ use super::elements::Elements;
 use super::literal::Literal;
 use super::mapping::DimensionMapping;
 use super::members::Omitted;
-use super::patch_definition::{PatchValues, patch_values, resolve_patches};
+use super::patch_definition::{BoxList, PatchValues, list_values, patch_values, resolve_patches};
 use super::ragged::Bounds;
 use super::repeated::RepeatedAxis;
 use super::segment::{Segment, SegmentColumn, Source, metadata_columns};
@@ -226,12 +226,12 @@ pub enum Values {
     },
     /// Values of the cells of boxes: rows are cells, box after box, the first index fastest.
     Patches {
-        /// A 1-D compound dataset with the lowest and the highest cell of each box: `lo_i`, `lo_j`, `hi_i`, `hi_j`.
-        boxes: ArrayPart,
+        /// The boxes.
+        boxes: Box<BoxList>,
         /// Number of directions: 1 to 3.
         dimensions: usize,
         /// What the column holds.
-        what: PatchValues,
+        what: Box<PatchValues>,
     },
 }
 
@@ -396,7 +396,8 @@ impl SegmentDefinition {
                         Values::Connectivity { indexes: part(indexes)?, counts, rule: rule.clone() }
                     }
                     Composed::Patches(patched) => {
-                        Values::Patches { boxes: whole(&patched.boxes)?, dimensions: patched.dimensions, what: patch_values(patched, whole)? }
+                        let boxes = Box::new(list_values(&patched.boxes, whole)?);
+                        Values::Patches { boxes, dimensions: patched.dimensions, what: Box::new(patch_values(patched, whole)?) }
                     }
                     Composed::Repeated { values, axes } => Values::Repeated { values: whole(values)?, axes: axes.clone() },
                     Composed::Joined(joined) => {

@@ -24,6 +24,7 @@ pub(crate) mod owners;
 pub(crate) mod patch_boxes;
 pub(crate) mod patch_cover;
 pub(crate) mod patch_definition;
+pub(crate) mod patch_lists;
 pub(crate) mod patch_rows;
 pub(crate) mod patches;
 pub(crate) mod ragged;

@@ -46,6 +46,8 @@ pub struct PatchBoxes {
     boxes: Vec<PatchBox>,
     /// The first row of each box, and the number of rows.
     starts: Vec<u64>,
+    /// The number of each box in its file, increasing; `None` if that is its place in the list.
+    numbers: Option<Vec<u64>>,
 }
 
 /// Cells of a window that follow each other along `i`.
@@ -60,12 +62,12 @@ pub(crate) struct CellRun {
 
 /// Rows that are adjacent in a box.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct BoxPart {
-    /// Number of the box.
-    patch: usize,
+pub(crate) struct BoxPart {
+    /// Place of the box.
+    pub patch: usize,
     /// Cells of the box before the first one.
-    first: u64,
-    count: u64,
+    pub first: u64,
+    pub count: u64,
 }
 
 /// How the flat data of a level is laid out.
@@ -75,7 +77,7 @@ pub(crate) struct Layout {
     pub ghosts: [u64; MAX_DIMENSIONS],
 }
 
-pub(super) fn corrupt(message: String) -> Error {
+pub(crate) fn corrupt(message: String) -> Error {
     Error::new(ErrorKind::Corrupt, message)
 }
 
@@ -133,7 +135,23 @@ impl PatchBoxes {
             end = next.ok_or_else(|| corrupt(format!("the boxes up to number {number} have more cells than 63 bits can count")))?;
             starts.push(end);
         }
-        Ok(Self { boxes, starts })
+        Ok(Self { boxes, starts, numbers: None })
+    }
+
+    /// With the number of each box in its file.
+    pub(super) fn with_numbers(self, numbers: Vec<u64>) -> Result<Self> {
+        if numbers.len() != self.boxes.len() || !numbers.is_sorted_by(|one, next| one < next) {
+            return Err(Error::internal("the numbers of other boxes"));
+        }
+        Ok(Self { numbers: Some(numbers), ..self })
+    }
+
+    /// The number of a box in its file.
+    pub fn number(&self, place: usize) -> Option<u64> {
+        match &self.numbers {
+            Some(numbers) => numbers.get(place).copied(),
+            None => (place < self.boxes.len()).then_some(place as u64),
+        }
     }
 
     /// The boxes.
@@ -144,6 +162,11 @@ impl PatchBoxes {
     /// The first row of each box, and that after its last one.
     pub(crate) fn row_ranges(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         self.starts.iter().copied().zip(self.starts.iter().copied().skip(1))
+    }
+
+    /// The first row of a box; for the number of boxes the number of rows.
+    pub fn first_row(&self, place: usize) -> Option<u64> {
+        self.starts.get(place).copied()
     }
 
     /// Number of cells of all boxes.
@@ -204,7 +227,7 @@ impl PatchBoxes {
     }
 
     /// The rows that `axis` selects, cut at the borders of boxes.
-    fn parts(&self, axis: &Axis) -> Result<Vec<BoxPart>> {
+    pub(crate) fn parts(&self, axis: &Axis) -> Result<Vec<BoxPart>> {
         let (mut parts, mut number) = (Vec::new(), 0usize);
         for run in axis.runs_within(0, u64::MAX) {
             let (mut row, end) = (run.source, run.source + run.count);

@@ -151,6 +151,18 @@ fn meets(one: &PatchBox, other: &PatchBox) -> bool {
 }
 
 impl PatchBoxes {
+    /// For each box whether boxes of the next level cover all of it or none of it; `None` if they cover part of it. The next level has `ratio`
+    /// cells along each of the first `dimensions` directions of a cell.
+    pub fn covered_boxes(&self, finer: &Self, ratio: u64, dimensions: usize) -> Vec<Option<bool>> {
+        let cover = Cover::new(finer.boxes(), std::array::from_fn(|axis| if axis < dimensions { ratio } else { 1 }));
+        let covered = |patch: &PatchBox| match cover.covering(patch) {
+            Covering::None => Some(false),
+            Covering::All => Some(true),
+            Covering::Some => None,
+        };
+        self.boxes().iter().map(covered).collect()
+    }
+
     /// A box that has cells of another one.
     pub fn overlapping(&self) -> Option<usize> {
         let cover = Cover::new(self.boxes(), [1; MAX_DIMENSIONS]);

@@ -10,12 +10,13 @@ use super::elements::Elements;
 use super::nulls::integers;
 use super::patch_boxes::{Layout, MAX_DIMENSIONS, PatchBoxes, corrupt};
 use super::patch_cover::Cover;
+use super::patch_lists::{ListKey, PatchList};
 
 /// A column of the cells of boxes, with its arrays.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Patched {
-    pub(super) boxes: Elements,
+    pub(super) boxes: PatchList,
     pub(super) dimensions: usize,
     pub(super) rows: u64,
     pub(crate) what: PatchedValues,
@@ -25,11 +26,23 @@ pub struct Patched {
 #[derive(Debug, Clone)]
 pub(crate) enum PatchedValues {
     Box,
+    Number,
     Cells,
+    Own(Box<Elements>),
+    Low(usize),
+    High(usize),
     Index(usize),
     Center { axis: usize, origin: f64, spacing: f64 },
     Component { values: Box<Elements>, offsets: Option<Box<Elements>>, number: u64, layout: Layout },
-    Covered { finer: Box<Elements>, ratio: [u64; MAX_DIMENSIONS] },
+    Block { values: Box<Elements> },
+    Covered { finer: Box<PatchList>, ratio: [u64; MAX_DIMENSIONS] },
+}
+
+impl PatchedValues {
+    /// Whether rows are the boxes, not their cells.
+    pub fn is_of_boxes(&self) -> bool {
+        matches!(self, Self::Number | Self::Cells | Self::Own(_) | Self::Low(_) | Self::High(_))
+    }
 }
 
 /// The center of a cell along a direction.
@@ -48,7 +61,7 @@ fn key(array: &Elements) -> Key {
 /// What is read once for the columns of the cells of boxes.
 #[derive(Debug, Clone)]
 pub(crate) struct LoadedPatches {
-    boxes_key: (Key, usize),
+    boxes_key: ListKey,
     pub boxes: Arc<PatchBoxes>,
     layout_key: Option<(Key, Key, Layout)>,
     /// The first element of each box in the flat data.
@@ -58,41 +71,47 @@ pub(crate) struct LoadedPatches {
 
 impl Patched {
     pub(super) fn arrays(&self) -> Vec<&Elements> {
-        let mut arrays = vec![&self.boxes];
+        let mut arrays = self.boxes.arrays();
         match &self.what {
             PatchedValues::Component { values, offsets, .. } => arrays.extend(std::iter::once(values.as_ref()).chain(offsets.as_deref())),
-            PatchedValues::Covered { finer, .. } => arrays.push(finer),
-            PatchedValues::Box | PatchedValues::Cells | PatchedValues::Index(_) | PatchedValues::Center { .. } => {}
+            PatchedValues::Block { values } | PatchedValues::Own(values) => arrays.push(values),
+            PatchedValues::Covered { finer, .. } => arrays.extend(finer.arrays()),
+            _ => {}
         }
         arrays
     }
 
     pub(super) fn field(&self, name: &str) -> Field {
         match &self.what {
-            PatchedValues::Box | PatchedValues::Cells | PatchedValues::Index(_) => Field::new(name, DataType::Int64, false),
             PatchedValues::Center { .. } => Field::new(name, DataType::Float64, false),
             PatchedValues::Covered { .. } => Field::new(name, DataType::Boolean, false),
-            PatchedValues::Component { values, .. } => values.column.field().as_ref().clone().with_name(name),
+            PatchedValues::Component { values, .. } | PatchedValues::Block { values } | PatchedValues::Own(values) => {
+                values.column.field().as_ref().clone().with_name(name)
+            }
+            _ => Field::new(name, DataType::Int64, false),
         }
     }
 
     pub(super) fn row_bytes(&self) -> u64 {
         match &self.what {
-            PatchedValues::Component { values, .. } => values.width(),
+            PatchedValues::Component { values, .. } | PatchedValues::Block { values } | PatchedValues::Own(values) => values.width(),
             _ => 8,
         }
     }
 
     /// Reads the boxes, and what else all windows need, unless `known` columns have it.
     pub(super) fn load(&self, known: &[&LoadedPatches], cancellation: &Cancellation) -> Result<LoadedPatches> {
-        let boxes_key = (key(&self.boxes), self.dimensions);
+        let boxes_key = self.boxes.key(self.dimensions);
         let boxes = match known.iter().find(|known| known.boxes_key == boxes_key) {
             Some(known) => known.boxes.clone(),
-            None => Arc::new(PatchBoxes::read(&self.boxes.mapping.file, self.boxes.dataset, self.dimensions, cancellation)?),
+            None => Arc::new(self.boxes.read(self.dimensions, cancellation)?),
         };
-        let rows = if matches!(self.what, PatchedValues::Cells) { boxes.boxes().len() as u64 } else { boxes.cells() };
+        let rows = if self.what.is_of_boxes() { boxes.boxes().len() as u64 } else { boxes.cells() };
         if rows != self.rows {
-            return Err(self.boxes.place(Error::new(ErrorKind::Conflict, format!("the boxes make {rows} rows, but {} were planned: plan again", self.rows))));
+            return Err(self
+                .boxes
+                .first()
+                .place(Error::new(ErrorKind::Conflict, format!("the boxes make {rows} rows, but {} were planned: plan again", self.rows))));
         }
         let mut loaded = LoadedPatches { boxes_key, boxes, layout_key: None, starts: None, cover: None };
         match &self.what {
@@ -105,10 +124,10 @@ impl Patched {
                 loaded.layout_key = layout_key;
             }
             PatchedValues::Covered { finer, ratio } => {
-                let boxes = PatchBoxes::read(&finer.mapping.file, finer.dataset, self.dimensions, cancellation)?;
+                let boxes = finer.read(self.dimensions, cancellation)?;
                 loaded.cover = Some(Arc::new(Cover::new(boxes.boxes(), *ratio)));
             }
-            PatchedValues::Box | PatchedValues::Cells | PatchedValues::Index(_) | PatchedValues::Center { .. } => {}
+            _ => {}
         }
         Ok(loaded)
     }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..model_view import ModelArray, ModelView, Problem
-from . import anndata, cf, chombo, h5block, h5part, keras, matlab, mpas, nexus, nwb, openpmd, pandas, photon_hdf5, pytables, ugrid
+from . import anndata, cf, chombo, flash, h5block, h5part, keras, matlab, mpas, nexus, nwb, openpmd, pandas, photon_hdf5, pytables, ugrid, vtkhdf
 
 __all__ = [
     "ModelArray",
@@ -12,6 +12,7 @@ __all__ = [
     "anndata",
     "cf",
     "chombo",
+    "flash",
     "h5block",
     "h5part",
     "keras",
@@ -24,4 +25,5 @@ __all__ = [
     "photon_hdf5",
     "pytables",
     "ugrid",
+    "vtkhdf",
 ]
