@@ -572,8 +572,8 @@ def test_sql_asks_the_index(tmp_path: pathlib.Path) -> None:
     with h5py.File(path, "w") as f:
         for name, values in (("x", x), ("y", y), ("n", np.arange(count))):
             f.create_dataset(name, data=values, chunks=(1 << 16,), compression="gzip", compression_opts=1)
-    inside = (x < 0.002) & (y <= 0.002)  # DuckDB does not push down lower bounds of floats
-    question = "select n from f where x < 0.002 and y <= 0.002 order by n"
+    inside = (x > 0.5) & (x < 0.502) & (y <= 0.002)
+    question = "select n from f where x > 0.5 and x < 0.502 and y <= 0.002 order by n"
 
     def asked() -> tuple[list[int], int]:
         before = hs.counters()
@@ -584,7 +584,6 @@ def test_sql_asks_the_index(tmp_path: pathlib.Path) -> None:
     found, decoded = asked()
     assert wanted and found == wanted and decoded > 2 * 16
     hs.index(path, [("/x", "/y")])
-    asked()  # compares the index with the data
     found, decoded = asked()
-    # Three columns at the rows that match, and further comparisons with the data.
-    assert found == wanted and decoded <= 3 * len({n >> 16 for n in wanted}) + 2 * 2 < 3 * 16
+    # Three columns at the rows that match; an answer may compare the index with three chunks of each of its columns.
+    assert found == wanted and decoded <= 3 * len({n >> 16 for n in wanted}) + 2 * 3 < 3 * 16

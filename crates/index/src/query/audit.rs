@@ -7,12 +7,14 @@
 
 use arrow_array::Array;
 use arrow_array::cast::AsArray;
-use hyperslab_array::{Cancellation, Error, ErrorKind, Result};
+use hyperslab_array::{Cancellation, Result};
 use hyperslab_formats::StorageLayout;
 use hyperslab_predicate::{Condition, KeyType, ValueSet};
+use hyperslab_reader::File;
 use hyperslab_scan::pruner::Level;
 
 use super::audit_words::words_are_right;
+use super::audited::{ASK_AGAIN, Audited, FROM_DATA};
 use super::indexed_column::{IndexedColumn, Verdict, verdict};
 use super::matching_positions::matching_positions;
 use super::random::below;
@@ -20,16 +22,11 @@ use super::row_collector::MatchingPositions;
 use crate::block::bitmaps::{self, Distinct};
 use crate::block::block_builder::Builder;
 use crate::store::audit_memory::Finding;
-use crate::store::block_directory::BlockEntry;
+use crate::store::block_directory::{BlockDirectory, BlockEntry};
 use crate::store::index_reader::{IndexFile, StoredRow};
 
 /// Number of rows that an audit tests.
 const ROWS: usize = 4;
-
-/// What follows if an index is refuted before a query uses it.
-pub(super) const FROM_DATA: &str = "the answers are read from the data";
-/// What follows if it is refuted later.
-pub(super) const ASK_AGAIN: &str = "it is not used any more, but a part of this answer may have used it: ask again";
 
 impl IndexedColumn {
     /// Whether single values can be read without decoding chunks.
@@ -38,23 +35,17 @@ impl IndexedColumn {
         let is_read_in_place = matches!(dataset.storage, StorageLayout::Contiguous | StorageLayout::Chunked);
         Ok(is_read_in_place && dataset.filters.is_empty() && dataset.written_shape.is_none() && self.values.column.is_as_stored())
     }
+}
 
-    /// Notes the result of an audit. Data that cannot be read neither refute nor confirm the index.
-    fn judge(&self, is_right: Result<bool>, passed: Finding, what_follows: &str) -> Result<()> {
-        match is_right {
-            Ok(false) => return Err(self.refuted(what_follows)),
-            Ok(true) => self.directory.note(passed),
-            Err(_) => {}
-        }
-        Ok(())
+impl Audited for IndexedColumn {
+    fn file(&self) -> &File {
+        &self.file
     }
-
-    /// Refutes the index; the error says so, and `what_follows`.
-    fn refuted(&self, what_follows: &str) -> Error {
-        self.directory.refute();
-        let path = self.file.path_of(self.values.dataset).map(|path| self.values.label(&path)).unwrap_or_default();
-        let message = format!("the index of {path} in {} disagrees with the data: {what_follows}; rebuild or remove the index", self.file.name());
-        Error::new(ErrorKind::Conflict, message)
+    fn directory(&self) -> &BlockDirectory {
+        &self.directory
+    }
+    fn label(&self) -> Result<String> {
+        self.file.path_of(self.values.dataset).map(|path| self.values.label(&path))
     }
 }
 

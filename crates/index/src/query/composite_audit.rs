@@ -1,20 +1,66 @@
 //! Audits of a composite index: compare a few rows with what the index says of them, as `audit` does for one dataset.
 
-use hyperslab_array::{Cancellation, Error, ErrorKind, Region, Result};
+use std::cell::OnceCell;
+
+use hyperslab_array::{Cancellation, Region, Result};
 use hyperslab_formats::StorageLayout;
+use hyperslab_reader::File;
 use hyperslab_scan::pruner::BoxSide;
 
-use super::audit::{ASK_AGAIN, FROM_DATA};
+use super::audited::{ASK_AGAIN, Audited, FROM_DATA};
 use super::composite_index::{IndexedComposite, sides_of};
 use super::random::below;
 use super::row_collector::{MatchingPositions, Positions};
 use crate::block::composite::KeyColumn;
 use crate::block::composite_query::Side;
 use crate::store::audit_memory::Finding;
-use crate::store::block_directory::BlockEntry;
+use crate::store::block_directory::{BlockDirectory, BlockEntry};
 
 /// Number of rows that an audit tests.
 const ROWS: usize = 4;
+
+/// The keys of one block in the data.
+struct BlockInData<'a> {
+    index: &'a IndexedComposite,
+    entry: &'a BlockEntry,
+    /// Whether single values can be read without decoding chunks.
+    is_plain: bool,
+    /// The keys of all rows, if they cannot: chunks are decoded once.
+    all: OnceCell<Vec<KeyColumn>>,
+}
+
+impl BlockInData<'_> {
+    fn read(&self, region: &Region) -> Result<Vec<KeyColumn>> {
+        let arrays = self.index.values.read(&self.index.file, region, &self.index.directory.shape, &Cancellation::new())?;
+        arrays.iter().map(KeyColumn::of).collect()
+    }
+
+    /// The keys of one row; `None` for NaN and null.
+    fn keys_at(&self, position: u16) -> Result<Vec<Option<u64>>> {
+        let at = |columns: &[KeyColumn], place: usize| columns.iter().map(|column| column.keys.get(place).copied().flatten()).collect();
+        if self.is_plain {
+            let start = self.entry.region.start.first().copied().unwrap_or_default() + u64::from(position);
+            return Ok(at(&self.read(&Region { start: vec![start], count: vec![1] })?, 0));
+        }
+        if let Some(all) = self.all.get() {
+            return Ok(at(all, usize::from(position)));
+        }
+        let all = self.read(&self.entry.region)?;
+        Ok(at(self.all.get_or_init(|| all), usize::from(position)))
+    }
+}
+
+impl Audited for IndexedComposite {
+    fn file(&self) -> &File {
+        &self.file
+    }
+    fn directory(&self) -> &BlockDirectory {
+        &self.directory
+    }
+    fn label(&self) -> Result<String> {
+        self.values.label(&self.file)
+    }
+}
 
 impl IndexedComposite {
     /// Whether single values can be read without decoding chunks.
@@ -27,24 +73,6 @@ impl IndexedComposite {
             }
         }
         Ok(true)
-    }
-
-    /// Notes the result of an audit. Data that cannot be read neither refute nor confirm the index.
-    fn judge(&self, is_right: Result<bool>, passed: Finding, what_follows: &str) -> Result<()> {
-        match is_right {
-            Ok(false) => return Err(self.refuted(what_follows)),
-            Ok(true) => self.directory.note(passed),
-            Err(_) => {}
-        }
-        Ok(())
-    }
-
-    /// Refutes the index; the error says so, and `what_follows`.
-    fn refuted(&self, what_follows: &str) -> Error {
-        self.directory.refute();
-        let paths = self.values.label(&self.file).unwrap_or_default();
-        let message = format!("the index of {paths} in {} disagrees with the data: {what_follows}; rebuild or remove the index", self.file.name());
-        Error::new(ErrorKind::Conflict, message)
     }
 
     /// Compares rows of a random block with what the index says of them. An error says that the index is refuted.
@@ -64,8 +92,9 @@ impl IndexedComposite {
         let entries = self.directory.entries();
         let start = below(entries.len() as u64) as usize;
         let Some(entry) = entries.iter().cycle().skip(start).take(entries.len()).find(|entry| self.directory.row(entry).is_some()) else { return Ok(true) };
+        let data = self.in_data(entry)?;
         let plain = (0..ROWS).map(|_| below(entry.region.elements().unwrap_or_default().min(1 << 16)) as u16);
-        let in_data: Vec<(u16, Vec<Option<u64>>)> = plain.map(|position| Ok((position, self.keys_at(entry, position)?))).collect::<Result<_>>()?;
+        let in_data: Vec<(u16, Vec<Option<u64>>)> = plain.map(|position| Ok((position, data.keys_at(position)?))).collect::<Result<_>>()?;
         self.with_block(entry, |block| {
             let mut scratch = Vec::new();
             let groups = block.group_count() as u64;
@@ -75,7 +104,7 @@ impl IndexedComposite {
                 let mut position = None;
                 block.positions(&group, 1 << row, &mut scratch, |found| position = Some(found))?;
                 let Some(position) = position else { return Ok(false) };
-                if block.keys_of(&group, row, &mut scratch)? != self.keys_at(entry, position)? {
+                if block.keys_of(&group, row, &mut scratch)? != data.keys_at(position)? {
                     return Ok(false);
                 }
             }
@@ -93,11 +122,9 @@ impl IndexedComposite {
         })
     }
 
-    /// The keys of one row of a block in the data.
-    fn keys_at(&self, entry: &BlockEntry, position: u16) -> Result<Vec<Option<u64>>> {
-        let start = entry.region.start.first().copied().unwrap_or_default() + u64::from(position);
-        let arrays = self.values.read(&self.file, &Region { start: vec![start], count: vec![1] }, &self.directory.shape, &Cancellation::new())?;
-        arrays.iter().map(|array| Ok(KeyColumn::of(array)?.keys.first().copied().flatten())).collect()
+    /// The keys of a block in the data.
+    fn in_data<'a>(&'a self, entry: &'a BlockEntry) -> Result<BlockInData<'a>> {
+        Ok(BlockInData { index: self, entry, is_plain: self.has_plain_values()?, all: OnceCell::new() })
     }
 
     /// Tests some rows of a block that the index lets pass, and some of any. The error, a `Conflict`, ends the query: a part of it may
@@ -122,8 +149,9 @@ impl IndexedComposite {
         if !matches!(possible, Positions::None) {
             return Ok(true);
         }
+        let data = self.in_data(entry)?;
         for position in (0..ROWS).filter_map(|_| certain.any()).chain((0..ROWS).map(|_| below(elements) as u16)) {
-            if Self::is_in_box(&self.keys_at(entry, position)?, sides) != certain.has(position) {
+            if Self::is_in_box(&data.keys_at(position)?, sides) != certain.has(position) {
                 return Ok(false);
             }
         }

@@ -3,6 +3,7 @@
 pub(crate) mod audit;
 pub(crate) mod audit_budget;
 mod audit_words;
+mod audited;
 pub(crate) mod column_index;
 mod composite_audit;
 pub(crate) mod composite_index;

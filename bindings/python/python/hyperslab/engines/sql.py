@@ -13,6 +13,7 @@ from ..tables.table import Table
 from ..type_aliases import Paths
 from .duckdb_catalog import create_catalog, create_view
 from .file_views import FileViews
+from .float_bounds import condition, one_table
 from .views import View, asks_for_views, counted, explained, names_of, quoted, words_of
 
 if TYPE_CHECKING:
@@ -64,6 +65,7 @@ def _relation(
 
     connection = duckdb.connect(config={"python_enable_replacements": False})
     sources: dict[str, FileViews] = {}
+    given: dict[str, View | None] = {}
     if isinstance(files, Mapping) and not isinstance(files, File):
         named, files = {**files, **named}, None
     if files is not None:
@@ -73,12 +75,18 @@ def _relation(
             sources[name] = FileViews(value if isinstance(value, File) else open(value))
             create_catalog(connection, name)
         else:
-            _register(connection, name, value)
+            given[name.lower()] = _register(connection, name, value)
     everything = asks_for_views(query)
     used = _tables_of(connection, query)  # before the views: DuckDB looks into views that it knows
+    views: dict[tuple[str, ...], View | None] = {(name,): view for name, view in given.items()}
     for catalog, source in sources.items():
         for found in source.all() if everything else filter(None, map(source.find, words_of(query))):
             create_view(connection, catalog, found)
+            views[(catalog.lower(), found.name.lower()) if catalog else (found.name.lower(),)] = found.view
+    if (only_table := one_table(connection, query)) is not None:
+        view = views.get(tuple(part.lower() for part in only_table.path))
+        if view is not None and (narrow := condition(only_table, view.columns_in_sql(), parameters)) is not None:
+            view.narrow(narrow)
     main = sources.get("")
     try:
         only = counted(query)
@@ -101,15 +109,17 @@ def _is_list_of_paths(value: Any) -> bool:
     return isinstance(value, (list, tuple)) and bool(value) and all(isinstance(one, (str, bytes, os.PathLike)) for one in value)
 
 
-def _register(connection: duckdb.DuckDBPyConnection, name: str, value: Any) -> None:
-    """A table or frame under a name."""
+def _register(connection: duckdb.DuckDBPyConnection, name: str, value: Any) -> View | None:
+    """Makes a table or frame known under a name; the view of a table."""
     import duckdb
 
+    view = View(value) if isinstance(value, Table) else None
     try:
-        connection.register(name, View(value) if isinstance(value, Table) else value)
+        connection.register(name, value if view is None else view)
     except duckdb.Error:
         message = f"{name}={type(value).__name__}: give a file, a path, a Table, a data frame of pandas or Polars, or a table of pyarrow"
         raise InvalidInputError(message) from None
+    return view
 
 
 def _explained(error: duckdb.Error, sources: Mapping[str, FileViews]) -> str:

@@ -165,7 +165,26 @@ class View(ScanDataset):
     def schema(self) -> pa.Schema:
         return _widened(pa.schema([field.with_name(name) for name, field in zip(self._own_names, super().schema, strict=True)]))
 
+    def columns_in_sql(self) -> dict[str, tuple[str, pa.DataType]]:
+        """For each name of a column in SQL, its own name and its own type; without columns that the table does not have."""
+        types = self.table.schema
+        return {name: (own, types.field(own).type) for name, own in self._own_names.items() if own in types.names}
+
+    def narrow(self, condition: str) -> None:
+        """Leaves out rows for which a condition does not hold, if that can be said of the table."""
+        if self._request.limit is None and self._request.expression is None:
+            self._request = self._request.narrowed(condition)
+
+    def _tests_float16(self, filter: str) -> bool:
+        """Whether the text of an expression has the name of a column of 2-byte floats."""
+        return any(pa.types.is_float16(type) and name in filter for name, (_, type) in self.columns_in_sql().items())
+
     def scanner(self, columns: Any = None, filter: Any = None, **options: Any) -> ds.Scanner:
+        if filter is not None and self._tests_float16(str(filter)):
+            # Arrow cannot compare them, so the expression is evaluated on wider ones.
+            needed = [name for name in self._own_names if columns is None or name in columns or name in str(filter)]
+            wide = self.scanner(needed, None, **options)
+            return ds.Scanner.from_batches(wide.to_reader(), columns=columns, filter=filter)
         if all(name == own for name, own in self._own_names.items()):
             scanner = super().scanner(columns, filter, **options)
         else:
