@@ -205,6 +205,10 @@ def test_what_netcdf_cannot_hold_leaves_no_file(tmp_path: pathlib.Path, query: s
     assert list(tmp_path.iterdir()) == []
 
 
+def test_sql_says_that_the_file_comes_first() -> None:
+    assert "the file comes first" in run("sql", "from theta", PROFILES, status=1)
+
+
 def test_sql_prints_some_rows_and_says_so() -> None:
     query = "select depth, theta from theta order by all"
     for words, rows, said in (([], 1000, "first 1000 rows"), (["--rows", "7"], 7, "first 7 rows"), (["--rows", "1920"], 1920, ""), (["-n", "0"], 1920, "")):

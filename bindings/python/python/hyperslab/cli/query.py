@@ -82,6 +82,8 @@ def sql(
     as_json: AsJson = False,
 ) -> None:
     """Run an SQL query (DuckDB); every dataset and table-like group is a view."""
+    if os.path.exists(query):
+        raise hs.InvalidInputError(f"the query is the name of a file: {query}; the file comes first: hyperslab sql FILE QUERY")
     with waiting("running the query"):
         reader = hs.sql(query, open_file(file)).to_arrow_reader()
         is_printed = out is None and format is None
