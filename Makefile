@@ -622,7 +622,7 @@ bench-arrays: setup $(ARRAYS_VENV)/.installed ## one compressed field as HDF5, Z
 bench-h5part: setup ## one column of all steps of H5Part, beside plain reads and h5py
 	$(BIN)/python benches/models/h5part.py --folder $(HOME)/.cache/hyperslab/bench/models $(ARGUMENTS)
 
-bench-meshes: setup ## cells of an adaptive mesh by conditions, beside h5py with numpy
+bench-meshes: setup ## cells of adaptive meshes by conditions, beside h5py with numpy
 	$(BIN)/python benches/models/meshes.py --folder $(HOME)/.cache/hyperslab/bench/meshes $(ARGUMENTS)
 
 # ARGUMENTS="--only MATLAB --rounds 1 --peer-cells 100000"; pymatreader and mat73 take many minutes for a million cells.

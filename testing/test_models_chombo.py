@@ -309,15 +309,27 @@ def test_conditions_read_only_the_boxes_that_they_touch(tmp_path: pathlib.Path, 
 
 
 def test_boxes_that_are_covered_whole_are_left_out_of_conditions(tmp_path: pathlib.Path) -> None:
-    # A box below one finer box, one below two, one below none, and one that is partly covered.
+    # A box below one finer box, one below two, one below none, and one that is partly covered: only then cells are tested.
     coarse: list[Box] = [((0, 0), (1, 1)), ((2, 0), (3, 1)), ((4, 0), (5, 1)), ((6, 0), (7, 1))]
     finer: list[Box] = [((0, 0), (3, 3)), ((4, 0), (7, 1)), ((4, 2), (7, 3)), ((12, 0), (13, 3))]
     path, wanted = write(tmp_path / "covered.hdf5", [coarse, finer], ratios=[2]), expected([coarse, finer], ratios=[2])
     view = hs.models.chombo.open(path)
     for condition, mask, boxes in (("covered", wanted.covered, 3), ("not covered and level = 0", ~wanted.covered & (wanted.level == 0), 2)):
         table = view.cells(condition)
-        assert f"{boxes} of 4 boxes" in table.explain()
+        assert f"{boxes} of 4 boxes, tested row by row on covered" in table.explain()
         pd.testing.assert_frame_equal(table.to_pandas(), wanted[mask].reset_index(drop=True), check_exact=True)
+
+
+def test_boxes_that_are_covered_whole_or_not_at_all_need_no_test(tmp_path: pathlib.Path) -> None:
+    coarse: list[Box] = [((0, 0), (1, 1)), ((2, 0), (3, 1)), ((4, 0), (5, 1))]
+    finer: list[Box] = [((0, 0), (3, 3)), ((4, 0), (7, 1)), ((4, 2), (7, 3))]
+    path, wanted = write(tmp_path / "whole.hdf5", [coarse, finer], ratios=[2]), expected([coarse, finer], ratios=[2])
+    view = hs.models.chombo.open(path)
+    for condition, mask, boxes in (("covered", wanted.covered, 2), ("not covered and level = 0", ~wanted.covered & (wanted.level == 0), 1)):
+        table = view.cells(condition)
+        assert f"{boxes} of 3 boxes, no test row by row" in table.explain()
+        pd.testing.assert_frame_equal(table.to_pandas(), wanted[mask].reset_index(drop=True), check_exact=True)
+    assert "tested row by row" in view.cells("not covered or density > 0").explain()
 
 
 def test_splits_are_read_by_other_processes(tmp_path: pathlib.Path) -> None:

@@ -83,12 +83,16 @@ impl PatchBoxes {
     pub(crate) fn rows_of(&self, tests: &[CellTest], cover: Option<&Cover>) -> Result<BoxRows> {
         let (mut runs, mut count, mut is_exact): (Vec<(u64, u64)>, u64, bool) = (Vec::new(), 0, true);
         let mut left = 0;
+        // Whether no box that is left is covered in part.
+        let mut is_covered_whole = true;
+        let asks_cover = tests.iter().any(|test| matches!(test, CellTest::Covered(_)));
         for ((number, patch), (start, end)) in self.boxes().iter().enumerate().zip(self.row_ranges()) {
             if !tests.iter().all(|test| test.may_hold(number, patch, cover)) {
                 continue;
             }
             let Some(spans) = spans(tests, patch) else { continue };
             left += 1;
+            is_covered_whole &= asks_cover && cover.is_some_and(|cover| cover.covering(patch) != Covering::Some);
             let [nx, ny, nz] = patch.extents().ok_or_else(|| Error::internal("a box beyond 64 bits"))?;
             let [along_i, along_j, along_k] = &spans;
             let is_whole = |spans: &[(u64, u64)], extent: u64| matches!(spans, [(0, count)] if *count == extent);
@@ -130,7 +134,12 @@ impl PatchBoxes {
                 }
             }
         }
-        let resolved = tests.iter().map(|test| is_exact && matches!(test, CellTest::Box(_) | CellTest::Index(..))).collect();
+        let is_resolved = |test: &CellTest| match test {
+            CellTest::Box(_) | CellTest::Index(..) => is_exact,
+            CellTest::Covered(_) => is_covered_whole && cover.is_some(),
+            CellTest::All(_) | CellTest::Any(_) | CellTest::Unknown => false,
+        };
+        let resolved = tests.iter().map(is_resolved).collect();
         Ok(BoxRows { axis: Axis::of_runs(runs)?, boxes: left, resolved })
     }
 }
