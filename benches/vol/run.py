@@ -30,7 +30,7 @@ MPI, PARALLEL = HOME / "venvs" / "mpi", HOME / "hdf5-parallel" / "installed"
 
 
 def programs(folder: pathlib.Path) -> dict[int, list[str]]:
-    """The command for each number of ranks: HDF5 1.14.6 for one, and parallel HDF5 2.2 for two if it is built."""
+    """The command for each number of ranks: HDF5 1.14.6 for one, and parallel HDF5 2.2 for two and four if it is built."""
     libraries = acceptance.build()
     source, build = acceptance.sources() / "src", libraries.parent
     includes = [f"-I{path}" for path in (source, source / "H5FDsubfiling", build / "src")]
@@ -52,9 +52,9 @@ def programs(folder: pathlib.Path) -> dict[int, list[str]]:
             ],
             check=True,
         )
-        commands[2] = [str(MPI / "bin/mpiexec"), "-n", "2", str(folder / "together")]
+        commands |= {ranks: [str(MPI / "bin/mpiexec"), "-n", str(ranks), str(folder / "together")] for ranks in (2, 4)}
     else:
-        print("*** NOT MEASURED: two ranks. Parallel HDF5 is built by `make bench-write`. ***")
+        print("*** NOT MEASURED: two and four ranks. Parallel HDF5 is built by `make bench-write`. ***")
     return commands
 
 
@@ -115,7 +115,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repeats", type=int, default=10, help="turns; 0 prints the table of what is kept")
     parser.add_argument("--shapes", type=int, nargs="*", default=[0, 1, 2], help="which of the three shapes")
-    parser.add_argument("--ranks", type=int, nargs="*", default=[1, 2])
+    parser.add_argument("--ranks", type=int, nargs="*", default=[1, 2, 4])
     parser.add_argument("--patterns", nargs="*", choices=["ci", "ii"], default=["ci", "ii"])
     parser.add_argument("--keep", type=pathlib.Path, help="add the seconds of each turn to this file, a line of JSON a program")
     asked = parser.parse_args()
