@@ -40,6 +40,7 @@ MAKERS = {
     "flash": flash.good,
     "vtkhdf": vtkhdf.good,
     "vtkhdf_image": vtkhdf.image,
+    "vtkhdf_grid": vtkhdf.grid,
     "openpmd": series,
     "nexus": nexus.write,
     "nwb": nwb.write,

@@ -14,7 +14,7 @@ import hyperslab as hs
 import numpy as np
 import pandas as pd
 import pytest
-from vtkhdf_files import LEVELS, SPACING, expected, group_of, write_image, write_mesh, write_steps
+from vtkhdf_files import LEVELS, PARTS, SPACING, expected, expected_cells, group_of, write_grid, write_image, write_mesh, write_steps
 
 
 def good(path: pathlib.Path) -> pathlib.Path:
@@ -173,17 +173,50 @@ def test_offsets_may_repeat_what_does_not_change(tmp_path: pathlib.Path) -> None
     assert hs.models.vtkhdf.open(path).points().to_arrow()["t"].to_pylist() == t[[0, 0, 1]].ravel().tolist()
 
 
+def grid(path: pathlib.Path) -> pathlib.Path:
+    return write_grid(path, PARTS)
+
+
+@pytest.mark.parametrize("flat", [None, "Polygons"])
+@pytest.mark.parametrize("parts", [PARTS, PARTS[:1]], ids=["three parts", "one part"])
+def test_grids_are_points_and_cells(tmp_path: pathlib.Path, parts: Any, flat: str | None) -> None:
+    path = write_grid(tmp_path / "grid.vtkhdf", parts, flat=flat)
+    view = hs.models.vtkhdf.open(path)
+    assert view.tables == ["points", "cells"] and view.validate() == [] and view.omitted == {}
+    points, wanted = view.points().to_pandas(), expected_cells(parts, flat)
+    with h5py.File(path) as f:
+        assert np.array_equal(points[["x", "y", "z"]], f["VTKHDF/Points"][:]) and points.t.tolist() == f["VTKHDF/PointData/t"][:].tolist()
+    assert points.part.tolist() == [number for number, (count, _) in enumerate(parts) for _ in range(count)]
+    assert view.cells().to_arrow().to_pylist() == wanted
+    for rows in (1, 2):
+        assert [row for batch in view.cells(batch_rows=rows).batches() for row in batch.to_pylist()] == wanted
+    assert view.cells("n >= 1 and v_0 < 9", ["points"]).to_arrow()["points"].to_pylist() == [
+        row["points"] for row in wanted if row["n"] >= 1 and row["v_0"] < 9
+    ]
+    found = [row for split in view.cells("part = 0", ["n", "points"]).splits(3) for row in split.read().to_pylist()]
+    assert sorted(row["n"] for row in found) == [row["n"] for row in wanted if row["part"] == 0]
+    assert view.points("x > 3 and part = 0", ["t"]).to_arrow()["t"].to_pylist() == points.t[(points.x > 3) & (points.part == 0)].tolist()
+    if flat is None:
+        assert hs.sql("select kind, count(*) from cells group by kind order by kind", path).fetchall() == sorted(
+            (kind, sum(row["kind"] == kind for row in wanted)) for kind in {row["kind"] for row in wanted}
+        )
+
+
 def test_other_types_are_named(tmp_path: pathlib.Path) -> None:
     path = tmp_path / "grid.vtkhdf"
     with h5py.File(path, "w") as f:
-        group_of(f, "UnstructuredGrid")
+        group_of(f, "HyperTreeGrid")
     view = hs.models.vtkhdf.open(path)
-    assert view.tables == [] and view.type == "UnstructuredGrid" and "UnstructuredGrid" in view.omitted["/VTKHDF"]
-    with pytest.raises(hs.UnsupportedError, match="UnstructuredGrid"):
+    assert view.tables == [] and view.type == "HyperTreeGrid" and "HyperTreeGrid" in view.omitted["/VTKHDF"]
+    with pytest.raises(hs.UnsupportedError, match="HyperTreeGrid"):
         view.cells()
     with h5py.File(path, "w") as f:
         group_of(f, "ImageData", (3, 0))
     with pytest.raises(hs.UnsupportedError, match="version 3"):
+        hs.models.vtkhdf.open(path).points()
+    with h5py.File(write_grid(path, PARTS), "r+") as f:
+        f.create_group("VTKHDF/Steps")
+    with pytest.raises(hs.UnsupportedError, match="PolyData with steps"):
         hs.models.vtkhdf.open(path).points()
 
 
@@ -262,6 +295,44 @@ def test_steps_that_contradict_the_boxes_are_errors_by_name(tmp_path: pathlib.Pa
     assert view.validate(), case
     with pytest.raises(hs.CorruptError, match=message):
         view.cells().to_arrow()
+
+
+POLYGONS = "VTKHDF/Polygons"
+GRID_ERRORS: dict[str, tuple[Callable[[h5py.File], None], str]] = {
+    "more cells than there are": (replaced(f"{POLYGONS}/NumberOfCells", [3, 0, 2**40]), "needed"),
+    "cells beyond 63 bits": (replaced(f"{POLYGONS}/NumberOfCells", [2**62, 0, 2**62]), "63 bits"),
+    "a number of cells below 0": (replaced(f"{POLYGONS}/NumberOfCells", [3, 0, -1]), "below 0"),
+    "other parts": (replaced(f"{POLYGONS}/NumberOfCells", [3, 1]), "parts"),
+    "no number of points": (replaced("VTKHDF/NumberOfPoints", None), "NumberOfPoints"),
+    "offsets that decrease": (replaced(f"{POLYGONS}/Offsets", [0, 3, 2, 10, 0, 0, 4]), "decrease"),
+    "offsets beyond the list": (replaced(f"{POLYGONS}/Offsets", [0, 3, 7, 2**40, 0, 0, 4]), "offset"),
+    "a point that its part lacks": (replaced(f"{POLYGONS}/Connectivity", [0, 1, 2, 1, 2, 3, 7, 0, 3, 4, 0, 1, 2, 3]), "7"),
+    "points of two coordinates": (replaced("VTKHDF/Points", np.zeros((9, 2))), "Points"),
+    "fewer points": (replaced("VTKHDF/Points", np.zeros((8, 3))), "9 elements are needed"),
+    "no offsets": (replaced(f"{POLYGONS}/Offsets", None), "Offsets"),
+    "too few values of cells": (replaced("VTKHDF/CellData/n", np.arange(5)), "CellData/n"),
+}
+
+
+@pytest.mark.parametrize("case", GRID_ERRORS)
+def test_grids_that_contradict_themselves_are_errors_by_name(tmp_path: pathlib.Path, case: str) -> None:
+    path = grid(tmp_path / "grid.vtkhdf")
+    change, message = GRID_ERRORS[case]
+    with h5py.File(path, "r+") as f:
+        change(f)
+    view = hs.models.vtkhdf.open(path)
+    if case not in ("offsets that decrease", "a point that its part lacks"):
+        assert view.validate(), case
+    with pytest.raises(hs.CorruptError, match=message):
+        view.cells().to_arrow()
+
+
+def test_offsets_that_lead_into_another_part_are_a_problem(tmp_path: pathlib.Path) -> None:
+    path = grid(tmp_path / "grid.vtkhdf")
+    with h5py.File(path, "r+") as f:
+        f[f"{POLYGONS}/Offsets"][3] = 11
+    (problem,) = hs.models.vtkhdf.open(path).validate()
+    assert problem.object == "/VTKHDF/Polygons/Offsets" and "the last offset of part 0 is 11, but NumberOfConnectivityIds is 10" in problem.message
 
 
 IMAGE_ERRORS: dict[str, tuple[Callable[[h5py.File], None], str]] = {

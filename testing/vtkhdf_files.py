@@ -134,3 +134,47 @@ def write_image(
             own = group.create_group("Steps")
             own.attrs["NSteps"], own["Values"] = steps, np.arange(steps) * 0.5
     return path
+
+
+#: Kinds of cells of PolyData.
+KINDS = ("Vertices", "Lines", "Polygons", "Strips")
+
+
+def write_grid(path: pathlib.Path, parts: list[tuple[int, dict[str, list[list[int]]]]], *, flat: str | None = None) -> pathlib.Path:
+    """Parts with a number of points, and for each kind of cells the points of each: `PolyData`, or `UnstructuredGrid` of the kind `flat`."""
+    points = np.arange(3.0 * sum(count for count, _ in parts)).reshape(-1, 3) * 0.5
+    with h5py.File(path, "w") as f:
+        group = group_of(f, "PolyData" if flat is None else "UnstructuredGrid")
+        group["NumberOfPoints"], group["Points"] = np.array([count for count, _ in parts], "i8"), points
+        total = 0
+        for kind in KINDS if flat is None else (flat,):
+            own = group.create_group(kind) if flat is None else group
+            cells = [part.get(kind, []) for _, part in parts]
+            own["NumberOfCells"] = np.array([len(part) for part in cells], "i8")
+            own["NumberOfConnectivityIds"] = np.array([sum(map(len, part)) for part in cells], "i8")
+            own["Offsets"] = np.concatenate([np.cumsum([0, *map(len, part)]) for part in cells]).astype("i8")
+            own["Connectivity"] = np.array([point for part in cells for cell in part for point in cell], "i8")
+            if flat is not None:
+                own["Types"] = np.array([{1: 1, 2: 3, 3: 5, 4: 10}[len(cell)] for part in cells for cell in part], "u1")
+            total += sum(map(len, cells))
+        group["PointData/t"], group["CellData/n"] = points[:, 0] * 2, np.arange(total)
+        group["CellData/v"] = np.arange(2.0 * total).reshape(-1, 2)
+    return path
+
+
+def expected_cells(parts: list[tuple[int, dict[str, list[list[int]]]]], flat: str | None = None) -> list[dict[str, Any]]:
+    """All cells, part by part and kind by kind."""
+    rows: list[dict[str, Any]] = []
+    for number, (_, part) in enumerate(parts):
+        for kind in KINDS if flat is None else (flat,):
+            for cell in part.get(kind, []):
+                own = {"kind": kind.lower()} if flat is None else {"type": {1: 1, 2: 3, 3: 5, 4: 10}[len(cell)]}
+                rows.append({"part": number, **own, "points": cell, "n": len(rows), "v_0": 2.0 * len(rows), "v_1": 2.0 * len(rows) + 1})
+    return rows
+
+
+PARTS: list[tuple[int, dict[str, list[list[int]]]]] = [
+    (5, {"Vertices": [[0], [4]], "Polygons": [[0, 1, 2], [1, 2, 3, 4], [0, 3, 4]]}),
+    (0, {}),
+    (4, {"Lines": [[0, 1], [1, 3]], "Polygons": [[0, 1, 2, 3]], "Strips": [[0, 1, 2, 3]]}),
+]

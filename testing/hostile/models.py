@@ -91,6 +91,7 @@ MAKERS: dict[str, Callable[[pathlib.Path], object]] = {
     "vtkhdf": vtkhdf.good,
     "vtkhdf_steps": vtkhdf.of_steps,
     "vtkhdf_image": vtkhdf.image,
+    "vtkhdf_grid": vtkhdf.grid,
     "openpmd": _openpmd,
     "anndata": anndata.write,
     "matlab": lambda path: matlab.build(path, matlab.of_matlab),

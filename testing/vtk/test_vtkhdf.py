@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import pathlib
 import sys
 from typing import Any
@@ -10,11 +11,12 @@ import hyperslab as hs
 import numpy as np
 import pytest
 from vtkmodules.util.numpy_support import numpy_to_vtk, vtk_to_numpy
-from vtkmodules.vtkCommonDataModel import vtkImageData
+from vtkmodules.vtkCommonCore import vtkPoints
+from vtkmodules.vtkCommonDataModel import vtkImageData, vtkUnstructuredGrid
 from vtkmodules.vtkIOHDF import vtkHDFReader, vtkHDFWriter
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1]))
-from vtkhdf_files import LEVELS, SPACING, write_image, write_mesh, write_steps
+from vtkhdf_files import LEVELS, PARTS, SPACING, write_grid, write_image, write_mesh, write_steps
 
 #: Flags of cells that VTK hides because finer cells are there.
 REFINED = 8
@@ -114,3 +116,51 @@ def test_images_that_vtk_writes(tmp_path: pathlib.Path, extent: Any) -> None:
         for name in ("t", "n"):
             assert vtk_to_numpy(data.GetArray(name)).tolist() == rows[name].tolist()
         assert np.array_equal(vtk_to_numpy(data.GetArray("v")), stacked(rows, ("v_0", "v_1", "v_2")))
+
+
+@pytest.mark.parametrize("parts", [PARTS, PARTS[:1]])
+def test_polygons(tmp_path: pathlib.Path, parts: Any) -> None:
+    path = write_grid(tmp_path / "grid.vtkhdf", parts)
+    mesh, ours = read(path), hs.models.vtkhdf.open(path)
+    pieces = [mesh] if mesh.IsA("vtkPolyData") else [mesh.GetPartitionAsDataObject(number) for number in range(mesh.GetNumberOfPartitions())]
+    points, cells = columns(ours.points()), ours.cells().to_arrow()
+    assert sum(piece.GetNumberOfPoints() for piece in pieces) == len(points["x"])
+    rows = iter(cells.to_pylist())
+    for piece in pieces:
+        for kind in ("Verts", "Lines", "Polys", "Strips"):
+            array = getattr(piece, f"Get{kind}")()
+            offsets, ids = vtk_to_numpy(array.GetOffsetsArray()), vtk_to_numpy(array.GetConnectivityArray())
+            for first, last in itertools.pairwise(offsets):
+                assert next(rows)["points"] == ids[first:last].tolist()
+    assert next(rows, None) is None
+
+
+def test_grids_that_vtk_writes(tmp_path: pathlib.Path) -> None:
+    random = np.random.default_rng(3)
+    made = vtkUnstructuredGrid()
+    points = vtkPoints()
+    points.SetDataTypeToDouble()
+    places = random.normal(size=(30, 3))
+    for place in places:
+        points.InsertNextPoint(place)
+    made.SetPoints(points)
+    cells = [random.choice(30, size, replace=False).tolist() for size in random.integers(1, 5, 40)]
+    types = {1: 1, 2: 3, 3: 5, 4: 10}
+    for cell in cells:
+        made.InsertNextCell(types[len(cell)], len(cell), cell)
+    for data, values, name in ((made.GetPointData(), random.normal(size=30), "t"), (made.GetCellData(), random.normal(size=(40, 3)), "v")):
+        array = numpy_to_vtk(values, deep=True)
+        array.SetName(name)
+        data.AddArray(array)
+    path = tmp_path / "written.vtkhdf"
+    writer = vtkHDFWriter()
+    writer.SetFileName(str(path))
+    writer.SetInputData(made)
+    writer.Write()
+    ours = hs.models.vtkhdf.open(path)
+    assert ours.validate() == [] and ours.type == "UnstructuredGrid"
+    rows = ours.cells().to_arrow()
+    assert rows["points"].to_pylist() == cells and rows["type"].to_pylist() == [types[len(cell)] for cell in cells]
+    assert np.array_equal(stacked(columns(ours.cells(columns=["v_0", "v_1", "v_2"])), ("v_0", "v_1", "v_2")), vtk_to_numpy(made.GetCellData().GetArray("v")))
+    found = columns(ours.points())
+    assert np.array_equal(stacked(found, ("x", "y", "z")), places) and found["t"].tolist() == vtk_to_numpy(made.GetPointData().GetArray("t")).tolist()

@@ -1,11 +1,12 @@
-//! VTKHDF: the HDF5 files of VTK and `ParaView`, of the types `OverlappingAMR` and `ImageData`.
+//! VTKHDF: the HDF5 files of VTK and `ParaView`, of the types `OverlappingAMR`, `ImageData`, `UnstructuredGrid` and `PolyData`.
 //!
 //! An adaptive mesh has levels with boxes of cells, and arrays with a value for each cell, box after box: its table `cells` has a row for
-//! each cell of each box of each level, its table `boxes` one for each box. An image has the tables `points` and `cells`. Files of several
-//! steps have the rows of all steps. Other types are recognized, and have no tables.
+//! each cell of each box of each level, its table `boxes` one for each box. Images and grids have the tables `points` and `cells`. Files of
+//! several steps have the rows of all steps. Other types are recognized, and have no tables.
 
 mod amr;
 mod arrays;
+mod grid;
 mod image;
 mod steps;
 
@@ -19,6 +20,7 @@ use crate::look::{contradiction, no_table, numbers, optional, text_of};
 use crate::model::{Certainty, Model, NamedArray, Problem, Recognition};
 use crate::patches::{BOXES, CELLS};
 use amr::Mesh;
+use grid::Grid;
 use image::{Image, POINTS};
 
 /// The group of everything.
@@ -34,6 +36,8 @@ pub(crate) struct VtkHdf;
 enum Kind {
     Mesh,
     Image,
+    /// Whether it is an `UnstructuredGrid`, else `PolyData`.
+    Grid(bool),
     Other(String),
 }
 
@@ -48,6 +52,8 @@ fn kind(file: &File) -> Result<Kind> {
     Ok(match kind.as_deref().map(str::trim_end) {
         Some("OverlappingAMR") => Kind::Mesh,
         Some("ImageData") => Kind::Image,
+        Some("UnstructuredGrid") => Kind::Grid(true),
+        Some("PolyData") => Kind::Grid(false),
         Some(other) => Kind::Other(other.to_owned()),
         None => return Err(contradiction(file, GROUP, "the attribute Type is missing, or not a text")),
     })
@@ -87,7 +93,7 @@ impl Model for VtkHdf {
     fn tables(&self, file: &File) -> Result<Vec<String>> {
         Ok(match kind(file)? {
             Kind::Mesh => vec![CELLS.to_owned(), BOXES.to_owned()],
-            Kind::Image => vec![POINTS.to_owned(), CELLS.to_owned()],
+            Kind::Image | Kind::Grid(_) => vec![POINTS.to_owned(), CELLS.to_owned()],
             Kind::Other(_) => Vec::new(),
         })
     }
@@ -98,6 +104,8 @@ impl Model for VtkHdf {
             (Kind::Mesh, BOXES) => Mesh::of(file)?.boxes(file),
             (Kind::Image, POINTS) => Image::of(file)?.table(file, true),
             (Kind::Image, CELLS) => Image::of(file)?.table(file, false),
+            (Kind::Grid(is_unstructured), POINTS) => Grid::of(file, is_unstructured)?.points(file),
+            (Kind::Grid(is_unstructured), CELLS) => Grid::of(file, is_unstructured)?.cells(file),
             (Kind::Other(other), _) => Err(Error::unsupported(other_type(&other)).at_object(GROUP).in_file(file.name())),
             _ => Err(no_table(NAME, name, &self.tables(file)?)),
         }
@@ -107,6 +115,7 @@ impl Model for VtkHdf {
         match kind(file)? {
             Kind::Mesh => Ok(Mesh::of(file)?.arrays()),
             Kind::Image => Ok(Image::of(file)?.arrays()),
+            Kind::Grid(is_unstructured) => Ok(Grid::of(file, is_unstructured)?.arrays()),
             Kind::Other(_) => Ok(Vec::new()),
         }
     }
@@ -115,6 +124,7 @@ impl Model for VtkHdf {
         let problems = match kind(file) {
             Ok(Kind::Mesh) => Mesh::of(file).and_then(|mesh| mesh.problems(file)),
             Ok(Kind::Image) => Image::of(file).and_then(|image| image.problems(file)),
+            Ok(Kind::Grid(is_unstructured)) => Grid::of(file, is_unstructured).and_then(|grid| grid.problems(file)),
             Ok(Kind::Other(_)) => Ok(Vec::new()),
             Err(error) => Err(error),
         };
@@ -125,6 +135,7 @@ impl Model for VtkHdf {
         match kind(file)? {
             Kind::Mesh => Ok(Mesh::of(file)?.omitted()),
             Kind::Image => Ok(Image::of(file)?.omitted()),
+            Kind::Grid(is_unstructured) => Ok(Grid::of(file, is_unstructured)?.omitted()),
             Kind::Other(other) => Ok(vec![Omitted::new(GROUP, other_type(&other))]),
         }
     }
@@ -133,6 +144,7 @@ impl Model for VtkHdf {
         match kind(file)? {
             Kind::Mesh => Mesh::of(file)?.facts(file),
             Kind::Image => Image::of(file)?.facts(file),
+            Kind::Grid(is_unstructured) => Ok(Grid::of(file, is_unstructured)?.facts()),
             Kind::Other(other) => Ok(serde_json::json!({ "type": other }).to_string()),
         }
     }
@@ -140,5 +152,5 @@ impl Model for VtkHdf {
 
 /// Why a file of another type has no tables.
 fn other_type(kind: &str) -> String {
-    format!("VTKHDF of the type {kind:?} is not supported; files of the types OverlappingAMR and ImageData have tables")
+    format!("VTKHDF of the type {kind:?} is not supported; files of the types OverlappingAMR, ImageData, UnstructuredGrid and PolyData have tables")
 }

@@ -65,7 +65,7 @@ impl Steps {
 }
 
 /// A small dataset of numbers as another type. `None` if there is none, or it has more than 1 MiB.
-fn read(file: &File, path: &str, to: &DataType) -> Result<Option<ArrayRef>> {
+pub(super) fn read(file: &File, path: &str, to: &DataType) -> Result<Option<ArrayRef>> {
     let Some(member) = optional(file, path)? else { return Ok(None) };
     let Some(values) = values_of(&member)? else { return Ok(None) };
     let fits = if *to == DataType::Int64 { values.data_type().is_integer() } else { values.data_type().is_numeric() };

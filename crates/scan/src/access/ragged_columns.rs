@@ -9,6 +9,7 @@ use hyperslab_array::{Axis, Error, ErrorKind, Result};
 
 use super::window_columns::Window;
 use crate::table::elements::Elements;
+use crate::table::mapping::DimensionMapping;
 use crate::table::nulls::integers;
 use crate::table::ragged::Bounds;
 
@@ -77,8 +78,14 @@ impl Window<'_> {
     }
 }
 
+/// Number of values along the first dimension from where the list begins.
 fn first_extent(array: &Elements) -> Result<u64> {
-    array.shape()?.first().copied().ok_or_else(|| Error::internal("a list without a dimension"))
+    let start = match array.mapping.dimensions.first() {
+        Some(DimensionMapping::Rows { start, .. }) => *start,
+        _ => 0,
+    };
+    let extent = array.shape()?.first().copied().ok_or_else(|| Error::internal("a list without a dimension"))?;
+    Ok(extent.saturating_sub(start))
 }
 
 fn item_of(list: &DataType) -> Result<&FieldRef> {

@@ -150,7 +150,7 @@ pub enum Values {
     },
     /// Ragged rows, as lists.
     Lists {
-        /// A whole 1-D array: where the values of each row begin, or end.
+        /// A 1-D array, or what is left of it from some index on: where the values of each row begin, or end.
         offsets: ArrayPart,
         /// What it holds.
         #[serde(default, skip_serializing_if = "Bounds::is_offsets")]
@@ -158,7 +158,7 @@ pub enum Values {
         /// Of lists of lists: a whole 1-D array with the end of each inner list.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         inner: Option<ArrayPart>,
-        /// A whole array. Beyond one dimension, the items are vectors.
+        /// A whole array, or what is left of a list from some index on. Beyond one dimension, the items are vectors.
         values: ArrayPart,
         /// The items are indexes below this number; others are an error. `None` if they are other values.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -582,9 +582,9 @@ impl SegmentDefinition {
                 Values::Lists { offsets, bounds, inner, values, extent } => {
                     let [rows] = self.shape.as_slice() else { return Err(malformed("ragged rows of several dimensions")) };
                     let count = bounds.length(*rows).ok_or_else(|| malformed("too many rows"))?;
-                    let offsets = resolver.list(name, offsets, Some(count))?;
+                    let offsets = resolver.list_or_rest(name, offsets, Some(count))?;
                     let inner = inner.as_ref().map(|inner| resolver.list(name, inner, None).map(Box::new)).transpose()?;
-                    let composed = Composed::Lists { offsets, bounds: *bounds, inner, values: resolver.whole(name, values, None)?, extent: *extent };
+                    let composed = Composed::Lists { offsets, bounds: *bounds, inner, values: resolver.list_or_rest(name, values, None)?, extent: *extent };
                     (Arc::new(composed.field(name, false)?), Source::Composed(Arc::new(composed)))
                 }
                 Values::Vectors { values } => {

@@ -225,6 +225,24 @@ impl Resolver<'_> {
         }
     }
 
+    /// A 1-D array, or what is left of it from some index on; at least `length` values if there is a length, and exactly so many of a whole
+    /// array.
+    pub fn list_or_rest(&self, name: &str, part: &ArrayPart, length: Option<u64>) -> Result<Elements> {
+        let Some([DimensionMapping::Rows { start: start @ 1.., step: 1 }]) = part.dimensions.as_deref() else {
+            return match &part.dimensions {
+                Some(_) if length.is_some() => self.rows(name, part, &[length.unwrap_or(0)]),
+                _ => self.whole(name, part, length),
+            };
+        };
+        let array = self.array(name, part)?;
+        match array.shape()?.as_slice() {
+            [extent] if start.checked_add(length.unwrap_or(0)).is_some_and(|end| end <= *extent) => Ok(array),
+            shape => {
+                Err(self.misfit(&array, shape, &format!("{} from number {start} on", length.map_or_else(|| "one dimension".to_owned(), |n| n.to_string()))))
+            }
+        }
+    }
+
     /// A whole array of at least one dimension, with `length` indexes along the first if there is one.
     pub fn whole(&self, name: &str, part: &ArrayPart, length: Option<u64>) -> Result<Elements> {
         let array = self.array(name, part)?;

@@ -1,4 +1,4 @@
-"""VTKHDF: the HDF5 files of VTK and ParaView, of the types OverlappingAMR (adaptive meshes) and ImageData (regular grids)."""
+"""VTKHDF: the HDF5 files of VTK and ParaView: adaptive meshes (OverlappingAMR), images (ImageData), and grids (UnstructuredGrid, PolyData)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class VtkHdf(ModelView):
 
     @property
     def type(self) -> str:
-        """The type that the file says: `OverlappingAMR`, `ImageData`, or another, which has no tables."""
+        """The type that the file says: `OverlappingAMR`, `ImageData`, `UnstructuredGrid`, `PolyData`, or another, which has no tables."""
         return str(self.facts["type"])
 
     @property
@@ -36,7 +36,7 @@ class VtkHdf(ModelView):
         return list(self.facts.get("levels", []))
 
     def cells(self, where: str | None = None, columns: Sequence[str] | None = None, *, level: int | None = None, **options: Any) -> Table:
-        """Plans a scan of the cells: of an adaptive mesh those of all levels, of an image those between its points.
+        """Plans a scan of the cells: of an adaptive mesh those of all levels, of an image those between its points, of a grid those of all parts.
 
         Args:
             where: A condition on the columns; `not covered` leaves the finest cell at each place of an adaptive mesh.
@@ -61,10 +61,10 @@ class VtkHdf(ModelView):
         return self.table("cells", " and ".join(conditions) or None, columns=columns, **options)
 
     def points(self, where: str | None = None, columns: Sequence[str] | None = None, **options: Any) -> Table:
-        """Plans a scan of the points of an image.
+        """Plans a scan of the points of an image or a grid.
 
         Args:
-            where: A condition on the columns. Those on indexes and coordinates become a block: only that is read.
+            where: A condition on the columns. Those on indexes and coordinates of an image become a block: only that is read.
             columns: Names of the columns; by default all.
             options: Other arguments of `File.table`.
 
