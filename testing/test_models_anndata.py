@@ -260,6 +260,17 @@ def test_what_contradicts_the_model_is_an_error_with_the_object(tmp_path: pathli
             assert view.table(name, "_row > 10").to_arrow().num_rows == ROWS - 11
 
 
+@pytest.mark.parametrize("attribute", ["shape", "encoding-type"])
+def test_rows_of_a_matrix_that_does_not_say_what_it_is(tmp_path: pathlib.Path, attribute: str) -> None:
+    path = tmp_path / "x.h5ad"
+    write(path)
+    with h5py.File(path, "r+") as f:
+        del f["X"].attrs[attribute]
+    with pytest.raises(hs.CorruptError, match="without csr or csc, or without a shape") as caught:
+        hs.models.anndata.open(path).rows()
+    assert caught.value.object == "/X"
+
+
 @pytest.mark.parametrize("kind", ["text", "numbers"])
 def test_a_category_that_is_there_twice_is_an_error_of_the_frame(tmp_path: pathlib.Path, kind: str) -> None:
     path = tmp_path / "twice.h5ad"

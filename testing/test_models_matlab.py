@@ -296,6 +296,17 @@ def test_cells_whose_headers_are_alike(tmp_path: pathlib.Path, libver: str) -> N
     assert error.value.object == f"/#refs#/{name}" and ("checksum" in error.value.message) == (libver == "latest")
 
 
+def test_codes_that_are_no_characters_are_an_error_with_the_object(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "c.mat"
+    with h5py.File(path, "w") as f:
+        put(f, "word", "char", np.uint32([[65], [0x110000]]))
+        put(f, "good", "char", np.uint32([[65], [0x10FFFF]]))
+    m = matlab.open(path)
+    with pytest.raises(hs.CorruptError, match="codes are no characters") as caught:
+        m["word"]
+    assert caught.value.object == "/word" and m["good"] == "A\U0010ffff"
+
+
 def test_damage_is_one_error_with_the_object(tmp_path: pathlib.Path) -> None:
     def broken(name: str, change: Callable[[h5py.File], None]) -> Any:
         path = build(tmp_path / f"{name}.mat", of_matlab)

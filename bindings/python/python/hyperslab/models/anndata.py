@@ -137,10 +137,10 @@ class AnnData(ModelView):
         import scipy.sparse
 
         attributes = self.file[name].attrs
-        kind = str(attributes["encoding-type"] if "encoding-type" in attributes else attributes["h5sparse_format"])[:3]
-        stored = np.asarray(attributes["shape" if "shape" in attributes else "h5sparse_shape"])
-        if stored.shape != (2,) or stored.dtype.kind not in "iuf" or not (np.isfinite(stored) & (stored >= 0)).all():
-            raise CorruptError("a sparse matrix without a shape of two numbers", self.file.filename, f"/{name}")
+        kind = str(attributes.get("encoding-type", attributes.get("h5sparse_format", "")))[:3]
+        stored = np.asarray(attributes.get("shape", attributes.get("h5sparse_shape", [])))
+        if kind not in ("csr", "csc") or stored.shape != (2,) or stored.dtype.kind not in "iuf" or not (np.isfinite(stored) & (stored >= 0)).all():
+            raise CorruptError("a sparse matrix without csr or csc, or without a shape of two numbers", self.file.filename, f"/{name}")
         shape = [int(extent) for extent in stored]
         major, minor = shape if kind == "csr" else shape[::-1]
         values, indices, offsets = sparse_rows.read(self.file, name, _increasing(rows, major), major, minor)

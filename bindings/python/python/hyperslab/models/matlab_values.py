@@ -97,7 +97,10 @@ def _rows(codes: AnyArray) -> list[str]:
         return list(wide.view(f"<U{length}").ravel().tolist())
     encoding = "utf-16-le" if codes.dtype.itemsize < 4 else "utf-32-le"
     narrow = np.ascontiguousarray(codes, np.dtype("<u2" if codes.dtype.itemsize < 4 else "<u4"))
-    return [row.tobytes().decode(encoding, "surrogatepass") for row in narrow]
+    try:
+        return [row.tobytes().decode(encoding, "surrogatepass") for row in narrow]
+    except UnicodeDecodeError as error:
+        raise CorruptError(f"a char array whose codes are no characters: {error.reason}") from None
 
 
 def empty(class_name: str, shape: tuple[int, ...], squeeze: bool, name: str) -> Any:
