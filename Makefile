@@ -452,6 +452,11 @@ vol: ## the HDF5 VOL connector
 vol-acceptance: $(VENV)/.requirements vol ## HDF5 1.14.6's own API tests and tools with the connector (builds HDF5)
 	CARGO_TARGET_DIR=$(CARGO_TARGET_DIR) $(BIN)/python testing/vol/acceptance.py
 
+# A thread-safe HDF5 1.14.6 with its C++, Fortran and high-level libraries is built once (two to six minutes).
+test-vol-examples: $(VENV)/.requirements vol ## HDF5's own example programs in C, C++ and Fortran, and threads of one program, with the connector
+	CARGO_TARGET_DIR=$(CARGO_TARGET_DIR) $(BIN)/python testing/vol/examples/run.py
+	CARGO_TARGET_DIR=$(CARGO_TARGET_DIR) $(BIN)/python testing/vol/examples/threads.py
+
 # Parallel HDF5 2.2 is built once (two minutes).
 VOL_WITH_MPI = LD_LIBRARY_PATH=$(MPI_VENV)/lib CARGO_TARGET_DIR=$(CARGO_TARGET_DIR) $(MPI_VENV)/bin/python
 

@@ -227,6 +227,80 @@ static void read_file(const char *path) {
     TRY(H5Fclose(file));
 }
 
+static herr_t name_told(hid_t group, const char *name, void *data) {
+    (void)group, (void)data;
+    printf(" %s", name);
+    return 0;
+}
+
+static void space_told(hid_t set) {
+    H5D_space_status_t status;
+    TRY(H5Dget_space_status(set, &status));
+    printf(" %d:%d", (int)status, (int)H5Dget_storage_size(set));
+}
+
+/* Transforms of selections, space, and calls and references of HDF5 before 1.12. */
+static void transforms_and_older_calls(const char *path) {
+    static const char *expressions[] = {"x+1", "2*x-3", "(5/9.0)*(x-32)", "x*(5/9)", "-x*x", "10-x-1", "x/2", "7"};
+    hsize_t dims[1] = {200}, start[1] = {3}, stride[1] = {2}, count[1] = {90}, few[1] = {4};
+    int ints[200], all[200], at = 0;
+    float floats[90];
+    for (int i = 0; i < 200; i++) ints[i] = 3 * i - 50;
+    hid_t file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT), group = H5Gcreate2(file, "older", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    hid_t space = H5Screate_simple(1, dims, NULL), part = H5Screate_simple(1, count, NULL), dxpl = H5Pcreate(H5P_DATASET_XFER);
+    TRY(H5Sselect_hyperslab(space, H5S_SELECT_SET, start, stride, count, NULL));
+    for (size_t i = 0; i < sizeof expressions / sizeof *expressions; i++) {
+        char name[8];
+        snprintf(name, sizeof name, "t%d", (int)i);
+        hid_t set = H5Dcreate2(group, name, i % 2 ? H5T_STD_I64BE : H5T_NATIVE_INT, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+        space_told(set);
+        TRY(H5Pset_data_transform(dxpl, expressions[i]));
+        TRY(H5Dwrite(set, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, dxpl, ints));
+        space_told(set);
+        TRY(H5Dwrite(set, H5T_NATIVE_INT, part, space, dxpl, ints));
+        TRY(H5Dread(set, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, all));
+        TRY(H5Dread(set, H5T_NATIVE_FLOAT, part, space, dxpl, floats));
+        printf(" %s: %d %d %d %g %g\n", expressions[i], all[0], all[3], all[199], floats[0], floats[89]);
+        TRY(H5Dclose(set));
+    }
+    hid_t early = H5Pcreate(H5P_DATASET_CREATE), set = H5Screate_simple(1, few, NULL);
+    TRY(H5Pset_alloc_time(early, H5D_ALLOC_TIME_EARLY));
+    hid_t allocated = H5Dcreate2(group, "early", H5T_NATIVE_INT, set, H5P_DEFAULT, early, H5P_DEFAULT);
+    space_told(allocated);
+    TRY(H5Dclose(allocated));
+    printf("\nnames");
+    TRY(H5Giterate(file, "older", NULL, name_told, NULL));
+    at = 5;
+    TRY(H5Giterate(group, ".", &at, name_told, NULL));
+    H5O_info1_t info;
+    TRY(H5Oget_info_by_name2(file, "older", &info, H5O_INFO_BASIC, H5P_DEFAULT));
+    printf(" %d %d:%u\n", at, (int)info.type, info.rc);
+    hobj_ref_t objects[4] = {0};
+    H5R_ref_t newer[4];
+    char text[64];
+    H5O_type_t type;
+    memset(newer, 0, sizeof newer);
+    TRY(H5Rcreate(&objects[0], file, "older/t0", H5R_OBJECT, -1));
+    TRY(H5Rcreate(&objects[2], file, "older", H5R_OBJECT, -1));
+    hid_t references = H5Dcreate2(group, "references", H5T_STD_REF_OBJ, set, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    TRY(H5Dwrite(references, H5T_STD_REF_OBJ, H5S_ALL, H5S_ALL, H5P_DEFAULT, objects));
+    TRY(H5Dread(references, H5T_STD_REF, H5S_ALL, H5S_ALL, H5P_DEFAULT, newer));
+    for (int i = 0; i < 3; i += 2) {
+        TRY(H5Rget_obj_name(&newer[i], H5P_DEFAULT, text, sizeof text));
+        TRY(H5Rget_obj_type3(&newer[i], H5P_DEFAULT, &type));
+        printf("a reference to %s, %d\n", text, (int)type);
+        TRY(H5Rdestroy(&newer[i]));
+    }
+    TRY(H5Dclose(references));
+    TRY(H5Sclose(set));
+    TRY(H5Pclose(early));
+    TRY(H5Pclose(dxpl));
+    TRY(H5Sclose(part));
+    TRY(H5Sclose(space));
+    TRY(H5Gclose(group));
+    TRY(H5Fclose(file));
+}
+
 int main(int argc, char **argv) {
     unsigned major, minor, release;
     H5get_libversion(&major, &minor, &release);
@@ -234,5 +308,6 @@ int main(int argc, char **argv) {
     if (argc != 2) return 2;
     write_file(argv[1]);
     read_file(argv[1]);
+    transforms_and_older_calls(argv[1]);
     return 0;
 }

@@ -72,7 +72,7 @@ pub(crate) fn member_names(host: &Host, id: hid_t) -> Result<Vec<String>> {
 }
 
 /// Whether a datatype contains references of HDF5 before 1.12.
-fn has_legacy_references(host: &Host, id: hid_t) -> Result<bool> {
+pub(crate) fn has_legacy_references(host: &Host, id: hid_t) -> Result<bool> {
     // SAFETY: valid IDs of the host.
     unsafe {
         Ok(match (host.call.H5Tget_class)(id) {

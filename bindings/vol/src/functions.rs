@@ -8,6 +8,9 @@ use std::ffi::{c_char, c_int, c_uint, c_void};
 
 use crate::ffi::*;
 
+/// Prints an error stack.
+pub(crate) type ErrorPrinter = unsafe extern "C" fn(estack: hid_t, client_data: *mut c_void) -> herr_t;
+
 /// The addresses of these functions in one host.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Functions {
@@ -110,6 +113,11 @@ pub(crate) struct Functions {
     pub(crate) H5Lis_registered: unsafe extern "C" fn(class: c_int) -> htri_t,
     pub(crate) H5Pget_nlinks: unsafe extern "C" fn(plist_id: hid_t, nlinks: *mut usize) -> herr_t,
     pub(crate) H5Pget_copy_object: unsafe extern "C" fn(plist_id: hid_t, copy_options: *mut c_uint) -> herr_t,
+    pub(crate) H5Pget_data_transform: unsafe extern "C" fn(plist_id: hid_t, expression: *mut c_char, size: usize) -> isize,
+    pub(crate) H5Pget_alloc_time: unsafe extern "C" fn(plist_id: hid_t, alloc_time: *mut c_int) -> herr_t,
+    pub(crate) H5Eget_auto2: unsafe extern "C" fn(estack_id: hid_t, func: *mut Option<ErrorPrinter>, client_data: *mut *mut c_void) -> herr_t,
+    pub(crate) H5Eset_auto2: unsafe extern "C" fn(estack_id: hid_t, func: Option<ErrorPrinter>, client_data: *mut c_void) -> herr_t,
+    pub(crate) H5Eclear2: unsafe extern "C" fn(err_stack: hid_t) -> herr_t,
     pub(crate) H5VLwrap_register: unsafe extern "C" fn(obj: *mut c_void, type_: H5I_type_t) -> hid_t,
 }
 
@@ -203,6 +211,11 @@ impl Functions {
             H5Lis_registered: symbol!("H5Lis_registered"),
             H5Pget_nlinks: symbol!("H5Pget_nlinks"),
             H5Pget_copy_object: symbol!("H5Pget_copy_object"),
+            H5Pget_data_transform: symbol!("H5Pget_data_transform"),
+            H5Pget_alloc_time: symbol!("H5Pget_alloc_time"),
+            H5Eget_auto2: symbol!("H5Eget_auto2"),
+            H5Eset_auto2: symbol!("H5Eset_auto2"),
+            H5Eclear2: symbol!("H5Eclear2"),
             H5VLwrap_register: symbol!("H5VLwrap_register"),
         })
     }

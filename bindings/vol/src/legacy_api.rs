@@ -14,7 +14,7 @@ use crate::host::{Host, SLOTS};
 use crate::legacy_references;
 
 /// All fields of `H5O_info2_t`.
-const ALL: c_uint = 0xb;
+const ALL: c_uint = 0x7;
 
 #[repr(C)]
 struct LinkInfo1 {
@@ -51,6 +51,7 @@ const _: () = assert!(size_of::<Stat>() == 80);
 const _: () = assert!(size_of::<LinkInfo1>() == 32 && size_of::<ObjectInfo1>() == 160);
 
 type LinkCall1 = unsafe extern "C" fn(hid_t, *const c_char, *const LinkInfo1, *mut c_void) -> herr_t;
+type NameCall = unsafe extern "C" fn(hid_t, *const c_char, *mut c_void) -> herr_t;
 type ObjectCall1 = unsafe extern "C" fn(hid_t, *const c_char, *const ObjectInfo1, *mut c_void) -> herr_t;
 
 fn link_info(new: &H5L_info2_t) -> LinkInfo1 {
@@ -91,6 +92,14 @@ unsafe extern "C" fn forward_object(object: hid_t, name: *const c_char, info: *c
         let with = &*data.cast::<With<ObjectCall1>>();
         let info = object_info(&*info);
         (with.call)(object, name, &raw const info, with.data)
+    }
+}
+
+unsafe extern "C" fn forward_name(group: hid_t, name: *const c_char, _info: *const H5L_info2_t, data: *mut c_void) -> herr_t {
+    // SAFETY: as above.
+    unsafe {
+        let with = &*data.cast::<With<NameCall>>();
+        (with.call)(group, name, with.data)
     }
 }
 
@@ -187,6 +196,33 @@ calls! {
             let status = to(id, name, &raw mut info, ALL, 0);
             if status >= 0 && !out.is_null() {
                 *out = Stat { fileno: [info.fileno, 0], objno: [object_of(&info.token), 0], nlink: info.rc, class: info.type_, mtime: info.mtime, link_length: 0, header: [0; 3] };
+            }
+            status
+        };
+    12 get_object_fields "H5Oget_info2" "H5Oget_info3" (out: *mut ObjectInfo1, _fields: c_uint)
+        |to: unsafe extern "C" fn(hid_t, *mut H5O_info2_t, c_uint) -> herr_t|
+        |id, out: *mut ObjectInfo1, _fields| { let mut info = std::mem::zeroed(); let status = to(id, &raw mut info, ALL); if status >= 0 && !out.is_null() { *out = object_info(&info); } status };
+    13 get_object_fields_by_name "H5Oget_info_by_name2" "H5Oget_info_by_name3" (name: Text, out: *mut ObjectInfo1, _fields: c_uint, lapl: hid_t)
+        |to: unsafe extern "C" fn(hid_t, Text, *mut H5O_info2_t, c_uint, hid_t) -> herr_t|
+        |id, name, out: *mut ObjectInfo1, _fields, lapl| { let mut info = std::mem::zeroed(); let status = to(id, name, &raw mut info, ALL, lapl); if status >= 0 && !out.is_null() { *out = object_info(&info); } status };
+    14 get_object_fields_by_index "H5Oget_info_by_idx2" "H5Oget_info_by_idx3" (name: Text, index: H5_index_t, order: Order, n: u64, out: *mut ObjectInfo1, _fields: c_uint, lapl: hid_t)
+        |to: unsafe extern "C" fn(hid_t, Text, H5_index_t, Order, u64, *mut H5O_info2_t, c_uint, hid_t) -> herr_t|
+        |id, name, index, order, n, out: *mut ObjectInfo1, _fields, lapl| { let mut info = std::mem::zeroed(); let status = to(id, name, index, order, n, &raw mut info, ALL, lapl); if status >= 0 && !out.is_null() { *out = object_info(&info); } status };
+    15 visit_object_fields "H5Ovisit2" "H5Ovisit3" (index: H5_index_t, order: Order, op: ObjectCall1, data: Data, _fields: c_uint)
+        |to: unsafe extern "C" fn(hid_t, H5_index_t, Order, H5O_iterate2_t, Data, c_uint) -> herr_t|
+        |id, index, order, op, data, _fields| { let mut with = With { call: op, data }; to(id, index, order, Some(forward_object), (&raw mut with).cast(), ALL) };
+    16 visit_object_fields_by_name "H5Ovisit_by_name2" "H5Ovisit_by_name3" (name: Text, index: H5_index_t, order: Order, op: ObjectCall1, data: Data, _fields: c_uint, lapl: hid_t)
+        |to: unsafe extern "C" fn(hid_t, Text, H5_index_t, Order, H5O_iterate2_t, Data, c_uint, hid_t) -> herr_t|
+        |id, name, index, order, op, data, _fields, lapl| { let mut with = With { call: op, data }; to(id, name, index, order, Some(forward_object), (&raw mut with).cast(), ALL, lapl) };
+    17 iterate_names "H5Giterate" "H5Literate_by_name2" (name: Text, at: *mut c_int, op: NameCall, data: Data)
+        |to: unsafe extern "C" fn(hid_t, Text, H5_index_t, Order, *mut u64, H5L_iterate2_t, Data, hid_t) -> herr_t|
+        |id, name, at: *mut c_int, op, data| {
+            let mut with = With { call: op, data };
+            // A negative position is beyond the end, which HDF5 refuses, too.
+            let mut next = if at.is_null() { 0 } else { u64::try_from(*at).unwrap_or(u64::MAX) };
+            let status = to(id, name, H5_INDEX_NAME, H5_ITER_INC, &raw mut next, Some(forward_name), (&raw mut with).cast(), 0);
+            if !at.is_null() && let Ok(next) = c_int::try_from(next) {
+                *at = next;
             }
             status
         };

@@ -1,6 +1,7 @@
 //! `H5Ocopy`, and copying of links.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 
 use super::group::link_at;
@@ -58,7 +59,9 @@ impl Copy<'_> {
             Ok((table.duplicate(space, &self.target.folder, self.target.ranks.get())?, space.clone()))
         })?;
         table.keep(&from.container.arena);
-        Ok(Dataset::new(Self::datatype(&dataset.datatype), space, table))
+        let copy = Dataset::new(Self::datatype(&dataset.datatype), space, table);
+        copy.written.store(dataset.written.load(Ordering::Relaxed), Ordering::Relaxed);
+        Ok(copy)
     }
 
     /// The references in a datatype that must be mapped.

@@ -1,6 +1,7 @@
 //! Datasets.
 
 use std::ffi::{c_char, c_void};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 
 use super::group::{add, open_at, opened};
@@ -10,7 +11,7 @@ use crate::encoded::ListClass;
 use crate::ffi::*;
 use crate::guard;
 use crate::handle::{Handle, What};
-use crate::host::{Host, Owned};
+use crate::host::{Host, Owned, check};
 use crate::{datatype, plist, transfer};
 use hyperslab_arrow_container::container::{Container, Place};
 use hyperslab_arrow_container::elements::Dataspace;
@@ -194,6 +195,7 @@ pub(crate) unsafe extern "C" fn write<const S: usize>(
                 handle.place.container.change()?;
                 let io = transfer::Io { host, handle, mem_type: *mem_types.add(i), mem_space: *mem_spaces.add(i), file_space: *file_spaces.add(i), dxpl };
                 io.write((*bufs.add(i)).cast())?;
+                handle.dataset()?.written.store(true, Ordering::Relaxed);
             }
         }
         Ok(())
@@ -243,9 +245,11 @@ pub(crate) unsafe extern "C" fn get<const S: usize>(obj: *mut c_void, args: *mut
                     args.args.get_dcpl.dcpl_id = list.give();
                 }
                 H5VL_DATASET_GET_SPACE => args.args.get_space.space_id = transfer::give_dataspace(host, &lock(&dataset.extent).space)?,
-                H5VL_DATASET_GET_SPACE_STATUS => *args.args.get_space_status.status = H5D_SPACE_STATUS_ALLOCATED,
+                H5VL_DATASET_GET_SPACE_STATUS => {
+                    *args.args.get_space_status.status = if is_allocated(host, handle)? { H5D_SPACE_STATUS_ALLOCATED } else { H5D_SPACE_STATUS_NOT_ALLOCATED };
+                }
                 H5VL_DATASET_GET_STORAGE_SIZE => {
-                    let count = lock(&dataset.extent).space.count().unwrap_or(0);
+                    let count = if is_allocated(host, handle)? { lock(&dataset.extent).space.count().unwrap_or(0) } else { 0 };
                     *args.args.get_storage_size.storage_size = count.saturating_mul(dataset.datatype.decoded.bytes() as u64);
                 }
                 H5VL_DATASET_GET_TYPE => args.args.get_type.type_id = give_type(host, handle, &dataset.datatype)?,
@@ -254,6 +258,21 @@ pub(crate) unsafe extern "C" fn get<const S: usize>(obj: *mut c_void, args: *mut
         }
         Ok(())
     })
+}
+
+/// Whether native HDF5 would have allocated space: a program has written values, or asked for space at once, as ranks always do.
+fn is_allocated(host: &'static Host, handle: &Handle) -> Result<bool> {
+    /// `H5D_ALLOC_TIME_EARLY`, which compact datasets have, too.
+    const EARLY: i32 = 1;
+    if handle.dataset()?.written.load(Ordering::Relaxed) || handle.place.container.ranks.get().is_some() {
+        return Ok(true);
+    }
+    let creation = lock(&handle.place.container.tree).object(handle.place.object)?.creation.clone();
+    let list = plist::decode(host, &creation, ListClass::Dataset)?;
+    let mut time = 0;
+    // SAFETY: a valid ID of the host, and a valid output pointer.
+    check(unsafe { (host.call.H5Pget_alloc_time)(list.id, &raw mut time) }, "the time of allocation cannot be read")?;
+    Ok(time == EARLY)
 }
 
 fn set_extent(host: &'static Host, handle: &Handle, size: &[u64]) -> Result<()> {

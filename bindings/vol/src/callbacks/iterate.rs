@@ -193,9 +193,8 @@ pub(crate) fn attribute_names(place: &Place, index: H5_index_t, order: H5_iter_o
     let mut names: Vec<(i64, String)> = object.attributes.iter().map(|(name, attribute)| (lock(attribute).order, name.clone())).collect();
     match index {
         H5_INDEX_NAME => {}
-        H5_INDEX_CRT_ORDER if object.attributes_tracked => names.sort(),
-        // Without creation order: by name, as HDF5 does.
-        H5_INDEX_CRT_ORDER => {}
+        // Also if the object does not track it, as HDF5 does for up to eight attributes.
+        H5_INDEX_CRT_ORDER => names.sort(),
         _ => return Err(error!("the index type is neither name nor creation order")),
     }
     match order {

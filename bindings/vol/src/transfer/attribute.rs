@@ -2,7 +2,7 @@
 
 use std::ffi::c_void;
 
-use super::references::adopt_references;
+use super::references::{adopt_references, of_older};
 use super::{convert, copy_of_file_type};
 use crate::datatype;
 use crate::ffi::*;
@@ -36,7 +36,9 @@ pub(crate) unsafe fn read_attribute(host: &'static Host, handle: &Handle, mem_ty
         scratch.resize(count * small.max(large), 0);
         let mut background = std::slice::from_raw_parts(buf.cast::<u8>(), count * small).to_vec();
         background.resize(count * small.max(large), 0);
-        convert(host, file.id, memory.id, count, &mut scratch, &mut background, dxpl)?;
+        if !of_older(host, handle, file.id, memory.id, &mut scratch, count)? {
+            convert(host, file.id, memory.id, count, &mut scratch, &mut background, dxpl)?;
+        }
         adopt_references(host, handle, memory.id, scratch.as_mut_ptr(), count)?;
         std::ptr::copy_nonoverlapping(scratch.as_ptr(), buf.cast(), count * small);
     }

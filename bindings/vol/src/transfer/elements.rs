@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use super::dataspace::{dataspace_of, give_dataspace};
 use super::moves::{Moves, moves};
-use super::references::adopt_references;
+use super::references::{adopt_references, of_older};
 use super::runs::{Pair, Pairs, Runs};
 use super::span::{MAX_GAP_BYTES, Run, Span, copy};
+use super::transform::Transform;
 use super::{convert, copy_of_file_type};
 use crate::datatype;
 use crate::ffi::*;
@@ -149,10 +150,11 @@ impl Io<'_> {
     }
 
     /// Pairs the elements of both selections, and calls `each` with spans of them and the size of an element in memory, or
-    /// `strided` with elements at regular distances.
+    /// `strided` with elements at regular distances, if it `may_stride`.
     fn walk(
         &self,
         has_memory: bool,
+        may_stride: bool,
         mut each: impl FnMut(&Moves, &Span, usize) -> Result<()>,
         mut strided: impl FnMut(&Moves, &Pair, usize) -> Result<()>,
     ) -> Result<()> {
@@ -166,7 +168,8 @@ impl Io<'_> {
         let moves = self.moves()?;
         // The elements in between are read and written again, which no rank may do to another's.
         let max_step = if self.handle.place.container.ranks.get().is_some() { 1 } else { 1 + (MAX_GAP_BYTES / element_bytes.max(1)) as u64 };
-        let is_strided = |pair: &Pair| moves.converted.is_empty() && pair.count >= MIN_STRIDED && !pair.is_contiguous() && pair.file_step <= max_step;
+        let is_strided =
+            |pair: &Pair| may_stride && moves.converted.is_empty() && pair.count >= MIN_STRIDED && !pair.is_contiguous() && pair.file_step <= max_step;
         let mut span = Span::default();
         let mut next = pairs.next()?;
         while let Some(mut pair) = next {
@@ -201,15 +204,30 @@ impl Io<'_> {
     /// `buf` must hold what the datatype and the dataspace in memory say.
     pub(crate) unsafe fn write(&self, buf: *const u8) -> Result<()> {
         let mut scratch = Scratch::default();
+        let transform = Transform::of(self.host, self.dxpl, self.mem_type)?;
         self.walk(
             !buf.is_null(),
+            transform.is_none(),
             |moves, span, stride| {
-                if !moves.direct.is_empty() {
+                let Some(transform) = &transform else {
                     // SAFETY: the caller promises that these elements are in memory.
-                    unsafe { self.write_direct(moves, span, buf, stride, &mut scratch)? };
+                    return unsafe { self.write_span(moves, span, buf, stride, &mut scratch) };
+                };
+                for mut piece in span.pieces(BLOCK_BYTES / stride.max(1)) {
+                    let mut transformed = vec![0u8; piece.elements * stride];
+                    let mut at = 0;
+                    for run in &mut piece.runs {
+                        // SAFETY: as above.
+                        let source = unsafe { std::slice::from_raw_parts(buf.add(run.memory as usize * stride), run.count * stride) };
+                        copy(&mut transformed[at * stride..(at + run.count) * stride], source);
+                        run.memory = at as u64;
+                        at += run.count;
+                    }
+                    transform.apply(&mut transformed)?;
+                    // SAFETY: the elements of the piece are there, one after the other.
+                    unsafe { self.write_span(moves, &piece, transformed.as_ptr(), stride, &mut scratch)? };
                 }
-                // SAFETY: as above.
-                unsafe { self.write_converted(moves, span, buf, stride, &mut scratch) }
+                Ok(())
             },
             |moves, pair, stride| {
                 let distance = pair.memory_step as usize * stride;
@@ -226,15 +244,23 @@ impl Io<'_> {
     /// `buf` must have space for what the datatype and the dataspace in memory say.
     pub(crate) unsafe fn read(&self, buf: *mut u8) -> Result<()> {
         let mut scratch = Scratch::default();
+        let transform = Transform::of(self.host, self.dxpl, self.mem_type)?;
         self.walk(
             !buf.is_null(),
+            transform.is_none(),
             |moves, span, stride| {
                 if !moves.direct.is_empty() {
                     // SAFETY: the caller promises space for these elements.
                     unsafe { self.read_direct(moves, span, buf, stride, &mut scratch)? };
                 }
                 // SAFETY: as above.
-                unsafe { self.read_converted(moves, span, buf, stride, &mut scratch) }
+                unsafe { self.read_converted(moves, span, buf, stride, &mut scratch)? };
+                for run in transform.iter().flat_map(|_| &span.runs) {
+                    // SAFETY: as above.
+                    let target = unsafe { std::slice::from_raw_parts_mut(buf.add(run.memory as usize * stride), run.count * stride) };
+                    transform.as_ref().map_or(Ok(()), |transform| transform.apply(target))?;
+                }
+                Ok(())
             },
             |moves, pair, stride| {
                 let distance = pair.memory_step as usize * stride;
@@ -243,6 +269,20 @@ impl Io<'_> {
                 self.with_table(|table| table.read_strided(&moves.direct, pair.file, pair.file_step, pair.count, target, distance))
             },
         )
+    }
+
+    /// Writes the elements of a span.
+    ///
+    /// # Safety
+    /// As for [`Io::write`].
+    unsafe fn write_span(&self, moves: &Moves, span: &Span, buf: *const u8, stride: usize, scratch: &mut Scratch) -> Result<()> {
+        // SAFETY: as the caller promises.
+        unsafe {
+            if !moves.direct.is_empty() {
+                self.write_direct(moves, span, buf, stride, scratch)?;
+            }
+            self.write_converted(moves, span, buf, stride, scratch)
+        }
     }
 
     unsafe fn write_direct(&self, moves: &Moves, span: &Span, buf: *const u8, stride: usize, scratch: &mut Scratch) -> Result<()> {
@@ -340,7 +380,11 @@ impl Io<'_> {
                         }
                     }
                 }
-                convert(self.host, conversion.file.id, conversion.memory.id, elements, values, background, self.dxpl)?;
+                let (from, to) = (conversion.file.id, conversion.memory.id);
+                // SAFETY: the scratch has space for this many elements of either datatype.
+                if !unsafe { of_older(self.host, self.handle, from, to, values, elements)? } {
+                    convert(self.host, from, to, elements, values, background, self.dxpl)?;
+                }
                 // SAFETY: the scratch holds this many converted elements.
                 unsafe { adopt_references(self.host, self.handle, conversion.memory.id, values.as_mut_ptr(), elements)? };
                 let mut from = 0;

@@ -178,7 +178,7 @@ pub fn load(folder: &dyn Source, decode: DecodeDatatype<'_>) -> Result<Loaded> {
                 if extent.file.as_deref().is_some_and(|name| name.contains('/')) {
                     return Err(error!("{}: the name of a file of values leads out of the folder", columns.1));
                 }
-                Body::Dataset(Arc::new(Dataset { datatype: datatype(columns.bytes("type", row)?)?, extent: Mutex::new(extent) }))
+                Body::Dataset(Arc::new(Dataset { datatype: datatype(columns.bytes("type", row)?)?, extent: Mutex::new(extent), written: true.into() }))
             }
             other => return Err(error!("{}: an object has the unknown kind {other:?}", columns.1)),
         };

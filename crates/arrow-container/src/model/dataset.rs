@@ -1,5 +1,6 @@
 //! Datasets.
 
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 
 use super::datatype::StoredDatatype;
@@ -42,12 +43,14 @@ pub struct Dataset {
     pub datatype: StoredDatatype,
     /// Dataspace and values.
     pub extent: Mutex<Extent>,
+    /// Whether a program has written elements, as far as is known: a dataset that was loaded from a container counts as written.
+    pub written: AtomicBool,
 }
 
 impl Dataset {
     /// A new dataset, whose values are in `table`.
     pub fn new(datatype: StoredDatatype, space: Dataspace, table: Table) -> Self {
-        Self { datatype, extent: Mutex::new(Extent { space, table: Some(table), file: None, source: None }) }
+        Self { datatype, extent: Mutex::new(Extent { space, table: Some(table), file: None, source: None }), written: AtomicBool::new(false) }
     }
 
     /// Loads the values if necessary and calls `work` on them. `fill` returns the fill value: one element in file form, or

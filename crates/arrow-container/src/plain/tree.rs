@@ -94,7 +94,7 @@ fn add_dataset(tree: &mut Tree, path: &str, shape: Vec<u64>, form: &Form, values
     }
     while let Some(name) = all.next() {
         if all.peek().is_none() {
-            let id = tree.add(Object::new(Body::Dataset(Arc::new(Dataset { datatype, extent: Mutex::new(extent) })), Vec::new()));
+            let id = tree.add(Object::new(Body::Dataset(Arc::new(Dataset { datatype, extent: Mutex::new(extent), written: true.into() })), Vec::new()));
             return tree.link(group, name, true, Target::Hard(id)).map(|()| id).inspect_err(|_| drop(tree.objects.remove(&id)));
         }
         let known = tree.links(group)?.get(name).map(|link| link.target.clone());
