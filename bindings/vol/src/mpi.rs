@@ -49,14 +49,16 @@ impl Communicator {
             places.push(length(total)?);
             total += usize::try_from(*count).unwrap_or(0);
         }
-        let mut all = vec![0u8; total];
+        // The address of an empty slice is 1, which Open MPI takes for MPI_IN_PLACE.
+        let nothing = 0u8;
+        let from = if own.is_empty() { &raw const nothing } else { own.as_ptr() };
+        let mut all = vec![0u8; total.max(1)];
         // SAFETY: each rank sends the number of bytes that it announced, to a range of its own.
         check(
-            -unsafe { (self.gather_v)(own.as_ptr().cast(), count, self.byte, all.as_mut_ptr().cast(), counts.as_ptr(), places.as_ptr(), self.byte, self.comm) }
-                .abs(),
+            -unsafe { (self.gather_v)(from.cast(), count, self.byte, all.as_mut_ptr().cast(), counts.as_ptr(), places.as_ptr(), self.byte, self.comm) }.abs(),
             "MPI_Allgatherv failed",
         )?;
-        let mut rest = &all[..];
+        let mut rest = &all[..total];
         Ok(counts
             .iter()
             .map(|count| {
