@@ -1,7 +1,8 @@
 """Selections, small datasets and appends through native HDF5 and through the connector, in turns: `make bench-vol-selections`.
 
-Each turn runs every row once natively and once through the connector, each in a process of its own, with the HDF5 library of h5py's
-wheel. The table gives the medians, and native time divided by the connector's.
+Each turn runs every row once natively, once through the connector into a folder and once into one file, each in a process of its own,
+with the HDF5 library of h5py's wheel. The table gives the medians in seconds (in brackets the quartiles), native time divided by the
+connector's, and the load of the machine.
 """
 
 from __future__ import annotations
@@ -153,11 +154,15 @@ STEPS: dict[str, Row] = {
 }
 
 
-def one(row: str, plugins: pathlib.Path | None, form: str) -> float:
+# The connection strings of the two forms; none: native HDF5.
+FORMS = {"native": None, "folder": "arrow", "file": "arrow form=file"}
+
+
+def one(row: str, plugins: pathlib.Path, connector: str | None, place: pathlib.Path | None) -> float:
     environment = {key: value for key, value in os.environ.items() if not key.startswith("HDF5_")}
-    if plugins:
-        environment |= {"HDF5_PLUGIN_PATH": str(plugins), "HDF5_VOL_CONNECTOR": form}
-    folder = pathlib.Path(tempfile.mkdtemp())
+    if connector:
+        environment |= {"HDF5_PLUGIN_PATH": str(plugins), "HDF5_VOL_CONNECTOR": connector}
+    folder = pathlib.Path(tempfile.mkdtemp(dir=place))
     try:
         run = subprocess.run(
             [sys.executable, __file__, "--row", row, "--path", folder / "out.h5"], env=environment, capture_output=True, text=True, check=False
@@ -169,12 +174,18 @@ def one(row: str, plugins: pathlib.Path | None, form: str) -> float:
     return float(run.stdout)
 
 
+def shown(seconds: list[float]) -> str:
+    low, middle, high = statistics.quantiles(seconds, n=4, method="inclusive") if len(seconds) > 1 else seconds * 3
+    return f"{middle:.4f} ({low:.4f}, {high:.4f})"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repeats", type=int, default=10)
     parser.add_argument("--rows", nargs="*", default=list(STEPS), choices=list(STEPS))
     parser.add_argument("--plugin", type=pathlib.Path, help="libhyperslab_vol.so")
-    parser.add_argument("--form", default="arrow", help="'arrow' or 'arrow form=file'")
+    parser.add_argument("--forms", nargs="*", default=list(FORMS)[1:], choices=list(FORMS)[1:], help="which forms are measured next to native HDF5")
+    parser.add_argument("--folder", type=pathlib.Path, help="where files are written; by default the folder for temporary files")
     parser.add_argument("--row", help=argparse.SUPPRESS)
     parser.add_argument("--path", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
@@ -183,15 +194,21 @@ def main() -> None:
         return
     plugins = pathlib.Path(tempfile.mkdtemp())
     (plugins / "libhyperslab_vol.so").symlink_to(arguments.plugin.resolve())
-    seconds: dict[tuple[str, bool], list[float]] = {}
+    forms = ["native", *arguments.forms]
+    seconds: dict[tuple[str, str], list[float]] = {}
+    loads = [os.getloadavg()[0]]
     for _ in range(arguments.repeats):
         for row in arguments.rows:
-            for is_ours in (False, True):
-                seconds.setdefault((row, is_ours), []).append(one(row, plugins if is_ours else None, arguments.form))
-    print(f"| {'row':12} | native s | connector s | native / connector |\n|---|--:|--:|--:|")
+            for form in forms:
+                seconds.setdefault((row, form), []).append(one(row, plugins, FORMS[form], arguments.folder))
+        loads.append(os.getloadavg()[0])
+    print("| row | native s |" + "".join(f" {form} s | ratio |" for form in arguments.forms))
+    print("|---|--:|" + "--:|--:|" * len(arguments.forms))
     for row in arguments.rows:
-        native, ours = statistics.median(seconds[row, False]), statistics.median(seconds[row, True])
-        print(f"| {row:12} | {native:.4f} | {ours:.4f} | {native / ours:.2f} |")
+        native = statistics.median(seconds[row, "native"])
+        cells = [f"{shown(seconds[row, form])} | {native / statistics.median(seconds[row, form]):.2f}" for form in arguments.forms]
+        print(f"| {row:12} | {shown(seconds[row, 'native'])} | " + " | ".join(cells) + " |")
+    print(f"load {min(loads):.1f} to {max(loads):.1f}")
     shutil.rmtree(plugins)
 
 
