@@ -131,3 +131,57 @@ PROGRAM = """
 def test_random_selections(seed: int, connector: str, plugins: pathlib.Path, tmp_path: pathlib.Path) -> None:
     done = run(script(PROGRAM, tmp_path / "out.h5", seed), None if connector == "native" else plugins, connector)
     assert done.stdout.strip() == "equal", done.stderr
+
+
+CHANGES = """
+    import sys
+    import h5py
+    import numpy as np
+
+    path, big = sys.argv[1], 300_000
+    record = np.dtype([("a", "<i4"), ("b", ">f8")])
+    values = np.zeros(big, record)
+    values["a"], values["b"] = np.arange(big), np.arange(big) / 7
+    with h5py.File(path, "w") as f:
+        f.create_dataset("grows", data=np.arange(5), maxshape=(None,), chunks=(4,), fillvalue=77)
+        f.create_dataset("large", data=np.arange(100_000), maxshape=(None,), chunks=(1000,), fillvalue=-5)
+        f["records"], f["other"] = values, np.arange(big)
+        appended = f.create_dataset("appended", (0,), record, maxshape=(None,), chunks=(1000,))
+        for i in range(2000):
+            appended.resize((30 * (i + 1),))
+            appended[-30:] = values[30 * i : 30 * i + 30]
+            if i % 700 == 0:
+                assert np.array_equal(appended[:], values[: 30 * i + 30])
+                f.flush()
+    expected = {"grows": np.arange(5), "large": np.arange(100_000), "records": values, "other": np.arange(big), "appended": values[:60_000]}
+    with h5py.File(path, "r+") as f:
+        # Values are written before the fill value is needed.
+        for name, count, fill in [("grows", 9, 77), ("large", 120_000, -5)]:
+            f[name][1] = 1000
+            f[name].resize((count,))
+            old = expected[name].copy()
+            old[1] = 1000
+            expected[name] = np.concatenate([old, np.full(count - len(old), fill)])
+            assert np.array_equal(f[name][:], expected[name]), name
+        for start, step in [(0, 2), (7, 3), (100_001, 1)]:
+            f["records"][start::step] = values[::-1][start::step]
+            expected["records"] = expected["records"].copy()
+            expected["records"][start::step] = values[::-1][start::step]
+            assert np.array_equal(f["records"][:], expected["records"]), (start, step)
+        f["other"][...] = np.arange(big)[::-1]
+        expected["other"] = np.arange(big)[::-1]
+        f["again"] = f["records"][::2]
+        del f["again"]
+    with h5py.File(path) as f:
+        assert set(f) == set(expected)
+        for name, found in expected.items():
+            assert np.array_equal(f[name][:], found), name
+    print("done")
+"""
+
+
+@pytest.mark.parametrize("connector", [None, "arrow", "arrow form=file"])
+def test_published_values_change_as_natively(plugins: pathlib.Path, tmp_path: pathlib.Path, connector: str | None) -> None:
+    program = script(CHANGES, tmp_path / "x.h5")
+    found = run(program, plugins, connector) if connector else run(program)
+    assert found.stdout == "done\n", found.stderr

@@ -1,6 +1,7 @@
 //! Handles: the objects behind HDF5's pointers, which are open files, groups, datasets, datatypes and attributes.
 
 use std::cell::Cell;
+use std::collections::{BTreeMap, HashMap};
 use std::ffi::{CStr, c_char, c_void};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, OnceLock};
@@ -58,8 +59,38 @@ type OpenFile = (u64, usize, usize, bool);
 /// Open file handles, as (file number, slot, address, primary). If HDF5 asks for the file of an object, it gets a handle that
 /// is not primary: references that are never released would otherwise keep the program's file open.
 static FILES: LazyLock<Mutex<Vec<OpenFile>>> = LazyLock::new(Default::default);
-/// All open handles, as (file number, object, address).
-static OPEN: LazyLock<Mutex<Vec<(u64, ObjectId, usize)>>> = LazyLock::new(Default::default);
+/// All open handles.
+static OPEN: LazyLock<Mutex<OpenHandles>> = LazyLock::new(Default::default);
+
+/// Open handles, and the number of those of each object.
+#[derive(Default)]
+struct OpenHandles {
+    /// File number and object of each handle, by its address.
+    handles: BTreeMap<usize, (u64, ObjectId)>,
+    counts: HashMap<(u64, ObjectId), usize>,
+}
+
+impl OpenHandles {
+    fn insert(&mut self, address: usize, number: u64, object: ObjectId) {
+        self.handles.insert(address, (number, object));
+        *self.counts.entry((number, object)).or_default() += 1;
+    }
+
+    fn remove(&mut self, address: usize) {
+        let Some(key) = self.handles.remove(&address) else { return };
+        if let Some(count) = self.counts.get_mut(&key) {
+            *count -= 1;
+            if *count == 0 {
+                self.counts.remove(&key);
+            }
+        }
+    }
+
+    /// Whether an object of a file is open.
+    fn has(&self, number: u64, object: ObjectId) -> bool {
+        self.counts.contains_key(&(number, object))
+    }
+}
 
 static OPENERS: AtomicU64 = AtomicU64::new(1);
 
@@ -98,7 +129,7 @@ impl Handle {
         if let Some(primary) = file {
             lock(&FILES).push((number, host.slot, raw as usize, primary));
         }
-        lock(&OPEN).push((number, object, raw as usize));
+        lock(&OPEN).insert(raw as usize, number, object);
         raw.cast()
     }
 
@@ -147,7 +178,7 @@ impl Handle {
         // SAFETY: as the caller promises, and it is open.
         unsafe { Self::of(raw)? };
         lock(&FILES).retain(|(_, _, address, _)| *address != raw as usize);
-        lock(&OPEN).retain(|(_, _, address)| *address != raw as usize);
+        lock(&OPEN).remove(raw as usize);
         // SAFETY: it came from `give` and is not used afterwards.
         let mut handle = *unsafe { Box::from_raw(raw.cast::<Self>()) };
         handle.mark = 0;
@@ -177,7 +208,7 @@ impl Handle {
     /// # Safety
     /// As for [`Handle::close`].
     pub(crate) unsafe fn close_quietly(raw: *mut c_void) {
-        lock(&OPEN).retain(|(_, _, address)| *address != raw as usize);
+        lock(&OPEN).remove(raw as usize);
         // SAFETY: as the caller promises.
         let handle = unsafe { Box::from_raw(raw.cast::<Self>()) };
         drop(lock(&handle.access).take());
@@ -188,7 +219,7 @@ impl Handle {
     fn forget_unlinked(&self) {
         let container = &self.place.container;
         let (number, object) = (container.number, self.place.object);
-        if !container.writable.load(Ordering::Relaxed) || lock(&OPEN).iter().any(|(n, o, _)| (*n, *o) == (number, object)) {
+        if !container.writable.load(Ordering::Relaxed) || lock(&OPEN).has(number, object) {
             return;
         }
         sweep(container);
@@ -196,7 +227,7 @@ impl Handle {
 
     /// Whether a pointer is an open handle.
     pub(crate) fn is_open(raw: *const c_void) -> bool {
-        !raw.is_null() && lock(&OPEN).iter().any(|(_, _, address)| *address == raw as usize)
+        !raw.is_null() && lock(&OPEN).handles.contains_key(&(raw as usize))
     }
 
     /// The dataset of this handle.
@@ -249,27 +280,13 @@ impl Handle {
 
 /// The open handles of a file, as (object, address).
 pub(crate) fn open_in(container: &Container) -> Vec<(ObjectId, usize)> {
-    lock(&OPEN).iter().filter(|(number, _, _)| *number == container.number).map(|(_, object, address)| (*object, *address)).collect()
+    let open = lock(&OPEN);
+    open.handles.iter().filter(|(_, (number, _))| *number == container.number).map(|(address, (_, object))| (*object, *address)).collect()
 }
 
 /// Removes the objects that have no link and are not open.
 pub(crate) fn sweep(container: &Container) {
-    let open: Vec<ObjectId> = open_in(container).into_iter().map(|(object, _)| object).collect();
-    let mut tree = lock(&container.tree);
-    if tree.unlinked == 0 {
-        return;
-    }
-    // What was removed may have led to others.
-    loop {
-        let mut gone = tree.unreferenced();
-        let all = gone.len();
-        gone.retain(|id| !open.contains(id));
-        tree.unlinked = all - gone.len();
-        if gone.is_empty() {
-            break;
-        }
-        tree.objects.retain(|id, _| !gone.contains(id));
-    }
+    lock(&container.tree).remove_unreferenced(|object| lock(&OPEN).has(container.number, object));
 }
 
 /// The handle type of an object.

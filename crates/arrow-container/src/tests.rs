@@ -61,7 +61,7 @@ fn records_become_columns_and_records_again_in_memory_and_in_a_file() -> Outcome
         let expected: Vec<i32> = (0..count as i32).collect();
         assert_eq!(batch.column(0).as_primitive::<Int32Type>().values()[..], expected[..]);
         assert!(batch.column(1).as_primitive::<Float64Type>().values().iter().zip(&expected).all(|(f, i)| *f == f64::from(*i) / 2.0));
-        let again = Table::open(&particle(), &space, &Folder::plain(folder.path()), &name, Vec::new())?;
+        let again = Table::open(&particle(), &space, &Folder::plain(folder.path()), &name, Some(Vec::new()))?;
         assert_eq!(again.records()?, all);
     }
     Ok(())
@@ -238,16 +238,24 @@ fn what_ranks_have_flushed_is_kept_until_one_file_has_it() -> Outcome {
 }
 
 #[test]
-fn unreferenced_objects_are_those_without_references() -> Result<(), Error> {
+fn objects_without_references_are_removed_with_those_that_they_led_to() -> Result<(), Error> {
     let mut tree = Tree::new(Vec::new(), Object::group(Vec::new(), false));
-    let [linked, alone, below, kept, less] = std::array::from_fn(|_| tree.add(Object::group(Vec::new(), false)));
+    let [linked, alone, below, twice, kept, less, open] = std::array::from_fn(|_| tree.add(Object::group(Vec::new(), false)));
     tree.link(ROOT, "linked", true, Target::Hard(linked))?;
     tree.link(alone, "below", true, Target::Hard(below))?;
+    tree.link(alone, "twice", true, Target::Hard(twice))?;
+    tree.link(linked, "twice", true, Target::Hard(twice))?;
     tree.link(ROOT, "less", true, Target::Hard(less))?;
     tree.object_mut(kept)?.extra_references += 1;
     tree.object_mut(less)?.extra_references -= 1;
-    let found: Vec<_> = tree.unreferenced().into_iter().collect();
-    assert_eq!(found, tree.objects.keys().copied().filter(|id| tree.references(*id) == 0).collect::<Vec<_>>());
-    assert_eq!(found, [alone, less]);
+    [linked, alone, kept, less, open].into_iter().for_each(|id| tree.suspect(id));
+    assert_eq!([ROOT, linked, alone, below, twice, kept, less, open].map(|id| tree.references(id)), [1, 1, 0, 1, 2, 1, 0, 0]);
+    tree.remove_unreferenced(|id| id == open);
+    assert_eq!(tree.objects.keys().copied().collect::<Vec<_>>(), [ROOT, linked, twice, kept, open]);
+    assert_eq!(tree.references(twice), 1);
+    // An open object is removed when it is closed, and others when their last link is.
+    tree.unlink(linked, "twice")?;
+    tree.remove_unreferenced(|_| false);
+    assert_eq!(tree.objects.keys().copied().collect::<Vec<_>>(), [ROOT, linked, kept]);
     Ok(())
 }

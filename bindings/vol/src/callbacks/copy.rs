@@ -184,9 +184,7 @@ impl Copy<'_> {
                 Some(place) => Target::Hard(self.object(&place, depth + 1)?),
                 None => link.target.clone(),
             };
-            if let Body::Group { links, .. } = &mut lock(&self.target.tree).object_mut(id)?.body {
-                links.insert(name.clone(), Link::new(link.order, link.utf8, target));
-            }
+            lock(&self.target.tree).restore_link(id, name.clone(), Link::new(link.order, link.utf8, target))?;
         }
         Ok(id)
     }

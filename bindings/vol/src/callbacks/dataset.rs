@@ -279,7 +279,7 @@ fn set_extent(host: &'static Host, handle: &Handle, size: &[u64]) -> Result<()> 
     let dataset = handle.dataset()?;
     let container = &handle.place.container;
     container.change()?;
-    if lock(&dataset.extent).table.is_none() {
+    if lock(&dataset.extent).table.as_ref().is_none_or(|table| !table.knows_fill()) {
         let object = lock(&container.tree).object(handle.place.object)?.clone();
         let fill = fill_of(host, container, &object, &dataset.datatype)?;
         dataset.with_table(&container.folder, container.ranks.get(), || Ok(fill), |_, _| Ok(()))?;

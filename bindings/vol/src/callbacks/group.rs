@@ -19,7 +19,7 @@ pub(crate) unsafe fn add(host: &'static Host, at: &Located, name: *const c_char,
     if name.is_null() {
         let mut tree = lock(&at.place.container.tree);
         let id = tree.add(object);
-        tree.unlinked += 1;
+        tree.suspect(id);
         return Ok(Located { place: Place::new(at.place.container.clone(), id), path: String::new() });
     }
     // SAFETY: a zero-terminated string from HDF5.

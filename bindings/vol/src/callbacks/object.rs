@@ -104,7 +104,7 @@ pub(crate) unsafe extern "C" fn specific<const S: usize>(
                     let mut tree = lock(&at.container.tree);
                     tree.object_mut(at.object)?.extra_references += delta;
                     if delta < 0 {
-                        tree.unlinked += 1;
+                        tree.suspect(at.object);
                     }
                     drop(tree);
                     sweep(&at.container);

@@ -145,8 +145,12 @@ impl Io<'_> {
             let object = lock(&container.tree).object(self.handle.place.object)?.clone();
             crate::callbacks::dataset::fill_of(host, container, &object, &dataset.datatype)
         };
-        let fill = if lock(&dataset.extent).table.is_none() { fill()? } else { Vec::new() };
-        dataset.with_table(&container.folder, container.ranks.get(), || Ok(fill), |table, _| work(table))
+        let is_new = {
+            let extent = lock(&dataset.extent);
+            extent.table.is_none() && extent.file.is_none() && extent.source.is_none()
+        };
+        let fill = if is_new { fill()? } else { Vec::new() };
+        dataset.with_values(&container.folder, container.ranks.get(), || Ok(fill), |table, _| work(table))
     }
 
     /// Pairs the elements of both selections, and calls `each` with spans of them and the size of an element in memory, or

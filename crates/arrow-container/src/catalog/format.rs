@@ -8,6 +8,9 @@ pub(super) const VERSION_WITH_PACKS: &str = "2";
 pub(super) const FILL: &str = "hyperslab.fill";
 /// The file whose presence makes a folder a container.
 pub const CATALOG: &str = "catalog.arrow";
+/// The catalog of one file until it is in that file. A folder with [`CATALOG`] next to one file has the values of all datasets, because
+/// ranks have flushed them, and would be taken for a later state.
+pub(crate) const NEXT_CATALOG: &str = "catalog.next";
 
 pub(super) fn to_hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()

@@ -1,6 +1,7 @@
 //! Reads the tree from its three files; nothing in them is trusted.
 
-use std::collections::BTreeMap;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
@@ -150,16 +151,20 @@ pub fn load(folder: &dyn Source, decode: DecodeDatatype<'_>) -> Result<Loaded> {
         ));
     }
     let columns = Columns(&objects, format!("{}/{CATALOG}", folder.name()));
+    // Most objects have one of few datatypes.
+    let known: RefCell<HashMap<Vec<u8>, Datatype>> = RefCell::default();
+    let decode = &|encoded: &[u8]| -> Result<Datatype> {
+        if let Some(datatype) = known.borrow().get(encoded) {
+            return Ok(datatype.clone());
+        }
+        let datatype = decode(encoded)?;
+        known.borrow_mut().insert(encoded.to_vec(), datatype.clone());
+        Ok(datatype)
+    };
     let regions = word("regions").unwrap_or_default();
     let regions = regions.split(',').filter(|text| !text.is_empty()).map(|text| from_hex(text).map(|selection| Region { selection }));
     let regions = regions.collect::<Option<Vec<_>>>().ok_or_else(|| error!("{}: the selection of a region reference is damaged", folder.name()))?;
-    let mut tree = Tree {
-        objects: BTreeMap::new(),
-        next: word("next")?.parse().unwrap_or(2),
-        creation: from_hex(&word("creation")?).unwrap_or_default(),
-        unlinked: 0,
-        regions,
-    };
+    let mut tree = Tree::without_objects(word("next")?.parse().unwrap_or(2), from_hex(&word("creation")?).unwrap_or_default(), regions);
     for row in 0..objects.num_rows() {
         let datatype = |encoded: Option<Vec<u8>>| -> Result<StoredDatatype> {
             let encoded = encoded.ok_or_else(|| columns.wrong("type"))?;
@@ -208,10 +213,7 @@ pub fn load(folder: &dyn Source, decode: DecodeDatatype<'_>) -> Result<Loaded> {
         let link = Link { order: links_columns.i64("order", row)?, utf8: links_columns.flag("utf8", row)?, target };
         let group = links_columns.u64("group", row)?.ok_or_else(|| links_columns.wrong("group"))?;
         let name = links_columns.text("name", row)?.ok_or_else(|| links_columns.wrong("name"))?;
-        match tree.objects.get_mut(&group).map(|object| &mut object.body) {
-            Some(Body::Group { links, .. }) => links.insert(name, link),
-            _ => return Err(error!("{}: the group of a link does not exist", links_columns.1)),
-        };
+        tree.restore_link(group, name, link).map_err(|error| error!("{}: {}", links_columns.1, error.message))?;
     }
     let attributes = read(folder, &inside(word("attributes")?)?)?;
     for (field, array) in attributes.schema().fields().iter().zip(attributes.columns()) {

@@ -7,6 +7,7 @@ mod load;
 mod save;
 
 pub use format::CATALOG;
+pub(crate) use format::NEXT_CATALOG;
 pub(crate) use load::is_container;
 pub use load::{Loaded, load};
 pub(crate) use save::save;

@@ -8,7 +8,7 @@ use arrow_array::builder::{BinaryBuilder, BooleanBuilder, Int32Builder, Int64Bui
 use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::{Field, Schema};
 
-use super::format::{CATALOG, FILL, VERSION, VERSION_WITH_PACKS, to_hex};
+use super::format::{FILL, VERSION, VERSION_WITH_PACKS, to_hex};
 use crate::elements::arrow_arrays;
 use crate::elements::dataspace::Dataspace;
 use crate::elements::datatype::Datatype;
@@ -42,8 +42,16 @@ fn space_word(space: &Dataspace) -> &'static str {
 }
 
 /// Writes the tree; its values have been published before. `files` maps each dataset to the file of its values, which may be in one of
-/// `packs`. Returns the names of the files.
-pub(crate) fn save(tree: &Tree, folder: &Path, generation: u64, files: &BTreeMap<ObjectId, String>, packs: &[String], sync: bool) -> Result<Vec<String>> {
+/// `packs`. `catalog` is the name of the file of the objects. Returns the names of the other files.
+pub(crate) fn save(
+    tree: &Tree,
+    folder: &Path,
+    catalog: &str,
+    generation: u64,
+    files: &BTreeMap<ObjectId, String>,
+    packs: &[String],
+    sync: bool,
+) -> Result<[String; 2]> {
     let paths = tree.reachable();
     let (mut ids, mut kinds, mut path_names, mut names) = (UInt64Builder::new(), StringBuilder::new(), StringBuilder::new(), StringBuilder::new());
     let (mut spaces, mut shapes, mut maxima) = (StringBuilder::new(), ListBuilder::new(UInt64Builder::new()), ListBuilder::new(UInt64Builder::new()));
@@ -190,8 +198,8 @@ pub(crate) fn save(tree: &Tree, folder: &Path, generation: u64, files: &BTreeMap
         ],
         metadata.into_iter().map(|(key, value)| (key.to_owned(), value)).collect(),
     )?;
-    write(folder, CATALOG, &objects, sync)?;
-    Ok(vec![CATALOG.to_owned(), links_file, attributes_file])
+    write(folder, catalog, &objects, sync)?;
+    Ok([links_file, attributes_file])
 }
 
 fn save_attribute(id: ObjectId, path: &str, name: &str, attribute: &AttributeValue) -> Result<(Field, ArrayRef)> {

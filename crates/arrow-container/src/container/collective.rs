@@ -154,7 +154,7 @@ impl Container {
         self.changed.store(false, Ordering::Relaxed);
         if self.one_file && place == Place::Path {
             // The leader has removed the files next to the new one.
-            let outcome = if ranks.is_leader() { Ok(()) } else { Archive::open(&self.path).map(|archive| self.folder.replace_archive(archive)) };
+            let outcome = if ranks.is_leader() { Ok(()) } else { Archive::open(&self.path).map(|archive| drop(self.folder.replace_archive(archive))) };
             ranks.agree(outcome)?;
         }
         let names: BTreeMap<ObjectId, &str> = lines.filter_map(|line| line.split_once(' ')).filter_map(|(id, name)| Some((id.parse().ok()?, name))).collect();
@@ -174,7 +174,7 @@ impl Container {
     /// Records that another rank has changed the values of a dataset.
     fn mark_changed(&self, id: ObjectId) -> Result<()> {
         let Ok(Body::Dataset(dataset)) = lock(&self.tree).object(id).map(|object| object.body.clone()) else { return Ok(()) };
-        dataset.with_table(
+        dataset.with_values(
             &self.folder,
             self.ranks.get(),
             || Ok(Vec::new()),
@@ -188,7 +188,7 @@ impl Container {
     /// Writes this rank's elements of a column to a temporary file for the leader.
     fn send_contribution(&self, ranks: &Ranks, contribution: &Contribution) -> Result<()> {
         let dataset = self.dataset(contribution.id)?;
-        let batch = dataset.with_table(&self.folder, self.ranks.get(), || Ok(Vec::new()), |table, _| table.written_values(contribution.leaf))?;
+        let batch = dataset.with_values(&self.folder, self.ranks.get(), || Ok(Vec::new()), |table, _| table.written_values(contribution.leaf))?;
         record_batch::write(&self.folder, &contribution.name(ranks, self.generation.load(Ordering::Relaxed)), &batch, false)
     }
 
@@ -196,7 +196,7 @@ impl Container {
     fn receive_contribution(&self, ranks: &Ranks, contribution: &Contribution) -> Result<()> {
         let name = contribution.name(ranks, self.generation.load(Ordering::Relaxed));
         let batch = record_batch::read(&self.folder, &name)?;
-        self.dataset(contribution.id)?.with_table(
+        self.dataset(contribution.id)?.with_values(
             &self.folder,
             self.ranks.get(),
             || Ok(Vec::new()),

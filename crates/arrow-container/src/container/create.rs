@@ -99,7 +99,7 @@ impl Container {
             }
             let work = sibling_path(&real, "open");
             std::fs::create_dir(&work).map_err(cannot)?;
-            Folder::plain(work)
+            Folder::of_one_file(work, None)
         } else {
             mark(&real);
             if held.is_some() {
@@ -120,7 +120,10 @@ impl Container {
         });
         container.changed.store(true, Ordering::Relaxed);
         if generation == 0 {
+            // The file is empty, unless it is an HDF5 file.
+            container.replaces_nothing.store(!was_file, Ordering::Relaxed);
             container.publish()?;
+            container.replaces_nothing.store(!was_file, Ordering::Relaxed);
         }
         register(&container);
         Ok(container)

@@ -119,7 +119,7 @@ impl Container {
                 }
                 Folder::plain(real.clone())
             }
-            (true, false) => Folder::of_archive(real.clone(), Archive::open(&real)?),
+            (true, false) => Folder::of_one_file(real.clone(), Some(Archive::open(&real)?)),
             (true, true) => {
                 let archive = Archive::open(&real)?;
                 let work = match opening {
@@ -135,7 +135,7 @@ impl Container {
                         }
                     }
                 };
-                Folder::of_archive(work, archive)
+                Folder::of_one_file(work, Some(archive))
             }
         };
         let reads_folder = !one_file && !writable;

@@ -6,9 +6,10 @@ use std::path::Path;
 use std::sync::atomic::Ordering;
 
 use super::state::Container;
-use crate::catalog::{self, CATALOG};
+use crate::catalog::{self, CATALOG, NEXT_CATALOG};
 use crate::error::{Result, error};
-use crate::files::archive::{Archive, Writer};
+use crate::files::archive::Writer;
+use crate::files::closing::{close_later, unlink};
 use crate::files::names::{sibling_path, unique_name};
 use crate::files::reader_lock;
 use crate::files::writer_lock::write_lock;
@@ -76,12 +77,14 @@ impl Container {
             return Ok(());
         }
         // MPI ranks publish together, when they close or flush the container.
-        if self.ranks.get().is_some() || !lock(&dataset.extent).table.as_ref().is_some_and(Table::in_file) {
+        if self.ranks.get().is_some() {
             return Ok(());
         }
-        self.write_values(id, path, dataset)?;
+        if lock(&dataset.extent).table.as_ref().is_some_and(Table::in_file) {
+            self.write_values(id, path, dataset)?;
+        }
         let mut extent = lock(&dataset.extent);
-        if extent.file.is_some() && extent.table.as_ref().is_some_and(|table| !table.changed) {
+        if extent.file.is_some() && extent.table.as_ref().is_some_and(|table| !table.changed && (table.in_file() || table.opens_fast())) {
             extent.table = None;
         }
         Ok(())
@@ -139,13 +142,17 @@ impl Container {
             let packs = self.folder.keep_packs(kept.iter());
             // The one file has no packs: it has the files in them.
             let named: &[String] = if packs_all { &[] } else { &packs };
-            kept.extend(catalog::save(&tree, &self.folder, generation, &files, named, self.options.sync)?);
+            let catalog = if packs_all { NEXT_CATALOG } else { CATALOG };
+            kept.extend(catalog::save(&tree, &self.folder, catalog, generation, &files, named, self.options.sync)?);
+            kept.insert(CATALOG.to_owned());
             self.generation.store(generation, Ordering::Relaxed);
             self.changed.store(false, Ordering::Relaxed);
             if packs_all {
                 self.publish_one_file(&kept)?;
                 kept.clear();
-                drop(std::fs::remove_file(self.folder.join(CATALOG)));
+                for name in [CATALOG, NEXT_CATALOG] {
+                    drop(std::fs::remove_file(self.folder.join(name)));
+                }
             } else {
                 kept.extend(packs);
             }
@@ -218,7 +225,7 @@ impl Container {
     fn publish_one_file(&self, names: &BTreeSet<String>) -> Result<()> {
         let aside = sibling_path(&self.path, "part");
         let work = || -> Result<()> {
-            let archive = Archive::write(&aside, names, |name| self.folder.piece(name), self.options.sync)?;
+            let (aside, archive) = self.folder.write_archive(names, (CATALOG, NEXT_CATALOG), &aside, self.options.sync)?;
             // Lock the new file before others can see it.
             let held = if lock(&self.lock).is_some() { write_lock(&aside)? } else { None };
             if self.path.is_dir() {
@@ -226,11 +233,11 @@ impl Container {
                 std::fs::rename(&self.path, &old)?;
                 std::fs::rename(&aside, &self.path)?;
                 std::fs::remove_dir_all(&old)?;
-            } else {
+            } else if !self.replaces_nothing.swap(false, Ordering::Relaxed) || exchange(&aside, &self.path).is_err() {
                 std::fs::rename(&aside, &self.path)?;
             }
-            *lock(&self.lock) = held;
-            self.folder.replace_archive(archive);
+            let old = (std::mem::replace(&mut *lock(&self.lock), held), self.folder.replace_archive(archive));
+            close_later(old);
             Ok(())
         };
         work().map_err(|error| {
@@ -242,6 +249,18 @@ impl Container {
         }
         Ok(())
     }
+}
+
+/// Puts a new file in the place of one that has nothing to lose. `rename` over it would make ext4 write the new file to disk at once.
+fn exchange(new: &Path, old: &Path) -> std::io::Result<()> {
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::fs::{CWD, RenameFlags, renameat_with};
+        renameat_with(CWD, new, CWD, old, RenameFlags::EXCHANGE)?;
+        std::fs::remove_file(new)
+    }
+    #[cfg(not(target_os = "linux"))]
+    Err(std::io::Error::from(std::io::ErrorKind::Unsupported))
 }
 
 /// Whether a container gives files such a name: `links.G.arrow`, `attributes.G.arrow`, `datasets.G.arrow` (a pack), or the values
@@ -276,8 +295,9 @@ fn remove_superseded(folder: &Path, kept: &BTreeSet<String>) {
             None => return,
         }
     }
-    for name in superseded {
-        let _ = std::fs::remove_file(folder.join(name));
+    let large: Vec<File> = superseded.iter().filter_map(|name| unlink(&folder.join(name))).collect();
+    if !large.is_empty() {
+        close_later(large);
     }
 }
 

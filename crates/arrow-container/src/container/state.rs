@@ -53,6 +53,8 @@ pub struct Container {
     pub(super) changed: AtomicBool,
     /// Whether several ranks have flushed changes into the folder next to the one file, which the file does not have yet.
     pub(super) flushed: AtomicBool,
+    /// Whether the file at the path is empty, or a container without objects that this process has created.
+    pub(super) replaces_nothing: AtomicBool,
     pub(super) generation: AtomicU64,
     pub(super) lock: Mutex<Option<File>>,
 }
@@ -93,6 +95,7 @@ impl Container {
             owns_folder,
             changed: AtomicBool::new(false),
             flushed: AtomicBool::new(false),
+            replaces_nothing: AtomicBool::new(false),
             generation: AtomicU64::new(generation),
             lock: Mutex::new(lock),
         })

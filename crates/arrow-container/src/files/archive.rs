@@ -4,7 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::FileExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use arrow_buffer::Buffer;
 use arrow_ipc::FieldNode;
@@ -19,8 +20,8 @@ use crate::files::regular::open_named;
 
 /// The format version. Other versions are refused.
 const VERSION: &str = "1";
-/// Offset of the first row's content, in bytes.
-const HEAD: u64 = 4096;
+/// Offset of the record batch's body, in bytes: that of the first row's content, or before it.
+pub(super) const HEAD: u64 = 4096;
 /// Offset of the mark, in bytes: one of the offsets at which HDF5 looks for its signature, unused by Arrow's messages.
 pub const MARK_AT: u64 = 2048;
 /// HDF5's signature, for programs that look for it before they call the library; then a superblock version that does not
@@ -36,9 +37,20 @@ const MAX_ROWS: u64 = 1 << 24;
 /// An archive that is open for reading.
 #[derive(Debug)]
 pub(crate) struct Archive {
-    file: File,
+    file: Arc<File>,
     /// Offset and length of each file's bytes, by name.
     members: BTreeMap<String, (u64, u64)>,
+}
+
+/// A file with the first files of an archive, which can be completed to an archive.
+#[derive(Debug)]
+pub(crate) struct Sealed {
+    pub(crate) file: Arc<File>,
+    pub(crate) path: PathBuf,
+    /// Offset of the first of its files.
+    pub(crate) start: u64,
+    /// The name of each of its files, and where it ends. The next one begins there.
+    pub(crate) members: Vec<(String, u64)>,
 }
 
 fn schema() -> Schema {
@@ -76,7 +88,7 @@ impl Archive {
             Ok(out)
         };
         let members = members(&read, file.metadata()?.len())?;
-        Ok(Self { file, members })
+        Ok(Self { file: Arc::new(file), members })
     }
 
     /// The names of its files.
@@ -87,13 +99,25 @@ impl Archive {
     /// The bytes of the file of this name.
     pub(crate) fn piece(&self, name: &str) -> Result<Option<Piece>> {
         let Some((start, bytes)) = self.members.get(name) else { return Ok(None) };
-        Ok(Some(Piece::part(self.file.try_clone()?, *start, *bytes)))
+        Ok(Some(Piece::part(Arc::clone(&self.file), *start, *bytes)))
     }
 
     /// Writes an archive of the files of these names, which `open` opens, to the temporary path `aside`. One file is open at a time.
     pub(crate) fn write(aside: &Path, names: &BTreeSet<String>, open: impl Fn(&str) -> Result<Piece>, sync: bool) -> Result<Self> {
         let mut writer = Writer::new(aside)?;
         for name in names {
+            let added = open(name).and_then(|piece| writer.append(name, &piece));
+            added.map_err(|error| error!("{name}: {}", error.message).with_source(error))?;
+        }
+        writer.finish(true, sync)
+    }
+
+    /// Completes a file that has the first of the files of these names already; `open` opens the others.
+    pub(crate) fn complete(sealed: Sealed, names: &BTreeSet<String>, open: impl Fn(&str) -> Result<Piece>, sync: bool) -> Result<Self> {
+        let present: BTreeSet<&str> = sealed.members.iter().map(|(name, _)| name.as_str()).collect();
+        let missing: Vec<&String> = names.iter().filter(|name| !present.contains(name.as_str())).collect();
+        let mut writer = Writer::after(&sealed)?;
+        for name in missing {
             let added = open(name).and_then(|piece| writer.append(name, &piece));
             added.map_err(|error| error!("{name}: {}", error.message).with_source(error))?;
         }
@@ -108,6 +132,8 @@ pub(crate) struct Writer {
     /// Bytes that are written together with those that follow, and where they end.
     pending: Vec<u8>,
     at: u64,
+    /// Offset of the first row's content.
+    first: u64,
     ends: Vec<u64>,
     names: String,
     name_ends: Vec<u64>,
@@ -117,7 +143,18 @@ impl Writer {
     /// Writes to a new file at the temporary path `aside`.
     pub(crate) fn new(aside: &Path) -> Result<Self> {
         let file = OpenOptions::new().read(true).write(true).create_new(true).open(aside)?;
-        Ok(Self { file, pending: Vec::new(), at: HEAD, ends: vec![0], names: String::new(), name_ends: vec![0] })
+        Ok(Self { file, pending: Vec::new(), at: HEAD, first: HEAD, ends: vec![0], names: String::new(), name_ends: vec![0] })
+    }
+
+    /// Writes after the files that a sealed one has already.
+    fn after(sealed: &Sealed) -> Result<Self> {
+        let file = sealed.file.try_clone()?;
+        let mut writer = Self { file, pending: Vec::new(), at: sealed.start, first: sealed.start, ends: vec![0], names: String::new(), name_ends: vec![0] };
+        for (name, end) in &sealed.members {
+            writer.at = *end;
+            writer.added(name);
+        }
+        Ok(writer)
     }
 
     /// Number of files so far.
@@ -153,7 +190,7 @@ impl Writer {
     }
 
     fn added(&mut self, name: &str) {
-        self.ends.push(self.at - HEAD);
+        self.ends.push(self.at - self.first);
         self.names.push_str(name);
         self.name_ends.push(self.names.len() as u64);
     }
@@ -175,7 +212,7 @@ impl Writer {
             Source::Bytes(Buffer::from_vec(self.names.into_bytes())),
             Source::Empty,
             words(self.ends),
-            Source::Region { offset: HEAD, bytes: self.at - HEAD },
+            Source::Region { offset: self.first, bytes: self.at - self.first },
         ];
         let parts = Parts { nodes: vec![FieldNode::new(rows as i64, 0); 2], buffers };
         let length = ipc::finish(&self.file, &[Frame { body: HEAD, values_end: self.at, rows: rows as u64, parts }], &schema())?;
@@ -253,6 +290,16 @@ fn append(to: &File, at: u64, piece: &Piece) -> Result<u64> {
     copy_bytes(&piece.file, piece.start, to, at, body)?;
     copy_bytes(&piece.file, piece.start + body, to, at + whole - footer, footer)?;
     Ok(at + whole)
+}
+
+/// Makes the Arrow file of `bytes` bytes at `start` longer, in place: its footer is written again at its new end.
+pub(super) fn move_footer(file: &File, start: u64, bytes: u64, longer: u64) -> Result<()> {
+    let mut tail = [0; 10];
+    file.read_exact_at(&mut tail, start + bytes.checked_sub(10).ok_or_else(not_arrow)?)?;
+    let body = body_of(bytes, tail)?;
+    let mut footer = vec![0; usize::try_from(bytes - body).map_err(|_| not_arrow())?];
+    file.read_exact_at(&mut footer, start + body)?;
+    Ok(file.write_all_at(&footer, start + longer - footer.len() as u64)?)
 }
 
 /// Copies a range of bytes between files, in the kernel if possible.

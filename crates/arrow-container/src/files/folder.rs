@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use super::archive::Archive;
+use super::growing::Workspace;
 use super::piece::Piece;
 use super::source::{ReadSeek, Source};
 use crate::error::{Error, Result, error};
@@ -16,8 +17,8 @@ use crate::lock;
 /// The files of a container, by name.
 #[derive(Debug)]
 pub struct Folder {
-    /// The folder where new files are written.
-    path: PathBuf,
+    /// Where new files are written.
+    workspace: Workspace,
     /// The archive as it was last published, if the container is one file.
     archive: Mutex<Option<Archive>>,
     /// The packs in the folder, by name. If several have a file, the last one counts.
@@ -27,24 +28,46 @@ pub struct Folder {
 impl Folder {
     /// A container that is a folder.
     pub(crate) fn plain(path: impl Into<PathBuf>) -> Self {
-        Self { path: path.into(), archive: Mutex::new(None), packs: Mutex::default() }
+        Self { workspace: Workspace::folder(path.into()), archive: Mutex::new(None), packs: Mutex::default() }
     }
 
-    /// A container in one file, whose new files are written to `path`.
-    pub(crate) fn of_archive(path: PathBuf, archive: Archive) -> Self {
-        Self { path, archive: Mutex::new(Some(archive)), packs: Mutex::default() }
+    /// A container in one file, whose new files are written to the folder `path`. No archive: it is new.
+    pub(crate) fn of_one_file(path: PathBuf, archive: Option<Archive>) -> Self {
+        Self { workspace: Workspace::of_one_file(path), archive: Mutex::new(archive), packs: Mutex::default() }
     }
 
-    /// Replaces the archive after publishing. It has the files of all packs.
-    pub(crate) fn replace_archive(&self, archive: Archive) {
-        *lock(&self.archive) = Some(archive);
+    /// Where new values are written.
+    pub(super) fn workspace(&self) -> &Workspace {
+        &self.workspace
+    }
+
+    /// Writes the files of these names as an archive, to a temporary path, which is returned. Values that are in the growing file
+    /// already are not copied. `renamed` is the name of one of them, and that of its file.
+    pub(crate) fn write_archive(&self, names: &BTreeSet<String>, renamed: (&str, &str), aside: &Path, sync: bool) -> Result<(PathBuf, Archive)> {
+        let sealed = self.workspace.growing().map(|growing| growing.seal(names)).transpose()?.flatten();
+        let open = |name: &str| self.piece(if name == renamed.0 { renamed.1 } else { name });
+        match sealed {
+            Some(sealed) => Ok((sealed.path.clone(), Archive::complete(sealed, names, open, sync)?)),
+            None => Ok((aside.to_owned(), Archive::write(aside, names, open, sync)?)),
+        }
+    }
+
+    /// Replaces the archive after publishing, and returns the old one. The new one has the files of all packs.
+    pub(crate) fn replace_archive(&self, archive: Archive) -> Option<Archive> {
+        let old = lock(&self.archive).replace(archive);
         lock(&self.packs).clear();
+        // A table that still writes to the growing file, of an object without a link, will look for its values there.
+        if let Some(growing) = self.workspace.growing().filter(|growing| !growing.is_open()) {
+            growing.unlink();
+            self.workspace.forget_growing();
+        }
+        old
     }
 
     /// Opens the packs of these names.
     pub(crate) fn open_packs(&self, names: &[String]) -> Result<()> {
         let open = |name: &String| {
-            let path = self.path.join(name);
+            let path = self.join(name);
             let archive = open_part(&path).map_err(Error::from).and_then(Archive::read);
             Ok((name.clone(), archive.map_err(|error| error!("{}: {}", path.display(), error.message).with_source(error))?))
         };
@@ -90,7 +113,10 @@ impl Folder {
         if let Some(piece) = packed {
             return piece;
         }
-        let path = self.path.join(name);
+        if let Some(piece) = self.workspace.growing().and_then(|growing| growing.piece(name).transpose()) {
+            return piece;
+        }
+        let path = self.join(name);
         let error = match open_part(&path) {
             Ok(file) => return Piece::whole(file),
             Err(error) => error,
@@ -100,17 +126,23 @@ impl Folder {
     }
 }
 
+impl From<&Folder> for Workspace {
+    fn from(folder: &Folder) -> Self {
+        folder.workspace().clone()
+    }
+}
+
 impl Deref for Folder {
     type Target = Path;
 
     fn deref(&self) -> &Path {
-        &self.path
+        &self.workspace.path
     }
 }
 
 impl Source for Folder {
     fn name(&self) -> String {
-        self.path.display().to_string()
+        self.display().to_string()
     }
 
     fn open(&self, name: &str) -> Result<Box<dyn ReadSeek>> {

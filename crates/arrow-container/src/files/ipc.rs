@@ -162,6 +162,11 @@ pub(crate) fn finish(file: &File, frames: &[Frame], schema: &Schema) -> Result<u
     finish_with(&mut |bytes, at| Ok(file.write_all_at(bytes, at)?), frames, schema, false)
 }
 
+/// As [`finish`], given how to write bytes at an offset. Zeros before the footer make the length a multiple of [`ALIGNMENT`].
+pub(crate) fn finish_in(write: &mut dyn FnMut(&[u8], u64) -> Result<()>, frames: &[Frame], schema: &Schema) -> Result<u64> {
+    finish_with(write, frames, schema, true)
+}
+
 /// As [`finish`], given how to write bytes at an offset. `aligned`: zeros before the footer make the length a multiple of
 /// [`ALIGNMENT`].
 fn finish_with(write: &mut dyn FnMut(&[u8], u64) -> Result<()>, frames: &[Frame], schema: &Schema, aligned: bool) -> Result<u64> {
@@ -275,6 +280,16 @@ pub(crate) fn find(file: &File, start: u64, length: u64) -> Result<Found> {
         Ok(out)
     };
     find_with(&read, start, length)
+}
+
+/// As [`find`], for an Arrow file in memory.
+pub(crate) fn find_in(file: &[u8]) -> Result<Found> {
+    let read = |offset: u64, bytes: usize| {
+        let end = offset.checked_add(bytes as u64);
+        let range = end.and_then(|end| file.get(usize::try_from(offset).ok()?..usize::try_from(end).ok()?));
+        range.map(<[u8]>::to_vec).ok_or_else(|| error!("damaged or incomplete Arrow file: an offset is beyond its end"))
+    };
+    find_with(&read, 0, file.len() as u64)
 }
 
 /// Whether an Arrow file is one that Arrow's own reader takes: it panics if a buffer is not within the body of its record batch.

@@ -3,13 +3,14 @@
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::os::unix::fs::FileExt;
+use std::sync::Arc;
 
 use crate::error::Result;
 
 /// A readable range of a file.
 #[derive(Debug)]
 pub(crate) struct Piece {
-    pub(crate) file: File,
+    pub(crate) file: Arc<File>,
     /// Its offset in `file`.
     pub(crate) start: u64,
     /// Its length.
@@ -21,11 +22,11 @@ impl Piece {
     /// A whole file.
     pub(crate) fn whole(file: File) -> Result<Self> {
         let bytes = file.metadata()?.len();
-        Ok(Self::part(file, 0, bytes))
+        Ok(Self::part(Arc::new(file), 0, bytes))
     }
 
     /// A range of a file.
-    pub(crate) fn part(file: File, start: u64, bytes: u64) -> Self {
+    pub(crate) fn part(file: Arc<File>, start: u64, bytes: u64) -> Self {
         Self { file, start, bytes, at: 0 }
     }
 }

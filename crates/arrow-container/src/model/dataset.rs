@@ -65,15 +65,46 @@ impl Dataset {
         fill: impl FnOnce() -> Result<Vec<u8>>,
         work: impl FnOnce(&mut Table, &Dataspace) -> Result<T>,
     ) -> Result<T> {
+        self.with_loaded(folder, ranks, true, fill, work)
+    }
+
+    /// As [`Dataset::with_table`], to read and write values: `fill` is called only if the dataset has none yet. The shape of the table
+    /// cannot be changed if it does not [know its fill value](Table::knows_fill).
+    ///
+    /// # Errors
+    /// As for [`Dataset::with_table`].
+    pub fn with_values<T>(
+        &self,
+        folder: &Folder,
+        ranks: Option<&Arc<Ranks>>,
+        fill: impl FnOnce() -> Result<Vec<u8>>,
+        work: impl FnOnce(&mut Table, &Dataspace) -> Result<T>,
+    ) -> Result<T> {
+        self.with_loaded(folder, ranks, false, fill, work)
+    }
+
+    fn with_loaded<T>(
+        &self,
+        folder: &Folder,
+        ranks: Option<&Arc<Ranks>>,
+        needs_fill: bool,
+        fill: impl FnOnce() -> Result<Vec<u8>>,
+        work: impl FnOnce(&mut Table, &Dataspace) -> Result<T>,
+    ) -> Result<T> {
         let mut extent = lock(&self.extent);
         let Extent { space, table, file, source } = &mut *extent;
-        if table.is_none() {
-            *table = Some(match (source, file) {
-                (Some(source), _) => source.table(&self.datatype.decoded)?,
-                (None, Some(name)) => Table::open(&self.datatype.decoded, space, folder, name, fill()?)?,
-                (None, None) => Table::create(&self.datatype.decoded, space, folder, ranks, fill()?)?,
-            });
-            table.iter_mut().for_each(|table| table.share(ranks));
+        match table {
+            None => {
+                let mut opened = match (source, file) {
+                    (Some(source), _) => source.table(&self.datatype.decoded)?,
+                    (None, Some(name)) => Table::open(&self.datatype.decoded, space, folder, name, if needs_fill { Some(fill()?) } else { None })?,
+                    (None, None) => Table::create(&self.datatype.decoded, space, folder, ranks, fill()?)?,
+                };
+                opened.share(ranks);
+                *table = Some(opened);
+            }
+            Some(table) if needs_fill && !table.knows_fill() => table.set_fill(fill()?),
+            Some(_) => {}
         }
         work(table.as_mut().ok_or_else(|| error!("the dataset has no values"))?, space)
     }

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use super::attribute::Attribute;
 use super::dataset::Dataset;
 use super::datatype::StoredDatatype;
-use super::link::Link;
+use super::link::{Link, ObjectId};
+use crate::lock;
 
 /// The type of an object. HDF5 has these three and no others, so matches may be exhaustive.
 #[derive(Debug, Clone)]
@@ -64,6 +65,15 @@ impl Object {
             extra_references: 0,
             born: 0,
         }
+    }
+
+    /// The committed datatypes that it uses: of its values, and of its attributes.
+    pub(crate) fn committed_datatypes(&self) -> impl Iterator<Item = ObjectId> {
+        let own = match &self.body {
+            Body::Dataset(dataset) => dataset.datatype.committed,
+            _ => None,
+        };
+        own.into_iter().chain(self.attributes.values().filter_map(|attribute| lock(attribute).datatype.committed))
     }
 
     /// An empty group.

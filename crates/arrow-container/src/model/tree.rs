@@ -1,11 +1,10 @@
 //! All objects of a file.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::link::{Link, ObjectId, ROOT, Target};
 use super::object::{Body, Object};
 use crate::error::{Result, error};
-use crate::lock;
 
 /// The selection of a region reference (`H5R_DATASET_REGION1`), which refers to it by number.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,8 +29,10 @@ pub struct Tree {
     pub(crate) next: ObjectId,
     /// The file creation property list, encoded by `H5Pencode2`.
     pub creation: Vec<u8>,
-    /// Upper bound of the number of objects without a link.
-    pub unlinked: usize,
+    /// Number of hard links to each object. Objects without an entry have none.
+    hard_links: HashMap<ObjectId, u32>,
+    /// Objects that have lost a link, or never had one.
+    unlinked: BTreeSet<ObjectId>,
     /// The selections of region references, numbered from 1.
     pub(crate) regions: Vec<Region>,
 }
@@ -39,7 +40,12 @@ pub struct Tree {
 impl Tree {
     /// A tree with only a root group.
     pub(crate) fn new(creation: Vec<u8>, root: Object) -> Self {
-        Self { objects: BTreeMap::from([(ROOT, root)]), next: ROOT + 1, creation, unlinked: 0, regions: Vec::new() }
+        Self { objects: BTreeMap::from([(ROOT, root)]), next: ROOT + 1, creation, ..Self::default() }
+    }
+
+    /// A tree without objects, whose next object gets the ID `next`.
+    pub(crate) fn without_objects(next: ObjectId, creation: Vec<u8>, regions: Vec<Region>) -> Self {
+        Self { next, creation, regions, ..Self::default() }
     }
 
     /// Stores a selection and returns its number; an equal one is reused.
@@ -104,12 +110,13 @@ impl Tree {
                 if links.contains_key(name) {
                     return Err(error!("the link '{name}' already exists"));
                 }
-                links.insert(name.to_owned(), Link { order: *next_order, utf8, target });
+                links.insert(name.to_owned(), Link { order: *next_order, utf8, target: target.clone() });
                 *next_order += 1;
-                Ok(())
             }
-            _ => Err(error!("the object is not a group")),
+            _ => return Err(error!("the object is not a group")),
         }
+        self.count_link(&target);
+        Ok(())
     }
 
     /// Removes a link and returns it.
@@ -128,50 +135,84 @@ impl Tree {
             _ => return Err(error!("the object is not a group")),
         };
         let removed = removed.ok_or_else(|| error!("link '{name}' not found"))?;
-        if let Target::Hard(_) = removed.target {
-            self.unlinked += 1;
-        }
+        self.uncount_link(&removed.target);
         Ok(removed)
+    }
+
+    /// Adds a link that another tree or a file has, with its order. The group has no link of this name.
+    ///
+    /// # Errors
+    /// If `group` is not a group.
+    pub fn restore_link(&mut self, group: ObjectId, name: String, link: Link) -> Result<()> {
+        let target = link.target.clone();
+        match self.objects.get_mut(&group).map(|object| &mut object.body) {
+            Some(Body::Group { links, .. }) => links.insert(name, link),
+            _ => return Err(error!("the group of a link does not exist")),
+        };
+        self.count_link(&target);
+        Ok(())
+    }
+
+    fn count_link(&mut self, target: &Target) {
+        if let Target::Hard(id) = target {
+            *self.hard_links.entry(*id).or_default() += 1;
+        }
+    }
+
+    fn uncount_link(&mut self, target: &Target) {
+        if let Target::Hard(id) = target {
+            if let Some(count) = self.hard_links.get_mut(id) {
+                *count = count.saturating_sub(1);
+            }
+            self.unlinked.insert(*id);
+        }
     }
 
     /// The reference count of an object: hard links, uses of a committed datatype, and `H5Oincr_refcount`.
     pub fn references(&self, id: ObjectId) -> u32 {
-        let hard = Target::Hard(id);
-        let links = self.objects.values().filter_map(|object| match &object.body {
-            Body::Group { links, .. } => Some(links.values().filter(|link| link.target == hard).count()),
-            _ => None,
-        });
-        let uses = self.objects.values().map(|object| {
-            let own = matches!(&object.body, Body::Dataset(dataset) if dataset.datatype.committed == Some(id));
-            usize::from(own) + object.attributes.values().filter(|attribute| lock(attribute).datatype.committed == Some(id)).count()
-        });
-        let uses = if matches!(self.objects.get(&id).map(|object| &object.body), Some(Body::Datatype(_))) { uses.sum::<usize>() as i64 } else { 0 };
-        let extra = self.objects.get(&id).map_or(0, |object| object.extra_references);
-        let root = i64::from(id == ROOT);
-        u32::try_from(links.sum::<usize>() as i64 + uses + extra + root).unwrap_or(0)
+        let links = self.hard_links.get(&id).map_or(0, |count| i64::from(*count));
+        let uses = || {
+            let uses = self.objects.values().map(|object| object.committed_datatypes().filter(|used| *used == id).count());
+            uses.sum::<usize>() as i64
+        };
+        let object = self.objects.get(&id);
+        // Only datatypes are used by other objects: this looks at all of them.
+        let uses = if matches!(object.map(|object| &object.body), Some(Body::Datatype(_))) { uses() } else { 0 };
+        let extra = object.map_or(0, |object| object.extra_references);
+        u32::try_from(links + uses + extra + i64::from(id == ROOT)).unwrap_or(0)
     }
 
-    /// The objects to which nothing leads: those whose [`references`](Self::references) are 0. One pass over all of them.
-    pub fn unreferenced(&self) -> BTreeSet<ObjectId> {
-        let mut counts: BTreeMap<ObjectId, i64> = self.objects.iter().map(|(id, object)| (*id, object.extra_references + i64::from(*id == ROOT))).collect();
-        let mut count = |id: ObjectId| {
-            if let Some(count) = counts.get_mut(&id) {
-                *count += 1;
+    /// Records that an object may have no reference: [`Tree::remove_unreferenced`] then looks at it.
+    pub fn suspect(&mut self, id: ObjectId) {
+        self.unlinked.insert(id);
+    }
+
+    /// Removes the objects to which nothing leads any more, except those that are open. Looks only at objects that have lost a link or
+    /// were [suspected](Self::suspect), not at all of them.
+    pub fn remove_unreferenced(&mut self, is_open: impl Fn(ObjectId) -> bool) {
+        let mut pending = std::mem::take(&mut self.unlinked);
+        while let Some(id) = pending.pop_first() {
+            if !self.objects.contains_key(&id) || self.references(id) > 0 {
+                continue;
             }
-        };
-        for object in self.objects.values() {
-            match &object.body {
-                Body::Group { links, .. } => links.values().for_each(|link| {
+            if is_open(id) {
+                self.unlinked.insert(id);
+                continue;
+            }
+            let Some(object) = self.objects.remove(&id) else { continue };
+            self.hard_links.remove(&id);
+            // What it led to may have no other reference.
+            pending.extend(object.committed_datatypes());
+            if let Body::Group { links, .. } = &object.body {
+                for link in links.values() {
+                    self.uncount_link(&link.target);
                     if let Target::Hard(to) = link.target {
-                        count(to);
+                        self.unlinked.remove(&to);
+                        pending.insert(to);
                     }
-                }),
-                Body::Dataset(dataset) => dataset.datatype.committed.into_iter().for_each(&mut count),
-                Body::Datatype(_) => {}
+                }
             }
-            object.attributes.values().filter_map(|attribute| lock(attribute).datatype.committed).for_each(&mut count);
         }
-        counts.into_iter().filter(|(_, count)| *count <= 0).map(|(id, _)| id).collect()
     }
 
     /// The objects that hard links reach from the root, and those that `H5Oincr_refcount` keeps, each with the first path

@@ -11,6 +11,7 @@ use super::lane::Lane;
 use super::state::Table;
 use super::store::{Backing, Batch, Part, Store, parts_of};
 use crate::error::{Result, error};
+use crate::files::preallocate::preallocate;
 use crate::ranks::is_multi_process;
 
 /// Elements per block: small enough that their bytes stay in the processor's cache.
@@ -50,7 +51,7 @@ fn cut<'a>(mut scratch: &'a mut [u8], lanes: &[Lane], count: usize) -> Vec<&'a m
 
 /// Writes in pieces that end at multiples of `WRITTEN_BYTES` in the file. Linux then keeps each piece in one folio, which
 /// is read and mapped in two thirds of the time that many small pages take.
-fn write_pieces(file: &File, mut bytes: &[u8], mut at: u64) -> Result<()> {
+pub(super) fn write_pieces(file: &File, mut bytes: &[u8], mut at: u64) -> Result<()> {
     while !bytes.is_empty() {
         let to_the_border = WRITTEN_BYTES - (at % WRITTEN_BYTES as u64) as usize;
         let (piece, rest) = bytes.split_at(to_the_border.min(bytes.len()));
@@ -61,7 +62,7 @@ fn write_pieces(file: &File, mut bytes: &[u8], mut at: u64) -> Result<()> {
     Ok(())
 }
 
-fn place(batch: &Batch, leaf: usize, bytes: usize, element: u64) -> u64 {
+pub(super) fn place(batch: &Batch, leaf: usize, bytes: usize, element: u64) -> u64 {
     batch.offsets.get(leaf).copied().unwrap_or(0) + (element - batch.first) * bytes as u64
 }
 
@@ -84,7 +85,7 @@ impl Table {
     }
 
     /// The number of threads for `count` elements of `stride` bytes whose `parts` are in a file.
-    fn threads_for(&self, parts: &[Part], count: usize, stride: usize) -> usize {
+    pub(super) fn threads_for(&self, parts: &[Part], count: usize, stride: usize) -> usize {
         if parts.len() < 2 || is_multi_process() { 1 } else { (count * stride / THREAD_BYTES).clamp(1, threads()) }
     }
 
@@ -103,6 +104,12 @@ impl Table {
     /// As [`Table::write`], for elements that other ranks have or do not need, such as fill values.
     pub(super) fn put(&mut self, parts: &[Part], start: u64, count: usize, source: &[u8], stride: usize) -> Result<()> {
         self.check(start, count)?;
+        if let Some(mut copy) = self.copy_without(parts, &(start..start + count as u64))? {
+            copy.put(parts, start, count, source, stride)?;
+            copy.settle()?;
+            self.replace_with(copy);
+            return Ok(());
+        }
         self.own(None)?;
         self.touched = self.touched.max(start + count as u64);
         let (in_file, in_memory) = self.in_file_and_memory(parts);
@@ -112,16 +119,33 @@ impl Table {
             let to = all.get_mut(start as usize * lane.bytes..(start as usize + count) * lane.bytes);
             deinterleave(source, stride, &[lane], &mut [to.ok_or_else(|| error!("elements are beyond the end of the table"))?])?;
         }
+        let lanes: Vec<Lane> = in_file.iter().map(|part| self.lane(part)).collect();
+        if self.keep_tail(&in_file, &lanes, start, count, source, stride)? {
+            return Ok(());
+        }
         // One thread: Linux serializes writes to a file.
         self.write_file(&in_file, start, count, source, stride)
     }
 
-    fn write_file(&self, parts: &[Part], start: u64, count: usize, source: &[u8], stride: usize) -> Result<()> {
+    /// Allocates the blocks of `count` elements of leaves in a file, which are written next.
+    pub(super) fn preallocate(&self, parts: &[Part], start: u64, count: u64) -> Result<()> {
+        let file = self.backing.file()?;
+        for (batch, first, held) in parts_of(&self.batches, start, count) {
+            for part in parts {
+                let bytes = self.leaves[part.leaf].bytes;
+                preallocate(file, place(batch, part.leaf, bytes, first), held * bytes as u64);
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn write_file(&self, parts: &[Part], start: u64, count: usize, source: &[u8], stride: usize) -> Result<()> {
         if parts.is_empty() {
             return Ok(());
         }
         let (file, lanes) = (self.backing.file()?, parts.iter().map(|part| self.lane(part)).collect::<Vec<_>>());
         let row: usize = lanes.iter().map(|lane| lane.bytes).sum();
+        self.preallocate(parts, start, count as u64)?;
         SCRATCH.with_borrow_mut(|scratch| {
             for (batch, first, held) in parts_of(&self.batches, start, count as u64) {
                 let records = source.get((first - start) as usize * stride..).ok_or_else(|| error!("the memory buffer is too short"))?;
@@ -156,6 +180,7 @@ impl Table {
     /// If elements are beyond the table, `target` is too short, or the file cannot be read.
     pub fn read(&self, parts: &[Part], start: u64, count: usize, target: &mut [u8], stride: usize) -> Result<()> {
         self.check(start, count)?;
+        self.settle()?;
         let (in_file, in_memory) = self.in_file_and_memory(parts);
         if !in_memory.is_empty() {
             let (mut lanes, mut columns) = (Vec::new(), Vec::new());

@@ -1,7 +1,9 @@
 //! Publishes a table as an Arrow file (schema, record batches), and opens such a file again.
 
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::ops::Range;
+use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
@@ -11,11 +13,11 @@ use arrow_ipc::reader::FileReader;
 use arrow_schema::{DataType, Field, Schema};
 
 use super::state::Table;
-use super::store::{Backing, Batch, Published, Store, aside};
+use super::store::{Aside, Backing, Batch, Published, Store, aside};
 use crate::elements::arrow_arrays;
 use crate::elements::dataspace::Dataspace;
 use crate::elements::datatype::{Column, Datatype, list_of};
-use crate::error::{Result, error};
+use crate::error::{Error, Result, error};
 use crate::files::Folder;
 use crate::files::ipc::{self, Frame, Parts, Source};
 use crate::files::names::unique_name;
@@ -23,6 +25,9 @@ use crate::ranks::Ranks;
 
 /// Values in memory of at most this many bytes may be put into one file with those of other datasets.
 const SMALL_BYTES: u64 = 64 << 10;
+
+/// An Arrow file of at most this many bytes is read as a whole when it is opened.
+const SMALL_FILE_BYTES: u64 = 16 << 10;
 
 /// How elements become rows: (rows, elements per row).
 pub fn rows_of(datatype: &Datatype, space: &Dataspace) -> (u64, u64) {
@@ -77,6 +82,30 @@ pub(crate) struct SmallFile {
     places: Vec<Range<usize>>,
 }
 
+thread_local! {
+    /// The small file that was opened last. Those of datasets of the same datatype and shape differ in the values only.
+    static LAST_OPENED: RefCell<Option<SmallFile>> = const { RefCell::new(None) };
+}
+
+impl SmallFile {
+    /// The values in the Arrow file `bytes`, if it is the same as this one except for the values.
+    fn values_of(&self, datatype: &Datatype, space: &Dataspace, bytes: &[u8]) -> Option<Vec<Store>> {
+        if bytes.len() != self.bytes.len() || self.space != *space || self.datatype != *datatype {
+            return None;
+        }
+        let mut at = 0;
+        let mut stores = Vec::with_capacity(self.places.len());
+        for place in &self.places {
+            if bytes.get(at..place.start)? != self.bytes.get(at..place.start)? {
+                return None;
+            }
+            stores.push(Store::Memory(bytes.get(place.clone())?.to_vec()));
+            at = place.end;
+        }
+        (bytes.get(at..)? == self.bytes.get(at..)?).then_some(stores)
+    }
+}
+
 impl Table {
     /// The nodes and buffers of one record batch. Appends the columns' types to `types`.
     fn parts(&self, batch: &Batch, space: &Dataspace, types: &mut Vec<DataType>) -> Result<Parts> {
@@ -112,7 +141,7 @@ impl Table {
                 let bytes = self.leaves[*leaf].bytes as u64 * (batch.end.min(self.count) - batch.first);
                 parts.buffers.push(match &self.stores[*leaf] {
                     Store::Memory(values) => Source::Bytes(Buffer::from(values.get(..bytes as usize).unwrap_or(values))),
-                    Store::File => Source::Region { offset: batch.offsets[*leaf], bytes },
+                    Store::File => Source::Region { offset: batch.offsets[*leaf].saturating_sub(self.start()), bytes },
                 });
                 *leaf += 1;
             }
@@ -161,12 +190,13 @@ impl Table {
 
     /// Writes the values to a file of this name; from then on they are read from there.
     pub(crate) fn publish(&mut self, name: &str, space: &Dataspace, sync: bool) -> Result<()> {
+        self.settle()?;
         if matches!(self.backing, Backing::Published(_)) {
             self.own(Some(space))?;
         }
         if matches!(self.backing, Backing::None) {
-            let (path, file) = aside(&self.folder, &unique_name(), false)?;
-            self.backing = Backing::Aside(path, file);
+            let (path, file) = aside(&self.workspace.path, &unique_name(), false)?;
+            self.backing = Backing::Aside(Aside::File(path, file));
             let types: Vec<DataType> = self.columns.iter().map(|column| column.datatype.data_type()).collect();
             let body = ipc::head_bytes(&schema_of(&self.columns, &types, &self.datatype, space));
             self.batches = vec![Batch { first: 0, end: self.count, body, values_end: body, offsets: vec![0; self.leaves.len()] }];
@@ -176,7 +206,8 @@ impl Table {
         for (index, batch) in self.batches.iter().enumerate().filter(|(index, batch)| *index == 0 || batch.first < self.count) {
             types.clear();
             let parts = self.parts(batch, space, &mut types)?;
-            let mut values_end = batch.body;
+            let body = batch.body.saturating_sub(self.start());
+            let mut values_end = body;
             for buffer in &parts.buffers {
                 if let Source::Region { offset, bytes } = buffer {
                     values_end = values_end.max(offset + bytes);
@@ -184,25 +215,58 @@ impl Table {
             }
             let next = self.batches.get(index + 1).filter(|next| next.first < self.count);
             let rows = (batch.end.min(self.count) - batch.first) / inner.max(1);
-            frames.push(Frame { body: batch.body, values_end: if next.is_some() { batch.values_end } else { values_end }, rows, parts });
+            let reserved_end = batch.values_end.saturating_sub(self.start());
+            frames.push(Frame { body, values_end: if next.is_some() { reserved_end } else { values_end }, rows, parts });
         }
         let schema = schema_of(&self.columns, &types, &self.datatype, space);
-        let file = self.backing.file()?;
-        let length = ipc::finish(file, &frames, &schema)?;
-        file.set_len(length)?;
-        if sync {
-            file.sync_all()?;
+        match &self.backing {
+            Backing::Aside(Aside::Region(region)) => {
+                // The whole file is synchronized when it is complete.
+                let length = ipc::finish_in(&mut |bytes, at| region.write_at(bytes, at), &frames, &schema)?;
+                self.published_in_region(name, length)
+            }
+            _ => {
+                let file = self.backing.file()?;
+                let length = ipc::finish(file, &frames, &schema)?;
+                file.set_len(length)?;
+                if sync {
+                    file.sync_all()?;
+                }
+                if let Backing::Aside(Aside::File(path, _)) = &self.backing {
+                    let renamed = std::fs::rename(path, self.workspace.path.join(name));
+                    renamed.map_err(|error| error!("cannot rename a temporary file to {name}: {error}").with_source(error))?;
+                }
+                self.published(name);
+                Ok(())
+            }
         }
-        if let Backing::Aside(path, _) = &self.backing {
-            std::fs::rename(path, self.folder.join(name)).map_err(|error| error!("cannot rename a temporary file to {name}: {error}").with_source(error))?;
+    }
+
+    /// Offset of the table's own bytes in its file.
+    fn start(&self) -> u64 {
+        if let Backing::Aside(aside) = &self.backing { aside.start() } else { 0 }
+    }
+
+    /// Records that the values are the Arrow file of this name in the first `length` bytes of their region.
+    fn published_in_region(&mut self, name: &str, length: u64) -> Result<()> {
+        match std::mem::replace(&mut self.backing, Backing::None) {
+            Backing::Aside(Aside::Region(region)) => {
+                let published = Published::part(Arc::clone(region.file()), name, region.start, length);
+                region.complete(name, length)?;
+                self.backing = Backing::Published(published);
+                self.changed = false;
+                Ok(())
+            }
+            other => {
+                self.backing = other;
+                Err(error!("the values are not in a region"))
+            }
         }
-        self.published(name);
-        Ok(())
     }
 
     /// Records that the values are in a file of this name, which this or another rank has published.
     pub(crate) fn published(&mut self, name: &str) {
-        if let Backing::Aside(_, file) = std::mem::replace(&mut self.backing, Backing::None)
+        if let Backing::Aside(Aside::File(_, file)) = std::mem::replace(&mut self.backing, Backing::None)
             && self.stores.iter().any(|store| matches!(store, Store::File))
         {
             self.backing = Backing::Published(Published::new(file, name));
@@ -214,15 +278,40 @@ impl Table {
     ///
     /// # Errors
     /// If the file is gone or damaged, or does not have the datatype and dataspace that the catalog says.
-    pub(crate) fn open(datatype: &Datatype, space: &Dataspace, folder: &Folder, name: &str, fill: Vec<u8>) -> Result<Self> {
+    pub(crate) fn open(datatype: &Datatype, space: &Dataspace, folder: &Folder, name: &str, fill: Option<Vec<u8>>) -> Result<Self> {
         let path = folder.join(name);
         let piece = folder
             .piece(name)
             .map_err(|error| error!("{}; another program may have rewritten the container: open it again", error.message).with_source(error))?;
-        let found = ipc::find(&piece.file, piece.start, piece.bytes).map_err(|error| error!("{}: {}", path.display(), error.message).with_source(error))?;
-        let mut table = Self::empty(datatype, folder, None, fill);
+        let failed = |error: Error| error!("{}: {}", path.display(), error.message).with_source(error);
+        let mut table = Self::empty(datatype, folder.into(), None, fill);
         table.changed = false;
         let count = space.count().unwrap_or(0);
+        // A small file is read at once.
+        let mut small = match piece.bytes <= SMALL_FILE_BYTES && !table.has_heap() {
+            true => {
+                let mut bytes = vec![0; piece.bytes as usize];
+                piece.file.read_exact_at(&mut bytes, piece.start).map_err(|error| failed(error.into()))?;
+                Some(bytes)
+            }
+            false => None,
+        };
+        if let Some(bytes) = &small
+            && let Some(stores) = LAST_OPENED.with_borrow(|last| last.as_ref()?.values_of(datatype, space, bytes))
+        {
+            (table.stores, table.count, table.capacity, table.touched) = (stores, count, count, count);
+            return Ok(table);
+        }
+        let mut found = match &small {
+            Some(bytes) => ipc::find_in(bytes),
+            None => ipc::find(&piece.file, piece.start, piece.bytes),
+        }
+        .map_err(failed)?;
+        if small.is_some() && found.batches.len() != 1 {
+            // Values of several record batches stay in the file.
+            small = None;
+            found = ipc::find(&piece.file, piece.start, piece.bytes).map_err(failed)?;
+        }
         let (rows, inner) = rows_of(datatype, space);
         let held = found.batches.iter().try_fold(0u64, |sum, batch| sum.checked_add(batch.rows)).unwrap_or(u64::MAX);
         if held != rows || found.schema.fields().len() != table.columns.len() {
@@ -268,6 +357,15 @@ impl Table {
                 offsets,
             });
             first = end;
+        }
+        if let (Some(bytes), [batch]) = (small, table.batches.as_slice()) {
+            let places = batch.offsets.iter().zip(&table.leaves).map(|(at, leaf)| *at as usize..*at as usize + leaf.bytes * count as usize).collect();
+            let file = SmallFile { datatype: datatype.clone(), space: space.clone(), bytes, places };
+            let stores = file.values_of(datatype, space, &file.bytes).ok_or_else(|| error!("{}: a column is truncated", path.display()))?;
+            LAST_OPENED.set(Some(file));
+            (table.stores, table.count, table.capacity, table.touched) = (stores, count, count, count);
+            table.batches.clear();
+            return Ok(table);
         }
         let mut stores = Vec::new();
         let mut decoded: Option<Vec<Vec<ArrayRef>>> = None;

@@ -1,8 +1,8 @@
 //! Capacity for elements, in memory or in a temporary file; changes of shape; copies of published values.
 
 use std::fs::File;
+use std::ops::Range;
 use std::os::unix::fs::FileExt;
-use std::path::Path;
 use std::sync::Arc;
 
 use arrow_schema::DataType;
@@ -10,11 +10,13 @@ use arrow_schema::DataType;
 use super::blocks::WRITTEN_BYTES;
 use super::frame::schema_of;
 use super::state::Table;
-use super::store::{Backing, Batch, Store, aside, parts_of};
+use super::store::{Aside, Backing, Batch, Part, Store, aside, parts_of};
 use crate::elements::dataspace::{Dataspace, common_runs};
 use crate::error::{Result, error};
+use crate::files::Workspace;
 use crate::files::ipc::{self, ALIGNMENT};
 use crate::files::names::unique_name;
+use crate::files::preallocate::preallocate;
 use crate::ranks::Ranks;
 
 /// Values of at most this many bytes stay in memory until they are published.
@@ -42,11 +44,16 @@ impl Table {
         (COPIED_BYTES / self.datatype.bytes().max(1)).max(1) as u64
     }
 
-    /// Lays out a file for `capacity` elements: one record batch, or one for each rank.
-    fn lay_out(&self, capacity: u64, space: &Dataspace) -> Result<Vec<Batch>> {
-        self.bytes_for(capacity)?;
+    /// Bytes of metadata before the values.
+    fn head_bytes(&self, space: &Dataspace) -> u64 {
         let types: Vec<DataType> = self.columns.iter().map(|column| column.datatype.data_type()).collect();
-        let head = ipc::head_bytes(&schema_of(&self.columns, &types, &self.datatype, space));
+        ipc::head_bytes(&schema_of(&self.columns, &types, &self.datatype, space))
+    }
+
+    /// Lays out an Arrow file of `capacity` elements that begins at offset `start`: one record batch, or one for each rank.
+    fn lay_out(&self, capacity: u64, space: &Dataspace, start: u64) -> Result<Vec<Batch>> {
+        self.bytes_for(capacity)?;
+        let head = self.head_bytes(space);
         // Programs usually divide the first dimension among ranks.
         let lines = space.shape().first().copied().filter(|lines| *lines > 0).unwrap_or(1);
         let starts = match &self.ranks {
@@ -62,7 +69,7 @@ impl Table {
             if first == end && !(batches.is_empty() && end == capacity) {
                 continue;
             }
-            let body = batches.last().map_or(0, |before| before.values_end).next_multiple_of(4096) + head;
+            let body = batches.last().map_or(start, |before| before.values_end.next_multiple_of(4096)) + head;
             let mut values_end = body;
             let mut offsets = Vec::with_capacity(self.leaves.len());
             for column in &self.columns {
@@ -97,34 +104,62 @@ impl Table {
             self.capacity = elements;
             return Ok(());
         }
-        let name = self.ranks.as_ref().map_or_else(unique_name, |ranks| ranks.next_name());
         let capacity = if self.ranks.is_some() { elements } else { capacity };
-        let batches = self.lay_out(capacity, space)?;
-        let (path, file) = aside(&self.folder, &name, self.ranks.is_some())?;
-        file.set_len(batches.last().map_or(0, |batch| batch.values_end))?;
+        self.settle()?;
+        let (aside, batches) = self.new_place(capacity, space)?;
         if self.is_leader() {
-            self.copy_into(&file, &batches, self.count.min(elements))?;
+            self.copy_into(aside.file(), &batches, self.count.min(elements))?;
         }
-        self.adopt(path, file, batches, elements, capacity)
+        self.adopt(aside, batches, elements, capacity)
+    }
+
+    /// Makes an empty place for `capacity` elements.
+    fn new_place(&self, capacity: u64, space: &Dataspace) -> Result<(Aside, Vec<Batch>)> {
+        let values_end = |batches: &[Batch]| batches.last().map_or(0, |batch| batch.values_end);
+        // Variable-length values are written after the others, and take any number of bytes.
+        if self.ranks.is_none() && !self.has_heap() {
+            let head = self.head_bytes(space);
+            let largest = self.leaves.iter().map(|leaf| alignment((leaf.bytes as u64).saturating_mul(capacity))).max().unwrap_or(ALIGNMENT);
+            // Laid out with the body at a multiple of the largest alignment. The footer needs less than the head.
+            let start = head.next_multiple_of(largest) - head;
+            let mut batches = self.lay_out(capacity, space, start)?;
+            if let Some(region) = self.workspace.region(values_end(&batches) - start + head, head, largest)? {
+                for batch in &mut batches {
+                    let places = batch.offsets.iter_mut().chain([&mut batch.body, &mut batch.values_end]);
+                    places.for_each(|place| *place += region.start - start);
+                }
+                return Ok((Aside::Region(region), batches));
+            }
+        }
+        let batches = self.lay_out(capacity, space, 0)?;
+        let name = self.ranks.as_ref().map_or_else(unique_name, |ranks| ranks.next_name());
+        let (path, file) = aside(&self.workspace.path, &name, self.ranks.is_some())?;
+        file.set_len(values_end(&batches))?;
+        Ok((Aside::File(path, file), batches))
     }
 
     /// Copies the first elements of every leaf into a file laid out as `batches`.
     fn copy_into(&self, file: &File, batches: &[Batch], elements: u64) -> Result<()> {
-        let direct = self.columns.iter().flat_map(|column| column.leaves.iter().map(|leaf| (column.direct, leaf.bytes as u64)));
-        for (index, (_, width)) in direct.enumerate().filter(|(_, (direct, _))| *direct) {
-            for (to, first, count) in parts_of(batches, 0, elements) {
-                let place = to.offsets[index] + (first - to.first) * width;
-                match &self.stores[index] {
-                    Store::Memory(bytes) => {
-                        let kept = bytes
-                            .get((first * width) as usize..((first + count) * width) as usize)
-                            .ok_or_else(|| error!("elements are beyond the end of the table"))?;
-                        file.write_all_at(kept, place)?;
-                    }
-                    Store::File => {
-                        for (from, at, now) in parts_of(&self.batches, first, count) {
-                            copy_range(self.backing.file()?, from.offsets[index] + (at - from.first) * width, file, place + (at - first) * width, now * width)?;
-                        }
+        let direct = self.columns.iter().flat_map(|column| column.leaves.iter().map(|_| column.direct));
+        direct.enumerate().filter(|(_, direct)| *direct).try_for_each(|(leaf, _)| self.copy_leaf(leaf, file, batches, &(0..elements)))
+    }
+
+    /// Copies some elements of a leaf into a file laid out as `batches`.
+    fn copy_leaf(&self, leaf: usize, file: &File, batches: &[Batch], elements: &Range<u64>) -> Result<()> {
+        let width = self.leaves[leaf].bytes as u64;
+        for (to, first, count) in parts_of(batches, elements.start, elements.end - elements.start) {
+            let place = to.offsets[leaf] + (first - to.first) * width;
+            preallocate(file, place, count * width);
+            match &self.stores[leaf] {
+                Store::Memory(bytes) => {
+                    let kept = bytes
+                        .get((first * width) as usize..((first + count) * width) as usize)
+                        .ok_or_else(|| error!("elements are beyond the end of the table"))?;
+                    file.write_all_at(kept, place)?;
+                }
+                Store::File => {
+                    for (from, at, now) in parts_of(&self.batches, first, count) {
+                        copy_range(self.backing.file()?, from.offsets[leaf] + (at - from.first) * width, file, place + (at - first) * width, now * width)?;
                     }
                 }
             }
@@ -133,7 +168,7 @@ impl Table {
     }
 
     /// Makes a temporary file the table's file.
-    fn adopt(&mut self, path: std::path::PathBuf, file: File, batches: Vec<Batch>, elements: u64, capacity: u64) -> Result<()> {
+    fn adopt(&mut self, aside: Aside, batches: Vec<Batch>, elements: u64, capacity: u64) -> Result<()> {
         let kept = self.count.min(elements);
         let direct = self.columns.iter().flat_map(|column| column.leaves.iter().map(|leaf| (column.direct, leaf.bytes)));
         for ((direct, width), store) in direct.zip(&mut self.stores) {
@@ -146,7 +181,7 @@ impl Table {
         if self.is_leader() {
             self.release();
         }
-        (self.batches, self.backing, self.capacity, self.touched) = (batches, Backing::Aside(path, file), capacity, kept);
+        (self.batches, self.backing, self.capacity, self.touched) = (batches, Backing::Aside(aside), capacity, kept);
         Ok(())
     }
 
@@ -165,6 +200,38 @@ impl Table {
         }
         self.changed = true;
         Ok(())
+    }
+
+    /// A writable copy of published values in a file, without the elements `left_out` of the leaves of `parts`, which the caller writes.
+    /// `None` if the values are not of that kind: then [`Table::own`] copies them.
+    pub(super) fn copy_without(&self, parts: &[Part], left_out: &Range<u64>) -> Result<Option<Self>> {
+        let in_file = |leaf: usize| matches!(self.stores.get(leaf), Some(Store::File));
+        if !matches!(self.backing, Backing::Published(_)) || self.ranks.is_some() || !parts.iter().all(|part| in_file(part.leaf)) {
+            return Ok(None);
+        }
+        if self.bytes_for(self.count)? <= IN_MEMORY_BYTES {
+            return Ok(None);
+        }
+        let space = Dataspace::Simple { shape: vec![self.count], max_shape: vec![self.count] };
+        let (aside, batches) = self.new_place(self.count, &space)?;
+        for leaf in (0..self.leaves.len()).filter(|leaf| in_file(*leaf)) {
+            let is_left_out = parts.iter().any(|part| part.leaf == leaf);
+            let kept = if is_left_out { [0..left_out.start, left_out.end..self.count] } else { [0..self.count, 0..0] };
+            for range in kept.iter().filter(|range| !range.is_empty()) {
+                self.copy_leaf(leaf, aside.file(), &batches, range)?;
+            }
+        }
+        let mut copy = Self::empty(&self.datatype, self.workspace.clone(), None, None);
+        copy.stores.iter_mut().enumerate().filter(|(leaf, _)| in_file(*leaf)).for_each(|(_, store)| *store = Store::File);
+        (copy.batches, copy.backing, copy.count, copy.capacity, copy.touched) = (batches, Backing::Aside(aside), self.count, self.count, self.count);
+        Ok(Some(copy))
+    }
+
+    /// Replaces the values in the file by those of a copy.
+    pub(super) fn replace_with(&mut self, mut copy: Self) {
+        self.batches = std::mem::take(&mut copy.batches);
+        self.backing = std::mem::replace(&mut copy.backing, Backing::None);
+        (self.capacity, self.touched, self.changed) = (self.count, self.count, true);
     }
 
     /// Reads all values into memory.
@@ -202,9 +269,9 @@ impl Table {
             let places = batch.offsets.iter_mut().chain([&mut batch.body, &mut batch.values_end]);
             places.for_each(|place| *place = place.saturating_sub(start));
         }
-        let path = self.folder.join(format!(".{name}.part"));
+        let path = self.workspace.path.join(format!(".{name}.part"));
         if !path.exists() {
-            let (mine, file) = aside(&self.folder, &unique_name(), false)?;
+            let (mine, file) = aside(&self.workspace.path, &unique_name(), false)?;
             let copied = || {
                 let from = self.backing.file()?;
                 copy_range(from, start, &file, 0, bytes.map_or_else(|| from.metadata().map(|metadata| metadata.len()), Ok)?)
@@ -217,7 +284,7 @@ impl Table {
             linked?;
         }
         let file = File::options().read(true).write(true).open(&path)?;
-        self.adopt(path, file, batches, self.count, self.count)?;
+        self.adopt(Aside::File(path, file), batches, self.count, self.count)?;
         self.touched = self.count;
         Ok(())
     }
@@ -227,10 +294,11 @@ impl Table {
         if from >= to {
             return Ok(());
         }
-        let zeros = self.fill.iter().all(|byte| *byte == 0);
+        let fill = self.known_fill()?;
+        let zeros = fill.iter().all(|byte| *byte == 0);
         let to = if zeros { to.min(self.touched) } else { to };
         let width = self.datatype.bytes();
-        let element = if zeros { vec![0; width] } else { self.fill.clone() };
+        let element = if zeros { vec![0; width] } else { fill.to_vec() };
         // The leader fills the file; each rank fills its own memory.
         let (leads, mut parts) = (self.is_leader(), self.all_parts());
         parts.retain(|part| leads || matches!(self.stores[part.leaf], Store::Memory(_)));
@@ -268,6 +336,9 @@ impl Table {
     fn change_shape(&mut self, from: &Dataspace, to: &Dataspace) -> Result<()> {
         let count = to.count().ok_or_else(|| error!("the number of elements exceeds 64 bits"))?;
         self.own(None)?;
+        if count < self.count {
+            self.settle()?;
+        }
         if from.shape().get(1..) == to.shape().get(1..) {
             if count > self.capacity {
                 let capacity = count.max(self.capacity.saturating_mul(2)).min(count.saturating_add(1 << 40));
@@ -289,7 +360,7 @@ impl Table {
             }
             return self.fill_elements(old, count);
         }
-        let mut next = Self::create(&self.datatype, to, &self.folder, self.ranks.as_ref(), self.fill.clone())?;
+        let mut next = Self::create(&self.datatype, to, self.workspace.clone(), self.ranks.as_ref(), self.known_fill()?.to_vec())?;
         let parts = self.all_parts();
         let width = self.datatype.bytes();
         let mut outcome = Ok(());
@@ -309,9 +380,9 @@ impl Table {
     ///
     /// # Errors
     /// If values cannot be read or written, or other ranks have unflushed variable-length values.
-    pub fn duplicate(&self, space: &Dataspace, folder: &Path, ranks: Option<&Arc<Ranks>>) -> Result<Self> {
+    pub fn duplicate(&self, space: &Dataspace, workspace: impl Into<Workspace>, ranks: Option<&Arc<Ranks>>) -> Result<Self> {
         self.check_known("copying")?;
-        let mut copy = Self::create(&self.datatype, space, folder, ranks, self.fill.clone())?;
+        let mut copy = Self::create(&self.datatype, space, workspace, ranks, self.known_fill()?.to_vec())?;
         let parts = self.all_parts();
         let width = self.datatype.bytes();
         let block = self.block().min(self.count);

@@ -36,7 +36,7 @@ impl LoadedLeaf {
 impl Table {
     /// Creates a table of `count` elements from the values of its leaves.
     pub(crate) fn loaded(datatype: &Datatype, count: u64, leaves: Vec<LoadedLeaf>, file: Option<File>, arenas: Vec<Arc<Arena>>) -> Result<Self> {
-        let mut table = Self::empty(datatype, Path::new(""), None, Vec::new());
+        let mut table = Self::empty(datatype, Path::new("").into(), None, Some(Vec::new()));
         if leaves.len() != table.leaves.len() {
             return Err(error!("{} columns of values, but the datatype has {}", leaves.len(), table.leaves.len()));
         }

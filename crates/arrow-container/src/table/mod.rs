@@ -5,6 +5,7 @@
 //! - `blocks`: moves elements between a program's memory and the stores
 //! - `strided`: the same for elements at regular distances
 //! - `kernel`: records to columns and back; `vector`: the same with SIMD instructions; `lane`: a column in a record
+//! - `tail`: small writes one after the other, kept in memory
 //! - `grow`: capacity, changes of shape, copies; `frame`: the Arrow file around the values
 //! - `loaded`: values from other files; `written`: columns that several ranks write and one publishes
 
@@ -18,6 +19,7 @@ mod loaded;
 mod state;
 mod store;
 mod strided;
+mod tail;
 #[cfg(target_arch = "x86_64")]
 mod vector;
 mod written;

@@ -1,13 +1,13 @@
 //! The table: its columns, stores and backing file.
 
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
-use super::store::{Backing, Batch, Part, Runs, Store};
+use super::store::{Backing, Batch, Part, Runs, Store, Tail};
 use crate::elements::blob::Arena;
 use crate::elements::dataspace::Dataspace;
 use crate::elements::datatype::{Column, Datatype, Leaf, columns};
 use crate::error::{Result, error};
+use crate::files::Workspace;
 use crate::ranks::Ranks;
 
 /// The values of one dataset.
@@ -23,16 +23,18 @@ pub struct Table {
     /// Elements from this index on were never written and hold zeros.
     pub(super) touched: u64,
     pub(super) backing: Backing,
-    pub(super) folder: PathBuf,
+    pub(super) workspace: Workspace,
     /// The ranks that write the values together.
     pub(super) ranks: Option<Arc<Ranks>>,
-    /// The fill value: one element in file form; empty: zeros.
-    pub(super) fill: Vec<u8>,
+    /// The fill value: one element in file form; empty: zeros. `None` if it was not asked for yet.
+    pub(super) fill: Option<Vec<u8>>,
     /// Keeps alive the blobs that the values name.
     pub(super) arenas: Vec<Arc<Arena>>,
     /// For each leaf in memory, the elements that this rank has written. Unused without ranks.
     pub(super) written: Vec<Runs>,
     pub(crate) changed: bool,
+    /// Elements that were written last and are not in the file yet.
+    pub(super) tail: Mutex<Option<Tail>>,
 }
 
 impl std::fmt::Debug for Table {
@@ -42,7 +44,7 @@ impl std::fmt::Debug for Table {
 }
 
 impl Table {
-    pub(super) fn empty(datatype: &Datatype, folder: &Path, ranks: Option<&Arc<Ranks>>, fill: Vec<u8>) -> Self {
+    pub(super) fn empty(datatype: &Datatype, workspace: Workspace, ranks: Option<&Arc<Ranks>>, fill: Option<Vec<u8>>) -> Self {
         let columns = columns(datatype);
         let leaves: Vec<Leaf> = columns.iter().flat_map(|column| column.leaves.clone()).collect();
         Self {
@@ -56,29 +58,30 @@ impl Table {
             capacity: 0,
             touched: 0,
             backing: Backing::None,
-            folder: folder.to_path_buf(),
+            workspace,
             ranks: ranks.cloned(),
             fill,
             arenas: Vec::new(),
             changed: true,
+            tail: Mutex::new(None),
         }
     }
 
     /// Creates a table for the elements of `space`, filled with `fill` (one element in file form; empty: zeros). Collective
-    /// if there are `ranks`. `folder` is where large values are written.
+    /// if there are `ranks`. Large values are written to the `workspace`: a folder, or that of a container.
     ///
     /// # Errors
     /// If there are more elements than a file or memory can hold, or the file cannot be written.
-    pub fn create(datatype: &Datatype, space: &Dataspace, folder: &Path, ranks: Option<&Arc<Ranks>>, fill: Vec<u8>) -> Result<Self> {
+    pub fn create(datatype: &Datatype, space: &Dataspace, workspace: impl Into<Workspace>, ranks: Option<&Arc<Ranks>>, fill: Vec<u8>) -> Result<Self> {
         let count = space.count().ok_or_else(|| error!("the number of elements exceeds 64 bits"))?;
-        let mut table = Self::empty(datatype, folder, ranks, fill);
+        let mut table = Self::empty(datatype, workspace.into(), ranks, Some(fill));
         let reserved = table.reserve(count, count, space).and_then(|()| {
             table.count = count;
             table.fill_elements(0, count)
         });
         match ranks {
             // No rank may write before the leader has filled the file.
-            Some(ranks) if table.fill.iter().any(|byte| *byte != 0) => ranks.agree(reserved)?,
+            Some(ranks) if table.known_fill()?.iter().any(|byte| *byte != 0) => ranks.agree(reserved)?,
             _ => reserved?,
         }
         Ok(table)
@@ -87,6 +90,25 @@ impl Table {
     /// Keeps an arena alive whose blobs the values name.
     pub fn keep(&mut self, arena: &Arc<Arena>) {
         self.arenas.push(Arc::clone(arena));
+    }
+
+    /// Whether opening the values again costs little: none are decoded.
+    pub(crate) fn opens_fast(&self) -> bool {
+        !self.has_heap()
+    }
+
+    /// Whether the fill value is known. It is not if the values were opened to be read or written only.
+    pub fn knows_fill(&self) -> bool {
+        self.fill.is_some()
+    }
+
+    /// Sets the fill value: one element in file form; empty: zeros.
+    pub(crate) fn set_fill(&mut self, fill: Vec<u8>) {
+        self.fill = Some(fill);
+    }
+
+    pub(super) fn known_fill(&self) -> Result<&[u8]> {
+        self.fill.as_deref().ok_or_else(|| error!("the fill value of the dataset is not known"))
     }
 
     /// Whether the values are in an open file.
@@ -110,8 +132,8 @@ impl Table {
     }
 
     pub(super) fn release(&mut self) {
-        if let Backing::Aside(path, _) = std::mem::replace(&mut self.backing, Backing::None) {
-            let _ = std::fs::remove_file(path);
+        if let Backing::Aside(aside) = std::mem::replace(&mut self.backing, Backing::None) {
+            aside.remove();
         }
     }
 

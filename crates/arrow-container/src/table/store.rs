@@ -5,9 +5,10 @@ use std::fs::{File, OpenOptions};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use crate::error::{Result, error};
+use crate::files::Region;
 
 /// The place of a leaf in the caller's elements.
 #[derive(Debug, Clone, Copy)]
@@ -97,7 +98,7 @@ impl Drop for Map {
 /// A published file, which is never modified again if it is of a container.
 #[derive(Debug)]
 pub(super) struct Published {
-    pub(super) file: File,
+    pub(super) file: Arc<File>,
     pub(super) name: String,
     /// Offset of its first byte, and its length; no length: to the end. It may be a part of a pack.
     pub(super) start: u64,
@@ -106,19 +107,19 @@ pub(super) struct Published {
 }
 
 impl Published {
-    pub(super) fn new(file: File, name: &str) -> Self {
-        Self { file, name: name.to_owned(), start: 0, bytes: None, map: OnceLock::new() }
+    pub(super) fn new(file: impl Into<Arc<File>>, name: &str) -> Self {
+        Self { file: file.into(), name: name.to_owned(), start: 0, bytes: None, map: OnceLock::new() }
     }
 
     /// A part of a file.
-    pub(super) fn part(file: File, name: &str, start: u64, bytes: u64) -> Self {
+    pub(super) fn part(file: impl Into<Arc<File>>, name: &str, start: u64, bytes: u64) -> Self {
         Self { start, bytes: Some(bytes), ..Self::new(file, name) }
     }
 
     /// A file that another program wrote, and may write again: it is read, never mapped.
     #[cfg(feature = "plain")]
     pub(super) fn foreign(file: File) -> Self {
-        Self { file, name: String::new(), start: 0, bytes: None, map: OnceLock::from(None) }
+        Self { file: file.into(), name: String::new(), start: 0, bytes: None, map: OnceLock::from(None) }
     }
 
     /// A mapped range of the file; `None` if the file is not mapped or is shorter.
@@ -129,23 +130,65 @@ impl Published {
     }
 }
 
+/// A new place for values.
+#[derive(Debug)]
+pub(super) enum Aside {
+    /// A temporary file.
+    File(PathBuf, File),
+    /// A part of the file that will replace the archive.
+    Region(Region),
+}
+
+impl Aside {
+    /// Offset of its first byte in the file.
+    pub(super) fn start(&self) -> u64 {
+        match self {
+            Self::File(..) => 0,
+            Self::Region(region) => region.start,
+        }
+    }
+
+    pub(super) fn file(&self) -> &File {
+        match self {
+            Self::File(_, file) => file,
+            Self::Region(region) => region.file(),
+        }
+    }
+
+    /// Removes it.
+    pub(super) fn remove(self) {
+        if let Self::File(path, _) = self {
+            let _ = std::fs::remove_file(path);
+        }
+    }
+}
+
 /// The file that holds the values of a table.
 #[derive(Debug)]
 pub(super) enum Backing {
     None,
-    /// A temporary file that only this table writes, and that readers do not know yet.
-    Aside(PathBuf, File),
+    /// What only this table writes, and readers do not know yet.
+    Aside(Aside),
     Published(Published),
 }
 
 impl Backing {
     pub(super) fn file(&self) -> Result<&File> {
         match self {
-            Self::Aside(_, file) => Ok(file),
+            Self::Aside(aside) => Ok(aside.file()),
             Self::Published(published) => Ok(&published.file),
             Self::None => Err(error!("the values have no file")),
         }
     }
+}
+
+/// Elements that are not in the file yet.
+#[derive(Debug)]
+pub(super) struct Tail {
+    pub(super) first: u64,
+    pub(super) count: usize,
+    /// The values of each leaf.
+    pub(super) columns: Vec<Vec<u8>>,
 }
 
 /// Creates a temporary file in `folder`. `shared`: other ranks open the same one.

@@ -4,13 +4,26 @@
 use super::kernel::{gather, interleave};
 use super::lane::Lane;
 use super::state::Table;
-use super::store::Part;
+use super::store::{Part, Store};
 use crate::error::{Result, error};
 
 /// Bytes of a column, with the values in between, that are moved at a time.
 const COLUMN_BYTES: usize = 128 << 10;
-/// Maximum number of elements that are moved at a time, so that their columns stay in the processor's cache.
-const MAX_ELEMENTS: usize = 8 << 10;
+/// Maximum number of elements that are read at a time, so that their columns stay in the processor's cache.
+const MAX_READ_ELEMENTS: usize = 8 << 10;
+/// Maximum number of elements that are written at a time.
+const MAX_WRITTEN_ELEMENTS: usize = 16 << 10;
+
+/// Elements at regular distances, in the table and in the caller's memory.
+#[derive(Debug, Clone, Copy)]
+struct Strided {
+    /// The first one, and the distance of elements in the table.
+    start: u64,
+    step: usize,
+    count: usize,
+    /// The distance of elements in memory, in bytes.
+    stride: usize,
+}
 
 /// Some of the elements.
 struct Block {
@@ -19,7 +32,7 @@ struct Block {
     /// The same in the table.
     first: u64,
     count: usize,
-    /// Number of elements from the first to the last.
+    /// Number of elements from the first to the first of the next block, or to the last one.
     covered: usize,
 }
 
@@ -31,12 +44,13 @@ impl Table {
     }
 
     /// Cuts `count` elements, `step` elements apart, into blocks.
-    fn blocks(lanes: &[Lane], start: u64, step: usize, count: usize) -> impl Iterator<Item = Block> {
+    fn blocks(lanes: &[Lane], start: u64, step: usize, count: usize, max: usize) -> impl Iterator<Item = Block> {
         let width = lanes.iter().map(|lane| lane.bytes).max().unwrap_or(1).max(1);
-        let each = (COLUMN_BYTES / width.saturating_mul(step)).clamp(1, MAX_ELEMENTS);
+        let each = (COLUMN_BYTES / width.saturating_mul(step)).clamp(1, max);
         (0..count).step_by(each).map(move |index| {
             let now = each.min(count - index);
-            Block { index, first: start + (index * step) as u64, count: now, covered: (now - 1) * step + 1 }
+            let covered = if index + now < count { now * step } else { (now - 1) * step + 1 };
+            Block { index, first: start + (index * step) as u64, count: now, covered }
         })
     }
 
@@ -47,16 +61,71 @@ impl Table {
     /// As for [`Table::write`].
     pub fn write_strided(&mut self, parts: &[Part], start: u64, step: u64, count: usize, source: &[u8], stride: usize) -> Result<()> {
         let Some(step) = self.step_of(start, step, count)? else { return self.write(parts, start, count, source, stride) };
+        self.settle()?;
+        let covered = start..start + (count as u64 - 1) * step as u64 + 1;
+        // Published values are read from the old file and written to the new one, instead of being copied first.
+        let copy = self.copy_without(parts, &covered)?;
+        if copy.is_none() {
+            self.own(None)?;
+            self.touched = self.touched.max(covered.end);
+            if self.ranks.is_some() {
+                parts.iter().for_each(|part| self.note(part.leaf, covered.start, covered.end - covered.start));
+            }
+        }
+        let (in_file, in_memory): (Vec<Part>, Vec<Part>) = parts.iter().partition(|part| matches!(self.stores[part.leaf], Store::File));
+        let elements = Strided { start, step, count, stride };
+        self.strew_in_memory(&in_memory, &elements, source)?;
+        let this: &Self = self;
+        let target = copy.as_ref().unwrap_or(this);
+        if !in_file.is_empty() {
+            target.preallocate(&in_file, covered.start, covered.end - covered.start)?;
+        }
+        // Each thread moves some of the columns. Linux serializes the writes, not what is between them.
+        let threads = this.threads_for(&in_file, count * step, stride).min(in_file.len().max(1));
+        let each = in_file.len().div_ceil(threads).max(1);
+        std::thread::scope(|scope| {
+            let mut shares = in_file.chunks(each).map(|share| move || this.strew_columns(target, share, &elements, source));
+            let own = shares.next();
+            let others: Vec<_> = shares.map(|share| scope.spawn(share)).collect();
+            let own = own.map_or(Ok(()), |own| own());
+            others.into_iter().map(|other| other.join().unwrap_or_else(|_| Err(error!("a thread of the connector panicked")))).fold(own, Result::and)
+        })?;
+        if let Some(copy) = copy {
+            self.replace_with(copy);
+        }
+        Ok(())
+    }
+
+    /// Writes elements at distances to columns in memory.
+    fn strew_in_memory(&mut self, parts: &[Part], elements: &Strided, source: &[u8]) -> Result<()> {
+        let &Strided { start, step, count, stride } = elements;
+        let mut column = Vec::new();
+        for part in parts {
+            let (lane, whole) = (self.plain_lane(part)?, [Part::new(part.leaf, 0)]);
+            for block in Self::blocks(&[lane], start, step, count, MAX_WRITTEN_ELEMENTS) {
+                let column = resized(&mut column, block.covered * lane.bytes);
+                self.read(&whole, block.first, block.covered, column, lane.bytes)?;
+                let from = source.get(block.index * stride + lane.at..).ok_or_else(|| error!("the memory buffer is too short"))?;
+                strew(from, stride, lane.bytes, column, step * lane.bytes, block.count)?;
+                self.write(&whole, block.first, block.covered, column, lane.bytes)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes elements at distances to columns in the file of `target`, with the values of this table in between.
+    fn strew_columns(&self, target: &Self, parts: &[Part], elements: &Strided, source: &[u8]) -> Result<()> {
+        let &Strided { start, step, count, stride } = elements;
         let lanes = parts.iter().map(|part| self.plain_lane(part)).collect::<Result<Vec<_>>>()?;
         let mut column = Vec::new();
-        for block in Self::blocks(&lanes, start, step, count) {
+        for block in Self::blocks(&lanes, start, step, count, MAX_WRITTEN_ELEMENTS) {
             for (part, lane) in parts.iter().zip(&lanes) {
                 let whole = [Part::new(part.leaf, 0)];
                 let column = resized(&mut column, block.covered * lane.bytes);
                 self.read(&whole, block.first, block.covered, column, lane.bytes)?;
                 let from = source.get(block.index * stride + lane.at..).ok_or_else(|| error!("the memory buffer is too short"))?;
                 strew(from, stride, lane.bytes, column, step * lane.bytes, block.count)?;
-                self.write(&whole, block.first, block.covered, column, lane.bytes)?;
+                target.write_file(&whole, block.first, block.covered, column, lane.bytes)?;
             }
         }
         Ok(())
@@ -71,7 +140,7 @@ impl Table {
         let lanes = parts.iter().map(|part| self.plain_lane(part)).collect::<Result<Vec<_>>>()?;
         let row: usize = lanes.iter().map(|lane| lane.bytes).sum();
         let (mut column, mut packed) = (Vec::new(), Vec::new());
-        for block in Self::blocks(&lanes, start, step, count) {
+        for block in Self::blocks(&lanes, start, step, count, MAX_READ_ELEMENTS) {
             let mut rest = resized(&mut packed, block.count * row);
             let mut columns: Vec<&[u8]> = Vec::with_capacity(lanes.len());
             for (part, lane) in parts.iter().zip(&lanes) {
