@@ -87,8 +87,12 @@ def one(command: list[str], target: pathlib.Path, shape: int, pattern: str, envi
     return {step: float(value) for step, value in (line.split() for line in run.stdout.splitlines())}
 
 
-def compared(seconds: Seconds, shape: int, ranks: int, pattern: str, step: str) -> tuple[list[float], list[float]] | None:
-    native, arrow = (seconds.get((shape, ranks, pattern, who, step)) for who in ("native", "arrow"))
+#: What is measured in turns, and the connector with its options.
+WAYS = {"native": None, "arrow": "arrow", "one file": "arrow form=file"}
+
+
+def compared(seconds: Seconds, shape: int, ranks: int, pattern: str, step: str, way: str = "arrow") -> tuple[list[float], list[float]] | None:
+    native, arrow = (seconds.get((shape, ranks, pattern, who, step)) for who in ("native", way))
     return (native, arrow) if native and arrow else None
 
 
@@ -106,9 +110,10 @@ def table(seconds: Seconds) -> None:
                 )
     print("\n| shape, ranks | " + " | ".join(f"{pattern.upper()} {step}" for pattern, step in COLUMNS) + " |\n|---|" + "--:|" * len(COLUMNS))
     for shape, ranks in rows:
-        both = [compared(seconds, shape, ranks, pattern, step) for pattern, step in COLUMNS]
-        cells = [f"{statistics.median(pair[0]) / statistics.median(pair[1]):.1f}" if pair else "" for pair in both]
-        print(f"| {' by '.join(map(str, SHAPES[shape]))}, {ranks} | " + " | ".join(cells) + " |")
+        for way in ("arrow", "one file"):
+            both = [compared(seconds, shape, ranks, pattern, step, way) for pattern, step in COLUMNS]
+            cells = [f"{statistics.median(pair[0]) / statistics.median(pair[1]):.1f}" if pair else "" for pair in both]
+            print(f"| {' by '.join(map(str, SHAPES[shape]))}, {ranks}{', one file' if way == 'one file' else ''} | " + " | ".join(cells) + " |")
 
 
 def main() -> None:
@@ -127,13 +132,14 @@ def main() -> None:
         (folder / "plugins").mkdir()
         (folder / "plugins" / plugin.name).symlink_to(plugin)
         plain = {key: value for key, value in os.environ.items() if not key.startswith("HDF5_")} | {"LD_LIBRARY_PATH": str(MPI / "lib")}
-        ours = plain | {"HDF5_PLUGIN_PATH": str(folder / "plugins"), "HDF5_VOL_CONNECTOR": "arrow"}
+        with_plugin = plain | {"HDF5_PLUGIN_PATH": str(folder / "plugins")}
         for turn in range(asked.repeats):
             start = time.monotonic()
             for shape, ranks, pattern in [
                 (shape, ranks, pattern) for shape in asked.shapes for ranks in asked.ranks if ranks in commands for pattern in asked.patterns
             ]:
-                for who, environment in (("native", plain), ("arrow", ours)):
+                for who, connector in WAYS.items():
+                    environment = plain if connector is None else with_plugin | {"HDF5_VOL_CONNECTOR": connector}
                     run = {
                         "shape": shape,
                         "ranks": ranks,
