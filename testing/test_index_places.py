@@ -118,7 +118,7 @@ def test_a_changed_file_is_never_believed(tmp_path: pathlib.Path, embedded: bool
         else:
             changed[chunk.byte_offset + chunk.size - 3] ^= 1
         path.write_bytes(changed)
-        for moment in (stamp.st_mtime_ns + 10**9, stamp.st_mtime_ns - 10**9, stamp.st_mtime_ns // 10**9 * 10**9, stamp.st_mtime_ns + 70_000_000):
+        for moment in (stamp.st_mtime_ns + 10**9, stamp.st_mtime_ns - 10**9, stamp.st_mtime_ns // 10**9 * 10**9 - 10**9, stamp.st_mtime_ns + 70_000_000):
             os.utime(path, ns=(moment, moment))
             if compression is None:
                 assert not used(path)
