@@ -441,6 +441,21 @@ def test_the_command_refuses_what_is_not_safe(tmp_path: pathlib.Path, words: lis
         serve(str(tmp_path), **{"port": 0, "host": "127.0.0.1", **defaults, **given})
 
 
+def test_a_query_that_comes_while_the_server_ends_is_refused(folder: pathlib.Path) -> None:
+    server = FlightSqlServer(folder, TOKEN)
+    client = Client(server)
+    assert client.rows("select 1 as a") == [{"a": 1}]
+    server._queries.close()  # as `close` begins
+    assert "the server ends" in client.refused("select * from range(5)")
+    with pytest.raises(flight.FlightError, match="the server ends"):
+        client.prepare("select 1")
+    assert server._queries.count() == 0
+    ending = threading.Thread(target=server.close, daemon=True)
+    ending.start()
+    ending.join(30)
+    assert not ending.is_alive()
+
+
 def test_the_command(folder: pathlib.Path, tmp_path: pathlib.Path) -> None:
     (tmp_path / "token").write_text(TOKEN + "\n")
     command = [sys.executable, "-m", "hyperslab", "serve", str(folder), "--token-file", str(tmp_path / "token"), "--rows", "5"]

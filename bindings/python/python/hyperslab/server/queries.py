@@ -48,7 +48,7 @@ class Queries:
             relations: For each set of parameters what makes the relation with a connection.
 
         Raises:
-            FlightUnavailableError: Too many queries run.
+            FlightUnavailableError: Too many queries run, or the server ends.
             Exception: As Flight sends it.
         """
         query = self._next(call)
@@ -83,8 +83,12 @@ class Queries:
             raise
         with self._changed:
             self._running[query.handle] = query
+            is_late = self._is_closed
             self._changed.notify()
         query.attach(call)
+        if is_late:
+            # `close` did not see it, and the server would wait for it.
+            query.stop(flight.FlightUnavailableError("the server ends"))
         return query
 
     def find(self, handle: bytes) -> Query:
