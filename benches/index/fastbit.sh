@@ -42,7 +42,7 @@ for source in sources/src/*.cpp sources/src/*.cc; do
         *) level=-O2 ;;
     esac
     [ -e "$object" ] || echo "$level $source $object"
-done | xargs -P "${FASTBIT_JOBS:-2}" -L 1 sh -c 'c++ '"$flags"' $0 -c "$1" -o "$2.part" && mv "$2.part" "$2"' >&2
+done | xargs -r -P "${FASTBIT_JOBS:-2}" -L 1 sh -c 'c++ '"$flags"' $0 -c "$1" -o "$2.part" && mv "$2.part" "$2"' >&2
 c++ $flags -O2 "$here/fastbit.cpp" objects/*.o -o fastbit.part -lpthread >&2
 mv fastbit.part fastbit
 echo "$1/fastbit"
