@@ -257,7 +257,9 @@ fn exchange(new: &Path, old: &Path) -> std::io::Result<()> {
     {
         use rustix::fs::{CWD, RenameFlags, renameat_with};
         renameat_with(CWD, new, CWD, old, RenameFlags::EXCHANGE)?;
-        std::fs::remove_file(new)
+        // No error, which would make the caller rename what is there now over the new file. The next writer removes what stays.
+        drop(std::fs::remove_file(new));
+        Ok(())
     }
     #[cfg(not(target_os = "linux"))]
     Err(std::io::Error::from(std::io::ErrorKind::Unsupported))

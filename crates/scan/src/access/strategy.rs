@@ -202,7 +202,7 @@ impl SegmentScan {
     }
 
     /// What the strategy of `access` becomes once the only index has answered: the rows that it knows to match may be few, and those
-    /// that may match many. A scan is not told before, because the answer is the look-up.
+    /// that may match many. The choice cannot say so before, because only the look-up shows it.
     fn settled(&self, access: &RowAccess<'_>, cancellation: &Cancellation) -> Result<Choice> {
         let [(_, only)] = access.lookups.as_slice() else { return Ok(access.choice) };
         if access.choice.reason != Reason::FullyIndexed || only.has_value_sets() {
