@@ -86,6 +86,8 @@ def test_random_conditions_find_the_rows_of_a_table_in_memory(file: pathlib.Path
         ("with q as (select * from g where d > 1) select n from q where d < 2", None),
         ("select n from g where d > 1 union all select n from g where d < -1", None),
         ("select n from g where d > 1 and n in (select n from g where d < 3)", None),
+        ("select n from g where d > 1 and n in (select n from query_table('g') where d < 3)", None),
+        ("select n, (select count(*) from query_table('g')) from g where d > 1", None),
         ("select a.n from g a join g b on a.n = b.n where a.d > 1 and b.s < 0", None),
         ("select a.n, b.n from g a left join (select * from g where d > 1) b on a.n = b.n where a.d > 0.9", None),
         ("select e.n from g e where e.d > 1 and E.S >= 0.1", None),

@@ -61,8 +61,8 @@ def one_table(connection: duckdb.DuckDBPyConnection, query: str) -> OneTable | N
         if source["type"] != "BASE_TABLE" or source["sample"] is not None or source["at_clause"] is not None or source["column_name_alias"]:
             return None
         path = tuple(source["qualified_name"]["path"])
-        # The table again in a subquery has rows that the condition does not speak of.
-        if _tables(node) != 1:
+        # A subquery may read the table again, also by a function (`query_table`), and wants rows that the condition does not speak of.
+        if _selects(node) != 1:
             return None
         where = node["where_clause"]
         terms = where["children"] if where["type"] == "CONJUNCTION_AND" else [where]
@@ -73,11 +73,11 @@ def one_table(connection: duckdb.DuckDBPyConnection, query: str) -> OneTable | N
         return None
 
 
-def _tables(node: Any) -> int:
-    """The number of tables in a part of a query."""
+def _selects(node: Any) -> int:
+    """The number of selections in a part of a query: subqueries, and itself."""
     if isinstance(node, dict):
-        return (node.get("type") == "BASE_TABLE") + sum(map(_tables, node.values()))
-    return sum(map(_tables, node)) if isinstance(node, list) else 0
+        return ("from_table" in node) + sum(map(_selects, node.values()))
+    return sum(map(_selects, node)) if isinstance(node, list) else 0
 
 
 def condition(found: OneTable, columns: Mapping[str, tuple[str, pa.DataType]], parameters: Sequence[Any] | Mapping[str, Any] | None) -> str | None:
