@@ -6,6 +6,7 @@ import dataclasses
 import json
 import os
 import pathlib
+import re
 import random
 import subprocess
 import sys
@@ -138,7 +139,8 @@ def test_advice_for_series(grid: pathlib.Path) -> None:
     assert current.name == "shuffle, gzip" and current.ratio > 1
     assert advice.omitted["/run/small"].startswith("40 bytes")
     assert {hint.topic for hint in advice.hints} >= {"alignment", "transfer size", "threads", "subfiles", "stripes", "paged metadata", "value indexes"}
-    assert all(hint.reason and hint.basis for hint in advice.hints)
+    assert all(hint.reason and hint.basis and " at 0x" not in hint.reason for hint in advice.hints)
+    assert re.search(r"\(\d+ cores\)", next(hint.reason for hint in advice.hints if hint.topic == "threads"))
     assert json.loads(json.dumps(advice.to_dict()))["datasets"][0]["advised"]["chunks"] == list(one.advised.chunks)
     page = advice.to_html()
     assert page.startswith("<!doctype html>") and "/run/t2m" in page and "lossy" in page

@@ -301,7 +301,7 @@ def test_modes(path: pathlib.Path, tmp_path: pathlib.Path) -> None:
                 with pytest.raises(hs.ConflictError):
                     door(new, "x").close()
             new.unlink()
-        with pytest.raises(ValueError, match="not known"):
+        with pytest.raises(ValueError, match="unknown mode"):
             door(path, "rw")
     with ours.File(path, "r+") as f:
         assert isinstance(f, ours.File) and isinstance(f["x"], ours.Dataset) and isinstance(f["g"], ours.Group)

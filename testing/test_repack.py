@@ -120,7 +120,7 @@ def test_what_is_wrong_is_said_and_leaves_nothing(source: pathlib.Path, tmp_path
         ({"contiguous": True, "compression": "gzip"}, "contiguous with chunks or filters"),
         ({"chunks": (0, 1)}, "above 0"),
         ({"chunks": (3, 3, 3, 3)}, "4 dimensions, and no dataset"),
-        ({"compression": "zip"}, "give one of"),
+        ({"compression": "zip"}, "unknown compression 'zip'; expected"),
         ({"datasets": "/nowhere", "compression": "gzip"}, "no dataset whose storage could change matches /nowhere"),
         ({"datasets": "/hard", "compression_opts": 3}, "compression_opts without compression"),
     ):

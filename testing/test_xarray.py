@@ -164,7 +164,7 @@ def test_plain_hdf5_has_the_dimensions_that_h5netcdf_gives(folder):
                 assert ours[name].attrs == variable.attrs
     assert xr.open_dataset(path, engine=ENGINE, phony_dims="access").a.dims == ("c", "phony_dim_0")
     assert ours.encoding["unlimited_dims"] == set()
-    with pytest.raises(ValueError, match="phony_dims='wrong' is not known: give 'sort' or 'access'"):
+    with pytest.raises(ValueError, match="unknown phony_dims 'wrong'; expected 'sort' or 'access'"):
         xr.open_dataset(path, engine=ENGINE, phony_dims="wrong")
 
 

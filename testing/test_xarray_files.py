@@ -124,7 +124,7 @@ def test_the_dimension(tmp_path):
     with pytest.raises(hs.InvalidInputError, match="not clear; give concat_dim=, one of"):
         hs.open_mfdataset([tmp_path / "0.nc", tmp_path / "0.nc"])
     assert hs.open_mfdataset([tmp_path / "0.nc", tmp_path / "0.nc"], concat_dim="x").sizes == {"y": 2, "x": 6}
-    with pytest.raises(hs.InvalidInputError, match="compat='no_conflicts' is not known"):
+    with pytest.raises(hs.InvalidInputError, match="unknown compat 'no_conflicts'"):
         hs.open_mfdataset(str(tmp_path / "*.nc"), compat="no_conflicts")
     with pytest.raises(FileNotFoundError):
         hs.open_mfdataset(str(tmp_path / "nothing*.nc"))

@@ -8,6 +8,7 @@ import pathlib
 import warnings
 from typing import Any
 
+import h5py
 import hyperslab.xarray.engine as xarray_engine
 import netCDF4
 import numpy as np
@@ -170,3 +171,56 @@ def test_large_arrays_threads_dask_and_pickles(tmp_path: pathlib.Path) -> None:
         tree = xr.open_datatree(path, engine=ENGINE, fused_decoding=True)
         assert is_fused(tree["g"]["t"])
         bits(tree["g"]["t"].values, judge["t"].values, "t")
+
+
+FORMATS = {"NETCDF3_CLASSIC": 6, "NETCDF3_64BIT_OFFSET": 6, "NETCDF3_64BIT_DATA": 10, "NETCDF4_CLASSIC": 6, "NETCDF4": 10}
+#: What the two classic formats can store.
+CLASSIC_DTYPES = ["i1", "i2", "i4", "f4", "f8"]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("endian", ["native", "big", "little"])
+@pytest.mark.parametrize("file_format", FORMATS)
+def test_each_file_format_is_what_xarray_decodes(tmp_path: pathlib.Path, file_format: str, endian: Any) -> None:
+    """Each format and byte order with each of its types: numbers that are not native are left to xarray."""
+    path, random = tmp_path / "a.nc", np.random.default_rng(7)
+    dtypes = DTYPES if FORMATS[file_format] == 10 else CLASSIC_DTYPES
+    with netCDF4.Dataset(path, "w", format=file_format) as f:
+        f.createDimension("x", 13)
+        f.createDimension("time", None)
+        for dtype in dtypes:
+            for dims in (("x",), ("time", "x"), ()):
+                for packed in (False, True):
+                    shape = tuple({"x": 13, "time": 3}[dim] for dim in dims)
+                    order = endian if file_format.startswith("NETCDF4") else "native"
+                    v = f.createVariable(f"{dtype}_{len(dims)}_{packed}", dtype, dims, fill_value=5, endian=order)
+                    v.set_auto_maskandscale(False)
+                    v[...] = numbers(np.dtype(dtype), int(np.prod(shape)), random).reshape(shape)
+                    v.setncatts({"scale_factor": 0.5, "add_offset": 2.0} if packed else {"missing_value": np.dtype(dtype).type(7)})
+    judges = ["netcdf4"] if file_format == "NETCDF3_64BIT_DATA" or file_format.startswith("NETCDF4") else ["netcdf4", "scipy"]
+    for judge in judges:
+        with xr.open_dataset(path, engine=ENGINE, fused_decoding=True) as ours, xr.open_dataset(path, engine=judge) as theirs:
+            assert len(ours.variables) == 6 * len(dtypes)
+            for name in theirs.variables:
+                xr.testing.assert_identical(ours[name].load(), theirs[name].load())
+                bits(ours[name].values, theirs[name].values, str(name))
+                bits(ours[name][..., ::-2].values, theirs[name][..., ::-2].values, str(name)) if theirs[name].ndim else None
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_numbers_with_a_layout_of_their_own_are_left_to_xarray(tmp_path: pathlib.Path) -> None:
+    """Integers of 12 bits, floats of 16 bits with 8 bits of exponent, big-endian ones: their dtype in xarray is an ordinary one."""
+    narrow, bfloat = h5py.h5t.STD_I16LE.copy(), h5py.h5t.IEEE_F32LE.copy()
+    narrow.set_precision(12)
+    bfloat.set_fields(15, 7, 8, 0, 7)
+    bfloat.set_precision(16)
+    bfloat.set_size(2)
+    with h5py.File(tmp_path / "a.h5", "w") as f:
+        for name, datatype in {"narrow": narrow, "bfloat": bfloat, "big": h5py.h5t.IEEE_F32BE}.items():
+            space = h5py.h5s.create_simple((4,))
+            h5py.h5d.create(f.id, name.encode(), datatype, space).write(h5py.h5s.ALL, h5py.h5s.ALL, np.arange(4, dtype="f4"))
+            f[name].attrs["scale_factor"] = np.float32(0.5)
+    with xr.open_dataset(tmp_path / "a.h5", engine=ENGINE, fused_decoding=True, phony_dims="sort") as ours:
+        for name in ("narrow", "bfloat", "big"):
+            assert not is_fused(ours[name])
+            np.testing.assert_array_equal(ours[name], np.arange(4, dtype="f4") / 2)

@@ -58,7 +58,7 @@ impl WritePlan {
             "create" => WriteMode::Create,
             "overwrite" => WriteMode::Overwrite,
             "append" => WriteMode::Append,
-            other => return Err(raise(py, &Error::invalid_input(format!("mode {other:?} is none of create, overwrite, append")))),
+            other => return Err(raise(py, &Error::unknown_choice("mode", other, &["create", "overwrite", "append"]))),
         };
         let made = run(py, move || {
             let mut plan = CorePlan::new_at(&path, mode, alignment, &StorageOptions::new(storage_options))?;

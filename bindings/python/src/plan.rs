@@ -29,21 +29,11 @@ impl Plan {
     }
 }
 
-fn layout(word: &str) -> Result<Layout, Error> {
-    match word {
-        "cells" => Ok(Layout::Cells),
-        "rows" => Ok(Layout::Rows),
-        "columns" => Ok(Layout::Columns),
-        "records" => Ok(Layout::Records),
-        other => Err(Error::invalid_input(format!("layout {other:?} is none of cells, rows, columns, records"))),
-    }
-}
-
 fn nonconforming(word: &str) -> Result<Nonconforming, Error> {
     match word {
         "error" => Ok(Nonconforming::Error),
         "null" => Ok(Nonconforming::Null),
-        other => Err(Error::invalid_input(format!("nonconforming {other:?} is neither error nor null"))),
+        other => Err(Error::unknown_choice("nonconforming", other, &["error", "null"])),
     }
 }
 
@@ -73,7 +63,7 @@ impl Plan {
         let mut request = ScanRequest::new(path);
         let lists = list::of_all(py, lists)?;
         let prepared = (|| {
-            request.layout = layout.map(self::layout).transpose()?;
+            request.layout = layout.map(str::parse::<Layout>).transpose()?;
             request.nonconforming = nonconforming.map(self::nonconforming).transpose()?.unwrap_or_default();
             let text = where_text.map(|text| Predicate::parse_with(text, &lists)).transpose()?;
             let expression = substrait.map(Predicate::from_substrait).transpose()?.flatten();

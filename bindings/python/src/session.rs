@@ -73,25 +73,25 @@ impl Session {
         indexes: Option<String>,
         storage_options: Vec<(String, String)>,
     ) -> PyResult<Self> {
-        let unknown = |name: &str, given: &str, known: &str| Err(raise(py, &Error::invalid_input(format!("{name}={given:?} is not known: give {known}"))));
+        let unknown = |name: &str, given: &str, expected: &[&str]| Err(raise(py, &Error::unknown_choice(name, given, expected)));
         let arguments = Arguments { threads, format, paths, missing_sources, limits, index_folder, chunk_cache_bytes, indexes, storage_options };
         let trust = arguments.indexes.as_deref().map_or(Ok(IndexTrust::default()), str::parse).map_err(|error| raise(py, &error))?;
         let interpretation = match arguments.format.as_deref() {
             None => Interpretation::Automatic,
             Some("hdf5") => Interpretation::Hdf5,
             Some("netcdf4") => Interpretation::Netcdf4,
-            Some(other) => return unknown("format", other, "\"hdf5\" to switch netCDF-4 conventions off, or \"netcdf4\" to apply them to every file"),
+            Some(other) => return unknown("format", other, &["hdf5", "netcdf4"]),
         };
         let paths = match arguments.paths.as_deref() {
             None | Some("below" | "folder") => PathPolicy::SameFolder,
             Some("none") => PathPolicy::Nowhere,
             Some("anywhere") => PathPolicy::Anywhere,
-            Some(other) => return unknown("paths", other, "\"none\", \"below\" or \"anywhere\""),
+            Some(other) => return unknown("paths", other, &["none", "below", "anywhere"]),
         };
         let missing_sources = match arguments.missing_sources.as_deref() {
             None | Some("error") => MissingSources::Error,
             Some("fill") => MissingSources::Fill,
-            Some(other) => return unknown("missing_sources", other, "\"error\" or \"fill\""),
+            Some(other) => return unknown("missing_sources", other, &["error", "fill"]),
         };
         let mut bounds = Limits::default();
         for (name, value) in &arguments.limits {

@@ -61,6 +61,16 @@ impl Error {
     pub fn invalid_input(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::InvalidInput, message)
     }
+    /// [`ErrorKind::InvalidInput`] for an option that has none of its values: `unknown mode "y"; expected "w" or "x"`.
+    pub fn unknown_choice(name: &str, given: &str, expected: &[&str]) -> Self {
+        let quoted: Vec<String> = expected.iter().map(|choice| format!("{choice:?}")).collect();
+        let listed = match quoted.split_last() {
+            Some((last, [])) => last.clone(),
+            Some((last, others)) => format!("{} or {last}", others.join(", ")),
+            None => "none".to_owned(),
+        };
+        Self::invalid_input(format!("unknown {name} {given:?}; expected {listed}"))
+    }
     /// [`ErrorKind::Unsupported`].
     pub fn unsupported(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::Unsupported, message)

@@ -95,7 +95,7 @@ impl Staged {
                 state.around_end = Some((start, bytes));
             }
             drop(state);
-            self.write(start, &vec![0; usize::try_from(bytes).unwrap_or(0)])?;
+            self.write(start, &zeros(bytes)?)?;
             return Ok(start);
         }
         drop(state);
@@ -237,7 +237,7 @@ impl Staged {
     /// The new bytes of a block.
     fn fresh_block<'a>(&self, state: &'a mut State, number: u64) -> Result<&'a mut Vec<u8>> {
         if !state.fresh.contains_key(&number) {
-            let mut block = vec![0; usize::try_from(BLOCK_BYTES).unwrap_or(0)];
+            let mut block = zeros(BLOCK_BYTES)?;
             let start = number * BLOCK_BYTES;
             let there = start.max(state.committed_end)..(start + BLOCK_BYTES).min(state.disk_end);
             if let Some(part) = within(start, &there).and_then(|range| block.get_mut(range)) {
@@ -321,7 +321,7 @@ impl Staged {
             }
             let start = number * BLOCK_BYTES;
             let length = BLOCK_BYTES.min(state.committed_end.saturating_sub(start));
-            let mut image = vec![0; usize::try_from(length).unwrap_or(0)];
+            let mut image = zeros(length)?;
             match self.clean()?.remove(&number) {
                 Some(known) => image = known.into_vec(),
                 None => self.disk.read(start, &mut image)?,
@@ -390,7 +390,7 @@ impl Staged {
                     (Some(image), _) => image.as_slice(),
                     (None, true) => clean.get(&number).map_or(&[][..], |image| image),
                     (None, false) => {
-                        let mut image = vec![0; usize::try_from(BLOCK_BYTES.min(state.committed_end - start)).unwrap_or(0)];
+                        let mut image = zeros(BLOCK_BYTES.min(state.committed_end - start))?;
                         self.disk.read(start, &mut image)?;
                         if clean.len() as u64 * BLOCK_BYTES >= MAX_KEPT_BYTES {
                             clean.clear();
@@ -446,6 +446,12 @@ impl Staged {
         beyond.fill(0);
         Ok(())
     }
+}
+
+/// A buffer of zeros.
+fn zeros(bytes: u64) -> Result<Vec<u8>> {
+    let bytes = usize::try_from(bytes).map_err(|_| Error::limit_exceeded(format!("{bytes} bytes exceed the address space")))?;
+    Ok(vec![0; bytes])
 }
 
 /// A range of the file as one of bytes that begin at `base`; `None` if it is empty.

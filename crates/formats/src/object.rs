@@ -303,7 +303,7 @@ impl FillTime {
         [Self::Alloc, Self::Never, Self::IfSet]
             .into_iter()
             .find(|time| time.name() == name)
-            .ok_or_else(|| Error::invalid_input(format!("fill_time='{name}': give one of ifset, alloc, never")))
+            .ok_or_else(|| Error::unknown_choice("fill_time", name, &["ifset", "alloc", "never"]))
     }
 }
 

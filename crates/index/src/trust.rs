@@ -26,7 +26,7 @@ impl FromStr for IndexTrust {
             "none" => Ok(Self::None),
             "own" => Ok(Self::Own),
             "any" => Ok(Self::Any),
-            other => Err(Error::invalid_input(format!("indexes={other:?} is not known: give \"own\", \"any\" or \"none\""))),
+            other => Err(Error::unknown_choice("indexes", other, &["own", "any", "none"])),
         }
     }
 }

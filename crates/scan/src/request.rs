@@ -149,7 +149,7 @@ impl std::str::FromStr for Layout {
             "rows" => Ok(Self::Rows),
             "columns" => Ok(Self::Columns),
             "records" => Ok(Self::Records),
-            other => Err(hyperslab_array::Error::invalid_input(format!("layout {other:?} is none of cells, rows, columns, records"))),
+            other => Err(hyperslab_array::Error::unknown_choice("layout", other, &["cells", "rows", "columns", "records"])),
         }
     }
 }

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import IO, TYPE_CHECKING, Any, ClassVar
 from urllib.parse import unquote, urlsplit
 
+from .arguments import check_choice
 from . import _native, range_readers
 from .addresses import has_magic, is_address, matching, options_of
 from .errors import Error, InvalidInputError, IoError, MissingFileError, UnsupportedError
@@ -504,8 +505,7 @@ def open(
     if timeout is not None:
         raise InvalidInputError("timeout= is for modes r+ and a: readers do not wait for writers")
     wanted = format.lower() if format is not None else None
-    if wanted not in (None, "hdf5", "netcdf3", "netcdf4"):
-        raise InvalidInputError(f"format {format!r} is not known: give hdf5, netcdf3 or netcdf4, or leave it out")
+    check_choice("format", wanted, (None, "hdf5", "netcdf3", "netcdf4"))
     if chunk_cache_bytes is not None and chunk_cache_bytes < 0:
         raise InvalidInputError(f"chunk_cache_bytes={chunk_cache_bytes} is negative: give 0 to keep no chunks, or more")
     opener = session(

@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from .arguments import check_choice
 from . import _native
 from .addresses import is_address, options_of
 from .comparing.diff import check_copy
@@ -16,7 +17,7 @@ from .file import open as open_file
 from .objects.dataset import Dataset
 from .objects.links import HardLink
 from .type_aliases import Path
-from .writing.filters import compression_of, filters_of
+from .writing.filters import check_filters, compression_of, filters_of
 
 #: Bytes of values after which a copy that can be resumed is noted.
 _CHECKPOINT_BYTES = 256 << 20
@@ -169,8 +170,7 @@ def fuse(
     Example:
         >>> hs.fuse("big.h5", "one.h5")
     """
-    if mode not in ("w", "x"):
-        raise InvalidInputError(f"mode {mode!r} is not known: give w (replace) or x (there must be none)")
+    check_choice("mode", mode, ("w", "x"))
     source, out = os.fsdecode(master), os.fsdecode(target)
     if is_address(source) or is_address(out):
         with open_file(source, format="hdf5", storage_options=storage_options) as opened:
@@ -262,6 +262,10 @@ def repack(
     """
     if contiguous and (chunks is not None or compression not in (None, "none") or shuffle or fletcher32):
         raise InvalidInputError("contiguous with chunks or filters: contiguous datasets have none")
+    if compression is not None:
+        # Here, and not only for the datasets that change: there may be none.
+        named = None if compression == "none" else compression
+        check_filters({"compression": named, "compression_opts": compression_opts, "shuffle": shuffle, "fletcher32": fletcher32})
     shape = None if chunks is None else tuple(chunks) if isinstance(chunks, Sequence) else (chunks,)
     if shape is not None and (not shape or any(isinstance(extent, bool) or not isinstance(extent, int) or extent < 1 for extent in shape)):
         raise InvalidInputError(f"chunks={chunks!r}: give a whole number above 0 for each dimension")

@@ -94,18 +94,24 @@ def _integer(bits: np.ndarray[Any, Any], datatype: dict[str, Any]) -> np.ndarray
 
 
 def _float(bits: np.ndarray[Any, Any], datatype: dict[str, Any]) -> np.ndarray[Any, Any]:
+    """Values by HDF5's specification (IV.A.2.d, class 1). An exponent of ones means infinity or NaN as in the HDF5 library; unlike the
+    library, a mantissa without any bit is 0 also where no leading bit is implied."""
     layout = datatype["layout"]
     exponent = _field(bits, layout["exponent_location"], layout["exponent_size"]).astype(np.int64)
     stored = _field(bits, layout["mantissa_location"], layout["mantissa_size"])
-    leading = layout["mantissa"] == "Implied"
-    scale = layout["mantissa_size"] - (0 if leading else 1)
-    fraction = stored.astype(np.float64)
-    if leading:
-        fraction = fraction + np.where(exponent > 0, 2.0 ** layout["mantissa_size"], 0.0)
-    power = np.maximum(exponent, 1) - layout["exponent_bias"] - scale
+    size, is_implied = layout["mantissa_size"], layout["mantissa"] == "Implied"
+    fraction, power = stored.astype(np.float64), exponent - layout["exponent_bias"] - size
+    if is_implied:
+        fraction = fraction + np.where(exponent > 0, 2.0**size, 0.0)
+    else:
+        power = power + 1  # The leading bit, which is 1, is stored.
+    if layout["mantissa"] != "AsStored":
+        # Without a leading bit, subnormal numbers have the exponent of the smallest normal ones. Unnormalized mantissas need no such rule.
+        power = power + (exponent == 0)
     with np.errstate(over="ignore"):  # the highest exponent means infinity or NaN, below
         value = np.ldexp(fraction, power.astype(np.int32))
     top = exponent == (1 << layout["exponent_size"]) - 1
-    value = np.where(top, np.where(stored == 0, np.inf, np.nan), value)
+    is_infinity = (stored == 0) | ((stored == 1 << (size - 1)) & (not is_implied))
+    value = np.where(top, np.where(is_infinity, np.inf, np.nan), value)
     negative = _field(bits, layout["sign_location"], 1) == 1
     return np.where(negative, -value, value)

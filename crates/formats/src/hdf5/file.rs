@@ -154,9 +154,10 @@ impl ArrayFile for Hdf5File {
                 let source = match needed.and_then(|n| usize::try_from(n).ok()) {
                     Some(needed) if needed == bytes.len() => ChunkSource::Inline(bytes.clone()),
                     _ if bytes.is_empty() => ChunkSource::Fill,
+                    // As in the HDF5 library: with another size, elements would begin at other places than they were written at.
                     needed => {
-                        let used = needed.and_then(|needed| bytes.get(..needed));
-                        ChunkSource::Inline(used.ok_or_else(|| Error::corrupt("a compact dataset that is shorter than its shape"))?.into())
+                        let needed = needed.map_or_else(|| "more".to_owned(), |needed| needed.to_string());
+                        return Err(Error::corrupt(format!("a compact dataset of {} bytes, whose shape needs {needed}", bytes.len())));
                     }
                 };
                 vec![ChunkLocation { region: Region::all(dataset.dataspace.shape()), source }]

@@ -52,7 +52,7 @@ impl std::str::FromStr for Level {
             "B" | "bitmaps" => Ok(Self::Bitmaps),
             "W" | "words" => Ok(Self::Words),
             "C" | "composite" => Ok(Self::Composite),
-            other => Err(Error::invalid_input(format!("level {other:?} is not one of Z, K, P, X, B, W, C"))),
+            other => Err(Error::unknown_choice("level", other, &["Z", "K", "P", "X", "B", "W", "C"])),
         }
     }
 }

@@ -95,7 +95,7 @@ def _threads(file: File, advised: Sequence[DatasetAdvice]) -> Hint:
     fastest = min(seconds.values())
     best = next(count for count in counts if seconds[count] <= 1.05 * fastest)
     shown = ", ".join(f"{count}: {seconds[1] / seconds[count]:.2f}×" for count in counts)
-    return Hint("threads", str(best), f"large reads of {largest.path}: {shown} ({cores} cores)", "measured on this file")
+    return Hint("threads", str(best), f"large reads of {largest.path}: {shown} ({most} cores)", "measured on this file")
 
 
 def _subfiles(layout: StorageLayout) -> Hint:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from ..arguments import check_choice
 from .. import _native
 from ..addresses import absolute, is_address, options_of, shown_address
 from ..errors import ConflictError, CorruptError, Error, InvalidInputError, MissingFileError, UnsupportedError
@@ -72,10 +73,8 @@ def write_catalog(
     Example:
         >>> hs.write_catalog("archive/*.nc", "archive.parquet", "a")
     """
-    if mode not in ("w", "x", "a"):
-        raise InvalidInputError(f"mode {mode!r} is not known: give x (there must be none), w (replace) or a (bring up to date)")
-    if errors not in ("raise", "leave_out"):
-        raise InvalidInputError(f"errors={errors!r} is not known: give raise or leave_out")
+    check_choice("mode", mode, ("x", "w", "a"))
+    check_choice("errors", errors, ("raise", "leave_out"))
     target = os.fsdecode(path)
     if mode == "x" and os.path.exists(target):
         raise ConflictError("the file exists: mode w replaces it, and a brings it up to date", target)

@@ -7,9 +7,10 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from ..arguments import check_choice
 from .. import _native
 from ..addresses import is_address
-from ..errors import InvalidInputError, UnsupportedError
+from ..errors import UnsupportedError
 from ..sessions import session
 from ..type_aliases import Path
 from .recovery import LostPart, RecoveredObject, RecoveredValues, Recovery
@@ -126,8 +127,7 @@ def recover(
     Example:
         >>> hs.recover("broken.h5", "saved.h5").lost
     """
-    if mode not in ("w", "x"):
-        raise InvalidInputError(f"mode {mode!r} is not known: give w (replace) or x (there must be none)")
+    check_choice("mode", mode, ("w", "x"))
     found = json.loads(_native.recover(_session(threads, limits, None), _local(broken, "recover"), os.fsdecode(out), mode == "w", progress))
     objects = tuple(RecoveredObject(**{**one, "values": None if one["values"] is None else _values(one["values"])}) for one in found.pop("objects"))
     lost = tuple(LostPart(**one) for one in found.pop("lost"))

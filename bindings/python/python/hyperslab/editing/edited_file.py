@@ -6,6 +6,7 @@ import os
 import time
 from typing import Any
 
+from ..arguments import check_choice
 from .. import _native, file
 from ..addresses import is_address
 from ..errors import ConflictError, InvalidInputError, UnsupportedError
@@ -208,7 +209,7 @@ def _open(path: Any, mode: Any, options: dict[str, Any]) -> Any:
     if mode == "r+" or (mode == "a" and is_existing(path)):
         return EditedFile(changes_of(path, options))
     if mode not in ("a", "w", "w-", "x"):
-        raise InvalidInputError(f"mode {mode!r} is not known: give r (read), r+ (change), a (change or create), w (replace) or x (fail if there is one)")
+        check_choice("mode", mode, ("r", "r+", "a", "w", "x"))
     if is_file(path) or isinstance(path, (list, tuple)):
         raise InvalidInputError("give the path of one file to create it")
     given = [name for name, value in options.items() if value is not None and name not in ("threads", "timeout")]

@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Callable
 from typing import NamedTuple
 
+from ..arguments import check_choice
 from .. import _native
 from ..comparing.diff import check_copy
 from ..errors import ConflictError, InvalidInputError
@@ -58,8 +59,7 @@ def convert(source: Path, target: Path, form: str | None = None, *, verify: bool
         >>> hs.convert("run.arrow", "again.h5")
     """
     before, after = os.fsdecode(source), os.fsdecode(target)
-    if form is not None and form not in _FORMS:
-        raise InvalidInputError(f"form={form!r}: give one of {', '.join(_FORMS)}")
+    check_choice("form", form, (None, *_FORMS))
     if os.path.lexists(after):
         raise ConflictError("there is a file or folder of this name already: give another name", after)
     with open_file(before) as opened:

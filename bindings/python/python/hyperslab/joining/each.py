@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arguments import check_choice
 from .. import _native
 from ..addresses import options_of
 from ..dtypes import is_plain, stored_dtype
@@ -122,8 +123,7 @@ def read_each(files: Paths | File, dataset: str, *, errors: str = "raise", **opt
     Example:
         >>> total = sum(values.sum() for path, values in hs.read_each("run/*.h5", "/adc"))
     """
-    if errors not in ("raise", "leave_out"):
-        raise InvalidInputError(f"errors={errors!r} is not known: give raise or leave_out")
+    check_choice("errors", errors, ("raise", "leave_out"))
     if (given := options.get("format")) not in (None, "hdf5"):
         raise InvalidInputError(f"format={given!r} is not taken: give hdf5 to read netCDF-4 files as plain HDF5, or leave it out")
     kept = {"limits": tuple(sorted((options.get("limits") or {}).items())), "storage_options": options_of(options.get("storage_options"))}

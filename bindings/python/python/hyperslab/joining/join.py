@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
+from ..arguments import check_choice
 from .. import _native
 from ..addresses import has_magic, is_address, matching, options_of
 from ..errors import InvalidInputError, MissingFileError, UnsupportedError
@@ -88,8 +89,7 @@ def virtual(
     Example:
         >>> hs.virtual("era5/*.nc", "era5.nc", concat_dim="time")
     """
-    if mode not in ("w", "x"):
-        raise InvalidInputError(f"mode {mode!r} is not known: give w or x")
+    check_choice("mode", mode, ("w", "x"))
     found, opened, _ = joined_files(files, concat_dim, new_dim, axis, datasets, compat, check_order, misfits, options)
     target = check_target(path, found.paths)
     write_master(found, target, os.path.dirname(target), labels, opened, replace=mode == "w")
@@ -181,15 +181,13 @@ def _how(concat_dim: str | None, new_dim: str | None, axis: int | None, datasets
         raise InvalidInputError(f"axis={axis!r} is not a dimension: give 0 for the first")
     if datasets is not None and axis is None:
         raise InvalidInputError("datasets= is for axis=, which says along which axis they go on")
-    if compat not in ("equals", "override"):
-        raise InvalidInputError(f"compat={compat!r} is not known: give equals or override")
+    check_choice("compat", compat, ("equals", "override"))
     chosen = None if datasets is None else frozenset("/" + name.strip("/") for name in ([datasets] if isinstance(datasets, str) else datasets))
     return How(concat_dim, new_dim, axis, chosen, compat == "equals", check_order)
 
 
 def _leaves_out(misfits: str) -> bool:
-    if misfits not in ("error", "leave_out"):
-        raise InvalidInputError(f"misfits={misfits!r} is not known: give error or leave_out")
+    check_choice("misfits", misfits, ("error", "leave_out"))
     return misfits == "leave_out"
 
 

@@ -7,8 +7,8 @@ import tempfile
 from collections.abc import Callable, Collection
 from typing import Any, NamedTuple
 
+from ..arguments import check_choice
 from .. import _native
-from ..errors import InvalidInputError
 from ..file import File
 from ..type_aliases import Path, Paths
 from .join import check_target, joined_files, open_content
@@ -70,8 +70,7 @@ def merge(
     Example:
         >>> hs.merge("era5/*.nc", "era5.nc", concat_dim="time")
     """
-    if mode not in ("w", "x"):
-        raise InvalidInputError(f"mode {mode!r} is not known: give w (replace) or x (there must be none)")
+    check_choice("mode", mode, ("w", "x"))
     found, opened, options = joined_files(files, concat_dim, new_dim, axis, datasets, compat, check_order, misfits, options, keeps_references=True)
     target = check_target(path, found.paths)
     folder = common_folder(found.paths)

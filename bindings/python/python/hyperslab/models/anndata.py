@@ -19,6 +19,7 @@ from ..objects.group import Group
 from ..tables.table import Table
 from ..type_aliases import AnyArray, Path, Paths
 from ..writing import new_file as writing
+from ..writing.filters import check_filters
 from . import anndata_writing, sparse_rows
 
 if TYPE_CHECKING:
@@ -201,6 +202,7 @@ def write(path: Path, obs: Any, var: Any, X: Any = None, *, layers: Mapping[str,
         >>> hs.models.anndata.write("cells.h5ad", obs, var, X, compression="gzip")
     """
     options = {} if compression is None else {"compression": compression}
+    check_filters(options)
     with writing.NewFile(os.fsdecode(path), True, None, None, False, durable) as file:
         anndata_writing.write_all(file, obs, var, X, layers or {}, options)
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..arguments import check_choice
 from ..errors import InvalidInputError
 from ..netcdf.writing import NetcdfGroup, NewNetcdf, create_netcdf
 from ..type_aliases import Path
@@ -120,10 +121,8 @@ class _Sampling:
 
     def check(self, names: Sequence[str]) -> None:
         """`InvalidInputError` if the arguments contradict each other, or name columns that the table does not have."""
-        if self.feature_type not in _FEATURES:
-            raise InvalidInputError(f"feature_type={self.feature_type!r}: give one of {', '.join(_FEATURES)}")
-        if self.representation not in _REPRESENTATIONS:
-            raise InvalidInputError(f"representation={self.representation!r}: give one of {', '.join(_REPRESENTATIONS)}")
+        check_choice("feature_type", self.feature_type, _FEATURES)
+        check_choice("representation", self.representation, _REPRESENTATIONS)
         if (self.instance is None) != (self.feature_type == "point"):
             raise InvalidInputError("instance= names the column of the instances" if self.instance is None else "points have no instances: leave out instance=")
         if self.instance is None and self.instance_columns:

@@ -12,6 +12,7 @@ from ..file import open as open_files
 from ..model_view import ModelView, required
 from ..type_aliases import Path, Paths
 from ..writing import new_file as writing
+from ..writing.filters import check_filters
 from . import matlab_writing
 from .matlab_objects import Reader
 from .matlab_values import MatlabObject
@@ -88,6 +89,7 @@ def write(path: Path, variables: Mapping[str, Any], *, compression: Any = None, 
         >>> hs.models.matlab.write("data.mat", {"x": np.eye(3), "names": ["a", "b"], "run": {"id": 7}})
     """
     options = {} if compression is None else {"compression": compression}
+    check_filters(options)
     with writing.NewFile(os.fsdecode(path), True, None, None, False, durable, userblock_size=512, userblock=matlab_writing.header()) as file:
         writer = matlab_writing.Writer(file, options)
         for place, value in matlab_writing.variables(variables):

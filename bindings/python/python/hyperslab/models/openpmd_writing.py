@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arguments import check_choice
 from .._native import __version__
 from ..errors import CancelledError, Error, InvalidInputError
 from ..type_aliases import Path
@@ -173,10 +174,8 @@ def _together(comm: Any, counts: Callable[[], dict[str, int]]) -> dict[str, Rows
 
 
 def _layout(encoding: str | None, version: str, options: dict[str, Any]) -> dict[str, Any]:
-    if version not in _VERSIONS:
-        raise InvalidInputError(f"version {version!r} is none of {', '.join(_VERSIONS)}")
-    if encoding not in (None, "variable"):
-        raise InvalidInputError(f"encoding={encoding!r}: give 'variable', or nothing for groups, or for files where the name has %T")
+    check_choice("version", version, _VERSIONS)
+    check_choice("encoding", encoding, (None, "variable"))
     separator = "" if encoding == "variable" else "/"
     return {
         "model": "openpmd",
@@ -245,8 +244,7 @@ def create(
         >>> with hs.models.openpmd.create("run.h5") as series:
         ...     series.write_iteration(0, time=0.0, dt=1.0, particles={"e": {"position": position}}, meshes={"rho": rho})
     """
-    if mode not in ("create", "overwrite", *(["append"] if comm is not None else [])):
-        raise InvalidInputError(f"mode {mode!r} is none of create, overwrite{'' if comm is None else ', append'}")
+    check_choice("mode", mode, ("create", "overwrite", *(["append"] if comm is not None else [])))
     name = os.fsdecode(path)
     layout, about = _layout(encoding, version, options), _attributes(name, mode, encoding, version, attrs)
 

@@ -7,8 +7,10 @@ from collections.abc import Iterable, Mapping
 from types import TracebackType
 from typing import Any
 
+from ..arguments import check_choice
 from .. import mpi
 from ..errors import InvalidInputError
+from ..writing.filters import check_filters
 from ..writing.new_file import create
 from ..writing.parallel import Task
 from .step_parts import StepNames, StepPart, checked_names, names_of, same_types
@@ -99,10 +101,8 @@ def begin(
     """The target of a new write with what a `StepWriter` needs: target, layout, present steps, their types, path."""
     name = os.fsdecode(path)
     chosen = commit or ("close" if comm is None else "step")
-    if chosen not in ("close", "step"):
-        raise InvalidInputError(f"commit={commit!r} is none of close, step")
-    if mode not in ("create", "overwrite", "append"):
-        raise InvalidInputError(f"mode {mode!r} is none of create, overwrite, append")
+    check_choice("commit", chosen, ("close", "step"))
+    check_choice("mode", mode, ("create", "overwrite", "append"))
     names, storage = names_of(layout), layout["storage"]
     given = names.attributes() | dict(attrs or {})
     known: dict[str, Any] = {"present": [], "types": {}}
@@ -139,6 +139,7 @@ def layout_of(model: str, name: str, padding: int, time_attribute: str, options:
 
 def storage_of(options: dict[str, Any]) -> dict[str, Any]:
     """Takes the options of datasets out of `options`."""
+    check_filters(options)
     chunks = options.get("chunks")
     if isinstance(chunks, tuple):
         options["chunks"] = list(chunks)

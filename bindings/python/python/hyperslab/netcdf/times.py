@@ -141,7 +141,7 @@ class TimeEncoding:
         self.step = _SHORT.get(word.strip().lower(), word.strip().lower())
         self.is_date = bool(since)
         if self.step not in _STEPS and not (self.is_date and calendar not in _GREGORIAN):
-            raise InvalidInputError(f"units={units!r}: give one of {', '.join(_STEPS)}, for dates with since and a date")
+            raise InvalidInputError(f"unknown units {units!r}; expected {', '.join(_STEPS)}, for dates with since and a date")
         self._reference = _nanoseconds(reference, units) if self.is_date and calendar in _GREGORIAN else 0
 
     @property

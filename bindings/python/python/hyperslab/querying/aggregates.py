@@ -8,6 +8,7 @@ from typing import Any, overload
 
 import numpy as np
 
+from ..arguments import check_choice
 from .. import _native, record_batches
 from ..errors import InvalidInputError
 from ..tables.histogram import Histogram
@@ -90,8 +91,7 @@ class Aggregates(abc.ABC):
         Example:
             >>> q.quantile("energy", [0.05, 0.5, 0.95])
         """
-        if method not in METHODS:
-            raise InvalidInputError(f"method {method!r} is none of {', '.join(METHODS)}")
+        check_choice("method", method, METHODS)
         wanted = np.asarray(q, dtype=np.float64)
         if np.any(~((wanted >= 0) & (wanted <= 1))):
             raise InvalidInputError("quantiles lie in the range 0 to 1")

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from ..arguments import check_count
+from ..arguments import check_choice, check_count
 from ..errors import InvalidInputError, UnsupportedError
 from ..type_aliases import AnyArray, Int64Array
 from .aggregates import Aggregates
@@ -49,8 +49,7 @@ class Structures(Aggregates):
             >>> found.sizes.max(), found.lower[found.sizes.argmax()]
         """
         query: Any = self
-        if touching not in _TOUCHING:
-            raise InvalidInputError(f"touching={touching!r}: give one of {', '.join(_TOUCHING)}")
+        check_choice("touching", touching, _TOUCHING)
         steps = query.steps
         if len({len(step.shape) for step in steps}) > 1:
             raise InvalidInputError("the arrays have different numbers of dimensions: ask for the components of one `step`")

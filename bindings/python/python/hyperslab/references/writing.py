@@ -8,8 +8,9 @@ import os
 from collections.abc import Collection
 from typing import Any, NamedTuple
 
+from ..arguments import check_choice
 from ..addresses import is_address, options_of
-from ..errors import ConflictError, InvalidInputError
+from ..errors import ConflictError
 from ..extras import require
 from ..sessions import session
 from ..tuning.places import replace_text
@@ -56,8 +57,7 @@ def write_references(
         >>> hs.write_references("s3://bucket/day1.nc", "day1.json")
     """
     require("references", "xarray", "xarray")
-    if mode not in ("w", "x"):
-        raise InvalidInputError(f"mode {mode!r} is not known: give w (replace) or x (there must be none)")
+    check_choice("mode", mode, ("w", "x"))
     name, target = os.fsdecode(source), os.fsdecode(path)
     if mode == "x" and os.path.exists(target):
         raise ConflictError("the file exists: mode w replaces it", target)

@@ -10,6 +10,7 @@ import typing
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
+from ..arguments import unknown_choice
 from ..errors import InvalidInputError, MissingFileError
 from ..extras import require
 
@@ -88,7 +89,7 @@ def _value(given: Any, kind: Any, field: Any, file: str, key: str) -> Any:
     about = field.metadata
     if names := about.get("names"):
         if given not in names:
-            raise InvalidInputError(f"{file}: '{key}' is {given!r}; give one of {', '.join(names)}")
+            raise InvalidInputError(f"{file}: {unknown_choice(key, given, names)}")
         return given
     if kind is str or kind is bool:
         if not isinstance(given, kind):

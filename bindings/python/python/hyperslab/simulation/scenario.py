@@ -7,6 +7,7 @@ import pathlib
 from dataclasses import dataclass
 from typing import Any
 
+from ..arguments import unknown_choice
 from ..errors import InvalidInputError
 from .documents import build, read
 from .machine import Machine
@@ -102,7 +103,7 @@ def make_scenario(kind: str, file: str = "scenario", **parameters: Any) -> Scena
         InvalidInputError: The kind or a parameter is unknown, or a value is out of range.
     """
     if kind not in KINDS:
-        raise InvalidInputError(f"{file}: 'kind' is {kind!r}; give one of {', '.join(KINDS)}")
+        raise InvalidInputError(f"{file}: {unknown_choice('kind', kind, KINDS)}")
     return Scenario(kind, build(KINDS[kind], parameters, file))
 
 

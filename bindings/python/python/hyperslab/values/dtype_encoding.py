@@ -105,6 +105,8 @@ def _of_objects(values: Any) -> Datatype:
 def numpy_dtype(datatype: Datatype) -> np.dtype[Any]:
     """The dtype of the bytes in the file; variable-length elements as length, address and number."""
     kind, size = datatype["class"], int(datatype["size"])
+    if _is_without_dtype(datatype):
+        return np.dtype(f"V{size}")
     if kind in ("integer", "float"):
         letter = "f" if kind == "float" else "i" if datatype["signed"] else "u"
         return np.dtype(f"{datatype['order']}{letter}{size}")
@@ -124,6 +126,12 @@ def numpy_dtype(datatype: Datatype) -> np.dtype[Any]:
     if kind in ("variable string", "sequence"):
         return _REFERENCE
     return np.dtype(f"V{size}")
+
+
+def _is_without_dtype(datatype: Datatype) -> bool:
+    """Whether numbers have a size that no dtype of numpy has."""
+    sizes = {"integer": (1, 2, 4, 8), "float": (2, 4, 8)}.get(datatype["class"])
+    return sizes is not None and datatype["size"] not in sizes
 
 
 def has_fields(datatype: Datatype) -> bool:
@@ -163,6 +171,11 @@ def stored(values: Any, datatype: Datatype, heap: list[bytes]) -> np.ndarray[Any
         if raw.dtype.itemsize != target.itemsize:
             raise InvalidInputError(f"opaque values of {raw.dtype.itemsize} bytes in a dataset of {target.itemsize}-byte elements")
         return contiguous(raw).view(target)
+    number = datatype["base"] if datatype["class"] == "enum" else datatype
+    if _is_without_dtype(number) or (number["class"] == "float" and not number.get("ordinary", True)):
+        raise UnsupportedError(
+            f"writing {number['class']}s of {number['size']} bytes with a layout of their own: write them to a dataset of 'f4', 'f8' or 'i8'"
+        )
     if not uses_heap(datatype):
         given = np.asarray(values)
         if given.dtype.kind == "U" and target.kind == "S":
@@ -171,12 +184,7 @@ def stored(values: Any, datatype: Datatype, heap: list[bytes]) -> np.ndarray[Any
         if is_wider and given.size and int(np.char.str_len(given).max()) > target.itemsize:
             raise InvalidInputError(f"text of {int(np.char.str_len(given).max())} bytes does not fit fixed strings of {target.itemsize}")
         numbers = contiguous(_checked_cast(given, target))
-        integer = datatype["base"] if datatype["class"] == "enum" else datatype
-        if narrow_integers.is_as_in_memory(integer):
-            return numbers
-        if integer["class"] != "integer":
-            raise UnsupportedError(f"writing floats of {integer['size']} bytes that are not IEEE's: write them to a dataset of 'f4' or 'f8'")
-        return narrow_integers.packed(numbers, integer)
+        return numbers if narrow_integers.is_as_in_memory(number) else narrow_integers.packed(numbers, number)
     given = np.asarray(values, dtype=object) if datatype["class"] == "variable string" else _objects(values)
     out = np.zeros(given.shape, dtype=_REFERENCE)
     flat = out.reshape(-1)

@@ -6,6 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from ..arguments import unknown_choice
+
 #: A member of a selection: an index, or a range with a step.
 Member = int | slice
 
@@ -67,7 +69,7 @@ def choice(value: str | None, name: str, choices: Sequence[str]) -> str:
     if value is None:
         return choices[0]
     if value not in choices:
-        raise Refused(422, f"{name} is '{value}': give one of {', '.join(choices)}")
+        raise Refused(422, unknown_choice(name, value, choices))
     return value
 
 

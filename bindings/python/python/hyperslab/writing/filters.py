@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
+from ..arguments import check_choice
 from ..errors import InvalidInputError, InvalidTypeError, UnsupportedError
 
 #: Number, name, whether a chunk may skip it, and the parameters of a level.
@@ -65,8 +67,7 @@ def filters_of(
     if compression is not None:
         if compression in _READ_ONLY.values():
             raise UnsupportedError(f"{compression} {_INSTEAD}")
-        if compression not in _COMPRESSIONS:
-            raise UnsupportedError(f"compression {compression!r}: give one of {', '.join(_COMPRESSIONS)}")
+        check_choice("compression", compression, _COMPRESSIONS, UnsupportedError)
         number, name, optional = _COMPRESSIONS[compression]
         if number == 32008:
             if level not in _BITSHUFFLE:
@@ -89,6 +90,11 @@ def filters_of(
     if fletcher32:
         filters.append((3, None, False, []))
     return filters
+
+
+def check_filters(options: Mapping[str, Any]) -> None:
+    """Raises the error of `filters_of` for options of datasets that are created later, or of which there may be none."""
+    filters_of(options.get("compression"), options.get("compression_opts"), bool(options.get("shuffle")), bool(options.get("fletcher32")))
 
 
 def _factor(scaleoffset: Any, kind: str) -> int:

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any
 
+from ..arguments import check_choice, not_a_choice
 from .. import _native
 from ..addresses import is_address, options_of, shown_address
 from ..errors import InvalidInputError, MissingFileError, UnsupportedError
@@ -132,7 +133,7 @@ def unknown_mode(mode: object) -> Exception:
     """The error for a mode that does not create a file."""
     if mode in ("a", "r+", "r"):
         return UnsupportedError(f"mode {mode!r}: this creates files; give w (replace) or x (fail if there is one). hyperslab.open(path, {mode!r}) opens one")
-    return InvalidInputError(f"mode {mode!r} is not known: give w (replace) or x (fail if there is one)")
+    return not_a_choice("mode", mode, ("w", "x"))
 
 
 def replaces(mode: object) -> bool:
@@ -221,8 +222,7 @@ def _newest(libver: str | Sequence[str] | None) -> str | None:
     """The newest version of HDF5 whose structures a file may have, by h5py's `libver`."""
     versions = () if libver is None else (libver,) if isinstance(libver, str) else tuple(libver)
     for version in versions:
-        if version not in _VERSIONS:
-            raise InvalidInputError(f"libver={version!r}: give one of {', '.join(_VERSIONS)}")
+        check_choice("libver", version, _VERSIONS)
     if len(versions) > 2:
         raise InvalidInputError(f"libver={libver!r}: give the oldest version and the newest")
     return versions[1] if len(versions) == 2 else None

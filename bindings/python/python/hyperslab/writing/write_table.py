@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from ..arguments import check_choice
 from .. import dtypes
 from ..addresses import is_address, shown_address
 from ..batch_reader import BatchReader
@@ -359,8 +360,7 @@ def write_table(
         3
     """
     for option, value, known in (("nulls", nulls, ("error", "nan")), ("overflow", overflow, ("error", "round"))):
-        if value not in known:
-            raise InvalidInputError(f"{option}={value!r} is not known: give {' or '.join(known)}")
+        check_choice(option, value, known)
     reader = _reader(source)
     columns = [_Column(field.name, field.type, nulls, overflow) for field in reader.schema]
     names = [column.name for column in columns]
@@ -370,8 +370,7 @@ def write_table(
         raise InvalidInputError(f"columns called {names}: a dataset has no / in its name")
     options = {"compression": compression, "compression_opts": compression_opts, "shuffle": shuffle, "fletcher32": fletcher32}
     count = 0
-    if layout not in ("columns", "records"):
-        raise InvalidInputError(f"layout {layout!r} is not known: give columns or records")
+    check_choice("layout", layout, ("columns", "records"))
     place = os.fsdecode(path)
     if mode == "a" and is_address(place):
         raise UnsupportedError("mode 'a' of an address: objects of a store are written whole", shown_address(place))

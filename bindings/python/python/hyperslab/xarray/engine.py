@@ -9,11 +9,10 @@ from typing import Any, ClassVar
 from xarray import Dataset, DataTree
 from xarray.backends import BackendEntrypoint, CachingFileManager, StoreBackendEntrypoint
 
+from ..arguments import check_choice
 from ..addresses import options_of, shown_address
-from ..errors import InvalidInputError
 from ..file_objects import CONTENT_NAME
 from ..range_readers import Opened
-from ..sources import short
 from .accessor import HyperslabAccessor as HyperslabAccessor
 from .groups import normalized, subgroups
 from .opening import ContentManager, ReaderManager, open_path, path_or_content
@@ -249,6 +248,5 @@ def _dropped(names: str | Iterable[str] | None) -> frozenset[str]:
 
 
 def _names(phony_dims: str | None) -> dict[str, str] | None:
-    if phony_dims not in (None, "sort", "access"):
-        raise InvalidInputError(f"phony_dims={short(repr(phony_dims))} is not known: give 'sort' or 'access'")
+    check_choice("phony_dims", phony_dims, (None, "sort", "access"))
     return {} if phony_dims == "access" else None

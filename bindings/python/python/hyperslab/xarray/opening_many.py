@@ -8,6 +8,7 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from ..arguments import check_choice
 from ..addresses import absolute
 from ..errors import InvalidInputError, MissingFileError
 from ..extras import require
@@ -71,8 +72,7 @@ def open_mfdataset(
 
     # It needs xarray, which the package does not.
     implementation = importlib.import_module(".mfdataset", __package__)
-    if compat not in ("equals", "override"):
-        raise InvalidInputError(f"compat={compat!r} is not known: give 'equals' or 'override'")
+    check_choice("compat", compat, ("equals", "override"))
     options = (threads, "netcdf4", None, None, tuple(sorted((limits or {}).items())), None, chunk_cache_bytes)
     name, coordinates = _new_dimension(new_dim)
     if name is not None and concat_dim is not None:

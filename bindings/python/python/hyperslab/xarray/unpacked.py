@@ -10,6 +10,7 @@ from xarray import Variable
 from xarray.conventions import decode_cf_variable
 from xarray.core import indexing
 
+from ..dtypes import is_plain
 from .array import HyperslabArray, Store, forward_key
 
 #: Attributes that unpacking follows.
@@ -84,7 +85,7 @@ def unpacked(name: str, variable: Variable, store: Store, path: str, datatype: d
         return variable
     units = attributes.get("units")
     dtype = np.dtype(variable.dtype)
-    if dtype.kind not in "iuf" or dtype.itemsize not in (1, 2, 4, 8) or not dtype.isnative or datatype["class"] not in ("integer", "float"):
+    if dtype.kind not in "iuf" or dtype.itemsize not in (1, 2, 4, 8) or not _is_unpacked_by_core(datatype):
         return variable
     if dtype == np.float16 or (isinstance(units, str) and ("since" in units or units in _DURATIONS)):
         return variable
@@ -101,6 +102,12 @@ def unpacked(name: str, variable: Variable, store: Store, path: str, datatype: d
     numbers = [float(number) for number in fills if not np.isnan(number)]
     data = UnpackedArray(store, path, datatype, variable.shape, Unpacking(decoded.dtype == np.dtype("f8"), numbers, scale, offset))
     return Variable(variable.dims, indexing.LazilyIndexedArray(data), decoded.attrs, decoded.encoding)
+
+
+def _is_unpacked_by_core(datatype: dict[str, Any]) -> bool:
+    """Whether the core unpacks numbers as they are stored: plain ones in the byte order of this machine. Variables of netCDF-3 show
+    a native dtype, although their numbers are stored big-endian."""
+    return datatype["class"] in ("integer", "float") and is_plain(datatype) and np.dtype(f"{datatype['order']}i8").isnative
 
 
 def _is_exact(factor: Any, dtype: np.dtype[Any]) -> bool:

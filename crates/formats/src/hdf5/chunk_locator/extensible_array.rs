@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use hyperslab_array::{Error, Result};
 
-use super::entry::{EntryForm, check_array_block, parse_array_header, parse_entry};
+use super::entry::{EntryForm, check_array_block, parse_entry};
+use super::extensible_header::ExtensibleHeader;
 use super::found::{Found, Sink};
 use super::numbering::Numbering;
 use crate::hdf5::layout::ChunkedLayout;
@@ -111,34 +112,10 @@ pub(crate) fn level(number: u32, min_block_entries: u64) -> Option<Level> {
 
 impl<'a> Array<'a> {
     fn open(source: &'a Source, address: u64) -> Result<Option<Self>> {
-        let (o, l) = (u64::from(source.offset_size), u64::from(source.length_size));
-        let header = source.read(address, 12 + 6 * l + o + 4)?;
-        let place = source.absolute(address)?;
-        let mut cursor = source.cursor(&header, address);
-        cursor.signature(b"EAHD")?;
-        checksum::verify(&header, place, "an extensible array header")?;
-        let filtered = parse_array_header(&mut cursor, "an extensible array header")?;
-        let entry_bytes = u64::from(cursor.u8()?);
-        let bits = u32::from(cursor.u8()?);
-        let index_entries = u64::from(cursor.u8()?);
-        let min_block_entries = u64::from(cursor.u8()?);
-        let min_pointers = u64::from(cursor.u8()?);
-        let page_bits = u32::from(cursor.u8()?);
-        for _ in 0..4 {
-            cursor.length()?;
-        }
-        let entries_set = cursor.length()?;
-        cursor.length()?;
-        let Some(index) = cursor.address()? else { return Ok(None) };
-        let sane = entry_bytes >= o
-            && (1..=64).contains(&bits)
-            && min_block_entries.is_power_of_two()
-            && min_pointers.is_power_of_two()
-            && page_bits < 64
-            && min_block_entries.ilog2() <= bits;
-        if !sane {
-            return Err(Error::corrupt("impossible sizes in an extensible array header").at_offset(place));
-        }
+        let o = u64::from(source.offset_size);
+        let header = ExtensibleHeader::read(source, address)?;
+        let ExtensibleHeader { is_filtered, entry_bytes, bits, index_entries, min_block_entries, min_pointers, page_entries, entries_set, index } = header;
+        let Some(index) = index else { return Ok(None) };
         let supers = u64::from(1 + bits - min_block_entries.ilog2());
         let direct = 2 * (min_pointers - 1);
         let super_pointers = supers.saturating_sub(u64::from(2 * min_pointers.ilog2()));
@@ -149,17 +126,17 @@ impl<'a> Array<'a> {
         let mut cursor = source.cursor(&bytes, index);
         cursor.signature(b"EAIB")?;
         checksum::verify(&bytes, source.absolute(index)?, what)?;
-        check_array_block(&mut cursor, filtered, address, what)?;
+        check_array_block(&mut cursor, is_filtered, address, what)?;
         Ok(Some(Self {
             source,
             header: address,
-            filtered,
+            filtered: is_filtered,
             entry_bytes,
             bits,
             index_entries,
             min_block_entries,
             min_pointers,
-            page_entries: 1 << page_bits,
+            page_entries,
             entries_set,
             index: Block { address: index, bytes: bytes.into(), start },
             blocks: HashMap::new(),

@@ -2,7 +2,8 @@
 
 use hyperslab_array::{Error, Result};
 
-use super::entry::{EntryForm, check_array_block, parse_array_header, parse_entry};
+use super::entry::{EntryForm, check_array_block, parse_entry};
+use super::fixed_header::FixedHeader;
 use super::found::{Found, Sink};
 use super::numbering::Numbering;
 use crate::hdf5::writer::{Space, StoredChunk};
@@ -60,21 +61,8 @@ struct Page<'a> {
 impl<'a> Array<'a> {
     /// `None`: no chunk was ever written.
     fn open(source: &'a Source, address: u64) -> Result<Option<Self>> {
-        let header_bytes = 8 + u64::from(source.length_size) + u64::from(source.offset_size) + 4;
-        let header = source.read(address, header_bytes)?;
-        let place = source.absolute(address)?;
-        let mut cursor = source.cursor(&header, address);
-        cursor.signature(b"FAHD")?;
-        checksum::verify(&header, place, "a fixed array header")?;
-        let filtered = parse_array_header(&mut cursor, "a fixed array header")?;
-        let entry_bytes = u64::from(cursor.u8()?);
-        let page_bits = u32::from(cursor.u8()?);
-        let entries = cursor.length()?;
-        let Some(block) = cursor.address()? else { return Ok(None) };
-        if entry_bytes < u64::from(source.offset_size) || page_bits >= 64 {
-            return Err(Error::corrupt("impossible sizes in a fixed array header").at_offset(place));
-        }
-        Ok(Some(Self { source, header: address, block, entries, entry_bytes, page_entries: 1 << page_bits, filtered }))
+        let FixedHeader { is_filtered: filtered, entry_bytes, page_entries, entries, block } = FixedHeader::read(source, address)?;
+        Ok(block.map(|block| Self { source, header: address, block, entries, entry_bytes, page_entries, filtered }))
     }
 
     /// Reads the wanted entries, each a number and the slot that it fills.

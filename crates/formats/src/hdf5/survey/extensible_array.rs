@@ -2,16 +2,16 @@
 
 use std::borrow::Cow;
 
-use hyperslab_array::{Error, Result};
+use hyperslab_array::Result;
 
 use super::found_chunks::{Entries, Found, Pages, array_block, entry_bytes, has_bit};
 use super::log::Log;
 use super::structure::StructureKind;
-use crate::hdf5::chunk_locator::entry::parse_array_header;
 use crate::hdf5::chunk_locator::extensible_array::{CREATION, Level, level};
+use crate::hdf5::chunk_locator::extensible_header::ExtensibleHeader;
 use crate::hdf5::chunk_locator::numbering::Numbering;
 use crate::hdf5::layout::ChunkedLayout;
-use crate::hdf5::{Source, checksum};
+use crate::hdf5::Source;
 
 const KIND: StructureKind = StructureKind::ExtensibleArrayBlock;
 
@@ -33,9 +33,8 @@ struct Array {
 /// Adds the chunks of the array at `address`; returns whether all blocks are right.
 pub(super) fn chunks(log: &mut Log<'_>, address: u64, found: &mut Found<'_>) -> Result<bool> {
     let source = log.source;
-    let (o, l) = (u64::from(source.offset_size), u64::from(source.length_size));
-    let header_bytes = 12 + 6 * l + o + 4;
-    let header = header(source, address, header_bytes, found);
+    let header_bytes = ExtensibleHeader::bytes(source);
+    let header = header(source, address, found);
     let Some((array, index)) = log.noted(StructureKind::ExtensibleArray, address, header_bytes, header)? else { return Ok(false) };
     log.claim(StructureKind::ExtensibleArray, address, header_bytes)?;
     match index {
@@ -48,8 +47,7 @@ pub(super) fn chunks(log: &mut Log<'_>, address: u64, found: &mut Found<'_>) -> 
 /// of an array as all writers make it; the checksums of the blocks say whether it was.
 pub(super) fn orphans(log: &mut Log<'_>, address: u64, places: &[u64], is_filtered: bool, found: &mut Found<'_>) -> Result<()> {
     let source = log.source;
-    let (o, l) = (u64::from(source.offset_size), u64::from(source.length_size));
-    let arrays = match header(source, address, 12 + 6 * l + o + 4, found) {
+    let arrays = match header(source, address, found) {
         Ok((array, index)) => {
             let has_index = index.is_some_and(|index| array.index_bytes(source, index).is_ok());
             vec![(array, has_index)]
@@ -80,35 +78,10 @@ enum Offsets {
     Plain,
 }
 
-fn header(source: &Source, address: u64, header_bytes: u64, found: &Found<'_>) -> Result<(Array, Option<u64>)> {
-    let bytes = source.read(address, header_bytes)?;
-    let mut cursor = source.cursor(&bytes, address);
-    cursor.signature(b"EAHD")?;
-    checksum::verify(&bytes, source.absolute(address)?, "an extensible array header")?;
-    let is_filtered = parse_array_header(&mut cursor, "an extensible array header")?;
-    let entry_bytes = u64::from(cursor.u8()?);
-    let bits = u32::from(cursor.u8()?);
-    let index_entries = u64::from(cursor.u8()?);
-    let min_block_entries = u64::from(cursor.u8()?);
-    let min_pointers = u64::from(cursor.u8()?);
-    let page_bits = u32::from(cursor.u8()?);
-    for _ in 0..4 {
-        cursor.length()?;
-    }
-    let entries_set = cursor.length()?;
-    cursor.length()?;
-    let index = cursor.address()?;
-    let is_sane = entry_bytes >= u64::from(source.offset_size)
-        && (1..=64).contains(&bits)
-        && min_block_entries.is_power_of_two()
-        && min_pointers.is_power_of_two()
-        && page_bits < 32
-        && min_block_entries.ilog2() <= bits;
-    if !is_sane {
-        return Err(Error::corrupt("impossible sizes in an extensible array header"));
-    }
+fn header(source: &Source, address: u64, found: &Found<'_>) -> Result<(Array, Option<u64>)> {
+    let header = ExtensibleHeader::read(source, address)?;
+    let ExtensibleHeader { is_filtered, entry_bytes, bits, index_entries, min_block_entries, min_pointers, page_entries, entries_set, index } = header;
     let numbering = Numbering::unlimited_first(found.layout)?;
-    let page_entries = 1 << page_bits;
     let array = Array { header: address, is_filtered, entry_bytes, bits, index_entries, min_block_entries, min_pointers, page_entries, entries_set, numbering };
     Ok((array, index))
 }

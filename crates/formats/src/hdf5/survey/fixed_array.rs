@@ -1,15 +1,15 @@
 //! Fixed arrays, page by page.
 
-use hyperslab_array::{Error, Result};
+use hyperslab_array::Result;
 
 use super::found_chunks::{Entries, Found, Pages, array_block, entry_bytes, has_bit};
 use super::log::Log;
 use super::structure::StructureKind;
-use crate::hdf5::chunk_locator::entry::parse_array_header;
 use crate::hdf5::chunk_locator::fixed_array::PAGE_BITS;
+use crate::hdf5::chunk_locator::fixed_header::FixedHeader;
 use crate::hdf5::chunk_locator::numbering::Numbering;
 use crate::hdf5::layout::ChunkedLayout;
-use crate::hdf5::{Source, checksum};
+use crate::hdf5::Source;
 
 /// An array as its header describes it.
 struct Array {
@@ -24,8 +24,8 @@ struct Array {
 /// Adds the chunks of the array at `address`; returns whether all pages are right.
 pub(super) fn chunks(log: &mut Log<'_>, address: u64, found: &mut Found<'_>) -> Result<bool> {
     let source = log.source;
-    let header_bytes = 8 + u64::from(source.length_size) + u64::from(source.offset_size) + 4;
-    let header = header(source, address, header_bytes, found.layout);
+    let header_bytes = FixedHeader::bytes(source);
+    let header = header(source, address, found.layout);
     let Some((array, block)) = log.noted(StructureKind::FixedArray, address, header_bytes, header)? else { return Ok(false) };
     log.claim(StructureKind::FixedArray, address, header_bytes)?;
     match block {
@@ -38,8 +38,7 @@ pub(super) fn chunks(log: &mut Log<'_>, address: u64, found: &mut Found<'_>) -> 
 /// that of an array as all writers make it; the checksums of the blocks say whether it was.
 pub(super) fn orphans(log: &mut Log<'_>, address: u64, places: &[u64], is_filtered: bool, found: &mut Found<'_>) -> Result<()> {
     let source = log.source;
-    let header_bytes = 8 + u64::from(source.length_size) + u64::from(source.offset_size) + 4;
-    let arrays = match header(source, address, header_bytes, found.layout) {
+    let arrays = match header(source, address, found.layout) {
         Ok((array, _)) => vec![array],
         Err(_) => {
             entry_bytes(source, found.layout, is_filtered).into_iter().filter_map(|bytes| Array::usual(address, is_filtered, bytes, found.layout)).collect()
@@ -56,19 +55,10 @@ pub(super) fn orphans(log: &mut Log<'_>, address: u64, places: &[u64], is_filter
     Ok(())
 }
 
-fn header(source: &Source, address: u64, header_bytes: u64, layout: &ChunkedLayout) -> Result<(Array, Option<u64>)> {
-    let header = source.read(address, header_bytes)?;
-    let mut cursor = source.cursor(&header, address);
-    cursor.signature(b"FAHD")?;
-    checksum::verify(&header, source.absolute(address)?, "a fixed array header")?;
-    let is_filtered = parse_array_header(&mut cursor, "a fixed array header")?;
-    let (entry_bytes, page_bits) = (u64::from(cursor.u8()?), u32::from(cursor.u8()?));
-    let (entries, block) = (cursor.length()?, cursor.address()?);
-    if entry_bytes < u64::from(source.offset_size) || page_bits >= 32 || entries.checked_mul(entry_bytes).is_none() {
-        return Err(Error::corrupt("impossible sizes in a fixed array header"));
-    }
+fn header(source: &Source, address: u64, layout: &ChunkedLayout) -> Result<(Array, Option<u64>)> {
+    let FixedHeader { is_filtered, entry_bytes, page_entries, entries, block } = FixedHeader::read(source, address)?;
     let numbering = Numbering::row_major(layout)?;
-    Ok((Array { header: address, is_filtered, entry_bytes, page_entries: 1 << page_bits, entries, numbering }, block))
+    Ok((Array { header: address, is_filtered, entry_bytes, page_entries, entries, numbering }, block))
 }
 
 impl Array {

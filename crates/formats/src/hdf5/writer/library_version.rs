@@ -32,7 +32,7 @@ impl LibraryVersion {
             "earliest" | "v108" => Ok(Self::V108),
             "v110" => Ok(Self::V110),
             "v112" | "v114" | "v200" | "latest" => Ok(Self::V112),
-            other => Err(Error::invalid_input(format!("libver {other:?} is not known: give earliest, v108, v110, v112, v114, v200 or latest"))),
+            other => Err(Error::unknown_choice("libver", other, &["earliest", "v108", "v110", "v112", "v114", "v200", "latest"])),
         }
     }
 
