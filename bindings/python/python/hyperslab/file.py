@@ -7,13 +7,14 @@ import glob as globbing
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import IO, TYPE_CHECKING, Any, ClassVar
+from typing import IO, TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
 from .arguments import check_choice
 from . import _native, range_readers
 from .addresses import has_magic, is_address, matching, options_of
 from .errors import Error, InvalidInputError, IoError, MissingFileError, UnsupportedError
+from .extras import late
 from .file_objects import CONTENT_NAME, listed, path_or_content
 from .folders import files_below, is_container, missing
 from .model_view import ModelView, recognized
@@ -37,11 +38,6 @@ if TYPE_CHECKING:
 
 class File(Group):
     """An open file: a mapping of its root group, and tables of what is in it. `hyperslab.open` makes one."""
-
-    #: Runs SQL over the file. The room `engines`, which is above this one, provides it.
-    _run_sql: ClassVar[Callable[..., duckdb.DuckDBPyRelation]]
-    #: Opens a file in a mode other than `r`. The room `editing`, which is above this one, provides it.
-    _open_for_changes: ClassVar[Callable[[Any, Any, dict[str, Any]], Any]]
 
     def __init__(self, native: _native.File | _native.Files, pattern: str | None = None) -> None:
         if not isinstance(native, (_native.File, _native.Files)):
@@ -168,7 +164,8 @@ class File(Group):
         Example:
             >>> hs.open("profiles.nc").sql("select avg(theta) from theta where depth < ?", parameters=[100]).fetchall()
         """
-        return File._run_sql(query, self, parameters=parameters)
+        relation: duckdb.DuckDBPyRelation = late("engines.sql").sql(query, self, parameters=parameters)
+        return relation
 
     def refresh(self) -> None:
         """Reads the metadata of the file again: this object, and datasets taken from it afterwards, show what writers have added.
@@ -223,8 +220,6 @@ class FileSet(File):
 
     #: The files as one, once that was asked for.
     _joined: File | None = None
-    #: Joins the files of a set. The room `joining`, which is above this one, provides it.
-    _join: ClassVar[Callable[[FileSet], File]]
 
     @property
     def files(self) -> list[File]:
@@ -352,7 +347,7 @@ class FileSet(File):
             raise InvalidInputError("the file is closed: open it again")
         if self._joined is None:
             try:
-                self._joined = FileSet._join(self)
+                self._joined = late("joining.join").joined(self)
             except InvalidInputError as error:
                 raise InvalidInputError(f"{self._title()} are open: {instead}. They are not one: {error.message}") from None
         return self._joined
@@ -500,7 +495,7 @@ def open(
             "store": store,
             "timeout": timeout,
         }
-        changed: File = File._open_for_changes(path, mode, options)
+        changed: File = late("editing.edited_file").open_for_changes(path, mode, options)
         return changed
     if timeout is not None:
         raise InvalidInputError("timeout= is for modes r+ and a: readers do not wait for writers")

@@ -204,7 +204,7 @@ def is_existing(path: Any) -> bool:
     return is_file(path) or isinstance(path, (list, tuple)) or is_address(file.local_path(path)) or os.path.exists(file.local_path(path))
 
 
-def _open(path: Any, mode: Any, options: dict[str, Any]) -> Any:
+def open_for_changes(path: Any, mode: Any, options: dict[str, Any]) -> Any:
     """`hyperslab.open` in a mode other than `r`."""
     if mode == "r+" or (mode == "a" and is_existing(path)):
         return EditedFile(changes_of(path, options))
@@ -216,6 +216,3 @@ def _open(path: Any, mode: Any, options: dict[str, Any]) -> Any:
     if given:
         raise InvalidInputError(f"{given[0]}= is for files that exist: hyperslab.create has the options of new ones")
     return create(file.local_path(path), "x" if mode == "a" else mode, threads=options.get("threads"))
-
-
-file.File._open_for_changes = staticmethod(_open)

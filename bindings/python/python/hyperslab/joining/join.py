@@ -12,7 +12,7 @@ from ..arguments import check_choice
 from .. import _native
 from ..addresses import has_magic, is_address, matching, options_of
 from ..errors import InvalidInputError, MissingFileError, UnsupportedError
-from ..file import File, FileSet
+from ..file import File
 from ..file import open as open_files
 from ..file_objects import JOINED_NAME, listed
 from ..natural_order import natural_key
@@ -263,6 +263,3 @@ def _opener(name: str, options: dict[str, Any], takes_classic: bool) -> Callable
             raise UnsupportedError(message, name) from None
 
     return opens
-
-
-FileSet._join = joined

@@ -7,11 +7,11 @@ use hyperslab_array::Result;
 use super::found_chunks::{Entries, Found, Pages, array_block, entry_bytes, has_bit};
 use super::log::Log;
 use super::structure::StructureKind;
+use crate::hdf5::Source;
 use crate::hdf5::chunk_locator::extensible_array::{CREATION, Level, level};
 use crate::hdf5::chunk_locator::extensible_header::ExtensibleHeader;
 use crate::hdf5::chunk_locator::numbering::Numbering;
 use crate::hdf5::layout::ChunkedLayout;
-use crate::hdf5::Source;
 
 const KIND: StructureKind = StructureKind::ExtensibleArrayBlock;
 
@@ -177,7 +177,7 @@ impl Array {
                 let Some(block) = block.filter(|block| *block < level.blocks && (first - level.first_entry).is_multiple_of(level.block_entries)) else {
                     continue;
                 };
-                let first_entry = self.index_entries.saturating_add(level.first_entry).saturating_add(block * level.block_entries);
+                let first_entry = self.index_entries.saturating_add(level.first_entry).saturating_add(block.saturating_mul(level.block_entries));
                 if first_entry < self.entries_set && self.is_data_block(source, place, &level) {
                     found.push((offsets, (number, block)));
                 }
@@ -283,8 +283,9 @@ impl Array {
         let first = self.index_entries.saturating_add(level.first_entry).saturating_add(block * level.block_entries);
         let is_paged = level.block_entries > self.page_entries;
         let pages = if is_paged { level.block_entries / self.page_entries } else { 0 };
-        let page_bytes = self.page_entries * self.entry_bytes + 4;
-        let head_bytes = prefix + 4 + if is_paged { 0 } else { level.block_entries * self.entry_bytes };
+        // Without pages, their size is whatever the header says.
+        let page_bytes = self.page_entries.saturating_mul(self.entry_bytes).saturating_add(4);
+        let head_bytes = (prefix + 4).saturating_add(if is_paged { 0 } else { level.block_entries.saturating_mul(self.entry_bytes) });
         let whole = head_bytes.saturating_add(pages.saturating_mul(page_bytes));
         let head = (|| {
             let bytes = source.read(address, head_bytes)?;

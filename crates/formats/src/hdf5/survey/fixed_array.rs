@@ -5,11 +5,11 @@ use hyperslab_array::Result;
 use super::found_chunks::{Entries, Found, Pages, array_block, entry_bytes, has_bit};
 use super::log::Log;
 use super::structure::StructureKind;
+use crate::hdf5::Source;
 use crate::hdf5::chunk_locator::fixed_array::PAGE_BITS;
 use crate::hdf5::chunk_locator::fixed_header::FixedHeader;
 use crate::hdf5::chunk_locator::numbering::Numbering;
 use crate::hdf5::layout::ChunkedLayout;
-use crate::hdf5::Source;
 
 /// An array as its header describes it.
 struct Array {
@@ -79,8 +79,8 @@ impl Array {
         let is_paged = self.entries > self.page_entries;
         let pages = if is_paged { self.entries.div_ceil(self.page_entries) } else { 0 };
         let entry_bytes = self.entries * self.entry_bytes;
-        let head_bytes = prefix + if is_paged { pages.div_ceil(8) } else { entry_bytes } + 4;
-        let whole = head_bytes.saturating_add(if is_paged { entry_bytes + 4 * pages } else { 0 });
+        let head_bytes = (prefix + 4).saturating_add(if is_paged { pages.div_ceil(8) } else { entry_bytes });
+        let whole = head_bytes.saturating_add(if is_paged { entry_bytes.saturating_add(pages.saturating_mul(4)) } else { 0 });
         let head = (|| {
             let head = source.read(block, head_bytes)?;
             array_block(source, &head, block, b"FADB", self.header, self.is_filtered)?;
