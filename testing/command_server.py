@@ -53,14 +53,15 @@ def serve(address: str) -> None:
     sys.argv = ["hyperslab"]
     # What commands import when they run. None of it starts threads or reads the environment of a command.
     import duckdb  # noqa: F401
-    import hyperslab.cli.commands  # noqa: F401
     import hyperslab_command
     import matplotlib.pyplot  # noqa: F401
     import pandas  # noqa: F401
     import pyarrow.csv
     import pyarrow.dataset
     import pyarrow.parquet  # noqa: F401
+    from hyperslab.cli.commands import application
 
+    application()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # children are not waited for
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(address)

@@ -361,7 +361,7 @@ def test_a_limit_of_memory_is_one_line(tmp_path: pathlib.Path, raised: str) -> N
     """What Python and its libraries raise under `ulimit -v`, in the middle of an export. A real limit is met somewhere else each time."""
     script = f"""
         import resource, sys
-        import hyperslab.cli.commands, hyperslab_command
+        import hyperslab.cli.query, hyperslab_command
         from hyperslab.cli import output
         def format_of(*_, **__):
             raise {raised}

@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 from command_server import CommandServer
 from hyperslab.cli import doctor, manual
-from hyperslab.cli.commands import ORDER
+from hyperslab.cli.menu import MENU
 
 DATA = pathlib.Path(__file__).resolve().parent.parent / "examples" / "data"
 PROFILES = str(DATA / "atlantic_profiles.nc")
@@ -69,7 +69,7 @@ def plain(text: str) -> str:
 
 
 def test_every_command_has_examples_and_describes_all_its_arguments() -> None:
-    assert len(PAGES) == len(ORDER) + 1
+    assert len(PAGES) == len(MENU) + 1
     for page in PAGES[1:]:
         assert page.examples or page.name == "hyperslab profile", page.name
         assert len(page.summary) <= 50 and page.summary.endswith((".", "…")), page.name

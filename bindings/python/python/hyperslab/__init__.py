@@ -3,20 +3,8 @@
 from importlib import import_module as _import_module
 from typing import TYPE_CHECKING, Any
 
-from . import dtypes, indexes, spark
 from ._native import __version__, register_filter, unregister_filter
-from .batch_reader import BatchReader
-from .checking.check import check, recover, stat
-from .checking.recovery import LostPart, RecoveredObject, RecoveredValues, Recovery
-from .checking.report import CheckReport, Finding
-from .checking.space import Stat
-from .comparing.diff import diff
-from .comparing.difference import Comparison, Difference
-from .comparing.values import ValueDifference
 from .counters import Counters, counters
-from .display.progress import Progress
-from .editing.edited_file import EditedDataset, EditedFile, EditedGroup
-from .engines.polars_scan import scan_polars
 from .errors import (
     CacheWarning,
     CancelledError,
@@ -35,81 +23,134 @@ from .errors import (
     ReadOnlyError,
     UnsupportedError,
 )
-from .exporting import rows as _rows  # noqa: F401, it gives tables their method `write`
-from .exporting.conversion import Converted, convert
 from .extras import importing as _importing
-from .file import File, FileSet, open
-from .indexes import index
-from .joining.each import EachFile, read_each
-from .joining.join import JoinedFile, joined, virtual
-from .joining.matching import LeftOut
-from .joining.merge import Merged, merge
-from .maintenance import Fused, Repacked, VacuumResult, Verification, fuse, repack, vacuum, verify
-from .netcdf.plan import NetcdfPlan, NetcdfTask
-from .netcdf.writing import NewNetcdf, create_netcdf
-from .objects.attributes import Attributes, Empty
-from .objects.dataset import Dataset
-from .objects.datatype import Datatype
-from .objects.group import Group
 from .profile import Profile, ProfileWarning, profile, warn_of_problem
-from .querying.query import Query, query
-from .querying.results import CountBounds, HistogramBounds, Step
-from .references.writing import References, write_references
-from .stand_in import install_as_h5py
-from .storage import StorageLayout, StorageWarning, storage_layout
-from .tables.histogram import Histogram
-from .tables.table import Split, Table
-from .values.arrays import Array
-from .values.narrow_integers import integer_dtype
-from .values.references import AttributeReference, Reference, RegionReference
-from .values.regions import RegionSelection
-from .writing.collecting import Collector
-from .writing.new_file import (
-    ExternalLink,
-    HardLink,
-    NewAttributeReference,
-    NewDataset,
-    NewDatatype,
-    NewFile,
-    NewGroup,
-    NewReference,
-    NewRegionReference,
-    SoftLink,
-    VirtualLayout,
-    VirtualSource,
-    create,
-)
-from .writing.parallel import Committed, ManySubfilesWarning, Task, WritePlan
-from .writing.unclosed import UnclosedWarning
-from .writing.write_table import write_table
-from .xarray.opening_many import open_mfdataset, to_netcdf
-from .xarray.writing import write_xarray
 
 if TYPE_CHECKING:
-    from . import models
+    from . import dtypes, indexes, models, spark
     from .advising import Advice, advise
+    from .batch_reader import BatchReader
     from .batching.batches import Batches, batches
     from .catalog.catalog import Cataloged, open_catalog, write_catalog
+    from .checking.check import check, recover, stat
+    from .checking.recovery import LostPart, RecoveredObject, RecoveredValues, Recovery
+    from .checking.report import CheckReport, Finding
+    from .checking.space import Stat
+    from .comparing.diff import diff
+    from .comparing.difference import Comparison, Difference
+    from .comparing.values import ValueDifference
+    from .display.progress import Progress
+    from .editing.edited_file import EditedDataset, EditedFile, EditedGroup
     from .engines.duckdb_catalog import Attached, attach
+    from .engines.polars_scan import scan_polars
     from .engines.sql import sql
+    from .exporting.conversion import Converted, convert
+    from .file import File, FileSet, open
+    from .indexes import index
+    from .joining.each import EachFile, read_each
+    from .joining.join import JoinedFile, joined, virtual
+    from .joining.matching import LeftOut
+    from .joining.merge import Merged, merge
+    from .maintenance import Fused, Repacked, VacuumResult, Verification, fuse, repack, vacuum, verify
+    from .netcdf.plan import NetcdfPlan, NetcdfTask
+    from .netcdf.writing import NewNetcdf, create_netcdf
+    from .objects.attributes import Attributes, Empty
+    from .objects.dataset import Dataset
+    from .objects.datatype import Datatype
+    from .objects.group import Group
+    from .querying.query import Query, query
+    from .querying.results import CountBounds, HistogramBounds, Step
+    from .references.writing import References, write_references
+    from .stand_in import install_as_h5py
+    from .storage import StorageLayout, StorageWarning, storage_layout
+    from .tables.histogram import Histogram
+    from .tables.table import Split, Table
     from .tuning import Tuned, tune
+    from .values.arrays import Array
+    from .values.narrow_integers import integer_dtype
+    from .values.references import AttributeReference, Reference, RegionReference
+    from .values.regions import RegionSelection
+    from .writing.collecting import Collector
+    from .writing.new_file import (
+        ExternalLink,
+        HardLink,
+        NewAttributeReference,
+        NewDataset,
+        NewDatatype,
+        NewFile,
+        NewGroup,
+        NewReference,
+        NewRegionReference,
+        SoftLink,
+        VirtualLayout,
+        VirtualSource,
+        create,
+    )
+    from .writing.parallel import Committed, ManySubfilesWarning, Task, WritePlan
+    from .writing.unclosed import UnclosedWarning
+    from .writing.write_table import write_table
+    from .xarray.opening_many import open_mfdataset, to_netcdf
+    from .xarray.writing import write_xarray
 
-#: The modules of names that are imported when they are first used.
-_LATE = {
-    "Advice": ".advising",
-    "Attached": ".engines.duckdb_catalog",
-    "Batches": ".batching.batches",
-    "Cataloged": ".catalog.catalog",
-    "Tuned": ".tuning",
-    "advise": ".advising",
-    "attach": ".engines.duckdb_catalog",
-    "batches": ".batching.batches",
-    "models": "",
-    "open_catalog": ".catalog.catalog",
-    "sql": ".engines.sql",
-    "tune": ".tuning",
-    "write_catalog": ".catalog.catalog",
+#: Modules of the package that are public by their own names.
+_MODULES = ("dtypes", "indexes", "models", "mpi", "spark")
+#: The public names of each other module. Both are imported when they are first used: `import hyperslab` waits for no module that a
+#: program may not need, nor for numpy and pyarrow.
+_NAMES = {
+    "advising": "Advice advise",
+    "batch_reader": "BatchReader",
+    "batching.batches": "Batches batches",
+    "catalog.catalog": "Cataloged open_catalog write_catalog",
+    "checking.check": "check recover stat",
+    "checking.recovery": "LostPart RecoveredObject RecoveredValues Recovery",
+    "checking.report": "CheckReport Finding",
+    "checking.space": "Stat",
+    "comparing.diff": "diff",
+    "comparing.difference": "Comparison Difference",
+    "comparing.values": "ValueDifference",
+    "display.progress": "Progress",
+    "editing.edited_file": "EditedDataset EditedFile EditedGroup",
+    "engines.duckdb_catalog": "Attached attach",
+    "engines.polars_scan": "scan_polars",
+    "engines.sql": "sql",
+    "exporting.conversion": "Converted convert",
+    "file": "File FileSet open",
+    "indexes": "index",
+    "joining.each": "EachFile read_each",
+    "joining.join": "JoinedFile joined virtual",
+    "joining.matching": "LeftOut",
+    "joining.merge": "Merged merge",
+    "maintenance": "Fused Repacked VacuumResult Verification fuse repack vacuum verify",
+    "netcdf.plan": "NetcdfPlan NetcdfTask",
+    "netcdf.writing": "NewNetcdf create_netcdf",
+    "objects.attributes": "Attributes Empty",
+    "objects.dataset": "Dataset",
+    "objects.datatype": "Datatype",
+    "objects.group": "Group",
+    "querying.query": "Query query",
+    "querying.results": "CountBounds HistogramBounds Step",
+    "references.writing": "References write_references",
+    "stand_in": "install_as_h5py",
+    "storage": "StorageLayout StorageWarning storage_layout",
+    "tables.histogram": "Histogram",
+    "tables.table": "Split Table",
+    "tuning": "Tuned tune",
+    "values.arrays": "Array",
+    "values.narrow_integers": "integer_dtype",
+    "values.references": "AttributeReference Reference RegionReference",
+    "values.regions": "RegionSelection",
+    "writing.collecting": "Collector",
+    "writing.new_file": (
+        "ExternalLink HardLink NewAttributeReference NewDataset NewDatatype NewFile NewGroup NewReference NewRegionReference SoftLink VirtualLayout "
+        "VirtualSource create"
+    ),
+    "writing.parallel": "Committed ManySubfilesWarning Task WritePlan",
+    "writing.unclosed": "UnclosedWarning",
+    "writing.write_table": "write_table",
+    "xarray.opening_many": "open_mfdataset to_netcdf",
+    "xarray.writing": "write_xarray",
 }
+_MODULE_OF = {name: module for module, names in _NAMES.items() for name in names.split()}
 
 __all__ = [
     "Advice",
@@ -264,11 +305,13 @@ def load_ipython_extension(shell: object) -> None:
 
 
 def __getattr__(name: str) -> Any:
-    """What few programs need: `import hyperslab` shall not wait for it, nor for DuckDB, pyarrow's datasets and pandas."""
-    if name not in _LATE:
+    """Imports a name when it is first used."""
+    module = name if name in _MODULES else _MODULE_OF.get(name)
+    if module is None:
         raise AttributeError(f"module 'hyperslab' has no attribute {name!r}")
     with _importing():
-        value = getattr(_import_module(_LATE[name], __name__), name) if _LATE[name] else _import_module(f".{name}", __name__)
+        found = _import_module(f".{module}", __name__)
+    value = found if name in _MODULES else getattr(found, name)
     globals()[name] = value
     return value
 

@@ -8,6 +8,7 @@ import importlib
 import os
 import threading
 from collections.abc import Iterator
+from typing import Any
 
 from .errors import MissingExtraError
 
@@ -43,6 +44,22 @@ def _renew() -> None:
 
 atexit.register(_end)
 os.register_at_fork(after_in_child=_renew)
+
+
+def late(module: str) -> Any:
+    """Imports a module of the package that is above the caller's, or that few programs need.
+
+    Args:
+        module: Its name in the package: `engines.sql`.
+
+    Returns:
+        The module.
+
+    Example:
+        >>> late("engines.sql").sql("select 1")
+    """
+    with importing():
+        return importlib.import_module(f"hyperslab.{module}")
 
 
 def require(feature: str, extra: str, *packages: str) -> None:

@@ -47,15 +47,21 @@ class View(Protocol):
     def table(self, name: str, **options: Any) -> Table: ...
 
 
-def contents(view: View, limit: int | None) -> tuple[pa.Table, int]:
-    """The first `limit` tables and arrays of a view with the schema `SCHEMA`, and the number of all."""
+def contents(view: View) -> pa.Table:
+    """The tables and arrays of a view with the schema `SCHEMA`."""
+    return pa.Table.from_pylist(rows(view, None)[0], SCHEMA)
+
+
+def rows(view: View, limit: int | None) -> tuple[list[dict[str, Any]], int]:
+    """The first `limit` tables and arrays of a view, each with the fields of `SCHEMA` that it has, and the number of all. Arrow's own rows would
+    import pandas."""
     arrays = _arrays(view)
     tables = view.tables
     total = len(tables) + len(arrays)
     room = total if limit is None else limit
-    rows = [_of_table(view, name) for name in tables[:room]]
-    rows += [_of_array(name, found) for name, found in list(arrays.items())[: max(0, room - len(rows))]]
-    return pa.Table.from_pylist(rows, SCHEMA), total
+    found = [_of_table(view, name) for name in tables[:room]]
+    found += [_of_array(name, places) for name, places in list(arrays.items())[: max(0, room - len(found))]]
+    return found, total
 
 
 def _of_table(view: View, name: str) -> dict[str, Any]:
@@ -105,16 +111,16 @@ def _decoded(unit: Any) -> str | None:
     return None if unit is None else str(unit)
 
 
-def lines(found: pa.Table, total: int) -> dict[str, str]:
+def lines(found: list[dict[str, Any]], total: int) -> dict[str, str]:
     """A line for each table and array, by name: `particles: table, 1,200 rows: step, time, x [m]`."""
-    shown = {f"{row['kind']} {visible(row['name'])}": f"{_size(row)}{_columns(row)}" for row in found.to_pylist()}
+    shown = {f"{row['kind']} {visible(row['name'])}": f"{_size(row)}{_columns(row)}" for row in found}
     if total > len(shown):
         shown["…"] = f"and {total - len(shown):,} more"
     return shown
 
 
 def _size(row: Mapping[str, Any]) -> str:
-    if row["problem"] is not None:
+    if row.get("problem") is not None:
         return visible(row["problem"])
     if row["kind"] == "table":
         return f"{row['rows']:,} row{'' if row['rows'] == 1 else 's'}"
@@ -123,9 +129,9 @@ def _size(row: Mapping[str, Any]) -> str:
 
 
 def _columns(row: Mapping[str, Any]) -> str:
-    if row["problem"] is not None:
+    if row.get("problem") is not None:
         return ""
-    units = [f" [{visible(unit)}]" if unit else "" for unit in row["units"] or []]
+    units = [f" [{visible(unit)}]" if unit else "" for unit in row.get("units") or []]
     if row["kind"] == "array":
         return units[0]
     names = [visible(name) + unit for name, unit in zip(row["columns"], units, strict=True)]
@@ -135,7 +141,7 @@ def _columns(row: Mapping[str, Any]) -> str:
 
 def as_text(view: View) -> str:
     """A view as lines: the model, its tables and arrays, and how many objects are in none of them."""
-    shown = lines(*contents(view, MAX_SHOWN))
+    shown = lines(*rows(view, MAX_SHOWN))
     width = max(map(len, shown), default=0)
     omitted = len(view.omitted)
     left_out = [f"{omitted:,} object{'' if omitted == 1 else 's'} in none of these: omitted has the reasons"] if omitted else []
@@ -144,9 +150,9 @@ def as_text(view: View) -> str:
 
 def as_html(view: View) -> str:
     """A view as HTML: the model, and its tables and arrays."""
-    found, total = contents(view, MAX_SHOWN)
-    rows = [(row["kind"], row["name"], _size(row), _columns(row).removeprefix(":").strip()) for row in found.to_pylist()]
-    listed = fold("<b>tables and arrays</b>", grid(["", "name", "rows or shape", "columns [unit]"], rows, total=total), opened=True) if rows else ""
+    found, total = rows(view, MAX_SHOWN)
+    cells = [(row["kind"], row["name"], _size(row), _columns(row).removeprefix(":").strip()) for row in found]
+    listed = fold("<b>tables and arrays</b>", grid(["", "name", "rows or shape", "columns [unit]"], cells, total=total), opened=True) if cells else ""
     omitted = view.omitted
     left_out = "".join(leaf(f"{text(name)} {dim(reason)}") for name, reason in list(omitted.items())[:MAX_SHOWN])
     left_out += leaf(dim(f"… and {len(omitted) - MAX_SHOWN:,} more: omitted lists them")) if len(omitted) > MAX_SHOWN else ""

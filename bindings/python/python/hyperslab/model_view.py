@@ -134,7 +134,7 @@ class ModelView:
         Example:
             >>> f.models[0].contents().to_pandas()[["kind", "name", "rows", "columns"]]
         """
-        return model_contents.contents(self, None)[0]
+        return model_contents.contents(self)
 
     def table(self, name: str, where: Any = None, **options: Any) -> Table:
         """Plans a scan of one of the model's tables. Planning reads metadata only.

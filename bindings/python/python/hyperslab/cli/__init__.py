@@ -9,8 +9,6 @@ import sys
 import warnings
 from typing import NoReturn, TextIO
 
-import pyarrow as pa
-
 from ..errors import Error, MissingExtraError
 from ..extras import require
 from ..profile import profile
@@ -24,21 +22,23 @@ def main() -> None:
     except MissingExtraError as error:
         _end(error)
     # By its name: without typer and rich the module cannot be imported.
-    app = importlib.import_module("hyperslab.cli.commands").app
+    application = importlib.import_module("hyperslab.cli.commands").application
     warnings.showwarning = _warn
     is_completing = "_HYPERSLAB_COMPLETE" in os.environ  # a shell asks for words: nothing else may be printed
+    app = application(None if is_completing else sys.argv[1:])
     if (problem := profile().problem) is not None and sys.argv[1:2] not in (["profile"], ["doctor"]) and not is_completing:
         say_warning(problem)
     try:
         with stoppable():
             app()
-    except (Error, OSError, ValueError, IndexError, KeyError, pa.ArrowException) as error:
+    except (Error, OSError, ValueError, IndexError, KeyError) as error:
         if isinstance(error, OSError) and error.errno in (errno.EAGAIN, errno.ENOMEM):
             raise MemoryError from error  # no memory, or no thread: `hyperslab_command` says so
         _end(error)
     except Exception as error:
-        duckdb = sys.modules.get("duckdb")
-        if duckdb is None or not isinstance(error, duckdb.Error):
+        # Packages that were not imported raised nothing.
+        kinds = [getattr(sys.modules.get(package), name, ()) for package, name in (("duckdb", "Error"), ("pyarrow", "ArrowException"))]
+        if not isinstance(error, tuple(kinds)):
             raise
         _end(error)
 

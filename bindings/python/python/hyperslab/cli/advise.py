@@ -23,7 +23,6 @@ from .terminal import say
 
 
 @command(
-    "Advise how to store a file for its reads.",
     "hyperslab advise cells.h5ad --access 'random rows=10' --access whole",
     "hyperslab advise cells.h5ad --access 'random rows' --apply better.h5ad",
 )

@@ -10,6 +10,8 @@ import typer
 
 import hyperslab as hs
 
+from .menu import MENU
+
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 app = typer.Typer(
@@ -21,10 +23,15 @@ app = typer.Typer(
 )
 
 
-def command(summary: str, *examples: str, name: str | None = None, hidden: bool = False) -> Callable[[Function], Function]:
-    """Makes a command of a function. `summary` is its line in the list of commands; `examples` are shown by its `--help`."""
+def command(*examples: str, name: str | None = None, hidden: bool = False) -> Callable[[Function], Function]:
+    """Makes a command of a function. Its line in the list of commands is that of the menu; `examples` are shown by its `--help`."""
     epilog = "\b\nExamples:\n" + "\n".join(f"  {example}" for example in examples) if examples else None
-    return app.command(name, short_help=summary, epilog=epilog, hidden=hidden)
+
+    def register(function: Function) -> Function:
+        called = name or function.__name__
+        return app.command(called, short_help=MENU[called].summary, epilog=epilog, hidden=hidden)(function)
+
+    return register
 
 
 def member_names(context: typer.Context, incomplete: str) -> list[str]:

@@ -16,7 +16,6 @@ from .stopping import careful
 
 
 @command(
-    "Write what many files hold as a table.",
     "hyperslab catalog 'day*.nc' -o days.parquet",
     "hyperslab catalog 'day*.nc' -o days.parquet --leave-out",
 )

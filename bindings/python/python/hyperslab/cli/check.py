@@ -27,7 +27,6 @@ def _options(*names: str) -> dict[str, Any]:
 
 
 @command(
-    "Look for damage in files.",
     "hyperslab check profiles.nc",
     "hyperslab check profiles.nc --no-data --json",
 )
@@ -64,7 +63,6 @@ def check(
 
 
 @command(
-    "Show where the bytes of a file are.",
     "hyperslab stat profiles.nc",
     "hyperslab stat profiles.nc --plot space.png",
 )
@@ -111,7 +109,6 @@ def stat(
 
 
 @command(
-    "Save what a damaged file holds.",
     "hyperslab recover broken.h5 saved.h5",
     "hyperslab recover broken.h5 saved.h5 --force --json",
 )

@@ -1,48 +1,37 @@
-"""The application with all commands, and their order in help."""
+"""The application with its commands. Modules of commands that a command line does not mean are not imported: most of what a short command
+would wait for."""
 
 from __future__ import annotations
 
-from . import advise as cli_advise
-from . import catalog as cli_catalog
-from . import check as cli_check
-from . import compare as cli_compare
-from . import doctor as cli_doctor
-from . import edit as cli_edit
-from . import inspect as cli_inspect
-from . import manual as cli_manual
-from . import many as cli_many
-from . import query as cli_query
-from . import references as cli_references
-from . import serve as cli_serve
-from . import simulate as cli_simulate
-from . import storage as cli_storage
-from . import tune as cli_tune
-from . import view as cli_view
-from .app import app
+import importlib
+from collections.abc import Sequence
 
-__all__ = [
-    "app",
-    "cli_advise",
-    "cli_catalog",
-    "cli_check",
-    "cli_compare",
-    "cli_doctor",
-    "cli_edit",
-    "cli_inspect",
-    "cli_manual",
-    "cli_many",
-    "cli_query",
-    "cli_references",
-    "cli_serve",
-    "cli_simulate",
-    "cli_storage",
-    "cli_tune",
-    "cli_view",
-]
+import typer
 
-#: First what looks into files, then what builds and stores, then what concerns the machine.
-ORDER = (
-    "ls", "info", "head", "sql", "query", "export", "plot", "view", "serve", "index", "advise", "stat", "check", "recover", "diff", "catalog", "merge", "references", "repack", "convert", "fuse", "verify", "vacuum", "attr", "rm", "mv", "cp", "tune", "profile", "simulate", "doctor", "spark_jar",
-    "manual",
-)  # fmt: skip
-app.registered_commands.sort(key=lambda one: ORDER.index(getattr(one.callback, "__name__", "")))
+from .app import app, command
+from .menu import MENU, modules_of
+
+
+def application(words: Sequence[str] | None = None) -> typer.Typer:
+    """The application.
+
+    Args:
+        words: The words of a command line, whose commands are enough. If they name no command, commands are names with summaries: enough for
+            the list of commands, and for the error of a name that is none. `None`: all commands.
+
+    Returns:
+        The application, whose commands are in the order of the menu.
+    """
+    modules = sorted({entry.module for entry in MENU.values()}) if words is None else modules_of(words)
+    if modules is None:
+        for name in MENU:
+            command(name=name)(_not_a_command)
+    for module in modules or ():
+        importlib.import_module(f".{module}", __package__)
+    order = list(MENU)
+    app.registered_commands.sort(key=lambda one: order.index(one.name or ""))
+    return app
+
+
+def _not_a_command() -> None:
+    raise NotImplementedError

@@ -17,7 +17,6 @@ from .stopping import careful
 
 
 @command(
-    "Compare two files.",
     "hyperslab diff profiles.nc profiles.nc",
     "hyperslab diff profiles.nc profiles.nc /theta --rtol 1e-6",
     "hyperslab diff profiles.nc profiles.nc --exclude '/time*' --html differences.html",

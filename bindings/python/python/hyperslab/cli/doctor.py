@@ -41,7 +41,7 @@ class Check(NamedTuple):
     advice: str = ""
 
 
-@command("Show what is installed, and what is missing.", "hyperslab doctor", "hyperslab doctor --json")
+@command("hyperslab doctor", "hyperslab doctor --json")
 def doctor(as_json: AsJson = False) -> None:
     """Show versions, the native library, the jar, the VOL connector, MPI, the profile and the extras: what is there, what is
     missing, and how to get it. Exit status 1 if something is broken; what is optional may be missing."""

@@ -49,7 +49,6 @@ def _value(text: str, dtype: str | None, as_text: bool) -> Any:
 
 
 @command(
-    "List, set or remove attributes.",
     "hyperslab attr ls profiles.nc /theta",
     'hyperslab attr set flow.h5 /wind units "m s-1"',
     "hyperslab attr set flow.h5 / version 3 --dtype u2",
@@ -89,7 +88,7 @@ def attr(
     print(f"set {visible(path)} {visible(name)} = {visible(shown)}" if action is Action.SET else f"removed {visible(path)} {visible(name)}")
 
 
-@command("Remove objects from a file.", "hyperslab rm flow.h5 /old", "hyperslab rm flow.h5 /run/1 /run/2 --recursive")
+@command("hyperslab rm flow.h5 /old", "hyperslab rm flow.h5 /run/1 /run/2 --recursive")
 def rm(
     file: EditedName,
     paths: Annotated[list[str], typer.Argument(metavar="PATH", help="Datasets, groups or links.")],
@@ -108,7 +107,7 @@ def rm(
         print(f"removed {visible(path)}")
 
 
-@command("Rename an object in a file.", "hyperslab mv flow.h5 /u /velocity/u")
+@command("hyperslab mv flow.h5 /u /velocity/u")
 def mv(
     file: EditedName,
     source: Annotated[str, typer.Argument(metavar="SOURCE", help="The object.")],
@@ -120,7 +119,7 @@ def mv(
     print(f"{visible(source)} is {visible(dest)} now")
 
 
-@command("Copy an object, also to another file.", "hyperslab cp flow.h5 /wind /backup/wind", "hyperslab cp flow.h5 /wind /wind --to other.h5")
+@command("hyperslab cp flow.h5 /wind /backup/wind", "hyperslab cp flow.h5 /wind /wind --to other.h5")
 def cp(
     file: EditedName,
     source: Annotated[str, typer.Argument(metavar="SOURCE", help="The object.")],

@@ -34,7 +34,6 @@ _FORMATS = {
 
 
 @command(
-    "Show the tree: shapes, types, chunks, filters.",
     "hyperslab ls profiles.nc",
     "hyperslab ls cells.h5ad /uns --depth 1",
     "hyperslab ls --attributes profiles.nc /theta",
@@ -75,7 +74,7 @@ def _tree_facts(file: hs.File, path: str, attributes: bool, depth: int | None) -
     return facts + [_facts(branch.entry, attributes) for branch in tree.branches(found, False, depth) if branch.entry is not None]
 
 
-@command("Show format and sizes, or all about an object.", "hyperslab info profiles.nc", "hyperslab info profiles.nc /theta --json")
+@command("hyperslab info profiles.nc", "hyperslab info profiles.nc /theta --json")
 def info(file: FileName, path: Annotated[str | None, typer.Argument(metavar="PATH", help="An object of the file.")] = None, as_json: AsJson = False) -> None:
     """Show the format and sizes of a file (of several files their sums), or all properties of one object."""
     opened = open_file(file)
@@ -162,7 +161,7 @@ def _models(file: hs.File, as_json: bool) -> dict[str, Any]:
             if as_json:
                 found.setdefault("contents", {})[view.name] = view.contents().to_pylist()
             else:
-                found[view.name] = model_contents.lines(*model_contents.contents(view, model_contents.MAX_SHOWN))
+                found[view.name] = model_contents.lines(*model_contents.rows(view, model_contents.MAX_SHOWN))
         except hs.Error as error:
             # The file itself can be shown, and says why the model's part cannot.
             found.setdefault("contents", {})[view.name] = f"cannot be listed: {error}"

@@ -11,7 +11,8 @@ import typer
 
 import hyperslab as hs
 
-from .app import app, command
+from .app import command
+from .commands import application
 
 
 class Option(NamedTuple):
@@ -52,7 +53,7 @@ ENVIRONMENT = [
 ]
 
 
-@command("Print the manual, for man.", "hyperslab man | man -l -", "hyperslab man > ~/.local/share/man/man1/hyperslab.1", name="man")
+@command("hyperslab man | man -l -", "hyperslab man > ~/.local/share/man/man1/hyperslab.1", name="man")
 def manual(
     markdown: Annotated[bool, typer.Option("--markdown", help="As Markdown, for the documentation.")] = False,
 ) -> None:
@@ -62,7 +63,7 @@ def manual(
 
 def pages() -> list[Page]:
     """The whole command (first), and each of its commands in the order of the list."""
-    root: Any = typer.main.get_command(app)
+    root: Any = typer.main.get_command(application())
     found = [_page("hyperslab", root)]
     found += [_page(f"hyperslab {name}", one) for name, one in root.commands.items() if not one.hidden]
     return found

@@ -16,7 +16,6 @@ from .stopping import careful
 
 
 @command(
-    "Make one file of many.",
     "hyperslab merge 'day*.nc' -o days.nc4",
     "hyperslab merge day1.nc day2.nc -o runs.nc4 --new-dim run --override",
     "hyperslab merge 'day*.nc' -o master.nc4 --virtual",

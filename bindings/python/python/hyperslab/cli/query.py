@@ -28,7 +28,6 @@ _COUNT_HELP = "Count the rows that match first, which reads the columns of the c
 
 
 @command(
-    "Show the first rows of a table.",
     "hyperslab head profiles.nc /theta",
     "hyperslab head profiles.nc /theta -n 3 --where 'depth > 100' --columns depth,theta",
     "hyperslab head profiles.nc /theta --json",
@@ -68,7 +67,6 @@ def _note_more(table: hs.Table, shown: int, where: str | None, counts: bool) -> 
 
 
 @command(
-    "Run an SQL query (DuckDB).",
     "hyperslab sql profiles.nc 'select depth, avg(theta) from theta group by depth'",
     "hyperslab sql profiles.nc 'from theta where theta > 299' -o warm.parquet",
     "hyperslab sql profiles.nc 'from theta' --format jsonl | tail -1",
@@ -96,7 +94,6 @@ def sql(
 
 
 @command(
-    "Write a table as Parquet, Arrow, CSV, JSON, HDF5 …",
     "hyperslab export profiles.nc /theta theta.parquet",
     "hyperslab export profiles.nc /theta warm.nc --where 'theta > 299'",
     "hyperslab export profiles.nc /theta - --format csv | wc -l",
@@ -135,7 +132,6 @@ def _note_omitted(table: hs.Table, columns: str | None) -> None:
 
 
 @command(
-    "Draw a dataset as a picture.",
     "hyperslab plot pressure.nc /air_pressure_at_sea_level pressure.png",
     "hyperslab plot profiles.nc /theta level.svg --index 3 --cmap magma --vmin 270",
     "hyperslab plot profiles.nc /theta profile.png --dims depth --index lat=2,lon=4",
@@ -184,7 +180,6 @@ def _indexes(given: str | None) -> tuple[int, ...] | dict[str | int, int]:
 
 
 @command(
-    "Find the elements of arrays that match.",
     "hyperslab query profiles.nc / 'theta > 299 && depth <= 100'",
     "hyperslab query profiles.nc / 'theta > 299' --values _row,depth,theta -n 3",
     "hyperslab query profiles.nc / 'theta > 280' --histogram theta --bins 5",

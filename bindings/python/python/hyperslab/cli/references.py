@@ -15,7 +15,6 @@ from .stopping import careful
 
 
 @command(
-    "Write where the chunks of a file lie.",
     "hyperslab references day1.nc -o day1.json",
     "hyperslab references day1.nc -o public.json --address s3://bucket/day1.nc",
 )

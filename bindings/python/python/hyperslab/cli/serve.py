@@ -20,7 +20,7 @@ from .terminal import say
 _MINIMUM = 16
 
 
-@command("Serve files to SQL clients (Arrow Flight SQL).", "hyperslab serve measurements", "hyperslab serve measurements --port 8815 --token-file token.txt")
+@command("hyperslab serve measurements", "hyperslab serve measurements --port 8815 --token-file token.txt")
 def serve(
     folder: Annotated[str, typer.Argument(metavar="FOLDER", help="Folder of the files; each is a schema.")],
     port: Annotated[int, typer.Option(help="Port of the server; a free one by default.")] = 0,

@@ -32,7 +32,6 @@ def _parsed(given: str) -> tuple[str, Any]:
 
 
 @command(
-    "Simulate reads, writes and queries on machines.",
     "hyperslab simulate --list",
     "hyperslab simulate --nodes 16 --way spark --bytes 1TiB --partitions 1000",
 )

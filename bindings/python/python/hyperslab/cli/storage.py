@@ -15,7 +15,7 @@ from .progress import counting, reporting, waiting
 from .stopping import Stopped, careful
 
 
-@command("Check that a container is complete.", "hyperslab verify run.h5", "hyperslab verify run.h5 --values --json")
+@command("hyperslab verify run.h5", "hyperslab verify run.h5 --values --json")
 def verify(file: FileName, values: Annotated[bool, typer.Option("--values", help="Also read all bytes.")] = False, as_json: AsJson = False) -> None:
     """Check that all subfiles of a container exist, are complete, and belong together; exit status 1 if not."""
     with waiting("checking"):
@@ -30,7 +30,7 @@ def verify(file: FileName, values: Annotated[bool, typer.Option("--values", help
         raise typer.Exit(1)
 
 
-@command("Remove leftovers of killed writers.", "hyperslab vacuum run.h5 --dry-run", "hyperslab vacuum run.h5 --hours 1")
+@command("hyperslab vacuum run.h5 --dry-run", "hyperslab vacuum run.h5 --hours 1")
 def vacuum(
     file: FileName,
     hours: Annotated[float, typer.Option(help="Only what was not touched for this many hours.")] = 24,
@@ -68,7 +68,7 @@ def vacuum(
             print(f"{count} commit{'s belong' if count > 1 else ' belongs'} to no master in this folder; --orphans removes {'them' if count > 1 else 'it'}")
 
 
-@command("Make one ordinary file of a container.", "hyperslab fuse run.h5 single.h5")
+@command("hyperslab fuse run.h5 single.h5")
 def fuse(
     file: FileName, out: OutName, force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False, as_json: AsJson = False
 ) -> None:
@@ -82,7 +82,6 @@ def fuse(
 
 
 @command(
-    "Copy a file with other chunks or filters.",
     "hyperslab repack profiles.nc small.nc --compression zstd --shuffle",
     "hyperslab repack profiles.nc pages.nc --pages 65536",
     "hyperslab repack profiles.nc part.nc --only /theta --libver v108",
@@ -148,7 +147,6 @@ def repack(
 
 
 @command(
-    "Convert between HDF5 and Arrow containers.",
     "hyperslab convert profiles.nc profiles.arrow",
     "hyperslab convert profiles.arrow again.nc",
 )
@@ -177,7 +175,6 @@ def _bytes_of(given: str) -> int:
 
 
 @command(
-    "Build value indexes, which queries use.",
     "hyperslab index profiles.nc /theta /salinity",
     "hyperslab index profiles.nc '/t*' --level Z --plan",
     "hyperslab index flow.h5 --box /u,/wind",
@@ -264,7 +261,7 @@ def index(
         print(planned.explain())
 
 
-@command("Print the path of the jar for Spark.", "spark-submit --jars $(hyperslab spark-jar) job.py", name="spark-jar")
+@command("spark-submit --jars $(hyperslab spark-jar) job.py", name="spark-jar")
 def spark_jar() -> None:
     """Print the path of the jar for Spark, as in: spark-submit --jars $(hyperslab spark-jar)"""
     print(hs.spark.jar())

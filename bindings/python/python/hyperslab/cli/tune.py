@@ -24,7 +24,7 @@ from .stopping import Stopped, careful
 from .terminal import say
 
 
-@command("Measure this machine, and write a profile.", "hyperslab tune /scratch/me --minutes 2", "hyperslab tune /scratch/me --study --out study")
+@command("hyperslab tune /scratch/me --minutes 2", "hyperslab tune /scratch/me --study --out study")
 def tune(
     folder: Annotated[str, typer.Argument(metavar="FOLDER", help="A folder of the file system that is measured.")],
     minutes: Annotated[float | None, typer.Option(help="No further measurement begins after this time; 5, or 30 of a study.")] = None,
@@ -113,7 +113,7 @@ def _value(setting: str, value: str) -> str:
     return value
 
 
-@command("Show the profile in force.", "hyperslab profile --json")
+@command("hyperslab profile --json")
 def profile(
     plot: Annotated[str | None, typer.Option(help="Draw what the profile was made from into this picture.")] = None,
     as_json: AsJson = False,

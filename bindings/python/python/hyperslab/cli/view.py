@@ -20,7 +20,6 @@ from .terminal import say
 
 
 @command(
-    "Show files in the browser.",
     "hyperslab view profiles.nc",
     "hyperslab view . --port 8000 --no-browser",
     "hyperslab view s3://bucket/run.h5 https://example.org/map.nc",

@@ -149,6 +149,3 @@ def _tables_of(connection: duckdb.DuckDBPyConnection, query: str) -> set[str] | 
         return {name.lower() for name in connection.get_table_names(query)}
     except duckdb.Error:
         return None
-
-
-File._run_sql = staticmethod(sql)

@@ -89,10 +89,8 @@ def _counted(source: pa.RecordBatchReader | BatchReader, advance: Advance) -> pa
     return pa.RecordBatchReader.from_batches(source.schema, batches())
 
 
-def _write_table(table: Table, out: Path, format: str | None, storage_options: Mapping[str, Any] | None) -> int:
+def write_table(table: Table, out: Path, format: str | None, storage_options: Mapping[str, Any] | None) -> int:
+    """`Table.write`."""
     path = os.fspath(out)
     text = path if isinstance(path, str) else os.fsdecode(path)
     return write_rows(table.batches(), text, format_of(text, format), storage_options=storage_options)
-
-
-Table._write_rows = staticmethod(_write_table)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -15,7 +15,7 @@ from ..arguments import check_count
 from ..batch_reader import BatchReader
 from ..dask_collections import data_frame
 from ..errors import InvalidInputError, OmittedColumnsWarning, UnsupportedError
-from ..extras import importing, require
+from ..extras import importing, late, require
 from ..reopening import storage_options_of
 from ..sessions import session
 from ..storage import StorageLayout
@@ -103,9 +103,6 @@ class Table:
     Arrow consumers (DuckDB, Polars, pandas, pyarrow) can take the table itself, or its `dataset()`. A table goes to another
     process by pickle, which opens the files there; it is planned again, and a file that has changed is a `ConflictError`.
     """
-
-    #: Set by `exporting.rows`, which knows the formats.
-    _write_rows: ClassVar[Callable[[Table, Path, str | None, Mapping[str, Any] | None], int]]
 
     def __init__(self, files: _native.Files | list[_native.File], path: str, options: dict[str, Any]) -> None:
         self._request = ScanRequest(files, path, options)
@@ -358,7 +355,7 @@ class Table:
             >>> f.table("/theta", "theta > 299").write("warm.parquet")
             195
         """
-        return Table._write_rows(self, out, format, storage_options)
+        return int(late("exporting.rows").write_table(self, out, format, storage_options))
 
     def splits(
         self,
