@@ -91,7 +91,7 @@ def texts(values: AnyArray, encoding: str, missing: str) -> AnyArray:
 def dates(values: AnyArray) -> AnyArray:
     """Days, counted from the first of the year 1, as dates."""
     found: AnyArray = np.fromiter((datetime.date.fromordinal(int(value)) for value in values.ravel()), object, values.size)
-    return found.reshape(values.shape)
+    return np.asarray(found.reshape(values.shape))
 
 
 def of_kind(values: AnyArray, kind: str, encoding: str, zone: Any, place: str) -> Any:
