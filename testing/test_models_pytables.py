@@ -331,7 +331,7 @@ def test_what_contradicts_pandas_is_an_error_with_the_object(tmp_path: pathlib.P
         f["t/table"][...] = table
 
     for change, key, place, message in [
-        (categories, "t", "/t", "without categories"),
+        (categories, "t", "/t/table", "without categories"),
         (names, "t", "/t/table", "for 3 names"),
         (rows, "f", "/f/block0_values", "a block of 3 rows"),
         (codes, "t", "/t/table", "codes"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import multiprocessing
 import pathlib
 import pickle
@@ -9,6 +10,7 @@ from typing import Any
 
 import h5py
 import hyperslab as hs
+import library_calls
 import numpy as np
 import pytest
 from thread_communicator import ThreadCommunicator, everyone
@@ -33,10 +35,10 @@ def check_particles(path: pathlib.Path, size: int, steps: list[int], name: str =
         assert sorted(f) == sorted(name.format(step) for step in steps)
         for step in steps:
             group = f[name.format(step)]
-            assert group.attrs["TIME"].tolist() == [step * 0.5] and group["x"].attrs["unit"] == "m"
+            assert group.attrs["TIME"].tolist() == [step * 0.5] and group["x"].attrs["unit"] == b"m"
             for key, values in whole(size, step).items():
                 assert group[key].dtype == values.dtype and np.array_equal(group[key][:], values)
-        assert f.attrs["author"] == "a simulation"
+        assert f.attrs["author"] == b"a simulation"
     view = h5part.open(path)
     assert view.validate() == [] and view.omitted == {}
     got = view.particles(columns=["step", "time", "id", "q", "x"]).to_pandas()
@@ -70,6 +72,74 @@ def test_one_process_writes_a_plain_file(tmp_path: pathlib.Path) -> None:
         write(run, 0, 0)
         raise ZeroDivisionError
     check_particles(path, 1, [12, 13], "Step#{:04d}")
+
+
+def as_h5hut(path: pathlib.Path, place: str, name: str) -> bytes:
+    """A text attribute as a program in C sees it that reads with the calls of H5hut: the type of the file is that of the buffer."""
+    with h5py.File(path) as f:
+        attribute = f[place].attrs.get_id(name)
+        buffer = ctypes.create_string_buffer(b"?" * 256)
+        read = library_calls.LIBRARY.H5Aread
+        read.argtypes = [ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p]
+        assert read(attribute.id, attribute.get_type().id, buffer) == 0
+        return buffer.value
+
+
+def h5part_file(path: pathlib.Path, how: str, attrs: dict[str, Any]) -> tuple[str, str]:
+    if how == "plan":
+        plan = h5part.plan(path, attrs=attrs, name="Turn", padding=6)
+        with plan.task(0) as task:
+            h5part.writer(task).write_step({"x": [1.0]}, attrs=attrs, array_attrs={"x": attrs})
+            fragment = task.finish()
+        plan.commit([fragment])
+    else:
+        with h5part.create(path, attrs=attrs, name="Turn", padding=6, commit=how) as run:
+            run.write_step({"x": [1.0]}, attrs=attrs, array_attrs={"x": attrs})
+    return "/Turn#000000", "/Turn#000000/x"
+
+
+def h5block_file(path: pathlib.Path, how: str, attrs: dict[str, Any]) -> tuple[str, str]:
+    if how == "plan":
+        plan = h5block.plan(path, (2, 2, 2), attrs=attrs, name="Turn", padding=6)
+        with plan.task(0) as task:
+            h5block.writer(task).write_step({"phi": np.zeros((2, 2, 2))}, attrs=attrs, field_attrs={"phi": attrs})
+            fragment = task.finish()
+        plan.commit([fragment])
+    else:
+        with h5block.create(path, (2, 2, 2), attrs=attrs, name="Turn", padding=6, commit=how) as run:
+            run.write_step({"phi": np.zeros((2, 2, 2))}, attrs=attrs, field_attrs={"phi": attrs})
+    return "/Turn#000000", "/Turn#000000/Block/phi"
+
+
+@pytest.mark.parametrize("make", [h5part_file, h5block_file])
+@pytest.mark.parametrize("how", ["close", "step", "plan"])
+def test_texts_are_what_h5hut_reads(tmp_path: pathlib.Path, make: Any, how: str) -> None:
+    path = tmp_path / "run.h5"
+    given = {"plain": "somebody", "empty": "", "greek": "\u03bcm", "bytes": b"raw", "numpy": np.str_("text"), "long": "x" * 200, "np_bytes": np.bytes_(b"ab")}
+    places = ("/", *make(path, how, given))
+    for place in places:
+        for name, value in given.items():
+            expected = value if isinstance(value, bytes) else value.encode()
+            assert as_h5hut(path, place, name) == expected, (place, name)
+            with h5py.File(path) as f:
+                kind = f[place].attrs.get_id(name).get_type()
+                assert not kind.is_variable_str() and kind.get_strpad() == h5py.h5t.STR_NULLTERM and kind.get_size() == len(expected) + 1
+                assert f[place].attrs.get_id(name).shape == ()
+    # The name of the steps is an attribute, too.
+    assert as_h5hut(path, "/", "__stepname__") == b"Turn"
+    with pytest.raises(hs.InvalidInputError, match="NUL"):
+        make(tmp_path / "nul.h5", how, {"label": "a\0b"})
+
+
+def test_texts_of_variable_length_are_still_read(tmp_path: pathlib.Path) -> None:
+    """Files that Hyperslab wrote before have them."""
+    path = tmp_path / "run.h5part"
+    with h5py.File(path, "w") as f:
+        f.attrs["__stepname__"], f.attrs["__stepnumwidth__"], f.attrs["author"] = "Turn", 6, "somebody"
+        f["Turn#000003/x"] = [1.0, 2.0]
+        f["Turn#000003"].attrs["label"] = "a"
+    view = h5part.open(path)
+    assert view.particles(columns=["step", "x"]).to_arrow().to_pydict() == {"step": [3, 3], "x": [1.0, 2.0]} and view.validate() == []
 
 
 def of_task(plan: bytes, rank: int) -> bytes:
@@ -264,7 +334,7 @@ def write_fields(run: Any, rank: int, step: int, ghosts: int = 1) -> None:
 def check_fields(path: pathlib.Path, steps: list[int]) -> None:
     with h5py.File(path) as f:
         for step in steps:
-            assert f[f"Step#{step}"].attrs["TIME"].tolist() == [step / 2] and f[f"Step#{step}/Block/E"].attrs["unit"] == "V/m"
+            assert f[f"Step#{step}"].attrs["TIME"].tolist() == [step / 2] and f[f"Step#{step}/Block/E"].attrs["unit"] == b"V/m"
             for name, components in (("E", 3), ("phi", 1)):
                 group = f[f"Step#{step}/Block/{name}"]
                 assert sorted(group) == [str(c) for c in range(components)]

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..errors import InvalidInputError
 from ..type_aliases import AnyArray
+from .element_ranges import checked_range, task_regions, write_range
 
 #: Names of elements as they are in names of dimensions and of variables.
 _NAMES = {"cell": ("nCells", "Cell"), "vertex": ("nVertices", "Vertex"), "edge": ("nEdges", "Edge")}
@@ -61,7 +62,9 @@ class Definition:
             >>> mesh.create_data(file, "theta", dims=["Time"], levels="nVertLevels")
         """
         self._check(location)
-        return target.create_variable(name, [*dims, _NAMES[location][0], *([levels] if levels else [])], dtype, **options)
+        elements, suffix = _NAMES[location]
+        all_dims = [*dims, elements, *([levels] if levels else [])]
+        return target.create_variable(name, all_dims, dtype, **options, **task_regions(target, all_dims, elements, f"lon{suffix}", options))
 
     def write(
         self,
@@ -69,6 +72,7 @@ class Definition:
         location: str,
         part: slice,
         *,
+        at: Mapping[str, Any] | None = None,
         longitude: Any = None,
         latitude: Any = None,
         x: Any = None,
@@ -84,30 +88,33 @@ class Definition:
             target: A task of the plan, or the file.
             location: `cell`, `vertex` or `edge`.
             part: The range, a slice without a step.
+            at: Where along the other dimensions the data are, by name of the dimension: `{"Time": 3}`, or slices without a step.
             longitude, latitude: Their places on a sphere in degrees.
             x, y: Their places on a plane in meters.
             vertices, edges, cells: The elements that they are connected with, counted from 0 and with -1 for none: of cells their vertices, edges and
                 neighbors, arrays (elements, max_edges), with -1 for vertices and edges only at the end; of vertices their cells and edges, arrays
                 (elements, vertex_degree); of edges their two vertices and two cells, and the other edges of these cells, arrays
                 (elements, 2 * max_edges), as `neighbors_of_edges` gives them.
-            data: Values of variables over the elements alone, by name.
+            data: Values of variables by name, over all of their dimensions except those with an index in `at`.
 
         Raises:
-            InvalidInputError: The mesh has no such elements, coordinates are missing or those of the other kind of mesh, or indexes are out of range.
+            InvalidInputError: The mesh has no such elements, coordinates are missing or those of the other kind of mesh, indexes are out of range, a variable
+                is not over the elements, or values have another shape.
+            UnsupportedError: `target` is a task, and a dimension of the variable is unlimited.
 
         Example:
             >>> mesh.write(task, "cell", slice(0, 1000), longitude=lon, latitude=lat, vertices=corners, area=area)
+            >>> mesh.write(task, "cell", slice(0, 1000), at={"Time": 3}, theta=theta)
         """
         self._check(location)
-        start, stop, step = part.indices(self.counts[location])
-        if step != 1:
-            raise InvalidInputError(f"a range with a step of {step}")
-        given: dict[str, Any] = {**data, **self._places(_NAMES[location][1], longitude, latitude, x, y)}
+        start, stop = checked_range(part, self.counts[location])
+        given: dict[str, Any] = self._places(_NAMES[location][1], longitude, latitude, x, y)
         for argument, values in (("vertices", vertices), ("edges", edges), ("cells", cells)):
             if values is not None:
                 given |= self._lists(location, argument, np.asarray(values), stop - start)
-        for variable, values in given.items():
-            (target.variable(variable) if hasattr(target, "variable") else target.variables[variable])[start:stop] = values
+        for values_by_name, selected in ((given, {}), (data, at or {})):
+            for variable, values in values_by_name.items():
+                write_range(target, variable, _NAMES[location][0], (start, stop), values, selected)
 
     def _check(self, location: str) -> None:
         if location not in self.counts:
@@ -268,10 +275,7 @@ def neighbors_of_edges(edges_of_cells: Any, cells_of_edges: Any, part: slice = s
     around, owners = np.asarray(edges_of_cells, "i8"), np.asarray(cells_of_edges, "i8")
     if around.ndim != 2 or owners.ndim != 2 or owners.shape[1] != 2:
         raise InvalidInputError(f"edges of cells of shape {around.shape}, cells of edges of shape {owners.shape}: give (cells, max_edges) and (edges, 2)")
-    start, stop, step = part.indices(len(owners))
-    if step != 1:
-        raise InvalidInputError(f"a range with a step of {step}")
-    numbers = np.arange(start, max(start, stop))
+    numbers = np.arange(*checked_range(part, len(owners)))
     sides = [_after(around, owners[numbers, side], numbers) for side in (0, 1)]
     both = np.concatenate(sides, axis=1)
     # The edges of both cells without the gap between them.

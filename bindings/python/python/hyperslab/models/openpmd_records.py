@@ -97,15 +97,10 @@ class Parts:
         self.arrays: list[Part] = []
 
     def group(self, path: str, attributes: Mapping[str, Any]) -> None:
-        self.groups[path] = texts(attributes)
+        self.groups[path] = dict(attributes)
 
     def array(self, path: str, values: AnyArray, where: Box | None, shape: tuple[int, ...] | None, attributes: Mapping[str, Any]) -> None:
-        self.arrays.append(Part(path, values, where, shape, texts(attributes)))
-
-
-def texts(attributes: Mapping[str, Any]) -> dict[str, Any]:
-    """Attributes as the standard wants them: text of fixed length."""
-    return {name: np.bytes_(value.encode()) if isinstance(value, str) else value for name, value in attributes.items()}
+        self.arrays.append(Part(path, values, where, shape, attributes))
 
 
 def checked(name: str, place: str) -> str:

@@ -15,7 +15,7 @@ from .._native import __version__
 from ..errors import CancelledError, Error, InvalidInputError
 from ..type_aliases import Path
 from ..writing.parallel import Task
-from .openpmd_records import Mesh, Parts, Patch, Record, Rows, checked, count, put_mesh, put_species, texts
+from .openpmd_records import Mesh, Parts, Patch, Record, Rows, checked, count, put_mesh, put_species
 from .step_parts import StepPart
 from .step_plan import StepPlan
 from .step_targets import NoTarget, TaskTarget
@@ -190,7 +190,7 @@ def _layout(encoding: str | None, version: str, options: dict[str, Any]) -> dict
 def _attributes(path: str, mode: str, encoding: str | None, version: str, attrs: Mapping[str, Any] | None) -> dict[str, Any]:
     """Attributes of a file of a series. A file that is appended to has them."""
     if mode == "append":
-        return texts(attrs or {})
+        return dict(attrs or {})
     is_by_file = _PATTERN.search(os.path.basename(path)) is not None
     by_variables = encoding == "variable"
     base = "/data" if by_variables else "/data/%T/"
@@ -207,7 +207,7 @@ def _attributes(path: str, mode: str, encoding: str | None, version: str, attrs:
     }
     if version.startswith("1"):
         given["openPMDextension"] = np.uint32(0)
-    return texts(given | dict(attrs or {}))
+    return given | dict(attrs or {})
 
 
 def create(

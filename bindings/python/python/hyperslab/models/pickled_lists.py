@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import pickletools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -72,11 +73,12 @@ def parsed(pickled: bytes) -> Any:
         raise CorruptError(f"a pickled attribute that cannot be parsed: {error}") from None
 
 
-def object_array(pickled: bytes) -> AnyArray:
+def object_array(pickled: bytes, known: Callable[[Any], Any] | None = None) -> AnyArray:
     """The array of objects in a pickle that numpy made. Its elements are texts, numbers, bytes, booleans and `None`.
 
     Args:
         pickled: The bytes.
+        known: Makes values of objects in the array, and returns those that it does not know; by default those of numpy's scalars.
 
     Returns:
         An array of objects.
@@ -97,9 +99,10 @@ def object_array(pickled: bytes) -> AnyArray:
     kind = dtype.arguments[0] if isinstance(dtype, Unpicklable) and isinstance(dtype.arguments, tuple) and dtype.arguments else None
     if kind not in ("O8", "O4", "O") or not isinstance(elements, list):
         raise UnsupportedError(f"a pickled array of {kind!r}, not of objects")
-    elements = [_number(element) if isinstance(element, Unpicklable) else element for element in elements]
+    made = number if known is None else known
+    elements = [made(element) if isinstance(element, Unpicklable) else element for element in elements]
     for element in elements:
-        if not isinstance(element, _ELEMENTS):
+        if isinstance(element, Unpicklable) or (known is None and not isinstance(element, _ELEMENTS)) or isinstance(element, (list, tuple, dict)):
             raise UnsupportedError(f"a pickled array with {element!r} in it: only texts, numbers, bytes and None are read")
     if (
         not isinstance(shape, tuple)
@@ -111,23 +114,26 @@ def object_array(pickled: bytes) -> AnyArray:
     return np.fromiter(elements, object, len(elements)).reshape(shape)
 
 
-def _number(element: Unpicklable) -> Any:
+def number(element: Unpicklable) -> Any:
     """A scalar of numpy, which is its dtype with its bytes, or bytes; else the element as it is."""
     arguments = element.arguments
     if element.name == "_codecs.encode":
-        return _encoded(element)
+        return encoded_bytes(element)
     if element.name in ("__builtin__.bytes", "builtins.bytes") and arguments == ():
         return b""
     if element.name not in _SCALARS or not isinstance(arguments, tuple) or len(arguments) != 2 or not isinstance(arguments[0], Unpicklable):
         return element
     kind = arguments[0].arguments[0] if isinstance(arguments[0].arguments, tuple) and arguments[0].arguments else None
-    raw = _encoded(arguments[1])
+    raw = encoded_bytes(arguments[1])
+    if isinstance(kind, str) and kind[:1] == "U" and isinstance(raw, bytes) and len(raw) % 4 == 0:
+        order = arguments[0].state[1] if isinstance(arguments[0].state, tuple) and len(arguments[0].state) > 1 else "<"
+        return np.str_(raw.decode("utf-32-be" if order == ">" else "utf-32-le", "surrogatepass").rstrip("\0"))
     if kind not in _NUMBERS or not isinstance(raw, bytes) or len(raw) != np.dtype(kind).itemsize:
         return element
     return np.frombuffer(raw, np.dtype(kind).newbyteorder("<"))[0]
 
 
-def _encoded(value: Any) -> Any:
+def encoded_bytes(value: Any) -> Any:
     """Bytes, which protocols before 3 keep as text, with a call or without."""
     if isinstance(value, Unpicklable) and value.name == "_codecs.encode" and isinstance(value.arguments, tuple) and len(value.arguments) == 2:
         value = value.arguments[0] if value.arguments[1] in ("latin1", "latin-1") else value

@@ -88,6 +88,29 @@ def numbers(name: str, values: Any, path: str) -> AnyArray:
     return array
 
 
+def terminated_texts(attributes: Mapping[str, Any]) -> dict[str, Any]:
+    """Attributes with texts of fixed length that end with NUL, as H5hut writes them. Its readers copy the stored bytes into a buffer of characters, so
+    they show text of variable length as garbage. `InvalidInputError` for text with a NUL in it."""
+    return {name: _terminated(name, value) for name, value in attributes.items()}
+
+
+def with_terminated_texts(step: StepPart) -> StepPart:
+    """The part of a step with the texts of its attributes as in `terminated_texts`."""
+    groups = {path: terminated_texts(attributes) for path, attributes in step.groups.items()}
+    return step._replace(groups=groups, parts=[part._replace(attrs=terminated_texts(part.attrs)) for part in step.parts])
+
+
+def _terminated(name: str, value: Any) -> Any:
+    values = np.asarray(value) if isinstance(value, (str, bytes, list, tuple, np.ndarray)) else None
+    if values is None or not values.size or not all(isinstance(each, (str, bytes)) for each in values.ravel().tolist()):
+        return value
+    texts = [each.encode() if isinstance(each, str) else each for each in values.ravel().tolist()]
+    if any(b"\0" in each for each in texts):
+        raise InvalidInputError(f"attribute {name!r} is text with a NUL, where readers would end it")
+    about = {"padding": "NullTerminated"} | ({} if all(map(bytes.isascii, texts)) else {"h5py_encoding": "utf-8"})
+    return np.array(texts, np.dtype(f"S{max(map(len, texts)) + 1}", metadata=about)).reshape(values.shape)
+
+
 def refuse_unknown(given: Mapping[str, Any] | None, known: Mapping[str, Any], what: str, where: str) -> None:
     """`InvalidInputError` for attributes of something that is not written."""
     for name in given or ():

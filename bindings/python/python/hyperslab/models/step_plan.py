@@ -13,7 +13,7 @@ from ..file import open as open_file
 from ..objects.group import Group
 from ..writing import parallel
 from ..writing.parallel import Committed, WritePlan
-from .step_parts import Box, StepNames, check_boxes, check_rows, names_of
+from .step_parts import Box, StepNames, check_boxes, check_rows, names_of, terminated_texts
 
 
 class StepPlan(WritePlan):
@@ -28,7 +28,7 @@ class StepPlan(WritePlan):
         #: Numbers of the steps in the file, and the type of each array with a step that has it.
         self.present: set[int] = set(known["present"])
         self.types: dict[str, tuple[str, int]] = {name: (dtype, step) for name, (dtype, step) in known["types"].items()}
-        for name, value in (self.names.attributes() | attrs).items():
+        for name, value in terminated_texts(self.names.attributes() | attrs).items():
             self.attrs[name] = value
         self._native.set_note(json.dumps({"steps": {"layout": layout, "known": {"present": sorted(self.present), "types": self.types}}}))
 

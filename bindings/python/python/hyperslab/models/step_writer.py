@@ -13,7 +13,7 @@ from ..errors import InvalidInputError
 from ..writing.filters import check_filters
 from ..writing.new_file import create
 from ..writing.parallel import Task
-from .step_parts import StepNames, StepPart, checked_names, names_of, same_types
+from .step_parts import StepNames, checked_names, names_of, same_types, terminated_texts, with_terminated_texts
 from .step_plan import StepPlan, steps_there
 from .step_targets import Alone, FileTarget, OnceTarget, StepTarget, Target, TaskTarget
 
@@ -50,7 +50,7 @@ class StepWriter:
     def _write(self, make: Any) -> int:
         """Writes what `make` returns, a part of a step. In a step of several processes, all learn of a failure of one."""
         try:
-            step: StepPart = make()
+            step = with_terminated_texts(make())
             types = same_types(self._types, step, self.names)
         except Exception as error:
             if isinstance(self._target, StepTarget):
@@ -104,7 +104,7 @@ def begin(
     check_choice("commit", chosen, ("close", "step"))
     check_choice("mode", mode, ("create", "overwrite", "append"))
     names, storage = names_of(layout), layout["storage"]
-    given = names.attributes() | dict(attrs or {})
+    given = terminated_texts(names.attributes() | dict(attrs or {}))
     known: dict[str, Any] = {"present": [], "types": {}}
     if comm is None and chosen == "close" and mode != "append":
         if unknown := options.keys() - {"durable", "alignment", "threads"}:

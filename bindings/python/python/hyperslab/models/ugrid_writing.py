@@ -10,6 +10,7 @@ import numpy as np
 
 from ..errors import InvalidInputError
 from ..type_aliases import AnyArray
+from .element_ranges import checked_range, task_regions, write_range
 
 #: Stands for no node in a face with fewer nodes than others.
 _NONE = -1
@@ -71,39 +72,55 @@ class Definition:
         Example:
             >>> mesh.create_data(plan, "wave", "face", "f4", compression="zstd")
         """
-        made = target.create_variable(name, [*dims, self.dimension(location)], dtype, **options)
+        all_dims = [*dims, self.dimension(location)]
+        like = f"{self.name}_{location}_{'x' if location == 'node' else 'nodes'}"
+        options |= task_regions(target, all_dims, all_dims[-1], like, options)
+        made = target.create_variable(name, all_dims, dtype, **options)
         made.attrs["mesh"], made.attrs["location"] = self.name, location
         if f"{self.name}_{location}_x" in target.variables:
             made.attrs["coordinates"] = f"{self.name}_{location}_x {self.name}_{location}_y"
         return made
 
-    def write(self, target: Any, location: str, part: slice, *, x: Any = None, y: Any = None, nodes: Any = None, **data: Any) -> None:
+    def write(
+        self,
+        target: Any,
+        location: str,
+        part: slice,
+        *,
+        at: Mapping[str, Any] | None = None,
+        x: Any = None,
+        y: Any = None,
+        nodes: Any = None,
+        **data: Any,
+    ) -> None:
         """Writes a range of the nodes, faces or edges. Ranges of different tasks must not overlap.
 
         Args:
             target: A task of the plan, or the file.
             location: `node`, `face` or `edge`.
             part: The range, a slice without a step.
+            at: Where along the other dimensions the data are, by name of the dimension: `{"time": 3}`, or slices without a step.
             x, y: Their coordinates.
             nodes: The nodes of faces or edges, from 0: an array (faces, max_face_nodes), with -1 for none at the end.
-            data: Values of variables over the elements alone, by name.
+            data: Values of variables by name, over all of their dimensions except those with an index in `at`.
 
         Raises:
-            InvalidInputError: The mesh has no such elements, or the nodes are out of range.
+            InvalidInputError: The mesh has no such elements, a variable is not over them, values have another shape, or the nodes are out of range.
+            UnsupportedError: `target` is a task, and a dimension of the variable is unlimited.
 
         Example:
             >>> mesh.write(task, "face", slice(0, 1000), nodes=corners, wave=field)
+            >>> mesh.write(task, "face", slice(0, 1000), at={"time": 3}, height=heights)
         """
-        self.dimension(location)
-        start, stop, step = part.indices(self.counts[location])
-        if step != 1:
-            raise InvalidInputError(f"a range with a step of {step}")
-        given = {f"{self.name}_{location}_x": x, f"{self.name}_{location}_y": y, **data}
+        elements = self.dimension(location)
+        start, stop = checked_range(part, self.counts[location])
+        given = {f"{self.name}_{location}_x": x, f"{self.name}_{location}_y": y}
         if nodes is not None:
             given[f"{self.name}_{location}_nodes"] = self._indexes(location, np.asarray(nodes), stop - start)
-        for name, values in given.items():
-            if values is not None:
-                _variable(target, name)[start:stop] = values
+        for values_by_name, selected in ((given, {}), (data, at or {})):
+            for name, values in values_by_name.items():
+                if values is not None:
+                    write_range(target, name, elements, (start, stop), values, selected)
 
     def _indexes(self, location: str, nodes: AnyArray, count: int) -> AnyArray:
         width = self.max_face_nodes if location == "face" else 2
@@ -114,12 +131,6 @@ class Definition:
         if (nodes[:, 1:] >= 0)[nodes[:, :-1] < 0].any() or (location == "edge" and (nodes < 0).any()):
             raise InvalidInputError("nodes are -1 before others: only the end of a face's list may be empty")
         return np.where(nodes < 0, _NONE, nodes + self.start_index)
-
-
-def _variable(target: Any, name: str) -> Any:
-    if hasattr(target, "variable"):
-        return target.variable(name)
-    return target.variables[name]
 
 
 def define(

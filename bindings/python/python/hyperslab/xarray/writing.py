@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import sys
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..errors import InvalidInputError, UnsupportedError
+from ..errors import InvalidInputError, InvalidTypeError, UnsupportedError
 from ..netcdf.plan import NetcdfPlan
 from ..netcdf.writing import NetcdfGroup, create_netcdf
 from ..type_aliases import Path
-from ..writing.new_file import unknown_mode
+from ..writing.new_file import filters_of, unknown_mode
+from . import write_arguments
 from .subfiles import Subfiles
 
 if TYPE_CHECKING:
@@ -20,8 +22,10 @@ if TYPE_CHECKING:
 
 #: Keys of a variable's encoding about its storage; the other keys are about the encoding of values.
 _STORAGE = ("zlib", "zstd", "complevel", "compression", "compression_opts", "shuffle", "fletcher32", "chunksizes", "contiguous")
-#: Keys of xarray's readers that do not apply to a new file.
-_OF_THE_SOURCE = ("source", "original_shape", "preferred_chunks", "szip", "bzip2", "blosc", "endian")
+#: Keys of xarray's readers that do not apply to a new file. xarray's writers ignore the first two, and refuse the others if they are given.
+_OF_THE_SOURCE = ("source", "original_shape", "preferred_chunks", "hdf5_filters", "szip", "bzip2", "blosc")
+#: Key of storage whose compression is of the variable's encoding, not of the call.
+_IS_GIVEN = "is_given"
 #: Encodings that lose digits.
 _LOSSY = ("least_significant_digit", "significant_digits", "quantize_mode")
 
@@ -31,7 +35,7 @@ def write_xarray(
     path: Path,
     mode: str = "w",
     *,
-    unlimited_dims: str | Iterable[str] | None = None,
+    unlimited_dims: str | Iterable[str] | Mapping[str, Any] | None = None,
     encoding: Mapping[str, Mapping[str, Any]] | None = None,
     group: str | None = None,
     compression: Any = None,
@@ -41,6 +45,7 @@ def write_xarray(
     threads: int | None = None,
     durable: bool = True,
     storage_options: Mapping[str, Any] | None = None,
+    write_inherited_coords: bool = False,
 ) -> None:
     """Writes an xarray object as netCDF-4, encoded by the CF conventions as xarray itself encodes it: times as counts, missing
     values as `_FillValue`, `scale_factor`, `dtype`, character arrays. Needs xarray.
@@ -49,7 +54,7 @@ def write_xarray(
         dataset: The object to write.
         path: Path of the file, or its address in an object store (without `subfiles`).
         mode: `w` replaces an existing file, `x` refuses to.
-        unlimited_dims: Names of unlimited dimensions.
+        unlimited_dims: Names of unlimited dimensions (of a tree also by group); by default those that the dataset was read with.
         encoding: Encoding by variable (of a tree: by group), as in `to_netcdf`; it overrides the variables' own `encoding`.
             Of storage: zlib, complevel, zstd, compression, shuffle, fletcher32, chunksizes, contiguous.
         group: The group of the dataset; by default the root group.
@@ -60,6 +65,12 @@ def write_xarray(
         threads: Number of threads that compress; one per core by default. Of `subfiles`, as many are written at a time.
         durable: Wait until the file is on the disk.
         storage_options: Options of the store of an address, as in `hyperslab.open`.
+        write_inherited_coords: Of a tree: write coordinates of nodes above into each group below, too.
+
+    Raises:
+        InvalidInputError: A name has a slash, `unlimited_dims` or `encoding` name what the dataset does not have, or an encoding is not known.
+        InvalidTypeError: An attribute has a value, such as `None`, that netCDF cannot store.
+        UnsupportedError: An encoding is not written: lossy ones, szip, bzip2, blosc, another byte order.
 
     Example:
         >>> hs.write_xarray(dataset, "out.nc", unlimited_dims=["time"], compression="zstd")
@@ -67,72 +78,91 @@ def write_xarray(
     from xarray import DataArray
 
     if isinstance(dataset, DataArray):
-        dataset = dataset.to_dataset(name=dataset.name or "data")
+        dataset = write_arguments.as_dataset(dataset)
     default = {"compression": compression, "compression_opts": compression_opts, "shuffle": shuffle}
-    unlimited = (unlimited_dims,) if isinstance(unlimited_dims, str) else tuple(unlimited_dims or ())
+    nodes = _nodes(dataset, group, unlimited_dims, encoding or {}, write_inherited_coords)
     if subfiles is None:
         with create_netcdf(path, mode, threads=threads, durable=durable, storage_options=storage_options) as f:
-            _write_nodes(f, dataset, group or "/", unlimited, encoding or {}, default, None)
+            for node in nodes:
+                _write(f, node, default, None)
         return
     parts = Subfiles(subfiles)
     if mode not in ("w", "x"):
         raise unknown_mode(mode)
     plan = NetcdfPlan(path, "overwrite" if mode == "w" else "create", durable=durable)
-    _write_nodes(plan, dataset, group or "/", unlimited, encoding or {}, default, parts)
+    for node in nodes:
+        _write(plan, node, default, parts)
     parts.write(plan, threads)
 
 
-def _write_nodes(
-    file: NetcdfGroup,
-    dataset: Any,
-    group: str,
-    unlimited: Sequence[str],
-    encoding: Mapping[str, Any],
-    default: dict[str, Any],
-    parts: Subfiles | None,
-) -> None:
-    """Writes a dataset into a group, or all datasets of a tree."""
+class _Node(NamedTuple):
+    """A dataset of one group, and how it is written."""
+
+    path: str
+    dataset: xarray.Dataset
+    unlimited: set[str]
+    encoding: Mapping[str, Mapping[str, Any]]
+
+
+def _nodes(dataset: Any, group: str | None, unlimited: Any, encoding: Mapping[str, Any], with_inherited: bool) -> list[_Node]:
+    """The dataset, or all datasets of a tree, checked."""
     if not hasattr(dataset, "subtree"):
-        _write(file, "/" + group.strip("/"), dataset, unlimited, encoding, default, parts)
-        return
-    for node in dataset.subtree:
-        # Coordinates of nodes above are seen by those below, as dimensions are.
-        own = node.to_dataset(inherit=node is dataset)
-        below = "/" + node.relative_to(dataset).strip("./") if node is not dataset else "/"
-        given = encoding.get(below, encoding if below == "/" and not any(key.startswith("/") for key in encoding) else {})
-        _write(file, below, own, unlimited, given or {}, default, parts)
+        found = [_Node("/" + (group or "").strip("/"), dataset, write_arguments.unlimited_of(dataset, unlimited), encoding)]
+    else:
+        found = []
+        for node, (path, own, names) in zip(dataset.subtree, write_arguments.of_nodes(dataset, encoding, unlimited, group), strict=True):
+            # Coordinates of nodes above are seen by those below, as dimensions are.
+            below = node.to_dataset(inherit=with_inherited or node is dataset)
+            # A node that inherits a dimension may have no variable over it.
+            there = names if names is None else [name for name in ([names] if isinstance(names, str) else names) if name in below.dims or name not in node.dims]
+            found.append(_Node(path, below, write_arguments.unlimited_of(below, there), own))
+    for each in found:
+        write_arguments.check(each.dataset)
+        for name in each.encoding:
+            if name not in each.dataset.variables:
+                raise InvalidInputError(f"encoding of {name!r}, which is not a variable of the dataset")
+    return found
 
 
-def _write(
-    file: NetcdfGroup,
-    path: str,
-    dataset: Any,
-    unlimited: Sequence[str],
-    encoding: Mapping[str, Mapping[str, Any]],
-    default: dict[str, Any],
-    parts: Subfiles | None,
-) -> None:
-    """Writes a dataset into a group; of `parts`, the values of large variables are left to tasks."""
+def _encoded(variables: dict[Any, Any], attributes: Any) -> tuple[dict[Any, Any], Any]:
+    """Variables as xarray's engine of netCDF-4 stores them."""
     from xarray.coding.strings import CharacterArrayCoder, EncodedStringCoder
-    from xarray.conventions import cf_encoder, encode_dataset_coordinates
+    from xarray.conventions import cf_encoder
 
-    for name in encoding:
-        if name not in dataset.variables:
-            raise InvalidInputError(f"encoding of {name!r}, which is not a variable of the dataset")
+    try:
+        from xarray.backends.common import ensure_dtype_not_object
+    except ImportError:  # xarray before 2025
+        from xarray.conventions import ensure_dtype_not_object  # type: ignore[attr-defined,no-redef]
+    variables, attributes = cf_encoder(variables, attributes)
+    coders: list[Any] = [partial(EncodedStringCoder, allows_unicode=True)(), CharacterArrayCoder()]
+    for name, variable in variables.items():
+        made = ensure_dtype_not_object(variable, name=name)
+        if made.dtype.kind in "iufc" and not made.dtype.isnative:
+            made = made.astype(made.dtype.newbyteorder("="), keep_attrs=True)
+        for coder in coders:
+            made = coder.encode(made, name=name)
+        variables[name] = made
+    return variables, attributes
+
+
+def _write(file: NetcdfGroup, node: _Node, default: dict[str, Any], parts: Subfiles | None) -> None:
+    """Writes a dataset into a group; of `parts`, the values of large variables are left to tasks."""
+    from xarray.conventions import encode_dataset_coordinates
+
+    path, dataset, without_limit, encoding = node
     target: Any = file.create_group(path) if path.strip("/") else file
-    without_limit = {*unlimited, *dataset.encoding.get("unlimited_dims", ())}
     variables, attributes = encode_dataset_coordinates(dataset)
     variables = {name: variable.copy(deep=False) for name, variable in variables.items()}
     for name, given in encoding.items():
         variables[name].encoding = {**given}
     storage = {name: _storage_of(name, variable, default, without_limit, name in encoding) for name, variable in variables.items()}
-    variables, attributes = cf_encoder(variables, attributes)
-    coders: list[Any] = [partial(EncodedStringCoder, allows_unicode=True)(), CharacterArrayCoder()]
-    for coder in coders:
-        variables = {name: coder.encode(variable, name=name) for name, variable in variables.items()}
+    variables, attributes = _encoded(variables, attributes)
     for name in encoding:
         if unknown := [key for key in variables[name].encoding if key not in ("dtype", "_FillValue")]:
             raise InvalidInputError(f"encoding of {name!r} with {unknown[0]}, which is not known: leave it out")
+    for name, variable in variables.items():
+        if variable.encoding.get("dtype") is str and variable.dtype.kind not in "OU":
+            raise InvalidTypeError(f"encoding of {name!r} with dtype=str: its values are {variable.dtype}, not text")
     sizes: dict[Any, int] = {}
     for variable in variables.values():
         sizes.update(variable.sizes)
@@ -148,11 +178,8 @@ def _write(
         place = "/".join((path.rstrip("/"), str(name)))
         dims, attrs = [str(dim) for dim in variable.dims], dict(variable.attrs)
         fill = attrs.pop("_FillValue", None)
-        dtype, stored = _stored_as(target, variable, attrs)
-        kind = variable.dtype.kind
-        options = storage[name] if variable.ndim and kind not in "OS" else {key: storage[name][key] for key in ("chunks",) if key in storage[name]}
-        if variable.ndim != len(options.get("chunks") or (None,) * variable.ndim):
-            options.pop("chunks")
+        dtype, stored = _stored_as(target, variable)
+        options = _fitting(name, variable, storage[name], default, name in encoding)
         if parts is not None and parts.takes(variable):
             options["shape"] = variable.shape
             target.create_variable(place, dims, dtype, fill_value=fill, attrs=attrs, **options)
@@ -163,15 +190,29 @@ def _write(
     target.attrs.update(attributes)
 
 
-def _stored_as(target: Any, variable: Any, attrs: dict[str, Any]) -> tuple[Any, Callable[[Any], Any]]:
-    """The type of an encoded variable in the file, and the function that makes stored values of encoded ones. Booleans are marked in
-    `attrs`, as xarray does."""
+def _fitting(name: Any, variable: Any, options: dict[str, Any], default: dict[str, Any], strict: bool) -> dict[str, Any]:
+    """The storage of an encoded variable: without filters if it has no dimensions, and without those of the call if it is text."""
+    options = dict(options)
+    if not variable.ndim:
+        filters_of(options.get("compression"), options.get("compression_opts"), False, False)  # a name that is not known is an error here, too
+        options = {}
+    elif variable.dtype.kind in "OSU" and not options.pop(_IS_GIVEN, False):
+        options = {key: value for key, value in options.items() if key not in default}
+    options.pop(_IS_GIVEN, None)
+    if "chunks" in options and len(options["chunks"]) != variable.ndim:
+        if strict:
+            raise InvalidInputError(f"encoding of {name!r}: chunksizes {options['chunks']} for {variable.ndim} dimensions, with that of its characters")
+        del options["chunks"]
+    return options
+
+
+def _stored_as(target: Any, variable: Any) -> tuple[Any, Callable[[Any], Any]]:
+    """The type of an encoded variable in the file, and the function that makes stored values of encoded ones."""
     if enumeration := (variable.dtype.metadata or {}).get("enum"):
         numbers = np.dtype(variable.dtype.str)
         return _enumeration(target, variable.dtype, enumeration), lambda values: values.astype(numbers)
     if variable.dtype.kind == "b":
-        attrs["dtype"] = "bool"
-        return np.dtype("i1"), lambda values: values.astype("i1")
+        raise InvalidTypeError("booleans with an encoding that has a dtype: leave dtype= out, and they are stored as i1 with the attribute dtype")
     return str if variable.dtype.kind == "O" else variable.dtype, lambda values: values
 
 
@@ -185,6 +226,15 @@ def _enumeration(target: Any, dtype: np.dtype[Any], members: Mapping[str, int]) 
     return target.create_enum_type(name, np.dtype(dtype.str), members)
 
 
+def _contiguous(name: Any, variable: Any, given: dict[str, Any], unlimited: set[str]) -> dict[str, Any]:
+    """The options of a variable that is to be stored in one piece."""
+    if other := [key for key in ("zlib", "zstd", "compression", "fletcher32", "chunksizes") if given.get(key)]:
+        raise InvalidInputError(f"encoding of {name!r} with contiguous and {other[0]}: only chunks have {'a shape' if other[0] == 'chunksizes' else 'filters'}")
+    if growing := [dim for dim in variable.dims if dim in unlimited]:
+        raise InvalidInputError(f"encoding of {name!r} with contiguous, along the unlimited dimension {growing[0]!r}")
+    return {}
+
+
 def _storage_of(name: Any, variable: Any, default: dict[str, Any], unlimited: set[str], strict: bool) -> dict[str, Any]:
     """Filters and chunks of a variable's encoding; removes them from the encoding."""
     encoding = dict(variable.encoding)
@@ -194,9 +244,15 @@ def _storage_of(name: Any, variable: Any, default: dict[str, Any], unlimited: se
         if encoding.pop(key, None) is not None and strict:
             raise UnsupportedError(f"encoding of {name!r} with {key}, which loses digits: round the values first")
     dropped = {key: encoding.pop(key) for key in _OF_THE_SOURCE if key in encoding}
+    if (order := encoding.pop("endian", None)) not in (None, "native", sys.byteorder):
+        raise UnsupportedError(f"encoding of {name!r} with endian={order!r}: values are stored in the byte order of this machine")
     variable.encoding = encoding
     if strict and any(dropped.get(key) for key in ("szip", "bzip2", "blosc")):
         raise UnsupportedError(f"encoding of {name!r} with szip, bzip2 or blosc: give zlib or zstd")
+    if strict and (of_reader := [key for key in ("preferred_chunks", "hdf5_filters") if key in dropped]):
+        raise InvalidInputError(f"encoding of {name!r} with {of_reader[0]}, which is of a reader: give chunksizes, compression")
+    if strict and given.get("contiguous"):
+        return _contiguous(name, variable, given, unlimited)
     compression, level = given.get("compression"), given.get("compression_opts", given.get("complevel"))
     if given.get("zlib") or compression == "zlib":
         compression = "gzip"
@@ -207,8 +263,10 @@ def _storage_of(name: Any, variable: Any, default: dict[str, Any], unlimited: se
         if "shuffle" in given and default["compression"] is not None:
             options["shuffle"] = bool(given["shuffle"])
     else:
-        level = 4 if level is None and compression == "gzip" else level
-        options = {"compression": compression, "compression_opts": level, "shuffle": bool(given.get("shuffle", compression in ("gzip", "zstd")))}
+        # netCDF4-python's default.
+        level = 4 if level is None and compression in ("gzip", "zstd") else level
+        shuffle = bool(given.get("shuffle", compression in ("gzip", "zstd")))
+        options = {"compression": compression, "compression_opts": level, "shuffle": shuffle, _IS_GIVEN: True}
     if given.get("fletcher32"):
         options["fletcher32"] = True
     chunks = given.get("chunksizes")
