@@ -218,7 +218,6 @@ def test_what_contradicts_the_standard_is_an_error_with_the_object(run: pathlib.
             "has 2 values, .* has 3|has 3",
             "patches_e-",
         ),
-        (lambda f: f.attrs.__delitem__("basePath"), "/", "no attribute basePath", "particles_e-"),
         (lambda f: f.move("data/0", "data/020"), "/data/20", "both iteration 20", "particles_e-"),
     ]
     for number, (change, place, match, table) in enumerate(cases):
@@ -235,6 +234,89 @@ def test_what_contradicts_the_standard_is_an_error_with_the_object(run: pathlib.
         replaced(f, f"{species}/momentum/x", np.array([b"a", b"b", b"c"]))
     with pytest.raises(hs.InvalidInputError, match="not numbers as its table needs"):
         hs.models.openpmd.open(run).particles("e-")
+
+
+def beamphysics(path: pathlib.Path, base: str, particles_path: str, place: str, **more: Any) -> dict[str, np.ndarray]:
+    """Particles as openPMD-beamphysics writes them: a group with the records themselves, without the name of a species."""
+    random = np.random.default_rng(3)
+    values = {name: random.normal(size=4) for name in ("position_x", "position_y", "momentum_z", "weight")}
+    with h5py.File(path, "w") as f:
+        root(f, "2.0.0", basePath=np.bytes_(base), particlesPath=np.bytes_(particles_path), openPMDextension=np.bytes_("BeamPhysics;SpeciesType"))
+        for name in ("meshesPath", "iterationEncoding"):
+            f.attrs.pop(name)
+        f.attrs.update(more)
+        group = f.require_group(place)
+        group.attrs.update({"speciesType": "electron", "numParticles": 4, "totalCharge": 1e-12})
+        for name, stored_values in values.items():
+            array(group, name.replace("_", "/"), stored_values, unitSI=2.0)
+        constant(group, "momentum/x", 5.0, [4], unitSI=2.0)
+        constant(group, "particleStatus", 1, [4], unitSI=1.0)
+    return values
+
+
+@pytest.mark.parametrize(
+    "base, particles_path, place, table",
+    [
+        ("/data/%T/", "./", "data/3", "particles"),
+        ("/data/%T/", "particles/", "data/3/particles", "particles"),
+        ("/data/%T/", "particles/", "data/3/particles/electron", "particles_electron"),
+        ("/data/%T/", "./", "data/3/electron", "particles_electron"),
+        ("/screen/%T/", "./", "screen/3", "particles"),
+        ("/screen/%T/", "", "screen/3", "particles"),
+        ("/run/it%T/", "particles/", "run/it3/particles", "particles"),
+        ("/run/%T/out", "./", "run/3/out", "particles"),
+        ("/data/", "particles/", "data/particles", "particles"),
+        ("/", "./", "beam", "particles_beam"),
+    ],
+)
+def test_particles_of_openpmd_beamphysics(tmp_path: pathlib.Path, base: str, particles_path: str, place: str, table: str) -> None:
+    path = tmp_path / "beam.h5"
+    values = beamphysics(path, base, particles_path, place)
+    view = hs.models.openpmd.open(path)
+    # The iteration has no time, which such files need not have.
+    assert view.tables == [table] and [problem.object for problem in view.validate() if "has no time" not in problem.message] == []
+    got = view.particles(table.partition("_")[2]).to_pandas()
+    assert got.iteration.tolist() == [3 if "%T" in base else 0] * 4
+    for name, wanted in values.items():
+        assert np.array_equal(got[name], wanted * 2.0), name
+    assert set(got.momentum_x) == {10.0} and set(got.particleStatus) == {1.0}
+    assert sorted(array.name for array in view.arrays) == sorted((table.partition("_")[2] + "/" + name.replace("_", "/")).lstrip("/") for name in values)
+    assert not any(view.contents()["problem"].to_pylist())
+
+
+def test_files_of_external_fields_have_no_iterations(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "rfgun.h5"
+    with h5py.File(path, "w") as f:
+        f.attrs.update({"openPMD": "2.0.0", "openPMDextension": "BeamPhysics", "externalFieldPath": "/ExternalFieldPath/%T/"})
+        array(f, "ExternalFieldPath/1/electricField/z", np.zeros((2, 3, 4)), unitSI=1.0)
+    view = hs.models.openpmd.open(path)
+    assert view.tables == [] and view.arrays == [] and view.validate() == [] and view.omitted == {"/ExternalFieldPath": "is in no iteration"}
+    assert view.contents().num_rows == 0
+    with h5py.File(path, "r+") as f:
+        del f.attrs["externalFieldPath"]
+    view = hs.models.openpmd.open(path)
+    assert view.tables == [] and view.arrays == [] and [problem.object for problem in view.validate()] == ["/"]
+
+
+def test_one_object_that_is_wrong_leaves_the_others(run: pathlib.Path) -> None:
+    """Arrays and tables of the others are there, and the object is named."""
+    with hs.open(run) as f:
+        before = {view.name: sorted(array.name for array in view.arrays) for view in f.models}["openpmd"]
+    with h5py.File(run, "r+") as f:
+        f["data/0/particles/e-"].create_group("nothing")
+        f["data/0/particles/stray"] = [1.0]
+        f["data/0/particles"].create_group("wrong").create_dataset("id", data=np.zeros((2, 2))).attrs["unitSI"] = 1.0
+        f["data/0/meshes"].create_group("bad").create_dataset("x", data=[1.0])
+    view = hs.models.openpmd.open(run)
+    assert sorted(array.name for array in view.arrays) == before
+    assert view.omitted["/data/0/particles/e-/nothing"] == "is a record without components" and "not a species" in view.omitted["/data/0/particles/stray"]
+    assert "has shape [2, 2]" in view.omitted["/data/0/particles/wrong/id"] and "no attribute unitSI" in view.omitted["/data/0/meshes/bad/x"]
+    assert view.particles("e-").count() > 0 and view.cells("B").count() > 0
+    problems = {row["name"]: row["problem"] for row in view.contents().to_pylist() if row["problem"]}
+    assert set(problems) == {"particles_wrong", "cells_bad"}
+    for table in problems:
+        with pytest.raises(hs.CorruptError):
+            view.table(table)
 
 
 def test_patches_that_do_not_have_each_particle_once_are_problems(run: pathlib.Path, tmp_path: pathlib.Path) -> None:

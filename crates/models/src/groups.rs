@@ -42,20 +42,40 @@ impl Group {
 
 /// The groups of a file.
 pub(crate) struct Groups {
-    /// Depth first. Each group that hard links reach is there once; what soft and external links lead to is there, too, but not what is
-    /// below it, so that links in circles end.
+    /// Depth first. Each group that hard and external links reach is there once, with what is below it. What soft links lead to, and external
+    /// links to a group that is there already, is there, too, but not what is below it, so that links in circles end.
     pub list: Vec<Group>,
     pub omitted: Vec<Omitted>,
+}
+
+/// How a group is reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Link {
+    Hard,
+    Soft,
+    /// A link to another file, whose objects no other link of this file may reach.
+    External,
+}
+
+impl Link {
+    fn of(target: &LinkTarget) -> Self {
+        match target {
+            LinkTarget::Hard(_) => Self::Hard,
+            LinkTarget::External { .. } => Self::External,
+            _ => Self::Soft,
+        }
+    }
 }
 
 impl Groups {
     pub fn of(file: &File) -> Result<Self> {
         let (mut list, mut omitted, mut seen) = (Vec::new(), Vec::new(), BTreeSet::new());
-        let mut pending = vec![("/".to_owned(), 0usize, false)];
+        let mut pending = vec![("/".to_owned(), 0usize, Link::Hard)];
         let mut budget = Budget::of(file);
-        while let Some((path, depth, is_linked)) = pending.pop() {
+        while let Some((path, depth, link)) = pending.pop() {
             let found = file.find(&path)?;
-            if !is_linked && !seen.insert(found.object) {
+            let is_new = link != Link::Soft && seen.insert((found.file.path().to_owned(), found.object));
+            if !is_new && link == Link::Hard {
                 continue;
             }
             if depth > MAX_DEPTH {
@@ -80,10 +100,10 @@ impl Groups {
                 }
                 Err(error) => return Err(error),
             };
-            if !is_linked {
+            if is_new {
                 let links = found.file.links(found.object)?;
                 let below = members.iter().zip(links.iter()).filter(|(member, _)| member.group().is_some());
-                let below = below.map(|(member, link)| (join(&path, &member.name), depth + 1, !matches!(link.target, LinkTarget::Hard(_))));
+                let below = below.map(|(member, link)| (join(&path, &member.name), depth + 1, Link::of(&link.target)));
                 pending.extend(below.collect::<Vec<_>>().into_iter().rev());
             }
             for member in &members {

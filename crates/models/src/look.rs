@@ -79,16 +79,16 @@ pub(crate) fn members(file: &File, path: &str) -> Result<Vec<Member>> {
     Ok(links.iter().map(|link| member(file, &join(path, &link.name))).collect())
 }
 
-/// The paths of all groups of a file, the root first. Each group once, whatever links lead to it.
+/// The paths of all groups of a file, and of those in other files that external links lead to, the root first. Each group once, whatever
+/// links lead to it.
 pub(crate) fn group_paths(file: &File) -> Result<Vec<String>> {
-    let mut seen = BTreeSet::from([file.root()]);
+    let mut seen = BTreeSet::from([(file.path().to_owned(), file.root())]);
     let (mut paths, mut next) = (Vec::new(), vec!["/".to_owned()]);
     while let Some(path) = next.pop() {
         let mut inner = Vec::new();
         for member in members(file, &path)? {
             if let Some(found) = member.group()
-                && found.file == *file
-                && seen.insert(found.object)
+                && seen.insert((found.file.path().to_owned(), found.object))
             {
                 inner.push(join(&path, &member.name));
             }

@@ -1,9 +1,14 @@
 //! A data frame: a group with a column for each member, in the encodings of anndata 0.7 and later; before, a compound dataset
 //! whose categories are in `uns`.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use hyperslab_array::{Datatype, Error, Result};
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
+use arrow_schema::DataType;
+use hyperslab_array::{Axis, Cancellation, Dataspace, Datatype, Error, Result, Selection};
+use hyperslab_columns::{Column as Decoder, Decoding};
 use hyperslab_formats::{Attributes, Dataset};
 use hyperslab_reader::File;
 use hyperslab_scan::{ArrayPart, Omitted, SegmentDefinition, Values};
@@ -13,6 +18,10 @@ use crate::look::{Member, attributes_at, contradiction, join, members, optional,
 
 /// Group with the categories of the columns of a data frame, as anndata 0.7 wrote it.
 const OLD_CATEGORIES: &str = "__categories";
+/// How names of categories in `uns` end, as anndata before 0.7 wrote them.
+const OLD_SUFFIX: &str = "_categories";
+/// Rows of a compound dataset whose codes are looked at together.
+const ROWS_AT_A_TIME: usize = 1 << 16;
 
 /// A data frame.
 pub(crate) struct Frame {
@@ -29,6 +38,21 @@ struct Column {
     /// The array that has a value or code for each row.
     rows: String,
     values: Values,
+    /// Of categories: where they are, and their codes, because numbers as categories are plain values in a table.
+    about: BTreeMap<String, String>,
+}
+
+impl Column {
+    fn plain(name: &str, rows: String, values: Values) -> Self {
+        Self { name: name.to_owned(), rows, values, about: BTreeMap::new() }
+    }
+
+    /// Codes into the categories at a path.
+    fn of_categories(name: &str, rows: String, codes: ArrayPart, categories: String, mask: Option<ArrayPart>, ordered: bool) -> Self {
+        let about = [("categories", categories.clone()), ("codes", rows.clone()), ("ordered", ordered.to_string())];
+        let values = Values::Categories { codes, categories: ArrayPart::whole(categories), mask, ordered };
+        Self { name: name.to_owned(), rows, values, about: about.map(|(key, value)| (key.to_owned(), value)).into() }
+    }
 }
 
 /// Whether a dataset is a data frame as anndata wrote it before 0.7.
@@ -60,15 +84,21 @@ impl Frame {
         let members = members(file, path)?;
         let (mut columns, mut omitted) = (Vec::new(), Vec::new());
         for name in std::iter::once(&index).chain(order.iter().filter(|name| **name != index)) {
-            let Some(member) = members.iter().find(|member| member.name == *name) else {
+            // A name with slashes is a path through groups.
+            let place = if name.starts_with('/') { name.clone() } else { join(path, name) };
+            let Some(member) = optional(file, &place)? else {
                 return Err(contradiction(file, path, format!("the data frame names the column {name:?}, which it does not have")));
             };
-            match column(file, path, member)? {
+            match column(file, path, &Member { name: name.clone(), ..member })? {
                 Ok(column) => columns.push(column),
                 Err(reason) => omitted.push(Omitted::new(name.clone(), reason)),
             }
         }
-        let unnamed = members.iter().filter(|member| member.name != index && member.name != OLD_CATEGORIES && !order.contains(&member.name));
+        let is_named = |member: &Member| {
+            let leads = |name: &String| name.strip_prefix(&member.name).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+            member.name == OLD_CATEGORIES || leads(&index) || order.iter().any(leads)
+        };
+        let unnamed = members.iter().filter(|member| !is_named(member));
         omitted.extend(unnamed.map(|member| Omitted::new(member.name.clone(), "is not named by column-order")));
         Ok(Self { path: path.to_owned(), index, columns, omitted })
     }
@@ -78,18 +108,20 @@ impl Frame {
         let Datatype::Compound { members, .. } = &dataset.datatype else {
             return Err(contradiction(file, path, "a data frame that is neither a group nor a compound dataset"));
         };
-        let mut columns = Vec::new();
+        let mut found = Vec::with_capacity(members.len());
         for member in members.iter() {
-            let whole = ArrayPart::whole(path).with_member(member.name.clone());
-            let categories = format!("/uns/{}_categories", member.name);
-            let has_codes =
-                matches!(member.datatype, Datatype::Integer { .. }) && optional(file, &categories)?.is_some_and(|member| member.dataset().is_some());
-            let values = match has_codes {
-                true => Values::Categories { codes: whole, categories: ArrayPart::whole(categories), mask: None, ordered: false },
-                false => Values::Array(whole),
-            };
-            columns.push(Column { name: member.name.clone(), rows: path.to_owned(), values });
+            found.push(if matches!(member.datatype, Datatype::Integer { .. }) { old_categories(file, &member.name)? } else { None });
         }
+        let counts: Vec<Option<u64>> = found.iter().map(|categories| categories.as_ref().map(|(_, count)| *count)).collect();
+        let fits = codes_fit(file, path, &counts)?;
+        let columns = members.iter().zip(found).zip(fits).map(|((member, categories), fits)| {
+            let whole = ArrayPart::whole(path).with_member(member.name.clone());
+            match categories {
+                Some((categories, _)) if fits => Column::of_categories(&member.name, path.to_owned(), whole, categories, None, false),
+                _ => Column::plain(&member.name, path.to_owned(), Values::Array(whole)),
+            }
+        });
+        let columns = columns.collect();
         let index = members.first().map(|member| member.name.clone()).ok_or_else(|| contradiction(file, path, "a data frame without columns"))?;
         Ok(Self { path: path.to_owned(), index, columns, omitted: Vec::new() })
     }
@@ -130,10 +162,56 @@ impl Frame {
         let chunk = found.chunk_grid.chunk_shape().first().copied().unwrap_or(1).max(1);
         let mut table = SegmentDefinition::new(self.path.clone(), vec![rows], vec![chunk]).with_omitted(self.omitted.clone());
         for column in &self.columns {
-            table = table.with_column(column.name.clone(), column.values.clone());
+            table = table.with_described_column(column.name.clone(), column.values.clone(), column.about.clone());
         }
         Ok(table)
     }
+}
+
+/// The categories that anndata before 0.7 kept for a column in `uns`: their path and number. Only texts and numbers in one dimension are categories,
+/// and a single text, which stands for one; other entries of `uns` have such a name by chance.
+fn old_categories(file: &File, column: &str) -> Result<Option<(String, u64)>> {
+    if column.contains('/') || column.contains(OLD_SUFFIX) {
+        return Ok(None);
+    }
+    let path = format!("/uns/{column}{OLD_SUFFIX}");
+    let Some(member) = optional(file, &path)? else { return Ok(None) };
+    let Some(dataset) = member.dataset().filter(|dataset| dataset.refusal.is_none()) else { return Ok(None) };
+    let is_text = matches!(dataset.datatype, Datatype::FixedString { .. } | Datatype::VariableString { .. });
+    let is_number = matches!(dataset.datatype, Datatype::Integer { .. } | Datatype::Float { .. } | Datatype::Enum { .. });
+    Ok(match (&dataset.dataspace, dataset.dataspace.shape()) {
+        (Dataspace::Scalar, _) if is_text => Some((path, 1)),
+        (_, [count]) if is_text || is_number => Some((path, *count)),
+        _ => None,
+    })
+}
+
+/// Whether all codes in each member of a compound dataset are below the number of its categories; true for members without.
+fn codes_fit(file: &File, path: &str, counts: &[Option<u64>]) -> Result<Vec<bool>> {
+    let mut fits = vec![true; counts.len()];
+    let found = file.find(path)?;
+    let dataset = found.dataset()?;
+    let (Datatype::Compound { members, .. }, &[rows]) = (&dataset.datatype, dataset.dataspace.shape()) else { return Ok(fits) };
+    let size = usize::try_from(dataset.datatype.size()).map_err(|_| Error::internal("the size of a row"))?;
+    if counts.iter().all(Option::is_none) || dataset.refusal.is_some() || size == 0 {
+        return Ok(fits);
+    }
+    for start in (0..rows).step_by(ROWS_AT_A_TIME) {
+        let count = (rows - start).min(ROWS_AT_A_TIME as u64);
+        let selection = Selection::new(vec![Axis::Range { start, count, step: 1 }], &[rows])?;
+        let elements = found.file.read(found.object, &selection, &Cancellation::default()).map_err(|error| error.at_object(path))?;
+        for ((member, count), fits) in members.iter().zip(counts).zip(&mut fits) {
+            let Some(count) = count.filter(|_| *fits) else { continue };
+            let (offset, width) = (usize::try_from(member.offset).unwrap_or(size), usize::try_from(member.datatype.size()).unwrap_or(size));
+            let codes: Vec<u8> = elements.bytes.chunks_exact(size).filter_map(|row| row.get(offset..offset.checked_add(width)?)).flatten().copied().collect();
+            let codes = Decoder::new(&member.name, &member.datatype, &[], Decoding::Raw)?.to_arrow(&codes, &elements.heap)?;
+            let codes = arrow_cast::cast(&codes, &DataType::Int64).map_err(|error| Error::internal(error.to_string()))?;
+            // A code that is too large for the cast is null.
+            let below = |code: Option<i64>| code.is_some_and(|code| u64::try_from(code).map_or(true, |code| code < count));
+            *fits = codes.as_primitive::<Int64Type>().iter().all(below);
+        }
+    }
+    Ok(fits)
 }
 
 /// A member as a column, or why it is none.
@@ -143,7 +221,7 @@ fn column(file: &File, frame: &str, member: &Member) -> Result<Result<Column, St
         Ok((_, object)) => object,
     };
     let attributes = member.attributes()?;
-    let column = |rows: String, values: Values| Ok(Ok(Column { name: member.name.clone(), rows, values }));
+    let column = |rows: String, values: Values| Ok(Ok(Column::plain(&member.name, rows, values)));
     if let Some(dataset) = object.dataset() {
         if let Some(refusal) = &dataset.refusal {
             return Ok(Err(format!("cannot be read: {}", refusal.message())));
@@ -159,7 +237,7 @@ fn column(file: &File, frame: &str, member: &Member) -> Result<Result<Column, St
                 return Err(contradiction(file, &member.path, format!("codes whose categories are missing: there is no {path}")));
             };
             let ordered = is_true(&*categories.attributes()?, "ordered")?;
-            return column(member.path.clone(), Values::Categories { codes: whole, categories: ArrayPart::whole(path), mask: None, ordered });
+            return Ok(Ok(Column::of_categories(&member.name, member.path.clone(), whole, path, None, ordered)));
         }
         return column(member.path.clone(), Values::Array(whole));
     }
@@ -180,9 +258,8 @@ fn column(file: &File, frame: &str, member: &Member) -> Result<Result<Column, St
                 categories = join(&categories, "values");
             }
             let ordered = is_true(&attributes, "ordered")?;
-            let categories = ArrayPart::whole(categories);
-            let values = Values::Categories { codes: ArrayPart::whole(codes.clone()), categories, mask, ordered };
-            column(codes, values)
+            let whole = ArrayPart::whole(codes.clone());
+            Ok(Ok(Column::of_categories(&member.name, codes, whole, categories, mask, ordered)))
         }
         Some("nullable-integer" | "nullable-boolean" | "nullable-string-array") => {
             let (values, mask) = (part("values")?, part("mask")?);
@@ -196,6 +273,6 @@ fn column(file: &File, frame: &str, member: &Member) -> Result<Result<Column, St
 /// Whether an attribute holds true, or a number that is not 0.
 fn is_true(attributes: &Attributes, name: &str) -> Result<bool> {
     let Some(array) = attributes.get(name).map(values).transpose()?.flatten() else { return Ok(false) };
-    let cast = arrow_cast::cast(&array, &arrow_schema::DataType::Boolean).map_err(|error| Error::internal(error.to_string()))?;
+    let cast = arrow_cast::cast(&array, &DataType::Boolean).map_err(|error| Error::internal(error.to_string()))?;
     Ok(cast.as_any().downcast_ref::<arrow_array::BooleanArray>().is_some_and(|flags| flags.iter().next().flatten().unwrap_or(false)))
 }

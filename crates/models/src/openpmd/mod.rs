@@ -12,17 +12,20 @@ mod species;
 
 use std::collections::BTreeSet;
 
-use hyperslab_array::Result;
+use hyperslab_array::{Error, ErrorKind, Result};
 use hyperslab_reader::File;
 use hyperslab_scan::{Omitted, SegmentDefinition};
 
 use crate::budget::Budget;
-use crate::look::{Member, no_table};
+use crate::look::{Member, contradiction, no_table};
 use crate::model::{Certainty, Model, NamedArray, Problem, Recognition};
 use series::{Iteration, iterations};
 
 /// The model.
 pub(crate) struct OpenPmd;
+
+/// Attribute of files with external fields, an extension, which need no iterations.
+const EXTERNAL_FIELDS: &str = "externalFieldPath";
 
 /// What a table shows.
 enum Table {
@@ -42,20 +45,65 @@ fn seen(iterations: &[Iteration], of: fn(&Iteration) -> &[Member]) -> Vec<String
 fn tables(file: &File, iterations: &[Iteration]) -> Result<Vec<(String, Table)>> {
     let mut tables = Vec::new();
     for species in seen(iterations, |iteration| &iteration.species) {
-        tables.push((format!("particles_{species}"), Table::Particles(species)));
+        tables.push((named("particles", &species), Table::Particles(species)));
     }
     for record in seen(iterations, |iteration| &iteration.meshes) {
-        for (name, component) in mesh::tables(file, iterations, &record)? {
+        // A record that contradicts the standard is a table all the same, which says so when it is asked for.
+        for (name, component) in unless_wrong(mesh::tables(file, iterations, &record))?.unwrap_or_else(|| vec![(record.clone(), None)]) {
             tables.push((format!("cells_{name}"), Table::Cells(record.clone(), component)));
         }
     }
     for species in seen(iterations, |iteration| &iteration.species) {
         let members = iterations.iter().flat_map(|iteration| &iteration.species).filter(|member| member.name == species);
         if members.map(|member| patches::has_patches(file, member)).collect::<Result<Vec<bool>>>()?.contains(&true) {
-            tables.push((format!("patches_{species}"), Table::Patches(species)));
+            tables.push((named("patches", &species), Table::Patches(species)));
         }
     }
     Ok(tables)
+}
+
+/// Name of a table of a species, which may be without a name.
+fn named(table: &str, species: &str) -> String {
+    if species.is_empty() { table.to_owned() } else { format!("{table}_{species}") }
+}
+
+/// What was found; `None` if the object contradicts the standard, or holds what is not read. It does not take the others away.
+fn unless_wrong<T>(found: Result<T>) -> Result<Option<T>> {
+    match found {
+        Err(error) if matches!(error.kind(), ErrorKind::Corrupt | ErrorKind::Unsupported | ErrorKind::InvalidInput) => Ok(None),
+        found => found.map(Some),
+    }
+}
+
+/// Components with the names of their records.
+type NamedComponents = Vec<(String, record::Component)>;
+
+/// The components of the meshes and particles of an iteration, with the names of their records, and what cannot be read of them.
+fn components(file: &File, iteration: &Iteration) -> Result<(NamedComponents, Vec<Omitted>)> {
+    let (mut found, mut omitted) = (Vec::new(), Vec::new());
+    let mut wrong = |error: Error, member: &Member| match unless_wrong::<()>(Err(error.clone())) {
+        Err(error) => Err(error),
+        Ok(_) => {
+            omitted.push(Omitted::new(error.object().unwrap_or(&member.path), error.message()));
+            Ok(())
+        }
+    };
+    for member in &iteration.meshes {
+        match record::components(file, member) {
+            Ok(components) => found.extend(components.into_iter().map(|component| (member.name.clone(), component))),
+            Err(error) => wrong(error, member)?,
+        }
+    }
+    for member in &iteration.species {
+        match species::species(file, iteration, member) {
+            Ok(species) => found.extend(species.components.into_iter().map(|((record, _), component)| {
+                let name = if member.name.is_empty() { record } else { format!("{}/{record}", member.name) };
+                (name, component)
+            })),
+            Err(error) => wrong(error, member)?,
+        }
+    }
+    Ok((found, omitted))
 }
 
 impl Model for OpenPmd {
@@ -78,9 +126,7 @@ impl Model for OpenPmd {
     fn table(&self, file: &File, name: &str) -> Result<Vec<SegmentDefinition>> {
         let iterations = iterations(file)?;
         // A contradiction in a mesh is no matter of particles.
-        if let Some(species) =
-            name.strip_prefix("particles_").filter(|name| seen(&iterations, |iteration| &iteration.species).iter().any(|known| known == name))
-        {
+        if let Some(species) = seen(&iterations, |iteration| &iteration.species).iter().find(|species| named("particles", species) == name) {
             return species::table(file, &iterations, species);
         }
         let tables = tables(file, &iterations)?;
@@ -95,18 +141,10 @@ impl Model for OpenPmd {
     fn arrays(&self, file: &File) -> Result<Vec<NamedArray>> {
         let mut arrays = Vec::new();
         for iteration in iterations(file)? {
-            let mut add = |name: &str, component: &record::Component| {
+            for (record, component) in components(file, &iteration)?.0 {
                 if component.constant.is_none() {
-                    let name = if component.name.is_empty() { name.to_owned() } else { format!("{name}/{}", component.name) };
-                    arrays.push(NamedArray { name, step: Some(iteration.number), path: component.path.clone(), shape: component.shape.clone() });
-                }
-            };
-            for member in &iteration.meshes {
-                record::components(file, member)?.iter().for_each(|component| add(&member.name, component));
-            }
-            for member in &iteration.species {
-                for ((record, _), component) in &species::species(file, member)?.components {
-                    add(&format!("{}/{record}", member.name), component);
+                    let name = if component.name.is_empty() { record } else { format!("{record}/{}", component.name) };
+                    arrays.push(NamedArray { name, step: Some(iteration.number), path: component.path, shape: component.shape });
                 }
             }
         }
@@ -120,20 +158,23 @@ impl Model for OpenPmd {
                 problems.push(Problem::new(error.object().unwrap_or(place), error.message()));
             }
         };
+        if !series::has_base_path(file)? && file.attributes(file.root())?.get(EXTERNAL_FIELDS).is_none() {
+            note(Err(contradiction(file, "/", "there is no attribute basePath, so the file has no iterations")), "/");
+        }
         match iterations(file) {
             Err(error) => note(Err(error), "/"),
             Ok(iterations) => {
                 for iteration in &iterations {
                     iteration.meshes.iter().for_each(|member| note(mesh::check(file, member), &member.path));
-                    iteration.species.iter().for_each(|member| note(species::species(file, member).map(|_| ()), &member.path));
+                    iteration.species.iter().for_each(|member| note(species::species(file, iteration, member).map(|_| ()), &member.path));
                 }
                 for species in seen(&iterations, |iteration| &iteration.species) {
                     note(patches::table(file, &iterations, &species).map(|_| ()), "/");
                 }
                 let mut budget = Budget::of(file);
-                for member in iterations.iter().flat_map(|iteration| &iteration.species) {
+                for (iteration, member) in iterations.iter().flat_map(|iteration| iteration.species.iter().map(move |member| (iteration, member))) {
                     // What is wrong with the particles alone was noted above.
-                    if let Ok(particles) = species::species(file, member) {
+                    if let Ok(particles) = species::species(file, iteration, member) {
                         note(patches::check(file, member, particles.count, &mut budget), &member.path);
                     }
                 }
@@ -152,6 +193,11 @@ impl Model for OpenPmd {
         let root = file.links(file.root())?;
         let others = root.iter().map(|link| format!("/{}", link.name));
         let outside = others.filter(|path| !inside.iter().any(|iteration| iteration == path || iteration.starts_with(&format!("{path}/"))));
-        Ok(outside.map(|path| Omitted::new(path, "is in no iteration")).collect())
+        let mut omitted: Vec<Omitted> = outside.map(|path| Omitted::new(path, "is in no iteration")).collect();
+        for iteration in unless_wrong(iterations(file))?.unwrap_or_default() {
+            omitted.extend(components(file, &iteration)?.1);
+            omitted.extend(iteration.without_records(file)?);
+        }
+        Ok(omitted)
     }
 }

@@ -6,9 +6,13 @@ use arrow_array::{ArrayRef, Float64Array, Int64Array};
 use hyperslab_array::{Error, Result};
 use hyperslab_formats::Attributes;
 use hyperslab_reader::File;
-use hyperslab_scan::{Literal, Values};
+use hyperslab_scan::{Literal, Omitted, Values};
 
+use super::species::is_empty;
 use crate::look::{Member, attributes_at, contradiction, join, members, numbers, optional, text_of};
+
+/// The record that all particles have.
+pub(crate) const POSITION: &str = "position";
 
 /// An iteration with its meshes and species.
 pub(crate) struct Iteration {
@@ -18,7 +22,12 @@ pub(crate) struct Iteration {
     /// Of a missing `timeUnitSI`.
     default_unit: Option<f64>,
     pub meshes: Vec<Member>,
+    /// The species; particles that are in no species are one without a name.
     pub species: Vec<Member>,
+    /// The member of the iteration that has the meshes: no record, if the particles are in the iteration itself.
+    meshes_group: Option<String>,
+    /// The group that the species are in.
+    particles: Option<String>,
 }
 
 /// The version of the standard that the file names; `None` if it names none.
@@ -33,60 +42,108 @@ pub(crate) fn are_units_optional(file: &File) -> Result<bool> {
     Ok(major.is_some_and(|major| major >= 2))
 }
 
+/// Whether the file says where its iterations are. Files of extensions, such as those of external fields, need not have any.
+pub(crate) fn has_base_path(file: &File) -> Result<bool> {
+    Ok(file.attributes(file.root())?.get("basePath").is_some())
+}
+
 /// Numbers and paths of the iterations, by number. A series that is a file for each iteration has one in each file.
 pub(crate) fn names(file: &File) -> Result<Vec<(i64, String)>> {
     let attributes = file.attributes(file.root())?;
-    let Some(base) = text_of(&attributes, "basePath")? else { return Err(contradiction(file, "/", "the file has no attribute basePath")) };
+    let Some(base) = text_of(&attributes, "basePath")? else {
+        return match attributes.get("basePath") {
+            None => Ok(Vec::new()),
+            Some(_) => Err(contradiction(file, "/", "the attribute basePath does not hold text")),
+        };
+    };
     let by_variables = text_of(&attributes, "iterationEncoding")?.is_some_and(|encoding| encoding == "variableBased");
-    let (group, rest) = base.split_once("%T").unwrap_or((&base, ""));
+    let (before, after) = base.split_once("%T").unwrap_or((&base, ""));
     if by_variables || !base.contains("%T") {
-        // One iteration, whose number is an attribute.
-        let path = format!("/{}", group.trim_matches('/'));
-        let Some(iteration) = optional(file, &path)? else { return Ok(Vec::new()) };
-        let attributes = iteration.attributes()?;
-        let Some(attribute) = attributes.get("snapshot") else {
-            return Err(contradiction(file, &path, "the iteration has neither a number in its path nor an attribute snapshot"));
-        };
-        return match numbers(attribute).map_err(|error| error.at_object(&*path).in_file(file.name()))?.as_deref() {
-            #[expect(clippy::cast_possible_truncation, reason = "checked")]
-            Some([number]) if number.fract() == 0.0 && number.abs() < 2f64.powi(53) => Ok(vec![(*number as i64, path)]),
-            _ => Err(Error::unsupported("openPMD iterations by variables with several snapshots in one file").at_object(path).in_file(file.name())),
-        };
+        return one_iteration(file, &format!("/{}", before.trim_matches('/')));
     }
-    if !rest.trim_matches('/').is_empty() || !group.ends_with('/') {
-        return Err(contradiction(file, "/", format!("the attribute basePath is {base:?}; %T is expected as its last part")));
-    }
-    let group = format!("/{}", group.trim_matches('/'));
+    // The number may follow a word, and be the name of a group above the iteration.
+    let (group, word) = before.rsplit_once('/').unwrap_or(("", before));
+    let (group, after) = (format!("/{}", group.trim_matches('/')), after.trim_matches('/'));
     if optional(file, &group)?.is_none() {
         return Ok(Vec::new());
     }
     let found = file.find(&group)?;
     let links = found.file.links(found.object)?;
-    let number = |name: &str| name.bytes().all(|byte| byte.is_ascii_digit()).then(|| name.parse::<i64>().ok()).flatten();
-    let mut names: Vec<(i64, String)> = links.iter().filter_map(|link| Some((number(&link.name)?, join(&group, &link.name)))).collect();
+    let number = |name: &str| {
+        let digits = name.strip_prefix(word)?;
+        digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| digits.parse::<i64>().ok()).flatten()
+    };
+    let mut names = Vec::new();
+    for link in links.iter() {
+        let Some(number) = number(&link.name) else { continue };
+        let path = join(&group, &link.name);
+        if after.is_empty() {
+            names.push((number, path));
+        } else if optional(file, &join(&path, after))?.is_some() {
+            names.push((number, join(&path, after)));
+        }
+    }
     names.sort();
     Ok(names)
+}
+
+/// An iteration whose number is an attribute; number 0 without one.
+fn one_iteration(file: &File, path: &str) -> Result<Vec<(i64, String)>> {
+    let Some(iteration) = optional(file, path)? else { return Ok(Vec::new()) };
+    let attributes = iteration.attributes()?;
+    let Some(attribute) = attributes.get("snapshot") else { return Ok(vec![(0, path.to_owned())]) };
+    match numbers(attribute).map_err(|error| error.at_object(path).in_file(file.name()))?.as_deref() {
+        #[expect(clippy::cast_possible_truncation, reason = "checked")]
+        Some([number]) if number.fract() == 0.0 && number.abs() < 2f64.powi(53) => Ok(vec![(*number as i64, path.to_owned())]),
+        _ => Err(Error::unsupported("openPMD iterations by variables with several snapshots in one file").at_object(path).in_file(file.name())),
+    }
+}
+
+/// Where meshes or particles are below an iteration: `meshes/`; nowhere for `./`.
+fn below(path: &str, place: &str) -> String {
+    place.split('/').filter(|part| !part.is_empty() && *part != ".").fold(path.to_owned(), |path, part| join(&path, part))
+}
+
+/// The members of a group of meshes or particles; none if there is no such group.
+fn members_below(file: &File, path: &str) -> Result<Vec<Member>> {
+    match optional(file, path)? {
+        None => Ok(Vec::new()),
+        Some(member) if member.group().is_some() => members(file, path),
+        Some(_) => Err(contradiction(file, path, "meshes and particles are in groups; this is something else, or cannot be read")),
+    }
+}
+
+/// The species in a group: its members, or the group itself if it has the records of particles, as openPMD-beamphysics writes it.
+fn species_in(file: &File, path: &str, meshes: Option<&str>) -> Result<Vec<Member>> {
+    let found = members_below(file, path)?;
+    if found.iter().any(|member| member.name == POSITION) {
+        return Ok(optional(file, path)?.map(|group| Member { name: String::new(), ..group }).into_iter().collect());
+    }
+    // Datasets are no species.
+    Ok(found.into_iter().filter(|member| member.dataset().is_none() && Some(member.name.as_str()) != meshes).collect())
 }
 
 /// Every iteration, by number.
 pub(crate) fn iterations(file: &File) -> Result<Vec<Iteration>> {
     let attributes = file.attributes(file.root())?;
-    let place = |name: &str| text_of(&attributes, name).map(|text| text.map(|text| text.trim_matches('/').to_owned()));
-    let (meshes, particles) = (place("meshesPath")?, place("particlesPath")?);
-    let below = |path: &str, place: &Option<String>| {
-        let Some(place) = place else { return Ok(Vec::new()) };
-        let path = join(path, place);
-        match optional(file, &path)? {
-            None => Ok(Vec::new()),
-            Some(member) if member.group().is_some() => members(file, &path),
-            Some(_) => Err(contradiction(file, &path, "meshes and particles are in groups; this is something else, or cannot be read")),
-        }
-    };
+    let (meshes, particles) = (text_of(&attributes, "meshesPath")?, text_of(&attributes, "particlesPath")?);
     let default_unit = are_units_optional(file)?.then_some(1.0);
     let one = |(number, path): (i64, String)| {
         let found = file.find(&path)?;
         let attributes = attributes_at(&found, &path)?;
-        Ok(Iteration { number, attributes, default_unit, meshes: below(&path, &meshes)?, species: below(&path, &particles)?, path })
+        let (of_meshes, of_particles) = (meshes.as_ref().map(|place| below(&path, place)), particles.as_ref().map(|place| below(&path, place)));
+        let first = |group: &String| group.strip_prefix(&path)?.trim_matches('/').split('/').next().filter(|name| !name.is_empty()).map(str::to_owned);
+        let meshes_group = of_meshes.as_ref().and_then(first);
+        let species = match &of_particles {
+            Some(place) => species_in(file, place, meshes_group.as_deref().filter(|_| *place == path))?,
+            None => Vec::new(),
+        };
+        let meshes = match of_meshes {
+            // Where both are in the iteration itself, its members are species.
+            Some(place) if of_particles.as_ref() != Some(&place) => members_below(file, &place)?,
+            _ => Vec::new(),
+        };
+        Ok(Iteration { number, attributes, default_unit, meshes, species, meshes_group, particles: of_particles, path })
     };
     let iterations = names(file)?.into_iter().map(one).collect::<Result<Vec<Iteration>>>()?;
     if let Some([a, b]) = iterations.windows(2).find(|pair| matches!(pair, [a, b] if a.number == b.number)) {
@@ -96,6 +153,28 @@ pub(crate) fn iterations(file: &File) -> Result<Vec<Iteration>> {
 }
 
 impl Iteration {
+    /// Datasets next to species, and records without components: they have nothing that a table could show.
+    pub fn without_records(&self, file: &File) -> Result<Vec<Omitted>> {
+        let mut omitted = Vec::new();
+        for species in self.species.iter().filter(|species| species.group().is_some()) {
+            for record in members(file, &species.path)? {
+                if !self.is_meshes(species, &record.name) && is_empty(file, &record)? {
+                    omitted.push(Omitted::new(record.path, "is a record without components"));
+                }
+            }
+        }
+        let beside = self.particles.iter().map(|place| members_below(file, place)).collect::<Result<Vec<_>>>()?;
+        let is_nameless = self.species.iter().any(|species| species.name.is_empty());
+        let datasets = beside.into_iter().flatten().filter(|member| !is_nameless && member.dataset().is_some());
+        omitted.extend(datasets.map(|member| Omitted::new(member.path, "is a dataset, not a species")));
+        Ok(omitted)
+    }
+
+    /// Whether a member of a species is the group of the meshes.
+    pub fn is_meshes(&self, species: &Member, name: &str) -> bool {
+        species.path == self.path && self.meshes_group.as_deref() == Some(name)
+    }
+
     /// The time in seconds: `time * timeUnitSI`; null if one of the attributes is missing or not a number.
     fn time(&self) -> Result<Option<f64>> {
         let number = |name: &str| -> Result<Option<f64>> {

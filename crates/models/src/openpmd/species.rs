@@ -7,10 +7,9 @@ use hyperslab_reader::File;
 use hyperslab_scan::SegmentDefinition;
 
 use super::record::{Component, Kind, Unit, components_with, missing, values};
-use super::series::Iteration;
+use super::series::{Iteration, POSITION};
 use crate::look::{Member, contradiction, free_name, members};
 
-const POSITION: &str = "position";
 const OFFSET: &str = "positionOffset";
 /// Group of a species with its patches.
 pub(crate) const PATCHES: &str = "particlePatches";
@@ -25,12 +24,26 @@ pub(crate) struct Species {
 }
 
 /// The records of a species. `Corrupt` if they have different numbers of particles.
-pub(crate) fn species(file: &File, member: &Member) -> Result<Species> {
+pub(crate) fn species(file: &File, iteration: &Iteration, member: &Member) -> Result<Species> {
     if member.group().is_none() {
         return Err(contradiction(file, &member.path, "a species is a group of records; this is something else, or cannot be read"));
     }
-    let records: Vec<Member> = members(file, &member.path)?.into_iter().filter(|record| record.name != PATCHES).collect();
+    let mut records = Vec::new();
+    for record in members(file, &member.path)? {
+        if record.name != PATCHES && !iteration.is_meshes(member, &record.name) && !is_empty(file, &record)? {
+            records.push(record);
+        }
+    }
     rows(file, &records, |_| Unit::Needed)
+}
+
+/// Whether a record has neither components nor a constant value.
+pub(crate) fn is_empty(file: &File, record: &Member) -> Result<bool> {
+    if record.group().is_none() || !members(file, &record.path)?.is_empty() {
+        return Ok(false);
+    }
+    let attributes = record.attributes()?;
+    Ok(attributes.get("value").is_none() && attributes.get("shape").is_none())
 }
 
 /// Records of one dimension, all of the same length.
@@ -58,7 +71,7 @@ pub(crate) fn rows(file: &File, records: &[Member], unit: fn(&str) -> Unit) -> R
 /// The particles of a species in all iterations that have it.
 pub(crate) fn table(file: &File, iterations: &[Iteration], name: &str) -> Result<Vec<SegmentDefinition>> {
     let having = iterations.iter().filter_map(|iteration| Some((iteration, iteration.species.iter().find(|member| member.name == name)?)));
-    let all = having.map(|(iteration, member)| Ok((iteration, member.path.clone(), species(file, member)?))).collect::<Result<Vec<_>>>()?;
+    let all = having.map(|(iteration, member)| Ok((iteration, member.path.clone(), species(file, iteration, member)?))).collect::<Result<Vec<_>>>()?;
     segments(&all)
 }
 

@@ -42,7 +42,8 @@ fn nodes(file: &File) -> Result<Vec<(Member, Node)>> {
     let mut seen = std::collections::BTreeSet::new();
     while let Some((path, depth)) = pending.pop() {
         // A group may be a member of itself.
-        if !seen.insert(file.find(&path)?.object) || depth > MAX_DEPTH {
+        let group = file.find(&path)?;
+        if !seen.insert((group.file.path().to_owned(), group.object)) || depth > MAX_DEPTH {
             continue;
         }
         let mut groups = Vec::new();

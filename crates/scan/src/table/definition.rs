@@ -24,7 +24,7 @@ use super::connectivity::IndexRule;
 use super::definition_arrays::{ArrayPart, OwnerStep, Resolver, Stage, is_text_of_characters, member_index};
 use super::elements::Elements;
 use super::literal::Literal;
-use super::mapping::DimensionMapping;
+use super::mapping::{DimensionMapping, RowMapping};
 use super::members::Omitted;
 use super::patch_definition::{BoxList, PatchValues, list_values, patch_values, resolve_patches};
 use super::ragged::Bounds;
@@ -133,7 +133,7 @@ pub enum Values {
     Categories {
         /// One code for each row.
         codes: ArrayPart,
-        /// The categories, a whole 1-D array.
+        /// The categories, a whole 1-D array, or a scalar for a single one.
         categories: ArrayPart,
         /// One flag for each category: whether it is null.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -451,13 +451,29 @@ impl SegmentDefinition {
         self.resolve(files, decode, Stage::Planned)
     }
 
+    /// The file of the coordinates and compound datasets of a model's definition: another one than `opened` if external links lead to
+    /// them. Other arrays may be in any file.
+    fn home(&self, opened: &File) -> File {
+        let path = self.columns.iter().find_map(|column| match &column.values {
+            Values::Coordinate { dataset, .. } | Values::Texts { dataset, .. } => Some(dataset),
+            Values::Array(part) if part.member.is_some() => Some(&part.path),
+            _ => None,
+        });
+        // An array that is not found is an error when its column is made.
+        path.and_then(|path| opened.find(path).ok()).map_or_else(|| opened.clone(), |found| found.file)
+    }
+
     fn resolve(&self, files: &[File], decode: bool, stage: Stage) -> Result<Segment> {
         let malformed = |what: &str| match stage {
             Stage::Defined => Error::internal(format!("the definition of a table: {what}")),
             Stage::Planned => Error::invalid_input(format!("these bytes are not a split: {what}")),
         };
         let opened = files.first().ok_or_else(|| malformed("no file"))?;
-        let file = files.get(self.file).ok_or_else(|| malformed("a file without a name"))?;
+        let home = match stage {
+            Stage::Defined => self.home(opened),
+            Stage::Planned => files.get(self.file).ok_or_else(|| malformed("a file without a name"))?.clone(),
+        };
+        let file = &home;
         if self.chunk_shape.len() != self.shape.len() || self.chunk_shape.contains(&0) {
             return Err(malformed("the shape of its chunks"));
         }
@@ -503,18 +519,20 @@ impl SegmentDefinition {
                 }
                 Values::Texts { axis, dataset } => {
                     let count = extent(*axis)?;
-                    let Elements { dataset, column, mapping, .. } = resolver.texts(name, dataset, count)?;
-                    if mapping.file != *file {
-                        return Err(malformed("coordinates in another file"));
+                    let part = ArrayPart { file: self.file, ..ArrayPart::whole(dataset.clone()) };
+                    let array = resolver.texts(name, &part, count)?;
+                    if array.mapping.file == *file {
+                        let Elements { dataset, column, .. } = array;
+                        (column.field().clone(), Source::Coordinate { axis: *axis, dataset, column: Arc::new(column) })
+                    } else {
+                        let axes = vec![RepeatedAxis::Row(*axis), RepeatedAxis::Text];
+                        let composed = Composed::Repeated { values: resolver.repeated(name, &part, &axes, &self.shape)?, axes };
+                        (Arc::new(composed.field(name, false)?), Source::Composed(Arc::new(composed)))
                     }
-                    (column.field().clone(), Source::Coordinate { axis: *axis, dataset, column: Arc::new(column) })
                 }
                 Values::Coordinate { axis, dataset, part, units } => {
                     let count = extent(*axis)?;
                     let array = resolver.array(name, &ArrayPart { file: self.file, ..ArrayPart::whole(dataset.clone()) })?;
-                    if array.mapping.file != *file {
-                        return Err(malformed("coordinates in another file"));
-                    }
                     match part {
                         None => resolver.check_whole(&array, &[count])?,
                         Some((start, length, step)) => {
@@ -522,14 +540,21 @@ impl SegmentDefinition {
                                 return Err(malformed("coordinates of another length"));
                             }
                             resolver.check_within(&array, &[DimensionMapping::Rows { start: *start, step: *step }], &[count])?;
-                            coordinate_parts.push((array.dataset, Axis::Range { start: *start, count, step: *step }));
                         }
                     }
-                    let Elements { dataset, mut column, .. } = array;
-                    if let Some(UnitConversion { factor, name }) = units {
-                        column = column.with_units(Units { factor: *factor, name: name.clone() }).map_err(|error| file.place(dataset, error))?;
+                    if array.mapping.file == *file {
+                        if let Some((start, _, step)) = part {
+                            coordinate_parts.push((array.dataset, Axis::Range { start: *start, count, step: *step }));
+                        }
+                        let Elements { dataset, mut column, .. } = array;
+                        if let Some(UnitConversion { factor, name }) = units {
+                            column = column.with_units(Units { factor: *factor, name: name.clone() }).map_err(|error| file.place(dataset, error))?;
+                        }
+                        (column.field().clone(), Source::Coordinate { axis: *axis, dataset, column: Arc::new(column) })
+                    } else {
+                        let composed = elsewhere(array, *axis, *part, units.as_ref())?;
+                        (Arc::new(composed.field(name, false)?), Source::Composed(Arc::new(composed)))
                     }
-                    (column.field().clone(), Source::Coordinate { axis: *axis, dataset, column: Arc::new(column) })
                 }
                 Values::Array(part) => {
                     let array = resolver.rows(name, part, &self.shape)?;
@@ -537,8 +562,12 @@ impl SegmentDefinition {
                     let field = column.field().clone();
                     if let Some(member) = member {
                         let field = described(field, metadata);
-                        if part.dimensions.is_some() || mapping.file != *file {
+                        if part.dimensions.is_some() {
                             return Err(malformed("part of a member of a compound dataset"));
+                        }
+                        if mapping.file != *file {
+                            let message = format!("a table of compound datasets in two files, {} and {}", file.name(), mapping.file.name());
+                            return Err(mapping.file.place(dataset, Error::unsupported(message)));
                         }
                         let member = member_index(&*file.dataset(dataset)?, &member)?;
                         columns.push(SegmentColumn { field, source: Source::Member { dataset, member, column: Arc::new(column) } });
@@ -551,7 +580,7 @@ impl SegmentDefinition {
                 }
                 Values::Categories { codes, categories, mask, ordered } => {
                     let mask = mask.as_ref().map(|mask| resolver.list(name, mask, None).map(Box::new)).transpose()?;
-                    let (codes, categories) = (resolver.rows(name, codes, &self.shape)?, resolver.list(name, categories, None)?);
+                    let (codes, categories) = (resolver.rows(name, codes, &self.shape)?, resolver.categories(name, categories)?);
                     let composed = Composed::Categories { codes, categories, mask };
                     (Arc::new(composed.field(name, *ordered)?), Source::Composed(Arc::new(composed)))
                 }
@@ -650,6 +679,17 @@ impl SegmentDefinition {
             column_order: ColumnOrder::default(),
         })
     }
+}
+
+/// Coordinates along a dimension of the rows, in another file than that of the segment.
+fn elsewhere(array: Elements, axis: usize, part: Option<(u64, u64, u64)>, units: Option<&UnitConversion>) -> Result<Composed> {
+    if units.is_some() {
+        let message = "coordinates in another file than other coordinates of the table, whose units are converted";
+        return Err(array.place(Error::unsupported(message)));
+    }
+    let (start, step) = part.map_or((0, 1), |(start, _, step)| (start, step));
+    let mapping = RowMapping { file: array.mapping.file.clone(), dimensions: vec![DimensionMapping::Rows { start, step }] };
+    Ok(Composed::Spread { values: Elements { mapping: Arc::new(mapping), ..array }, axes: vec![axis] })
 }
 
 /// The field with more metadata.

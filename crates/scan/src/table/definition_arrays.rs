@@ -140,6 +140,19 @@ fn text_column(name: &str, array: &Elements) -> Result<Option<Column>> {
     Ok(Some(column.with_metadata(metadata)))
 }
 
+/// The path in `file` of the object at `path` of the requested file.
+fn in_file(requested: &File, path: &str, file: &File) -> Result<String> {
+    if requested == file {
+        return Ok(path.to_owned());
+    }
+    let found = requested.find(path)?;
+    if found.file != *file {
+        let message = format!("an array that has the units of {path}, which is in another file, {}", found.file.name());
+        return Err(Error::unsupported(message).in_file(file.name()));
+    }
+    Ok(file.path_of(found.object)?.to_string())
+}
+
 /// What bounds have of the variable that they bound.
 const INHERITED: [&str; 5] = ["units", "calendar", "month_lengths", "leap_month", "leap_year"];
 
@@ -160,7 +173,7 @@ impl Resolver<'_> {
             let message = format!("{} leads to another object than when this split was planned: plan again", part.path);
             return Err(Error::new(ErrorKind::Conflict, message).in_file(file.name()));
         }
-        let (file, id) = (found.file.clone(), found.object);
+        let (requested, file, id) = (file, found.file.clone(), found.object);
         let dataset = found.dataset()?;
         if let Some(refusal) = &dataset.refusal {
             return Err(file.place(id, refusal.clone()));
@@ -168,10 +181,11 @@ impl Resolver<'_> {
         if dataset.dataspace == Dataspace::Null {
             return Err(file.place(id, Error::corrupt("this array has no values (a null dataspace), and the table needs it")));
         }
+        let inherits = part.inherits.as_ref().map(|of| in_file(requested, of, &file)).transpose()?;
         let column = match &part.member {
             None => match &part.units {
                 Some(units) => column_with_units(name, &file, id, &dataset, self.decode, units),
-                None => match &part.inherits {
+                None => match &inherits {
                     None => array_column(name, &file, id, &dataset, self.decode),
                     Some(of) => self.inheriting_column(name, &file, id, &dataset, of),
                 },
@@ -181,7 +195,7 @@ impl Resolver<'_> {
         let column = column.map_err(|error| error.in_file(file.name()))?;
         let identity = || vec![DimensionMapping::Rows { start: 0, step: 1 }; dataset.dataspace.ndim()];
         let dimensions = part.dimensions.clone().unwrap_or_else(identity);
-        Ok(Elements { dataset: id, column, mapping: Arc::new(RowMapping { file, dimensions }), member: part.member.clone(), inherits: part.inherits.clone() })
+        Ok(Elements { dataset: id, column, mapping: Arc::new(RowMapping { file, dimensions }), member: part.member.clone(), inherits })
     }
 
     /// A column with the units and the calendar of the variable at `of`.
@@ -223,6 +237,12 @@ impl Resolver<'_> {
             [extent] if length.is_none_or(|length| length == *extent) && array.mapping.dimensions == whole => Ok(array),
             shape => Err(self.misfit(&array, shape, &length.map_or_else(|| "one dimension".to_owned(), |length| format!("[{length}]")))),
         }
+    }
+
+    /// Categories: a whole 1-D array, or a scalar.
+    pub fn categories(&self, name: &str, part: &ArrayPart) -> Result<Elements> {
+        let array = self.array(name, part)?;
+        if array.shape()?.is_empty() { Ok(array) } else { self.list(name, part, None) }
     }
 
     /// A 1-D array, or what is left of it from some index on; at least `length` values if there is a length, and exactly so many of a whole
@@ -267,8 +287,8 @@ impl Resolver<'_> {
     }
 
     /// A 2-D array of single characters as `count` texts.
-    pub fn texts(&self, name: &str, path: &str, count: u64) -> Result<Elements> {
-        let array = self.array(name, &ArrayPart::whole(path))?;
+    pub fn texts(&self, name: &str, part: &ArrayPart, count: u64) -> Result<Elements> {
+        let array = self.array(name, part)?;
         let shape = array.shape()?;
         match (text_column(name, &array)?, shape.as_slice()) {
             (Some(column), [rows, _]) if *rows == count => Ok(Elements { column, ..array }),

@@ -27,6 +27,10 @@ if TYPE_CHECKING:
     import scipy.sparse
 
 
+#: Key of the metadata of a column of categories, with their path.
+_CATEGORIES = b"hyperslab:categories"
+
+
 class AnnData(ModelView):
     """A file of AnnData. `hyperslab.models.anndata.open` makes one."""
 
@@ -71,19 +75,25 @@ class AnnData(ModelView):
                     self._check_categories(chunk.dictionary, f"{name}/{column}")
         frame = table.select(columns).to_pandas()
         for field in table.schema:
-            if not field.nullable or not (pa.types.is_integer(field.type) or pa.types.is_boolean(field.type)):
+            if field.name == label:
                 continue
-            kind = "boolean" if pa.types.is_boolean(field.type) else f"{'UI' if pa.types.is_unsigned_integer(field.type) else 'I'}nt{field.type.bit_width}"
-            values = table[field.name].to_pandas(types_mapper={field.type: pandas.api.types.pandas_dtype(kind)}.get)
-            categories = f"{name}/{field.name}/categories"
-            # Categories that are numbers are plain values in Arrow.
-            if categories in self.file:
-                stored = np.asarray(self.file[categories][...])
-                self._check_categories(pa.array(stored), f"{name}/{field.name}")
-                values = pandas.Categorical(values, stored)
-            frame[field.name] = values
+            if _CATEGORIES in (field.metadata or {}) and not pa.types.is_dictionary(field.type):
+                frame[field.name] = self._categorical(name, field)
+            elif field.nullable and (pa.types.is_integer(field.type) or pa.types.is_boolean(field.type)):
+                kind = "boolean" if pa.types.is_boolean(field.type) else f"{'UI' if pa.types.is_unsigned_integer(field.type) else 'I'}nt{field.type.bit_width}"
+                frame[field.name] = table[field.name].to_pandas(types_mapper={field.type: pandas.api.types.pandas_dtype(kind)}.get)
         frame.index = index
         return frame
+
+    def _categorical(self, frame: str, field: pa.Field) -> pandas.Categorical:
+        """A column whose categories are numbers, which are plain values in Arrow: of its codes and categories."""
+        import pandas
+
+        about = {key: (field.metadata or {})[f"hyperslab:{key}".encode()].decode() for key in ("categories", "codes", "ordered")}
+        stored, codes = np.asarray(self.file[about["categories"]][...]), self.file[about["codes"]][...]
+        self._check_categories(pa.array(stored), f"{frame}/{field.name}")
+        codes = codes[field.name] if codes.dtype.names is not None else codes
+        return pandas.Categorical.from_codes(codes, stored, ordered=about["ordered"] == "true")
 
     def _check_categories(self, categories: pa.Array, column: str) -> None:
         if len(categories.unique()) < len(categories):

@@ -26,13 +26,19 @@ class OpenPmd(ModelView):
         return sorted({array.step for array in self.arrays if array.step is not None})
 
     def particles(
-        self, species: str, where: str | None = None, columns: Sequence[str] | None = None, *, iterations: int | Iterable[int] | None = None, **options: Any
+        self,
+        species: str = "",
+        where: str | None = None,
+        columns: Sequence[str] | None = None,
+        *,
+        iterations: int | Iterable[int] | None = None,
+        **options: Any,
     ) -> Table:
         """Plans a scan of the particles of a species: `iteration`, `time` in seconds, and its records in SI units, with
         `positionOffset` added to `position`.
 
         Args:
-            species: Name of the species.
+            species: Name of the species; by default the particles that are in no species, as openPMD-beamphysics writes them.
             where: A condition on the columns.
             columns: Names of the columns; by default all.
             iterations: A number of an iteration, or several.
@@ -48,7 +54,7 @@ class OpenPmd(ModelView):
         Example:
             >>> hs.models.openpmd.open("run.h5").particles("electrons", "position_x > 1e-6", iterations=100).to_pandas()
         """
-        return self.table(f"particles_{species}", _condition(where, iterations), columns=columns, **options)
+        return self.table(f"particles_{species}" if species else "particles", _condition(where, iterations), columns=columns, **options)
 
     def cells(
         self, mesh: str, where: str | None = None, columns: Sequence[str] | None = None, *, iterations: int | Iterable[int] | None = None, **options: Any

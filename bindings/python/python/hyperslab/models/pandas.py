@@ -55,16 +55,19 @@ class HDFStore(PyTables, Mapping[str, Any]):
         require("reading objects of pandas", "pandas", "pandas")
         if key not in self:
             raise ObjectNotFoundError(f"there is no object {key!r} of pandas; there are {', '.join(self) or 'none'}", self.file.filename)
-        group = self.file[key]
+        return self._stored(self.file[key])
+
+    def _stored(self, group: Group) -> Stored:
+        """The data frame or series in a group, which may be in another file."""
         kind = text(group.attrs[_TYPE])
         reader = _READERS.get(kind)
         if reader is None:
-            raise UnsupportedError(f"an object of pandas of type {kind}", self.file.filename, group.name)
+            raise UnsupportedError(f"an object of pandas of type {kind}", group.file.filename, group.name)
         try:
             return reader(self, group)
         except (TypeError, ValueError, KeyError, IndexError, AttributeError, OverflowError, RecursionError) as error:
             message = f"the attributes and arrays of an object of pandas contradict each other: {error}"
-            raise CorruptError(message, self.file.filename, group.name) from None
+            raise CorruptError(message, group.file.filename, group.name) from None
 
 
 def open(file: File | Paths, **options: Any) -> HDFStore:

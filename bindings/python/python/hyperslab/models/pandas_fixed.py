@@ -29,7 +29,7 @@ def read_index(store: PyTables, group: Group, key: str) -> pandas.Index[Any]:
             codes.append(np.asarray(elements(store, group[f"{key}_label{i}"])))
         return pandas.MultiIndex(levels=levels, codes=codes, names=names)
     if variety != "regular":
-        raise UnsupportedError(f"an index of variety {variety}", store.file.filename, group.name)
+        raise UnsupportedError(f"an index of variety {variety}", group.file.filename, group.name)
     return _regular(store, group, key)
 
 
@@ -70,18 +70,18 @@ def read_frame(store: PyTables, group: Group) -> Any:
         items, block = read_index(store, group, f"block{i}_items"), _block(store, group, f"block{i}_values")
         if len(block) != len(index):
             message = f"a block of {len(block)} rows in a data frame of {len(index)}"
-            raise CorruptError(message, store.file.filename, f"{group.name}/block{i}_values")
+            raise CorruptError(message, group.file.filename, f"{group.name}/block{i}_values")
         places = columns.get_indexer(items)
         if columns.nlevels == 1 and (missing := columns.isna()).sum() == 1:
             # A missing label alone in a block is of another type than among texts: NaT for None.
             places[(places < 0) & np.asarray(items.isna())] = missing.argmax()
         if (places < 0).any():
-            raise CorruptError(f"a block of columns that the data frame does not have: {items[places < 0].tolist()}", store.file.filename, group.name)
+            raise CorruptError(f"a block of columns that the data frame does not have: {items[places < 0].tolist()}", group.file.filename, group.name)
         found = pandas.DataFrame(block, index=index) if getattr(block, "ndim", 1) == 2 else pandas.Series(block, index=index).to_frame()
         frames.append(found.set_axis(columns[places], axis=1))
     frame = pandas.concat(frames, axis=1) if frames else pandas.DataFrame(index=index, columns=columns)
     if without := [name for name in columns if name not in frame.columns]:
-        raise CorruptError(f"columns without a block: {without}", store.file.filename, group.name)
+        raise CorruptError(f"columns without a block: {without}", group.file.filename, group.name)
     return frame.reindex(columns=columns)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import CorruptError, UnsupportedError
+from ..objects.dataset import Dataset
 from ..objects.group import Group
 from ..type_aliases import AnyArray
 from .pandas_values import MISSING, about, dates, encoding_of, index_of, plain, texts, times
@@ -20,8 +21,8 @@ _NAMELESS_LEVEL = re.compile(r"^level_\d+$")
 
 def _categories(store: Any, group: Group, column: str) -> Any:
     """The categories of a column; `None` if there are none, because PyTables stores no empty array."""
-    key = f"{group.name}/meta/{column}/meta"
-    return store[key.lstrip("/")] if key in store.file else None
+    stored = group.get(f"meta/{column}/meta")
+    return None if stored is None else store._stored(stored)
 
 
 def _categorical(store: Any, group: Group, table: Any, column: str, codes: AnyArray) -> Any:
@@ -33,7 +34,7 @@ def _categorical(store: Any, group: Group, table: Any, column: str, codes: AnyAr
     categories = pandas.Index([], dtype=np.float64) if stored is None else pandas.Index(stored)
     if codes.size and (codes.min() < -1 or codes.max() >= len(categories)):
         reason = f"codes beyond its {len(categories)} categories" if stored is not None else f"codes without categories: there is no meta/{column}/meta"
-        raise CorruptError(f"the column {column} has {reason}", store.file.filename, table.name)
+        raise CorruptError(f"the column {column} has {reason}", group.file.filename, table.name)
     is_missing = np.asarray(categories.isna())
     if is_missing.any():
         renumbered = np.where(is_missing, -1, np.cumsum(~is_missing) - 1)
@@ -56,7 +57,7 @@ def _values(store: Any, group: Group, table: Any, column: str, stored: AnyArray)
         return texts(block, encoding_of(group), text(about(group, "nan_rep", MISSING)))
     if block.dtype.kind in "iufcb":
         return block
-    raise UnsupportedError(f"values of the kind {kind} of pandas", store.file.filename, table.name)
+    raise UnsupportedError(f"values of the kind {kind} of pandas", group.file.filename, table.name)
 
 
 def _part(store: Any, group: Group, table: Any, column: str, stored: AnyArray, index: Any, about_labels: dict[str, Any]) -> Any:
@@ -68,7 +69,7 @@ def _part(store: Any, group: Group, table: Any, column: str, stored: AnyArray, i
     values = _values(store, group, table, column, stored)
     count = values.shape[1] if values.ndim == 2 else 1
     if count != len(labels):
-        raise CorruptError(f"the column {column} has {count} values in a row for {len(labels)} names", store.file.filename, table.name)
+        raise CorruptError(f"the column {column} has {count} values in a row for {len(labels)} names", group.file.filename, table.name)
     frame = pandas.DataFrame(values, index=index) if values.ndim == 2 else pandas.Series(values, index=index).to_frame()
     names = about_labels.get("names")
     if about_labels.get("type") == "MultiIndex":
@@ -93,10 +94,12 @@ def _rows(store: PyTables, group: Group) -> Any:
     import pandas
 
     table = group["table"]
-    records = store.read(table.name)
+    if not isinstance(table, Dataset):
+        raise CorruptError("the table of an object of pandas is not a dataset", group.file.filename, group.name)
+    records = store._elements(table)
     axes = about(group, "non_index_axes") or [(1, [])]
     if len(axes) != 1 or axes[0][0] != 1 or "index" not in records.dtype.names:
-        raise UnsupportedError("a table of pandas whose rows are not its index", store.file.filename, table.name)
+        raise UnsupportedError("a table of pandas whose rows are not its index", group.file.filename, table.name)
     index, about_labels = _index(group, table, records["index"]), (about(group, "info") or {}).get(1) or {}
     parts = [_part(store, group, table, name, records[name], index, about_labels) for name in records.dtype.names if name != "index"]
     labels = pandas.Index(plain(list(axes[0][1]), "the label of a column"), tupleize_cols=False)
@@ -106,7 +109,7 @@ def _rows(store: PyTables, group: Group) -> Any:
     if labels.equals(frame.columns):
         return frame
     if missing := [label for label in labels if label not in frame.columns]:
-        raise CorruptError(f"the table has no values for the columns {missing}", store.file.filename, table.name)
+        raise CorruptError(f"the table has no values for the columns {missing}", group.file.filename, table.name)
     # Columns of one name come one after another.
     names = frame.columns.names
     frame = frame.loc[:, labels.unique()]
@@ -120,7 +123,7 @@ def _with_levels(store: PyTables, group: Group, frame: Any) -> Any:
         return frame
     levels = about(group, "levels")
     if not isinstance(levels, list) or any(level not in frame.columns for level in levels):
-        raise CorruptError(f"the levels {levels} of the index are not columns of the table", store.file.filename, group.name)
+        raise CorruptError(f"the levels {levels} of the index are not columns of the table", group.file.filename, group.name)
     return frame.set_index(levels)
 
 

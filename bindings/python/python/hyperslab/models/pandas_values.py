@@ -45,22 +45,22 @@ def plain(value: Any, what: str) -> Any:
 def elements(store: PyTables, dataset: Any) -> AnyArray:
     """The elements of an array of the fixed format."""
     if not isinstance(dataset, Dataset):
-        raise CorruptError("an array of an object of pandas is a group", store.file.filename, dataset.name)
+        raise CorruptError("an array of an object of pandas is a group", dataset.file.filename, dataset.name)
     if "PSEUDOATOM" in dataset.attrs and text(dataset.attrs["PSEUDOATOM"]) == "object":
-        pickles = store.pickles(dataset.name)
+        pickles = store._pickles(dataset)
         if len(pickles) != 1:
-            raise CorruptError(f"{len(pickles)} pickled arrays in the place of one", store.file.filename, dataset.name)
+            raise CorruptError(f"{len(pickles)} pickled arrays in the place of one", dataset.file.filename, dataset.name)
         try:
             return object_array(pickles[0], known)
         except (CorruptError, UnsupportedError) as error:
             message = f"{error.message}; write these values in the table format (format='table')" if isinstance(error, UnsupportedError) else error.message
-            raise type(error)(message, store.file.filename, dataset.name) from None
+            raise type(error)(message, dataset.file.filename, dataset.name) from None
     # Arrays without elements are stored as one element, with their shape.
     if "shape" in dataset.attrs:
         shape = tuple(int(extent) for extent in np.ravel(about(dataset, "shape")))
         dtype = text(about(dataset, "value_type", "f8"))
         return np.empty(shape, _time_dtype(dtype) if dtype.startswith(("datetime64", "timedelta64")) else np.dtype(dtype))
-    return np.asarray(store.read(dataset.name))
+    return np.asarray(store._elements(dataset))
 
 
 def _time_dtype(kind: str) -> str:

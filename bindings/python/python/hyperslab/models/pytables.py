@@ -79,7 +79,10 @@ class PyTables(ModelView):
         Example:
             >>> hs.models.pytables.open("data.h5").read("detector/readout")
         """
-        dataset = self._dataset(path)
+        return self._elements(self._dataset(path))
+
+    def _elements(self, dataset: Dataset) -> Any:
+        """The elements of a node, which may be in another file."""
         atom = _atom(dataset)
         if atom is None:
             return _as_in_pytables(np.asarray(dataset[...]), dataset._about["datatype"])
@@ -108,7 +111,9 @@ class PyTables(ModelView):
         Example:
             >>> hs.models.pytables.open("data.h5").pickles("objects")[0][:2]
         """
-        dataset = self._dataset(path)
+        return self._pickles(self._dataset(path))
+
+    def _pickles(self, dataset: Dataset) -> list[bytes]:
         if _atom(dataset) != "object":
             raise NotFoundError("this is not an array of pickled objects", dataset.file.filename, dataset.name)
         return [np.asarray(row).tobytes() for row in dataset[...]]

@@ -270,7 +270,9 @@ class Group(Node, Mapping[str, "Member | None"]):
         return self._object(file, number, self._name(file, number, absolute))
 
     def _name(self, file: _native.File, number: int, path: str) -> str:
-        """What an object is called that was found at a path."""
+        """What an object is called that was found at a path. One in another file has its path there, by which its members are found."""
+        if file != self._file:
+            return file.object_path(number)
         return "/" + "/".join(part for part in path.split("/") if part not in ("", "."))
 
     def __repr__(self) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from ... import _native
 from ...errors import NotFoundError
 from ...objects import group
 from ...objects.links import ExternalLink, HardLink, SoftLink
@@ -53,9 +52,6 @@ class Group(HLObject, group.Group):
         except NotFoundError:
             return False
         return True
-
-    def _name(self, file: _native.File, number: int, path: str) -> str:
-        return super()._name(file, number, path) if file == self._file else file.object_path(number)
 
     def _ipython_key_completions_(self) -> list[str]:
         return sorted(self)
