@@ -80,6 +80,24 @@ def groups_of_cf(path: pathlib.Path) -> pathlib.Path:
     return path
 
 
+def matlab_file(path: pathlib.Path) -> pathlib.Path:
+    values = {"x": np.arange(6.0).reshape(2, 3), "run": {"id": np.arange(3.0), "energy": np.arange(3.0) * 2}, "name": "abc", "list": [1.0, "a"]}
+    hs.models.matlab.write(path, values)
+    return path
+
+
+def loom_file(path: pathlib.Path) -> pathlib.Path:
+    with h5py.File(path, "w") as f:
+        f.attrs["LOOM_SPEC_VERSION"] = "3.0.0"
+        f["matrix"] = np.arange(12.0).reshape(3, 4)
+        f["row_attrs/Gene"], f["row_attrs/length"] = np.array([b"a", b"b", b"c"]), np.arange(3)
+        f["col_attrs/CellID"] = np.array([b"w", b"x", b"y", b"z"])
+        f["layers/spliced"] = np.arange(12).reshape(3, 4)
+        for name in ("attrs", "col_graphs", "row_graphs"):
+            f.create_group(name)
+    return path
+
+
 MAKERS: dict[str, Callable[[pathlib.Path], pathlib.Path]] = {
     **damaged.MAKERS,
     "pytables": pytables_file,
@@ -89,6 +107,8 @@ MAKERS: dict[str, Callable[[pathlib.Path], pathlib.Path]] = {
     "cf": cf_file,
     "cf_observations": observations,
     "cf_groups": groups_of_cf,
+    "matlab": matlab_file,
+    "loom": loom_file,
     "ugrid": grids.write_mesh,
     "mpas": mpas_file,
 }
