@@ -177,6 +177,13 @@ def test_missing_texts_and_instances_are_refused(tmp_path: pathlib.Path) -> None
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("name", ["PASS/FAIL", "", "trailing "])
+def test_names_of_columns_that_netcdf_does_not_have_are_refused(tmp_path: pathlib.Path, name: str) -> None:
+    with pytest.raises(hs.InvalidInputError, match="as the name of a variable"):
+        cf.write_observations(tmp_path / "wrong.nc", pa.table({"x": [1.0], name: [1.0]}), "point")
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.parametrize(("feature_type", "instance"), [("timeSeriesProfile", "station"), ("trajectoryProfile", "track")])
 @pytest.mark.parametrize("count", [0, 1, 200])
 def test_profiles_of_instances_are_ragged_in_both_ways(tmp_path: pathlib.Path, feature_type: str, instance: str, count: int) -> None:
