@@ -115,6 +115,13 @@ final class Aggregates {
     return resultSchema;
   }
 
+  /** The values over no rows: each count is 0, everything else is null. */
+  static Object[] ofNoRows(StructType resultSchema) {
+    return Arrays.stream(resultSchema.fields())
+        .map(field -> field.nullable() ? null : 0L)
+        .toArray();
+  }
+
   /** The columns that the aggregates read. */
   StructType columns() {
     return columns;
