@@ -78,6 +78,17 @@ def test_a_cached_frame_is_refreshed_by_a_write_of_the_session(spark: Any, tmp_p
     assert folder.columns == ["id", "k"]
 
 
+def test_a_cached_frame_whose_dataset_is_gone_does_not_fail_the_write(spark: Any, tmp_path: pathlib.Path) -> None:
+    path = str(tmp_path / "a.h5")
+    spark.range(3).write.format("hdf5").option("dataset", "/x").save(path)
+    cached = spark.read.format("hdf5").option("dataset", "/x").load(path).cache()
+    assert cached.count() == 3
+    spark.range(2).write.format("hdf5").option("dataset", "/y").option("replaceFile", "true").mode("overwrite").save(path)
+    assert spark.read.format("hdf5").option("dataset", "/y").load(path).count() == 2
+    with pytest.raises(Exception, match="NotFound"):
+        cached.collect()
+
+
 def test_a_table_of_the_catalog_follows_its_inserts(spark: Any) -> None:
     spark.sql("create table followed (id bigint, k bigint) using hdf5 partitioned by (k)")
     try:

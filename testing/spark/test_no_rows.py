@@ -47,6 +47,21 @@ def test_files_that_vanished_and_are_ignored(spark: Any, tmp_path: pathlib.Path)
         assert found.where(condition).count() == 0 and found.where(condition).collect() == []
 
 
+def test_files_that_vanish_after_planning(spark: Any, tmp_path: pathlib.Path) -> None:
+    """Every split of the only task is skipped."""
+    write(tmp_path / "a.h5", np.arange(10))
+    spark.conf.set("spark.sql.adaptive.enabled", "false")
+    try:
+        found = frame(spark, tmp_path / "a.h5", ignoreMissingFiles="true").selectExpr(*ASKED)
+        plan = found._jdf.queryExecution().executedPlan()
+        assert plan.execute().getNumPartitions() == 1
+        (tmp_path / "a.h5").unlink()
+        (row,) = plan.executeCollect()
+    finally:
+        spark.conf.unset("spark.sql.adaptive.enabled")
+    assert [None if row.isNullAt(index) else row.getLong(index) for index in range(4)] == list(NONE)
+
+
 def test_a_count_of_a_column_is_that_of_the_files(spark: Any, tmp_path: pathlib.Path) -> None:
     """A schema from the user does not make values of nulls."""
     import netCDF4
@@ -58,3 +73,10 @@ def test_a_count_of_a_column_is_that_of_the_files(spark: Any, tmp_path: pathlib.
         found = spark.read.format("netcdf").schema(schema).load(str(tmp_path / "a.nc"))
         assert tuple(found.selectExpr("count(x)", "count(*)").collect()[0]) == (6, 10), schema
         assert found.where("x is null").count() == 4, schema
+
+
+def test_an_aggregate_that_spark_folds_to_a_constant(spark: Any, tmp_path: pathlib.Path) -> None:
+    """Then nothing is left to push down, and one row remains."""
+    write(tmp_path / "a.h5", np.arange(10))
+    for where in ("true", "x > 3", "dim_0 > 100"):
+        assert frame(spark, tmp_path / "a.h5").where(where).selectExpr("count(*) filter (where x <=> null)").collect() == [(0,)], where

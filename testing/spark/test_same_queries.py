@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from same_queries import Table, answers, queries, tables
+from same_queries import Table, answers, queries, quick, tables
 
 PARTS, ROUNDS, AT_ONCE = 12, 2, 18
 
@@ -18,7 +18,8 @@ ran: dict[int, int] = {}
 
 @pytest.fixture(scope="module")
 def made(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Table]]:
-    yield tables(spark, tmp_path_factory.mktemp("same"))
+    with quick(spark):
+        yield tables(spark, tmp_path_factory.mktemp("same"))
     print(f"\nsame(hdf5, parquet): {sum(ran.values())} generated queries")
 
 

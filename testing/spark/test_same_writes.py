@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from same_queries import quick
 from same_writes import COMPARISONS, FIRST, ONLY_OURS, PARTITIONED_STATEMENTS, SECOND, STATEMENTS, Paths, outcome, refused_by_design, saves, state
 
 PARTS = 12
@@ -44,9 +45,10 @@ class Ran:
 
 
 @pytest.fixture(scope="module")
-def ran() -> Iterator[Ran]:
+def ran(spark: Any) -> Iterator[Ran]:
     counts = Ran()
-    yield counts
+    with quick(spark):
+        yield counts
     print(f"\nsame(hdf5, parquet): {counts.cases} comparisons of writes, statements and changes of files, {counts.by_design} steps refused by design")
 
 

@@ -322,7 +322,7 @@ fn require_whole_members(plan: &Result<Option<Plan>>, file: &File, scan: &ScanRe
     let plan = match plan {
         Ok(plan) => plan.as_ref(),
         Err(error) if error.kind() == ErrorKind::NotFound => {
-            all = Plan::cancellable(&[file.clone()], &scan.clone().with_columns(None).with_predicate(None), cancellation).ok();
+            all = Plan::cancellable(std::slice::from_ref(file), &scan.clone().with_columns(None).with_predicate(None), cancellation).ok();
             all.as_ref()
         }
         Err(_) => None,

@@ -84,7 +84,7 @@ pub extern "system" fn Java_io_hyperslab_NativeWrite_namesInFile<'local>(
 ) -> jstring {
     let names = guard(&mut env, |env| {
         let (path, request) = (text(env, &file)?, WriteRequest::parse(&text(env, &request)?)?);
-        let session = SessionRequest::parse(&text(env, &options)?)?.as_hdf5().session()?;
+        let session = SessionRequest::parse(&text(env, &options)?)?.into_hdf5().session()?;
         let in_file = |error: Error| error.in_file(&path);
         let file = session.open(&path).map_err(in_file)?;
         let names = names_in_file(&file, &request, is_case_sensitive != 0).map_err(in_file)?;

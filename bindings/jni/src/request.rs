@@ -36,7 +36,7 @@ impl SessionRequest {
     }
 
     /// The same, without the conventions of netCDF-4.
-    pub fn as_hdf5(mut self) -> Self {
+    pub fn into_hdf5(mut self) -> Self {
         self.format = Some("hdf5".to_owned());
         self
     }

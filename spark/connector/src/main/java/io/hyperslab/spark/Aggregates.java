@@ -39,7 +39,9 @@ final class Aggregates {
   /** The aggregates, or null if the reader cannot compute one of them exactly as Spark would. */
   static Aggregates of(Aggregation aggregation, Map<String, DataType> types, boolean sumFloats) {
     Aggregates aggregates = new Aggregates();
-    if (aggregation.groupByExpressions().length > 0) {
+    // Spark may fold every aggregate to a constant, such as the minimum of no column.
+    if (aggregation.groupByExpressions().length > 0
+        || aggregation.aggregateExpressions().length == 0) {
       return null;
     }
     for (AggregateFunc function : aggregation.aggregateExpressions()) {

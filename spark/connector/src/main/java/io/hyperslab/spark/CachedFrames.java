@@ -31,8 +31,10 @@ public final class CachedFrames {
     TableFiles.written(path);
     try {
       refreshFramesOf(session, path);
-    } catch (InternalException error) {
-      // Without the cache, every DataFrame has the rows of its files.
+    } catch (RuntimeException error) {
+      // Spark's cache is another one, or the table of a DataFrame is gone. The write itself is
+      // complete, and without the cache
+      // every DataFrame has the rows of its files.
       LOG.warn("all cached DataFrames are dropped: {}", error.getMessage());
       session.catalog().clearCache();
     }

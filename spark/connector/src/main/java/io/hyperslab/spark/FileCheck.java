@@ -11,12 +11,14 @@ import io.hyperslab.IoException;
 import io.hyperslab.SplitReader;
 import java.io.IOException;
 import java.io.Serializable;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.nio.file.Paths;
 import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Optional;
+import java.util.UUID;
 import org.apache.spark.TaskContext;
 
 /**
@@ -78,7 +80,8 @@ final class FileCheck implements Serializable {
   void check(String part, TaskContext task) {
     ObjectNode wanted = (ObjectNode) Description.parse(request);
     ObjectNode one = (ObjectNode) Description.parse(part);
-    String key = versionOf(one) + "\n" + part + "\n" + request;
+    String key = versionOf(one) + "\n" + part + "\n"
+        + UUID.nameUUIDFromBytes(request.getBytes(StandardCharsets.UTF_8));
     one.remove("version");
     wanted.setAll(one);
     Optional<CorruptException> known = KEPT.get(key);

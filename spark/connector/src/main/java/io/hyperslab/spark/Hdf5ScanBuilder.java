@@ -222,7 +222,8 @@ final class Hdf5ScanBuilder
   /** Whether the aggregates are counts of rows that follow from shapes. */
   @Override
   public boolean supportCompletePushDown(Aggregation aggregation) {
-    if (aggregation.groupByExpressions().length > 0) {
+    if (aggregation.groupByExpressions().length > 0
+        || aggregation.aggregateExpressions().length == 0) {
       return false;
     }
     for (AggregateFunc function : aggregation.aggregateExpressions()) {
